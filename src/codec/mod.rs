@@ -1,0 +1,12 @@
+//! Bytes ↔ documents: YAML, sealed lines, schemas. The only module that names the YAML and JSON Schema crates.
+//!
+//! YAML from disk is untrusted (it comes with a clone), so it is read under an explicit budget: no anchors, no aliases,
+//! no merge keys, one document, bounded depth and size. Every error carries a line and a column.
+
+mod place;
+mod seal;
+mod yaml;
+
+pub use place::Place;
+pub use seal::{LineFault, SEAL_BYTES, digest, seal, unseal};
+pub use yaml::{Node, Tree, YamlError, emit, parse, parse_value};

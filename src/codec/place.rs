@@ -1,0 +1,37 @@
+//! Where in a text something stands.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// A position in a text for people: line and column count from 1, the column in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Place {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+}
+
+impl Place {
+    /// The place of the byte at `offset` of `text`; the end of the text when `offset` is beyond it.
+    #[must_use]
+    pub fn of(text: &str, offset: usize) -> Self {
+        let offset = (0..=offset.min(text.len()))
+            .rev()
+            .find(|&at| text.is_char_boundary(at))
+            .unwrap_or(0);
+        let before = &text[..offset];
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        Self {
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}

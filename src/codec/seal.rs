@@ -1,0 +1,123 @@
+//! Sealed lines: one JSON object a line that carries a checksum of itself.
+//!
+//! `{"v":1,"seq":18,…,"crc":"9f3c2a11"}`: `crc` is CRC-32C (Castagnoli) over every byte before `,"crc"`. A line that does
+//! not verify was torn, damaged or written by somebody else; see `docs/format.md`.
+
+use serde_json::{Map, Value};
+
+/// Bytes of `,"crc":"xxxxxxxx"}`.
+pub const SEAL_BYTES: usize = r#","crc":"00000000"}"#.len();
+
+/// Why a line is not a sealed event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LineFault {
+    /// Not JSON, or JSON that is no object.
+    Unparseable,
+    /// An object without checksum: somebody else's line. Shown, but not state.
+    Unsealed,
+    /// The checksum does not match.
+    Damaged,
+    /// Longer than [`crate::model::limits::LINE_BYTES`].
+    TooLong,
+}
+
+impl LineFault {
+    /// The fault in words, for reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unparseable => "not a JSON object",
+            Self::Unsealed => "unsealed: written by another program, not state",
+            Self::Damaged => "the checksum does not match",
+            Self::TooLong => "longer than a line may be",
+        }
+    }
+}
+
+/// Seals `object` into one line that ends with a line break.
+///
+/// # Panics
+/// When `object` is empty.
+#[must_use]
+pub fn seal(object: &Map<String, Value>) -> String {
+    assert!(!object.is_empty(), "BUG: an empty line cannot be sealed");
+    let mut line = serde_json::to_string(object).expect("a JSON object can be written");
+    line.pop(); // the closing brace returns behind the checksum
+    let crc = crc32c::crc32c(line.as_bytes());
+    line.push_str(&format!(",\"crc\":\"{crc:08x}\"}}\n"));
+    line
+}
+
+/// Opens one line, without its line break. A trailing carriage return is tolerated.
+///
+/// # Errors
+/// [`LineFault`] says what the line is instead.
+pub fn unseal(line: &[u8]) -> Result<Map<String, Value>, LineFault> {
+    if line.len() > crate::model::limits::LINE_BYTES {
+        return Err(LineFault::TooLong);
+    }
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let verified = verify(line);
+    let mut object: Map<String, Value> = serde_json::from_slice(line).map_err(|_| match verified {
+        None => LineFault::Unparseable,
+        Some(_) => LineFault::Damaged,
+    })?;
+    match (verified, object.remove("crc")) {
+        (Some(true), Some(_)) => Ok(object),
+        (_, Some(_)) => Err(LineFault::Damaged),
+        (_, None) => Err(LineFault::Unsealed),
+    }
+}
+
+/// Whether the checksum at the end of `line` matches; `None` without one.
+fn verify(line: &[u8]) -> Option<bool> {
+    let at = line.len().checked_sub(SEAL_BYTES)?;
+    let hex = line[at..].strip_prefix(b",\"crc\":\"")?.strip_suffix(b"\"}")?;
+    let crc = u32::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()?;
+    Some(crc == crc32c::crc32c(&line[..at]))
+}
+
+/// A short digest of a text, to notice that it is another one: length and CRC-32C.
+#[must_use]
+pub fn digest(text: &[u8]) -> String {
+    format!("{}-{:08x}", text.len(), crc32c::crc32c(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object() -> Map<String, Value> {
+        serde_json::json!({"v": 1, "seq": 7, "text": "a \"quoted\" é\n"})
+            .as_object()
+            .unwrap()
+            .clone()
+    }
+
+    #[test]
+    fn a_sealed_line_opens_again() {
+        let line = seal(&object());
+        assert_eq!(unseal(line.trim_end().as_bytes()), Ok(object()));
+        assert_eq!(unseal(format!("{}\r", line.trim_end()).as_bytes()), Ok(object()));
+    }
+
+    #[test]
+    fn every_changed_byte_and_every_cut_is_noticed() {
+        let line = seal(&object());
+        let line = line.trim_end().as_bytes();
+        for at in 0..line.len() {
+            let mut torn = line.to_vec();
+            torn[at] ^= 1;
+            assert!(unseal(&torn).is_err(), "flipped bit in byte {at}");
+            assert!(unseal(&line[..at]).is_err(), "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn foreign_lines_are_told_from_damaged_ones() {
+        assert_eq!(unseal(br#"{"type":"note"}"#), Err(LineFault::Unsealed));
+        assert_eq!(unseal(br#"{"type":"note","crc":"00000000"}"#), Err(LineFault::Damaged));
+        assert_eq!(unseal(b"<<<<<<< HEAD"), Err(LineFault::Unparseable));
+        assert_eq!(unseal(b"[1]"), Err(LineFault::Unparseable));
+    }
+}

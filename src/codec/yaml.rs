@@ -1,0 +1,397 @@
+//! Reading and writing YAML, the one owner of its options.
+
+use std::ops::Range;
+
+use serde::de::{DeserializeOwned, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Number, Value};
+use serde_yaml::{MessageFormatter, Spanned, UserMessageFormatter};
+use thiserror::Error;
+
+use crate::codec::Place;
+use crate::model::limits;
+
+/// Text that is not the YAML flow reads.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct YamlError {
+    /// What is wrong, one sentence fragment.
+    pub message: String,
+    /// Where, when the parser knows.
+    pub place: Option<Place>,
+}
+
+impl YamlError {
+    /// An error with a place.
+    pub(crate) fn at(place: Place, message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            place: Some(place),
+        }
+    }
+
+    fn from_parser(text: &str, error: &serde_yaml::Error) -> Self {
+        if let Some(marker) = conflict_marker(text) {
+            return Self::at(marker, "the file has git conflict markers; resolve the merge first");
+        }
+        let error = error.without_snippet();
+        let message = UserMessageFormatter.format_message(error).into_owned();
+        let place = error.location().and_then(|at| {
+            let (line, column) = (usize::try_from(at.line()).ok()?, usize::try_from(at.column()).ok()?);
+            (line > 0).then_some(Place {
+                line,
+                column: column.max(1),
+            })
+        });
+        Self { message, place }
+    }
+}
+
+/// The place of a `<<<<<<< ` line, which is legal YAML in unlucky spots and a cryptic error elsewhere.
+fn conflict_marker(text: &str) -> Option<Place> {
+    let line = text.lines().position(|line| line.starts_with("<<<<<<< "))?;
+    Some(Place {
+        line: line + 1,
+        column: 1,
+    })
+}
+
+fn options() -> serde_yaml::Options {
+    serde_yaml::options! {
+        budget: serde_yaml::budget! {
+            max_depth: limits::YAML_DEPTH,
+            max_nodes: limits::YAML_NODES,
+            max_events: 2 * limits::YAML_NODES,
+            max_aliases: 0,
+            max_anchors: 0,
+            max_documents: 1,
+            max_merge_keys: 0,
+        },
+        strict_booleans: true,
+        // A short commit id such as 0123 or 123e456 stays the text that somebody wrote.
+        leading_zero_numbers_as_strings: true,
+        underscored_numbers_as_strings: true,
+        non_finite_float_policy: serde_yaml::NonFiniteFloatPolicy::AsString,
+        reject_unsupported_tags: true,
+        with_snippet: false,
+    }
+}
+
+fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
+    if let Some(at) = text.bytes().position(|byte| byte == 0) {
+        return Err(YamlError::at(Place::of(text, at), "the file contains a NUL byte"));
+    }
+    serde_yaml::from_str_with_options(text, options()).map_err(|error| YamlError::from_parser(text, &error))
+}
+
+/// Reads `text` as plain data.
+///
+/// # Errors
+/// [`YamlError`] for anything that is not one YAML document within the budget.
+pub fn parse_value(text: &str) -> Result<Value, YamlError> {
+    from_str(text)
+}
+
+/// Reads `text` with the place of every node.
+///
+/// # Errors
+/// As [`parse_value`].
+pub fn parse(text: &str) -> Result<Node, YamlError> {
+    from_str::<Spanned<RawTree>>(text).map(Node::from)
+}
+
+/// Writes `document` as YAML that other parsers read the same way (text that looks like a number, a date or a boolean
+/// in any YAML version is quoted).
+///
+/// # Panics
+/// Never for flow's documents: they have string keys and no byte strings.
+#[must_use]
+pub fn emit(document: &impl Serialize) -> String {
+    let options = serde_yaml::ser_options! { prefer_block_scalars: false };
+    serde_yaml::to_string_with_options(document, options).expect("BUG: a document that cannot be written as YAML")
+}
+
+/// A YAML value and where it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// The value.
+    pub tree: Tree,
+    /// Its first byte's place; for a block collection the place of its first entry.
+    pub place: Place,
+    /// Its bytes; empty for block collections and absent values.
+    pub span: Range<usize>,
+}
+
+/// A YAML value without its place.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Tree {
+    /// `null`, `~` or nothing.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number.
+    Number(Number),
+    /// Text.
+    Text(String),
+    /// A sequence.
+    Sequence(Vec<Node>),
+    /// A mapping in the order of the file; keys are always [`Tree::Text`].
+    Mapping(Vec<(Node, Node)>),
+}
+
+impl Node {
+    /// The value under `key`, when this is a mapping that has it.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.entries()
+            .iter()
+            .find(|(name, _)| name.text() == Some(key))
+            .map(|(_, value)| value)
+    }
+
+    /// The entries of a mapping; nothing for other values.
+    #[must_use]
+    pub fn entries(&self) -> &[(Node, Node)] {
+        match &self.tree {
+            Tree::Mapping(entries) => entries,
+            _ => &[],
+        }
+    }
+
+    /// The items of a sequence; nothing for other values.
+    #[must_use]
+    pub fn items(&self) -> &[Node] {
+        match &self.tree {
+            Tree::Sequence(items) => items,
+            _ => &[],
+        }
+    }
+
+    /// The text, when this is text.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match &self.tree {
+            Tree::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The value as plain data.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        match &self.tree {
+            Tree::Null => Value::Null,
+            Tree::Bool(yes) => Value::Bool(*yes),
+            Tree::Number(number) => Value::Number(number.clone()),
+            Tree::Text(text) => Value::String(text.clone()),
+            Tree::Sequence(items) => items.iter().map(Self::to_value).collect(),
+            Tree::Mapping(entries) => {
+                let pairs = entries
+                    .iter()
+                    .map(|(key, value)| (key.text().unwrap_or_default().to_owned(), value.to_value()));
+                Value::Object(pairs.collect::<Map<_, _>>())
+            }
+        }
+    }
+
+    /// The node that a JSON pointer (`/state/status`) names, or the nearest enclosing node that exists.
+    #[must_use]
+    pub fn nearest(&self, pointer: &str) -> &Node {
+        let mut node = self;
+        for step in pointer.split('/').skip(1) {
+            let step = step.replace("~1", "/").replace("~0", "~");
+            let child = match &node.tree {
+                Tree::Sequence(items) => step.parse().ok().and_then(|at: usize| items.get(at)),
+                _ => node.get(&step),
+            };
+            match child {
+                Some(child) => node = child,
+                None => break,
+            }
+        }
+        node
+    }
+}
+
+/// What the parser hands over; becomes a [`Node`] at once.
+enum RawTree {
+    Null,
+    Bool(bool),
+    Number(Number),
+    Text(String),
+    Sequence(Vec<Spanned<RawTree>>),
+    Mapping(Vec<(Spanned<String>, Spanned<RawTree>)>),
+}
+
+impl From<Spanned<RawTree>> for Node {
+    fn from(raw: Spanned<RawTree>) -> Self {
+        let (place, span) = position(&raw.referenced);
+        let tree = match raw.value {
+            RawTree::Null => Tree::Null,
+            RawTree::Bool(yes) => Tree::Bool(yes),
+            RawTree::Number(number) => Tree::Number(number),
+            RawTree::Text(text) => Tree::Text(text),
+            RawTree::Sequence(items) => Tree::Sequence(items.into_iter().map(Self::from).collect()),
+            RawTree::Mapping(entries) => Tree::Mapping(
+                entries
+                    .into_iter()
+                    .map(|(key, value)| {
+                        let (place, span) = position(&key.referenced);
+                        (
+                            Self {
+                                tree: Tree::Text(key.value),
+                                place,
+                                span,
+                            },
+                            Self::from(value),
+                        )
+                    })
+                    .collect(),
+            ),
+        };
+        Self { tree, place, span }
+    }
+}
+
+fn position(at: &serde_yaml::Location) -> (Place, Range<usize>) {
+    let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+    let start = at.span().byte_offset().map_or(0, |offset| number(offset.into()));
+    let len = at.span().byte_len().map_or(0, |len| number(len.into()));
+    (
+        Place {
+            line: number(at.line()),
+            column: number(at.column()),
+        },
+        start..start + len,
+    )
+}
+
+impl<'de> Deserialize<'de> for RawTree {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(RawTreeVisitor)
+    }
+}
+
+struct RawTreeVisitor;
+
+impl<'de> Visitor<'de> for RawTreeVisitor {
+    type Value = RawTree;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a YAML value")
+    }
+
+    fn visit_unit<E>(self) -> Result<RawTree, E> {
+        Ok(RawTree::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<RawTree, E> {
+        Ok(RawTree::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, from: D) -> Result<RawTree, D::Error> {
+        RawTree::deserialize(from)
+    }
+
+    fn visit_bool<E>(self, yes: bool) -> Result<RawTree, E> {
+        Ok(RawTree::Bool(yes))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<RawTree, E> {
+        Ok(RawTree::Number(number.into()))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<RawTree, E> {
+        Ok(RawTree::Number(number.into()))
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<RawTree, E> {
+        Number::from_f64(number)
+            .map(RawTree::Number)
+            .ok_or_else(|| E::custom("a number that is not finite"))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<RawTree, E> {
+        Ok(RawTree::Text(text.to_owned()))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<RawTree, E> {
+        Ok(RawTree::Text(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<RawTree, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = from.next_element()? {
+            items.push(item);
+        }
+        Ok(RawTree::Sequence(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<RawTree, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = from.next_entry()? {
+            entries.push(entry);
+        }
+        Ok(RawTree::Mapping(entries))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_node_knows_its_place() {
+        let root = parse("state:\n  status: active # note\n  list: [a, é, b]\n").unwrap();
+        assert_eq!(root.nearest("/state/status").place, Place { line: 2, column: 11 });
+        assert_eq!(root.nearest("/state/list/2").place, Place { line: 3, column: 16 });
+        assert_eq!(root.nearest("/state/missing").place, root.get("state").unwrap().place);
+        assert_eq!(
+            root.to_value(),
+            parse_value("{state: {status: active, list: [a, é, b]}}").unwrap()
+        );
+    }
+
+    #[test]
+    fn bombs_and_ambiguities_are_refused_with_a_place() {
+        let anchors = format!("a: &a [{}]\nb: [{}]\n", "x,".repeat(1000), "*a,".repeat(1000));
+        for (text, line) in [
+            ("a: 1\na: 2\n", 2),
+            ("a: 1\n<<<<<<< HEAD\nb: 2\n", 2),
+            ("a: &x 1\nb: 2\n", 1),
+            ("a: 1\n\tb: 2\n", 1),
+            ("a: \"x\0\"\n", 1),
+            (anchors.as_str(), 1),
+        ] {
+            let error = parse_value(text).unwrap_err();
+            assert_eq!(error.place.map(|at| at.line), Some(line), "{text:.40} {error}");
+        }
+        for text in ["a: 1\n---\nb: 2\n", &"[".repeat(100_000), &"- ".repeat(50_000)] {
+            assert!(parse_value(text).is_err(), "{text:.20}");
+        }
+    }
+
+    #[test]
+    fn text_that_looks_like_something_else_stays_text() {
+        let value = parse_value("a: yes\nb: 2026-05-20T14:30:00Z\nc: 123e456\nd: 0123\ne: 1_000\n").unwrap();
+        for key in ["a", "b", "c", "d", "e"] {
+            assert!(value[key].is_string(), "{key}: {}", value[key]);
+        }
+        for nasty in [
+            "yes",
+            "null",
+            "1:30",
+            "2026-05-20",
+            "123e456",
+            "a: b",
+            "# x",
+            "",
+            "- x",
+            "é\u{7}",
+            "\ttab",
+        ] {
+            let text = emit(&serde_json::json!({ "k": nasty }));
+            assert_eq!(parse_value(&text).unwrap()["k"], nasty, "{text}");
+        }
+    }
+}

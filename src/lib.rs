@@ -1,0 +1,3 @@
+#![doc = "placeholder"]
+pub mod codec;
+pub mod model;

@@ -1,0 +1,244 @@
+//! The record of a bounded piece of work.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::model::{ActivityId, BadName, StateName};
+
+/// How an activity stands. `passed` and `skipped` count as completed; the others do not (design, section 6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActivityStatus {
+    /// Planned, not begun.
+    Pending,
+    /// Begun; until another record says how it ended, its outcome is in doubt.
+    Running,
+    /// Ended well.
+    Passed,
+    /// Ended badly.
+    Failed,
+    /// Left out on purpose.
+    Skipped,
+    /// Cannot go on.
+    Blocked,
+}
+
+impl ActivityStatus {
+    /// All of them, in the order of a life.
+    pub const ALL: [Self; 6] = [
+        Self::Pending,
+        Self::Running,
+        Self::Passed,
+        Self::Failed,
+        Self::Skipped,
+        Self::Blocked,
+    ];
+
+    /// As in the file.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Running => "running",
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+            Self::Blocked => "blocked",
+        }
+    }
+
+    /// Whether the activity is among `completed_activities`.
+    #[must_use]
+    pub fn is_completed(self) -> bool {
+        matches!(self, Self::Passed | Self::Skipped)
+    }
+
+    /// Whether the activity is over, well or badly.
+    #[must_use]
+    pub fn is_settled(self) -> bool {
+        !matches!(self, Self::Pending | Self::Running)
+    }
+}
+
+impl fmt::Display for ActivityStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// What kind of work an activity was (seed 003).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActivityType {
+    /// A shell command.
+    Bash,
+    /// A skill of an agent.
+    Skill,
+    /// Another agent.
+    Agent,
+    /// Anything a person or agent did.
+    Task,
+    /// A check that lets the work pass or not.
+    Gate,
+    /// A judgement of results.
+    Evaluation,
+    /// Work outside flow's sight.
+    External,
+}
+
+impl ActivityType {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Bash,
+        Self::Skill,
+        Self::Agent,
+        Self::Task,
+        Self::Gate,
+        Self::Evaluation,
+        Self::External,
+    ];
+
+    /// As in the file.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Bash => "bash",
+            Self::Skill => "skill",
+            Self::Agent => "agent",
+            Self::Task => "task",
+            Self::Gate => "gate",
+            Self::Evaluation => "evaluation",
+            Self::External => "external",
+        }
+    }
+}
+
+macro_rules! from_str_by_all {
+    ($name:ident) => {
+        impl FromStr for $name {
+            type Err = ();
+            fn from_str(text: &str) -> Result<Self, ()> {
+                Self::ALL.into_iter().find(|one| one.as_str() == text).ok_or(())
+            }
+        }
+    };
+}
+from_str_by_all!(ActivityStatus);
+from_str_by_all!(ActivityType);
+
+/// A FlowActivity document (seed 003): the whole mapping as it was given, keys that flow does not know included.
+///
+/// A value of this type has at least a valid `metadata.id`, and a valid `activity.status`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Activity {
+    document: Map<String, Value>,
+}
+
+impl Activity {
+    /// Takes a document that its schema accepted.
+    ///
+    /// # Errors
+    /// [`BadName`] when the id or phase is no usable name.
+    pub fn new(document: Map<String, Value>) -> Result<Self, BadName> {
+        let activity = Self { document };
+        ActivityId::new(activity.text("metadata", "id").unwrap_or_default())?;
+        if let Some(phase) = activity.text("metadata", "phase") {
+            StateName::new(phase)?;
+        }
+        let status = activity.text("activity", "status").unwrap_or_default();
+        if ActivityStatus::from_str(status).is_err() {
+            return Err(BadName {
+                what: "activity status",
+                name: status.to_owned(),
+                reason: "is unknown".into(),
+            });
+        }
+        Ok(activity)
+    }
+
+    fn text(&self, section: &str, key: &str) -> Option<&str> {
+        self.document.get(section)?.get(key)?.as_str()
+    }
+
+    /// `metadata.id`.
+    ///
+    /// # Panics
+    /// Never: the constructor checked it.
+    #[must_use]
+    pub fn id(&self) -> ActivityId {
+        ActivityId::new(self.text("metadata", "id").unwrap_or_default()).expect("checked by the constructor")
+    }
+
+    /// `metadata.run_id`.
+    #[must_use]
+    pub fn run_id(&self) -> Option<&str> {
+        self.text("metadata", "run_id")
+    }
+
+    /// `metadata.phase`.
+    #[must_use]
+    pub fn phase(&self) -> Option<StateName> {
+        self.text("metadata", "phase")
+            .and_then(|name| StateName::new(name).ok())
+    }
+
+    /// `activity.status`.
+    ///
+    /// # Panics
+    /// Never: the constructor checked it.
+    #[must_use]
+    pub fn status(&self) -> ActivityStatus {
+        self.text("activity", "status")
+            .unwrap_or_default()
+            .parse()
+            .expect("checked by the constructor")
+    }
+
+    /// `activity.type`.
+    #[must_use]
+    pub fn kind(&self) -> Option<ActivityType> {
+        self.text("activity", "type")?.parse().ok()
+    }
+
+    /// `activity.name`, the title for people.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.text("activity", "name")
+    }
+
+    /// `result.summary`.
+    #[must_use]
+    pub fn summary(&self) -> Option<&str> {
+        self.text("result", "summary")
+    }
+
+    /// The whole document.
+    #[must_use]
+    pub fn document(&self) -> &Map<String, Value> {
+        &self.document
+    }
+
+    /// Sets `section.key` where it is absent or null; what the caller wrote stays.
+    pub fn fill(&mut self, section: &str, key: &str, value: impl Into<Value>) {
+        let section = self
+            .document
+            .entry(section)
+            .or_insert_with(|| Value::Object(Map::new()));
+        if let Some(section) = section.as_object_mut() {
+            let slot = section.entry(key).or_insert(Value::Null);
+            if slot.is_null() {
+                *slot = value.into();
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Activity {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Self::new(Map::deserialize(from)?).map_err(serde::de::Error::custom)
+    }
+}

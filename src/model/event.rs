@@ -1,0 +1,357 @@
+//! What happened to a run, one value per line of `events.jsonl`.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::model::{
+    Activity, ActivityId, EventId, IdList, Number, RunId, RunStatus, Seq, SessionId, StateName, Timestamp, WorkflowId,
+};
+
+/// The version of the line format that this program writes.
+pub const LINE_VERSION: u64 = 1;
+
+/// One event of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// Its position in the log.
+    pub seq: Seq,
+    /// A ULID, or the key that the caller gave to make a retry recognisable.
+    pub id: EventId,
+    /// When it happened, by the writer's clock.
+    pub at: Timestamp,
+    /// What happened.
+    pub kind: EventKind,
+    /// Digest of the `run.yaml` that was written with this event; what differs from it was edited by hand.
+    pub run: Option<TextDigest>,
+}
+
+/// A short digest of a text: its length in bytes and its CRC-32C, `1042-9f3c2a11`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TextDigest(pub String);
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum EventKind {
+    /// The run was created by `flow start`.
+    RunStarted(Box<RunStarted>),
+    /// A run that another program created came under flow's care.
+    RunAdopted(Box<RunAdopted>),
+    /// A piece of work was recorded.
+    ActivityRecorded(Box<ActivityRecorded>),
+    /// `blocked`: a person is needed.
+    RunBlocked(StatusChange),
+    /// Back from `blocked` to `active`.
+    RunUnblocked(StatusChange),
+    /// The run ended well.
+    RunCompleted(StatusChange),
+    /// The run ended badly.
+    RunFailed(StatusChange),
+    /// The run was given up.
+    RunCancelled(StatusChange),
+    /// The session that held the run ended, the run did not.
+    SessionEnded(SessionEnded),
+    /// A session took the run.
+    RunClaimed(RunClaimed),
+    /// A person edited `run.yaml`.
+    RunEdited(Box<RunEdited>),
+    /// Written by a newer flow; kept as it is and changes nothing.
+    Unknown(UnknownEvent),
+}
+
+/// Facts that a run starts with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunStarted {
+    /// The run.
+    pub run_id: RunId,
+    /// Its workflow.
+    pub workflow: WorkflowId,
+    /// The workflow's version.
+    pub workflow_version: u64,
+    /// Where it starts.
+    pub phase: StateName,
+    /// What it is for.
+    pub goal: Option<String>,
+    /// Repository, branch, issue, …
+    pub context: Map<String, Value>,
+    /// Bounds on the run.
+    pub limits: Map<String, Value>,
+    /// The session that starts it and holds it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub session: Option<SessionId>,
+    /// Evidence by which the holder can be known dead later.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub holder: Option<String>,
+    /// The compiled workflow, pinned for the run's whole life.
+    pub machine: Value,
+}
+
+/// A document that another program wrote, as it was found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunAdopted {
+    /// The run.
+    pub run_id: RunId,
+    /// The workflow as compiled at this moment; absent when it is not known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub machine: Option<Value>,
+    /// The highest number found among its activity files.
+    pub last_number: Number,
+    /// `run.yaml` as it was found.
+    pub text: String,
+}
+
+/// A piece of work and where it left the run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ActivityRecorded {
+    /// Its number in the run.
+    pub number: Number,
+    /// The phase in which it was done; the run is there or moves there.
+    pub phase: StateName,
+    /// The phase after the record when the run moved on (`--advance`).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub advanced_to: Option<StateName>,
+    /// The session that recorded it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub session: Option<SessionId>,
+    /// Digest of what the caller asked for, before flow filled in defaults: tells a retry from another record.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub request: Option<TextDigest>,
+    /// The whole record.
+    pub activity: Activity,
+}
+
+impl ActivityRecorded {
+    /// The activity's id.
+    #[must_use]
+    pub fn id(&self) -> ActivityId {
+        self.activity.id()
+    }
+}
+
+/// A change of a run's status.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StatusChange {
+    /// The status before.
+    pub from: RunStatus,
+    /// Why.
+    pub reason: Option<String>,
+    /// The session that asked for it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub session: Option<SessionId>,
+}
+
+/// The end of a session with an open run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SessionEnded {
+    /// The session; none when the run had no owner.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub session: Option<SessionId>,
+    /// What the host said about why it ended.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reason: Option<String>,
+}
+
+/// A change of holder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunClaimed {
+    /// The new holder; none when a person took the run without naming a session.
+    pub session: Option<SessionId>,
+    /// The new epoch: records that carry an older one are refused.
+    pub epoch: u64,
+    /// The holder before.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub from: Option<SessionId>,
+    /// Evidence by which the holder can be known dead later.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub holder: Option<String>,
+    /// Whether a live holder was overruled.
+    #[serde(default)]
+    pub took_over: bool,
+}
+
+/// What a person changed in `run.yaml`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunEdited {
+    /// The changed fields with their new values.
+    pub changes: RunChanges,
+    /// The whole text after the edit, so that its comments can be rebuilt from the log.
+    pub text: String,
+}
+
+/// New values of fields that a person may edit; `None` where nothing changed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunChanges {
+    /// `state.status`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<RunStatus>,
+    /// `state.current_phase`.
+    #[serde(skip_serializing_if = "Option::is_none", with = "double_option")]
+    pub current_phase: Option<Option<StateName>>,
+    /// `state.current_activity`.
+    #[serde(skip_serializing_if = "Option::is_none", with = "double_option")]
+    pub current_activity: Option<Option<String>>,
+    /// `state.completed_activities`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completed_activities: Option<IdList>,
+    /// `state.blocked_reason`.
+    #[serde(skip_serializing_if = "Option::is_none", with = "double_option")]
+    pub blocked_reason: Option<Option<String>>,
+    /// `metadata.goal`.
+    #[serde(skip_serializing_if = "Option::is_none", with = "double_option")]
+    pub goal: Option<Option<String>>,
+    /// `context`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<Map<String, Value>>,
+    /// `limits`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Map<String, Value>>,
+}
+
+/// Tells "set to null" from "not mentioned".
+mod double_option {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    // The outer option is skipped when it is none, so only the inner one is written.
+    pub(super) fn serialize<T: Serialize, S: Serializer>(value: &Option<Option<T>>, to: S) -> Result<S::Ok, S::Error> {
+        value.as_ref().and_then(Option::as_ref).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<Option<T>>, D::Error> {
+        Option::deserialize(from).map(Some)
+    }
+}
+
+/// An event whose type this program does not know.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UnknownEvent {
+    /// Its `type`.
+    pub kind: String,
+    /// Its other fields.
+    pub body: Map<String, Value>,
+}
+
+impl EventKind {
+    /// The `type` on the line.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::RunStarted(_) => "run_started",
+            Self::RunAdopted(_) => "run_adopted",
+            Self::ActivityRecorded(_) => "activity_recorded",
+            Self::RunBlocked(_) => "run_blocked",
+            Self::RunUnblocked(_) => "run_unblocked",
+            Self::RunCompleted(_) => "run_completed",
+            Self::RunFailed(_) => "run_failed",
+            Self::RunCancelled(_) => "run_cancelled",
+            Self::SessionEnded(_) => "session_end",
+            Self::RunClaimed(_) => "run_claimed",
+            Self::RunEdited(_) => "run_edited",
+            Self::Unknown(event) => &event.kind,
+        }
+    }
+
+    fn body(&self) -> Map<String, Value> {
+        let value = match self {
+            Self::RunStarted(body) => serde_json::to_value(body),
+            Self::RunAdopted(body) => serde_json::to_value(body),
+            Self::ActivityRecorded(body) => serde_json::to_value(body),
+            Self::RunBlocked(body)
+            | Self::RunUnblocked(body)
+            | Self::RunCompleted(body)
+            | Self::RunFailed(body)
+            | Self::RunCancelled(body) => serde_json::to_value(body),
+            Self::SessionEnded(body) => serde_json::to_value(body),
+            Self::RunClaimed(body) => serde_json::to_value(body),
+            Self::RunEdited(body) => serde_json::to_value(body),
+            Self::Unknown(event) => return event.body.clone(),
+        };
+        match value {
+            Ok(Value::Object(body)) => body,
+            _ => unreachable!("BUG: an event body is not an object"),
+        }
+    }
+
+    fn from_parts(kind: &str, body: Map<String, Value>) -> Result<Self, serde_json::Error> {
+        fn read<T: DeserializeOwned>(body: Map<String, Value>) -> Result<T, serde_json::Error> {
+            serde_json::from_value(Value::Object(body))
+        }
+        Ok(match kind {
+            "run_started" => Self::RunStarted(read(body)?),
+            "run_adopted" => Self::RunAdopted(read(body)?),
+            "activity_recorded" => Self::ActivityRecorded(read(body)?),
+            "run_blocked" => Self::RunBlocked(read(body)?),
+            "run_unblocked" => Self::RunUnblocked(read(body)?),
+            "run_completed" => Self::RunCompleted(read(body)?),
+            "run_failed" => Self::RunFailed(read(body)?),
+            "run_cancelled" => Self::RunCancelled(read(body)?),
+            "session_end" => Self::SessionEnded(read(body)?),
+            "run_claimed" => Self::RunClaimed(read(body)?),
+            "run_edited" => Self::RunEdited(read(body)?),
+            _ => Self::Unknown(UnknownEvent {
+                kind: kind.to_owned(),
+                body,
+            }),
+        })
+    }
+}
+
+impl Event {
+    /// The event as the object that is sealed into a line.
+    #[must_use]
+    pub fn to_object(&self) -> Map<String, Value> {
+        let mut object = Map::new();
+        object.insert("v".into(), LINE_VERSION.into());
+        object.insert("seq".into(), self.seq.0.into());
+        object.insert("id".into(), self.id.as_str().into());
+        object.insert("at".into(), self.at.to_string().into());
+        object.insert("type".into(), self.kind.name().into());
+        object.extend(self.kind.body());
+        if let Some(run) = &self.run {
+            object.insert("run".into(), run.0.clone().into());
+        }
+        object
+    }
+
+    /// The event from the object of a sealed line. A newer line version or an unknown type becomes
+    /// [`EventKind::Unknown`].
+    ///
+    /// # Errors
+    /// When a field that every event has is missing or of the wrong type.
+    pub fn from_object(mut object: Map<String, Value>) -> Result<Self, serde_json::Error> {
+        #[derive(Deserialize)]
+        struct Head {
+            v: u64,
+            seq: Seq,
+            id: EventId,
+            at: Timestamp,
+            #[serde(rename = "type")]
+            kind: String,
+            #[serde(default)]
+            run: Option<TextDigest>,
+        }
+        let head: Map<String, Value> = ["v", "seq", "id", "at", "type", "run"]
+            .into_iter()
+            .filter_map(|key| object.shift_remove_entry(key))
+            .collect();
+        let head: Head = serde_json::from_value(Value::Object(head))?;
+        let kind = if head.v > LINE_VERSION {
+            EventKind::Unknown(UnknownEvent {
+                kind: head.kind,
+                body: object,
+            })
+        } else {
+            EventKind::from_parts(&head.kind, object)?
+        };
+        Ok(Self {
+            seq: head.seq,
+            id: head.id,
+            at: head.at,
+            kind,
+            run: head.run,
+        })
+    }
+}

@@ -1,0 +1,346 @@
+//! Names that are safe to use as file names and keys, and the two counters of a run.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// A name that cannot be used, with the reason in words.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("the {what} {name:?} {reason}")]
+pub struct BadName {
+    /// What the name was meant for: `run id`, `activity id`, …
+    pub what: &'static str,
+    /// The name as given.
+    pub name: String,
+    /// What is wrong with it, as the end of a sentence.
+    pub reason: String,
+}
+
+fn bad(what: &'static str, name: &str, reason: impl Into<String>) -> BadName {
+    let name = if name.len() > 80 {
+        let cut = (0..=80).rev().find(|&at| name.is_char_boundary(at)).unwrap_or(0);
+        format!("{}…", &name[..cut])
+    } else {
+        name.to_owned()
+    };
+    BadName {
+        what,
+        name,
+        reason: reason.into(),
+    }
+}
+
+/// Device names that Windows reserves whatever their extension.
+fn is_reserved(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or_default().to_ascii_lowercase();
+    let numbered = |prefix: &str| {
+        stem.strip_prefix(prefix)
+            .is_some_and(|n| n.len() == 1 && n.bytes().all(|b| b.is_ascii_digit() && b != b'0'))
+    };
+    matches!(stem.as_str(), "con" | "prn" | "aux" | "nul") || numbered("com") || numbered("lpt")
+}
+
+fn check(
+    what: &'static str,
+    name: &str,
+    max: usize,
+    first: fn(char) -> bool,
+    rest: fn(char) -> bool,
+    allowed: &str,
+) -> Result<(), BadName> {
+    let Some(head) = name.chars().next() else {
+        return Err(bad(what, name, "is empty"));
+    };
+    if name.len() > max {
+        return Err(bad(what, name, format!("is longer than {max} bytes")));
+    }
+    if let Some(odd) = name.chars().find(|&c| !rest(c)) {
+        return Err(bad(what, name, format!("contains {odd:?}; allowed are {allowed}")));
+    }
+    if !first(head) {
+        return Err(bad(what, name, format!("starts with {head:?}; allowed are {allowed}")));
+    }
+    Ok(())
+}
+
+macro_rules! name_type {
+    ($(#[$doc:meta])* $name:ident, $check:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Checks `name`.
+            ///
+            /// # Errors
+            /// [`BadName`] when a rule of the type's description is broken.
+            pub fn new(name: impl Into<String>) -> Result<Self, BadName> {
+                let name = name.into();
+                let check: fn(&str) -> Result<(), BadName> = $check;
+                check(&name)?;
+                Ok(Self(name))
+            }
+
+            /// The name as text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(&self.0)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = BadName;
+            fn from_str(name: &str) -> Result<Self, BadName> {
+                Self::new(name)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                Self::new(String::deserialize(from)?).map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+name_type!(
+    /// A run: `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`, no trailing dot, no Windows device name. It is the name of the
+    /// run's directory. `flow start` makes `<compact UTC time>-<slug>` (seed 003); others may bring a UUID (seed 000).
+    RunId,
+    |name| {
+        check(
+            "run id",
+            name,
+            128,
+            |c| c.is_ascii_alphanumeric(),
+            |c| c.is_ascii_alphanumeric() || "._-".contains(c),
+            "letters, digits, `.`, `_` and `-`, with a letter or digit first",
+        )?;
+        if name.ends_with('.') {
+            return Err(bad("run id", name, "ends with a dot"));
+        }
+        if is_reserved(name) {
+            return Err(bad("run id", name, "is a device name on Windows"));
+        }
+        Ok(())
+    }
+);
+
+name_type!(
+    /// An activity: `[a-z0-9][a-z0-9_-]*`, at most 200 bytes (seed 003). Several records may carry the same id.
+    ActivityId,
+    |name| check(
+        "activity id",
+        name,
+        200,
+        |c| c.is_ascii_lowercase() || c.is_ascii_digit(),
+        |c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-',
+        "lower-case letters, digits, `_` and `-`, with a letter or digit first",
+    )
+);
+
+name_type!(
+    /// An agent session: `[A-Za-z0-9_-]{1,64}`.
+    SessionId,
+    |name| check(
+        "session id",
+        name,
+        64,
+        |c| c.is_ascii_alphanumeric() || c == '_' || c == '-',
+        |c| c.is_ascii_alphanumeric() || c == '_' || c == '-',
+        "letters, digits, `_` and `-`",
+    )
+);
+
+name_type!(
+    /// A workflow: `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`; the stem of its file's name.
+    WorkflowId,
+    |name| check(
+        "workflow id",
+        name,
+        128,
+        |c| c.is_ascii_alphanumeric(),
+        |c| c.is_ascii_alphanumeric() || "._-".contains(c),
+        "letters, digits, `.`, `_` and `-`, with a letter or digit first",
+    )
+);
+
+name_type!(
+    /// Where a run is: a phase, step or state of its workflow. Letters of any script, digits, `_`, `-`, `.` and
+    /// `:` (a namespaced step, seed 000); at most 200 bytes.
+    StateName,
+    |name| check(
+        "phase",
+        name,
+        200,
+        |c| c.is_alphanumeric() || c == '_',
+        |c| c.is_alphanumeric() || "_-.:".contains(c),
+        "letters, digits, `_`, `-`, `.` and `:`, with a letter, digit or `_` first",
+    )
+);
+
+name_type!(
+    /// What makes an operation recognisable on a retry: a ULID that flow makes, or the caller's key.
+    /// 1 to 200 printable ASCII characters without blanks.
+    EventId,
+    |name| check(
+        "operation id",
+        name,
+        200,
+        |c| c.is_ascii_graphic(),
+        |c| c.is_ascii_graphic(),
+        "printable ASCII characters without blanks",
+    )
+);
+
+/// Position of an event in its run's log: 1, 2, 3, … without gaps. 0 stands before the first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Seq(pub u64);
+
+impl Seq {
+    /// The position after this one.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+impl fmt::Display for Seq {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Number of an activity in its run: 1, 2, 3, …, shown with at least three digits. Never used twice.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Number(pub u64);
+
+impl Number {
+    /// The number after this one.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+
+    /// Name of the activity's file in `activities/`.
+    #[must_use]
+    pub fn file_name(self, id: &ActivityId) -> String {
+        format!("{self}-{id}.yaml")
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:03}", self.0)
+    }
+}
+
+impl FromStr for Number {
+    type Err = std::num::ParseIntError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self)
+    }
+}
+
+impl Serialize for Number {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// Turns free text into a slug of `[a-z0-9-]`, at most `max` bytes, without `-` at its ends; `None` when nothing is left.
+#[must_use]
+pub fn slug(text: &str, max: usize) -> Option<String> {
+    let mut slug = String::new();
+    for c in text.chars().flat_map(char::to_lowercase) {
+        if slug.len() == max {
+            break;
+        }
+        if c.is_ascii_alphanumeric() {
+            slug.push(c);
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    let slug = slug.trim_end_matches('-');
+    (!slug.is_empty()).then(|| slug.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn run_ids_are_safe_file_names() {
+        for good in [
+            "2026-05-20T143000Z-issue-42",
+            "run-1",
+            "run-A",
+            "550e8400-e29b-41d4-a716-446655440000",
+            "a",
+        ] {
+            assert!(RunId::new(good).is_ok(), "{good}");
+        }
+        for evil in [
+            "",
+            ".",
+            "..",
+            "../x",
+            "a/b",
+            "a\\b",
+            ".x",
+            "-x",
+            "a\nb",
+            "a\u{202e}b",
+            "CON",
+            "aux.yaml",
+            "x.",
+            "é",
+            "a b",
+            "a\0",
+        ] {
+            assert!(RunId::new(evil).is_err(), "{evil:?}");
+        }
+        assert!(RunId::new("x".repeat(128)).is_ok());
+        assert!(RunId::new("x".repeat(129)).is_err());
+    }
+
+    #[test]
+    fn activity_ids_follow_the_seed() {
+        assert!(ActivityId::new("a".repeat(200)).is_ok());
+        assert!(ActivityId::new("a".repeat(201)).is_err());
+        for evil in ["", "Foo", "-a", "_a", "a.b", "a/b", "a\nb"] {
+            assert!(ActivityId::new(evil).is_err(), "{evil:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_have_three_digits_and_grow() {
+        let id = ActivityId::new("x").unwrap();
+        assert_eq!(Number(1).file_name(&id), "001-x.yaml");
+        assert_eq!(Number(1000).file_name(&id), "1000-x.yaml");
+    }
+
+    #[test]
+    fn slugs_keep_only_what_a_run_id_may_hold() {
+        assert_eq!(slug("Fix the Crash!  (now)", 40).as_deref(), Some("fix-the-crash-now"));
+        assert_eq!(slug("日本語", 40), None);
+        assert_eq!(slug("abc def", 4).as_deref(), Some("abc"));
+    }
+}

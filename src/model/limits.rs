@@ -1,0 +1,26 @@
+//! A bound for everything that is read or written. Beyond a bound there is an error, never a bigger buffer.
+
+/// Largest `run.yaml` in bytes.
+pub const RUN_BYTES: usize = 4 << 20;
+/// Largest activity document in bytes; a bigger output belongs into `evidence/`.
+pub const ACTIVITY_BYTES: usize = 1 << 20;
+/// Largest line of `events.jsonl` in bytes. It can hold a whole escaped `run.yaml` (a hand edit is logged with its text).
+pub const LINE_BYTES: usize = 2 * RUN_BYTES + ACTIVITY_BYTES;
+/// Largest `events.jsonl` in bytes that a command reads as a whole.
+pub const LOG_BYTES: usize = 1 << 30;
+/// Largest workflow definition in bytes.
+pub const WORKFLOW_BYTES: usize = 1 << 20;
+/// Largest decision journal in bytes.
+pub const JOURNAL_BYTES: usize = 4 << 20;
+/// Largest payload of a hook on standard input in bytes.
+pub const HOOK_BYTES: usize = 1 << 20;
+/// How much of a log's end is read to find the last sealed line, in bytes.
+pub const TAIL_BYTES: usize = 64 << 10;
+/// Deepest nesting of a YAML document.
+pub const YAML_DEPTH: usize = 64;
+/// Most nodes in a YAML document that is not elided (see `codec::run_text`).
+pub const YAML_NODES: usize = 250_000;
+/// How many violations of one document are reported.
+pub const VIOLATIONS: usize = 100;
+/// Longest reason, goal or summary given on the command line, in bytes.
+pub const TEXT_BYTES: usize = 64 << 10;

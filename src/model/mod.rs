@@ -1,0 +1,22 @@
+//! What is in the files: identifiers, the run document, activities, events. Plain data without I/O.
+//!
+//! Constructors keep the invariants: a [`RunId`] that exists is a safe file name, a [`Seq`] that exists came from a
+//! sealed line or is the next one. Bytes become documents in [`crate::codec`] and nowhere else.
+
+mod activity;
+mod event;
+mod idlist;
+mod ids;
+pub mod limits;
+mod run;
+mod time;
+
+pub use activity::{Activity, ActivityStatus, ActivityType};
+pub use event::{
+    ActivityRecorded, Event, EventKind, RunAdopted, RunChanges, RunClaimed, RunEdited, RunStarted, SessionEnded,
+    StatusChange, TextDigest, UnknownEvent,
+};
+pub use idlist::IdList;
+pub use ids::{ActivityId, BadName, EventId, Number, RunId, Seq, SessionId, StateName, WorkflowId, slug};
+pub use run::{Owned, RunDocument, RunStatus, SESSION_ENDED};
+pub use time::Timestamp;

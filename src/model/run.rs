@@ -1,0 +1,139 @@
+//! `run.yaml`: a FlowRun document (seed 003) as data.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::model::{IdList, Number, RunId, Seq, SessionId, StateName, Timestamp, WorkflowId};
+
+/// What a run is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    /// Work goes on.
+    Active,
+    /// Work waits for a person; `blocked_reason` says why.
+    Blocked,
+    /// Ended well.
+    Completed,
+    /// Ended badly.
+    Failed,
+    /// Given up.
+    Cancelled,
+}
+
+impl RunStatus {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Active,
+        Self::Blocked,
+        Self::Completed,
+        Self::Failed,
+        Self::Cancelled,
+    ];
+
+    /// As in the file.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Blocked => "blocked",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// Whether the run is over: it accepts no more records.
+    #[must_use]
+    pub fn is_terminal(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
+    }
+}
+
+impl fmt::Display for RunStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for RunStatus {
+    type Err = ();
+    fn from_str(text: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|status| status.as_str() == text).ok_or(())
+    }
+}
+
+/// What `run.yaml` says, apart from the keys that flow does not know (those stay in the text).
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunDocument {
+    /// `metadata.id`: the name of the run's directory.
+    pub id: RunId,
+    /// `metadata.workflow`.
+    pub workflow: WorkflowId,
+    /// `metadata.workflow_version`, from 1.
+    pub workflow_version: u64,
+    /// `metadata.goal`.
+    pub goal: Option<String>,
+    /// `metadata.created_at`.
+    pub created_at: Timestamp,
+    /// `context`: repo, branch, issue, pr, journal and whatever a person added.
+    pub context: Map<String, Value>,
+    /// `limits`: `max_iterations`, `max_runtime_minutes`.
+    pub limits: Map<String, Value>,
+    /// The keys of `state` that flow keeps.
+    pub state: Owned,
+}
+
+/// The keys of `run.yaml`'s `state` that flow writes. A person may change the first five; the rest is bookkeeping that
+/// flow sets right again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Owned {
+    /// `status`.
+    pub status: RunStatus,
+    /// `current_phase`: where the run is.
+    pub current_phase: Option<StateName>,
+    /// `current_activity`: the id of the latest record.
+    pub current_activity: Option<String>,
+    /// `completed_activities`: ids of activities that ended `passed` or `skipped`, in order.
+    pub completed_activities: IdList,
+    /// `blocked_reason`.
+    pub blocked_reason: Option<String>,
+    /// `open_activities`: ids whose latest record is neither `passed` nor `skipped`.
+    pub open_activities: IdList,
+    /// `session`: who holds the run.
+    pub session: Option<SessionId>,
+    /// `epoch`: rises with every change of holder.
+    pub epoch: u64,
+    /// `last_number`: the highest activity number given.
+    pub last_number: Number,
+    /// `last_seq`: the event up to which this document shows the run; absent in documents that flow did not write.
+    pub last_seq: Option<Seq>,
+    /// `updated_at`: when that event happened.
+    pub updated_at: Option<Timestamp>,
+}
+
+/// The text that marks an active run whose session ended (seed 003, step 5).
+pub const SESSION_ENDED: &str = "session ended";
+
+impl RunDocument {
+    /// An issue, pull request or other number of the context.
+    #[must_use]
+    pub fn context_number(&self, key: &str) -> Option<u64> {
+        self.context.get(key)?.as_u64()
+    }
+
+    /// A text of the context.
+    #[must_use]
+    pub fn context_text(&self, key: &str) -> Option<&str> {
+        self.context.get(key)?.as_str().filter(|text| !text.is_empty())
+    }
+
+    /// A positive number of the limits.
+    #[must_use]
+    pub fn limit(&self, key: &str) -> Option<u64> {
+        self.limits.get(key)?.as_u64()
+    }
+}

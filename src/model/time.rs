@@ -1,0 +1,64 @@
+//! Points in time, always UTC, always written the same way.
+
+use std::fmt;
+use std::str::FromStr;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde::{Deserialize, Serialize};
+
+/// A point in time in UTC; written as RFC 3339 with milliseconds, `2026-05-20T14:30:00.000Z`.
+/// Times inform people; order comes from [`crate::model::Seq`] alone, since clocks go backwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(DateTime<Utc>);
+
+impl Timestamp {
+    /// From a clock's reading.
+    #[must_use]
+    pub fn new(at: DateTime<Utc>) -> Self {
+        // What is written must equal what is read back: no digits below the millisecond.
+        Self(DateTime::from_timestamp_millis(at.timestamp_millis()).unwrap_or(at))
+    }
+
+    /// The compact form at the head of a run id, `2026-05-20T143000Z` (seed 003).
+    #[must_use]
+    pub fn compact(self) -> String {
+        self.0.format("%Y-%m-%dT%H%M%SZ").to_string()
+    }
+
+    /// Whole minutes from `self` to `later`, never negative.
+    #[must_use]
+    pub fn minutes_until(self, later: Self) -> u64 {
+        u64::try_from((later.0 - self.0).num_minutes()).unwrap_or(0)
+    }
+
+    /// The same instant for arithmetic.
+    #[must_use]
+    pub fn as_datetime(self) -> DateTime<Utc> {
+        self.0
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0.to_rfc3339_opts(SecondsFormat::Millis, true))
+    }
+}
+
+impl FromStr for Timestamp {
+    type Err = chrono::ParseError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self::new(DateTime::parse_from_rfc3339(text)?.with_timezone(&Utc)))
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    }
+}
