@@ -4,9 +4,13 @@
 //! no merge keys, one document, bounded depth and size. Every error carries a line and a column.
 
 mod place;
+mod run_text;
+mod schema;
 mod seal;
 mod yaml;
 
 pub use place::Place;
+pub use run_text::{RunText, RunTextError};
+pub use schema::Violation;
 pub use seal::{LineFault, SEAL_BYTES, digest, seal, unseal};
 pub use yaml::{Node, Tree, YamlError, emit, parse, parse_value};

@@ -1,0 +1,591 @@
+//! `run.yaml` as text: read it, and change what flow keeps in it without touching anything else.
+//!
+//! A person's comments, key order, quoting and unknown keys survive every change. Each change is checked by reading the
+//! new text back: it must say exactly the old values plus the change, or it is refused.
+//!
+//! Reading stays cheap with thousands of completed activities: a long run of plain list lines is cut out before the
+//! parser sees the text and put back afterwards ([`Elided`]).
+
+use std::str::FromStr;
+
+use serde_json::{Map, Value, json};
+use thiserror::Error;
+use yaml_edit::{Document, Mapping, Sequence, YamlNode};
+
+use crate::codec::yaml::{YamlError, emit, parse, parse_value};
+use crate::codec::{Place, Violation};
+use crate::model::{IdList, Number, Owned, RunDocument, RunStatus, Seq, SessionId, StateName, Timestamp};
+
+/// Why a `run.yaml` cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RunTextError {
+    /// Not the YAML that flow reads.
+    #[error("is not valid YAML: {0}")]
+    Yaml(YamlError),
+    /// YAML, but not a FlowRun document; the first violation.
+    #[error("is not a FlowRun document: {}", .0.message)]
+    Document(Violation),
+    /// The text is too unusual to be changed safely.
+    #[error("cannot be updated without touching what a person wrote: {0}")]
+    Edit(String),
+}
+
+impl RunTextError {
+    /// Where in the file.
+    #[must_use]
+    pub fn place(&self) -> Option<Place> {
+        match self {
+            Self::Yaml(error) => error.place,
+            Self::Document(violation) => violation.place,
+            Self::Edit(_) => None,
+        }
+    }
+}
+
+impl From<YamlError> for RunTextError {
+    fn from(error: YamlError) -> Self {
+        Self::Yaml(error)
+    }
+}
+
+/// A `run.yaml`: its text and what it says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunText {
+    text: String,
+    document: RunDocument,
+}
+
+const HEADER: &str = "\
+# yaml-language-server: $schema=../../schemas/run.schema.json
+# The state of one run. It may be edited: the next flow command checks the change and adopts it.
+";
+
+impl RunText {
+    /// Reads `text`.
+    ///
+    /// # Errors
+    /// [`RunTextError`] with the place of the first thing that is wrong. (`codec::validate` finds all of them.)
+    pub fn parse(text: &str) -> Result<Self, RunTextError> {
+        let read = Elided::read(text)?;
+        let document = document(&read.value, read.completed).map_err(|(pointer, message)| {
+            let place = parse(text).ok().map(|root| root.nearest(&pointer).place);
+            RunTextError::Document(Violation { pointer, message, place })
+        })?;
+        Ok(Self { text: text.to_owned(), document })
+    }
+
+    /// The text of a new run's `run.yaml`, in the order of the seed's template.
+    #[must_use]
+    pub fn create(document: &RunDocument) -> Self {
+        let state: Map<String, Value> = state_fields(&document.state)
+            .into_iter()
+            .map(|(key, field)| (key.to_owned(), field.to_value()))
+            .collect();
+        let value = json!({
+            "apiVersion": "flow.synapti.ai/v1",
+            "kind": "FlowRun",
+            "metadata": {
+                "id": document.id,
+                "workflow": document.workflow,
+                "workflow_version": document.workflow_version,
+                "goal": document.goal,
+                "created_at": document.created_at,
+            },
+            "context": document.context,
+            "state": state,
+            "limits": document.limits,
+            "events": [{ "at": document.created_at, "type": "run_started" }],
+        });
+        Self { text: format!("{HEADER}{}", emit(&value)), document: document.clone() }
+    }
+
+    /// The whole text.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What it says.
+    #[must_use]
+    pub fn document(&self) -> &RunDocument {
+        &self.document
+    }
+
+    /// The text changed so that its `state` says `wanted`; everything else stays byte for byte.
+    ///
+    /// # Errors
+    /// [`RunTextError::Edit`] when reading back does not confirm the change.
+    pub fn with_state(&self, wanted: &Owned) -> Result<Self, RunTextError> {
+        let mut read = Elided::read(&self.text)?;
+        if appended(&read.completed, &wanted.completed_activities).is_none() && read.elided.is_some() {
+            read = Elided::whole(&self.text)?;
+        }
+        let text = read.edit(wanted).map_err(RunTextError::Edit)?;
+        let document = RunDocument { state: wanted.clone(), ..self.document.clone() };
+        Ok(Self { text, document })
+    }
+}
+
+/// One value that flow writes into `state`.
+enum Field {
+    Null,
+    Text(String),
+    Number(u64),
+    List(IdList),
+}
+
+impl Field {
+    fn text(text: Option<impl ToString>) -> Self {
+        text.map_or(Self::Null, |text| Self::Text(text.to_string()))
+    }
+
+    fn to_value(&self) -> Value {
+        match self {
+            Self::Null => Value::Null,
+            Self::Text(text) => text.as_str().into(),
+            Self::Number(number) => (*number).into(),
+            Self::List(list) => list.iter().collect(),
+        }
+    }
+}
+
+/// The keys of `state` that flow keeps, in the order of a new file.
+fn state_fields(state: &Owned) -> Vec<(&'static str, Field)> {
+    vec![
+        ("status", Field::text(Some(state.status))),
+        ("current_phase", Field::text(state.current_phase.as_ref())),
+        ("current_activity", Field::text(state.current_activity.as_ref())),
+        ("completed_activities", Field::List(state.completed_activities.clone())),
+        ("open_activities", Field::List(state.open_activities.clone())),
+        ("blocked_reason", Field::text(state.blocked_reason.as_ref())),
+        ("session", Field::text(state.session.as_ref())),
+        ("epoch", Field::Number(state.epoch)),
+        ("last_number", Field::Number(state.last_number.0)),
+        ("last_seq", state.last_seq.map_or(Field::Null, |seq| Field::Number(seq.0))),
+        ("updated_at", Field::text(state.updated_at)),
+    ]
+}
+
+type Wrong = (String, String);
+
+fn document(value: &Value, completed: IdList) -> Result<RunDocument, Wrong> {
+    let wrong = |pointer: &str, message: &str| (pointer.to_owned(), message.to_owned());
+    if !value.is_object() {
+        return Err(wrong("", "the file must hold a mapping with apiVersion, kind, metadata, context and state"));
+    }
+    match value["apiVersion"].as_str() {
+        Some("flow.synapti.ai/v1") => {}
+        Some(_) => return Err(wrong("/apiVersion", "apiVersion is not flow.synapti.ai/v1")),
+        None => return Err(wrong("", "apiVersion is missing")),
+    }
+    if value["kind"].as_str() != Some("FlowRun") {
+        return Err(wrong("/kind", "kind is not FlowRun"));
+    }
+    let mapping = |key: &str| match &value[key] {
+        Value::Object(map) => Ok(map.clone()),
+        Value::Null => Ok(Map::new()),
+        _ => Err(wrong(&format!("/{key}"), &format!("{key} is not a mapping"))),
+    };
+    let metadata = Section { path: "/metadata", map: mapping("metadata")? };
+    let state = Section { path: "/state", map: mapping("state")? };
+    Ok(RunDocument {
+        id: metadata.required("id")?,
+        workflow: metadata.required("workflow")?,
+        workflow_version: metadata.number("workflow_version")?.unwrap_or(1),
+        goal: metadata.optional("goal")?,
+        created_at: metadata.required("created_at")?,
+        context: mapping("context")?,
+        limits: mapping("limits")?,
+        state: owned(&state, completed)?,
+    })
+}
+
+fn owned(state: &Section, completed_activities: IdList) -> Result<Owned, Wrong> {
+    let status = state.required_text("status")?;
+    let status = RunStatus::from_str(&status).map_err(|()| {
+        let known = RunStatus::ALL.map(RunStatus::as_str).join(", ");
+        state.wrong("status", format!("status is {status:?}; it can be {known}"))
+    })?;
+    Ok(Owned {
+        status,
+        current_phase: state.optional::<StateName>("current_phase")?,
+        current_activity: state.optional("current_activity")?,
+        completed_activities,
+        blocked_reason: state.optional("blocked_reason")?,
+        open_activities: id_list(state.map.get("open_activities"))
+            .map_err(|message| state.wrong("open_activities", message))?,
+        session: state.optional::<SessionId>("session")?,
+        epoch: state.number("epoch")?.unwrap_or(0),
+        last_number: Number(state.number("last_number")?.unwrap_or(0)),
+        last_seq: state.number("last_seq")?.map(Seq),
+        updated_at: state.optional::<Timestamp>("updated_at")?,
+    })
+}
+
+fn id_list(value: Option<&Value>) -> Result<IdList, String> {
+    let items = match value {
+        None | Some(Value::Null) => return Ok(IdList::default()),
+        Some(Value::Array(items)) => items,
+        Some(_) => return Err("this must be a list of activity ids".to_owned()),
+    };
+    let texts = items.iter().map(|item| item.as_str().filter(|text| !text.contains('\n')));
+    texts.collect::<Option<IdList>>().ok_or_else(|| "an entry of this list is not an activity id".to_owned())
+}
+
+/// A mapping of the document, for reading single keys with good errors.
+struct Section {
+    path: &'static str,
+    map: Map<String, Value>,
+}
+
+impl Section {
+    fn wrong(&self, key: &str, message: impl Into<String>) -> Wrong {
+        (format!("{}/{key}", self.path), message.into())
+    }
+
+    fn optional<T: FromStr<Err: ToString>>(&self, key: &str) -> Result<Option<T>, Wrong> {
+        match self.map.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => {
+                text.parse().map(Some).map_err(|error: T::Err| self.wrong(key, format!("{key}: {}", error.to_string())))
+            }
+            Some(_) => Err(self.wrong(key, format!("{key} is not text"))),
+        }
+    }
+
+    fn required<T: FromStr<Err: ToString>>(&self, key: &str) -> Result<T, Wrong> {
+        self.optional(key)?.ok_or_else(|| self.wrong(key, format!("{key} is missing")))
+    }
+
+    fn required_text(&self, key: &str) -> Result<String, Wrong> {
+        self.required(key)
+    }
+
+    fn number(&self, key: &str) -> Result<Option<u64>, Wrong> {
+        match self.map.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            // Half the range is kept free so that counting on can never overflow.
+            Some(value) => match value.as_u64().filter(|number| *number <= u64::MAX / 2) {
+                Some(number) => Ok(Some(number)),
+                None => Err(self.wrong(key, format!("{key} is not a whole number from 0 on"))),
+            },
+        }
+    }
+}
+
+/// The list item that stands for lines that were cut out. The dot keeps it apart from every activity id.
+const MARKER: &str = "flow.elided";
+/// Shorter lists are parsed as they are.
+const ELIDE_FROM: usize = 64;
+
+/// A run text read with its long list of completed activities cut out.
+struct Elided {
+    /// The text that the parser saw.
+    text: String,
+    /// What the parser made of it.
+    value: Value,
+    /// All of `state.completed_activities`.
+    completed: IdList,
+    /// The lines that were cut out.
+    elided: Option<String>,
+}
+
+impl Elided {
+    fn read(text: &str) -> Result<Self, RunTextError> {
+        match Self::cut(text) {
+            Some(read) => Ok(read),
+            None => Self::whole(text),
+        }
+    }
+
+    /// Reads without cutting.
+    fn whole(text: &str) -> Result<Self, RunTextError> {
+        let value = parse_value(text)?;
+        let completed = id_list(value.pointer("/state/completed_activities")).map_err(|message| {
+            let pointer = "/state/completed_activities".to_owned();
+            let place = parse(text).ok().map(|root| root.nearest(&pointer).place);
+            RunTextError::Document(Violation { pointer, message, place })
+        })?;
+        Ok(Self { text: text.to_owned(), value, completed, elided: None })
+    }
+
+    /// Reads with a cut, when there is a long run of list lines and it turns out to be the right list. Whatever looks
+    /// unusual is left to [`Self::whole`].
+    fn cut(text: &str) -> Option<Self> {
+        let (start, end) = long_list(text)?;
+        if text.contains(MARKER) {
+            return None;
+        }
+        let block = &text[start..end];
+        let indent = &block[..block.find('-')?];
+        let reduced = format!("{}{indent}- {MARKER}\n{}", &text[..start], &text[end..]);
+        let value = parse_value(&reduced).ok()?;
+        let items = value.pointer("/state/completed_activities")?.as_array()?;
+        let mut completed = IdList::default();
+        let mut found = false;
+        for item in items {
+            match item.as_str()? {
+                MARKER => {
+                    found = true;
+                    block.lines().for_each(|line| completed.push(plain_item(line).unwrap_or_default().1));
+                }
+                id if !id.contains('\n') => completed.push(id),
+                _ => return None,
+            }
+        }
+        found.then(|| Self { text: reduced, value, completed, elided: Some(block.to_owned()) })
+    }
+
+    /// The whole text with `wanted` in its `state`.
+    fn edit(&self, wanted: &Owned) -> Result<String, String> {
+        let document = Document::from_str(&self.text).map_err(|error| error.to_string())?;
+        let root = document.as_mapping().ok_or("the document is not a mapping")?;
+        let state = root.get_mapping("state").ok_or("`state` is not a mapping")?;
+        let mut expected = self.value.clone();
+        let says = expected["state"].as_object_mut().ok_or("`state` is not a mapping")?;
+        for (key, field) in state_fields(wanted) {
+            if key == "completed_activities" {
+                self.edit_completed(&state, says, wanted)?;
+            } else if says.get(key) != Some(&field.to_value()) {
+                set(&state, key, &field);
+                says.insert(key.to_owned(), field.to_value());
+            }
+        }
+        let mut edited = document.to_string();
+        if self.text.contains("\r\n") {
+            edited = edited.replace("\r\n", "\n").replace('\n', "\r\n");
+        }
+        let reads = parse_value(&edited).map_err(|error| error.to_string())?;
+        if reads != expected {
+            return Err("reading the changed text back gives something else".to_owned());
+        }
+        self.put_back(edited)
+    }
+
+    fn edit_completed(&self, state: &Mapping, says: &mut Map<String, Value>, wanted: &Owned) -> Result<(), String> {
+        let key = "completed_activities";
+        let list = &wanted.completed_activities;
+        match (appended(&self.completed, list), state.get_sequence(key)) {
+            (Some(new), Some(sequence)) if !sequence.is_empty() => {
+                let said = says.get_mut(key).and_then(Value::as_array_mut).ok_or("the list of activities vanished")?;
+                for id in new {
+                    sequence.push(id);
+                    said.push(id.into());
+                }
+            }
+            // Nothing to say, and nothing is said: `[]`, `null` and an absent key stay as they are.
+            (Some(new), _) if new.is_empty() => {}
+            _ => {
+                set(state, key, &Field::List(list.clone()));
+                says.insert(key.to_owned(), list.iter().collect());
+            }
+        }
+        Ok(())
+    }
+
+    fn put_back(&self, edited: String) -> Result<String, String> {
+        let Some(block) = &self.elided else { return Ok(edited) };
+        let marker = format!("- {MARKER}");
+        let at = edited.find(&marker).ok_or("the list of activities was not found again")?;
+        let start = edited[..at].rfind('\n').map_or(0, |newline| newline + 1);
+        let end = edited[at..].find('\n').map_or(edited.len(), |newline| at + newline + 1);
+        Ok(format!("{}{block}{}", &edited[..start], &edited[end..]))
+    }
+}
+
+/// The ids by which `new` continues `old`; `None` when it does not.
+fn appended<'new>(old: &IdList, new: &'new IdList) -> Option<Vec<&'new str>> {
+    let mut ids = new.iter();
+    old.iter().all(|id| ids.next() == Some(id)).then(|| ids.collect())
+}
+
+fn set(state: &Mapping, key: &str, field: &Field) {
+    match field {
+        // A block list grows line by line; an empty one can only be written as `[]`.
+        Field::List(list) if list.is_empty() => state.set(key, Sequence::new_flow()),
+        Field::List(list) => {
+            let sequence = Sequence::new();
+            list.iter().for_each(|id| sequence.push(id));
+            state.set(key, sequence);
+        }
+        Field::Number(number) => state.set(key, *number),
+        Field::Null | Field::Text(_) => {
+            // A fragment written by our own emitter: quoted whenever another YAML reader could misread it.
+            let fragment = emit(&field.to_value());
+            let scalar = Document::from_str(&fragment).ok().and_then(|fragment| fragment.as_scalar());
+            if let Some(scalar) = scalar {
+                state.set(key, YamlNode::Scalar(scalar));
+            }
+        }
+    }
+}
+
+/// The bytes of the longest run of plain list lines, without its first and its last line, when it is long enough.
+fn long_list(text: &str) -> Option<(usize, usize)> {
+    let mut best: (usize, usize, usize) = (0, 0, 0);
+    let mut run: Option<(usize, usize, usize, usize)> = None; // indent, second line's start, last line's start, lines
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let item = plain_item(line.strip_suffix('\n').unwrap_or(line)).map(|(indent, _)| indent);
+        run = match (run, item) {
+            (Some((indent, second, _, lines)), Some(same)) if same == indent => {
+                Some((indent, if lines == 1 { at } else { second }, at, lines + 1))
+            }
+            (_, Some(indent)) => Some((indent, at, at, 1)),
+            (_, None) => None,
+        };
+        if let Some((_, second, last, lines)) = run
+            && lines > best.2
+        {
+            best = (second, last, lines);
+        }
+        at += line.len();
+    }
+    (best.2 >= ELIDE_FROM).then_some((best.0, best.1))
+}
+
+/// The indentation and the id of a line `- id` whose YAML value is that id, whatever YAML version reads it.
+fn plain_item(line: &str) -> Option<(usize, &str)> {
+    let indent = line.bytes().take_while(|&byte| byte == b' ').count();
+    let item = line[indent..].strip_prefix("- ")?;
+    let is_id = |id: &str| {
+        !id.is_empty() && id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_')
+    };
+    if let Some(quoted) = item.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        return is_id(quoted).then_some((indent, quoted));
+    }
+    // Everything that some YAML reads as a number, a date, a boolean or null begins otherwise or is one of these words.
+    let word = matches!(item, "null" | "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n");
+    (is_id(item) && item.as_bytes()[0].is_ascii_lowercase() && !word).then_some((indent, item))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(state: &str) -> String {
+        format!(
+            "apiVersion: flow.synapti.ai/v1\nkind: FlowRun\nmetadata:\n  id: run-1\n  workflow: debug\n  \
+             created_at: 2026-05-20T14:30:00Z # when\ncontext:\n  repo: r\n  branch: b\n{state}"
+        )
+    }
+
+    fn record(text: &RunText, id: &str) -> Owned {
+        let mut state = text.document().state.clone();
+        state.completed_activities.push(id);
+        state.current_activity = Some(id.to_owned());
+        state.last_seq = Some(Seq(18));
+        state.last_number = state.last_number.next();
+        state
+    }
+
+    /// Every line of `old`, without what stands behind a key of `state`, is still there in the same order.
+    fn keeps_lines(old: &str, new: &str) {
+        let mut lines = new.lines();
+        for line in old.lines().filter(|line| line.contains('#') || line.contains("custom")) {
+            let comment = line.split_once('#').map_or(line, |(_, comment)| comment);
+            assert!(lines.any(|new| new.contains(comment)), "lost {line:?} in\n{new}");
+        }
+    }
+
+    #[test]
+    fn a_record_changes_only_its_own_keys_whatever_the_style() {
+        let styles = [
+            "state:\n  # why\n  status: active   # st\n  current_phase: fix # ph\n  current_activity: null\n  completed_activities: []\n  blocked_reason: null\n  last_seq: 7 # do not touch\n",
+            "state:\n  status: active\n  completed_activities:\n  - a\n  - b # note\n  # trailing\n\n  last_seq: 7\n  custom: 1\n",
+            "state:\n  status: active\n  completed_activities:\n      - a\n      - b\n  custom: [x, y]\n",
+            "state:\n  status: active\n  completed_activities: [a, \"b\"]\n  last_seq: 7\n",
+            "state: {status: active, completed_activities: [a, b], last_seq: 7}\n",
+            "state:\n  status: active\n  completed_activities:\n  last_seq: 7\n",
+            "state:\n  completed_activities: ~\n  status: active\n",
+            "state:\n  status: active\n",
+            "state:\n  custom: |\n    foo # not a comment\n    bar\n\n  status: active\n  completed_activities:\n    - a\n",
+            "state:\n    status: active\n    completed_activities: [\n      a,\n      b  # c\n    ]\n    'last_seq': 7",
+            "state:\n  status: \"active\"\n  completed_activities:\n    - a\n# the end",
+        ];
+        for style in styles {
+            for text in [sample(style), sample(style).replace('\n', "\r\n"), format!("\u{feff}{}", sample(style))] {
+                let old = RunText::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+                let mut run = old.clone();
+                for id in ["new-one", "123", "1e5", "null", "true", "no", "a"] {
+                    let wanted = record(&run, id);
+                    run = run.with_state(&wanted).unwrap_or_else(|error| panic!("{id}: {error}\n{text}"));
+                    assert_eq!(RunText::parse(run.text()).unwrap(), run, "{text}");
+                    assert_eq!(run.document().state, wanted);
+                }
+                keeps_lines(&text, run.text());
+                assert_eq!(text.contains('\r'), run.text().contains('\r'));
+                assert_eq!(run.text().matches('\n').count(), run.text().replace("\r\n", "\n").matches('\n').count());
+            }
+        }
+    }
+
+    #[test]
+    fn saying_the_same_again_changes_no_byte() {
+        let text = RunText::parse(&sample("state:\n  status: active\n  completed_activities: [a]\n")).unwrap();
+        let once = text.with_state(&record(&text, "b")).unwrap();
+        let state = once.document().state.clone();
+        assert_eq!(once.with_state(&state).unwrap().text(), once.text());
+    }
+
+    #[test]
+    fn reasons_of_any_shape_are_read_back_as_they_were() {
+        let text = RunText::parse(&sample("state:\n  status: active\n  blocked_reason: null # because\n")).unwrap();
+        for reason in ["plain", "a: b # c", "two\nlines", " \"quoted\" ", "yes", "- x", "é\u{1b}[31m", "'", "{", "%", "@"] {
+            let mut state = text.document().state.clone();
+            state.blocked_reason = Some(reason.to_owned());
+            let new = text.with_state(&state).unwrap_or_else(|error| panic!("{reason:?}: {error}"));
+            assert_eq!(RunText::parse(new.text()).unwrap().document().state.blocked_reason.as_deref(), Some(reason));
+            keeps_lines(text.text(), new.text());
+        }
+    }
+
+    #[test]
+    fn a_long_list_reads_and_grows_as_if_it_were_not_cut() {
+        let ids: Vec<_> = (0..500).map(|n| if n % 7 == 0 { format!("\"{n}\"") } else { format!("step-{n}") }).collect();
+        let lines: String = ids.iter().map(|id| format!("    - {id}\n")).collect();
+        let text = sample(&format!("state:\n  status: active\n  completed_activities:\n{lines}  last_seq: 7 # keep\n"));
+        let read = Elided::read(&text).unwrap();
+        assert!(read.elided.is_some() && read.text.len() < 400);
+        assert_eq!(read.completed, Elided::whole(&text).unwrap().completed);
+        let run = RunText::parse(&text).unwrap();
+        let new = run.with_state(&record(&run, "last-one")).unwrap();
+        assert_eq!(RunText::parse(new.text()).unwrap(), new);
+        assert!(new.text().contains("    - step-499\n    - last-one\n  last_seq: 18 # keep\n"), "{}", new.text());
+        let mut shorter = run.document().state.clone();
+        shorter.completed_activities.remove("step-3");
+        let new = run.with_state(&shorter).unwrap();
+        assert_eq!(RunText::parse(new.text()).unwrap().document().state.completed_activities.len(), 499);
+    }
+
+    #[test]
+    fn a_long_list_elsewhere_is_not_mistaken_for_the_activities() {
+        let lines: String = (0..100).map(|n| format!("    - step-{n}\n")).collect();
+        let literal = sample(&format!("state:\n  status: active\n  note: |\n{lines}  completed_activities: [a]\n"));
+        let other = sample(&format!("state:\n  status: active\n  other:\n{lines}  completed_activities: [a]\n"));
+        for text in [literal, other] {
+            let run = RunText::parse(&text).unwrap();
+            assert_eq!(run.document().state.completed_activities.iter().collect::<Vec<_>>(), ["a"]);
+            let new = run.with_state(&record(&run, "b")).unwrap();
+            assert!(new.text().contains("- step-99\n"));
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_has_a_line_and_a_column() {
+        for (state, place, message) in [
+            ("state:\n  status: Active\n", Some((11, 11)), "completed, failed, cancelled"),
+            ("state:\n  status: active\n  completed_activities: 3\n", Some((12, 25)), "list of activity ids"),
+            ("state:\n  status: active\n  last_seq: 1.5\n", Some((12, 13)), "whole number"),
+            ("state:\n  status: active\n  last_seq: 18446744073709551615\n", Some((12, 13)), "whole number"),
+            ("state:\n  status: active\n  current_phase: a/b\n", Some((12, 18)), "phase"),
+            ("state:\n  status: active\n  status: blocked\n", Some((12, 3)), "duplicate"),
+            ("state:\n  status: active\n<<<<<<< HEAD\n", Some((12, 1)), "conflict markers"),
+            ("state: []\n", Some((10, 8)), "mapping"),
+        ] {
+            let error = RunText::parse(&sample(state)).unwrap_err();
+            assert_eq!(error.place().map(|at| (at.line, at.column)), place, "{state}{error}");
+            assert!(error.to_string().contains(message), "{error}");
+        }
+    }
+}
