@@ -19,6 +19,8 @@ pub enum LineFault {
     Damaged,
     /// Longer than [`crate::model::limits::LINE_BYTES`].
     TooLong,
+    /// The checksum matches, but a field that every event has is missing or wrong.
+    NotAnEvent,
 }
 
 impl LineFault {
@@ -30,6 +32,7 @@ impl LineFault {
             Self::Unsealed => "unsealed: written by another program, not state",
             Self::Damaged => "the checksum does not match",
             Self::TooLong => "longer than a line may be",
+            Self::NotAnEvent => "sealed, but not an event",
         }
     }
 }

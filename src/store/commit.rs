@@ -1,0 +1,220 @@
+//! The commit: one sealed line, two projections.
+
+use std::io;
+
+use crate::codec::seal;
+use crate::model::{Event, EventKind, Number, Seq, limits};
+use crate::store::StoreError;
+use crate::store::dir::{self, Onto, write_all};
+use crate::store::layout::{ACTIVITY_TMP, LOG, RUN_FILE, RUN_MERGE_TMP, RUN_TMP};
+use crate::store::run_dir::LockedRun;
+
+/// An activity file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ActivityFile {
+    /// Its name, `NNN-id.yaml`.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// All that one operation writes, built before anything is written.
+#[derive(Debug)]
+pub struct Batch<'a> {
+    /// The event. Its position must be the next one.
+    pub event: &'a Event,
+    /// The `run.yaml` on which the decision was made.
+    pub old_text: &'a str,
+    /// The `run.yaml` that shows the event.
+    pub new_text: &'a str,
+    /// The activity's file, when the event is a record.
+    pub activity: Option<ActivityFile>,
+}
+
+/// An operation that is on stable storage.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Committed {
+    /// Its position.
+    pub seq: Seq,
+    /// Why a projection could not be brought up to it; the next command will.
+    pub lagging: Option<String>,
+}
+
+/// How often a `run.yaml` that somebody saves again and again is merged before recovery is left to do it.
+const MERGE_TRIES: usize = 3;
+
+impl LockedRun<'_> {
+    /// Commits `batch`. `merge` makes the new `run.yaml` from a text that a person saved after the decision.
+    ///
+    /// # Errors
+    /// Before the commit point: any [`StoreError`], and nothing has happened. At it: [`StoreError::Unconfirmed`], the
+    /// operation may or may not have happened, and a retry with the same operation id is safe. Behind it there are no
+    /// errors: see [`Committed::lagging`].
+    ///
+    /// # Panics
+    /// When the event's position is not the next one: a caller's mistake that must never reach a log.
+    pub fn commit(
+        &mut self,
+        batch: &Batch<'_>,
+        merge: &mut dyn FnMut(&str) -> Option<String>,
+    ) -> Result<Committed, StoreError> {
+        let seq = batch.event.seq;
+        assert!(
+            seq > self.tail.last_seq,
+            "BUG: event {seq} does not follow {}",
+            self.tail.last_seq
+        );
+        let line = seal(&batch.event.to_object());
+        if line.len() > limits::LINE_BYTES {
+            return Err(StoreError::TooLarge {
+                path: self.run.dir.join(LOG),
+                limit: limits::LINE_BYTES,
+            });
+        }
+        if batch.new_text.len() > limits::RUN_BYTES {
+            return Err(StoreError::TooLarge {
+                path: self.run.dir.join(RUN_FILE),
+                limit: limits::RUN_BYTES,
+            });
+        }
+        let new_run = self.prepare(batch)?;
+        let before = self.tail.len;
+        self.append(&line).inspect_err(|_| self.discard())?;
+        if let Err(source) = dir::sync_data(&self.log).and_then(|()| dir::sync_all(&new_run)) {
+            return Err(self.unconfirmed(before, source));
+        }
+        // Acknowledged from here on: nothing below may fail the operation.
+        let lagging = self.publish(batch, merge).err().map(|error| describe(&error));
+        let number = match &batch.event.kind {
+            EventKind::ActivityRecorded(record) => record.number,
+            _ => Number(0),
+        };
+        self.lock.note_counters(seq, number);
+        self.tail.last_seq = seq;
+        self.tail.newer.clear();
+        self.tail.at = Some(batch.event.clone());
+        Ok(Committed { seq, lagging })
+    }
+
+    /// Writes both files under their temporary names.
+    fn prepare(&self, batch: &Batch<'_>) -> Result<std::fs::File, StoreError> {
+        let dir = &self.run.dir;
+        let new_run = dir.create(RUN_TMP, batch.new_text.as_bytes(), dir.mode_of(RUN_FILE))?;
+        if let Some(file) = &batch.activity {
+            self.activities
+                .create(ACTIVITY_TMP, file.text.as_bytes(), 0o666)
+                .inspect_err(|_| self.discard())?;
+        }
+        Ok(new_run)
+    }
+
+    /// Appends the line with one write; a short write is taken back.
+    fn append(&mut self, line: &str) -> Result<(), StoreError> {
+        let before = self.tail.len;
+        let result = write_once(&self.log, line.as_bytes());
+        if let Err(source) = result {
+            let _ = self.log.set_len(before);
+            return Err(self.run.log_fault("append to", source));
+        }
+        self.tail.len = before + line.len() as u64;
+        self.tail.whole = self.tail.len;
+        Ok(())
+    }
+
+    /// A flush failed. The line is taken back as far as possible; whether it is on the disk nobody knows.
+    fn unconfirmed(&self, before: u64, source: io::Error) -> StoreError {
+        let _ = self.log.set_len(before);
+        self.discard();
+        StoreError::Unconfirmed {
+            path: self.run.dir.join(LOG),
+            source,
+        }
+    }
+
+    fn discard(&self) {
+        let _ = self.run.dir.remove(RUN_TMP);
+        let _ = self.activities.remove(ACTIVITY_TMP);
+    }
+
+    /// Renames both files into place.
+    fn publish(&self, batch: &Batch<'_>, merge: &mut dyn FnMut(&str) -> Option<String>) -> Result<(), StoreError> {
+        if let Some(file) = &batch.activity {
+            self.activities.rename(ACTIVITY_TMP, &file.name, Onto::Nothing)?;
+        }
+        let dir = &self.run.dir;
+        if dir.rename(RUN_TMP, RUN_FILE, Onto::Exchange).is_err() {
+            return self.publish_without_exchange(batch, merge);
+        }
+        let mut expected = batch.old_text.to_owned();
+        let mut placed = batch.new_text.to_owned();
+        for _ in 0..MERGE_TRIES {
+            let swapped_out = dir.read_text(RUN_TMP, limits::RUN_BYTES)?.unwrap_or_default();
+            if swapped_out == expected {
+                return dir.remove(RUN_TMP);
+            }
+            // Somebody saved the file between our reading and now: their text, with our change on top.
+            let Some(merged) = merge(&swapped_out) else {
+                // Theirs is no run document: it comes back as it was, and the next command says what is wrong with it.
+                return dir.rename(RUN_TMP, RUN_FILE, Onto::Exchange);
+            };
+            self.write_merged(&merged)?;
+            dir.rename(RUN_MERGE_TMP, RUN_FILE, Onto::Exchange)?;
+            // What they saved is in place now, so the copy that is replaced here holds nothing new.
+            dir.rename(RUN_MERGE_TMP, RUN_TMP, Onto::Whatever)?;
+            expected = std::mem::replace(&mut placed, merged);
+        }
+        // Still being saved: the next command merges, or keeps it in quarantine.
+        Ok(())
+    }
+
+    /// For a missing `run.yaml` and for file systems that cannot exchange two names (NFS). A text saved between the
+    /// check and the rename would be lost; `docs/durability.md` says so.
+    fn publish_without_exchange(
+        &self,
+        batch: &Batch<'_>,
+        merge: &mut dyn FnMut(&str) -> Option<String>,
+    ) -> Result<(), StoreError> {
+        let dir = &self.run.dir;
+        match dir.read_text(RUN_FILE, limits::RUN_BYTES)? {
+            Some(text) if text != batch.old_text => {
+                let Some(merged) = merge(&text) else {
+                    return dir.remove(RUN_TMP);
+                };
+                self.write_merged(&merged)?;
+                dir.rename(RUN_MERGE_TMP, RUN_FILE, Onto::Whatever)?;
+                dir.remove(RUN_TMP)
+            }
+            _ => dir.rename(RUN_TMP, RUN_FILE, Onto::Whatever),
+        }
+    }
+
+    fn write_merged(&self, merged: &str) -> Result<(), StoreError> {
+        let dir = &self.run.dir;
+        dir.remove(RUN_MERGE_TMP)?;
+        let new = dir.create(RUN_MERGE_TMP, merged.as_bytes(), dir.mode_of(RUN_FILE))?;
+        let fault = |source| StoreError::Io {
+            action: "flush",
+            path: dir.join(RUN_MERGE_TMP),
+            source,
+        };
+        dir::sync_all(&new).map_err(fault)
+    }
+}
+
+fn write_once(mut file: &std::fs::File, bytes: &[u8]) -> io::Result<()> {
+    loop {
+        match io::Write::write(&mut file, bytes) {
+            Ok(len) if len == bytes.len() => return Ok(()),
+            Ok(_) => return Err(io::Error::new(io::ErrorKind::WriteZero, "only a part was written")),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn describe(error: &StoreError) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}

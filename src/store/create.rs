@@ -1,0 +1,120 @@
+//! Creating a run: built aside, flushed, and renamed into place, so that it is there wholly or not at all.
+
+use crate::codec::seal;
+use crate::model::{Event, RunId};
+use crate::store::StoreError;
+use crate::store::dir::{Dir, Onto, sync_all, write_all};
+use crate::store::layout::{ACTIVITIES, EVIDENCE, LOG, NEW_RUN, RUN_FILE, RUNS};
+use crate::store::lock::{Lock, LockRequest};
+use crate::store::project::Project;
+use crate::store::run_dir::RunDir;
+
+/// The first files of a run.
+#[derive(Debug)]
+pub struct NewRun {
+    /// Its id, the name of its directory.
+    pub id: RunId,
+    /// `run.yaml`.
+    pub text: String,
+    /// The first event.
+    pub event: Event,
+}
+
+/// How many suffixes are tried for a run id that is taken.
+const ID_TRIES: usize = 10_000;
+
+impl Project {
+    /// Creates a run. `propose` is called with 1, 2, 3, … until the id that it proposes is free; when it answers `None`
+    /// the run cannot be created under another id.
+    ///
+    /// # Errors
+    /// [`StoreError::Exists`] when every proposal is taken; others when files cannot be written. A failed creation
+    /// leaves nothing behind.
+    pub fn create_run(
+        &self,
+        request: &LockRequest,
+        propose: &mut dyn FnMut(usize) -> Option<NewRun>,
+    ) -> Result<RunDir, StoreError> {
+        let (runs, made) = self.flow.ensure_dir(RUNS)?;
+        if made {
+            self.flow.sync()?;
+        }
+        // Also orders creation, so that leftovers of dead creators can be told from the work of live ones.
+        let _lock = Lock::take(&self.flow, request)?;
+        self.remove_half_made();
+        let mut taken = runs.path().to_owned();
+        for attempt in 1..=ID_TRIES {
+            let Some(new) = propose(attempt) else {
+                return Err(StoreError::Exists { path: taken });
+            };
+            taken = runs.join(new.id.as_str());
+            if runs.exists(new.id.as_str())? {
+                continue;
+            }
+            let aside = format!("{NEW_RUN}{}", new.id);
+            let built = self
+                .build(&aside, &new)
+                .and_then(|()| self.flow.rename_to(&aside, &runs, new.id.as_str()));
+            match built {
+                Ok(()) => {
+                    runs.sync()?;
+                    return Ok(RunDir {
+                        dir: runs.open_dir(new.id.as_str())?,
+                        id: new.id,
+                    });
+                }
+                Err(StoreError::Exists { .. }) => self.remove_half_made(),
+                Err(error) => {
+                    self.remove_half_made();
+                    return Err(error);
+                }
+            }
+        }
+        Err(StoreError::Exists { path: taken })
+    }
+
+    fn build(&self, aside: &str, new: &NewRun) -> Result<(), StoreError> {
+        self.flow.make_dir(aside)?;
+        let dir = self.flow.open_dir(aside)?;
+        dir.make_dir(ACTIVITIES)?;
+        dir.make_dir(EVIDENCE)?;
+        for (name, text) in [(LOG, seal(&new.event.to_object())), (RUN_FILE, new.text.clone())] {
+            let file = dir.create(name, b"", 0o666)?;
+            let fault = |source| StoreError::Io {
+                action: "write",
+                path: dir.join(name),
+                source,
+            };
+            write_all(&file, text.as_bytes())
+                .and_then(|()| sync_all(&file))
+                .map_err(fault)?;
+        }
+        dir.sync()
+    }
+
+    /// Removes what creators that died left behind. Only called under the project's lock.
+    fn remove_half_made(&self) {
+        let names = self.flow.names().unwrap_or_default();
+        for name in names.iter().filter(|name| name.starts_with(NEW_RUN)) {
+            // Whatever else is in there was not made here and keeps the directory alive.
+            if let Ok(dir) = self.flow.open_dir(name) {
+                let _ = dir.remove(RUN_FILE);
+                let _ = dir.remove(LOG);
+                let _ = dir.remove_dir(ACTIVITIES);
+                let _ = dir.remove_dir(EVIDENCE);
+            }
+            let _ = self.flow.remove_dir(name);
+        }
+    }
+}
+
+impl Dir {
+    /// Renames `name` to `new_name` in another directory, which must not have it.
+    fn rename_to(&self, name: &str, into: &Self, new_name: &str) -> Result<(), StoreError> {
+        match self.rename_into(name, into, new_name, Onto::Nothing) {
+            // File systems without that flag: the lock and the check before keep the name free.
+            Err(StoreError::Io { .. }) => self.rename_into(name, into, new_name, Onto::Whatever),
+            done => done,
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Every file name below `.flow`, in one place.
+
+/// The directory that holds everything.
+pub const FLOW: &str = ".flow";
+/// Below [`FLOW`]: one directory a run.
+pub const RUNS: &str = "runs";
+/// Below [`FLOW`]: workflow definitions of the project.
+pub const WORKFLOWS: &str = "workflows";
+/// Below [`FLOW`]: schemas for editors, written by `flow init`.
+pub const SCHEMAS: &str = "schemas";
+/// A run's document.
+pub const RUN_FILE: &str = "run.yaml";
+/// A run's log, the only commit point.
+pub const LOG: &str = "events.jsonl";
+/// The lock file of a run or of `.flow`; never deleted, renamed or truncated.
+pub const LOCK: &str = ".lock";
+/// A run's activity documents.
+pub const ACTIVITIES: &str = "activities";
+/// Files that activities refer to.
+pub const EVIDENCE: &str = "evidence";
+/// The next `run.yaml`; a leftover of this name belongs to a dead writer.
+pub const RUN_TMP: &str = ".run.tmp";
+/// A `run.yaml` merged with what a person saved during a commit. Never a person's own bytes.
+pub const RUN_MERGE_TMP: &str = ".run.merge.tmp";
+/// The log's copy during recovery.
+pub const LOG_TMP: &str = ".events.tmp";
+/// The next activity file, inside [`ACTIVITIES`].
+pub const ACTIVITY_TMP: &str = ".act.tmp";
+/// Where recovery puts what it does not understand.
+pub const QUARANTINE: &str = ".quarantine";
+/// Name prefix of a run that is being created.
+pub const NEW_RUN: &str = ".new-";
+
+/// Contents of `.flow/.gitignore`.
+pub const GITIGNORE: &str = "\
+# Written by flow. Runs are committed or not as the project decides; these never are.
+.lock
+.*.tmp
+.quarantine/
+.new-*
+";
+
+/// Contents of `.flow/.gitattributes`: logs merge line by line, and no tool may change a line end.
+pub const GITATTRIBUTES: &str = "\
+# Written by flow.
+runs/*/events.jsonl merge=union -text
+runs/*/run.yaml -text
+runs/*/activities/*.yaml -text
+state/**/events.jsonl merge=union -text
+";

@@ -1,0 +1,154 @@
+//! The lock of a run, and who holds it.
+//!
+//! `.lock` is locked with `flock`, which ends with its holder: after a kill nobody waits for a dead process. The file is
+//! never deleted. On top of it the directory itself is locked, which closes the hole that opens when somebody removes
+//! `.lock` while it is held (`git clean -fdx`). Waiting blocks in the kernel, which is fair; polling is not.
+
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, OFlags};
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Number, Seq, Timestamp};
+use crate::store::StoreError;
+use crate::store::dir::Dir;
+use crate::store::layout::LOCK;
+
+/// What a writer leaves in `.lock`: who it is, and the highest counters it has seen, so that neither is used again
+/// even when somebody puts back an older log. Only informative; nothing rests on it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WriterNote {
+    /// Process id.
+    pub pid: u32,
+    /// What it runs: `flow record-activity`.
+    pub command: String,
+    /// When it took the lock.
+    pub since: Timestamp,
+    /// The highest event position given so far.
+    #[serde(default)]
+    pub seq: Seq,
+    /// The highest activity number given so far.
+    #[serde(default)]
+    pub number: u64,
+}
+
+/// How to wait for a lock.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LockRequest {
+    /// At most so long.
+    pub wait: Duration,
+    /// Written into the lock for those who wait.
+    pub note: WriterNote,
+}
+
+/// The held lock; free again when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    file: File,
+    note: WriterNote,
+}
+
+const NOTE_BYTES: usize = 512;
+
+impl Lock {
+    /// Locks `dir`, waiting as `request` says.
+    pub(crate) fn take(dir: &Dir, request: &LockRequest) -> Result<Self, StoreError> {
+        let started = Instant::now();
+        loop {
+            let file = dir.open_own(LOCK, OFlags::empty(), 0o666)?;
+            let left = request.wait.saturating_sub(started.elapsed());
+            if !lock_both(dir, &file, left)? {
+                let holder = read_note(&file);
+                return Err(StoreError::Held {
+                    path: dir.join(LOCK),
+                    holder,
+                    waited: started.elapsed(),
+                });
+            }
+            // Whoever removed the file meanwhile made the next process lock another one.
+            if dir.is_still(LOCK, &file)? {
+                let before = read_note(&file);
+                let mut note = request.note.clone();
+                if let Some(before) = before {
+                    note.seq = before.seq;
+                    note.number = before.number;
+                }
+                let lock = Self { file, note };
+                lock.write();
+                return Ok(lock);
+            }
+        }
+    }
+
+    /// The highest event position and activity number that earlier writers noted.
+    pub(crate) fn high_water(&self) -> (Seq, Number) {
+        (self.note.seq, Number(self.note.number))
+    }
+
+    /// Notes the counters that were just used.
+    pub(crate) fn note_counters(&mut self, seq: Seq, number: Number) {
+        self.note.seq = self.note.seq.max(seq);
+        self.note.number = self.note.number.max(number.0);
+        self.write();
+    }
+
+    fn write(&self) {
+        let Ok(mut text) = serde_json::to_string(&self.note) else {
+            return;
+        };
+        text.truncate(NOTE_BYTES - 1);
+        let padded = format!("{text:<width$}\n", width = NOTE_BYTES - 1);
+        // Only informative: a full disk must not keep anybody from recording.
+        let _ = self.file.write_all_at(padded.as_bytes(), 0);
+    }
+}
+
+fn read_note(file: &File) -> Option<WriterNote> {
+    let mut bytes = [0; NOTE_BYTES];
+    let len = file.read_at(&mut bytes, 0).ok()?;
+    let text = std::str::from_utf8(&bytes[..len]).ok()?;
+    serde_json::from_str(text.trim()).ok()
+}
+
+/// Locks file and directory, in this order everywhere. `false` when the time is over.
+fn lock_both(dir: &Dir, file: &File, wait: Duration) -> Result<bool, StoreError> {
+    let fault = |source| StoreError::Io {
+        action: "lock",
+        path: dir.join(LOCK),
+        source,
+    };
+    match fs2::FileExt::try_lock_exclusive(file) {
+        Ok(()) if lock_dir(dir.as_fd(), FlockOperation::NonBlockingLockExclusive) => return Ok(true),
+        Ok(()) => {}
+        Err(error) if error.kind() == fs2::lock_contended_error().kind() => {}
+        Err(error) => return Err(fault(error)),
+    }
+    if wait.is_zero() {
+        return Ok(false);
+    }
+    // A blocking flock has no time limit, so another thread waits. When it gets the lock too late it holds the last
+    // handle, and dropping that frees the lock.
+    let (locked, wait_for) = mpsc::channel();
+    let file = file.try_clone().map_err(fault)?;
+    let fd = dir.as_fd().try_clone_to_owned().map_err(fault)?;
+    thread::spawn(move || {
+        let result = fs2::FileExt::lock_exclusive(&file);
+        lock_dir(fd.as_fd(), FlockOperation::LockExclusive);
+        let _ = locked.send(result);
+    });
+    match wait_for.recv_timeout(wait) {
+        Ok(result) => result.map(|()| true).map_err(fault),
+        Err(_) => Ok(false),
+    }
+}
+
+/// Locks a directory; `false` when another process holds it. File systems that cannot lock directories (NFS) count as
+/// locked: the lock file does the work there.
+fn lock_dir(dir: rustix::fd::BorrowedFd<'_>, how: FlockOperation) -> bool {
+    !matches!(rustix::fs::flock(dir, how), Err(rustix::io::Errno::WOULDBLOCK))
+}

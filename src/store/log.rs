@@ -1,0 +1,221 @@
+//! Reading `events.jsonl`: its end for writers, the whole of it for people.
+//!
+//! A line counts when it is whole, ends in a line break and verifies. Everything else is skipped and reported, and
+//! never trusted: a torn tail, damage, merge markers, lines that other programs appended.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
+
+use crate::codec::{LineFault, unseal};
+use crate::model::{Event, Seq, limits};
+
+/// A sealed line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// Its number in the file, from 1.
+    pub number: usize,
+    /// What it says.
+    pub event: Event,
+}
+
+/// A line that is not state.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Skipped {
+    /// Its number in the file, from 1.
+    pub line: usize,
+    /// What it is instead of a sealed line.
+    pub fault: LineFault,
+    /// Its beginning.
+    pub text: String,
+}
+
+/// A whole log.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LogScan {
+    /// The sealed lines by position; two of the same position (a merge of two branches) by id.
+    pub lines: Vec<Line>,
+    /// The other lines, in the order of the file.
+    pub skipped: Vec<Skipped>,
+    /// Bytes behind the last line break: a write that was cut off.
+    pub torn: usize,
+}
+
+const PREVIEW_CHARS: usize = 200;
+
+impl LogScan {
+    /// Reads a whole log.
+    ///
+    /// # Errors
+    /// What reading the file gives, and `InvalidData` beyond [`limits::LOG_BYTES`].
+    pub fn read(mut file: &File) -> io::Result<Self> {
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(0))?;
+        file.take(limits::LOG_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+        if bytes.len() > limits::LOG_BYTES {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the log is too long"));
+        }
+        Ok(Self::parse(&bytes))
+    }
+
+    /// Reads a whole log from memory. Total: every input gives an answer.
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Self {
+        let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        let mut scan = Self {
+            torn: bytes.len() - whole,
+            ..Self::default()
+        };
+        for (at, line) in bytes[..whole].split_inclusive(|&byte| byte == b'\n').enumerate() {
+            let line = &line[..line.len() - 1];
+            match event(line) {
+                Ok(event) => scan.lines.push(Line { number: at + 1, event }),
+                Err(_) if line.iter().all(u8::is_ascii_whitespace) => {}
+                Err(fault) => scan.skipped.push(Skipped {
+                    line: at + 1,
+                    fault,
+                    text: preview(line),
+                }),
+            }
+        }
+        scan.lines
+            .sort_by(|a, b| (a.event.seq, &a.event.id).cmp(&(b.event.seq, &b.event.id)));
+        scan.lines.dedup_by(|a, b| a.event == b.event);
+        scan
+    }
+
+    /// The events in order.
+    pub fn events(&self) -> impl DoubleEndedIterator<Item = &Event> {
+        self.lines.iter().map(|line| &line.event)
+    }
+
+    /// The highest position; 0 for an empty log.
+    #[must_use]
+    pub fn last_seq(&self) -> Seq {
+        self.events().next_back().map_or(Seq(0), |event| event.seq)
+    }
+
+    /// Positions below the last one that no line has, as inclusive ranges: acknowledged events that are gone.
+    #[must_use]
+    pub fn gaps(&self) -> Vec<(Seq, Seq)> {
+        let mut expected = Seq(1);
+        let mut gaps = Vec::new();
+        for event in self.events() {
+            if event.seq > expected {
+                gaps.push((expected, Seq(event.seq.0 - 1)));
+            }
+            expected = event.seq.next();
+        }
+        gaps
+    }
+
+    /// Positions that more than one line has.
+    #[must_use]
+    pub fn doubles(&self) -> Vec<Seq> {
+        self.lines
+            .windows(2)
+            .filter(|two| two[0].event.seq == two[1].event.seq)
+            .map(|two| two[0].event.seq)
+            .collect()
+    }
+}
+
+fn event(line: &[u8]) -> Result<Event, LineFault> {
+    Event::from_object(unseal(line)?).map_err(|_| LineFault::NotAnEvent)
+}
+
+fn preview(line: &[u8]) -> String {
+    String::from_utf8_lossy(&line[..line.len().min(4 * PREVIEW_CHARS)])
+        .chars()
+        .take(PREVIEW_CHARS)
+        .collect()
+}
+
+/// The end of a log: all that a writer needs, whatever the length of the log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogTail {
+    /// Sealed events behind the asked position, in order.
+    pub newer: Vec<Event>,
+    /// The sealed event at the asked position, when it was found.
+    pub at: Option<Event>,
+    /// The highest sealed position that was seen; 0 without any.
+    pub last_seq: Seq,
+    /// Length up to and including the last line break.
+    pub whole: u64,
+    /// Length of the file.
+    pub len: u64,
+}
+
+impl LogTail {
+    /// Reads backwards from the end until an event at or before `since` is found.
+    ///
+    /// # Errors
+    /// What reading the file gives.
+    pub fn read(file: &File, since: Seq) -> io::Result<Self> {
+        let len = file.metadata()?.len();
+        let whole = end_of_last_line(file, len)?;
+        let mut window = limits::TAIL_BYTES as u64;
+        loop {
+            let start = whole.saturating_sub(window);
+            let mut bytes = vec![0; usize::try_from(whole - start).unwrap_or(usize::MAX)];
+            file.read_exact_at(&mut bytes, start)?;
+            // The first line is whole only when the window begins with the file.
+            let lines = if start == 0 {
+                &bytes[..]
+            } else {
+                bytes
+                    .iter()
+                    .position(|&byte| byte == b'\n')
+                    .map_or(&[][..], |at| &bytes[at + 1..])
+            };
+            let (tail, reached) = Self::collect(lines, since);
+            if reached || start == 0 {
+                return Ok(Self { whole, len, ..tail });
+            }
+            window *= 4;
+        }
+    }
+
+    fn collect(lines: &[u8], since: Seq) -> (Self, bool) {
+        let mut tail = Self {
+            newer: Vec::new(),
+            at: None,
+            last_seq: Seq(0),
+            whole: 0,
+            len: 0,
+        };
+        let mut reached = false;
+        for line in lines.split_inclusive(|&byte| byte == b'\n').rev() {
+            let Ok(event) = event(&line[..line.len() - 1]) else {
+                continue;
+            };
+            tail.last_seq = tail.last_seq.max(event.seq);
+            if event.seq > since {
+                tail.newer.push(event);
+            } else {
+                reached = true;
+                tail.at = (event.seq == since).then_some(event);
+                break;
+            }
+        }
+        tail.newer.sort_by(|a, b| (a.seq, &a.id).cmp(&(b.seq, &b.id)));
+        tail.newer.dedup();
+        (tail, reached)
+    }
+}
+
+/// The position behind the last line break, found in bounded memory: a torn tail may be as long as the disk.
+fn end_of_last_line(file: &File, len: u64) -> io::Result<u64> {
+    let mut end = len;
+    let mut chunk = [0; 4096];
+    while end > 0 {
+        let start = end.saturating_sub(chunk.len() as u64);
+        let part = &mut chunk[..usize::try_from(end - start).unwrap_or(0)];
+        file.read_exact_at(part, start)?;
+        if let Some(at) = part.iter().rposition(|&byte| byte == b'\n') {
+            return Ok(start + at as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
+}

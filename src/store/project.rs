@@ -1,0 +1,252 @@
+//! A project's `.flow`: finding it, making it, and telling it from another program's.
+
+use std::path::{Path, PathBuf};
+
+use crate::model::{RunId, limits};
+use crate::store::StoreError;
+use crate::store::dir::{Dir, Trust};
+use crate::store::layout::{FLOW, GITATTRIBUTES, GITIGNORE, LOCK, NEW_RUN, RUN_FILE, RUNS, SCHEMAS, WORKFLOWS};
+use crate::store::run_dir::RunDir;
+
+/// A project with a `.flow` that is flow's own.
+#[derive(Debug)]
+pub struct Project {
+    pub(super) flow: Dir,
+}
+
+/// What `init` did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Initialised {
+    /// The `.flow` directory.
+    pub path: PathBuf,
+    /// Names that were created in it; empty when everything was there.
+    pub created: Vec<String>,
+}
+
+/// The line by which flow knows its own `.flow`.
+const MARK: &str = "# Written by flow";
+/// What flow and the original scripts keep in `.flow`.
+const OWN_NAMES: [&str; 11] = [
+    RUNS,
+    WORKFLOWS,
+    SCHEMAS,
+    LOCK,
+    "state",
+    "goals",
+    "triggers",
+    "config.yaml",
+    ".gitignore",
+    ".gitattributes",
+    "README.md",
+];
+/// How many runs are looked at to tell whose a `.flow` without mark is.
+const RUNS_LOOKED_AT: usize = 20;
+
+impl Project {
+    /// The directory that holds the `.flow` nearest to `start`: there or above, but not above `top`.
+    #[must_use]
+    pub fn find(start: &Path, top: Option<&Path>) -> Option<PathBuf> {
+        for dir in start.ancestors() {
+            if std::fs::symlink_metadata(dir.join(FLOW)).is_ok() {
+                return Some(dir.to_owned());
+            }
+            if top == Some(dir) {
+                break;
+            }
+        }
+        None
+    }
+
+    /// Opens the `.flow` in `parent`.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] without one, [`StoreError::Foreign`] when it is another program's, and
+    /// [`StoreError::Unsafe`] when it is no plain directory of this user.
+    pub fn open(parent: &Path, trust: Trust) -> Result<Self, StoreError> {
+        Self::open_flow(&Dir::open_path(parent, trust)?, FLOW)
+    }
+
+    /// Opens a `.flow` directory that is called `flow` itself.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_named(flow: &Path, trust: Trust) -> Result<Self, StoreError> {
+        let (parent, name) = split(flow)?;
+        Self::open_flow(&Dir::open_path(&parent, trust)?, &name)
+    }
+
+    fn open_flow(parent: &Dir, name: &str) -> Result<Self, StoreError> {
+        let project = Self {
+            flow: parent.open_dir(name)?,
+        };
+        match project.foreign()? {
+            Some(evidence) => Err(StoreError::Foreign {
+                path: project.path().to_owned(),
+                evidence,
+            }),
+            None => Ok(project),
+        }
+    }
+
+    /// Makes `.flow` in `parent`, or completes the one that is there.
+    ///
+    /// # Errors
+    /// As [`Self::open`], and when something cannot be created. Nothing is written into another program's `.flow`.
+    pub fn init(parent: &Path, trust: Trust, schemas: &[(&str, &str)]) -> Result<(Self, Initialised), StoreError> {
+        Self::init_in(&Dir::open_path(parent, trust)?, FLOW, schemas)
+    }
+
+    /// As [`Self::init`], for a `.flow` directory that is called `flow` itself.
+    ///
+    /// # Errors
+    /// As [`Self::init`].
+    pub fn init_named(flow: &Path, trust: Trust, schemas: &[(&str, &str)]) -> Result<(Self, Initialised), StoreError> {
+        let (parent, name) = split(flow)?;
+        Self::init_in(&Dir::open_path(&parent, trust)?, &name, schemas)
+    }
+
+    fn init_in(parent: &Dir, name: &str, schemas: &[(&str, &str)]) -> Result<(Self, Initialised), StoreError> {
+        let (_, fresh) = parent.ensure_dir(name)?;
+        let project = Self::open_flow(parent, name)?;
+        let mut created = Vec::new();
+        for dir in [RUNS, WORKFLOWS, SCHEMAS] {
+            if project.flow.ensure_dir(dir)?.1 {
+                created.push(format!("{dir}/"));
+            }
+        }
+        let schema_dir = project.flow.open_dir(SCHEMAS)?;
+        for (file, text) in schemas {
+            // Schemas describe this program's documents, so they follow its version.
+            if schema_dir.read(file, limits::WORKFLOW_BYTES)?.as_deref() != Some(text.as_bytes()) {
+                schema_dir.remove(file)?;
+                schema_dir.create(file, text.as_bytes(), 0o666)?;
+                created.push(format!("{SCHEMAS}/{file}"));
+            }
+        }
+        for (file, text) in [(".gitattributes", GITATTRIBUTES), (".gitignore", GITIGNORE)] {
+            if !project.flow.exists(file)? {
+                project.flow.create(file, text.as_bytes(), 0o666)?;
+                created.push(file.to_owned());
+            }
+        }
+        if !created.is_empty() {
+            project.flow.sync()?;
+        }
+        if fresh {
+            parent.sync()?;
+        }
+        Ok((
+            Self { flow: project.flow },
+            Initialised {
+                path: parent.join(name),
+                created,
+            },
+        ))
+    }
+
+    /// The path of `.flow`, for messages and for reading definitions.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.flow.path()
+    }
+
+    /// The directory that holds `.flow`.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        self.path().parent().unwrap_or(Path::new("."))
+    }
+
+    /// Something in `.flow` that flow never puts there, when nothing says that it is flow's.
+    fn foreign(&self) -> Result<Option<String>, StoreError> {
+        if let Ok(Some(text)) = self.flow.read_text(".gitignore", limits::JOURNAL_BYTES)
+            && text.contains(MARK)
+        {
+            return Ok(None);
+        }
+        let names = self.flow.names()?;
+        if let Some(name) = names
+            .iter()
+            .find(|name| !OWN_NAMES.contains(&name.as_str()) && !name.starts_with(NEW_RUN))
+        {
+            return Ok(Some(name.clone()));
+        }
+        let Some(runs) = self.flow.find_dir(RUNS)? else {
+            return Ok(None);
+        };
+        let names = runs.names()?;
+        let mut some = names
+            .iter()
+            .filter(|name| !name.starts_with('.'))
+            .take(RUNS_LOOKED_AT)
+            .peekable();
+        let first = some.peek().map(|name| format!("{RUNS}/{name}"));
+        let any = some.any(|name| {
+            let run = runs.open_dir(name);
+            run.is_ok_and(|run| run.exists(RUN_FILE).unwrap_or(false) || run.exists("activities").unwrap_or(false))
+        });
+        Ok(first.filter(|_| !any))
+    }
+
+    /// Opens a run.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] when there is no such directory, others when it cannot be used.
+    pub fn run(&self, id: &RunId) -> Result<RunDir, StoreError> {
+        let missing = || StoreError::NotFound {
+            path: self.flow.join(RUNS).join(id.as_str()),
+        };
+        let runs = self.flow.find_dir(RUNS)?.ok_or_else(missing)?;
+        Ok(RunDir {
+            dir: runs.open_dir(id.as_str())?,
+            id: id.clone(),
+        })
+    }
+
+    /// Calls `visit` with every run, opened or the reason why it cannot be, in no order.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the directory of runs cannot be read; a single bad run is `visit`'s business.
+    pub fn each_run(&self, mut visit: impl FnMut(&str, Result<RunDir, StoreError>)) -> Result<(), StoreError> {
+        let Some(runs) = self.flow.find_dir(RUNS)? else {
+            return Ok(());
+        };
+        for name in runs.names()? {
+            // Dot names are flow's own half-made things; plain files are not runs.
+            let Ok(id) = RunId::new(name.as_str()) else { continue };
+            match runs.open_dir(&name) {
+                Ok(dir) => visit(&name, Ok(RunDir { dir, id })),
+                Err(StoreError::Unsafe {
+                    why: "is a file, not a directory",
+                    ..
+                }) => {}
+                Err(error) if error.is_not_found() => {}
+                Err(error) => visit(&name, Err(error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Names of all runs, in no order.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the directory of runs cannot be read.
+    pub fn run_names(&self) -> Result<Vec<String>, StoreError> {
+        let Some(runs) = self.flow.find_dir(RUNS)? else {
+            return Ok(Vec::new());
+        };
+        Ok(runs
+            .names()?
+            .into_iter()
+            .filter(|name| RunId::new(name.as_str()).is_ok())
+            .collect())
+    }
+}
+
+fn split(flow: &Path) -> Result<(PathBuf, String), StoreError> {
+    let name = flow.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+    match (name, flow.parent()) {
+        (Some(name), Some(parent)) if parent.as_os_str().is_empty() => Ok((PathBuf::from("."), name)),
+        (Some(name), Some(parent)) => Ok((parent.to_owned(), name)),
+        _ => Err(StoreError::NotFound { path: flow.to_owned() }),
+    }
+}

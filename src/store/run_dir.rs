@@ -1,0 +1,401 @@
+//! One run on disk: reading it without a lock, and the guard under which it is written.
+
+use std::fs::File;
+
+use rustix::fs::OFlags;
+
+use crate::model::{Event, Number, RunId, Seq, Timestamp, limits};
+use crate::store::dir::{Dir, Onto, write_all};
+use crate::store::layout::{ACTIVITIES, ACTIVITY_TMP, LOG, LOG_TMP, QUARANTINE, RUN_FILE, RUN_MERGE_TMP, RUN_TMP};
+use crate::store::lock::{Lock, LockRequest};
+use crate::store::log::{LogScan, LogTail};
+use crate::store::{StoreError, dir};
+
+/// The directory of a run.
+#[derive(Debug)]
+pub struct RunDir {
+    pub(super) dir: Dir,
+    pub(super) id: RunId,
+}
+
+/// What a reader sees of a run: `run.yaml`, and the log's end as of a moment not before that.
+#[derive(Debug)]
+pub struct RunFiles {
+    /// `run.yaml`; `None` when it is missing.
+    pub text: Option<String>,
+    /// The log's end; `None` when there is no log.
+    pub tail: Option<LogTail>,
+}
+
+impl RunDir {
+    /// The run.
+    #[must_use]
+    pub fn id(&self) -> &RunId {
+        &self.id
+    }
+
+    /// Where it is, for messages.
+    #[must_use]
+    pub fn path(&self) -> &std::path::Path {
+        self.dir.path()
+    }
+
+    /// The path of one of its files, for messages.
+    #[must_use]
+    pub fn file_path(&self, name: &str) -> std::path::PathBuf {
+        self.dir.join(name)
+    }
+
+    /// `run.yaml` alone; `None` when it is missing.
+    ///
+    /// # Errors
+    /// [`StoreError`] when there is something that cannot be read as text.
+    pub fn read_text(&self) -> Result<Option<String>, StoreError> {
+        self.dir.read_text(RUN_FILE, limits::RUN_BYTES)
+    }
+
+    /// The log's end behind `since`; `None` without a log.
+    ///
+    /// # Errors
+    /// [`StoreError`] when there is a log that cannot be read.
+    pub fn read_tail(&self, since: Seq) -> Result<Option<LogTail>, StoreError> {
+        let Some(file) = self.dir.open_read(LOG)? else {
+            return Ok(None);
+        };
+        LogTail::read(&file, since)
+            .map(Some)
+            .map_err(|source| self.log_fault("read", source))
+    }
+
+    /// The whole log; empty without one.
+    ///
+    /// # Errors
+    /// [`StoreError`] when there is a log that cannot be read.
+    pub fn read_log(&self) -> Result<LogScan, StoreError> {
+        let Some(file) = self.dir.open_read(LOG)? else {
+            return Ok(LogScan::default());
+        };
+        LogScan::read(&file).map_err(|source| self.log_fault("read", source))
+    }
+
+    /// The log as an open file, for following it; `None` without one.
+    ///
+    /// # Errors
+    /// [`StoreError`] when there is a log that cannot be opened.
+    pub fn open_log(&self) -> Result<Option<File>, StoreError> {
+        self.dir.open_read(LOG)
+    }
+
+    /// The first event of the log, which pins the workflow; `None` when it cannot be read.
+    ///
+    /// # Errors
+    /// [`StoreError`] when there is a log that cannot be read.
+    pub fn first_event(&self) -> Result<Option<Event>, StoreError> {
+        use std::os::unix::fs::FileExt;
+        let Some(file) = self.dir.open_read(LOG)? else {
+            return Ok(None);
+        };
+        let mut head = vec![0; limits::TAIL_BYTES];
+        let len = file
+            .read_at(&mut head, 0)
+            .map_err(|source| self.log_fault("read", source))?;
+        let line = head[..len]
+            .iter()
+            .position(|&byte| byte == b'\n')
+            .map(|end| &head[..=end]);
+        let first = line
+            .and_then(|line| LogScan::parse(line).lines.pop())
+            .map(|line| line.event);
+        match first {
+            Some(event) if event.seq == Seq(1) => Ok(Some(event)),
+            // An unusual head, or a first line longer than the window.
+            _ => Ok(self
+                .read_log()?
+                .lines
+                .into_iter()
+                .next()
+                .map(|line| line.event)
+                .filter(|first| first.seq == Seq(1))),
+        }
+    }
+
+    /// Names in `activities/` in the order of their numbers; empty without the directory.
+    ///
+    /// # Errors
+    /// [`StoreError`] when there is a directory that cannot be read.
+    pub fn activity_names(&self) -> Result<Vec<(Number, String)>, StoreError> {
+        let Some(dir) = self.dir.find_dir(ACTIVITIES)? else {
+            return Ok(Vec::new());
+        };
+        let numbered = |name: String| {
+            let number = name
+                .split_once('-')
+                .filter(|_| name.ends_with(".yaml"))?
+                .0
+                .parse()
+                .ok()?;
+            Some((number, name))
+        };
+        let mut names: Vec<_> = dir.names()?.into_iter().filter_map(numbered).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// An activity file's text; `None` when it is missing.
+    ///
+    /// # Errors
+    /// [`StoreError`] when there is something that cannot be read as text.
+    pub fn read_activity(&self, name: &str) -> Result<Option<String>, StoreError> {
+        let Some(dir) = self.dir.find_dir(ACTIVITIES)? else {
+            return Ok(None);
+        };
+        dir.read_text(name, limits::ACTIVITY_BYTES)
+    }
+
+    /// Locks the run for writing and brings its log in order: what a dead writer left is removed or quarantined, and a
+    /// torn tail is cut off. Projections are not touched yet; [`LockedRun::tail`] says what they lack.
+    ///
+    /// # Errors
+    /// [`StoreError::Held`] when another process keeps the lock; others when files cannot be used.
+    pub fn lock(&self, request: &LockRequest) -> Result<LockedRun<'_>, StoreError> {
+        let lock = Lock::take(&self.dir, request)?;
+        let (activities, _) = self.dir.ensure_dir(ACTIVITIES)?;
+        let log = self.dir.open_own(LOG, OFlags::APPEND, 0o666)?;
+        let tail = LogTail::read(&log, Seq(u64::MAX)).map_err(|source| self.log_fault("read", source))?;
+        let mut locked = LockedRun {
+            run: self,
+            lock,
+            activities,
+            log,
+            tail,
+        };
+        if locked.tail.whole < locked.tail.len {
+            locked.mend_torn_tail(request.note.since)?;
+        }
+        Ok(locked)
+    }
+
+    pub(super) fn log_fault(&self, action: &'static str, source: std::io::Error) -> StoreError {
+        StoreError::Io {
+            action,
+            path: self.dir.join(LOG),
+            source,
+        }
+    }
+}
+
+/// A run under its lock: the only way to write it.
+#[derive(Debug)]
+#[must_use]
+pub struct LockedRun<'a> {
+    pub(super) run: &'a RunDir,
+    pub(super) lock: Lock,
+    pub(super) activities: Dir,
+    pub(super) log: File,
+    pub(super) tail: LogTail,
+}
+
+impl LockedRun<'_> {
+    /// The log's end.
+    #[must_use]
+    pub fn tail(&self) -> &LogTail {
+        &self.tail
+    }
+
+    /// Reads the log's end again, behind another position.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub fn reread_tail(&mut self, since: Seq) -> Result<(), StoreError> {
+        self.tail = LogTail::read(&self.log, since).map_err(|source| self.run.log_fault("read", source))?;
+        Ok(())
+    }
+
+    /// The whole log.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub fn read_log(&self) -> Result<LogScan, StoreError> {
+        LogScan::read(&self.log).map_err(|source| self.run.log_fault("read", source))
+    }
+
+    /// `run.yaml` as it is now.
+    ///
+    /// # Errors
+    /// As [`RunDir::read_text`].
+    pub fn read_text(&self) -> Result<Option<String>, StoreError> {
+        self.run.read_text()
+    }
+
+    /// The highest position and number that any writer noted, also when the files show less.
+    #[must_use]
+    pub fn high_water(&self) -> (Seq, Number) {
+        self.lock.high_water()
+    }
+
+    /// Whether the activity file name of this number is free.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the directory cannot be inspected.
+    pub fn is_free(&self, name: &str) -> Result<bool, StoreError> {
+        Ok(!self.activities.exists(name)?)
+    }
+
+    /// Removes temporary files of dead writers. `.run.tmp` may hold a person's text that was just swapped out: it is
+    /// removed only when it is known to be flow's own, and quarantined otherwise.
+    ///
+    /// # Errors
+    /// [`StoreError`] when a file cannot be read or removed.
+    pub fn clear_leftovers(&mut self, is_ours: impl Fn(&str) -> bool, now: Timestamp) -> Result<(), StoreError> {
+        let dir = &self.run.dir;
+        dir.remove(LOG_TMP)?;
+        dir.remove(RUN_MERGE_TMP)?;
+        self.activities.remove(ACTIVITY_TMP)?;
+        if !dir.exists(RUN_TMP)? {
+            return Ok(());
+        }
+        let ours = match dir.read_text(RUN_TMP, limits::RUN_BYTES) {
+            Ok(Some(text)) => text.trim_matches('\0').trim().is_empty() || is_ours(&text),
+            Ok(None) => true,
+            Err(_) => false,
+        };
+        if ours {
+            dir.remove(RUN_TMP)
+        } else {
+            self.quarantine(RUN_TMP, "run", "yaml", now)
+        }
+    }
+
+    /// Whether a temporary file of an earlier writer is there.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the directory cannot be inspected.
+    pub fn has_leftovers(&self) -> Result<bool, StoreError> {
+        let dir = &self.run.dir;
+        Ok(dir.exists(RUN_TMP)?
+            || dir.exists(RUN_MERGE_TMP)?
+            || dir.exists(LOG_TMP)?
+            || self.activities.exists(ACTIVITY_TMP)?)
+    }
+
+    fn quarantine(&self, name: &str, stem: &str, extension: &str, now: Timestamp) -> Result<(), StoreError> {
+        let (quarantine, _) = self.run.dir.ensure_dir(QUARANTINE)?;
+        let free = free_name(&quarantine, stem, extension, now)?;
+        self.run.dir.rename_into(name, &quarantine, &free, Onto::Whatever)
+    }
+
+    /// Takes bytes behind the last line break off the log. A line that somebody wrote by hand without its line break
+    /// only gets that; a torn one is kept in quarantine.
+    fn mend_torn_tail(&mut self, now: Timestamp) -> Result<(), StoreError> {
+        use std::os::unix::fs::FileExt;
+        let fault = |source| self.run.log_fault("repair", source);
+        let torn = self.tail.len - self.tail.whole;
+        let keep = usize::try_from(torn).unwrap_or(usize::MAX).min(limits::LINE_BYTES);
+        let mut bytes = vec![0; keep];
+        self.log.read_exact_at(&mut bytes, self.tail.whole).map_err(fault)?;
+        let by_hand = crate::codec::unseal(&bytes) == Err(crate::codec::LineFault::Unsealed);
+        if by_hand {
+            write_all(&self.log, b"\n").map_err(fault)?;
+            self.tail.len += 1;
+            self.tail.whole = self.tail.len;
+        } else {
+            let (quarantine, _) = self.run.dir.ensure_dir(QUARANTINE)?;
+            let free = free_name(&quarantine, "events", "jsonl", now)?;
+            quarantine.create(&free, &bytes, 0o666)?;
+            self.log.set_len(self.tail.whole).map_err(fault)?;
+            self.tail.len = self.tail.whole;
+        }
+        Ok(())
+    }
+
+    /// Brings projections up to a log that is ahead of them (recovery, step R3). `text` is the `run.yaml` that the log
+    /// demands; `activities` are the files of the events it lacked.
+    ///
+    /// The log is first copied to a new file: after a failed flush the kernel may call pages clean that never reached
+    /// the disk, and only fresh bytes can be flushed with certainty.
+    ///
+    /// # Errors
+    /// [`StoreError`]; the next writer starts over.
+    pub fn roll_forward(
+        &mut self,
+        text: &str,
+        activities: &[super::commit::ActivityFile],
+        since: Seq,
+    ) -> Result<(), StoreError> {
+        self.renew_log(since)?;
+        for file in activities {
+            self.restore_activity(file)?;
+        }
+        self.run.dir.remove(RUN_TMP)?;
+        let mode = self.run.dir.mode_of(RUN_FILE);
+        let new = self.run.dir.create(RUN_TMP, text.as_bytes(), mode)?;
+        let fault = |source| StoreError::Io {
+            action: "flush",
+            path: self.run.dir.join(RUN_TMP),
+            source,
+        };
+        dir::sync_all(&new).map_err(fault)?;
+        self.run.dir.rename(RUN_TMP, RUN_FILE, Onto::Whatever)?;
+        self.run.dir.sync()
+    }
+
+    fn renew_log(&mut self, since: Seq) -> Result<(), StoreError> {
+        use std::os::unix::fs::FileExt;
+        let run = self.run;
+        let fault = |source| run.log_fault("repair", source);
+        run.dir.remove(LOG_TMP)?;
+        let mode = run.dir.mode_of(LOG);
+        let copy = run.dir.create(LOG_TMP, b"", mode)?;
+        let mut at = 0;
+        let mut chunk = vec![0; limits::TAIL_BYTES];
+        while at < self.tail.whole {
+            let want = usize::try_from(self.tail.whole - at)
+                .unwrap_or(usize::MAX)
+                .min(chunk.len());
+            self.log.read_exact_at(&mut chunk[..want], at).map_err(fault)?;
+            write_all(&copy, &chunk[..want]).map_err(fault)?;
+            at += want as u64;
+        }
+        dir::sync_all(&copy).map_err(fault)?;
+        run.dir.rename(LOG_TMP, LOG, Onto::Whatever)?;
+        run.dir.sync()?;
+        self.log = run.dir.open_own(LOG, OFlags::APPEND, 0o666)?;
+        self.reread_tail(since)
+    }
+
+    /// Writes an activity file that is missing or was cut off; any other difference is a person's and stays.
+    fn restore_activity(&self, file: &super::commit::ActivityFile) -> Result<(), StoreError> {
+        let found = match self.activities.read(&file.name, limits::ACTIVITY_BYTES * 2) {
+            Ok(found) => found,
+            // A directory or a link of that name is a person's doing.
+            Err(_) => return Ok(()),
+        };
+        let wanted = file.text.as_bytes();
+        let lost = found.is_none_or(|found| {
+            found.len() < wanted.len() && (wanted.starts_with(&found) || found.iter().all(|&byte| byte == 0))
+        });
+        if !lost {
+            return Ok(());
+        }
+        self.activities.remove(ACTIVITY_TMP)?;
+        let new = self.activities.create(ACTIVITY_TMP, wanted, 0o666)?;
+        let path = self.activities.join(&file.name);
+        dir::sync_all(&new).map_err(|source| StoreError::Io {
+            action: "flush",
+            path,
+            source,
+        })?;
+        self.activities.rename(ACTIVITY_TMP, &file.name, Onto::Whatever)
+    }
+}
+
+fn free_name(dir: &Dir, stem: &str, extension: &str, now: Timestamp) -> Result<String, StoreError> {
+    let base = format!("{stem}-{}", now.compact());
+    let mut name = format!("{base}.{extension}");
+    let mut n = 1;
+    while dir.exists(&name)? {
+        n += 1;
+        name = format!("{base}-{n}.{extension}");
+    }
+    Ok(name)
+}
