@@ -4,9 +4,11 @@
 //! no merge keys, one document, bounded depth and size. Every error carries a line and a column.
 
 mod place;
+mod schema;
 mod seal;
 mod yaml;
 
 pub use place::Place;
+pub use schema::{DocumentKind, Violation, schema_text, validate};
 pub use seal::{LineFault, SEAL_BYTES, digest, seal, unseal};
 pub use yaml::{Node, Tree, YamlError, emit, parse, parse_value};
