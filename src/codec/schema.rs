@@ -1,8 +1,276 @@
+//! Checking documents against the JSON Schemas in `schemas/`.
+//!
+//! The schemas are compiled into the program by a macro, so a check costs neither parsing nor compiling them. The
+//! validator reports errors as data; the sentences about them are made in [`sentence`].
+
+use std::fmt::Write as _;
+
+use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
+use jsonschema::{JsonType, ValidationError};
+use serde_json::Value;
+
+use crate::codec::Node;
 use crate::codec::Place;
-/// stub
+use crate::model::limits;
+
+#[jsonschema::validator(path = "schemas/v1/run.schema.json")]
+struct RunSchema;
+#[jsonschema::validator(path = "schemas/v1/activity.schema.json")]
+struct ActivitySchema;
+#[jsonschema::validator(path = "schemas/v1/workflow.schema.json")]
+struct WorkflowSchema;
+#[jsonschema::validator(
+    path = "schemas/v1/event.schema.json",
+    resources = {
+        "https://flow.synapti.ai/schemas/v1/activity.schema.json" => { path = "schemas/v1/activity.schema.json" }
+    }
+)]
+struct EventSchema;
+
+/// Longest excerpt of a value in a message, in characters.
+const EXCERPT: usize = 60;
+
+/// A kind of document that has a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DocumentKind {
+    /// `run.yaml`.
+    Run,
+    /// A file in `activities/`.
+    Activity,
+    /// `<id>.workflow.yaml`, the phases notation.
+    Workflow,
+    /// A sealed line of `events.jsonl`, its `crc` included.
+    Event,
+}
+
+impl DocumentKind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Run, Self::Activity, Self::Workflow, Self::Event];
+}
+
+/// The JSON Schema of a kind of document.
+#[must_use]
+pub fn schema_text(kind: DocumentKind) -> &'static str {
+    match kind {
+        DocumentKind::Run => include_str!("../../schemas/v1/run.schema.json"),
+        DocumentKind::Activity => include_str!("../../schemas/v1/activity.schema.json"),
+        DocumentKind::Workflow => include_str!("../../schemas/v1/workflow.schema.json"),
+        DocumentKind::Event => include_str!("../../schemas/v1/event.schema.json"),
+    }
+}
+
+/// A way in which a document breaks its schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
+    /// JSON pointer to the value, `/state/status`; for a missing key, to the object that should have it.
     pub pointer: String,
+    /// What is wrong, a sentence fragment that names the value.
     pub message: String,
+    /// Where it stands, when the document's nodes were given.
     pub place: Option<Place>,
 }
+
+/// Checks `value` and reports every violation, at most [`limits::VIOLATIONS`], in the order of the document when
+/// `positions` are given.
+#[must_use]
+pub fn validate(kind: DocumentKind, value: &Value, positions: Option<&Node>) -> Vec<Violation> {
+    let (valid, errors) = match kind {
+        DocumentKind::Run => (RunSchema::is_valid(value), RunSchema::iter_errors as Errors),
+        DocumentKind::Activity => (ActivitySchema::is_valid(value), ActivitySchema::iter_errors as Errors),
+        DocumentKind::Workflow => (WorkflowSchema::is_valid(value), WorkflowSchema::iter_errors as Errors),
+        DocumentKind::Event => (EventSchema::is_valid(value), EventSchema::iter_errors as Errors),
+    };
+    if valid {
+        return Vec::new();
+    }
+    // Only an invalid document pays for the schema's tree, which holds the wording and the known keys.
+    let schema = serde_json::from_str(schema_text(kind)).unwrap_or(Value::Null);
+    let mut violations = errors(value)
+        .flat_map(|error| explain(&error, &schema, positions))
+        .take(limits::VIOLATIONS)
+        .collect::<Vec<_>>();
+    violations.sort_by_key(|violation| violation.place);
+    violations
+}
+
+type Errors = for<'a> fn(&'a Value) -> jsonschema::ErrorIterator<'a>;
+
+/// One violation an error, or one for each unexpected key.
+fn explain(error: &ValidationError<'_>, schema: &Value, positions: Option<&Node>) -> Vec<Violation> {
+    let pointer = error.instance_path().as_str();
+    let rules = rules(schema, error.schema_path().as_str());
+    if let Kind::AdditionalProperties { unexpected } = error.kind() {
+        let parent = positions.map(|root| root.nearest(pointer));
+        return unexpected
+            .iter()
+            .map(|key| unknown_key(pointer, key, rules, parent))
+            .collect();
+    }
+    vec![Violation {
+        pointer: pointer.to_owned(),
+        message: sentence(error, &path(pointer), rules),
+        place: positions.map(|root| root.nearest(pointer).place),
+    }]
+}
+
+/// The subschema that holds the keyword at `schema_path`.
+fn rules<'a>(schema: &'a Value, schema_path: &str) -> Option<&'a Value> {
+    schema.pointer(schema_path.rsplit_once('/')?.0)
+}
+
+fn unknown_key(pointer: &str, key: &str, rules: Option<&Value>, parent: Option<&Node>) -> Violation {
+    let escaped = key.replace('~', "~0").replace('/', "~1");
+    let known = rules.and_then(|rules| rules["properties"].as_object());
+    let known = known.into_iter().flat_map(|properties| properties.keys());
+    let mut message = format!("the key `{}` is not known here", excerpt(key));
+    if let Some(meant) = similar(key, known.map(String::as_str)) {
+        let _ = write!(message, "; did you mean `{meant}`?");
+    }
+    let place = parent.map(|parent| {
+        let entry = parent.entries().iter().find(|(name, _)| name.text() == Some(key));
+        entry.map_or(parent.place, |(name, _)| name.place)
+    });
+    Violation {
+        pointer: format!("{pointer}/{escaped}"),
+        message,
+        place,
+    }
+}
+
+/// The sentence about `error`; `path` names the value, `rules` is the subschema that refused it.
+fn sentence(error: &ValidationError<'_>, path: &str, rules: Option<&Value>) -> String {
+    let value = error.instance().as_ref();
+    let found = describe(value);
+    match error.kind() {
+        Kind::Required { property } => {
+            let key = property.as_str().unwrap_or_default();
+            if path == DOCUMENT {
+                format!("`{key}` is missing")
+            } else {
+                format!("`{}.{key}` is missing", path.trim_matches('`'))
+            }
+        }
+        Kind::Type { kind } => {
+            let quoting = match value {
+                Value::Number(_) | Value::Bool(_) if accepts_text(kind) => "; put it in quotes",
+                _ => "",
+            };
+            format!("{path} must be {}, not {found}{quoting}", expected(kind))
+        }
+        Kind::Enum { options } => {
+            let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
+            let list = options.iter().map(describe).collect::<Vec<_>>().join(", ");
+            let known = options.iter().filter_map(Value::as_str);
+            match value.as_str().and_then(|text| similar(text, known)) {
+                Some(meant) => format!("{path} is {found}; did you mean `{meant}`? It can be {list}"),
+                None => format!("{path} is {found}; it can be {list}"),
+            }
+        }
+        Kind::Constant { expected_value } => format!("{path} must be {}, not {found}", describe(expected_value)),
+        Kind::Pattern { pattern } => match rules.and_then(|rules| rules["patternErrorMessage"].as_str()) {
+            Some(rule) => format!("{path} is {found}; {rule}"),
+            None => format!("{path} is {found}; it must match `{pattern}`"),
+        },
+        Kind::Minimum { limit } => format!("{path} is {found}; the least is {limit}"),
+        Kind::Maximum { limit } => format!("{path} is {found}; the most is {limit}"),
+        Kind::MinLength { limit: 1 } | Kind::MinItems { limit: 1 } => format!("{path} is empty"),
+        Kind::MinLength { limit } => format!("{path} is shorter than {limit} characters"),
+        Kind::MaxLength { limit } => format!("{path} is longer than {limit} characters"),
+        Kind::MinItems { limit } => format!("{path} has fewer than {limit} items"),
+        other => format!("{path} does not fit the schema ({})", other.keyword()),
+    }
+}
+
+const DOCUMENT: &str = "the document";
+
+/// `/phases/0/id` as people write it: `` `phases[0].id` ``.
+fn path(pointer: &str) -> String {
+    let mut path = String::new();
+    for step in pointer.split('/').skip(1) {
+        let step = step.replace("~1", "/").replace("~0", "~");
+        if !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit()) {
+            let _ = write!(path, "[{step}]");
+        } else {
+            let dot = if path.is_empty() { "" } else { "." };
+            let _ = write!(path, "{dot}{}", excerpt(&step));
+        }
+    }
+    if path.is_empty() {
+        DOCUMENT.into()
+    } else {
+        format!("`{path}`")
+    }
+}
+
+/// A value in a sentence.
+fn describe(value: &Value) -> String {
+    match value {
+        Value::Null => "null".into(),
+        Value::Bool(yes) => format!("`{yes}`"),
+        Value::Number(number) => excerpt(&number.to_string()),
+        Value::String(text) if text.is_empty() => "an empty text".into(),
+        Value::String(text) => format!("`{}`", excerpt(text)),
+        Value::Array(_) => "a list".into(),
+        Value::Object(_) => "a mapping".into(),
+    }
+}
+
+/// The first [`EXCERPT`] characters of `text`, control characters made visible.
+fn excerpt(text: &str) -> String {
+    let mut shown = text
+        .chars()
+        .take(EXCERPT + 1)
+        .flat_map(|c| {
+            let escaped = c.is_control().then(|| c.escape_debug().collect::<Vec<_>>());
+            escaped.unwrap_or_else(|| vec![c])
+        })
+        .collect::<Vec<_>>();
+    if shown.len() > EXCERPT {
+        shown.truncate(EXCERPT - 1);
+        shown.push('…');
+    }
+    shown.into_iter().collect()
+}
+
+fn expected(kind: &TypeKind) -> String {
+    let one = |kind: JsonType| match kind {
+        JsonType::Array => "a list",
+        JsonType::Boolean => "`true` or `false`",
+        JsonType::Integer => "a whole number",
+        JsonType::Null => "null",
+        JsonType::Number => "a number",
+        JsonType::Object => "a mapping",
+        JsonType::String => "text",
+    };
+    match kind {
+        TypeKind::Single(kind) => one(*kind).into(),
+        TypeKind::Multiple(kinds) => {
+            let mut kinds = kinds.iter().collect::<Vec<_>>();
+            kinds.sort_by_key(|kind| *kind == JsonType::Null);
+            kinds.into_iter().map(one).collect::<Vec<_>>().join(" or ")
+        }
+    }
+}
+
+fn accepts_text(kind: &TypeKind) -> bool {
+    match kind {
+        TypeKind::Single(kind) => *kind == JsonType::String,
+        TypeKind::Multiple(kinds) => kinds.iter().any(|kind| kind == JsonType::String),
+    }
+}
+
+/// The known name that somebody who wrote `given` probably meant.
+fn similar<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    if given.len() > EXCERPT {
+        return None;
+    }
+    let given = given.to_lowercase();
+    known
+        .map(|name| (strsim::jaro_winkler(&given, &name.to_lowercase()), name))
+        .filter(|(likeness, _)| *likeness > 0.85)
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests;
