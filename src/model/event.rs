@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::{
-    Activity, ActivityId, EventId, IdList, Number, RunId, RunStatus, Seq, SessionId, StateName, Timestamp, WorkflowId,
+    Activity, ActivityId, EventId, IdList, Number, RunDocument, RunId, RunStatus, Seq, SessionId, StateName, Timestamp, WorkflowId,
 };
 
 /// The version of the line format that this program writes.
@@ -90,13 +90,11 @@ pub struct RunStarted {
 /// A document that another program wrote, as it was found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunAdopted {
-    /// The run.
-    pub run_id: RunId,
     /// The workflow as compiled at this moment; absent when it is not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub machine: Option<Value>,
-    /// The highest number found among its activity files.
-    pub last_number: Number,
+    /// What its `run.yaml` said; `last_number` is the highest number found among its activity files.
+    pub document: RunDocument,
     /// `run.yaml` as it was found.
     pub text: String,
 }

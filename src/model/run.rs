@@ -67,7 +67,7 @@ impl FromStr for RunStatus {
 }
 
 /// What `run.yaml` says, apart from the keys that flow does not know (those stay in the text).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunDocument {
     /// `metadata.id`: the name of the run's directory.
     pub id: RunId,
@@ -89,7 +89,7 @@ pub struct RunDocument {
 
 /// The keys of `run.yaml`'s `state` that flow writes. A person may change the first five; the rest is bookkeeping that
 /// flow sets right again.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Owned {
     /// `status`.
     pub status: RunStatus,

@@ -1,0 +1,254 @@
+//! May this happen, and what happens then?
+
+use crate::engine::{Advance, Caller, Claim, Command, Decision, Record, Refusal, RunState};
+use crate::machine::Machine;
+use crate::model::{
+    ActivityRecorded, EventKind, RunClaimed, RunStatus, SESSION_ENDED, SessionEnded, StateName, StatusChange,
+};
+
+type Result<T = Decision> = std::result::Result<T, Refusal>;
+
+/// Decides on `command`. `machine` is the run's pinned workflow; without one (a run of unknown origin) phases are free.
+///
+/// # Errors
+/// A [`Refusal`] names the rule. Nothing depends on anything but the arguments.
+pub fn decide(state: &RunState, machine: Option<&Machine>, caller: &Caller, command: Command) -> Result {
+    let status = state.status();
+    match command {
+        Command::Claim(claim) => claim_run(state, caller, claim),
+        // A person can always give up, whoever holds the run.
+        Command::Cancel { reason } => end(state, caller, RunStatus::Cancelled, reason),
+        Command::EndSession { reason } => Ok(end_session(state, caller, reason)),
+        Command::Record(record) => {
+            refuse_terminal(status)?;
+            refuse_other_session(state, caller)?;
+            record_activity(state, machine, caller, *record)
+        }
+        Command::Block { reason } => {
+            refuse_terminal(status)?;
+            refuse_other_session(state, caller)?;
+            block(state, caller, reason)
+        }
+        Command::Unblock { reason } => match status {
+            RunStatus::Blocked => {
+                refuse_other_session(state, caller)?;
+                Ok(Decision::Commit(EventKind::RunUnblocked(change(state, caller, reason))))
+            }
+            RunStatus::Active if state.document().state.blocked_reason.is_none() => Ok(Decision::Already),
+            RunStatus::Active | RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled => {
+                Err(Refusal::NotBlocked { status })
+            }
+        },
+        Command::Complete { reason } => {
+            if status != RunStatus::Completed && state.document().state.last_number.0 == 0 {
+                return Err(Refusal::NothingRecorded);
+            }
+            end(state, caller, RunStatus::Completed, reason)
+        }
+        Command::Fail { reason } => {
+            let reason = Some(needed(reason)?);
+            end(state, caller, RunStatus::Failed, reason)
+        }
+    }
+}
+
+fn refuse_terminal(status: RunStatus) -> Result<()> {
+    if status.is_terminal() { Err(Refusal::Terminal { status }) } else { Ok(()) }
+}
+
+/// A caller without a session is a person and is believed; another session is refused unless its rival is dead.
+fn refuse_other_session(state: &RunState, caller: &Caller) -> Result<()> {
+    let held = &state.document().state;
+    if let Some(given) = caller.epoch.filter(|&given| given < held.epoch) {
+        return Err(Refusal::StaleEpoch { given, current: held.epoch });
+    }
+    match (&held.session, &caller.session) {
+        (Some(holder), Some(session)) if holder != session && !caller.holder_dead => {
+            Err(Refusal::Held { session: holder.clone() })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn needed(reason: Option<String>) -> Result<String> {
+    reason.filter(|reason| !reason.trim().is_empty()).ok_or(Refusal::ReasonMissing)
+}
+
+fn change(state: &RunState, caller: &Caller, reason: Option<String>) -> StatusChange {
+    StatusChange { from: state.status(), reason, session: caller.session.clone() }
+}
+
+fn block(state: &RunState, caller: &Caller, reason: Option<String>) -> Result {
+    let reason = needed(reason)?;
+    let same = state.status() == RunStatus::Blocked
+        && state.document().state.blocked_reason.as_deref() == Some(reason.as_str());
+    if same {
+        return Ok(Decision::Already);
+    }
+    Ok(Decision::Commit(EventKind::RunBlocked(change(state, caller, Some(reason)))))
+}
+
+fn end(state: &RunState, caller: &Caller, to: RunStatus, reason: Option<String>) -> Result {
+    let status = state.status();
+    if status == to {
+        return Ok(Decision::Already);
+    }
+    refuse_terminal(status)?;
+    let change = change(state, caller, reason);
+    if to == RunStatus::Cancelled {
+        return Ok(Decision::Commit(EventKind::RunCancelled(change)));
+    }
+    refuse_other_session(state, caller)?;
+    Ok(Decision::Commit(match to {
+        RunStatus::Completed => EventKind::RunCompleted(change),
+        RunStatus::Failed | RunStatus::Active | RunStatus::Blocked | RunStatus::Cancelled => {
+            EventKind::RunFailed(change)
+        }
+    }))
+}
+
+fn end_session(state: &RunState, caller: &Caller, reason: Option<String>) -> Decision {
+    let held = &state.document().state;
+    let mine = held.session.is_none() || held.session == caller.session;
+    let marked = held.session.is_none() && held.blocked_reason.as_deref() == Some(SESSION_ENDED);
+    if state.status() != RunStatus::Active || !mine || marked {
+        return Decision::Already;
+    }
+    Decision::Commit(EventKind::SessionEnded(SessionEnded { session: held.session.clone(), reason }))
+}
+
+fn claim_run(state: &RunState, caller: &Caller, claim: Claim) -> Result {
+    refuse_terminal(state.status())?;
+    let held = &state.document().state;
+    let same = held.session == caller.session;
+    if same && held.session.is_some() && !claim.take_over {
+        return Ok(Decision::Already);
+    }
+    let rival = held.session.as_ref().filter(|_| !same);
+    if let Some(session) = rival.filter(|_| !claim.take_over && !caller.holder_dead) {
+        return Err(Refusal::Held { session: session.clone() });
+    }
+    Ok(Decision::Commit(EventKind::RunClaimed(RunClaimed {
+        session: caller.session.clone(),
+        epoch: held.epoch + 1,
+        from: held.session.clone(),
+        holder: claim.holder,
+        took_over: claim.take_over && rival.is_some() && !caller.holder_dead,
+    })))
+}
+
+fn record_activity(state: &RunState, machine: Option<&Machine>, caller: &Caller, record: Record) -> Result {
+    let Record { mut activity, advance, request, number } = record;
+    let run = state.document();
+    if let Some(found) = activity.run_id().filter(|&found| found != run.id.as_str()) {
+        return Err(mismatch("run", run.id.as_str(), found));
+    }
+    let workflow = activity.document().get("metadata").and_then(|metadata| metadata.get("workflow"));
+    if let Some(found) = workflow.and_then(|name| name.as_str()).filter(|&found| found != run.workflow.as_str()) {
+        return Err(mismatch("workflow", run.workflow.as_str(), found));
+    }
+    let phase = activity.phase().or_else(|| state.phase().cloned());
+    let phase = match (phase, machine) {
+        (Some(phase), _) => phase,
+        (None, Some(machine)) => machine.initial()[0].clone(),
+        (None, None) => StateName::new("unknown").expect("a valid name"),
+    };
+    check_move(state, machine, &phase)?;
+    let advanced_to = advance.map(|advance| next_phase(machine, &phase, advance)).transpose()?;
+    if let (RunStatus::Blocked, Some(from)) = (state.status(), state.phase())
+        && (*from != phase || advanced_to.is_some())
+    {
+        return Err(Refusal::BlockedRun { phase: from.clone(), reason: run.state.blocked_reason.clone() });
+    }
+    activity.fill("metadata", "run_id", run.id.as_str());
+    activity.fill("metadata", "workflow", run.workflow.as_str());
+    activity.fill("metadata", "phase", phase.as_str());
+    let session = caller.session.clone();
+    Ok(Decision::Commit(EventKind::ActivityRecorded(Box::new(ActivityRecorded {
+        number,
+        phase,
+        advanced_to,
+        session,
+        request,
+        activity,
+    }))))
+}
+
+fn mismatch(what: &'static str, expected: &str, found: &str) -> Refusal {
+    Refusal::Mismatch { what, expected: expected.to_owned(), found: found.to_owned() }
+}
+
+/// The phase must be the current one, or one transition away.
+fn check_move(state: &RunState, machine: Option<&Machine>, to: &StateName) -> Result<()> {
+    let Some(machine) = machine else { return Ok(()) };
+    if !machine.contains(to) {
+        return Err(unknown(machine, to));
+    }
+    let allowed = match state.phase() {
+        Some(from) if from == to => true,
+        Some(from) => machine.successors(from).any(|transition| transition.to == *to),
+        None => machine.initial().contains(to),
+    };
+    match state.phase() {
+        _ if allowed => Ok(()),
+        Some(from) => {
+            let (from, to) = (from.clone(), to.clone());
+            let choices = machine.successors(&from).map(|transition| transition.to.clone()).collect();
+            Err(Refusal::InvalidTransition { from, to, choices })
+        }
+        None => Err(unknown(machine, to)),
+    }
+}
+
+fn unknown(machine: &Machine, phase: &StateName) -> Refusal {
+    Refusal::UnknownPhase {
+        phase: phase.clone(),
+        known: machine.states().iter().map(|state| state.name.clone()).collect(),
+        suggestion: machine.suggest(phase.as_str()).cloned(),
+    }
+}
+
+fn next_phase(machine: Option<&Machine>, phase: &StateName, advance: Advance) -> Result<StateName> {
+    let Some(machine) = machine else {
+        return match advance {
+            Advance::To(to) => Ok(to),
+            Advance::Next => Err(Refusal::NoNextPhase { phase: phase.clone() }),
+        };
+    };
+    let choices: Vec<_> = machine.successors(phase).map(|transition| transition.to.clone()).collect();
+    match advance {
+        Advance::To(to) if choices.contains(&to) => Ok(to),
+        Advance::To(to) if !machine.contains(&to) => Err(unknown(machine, &to)),
+        Advance::To(to) => Err(Refusal::InvalidTransition { from: phase.clone(), to, choices }),
+        Advance::Next => match <[StateName; 1]>::try_from(choices) {
+            Ok([only]) => Ok(only),
+            Err(none) if none.is_empty() => Err(Refusal::NoNextPhase { phase: phase.clone() }),
+            Err(choices) => Err(Refusal::AmbiguousNext { phase: phase.clone(), choices }),
+        },
+    }
+}
+
+/// What to make of an operation id that was used before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retry {
+    /// The same request again: answer as then, record nothing.
+    Same,
+    /// The activity goes on (begun work ends, failed work passes), or the earlier record came without operation id:
+    /// another record.
+    Another,
+}
+
+/// Compares a request with the latest record of the same operation id.
+///
+/// # Errors
+/// [`Refusal::IdReused`] when the same id and status come with other content: it is neither a retry nor progress.
+pub fn retry(before: &ActivityRecorded, record: &Record) -> Result<Retry> {
+    let status = before.activity.status();
+    if before.request.is_some() && before.request == record.request {
+        Ok(Retry::Same)
+    } else if status != record.activity.status() || before.request.is_none() {
+        Ok(Retry::Another)
+    } else {
+        Err(Refusal::IdReused { id: before.id().to_string(), number: before.number, status })
+    }
+}

@@ -1,0 +1,94 @@
+//! What a person changed in `run.yaml`, and whether that can be adopted.
+
+use thiserror::Error;
+
+use crate::engine::RunState;
+use crate::machine::Machine;
+use crate::model::{RunChanges, RunDocument, RunId, StateName, WorkflowId};
+
+/// An edit that can be adopted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Edit {
+    /// The changed fields; nothing when only comments, order or unknown keys changed.
+    pub changes: RunChanges,
+}
+
+/// An edit that cannot be adopted, with the JSON pointer of the value.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum EditFault {
+    /// The run's name is its directory's.
+    #[error("metadata.id is `{found}`, but this is the directory of `{expected}`")]
+    Id {
+        /// The directory's.
+        expected: RunId,
+        /// The document's.
+        found: RunId,
+    },
+    /// A run keeps the workflow that it pinned.
+    #[error("metadata.workflow is `{found}`, but the run was started with `{expected}`")]
+    Workflow {
+        /// The pinned one.
+        expected: WorkflowId,
+        /// The document's.
+        found: WorkflowId,
+    },
+    /// Not a phase of the workflow.
+    #[error("state.current_phase is `{found}`, which the workflow does not have")]
+    Phase {
+        /// The document's.
+        found: StateName,
+        /// The phases it has.
+        known: Vec<StateName>,
+        /// The one that was probably meant.
+        suggestion: Option<StateName>,
+    },
+}
+
+impl EditFault {
+    /// JSON pointer to the value that is wrong.
+    #[must_use]
+    pub fn pointer(&self) -> &'static str {
+        match self {
+            Self::Id { .. } => "/metadata/id",
+            Self::Workflow { .. } => "/metadata/workflow",
+            Self::Phase { .. } => "/state/current_phase",
+        }
+    }
+}
+
+/// Compares what `run.yaml` says with what the log says.
+///
+/// # Errors
+/// [`EditFault`] when the document contradicts what no edit may change.
+pub fn edited(log: &RunState, document: &RunDocument, machine: Option<&Machine>) -> Result<Edit, EditFault> {
+    let before = log.document();
+    if document.id != before.id {
+        return Err(EditFault::Id { expected: before.id.clone(), found: document.id.clone() });
+    }
+    if document.workflow != before.workflow {
+        return Err(EditFault::Workflow { expected: before.workflow.clone(), found: document.workflow.clone() });
+    }
+    if let (Some(phase), Some(machine)) = (&document.state.current_phase, machine)
+        && !machine.contains(phase)
+    {
+        return Err(EditFault::Phase {
+            found: phase.clone(),
+            known: machine.states().iter().map(|state| state.name.clone()).collect(),
+            suggestion: machine.suggest(phase.as_str()).cloned(),
+        });
+    }
+    fn new<T: Clone + PartialEq>(before: &T, now: &T) -> Option<T> {
+        (before != now).then(|| now.clone())
+    }
+    let changes = RunChanges {
+        status: new(&before.state.status, &document.state.status),
+        current_phase: new(&before.state.current_phase, &document.state.current_phase),
+        current_activity: new(&before.state.current_activity, &document.state.current_activity),
+        completed_activities: new(&before.state.completed_activities, &document.state.completed_activities),
+        blocked_reason: new(&before.state.blocked_reason, &document.state.blocked_reason),
+        goal: new(&before.goal, &document.goal),
+        context: new(&before.context, &document.context),
+        limits: new(&before.limits, &document.limits),
+    };
+    Ok(Edit { changes })
+}

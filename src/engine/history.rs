@@ -1,0 +1,145 @@
+//! A run's events with their details, for readers. Writers need only the [`RunState`].
+
+use std::collections::BTreeMap;
+
+use crate::engine::RunState;
+use crate::model::{ActivityStatus, Event, EventKind, Number, Seq, SessionId, StateName, Timestamp};
+
+/// One record of an activity.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Attempt {
+    /// Its number.
+    pub number: Number,
+    /// The activity's id.
+    pub id: String,
+    /// The phase in which it was done.
+    pub phase: Option<StateName>,
+    /// How it stood.
+    pub status: ActivityStatus,
+    /// Its title or summary.
+    pub summary: Option<String>,
+    /// When it was recorded; none for records that another program made.
+    pub at: Option<Timestamp>,
+    /// Its event; none for records that another program made.
+    pub seq: Option<Seq>,
+}
+
+/// Who holds the run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hold {
+    /// The session.
+    pub session: SessionId,
+    /// Since when.
+    pub since: Timestamp,
+    /// Evidence by which it can be known dead.
+    pub holder: Option<String>,
+}
+
+/// The fold of a log with what readers ask for besides the state.
+#[derive(Debug, Clone, PartialEq)]
+pub struct History {
+    state: RunState,
+    attempts: Vec<Attempt>,
+    hold: Option<Hold>,
+}
+
+impl History {
+    /// Folds a log; `None` when it does not begin as a log does.
+    #[must_use]
+    pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>) -> Option<Self> {
+        let mut events = events.into_iter();
+        let first = events.next()?;
+        let mut history = Self { state: RunState::begin(first)?, attempts: Vec::new(), hold: None };
+        history.note(first);
+        for event in events {
+            history.state.apply(event);
+            history.note(event);
+        }
+        Some(history)
+    }
+
+    /// A history without events, for documents that flow did not write.
+    #[must_use]
+    pub fn without_log(state: RunState) -> Self {
+        Self { state, attempts: Vec::new(), hold: None }
+    }
+
+    fn note(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::ActivityRecorded(record) => self.attempts.push(Attempt {
+                number: record.number,
+                id: record.id().to_string(),
+                phase: Some(record.phase.clone()),
+                status: record.activity.status(),
+                summary: record.activity.summary().or(record.activity.name()).map(str::to_owned),
+                at: Some(event.at),
+                seq: Some(event.seq),
+            }),
+            EventKind::RunStarted(started) => {
+                let holder = started.holder.clone();
+                self.hold = started.session.clone().map(|session| Hold { session, since: event.at, holder });
+            }
+            EventKind::RunClaimed(claim) => {
+                let holder = claim.holder.clone();
+                self.hold = claim.session.clone().map(|session| Hold { session, since: event.at, holder });
+            }
+            _ => {}
+        }
+        if self.hold.as_ref().map(|hold| &hold.session) != self.state.document().state.session.as_ref() {
+            self.hold = None;
+        }
+    }
+
+    /// Shows `state` instead of the log's fold: the document as a person left it.
+    pub fn show(&mut self, state: RunState) {
+        self.state = state;
+    }
+
+    /// Adds records that another program made before the log began.
+    pub fn add_earlier(&mut self, mut earlier: Vec<Attempt>) {
+        earlier.append(&mut self.attempts);
+        self.attempts = earlier;
+    }
+
+    /// The state.
+    #[must_use]
+    pub fn state(&self) -> &RunState {
+        &self.state
+    }
+
+    /// All records, oldest first.
+    #[must_use]
+    pub fn attempts(&self) -> &[Attempt] {
+        &self.attempts
+    }
+
+    /// Who holds the run.
+    #[must_use]
+    pub fn hold(&self) -> Option<&Hold> {
+        self.hold.as_ref()
+    }
+
+    /// The latest record of each activity id, by number.
+    #[must_use]
+    pub fn latest(&self) -> Vec<&Attempt> {
+        let mut latest: BTreeMap<&str, &Attempt> = BTreeMap::new();
+        for attempt in &self.attempts {
+            latest.insert(&attempt.id, attempt);
+        }
+        let mut latest: Vec<_> = latest.into_values().collect();
+        latest.sort_by_key(|attempt| attempt.number);
+        latest
+    }
+
+    /// The records behind `completed_activities`, in its order: the n-th mention of an id is its n-th completed record,
+    /// or none when a person wrote the mention.
+    #[must_use]
+    pub fn completed(&self) -> Vec<(String, Option<&Attempt>)> {
+        let mut records: BTreeMap<&str, std::collections::VecDeque<&Attempt>> = BTreeMap::new();
+        for attempt in self.attempts.iter().filter(|attempt| attempt.status.is_completed()) {
+            records.entry(&attempt.id).or_default().push_back(attempt);
+        }
+        let ids = self.state.document().state.completed_activities.iter();
+        ids.map(|id| (id.to_owned(), records.get_mut(id).and_then(std::collections::VecDeque::pop_front))).collect()
+    }
+}

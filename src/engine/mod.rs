@@ -1,0 +1,21 @@
+//! The run itself: events in, decisions out. Pure: no files, no clock, no environment, no randomness.
+//!
+//! [`RunState::apply`] is the only way a state changes, live and in recovery: the state *is* the fold of the events.
+//! [`decide`] turns a command into an event or a [`Refusal`]; [`resume`] turns a history into a [`Plan`].
+
+mod apply;
+mod command;
+mod decide;
+mod edit;
+mod history;
+mod refusal;
+mod resume;
+mod state;
+
+pub use command::{Advance, Caller, Claim, Command, Decision, Record};
+pub use decide::{Retry, decide, retry};
+pub use edit::{Edit, EditFault, edited};
+pub use history::{Attempt, History, Hold};
+pub use refusal::Refusal;
+pub use resume::{Action, Completed, Drift, InDoubt, Next, Outlook, Plan, Presence, Verdict, resume};
+pub use state::RunState;

@@ -1,0 +1,110 @@
+//! Why a command is refused by a rule.
+
+use thiserror::Error;
+
+use crate::model::{ActivityStatus, Number, RunStatus, SessionId, StateName};
+
+/// A command that a rule forbids. Nothing was written.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum Refusal {
+    /// The run is over.
+    #[error("the run is {status}; it accepts no more records")]
+    Terminal {
+        /// How it ended.
+        status: RunStatus,
+    },
+    /// The phase is not in the workflow.
+    #[error("the workflow has no phase `{phase}`")]
+    UnknownPhase {
+        /// The phase.
+        phase: StateName,
+        /// The phases it has.
+        known: Vec<StateName>,
+        /// The one that was probably meant.
+        suggestion: Option<StateName>,
+    },
+    /// No transition leads there.
+    #[error("the run cannot go from `{from}` to `{to}`")]
+    InvalidTransition {
+        /// Where it is.
+        from: StateName,
+        /// Where it was to go.
+        to: StateName,
+        /// Where it can go.
+        choices: Vec<StateName>,
+    },
+    /// There is nothing behind the last phase.
+    #[error("`{phase}` is the last phase; there is no next one")]
+    NoNextPhase {
+        /// The last phase.
+        phase: StateName,
+    },
+    /// More than one phase could be next.
+    #[error("`{phase}` has several next phases")]
+    AmbiguousNext {
+        /// Where the run is.
+        phase: StateName,
+        /// Where it can go.
+        choices: Vec<StateName>,
+    },
+    /// A blocked run does not change its phase.
+    #[error("the run is blocked and stays in `{phase}`")]
+    BlockedRun {
+        /// Where it stays.
+        phase: StateName,
+        /// Why it is blocked.
+        reason: Option<String>,
+    },
+    /// A run without a record did nothing.
+    #[error("nothing was recorded, so there is nothing to complete")]
+    NothingRecorded,
+    /// The outcome of begun work is unknown.
+    #[error("the outcome of {} is not recorded", ids.join(", "))]
+    InDoubt {
+        /// The begun activities.
+        ids: Vec<String>,
+    },
+    /// A run that is not blocked cannot be unblocked.
+    #[error("the run is {status}, not blocked")]
+    NotBlocked {
+        /// What it is.
+        status: RunStatus,
+    },
+    /// A reason is needed.
+    #[error("a reason is needed")]
+    ReasonMissing,
+    /// Another session holds the run.
+    #[error("session {session} holds the run")]
+    Held {
+        /// Who holds it.
+        session: SessionId,
+    },
+    /// The caller held the run once, but no more.
+    #[error("epoch {given} is over; the run is in epoch {current}")]
+    StaleEpoch {
+        /// The caller's.
+        given: u64,
+        /// The run's.
+        current: u64,
+    },
+    /// The activity belongs to another run.
+    #[error("the activity says that it belongs to {what} {found}, not {expected}")]
+    Mismatch {
+        /// `run` or `workflow`.
+        what: &'static str,
+        /// This run's.
+        expected: String,
+        /// The activity's.
+        found: String,
+    },
+    /// The operation id was used for something else.
+    #[error("the id `{id}` is taken: {number} is recorded as {status} with other content")]
+    IdReused {
+        /// The id.
+        id: String,
+        /// What it was used for.
+        number: Number,
+        /// The status of that record.
+        status: ActivityStatus,
+    },
+}

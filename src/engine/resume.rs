@@ -1,0 +1,348 @@
+//! What is the next safe action? One verdict, with its reason and what to do.
+
+use serde::Serialize;
+
+use crate::engine::{Attempt, History};
+use crate::machine::Machine;
+use crate::model::{ActivityStatus, Number, RunStatus, SESSION_ENDED, StateName, Timestamp};
+
+/// The answer of `resume` in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The next phase or the valid transitions are known.
+    Continue,
+    /// Work was begun and its outcome is unknown: check before repeating.
+    Reconcile,
+    /// Blocked, waiting for an answer, or a limit is reached.
+    NeedsHuman,
+    /// A live session holds the run.
+    Held,
+    /// The workflow changed in a way that touches the position.
+    Drifted,
+    /// The log's sealed middle does not verify.
+    Corrupt,
+    /// The run is over.
+    Done,
+    /// There is nothing to resume.
+    None,
+}
+
+impl Verdict {
+    /// As in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Continue => "continue",
+            Self::Reconcile => "reconcile",
+            Self::NeedsHuman => "needs_human",
+            Self::Held => "held",
+            Self::Drifted => "drifted",
+            Self::Corrupt => "corrupt",
+            Self::Done => "done",
+            Self::None => "none",
+        }
+    }
+}
+
+/// What to do next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Begin the next phase.
+    StartPhase,
+    /// Begin one of several next phases.
+    ChoosePhase,
+    /// Work in the current phase, in which nothing is completed yet.
+    WorkPhase,
+    /// Do the current phase's failed work again.
+    RetryPhase,
+    /// End the run: its last phase is done.
+    Complete,
+    /// Find out how begun work ended, and record it.
+    Reconcile,
+    /// Resolve what blocks the run.
+    ResolveBlocker,
+    /// Ask the holder, or take the run over.
+    TakeOver,
+    /// Compare the run with the changed workflow.
+    ReviewWorkflow,
+    /// Repair the log.
+    Repair,
+    /// Start a run.
+    Start,
+    /// Nothing.
+    Nothing,
+}
+
+/// The next action as data.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Next {
+    /// What to do.
+    pub action: Action,
+    /// In which phase.
+    pub phase: Option<StateName>,
+    /// The valid next phases.
+    pub choices: Vec<StateName>,
+}
+
+/// A completed activity.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Completed {
+    /// Its number; none when a person wrote the entry.
+    pub number: Option<Number>,
+    /// Its id.
+    pub id: String,
+    /// The phase in which it was done.
+    pub phase: Option<StateName>,
+    /// How it ended.
+    pub status: Option<ActivityStatus>,
+}
+
+/// Begun work whose outcome is unknown.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct InDoubt {
+    /// Its number.
+    pub number: Number,
+    /// Its id.
+    pub id: String,
+    /// The phase in which it was begun.
+    pub phase: Option<StateName>,
+    /// Its status.
+    pub status: ActivityStatus,
+    /// When that was recorded.
+    pub at: Option<Timestamp>,
+    /// What it was.
+    pub summary: Option<String>,
+}
+
+/// How the pinned workflow compares with today's definition.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Drift {
+    /// Equal, or there is no definition to compare with.
+    None,
+    /// Changed elsewhere; readable differences.
+    Elsewhere(Vec<String>),
+    /// Changed at the run's position; readable differences.
+    AtPosition(Vec<String>),
+}
+
+impl Drift {
+    /// Compares the pinned machine with the current one around `phase`.
+    #[must_use]
+    pub fn between(pinned: &Machine, current: &Machine, phase: Option<&StateName>) -> Self {
+        let lines = pinned.differences(current);
+        if lines.is_empty() {
+            return Self::None;
+        }
+        let next = |machine: &Machine, phase| {
+            let mut names: Vec<_> = machine.successors(phase).map(|transition| transition.to.clone()).collect();
+            names.sort();
+            (machine.contains(phase), machine.is_terminal(phase), names)
+        };
+        let touched = phase.is_some_and(|phase| next(pinned, phase) != next(current, phase));
+        if touched { Self::AtPosition(lines) } else { Self::Elsewhere(lines) }
+    }
+}
+
+/// Whether whoever holds the run keeps others from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// Nobody else holds it.
+    Free,
+    /// Somebody else holds it and is not known to be dead.
+    HeldByOther,
+    /// Somebody else held it and is dead.
+    HolderDead,
+}
+
+/// What the world around the run says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outlook<'a> {
+    /// The pinned workflow.
+    pub machine: Option<&'a Machine>,
+    /// How it compares with today's definition.
+    pub drift: Drift,
+    /// Sealed events that are missing or doubled, in words; none when the log verifies.
+    pub damage: Option<String>,
+    /// Who holds the run.
+    pub presence: Presence,
+    /// The time.
+    pub now: Timestamp,
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// In one word.
+    pub verdict: Verdict,
+    /// Why, one sentence without full stop.
+    pub reason: String,
+    /// What to do.
+    pub next: Next,
+    /// What is completed, in order.
+    pub completed: Vec<Completed>,
+    /// What is in doubt.
+    pub in_doubt: Vec<InDoubt>,
+    /// Things to know that change no verdict.
+    pub notes: Vec<String>,
+}
+
+/// Finds the next safe action. Pure: the same history and outlook give the same plan.
+#[must_use]
+pub fn resume(history: &History, outlook: &Outlook<'_>) -> Plan {
+    let in_doubt = in_doubt(history);
+    let (verdict, reason, next) = judge(history, outlook, &in_doubt);
+    let completed = history
+        .completed()
+        .into_iter()
+        .map(|(id, attempt)| Completed {
+            number: attempt.map(|attempt| attempt.number),
+            id,
+            phase: attempt.and_then(|attempt| attempt.phase.clone()),
+            status: attempt.map(|attempt| attempt.status),
+        })
+        .collect();
+    Plan { verdict, reason, next, completed, in_doubt, notes: notes(history, outlook) }
+}
+
+fn judge(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt]) -> (Verdict, String, Next) {
+    let state = &history.state().document().state;
+    let phase = state.current_phase.clone();
+    let choices = choices(outlook.machine, phase.as_ref());
+    let next = |action| Next { action, phase: phase.clone(), choices: choices.clone() };
+    if let Some(damage) = &outlook.damage {
+        return (Verdict::Corrupt, damage.clone(), next(Action::Repair));
+    }
+    match state.status {
+        RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled => {
+            let nothing = Next { action: Action::Nothing, phase, choices: Vec::new() };
+            return (Verdict::Done, format!("the run is {}", state.status), nothing);
+        }
+        RunStatus::Blocked => {
+            let reason = state.blocked_reason.as_deref().unwrap_or("no reason was given");
+            return (Verdict::NeedsHuman, format!("blocked: {reason}"), next(Action::ResolveBlocker));
+        }
+        RunStatus::Active => {}
+    }
+    if let (Presence::HeldByOther, Some(session)) = (outlook.presence, &state.session) {
+        return (Verdict::Held, format!("session {session} holds the run"), next(Action::TakeOver));
+    }
+    if let Drift::AtPosition(lines) = &outlook.drift {
+        let reason = format!("the workflow changed where the run stands: {}", lines.join("; "));
+        return (Verdict::Drifted, reason, next(Action::ReviewWorkflow));
+    }
+    if let Some(reached) = limit_reached(history, outlook.now) {
+        return (Verdict::NeedsHuman, reached, next(Action::ResolveBlocker));
+    }
+    if let Some(first) = in_doubt.first() {
+        let reason = format!("{} {} was begun and its outcome is unknown", first.number, first.id);
+        let at = Next { action: Action::Reconcile, phase: first.phase.clone().or(phase), choices };
+        return (Verdict::Reconcile, reason, at);
+    }
+    go_on(history, outlook.machine, phase, choices)
+}
+
+/// The run is free and whole: what comes next follows from the latest record in its phase.
+fn go_on(
+    history: &History,
+    machine: Option<&Machine>,
+    phase: Option<StateName>,
+    choices: Vec<StateName>,
+) -> (Verdict, String, Next) {
+    let Some(here) = phase else {
+        let first = choices.first().cloned();
+        let next = Next { action: Action::StartPhase, phase: first, choices };
+        return (Verdict::Continue, "the run has not entered a phase yet".to_owned(), next);
+    };
+    let latest = history.attempts().iter().rev().find(|attempt| attempt.phase.as_ref() == Some(&here));
+    let ended = match latest {
+        Some(latest) if latest.status == ActivityStatus::Blocked => {
+            let what = latest.summary.as_deref().unwrap_or("it gave no reason");
+            let reason = format!("{} {} is blocked: {what}", latest.number, latest.id);
+            return (Verdict::NeedsHuman, reason, Next { action: Action::ResolveBlocker, phase: Some(here), choices });
+        }
+        Some(latest) if latest.status == ActivityStatus::Failed => {
+            let reason = format!("{} {} failed in `{here}`", latest.number, latest.id);
+            return (Verdict::Continue, reason, Next { action: Action::RetryPhase, phase: Some(here), choices });
+        }
+        Some(latest) => latest.status.is_completed(),
+        None => false,
+    };
+    if !ended {
+        let reason = format!("nothing is completed in `{here}` yet");
+        return (Verdict::Continue, reason, Next { action: Action::WorkPhase, phase: Some(here), choices });
+    }
+    let terminal = machine.is_none_or(|machine| machine.is_terminal(&here));
+    let (action, phase, reason) = match choices.as_slice() {
+        [] => (Action::Complete, Some(here.clone()), format!("`{here}` is done and is the last phase")),
+        [only] if !terminal => {
+            (Action::StartPhase, Some(only.clone()), format!("`{here}` is done; `{only}` comes next"))
+        }
+        _ => (Action::ChoosePhase, Some(here.clone()), format!("`{here}` is done; several phases can follow")),
+    };
+    (Verdict::Continue, reason, Next { action, phase, choices })
+}
+
+fn choices(machine: Option<&Machine>, phase: Option<&StateName>) -> Vec<StateName> {
+    match (machine, phase) {
+        (Some(machine), Some(phase)) => machine.successors(phase).map(|transition| transition.to.clone()).collect(),
+        (Some(machine), None) => machine.initial().to_vec(),
+        (None, _) => Vec::new(),
+    }
+}
+
+fn in_doubt(history: &History) -> Vec<InDoubt> {
+    let doubtful = |attempt: &&Attempt| attempt.status == ActivityStatus::Running;
+    history
+        .latest()
+        .into_iter()
+        .filter(doubtful)
+        .map(|attempt| InDoubt {
+            number: attempt.number,
+            id: attempt.id.clone(),
+            phase: attempt.phase.clone(),
+            status: attempt.status,
+            at: attempt.at,
+            summary: attempt.summary.clone(),
+        })
+        .collect()
+}
+
+/// `max_iterations` bounds how often the current phase may fail, `max_runtime_minutes` the age of the run.
+fn limit_reached(history: &History, now: Timestamp) -> Option<String> {
+    let run = history.state().document();
+    if let Some(minutes) = run.limit("max_runtime_minutes") {
+        let age = run.created_at.minutes_until(now);
+        if age >= minutes {
+            return Some(format!("the run is {age} minutes old; its limit is {minutes}"));
+        }
+    }
+    let most = run.limit("max_iterations")?;
+    let here = run.state.current_phase.as_ref()?;
+    let failed = history
+        .attempts()
+        .iter()
+        .filter(|attempt| attempt.phase.as_ref() == Some(here) && attempt.status == ActivityStatus::Failed)
+        .count();
+    let failed = u64::try_from(failed).unwrap_or(u64::MAX);
+    (failed >= most).then(|| format!("`{here}` failed {failed} times; the run's limit is {most}"))
+}
+
+fn notes(history: &History, outlook: &Outlook<'_>) -> Vec<String> {
+    let mut notes = Vec::new();
+    let state = &history.state().document().state;
+    if state.status == RunStatus::Active && state.blocked_reason.as_deref() == Some(SESSION_ENDED) {
+        notes.push("the session that worked on it ended".to_owned());
+    }
+    if outlook.presence == Presence::HolderDead {
+        notes.push("the process that held it is gone".to_owned());
+    }
+    if let Drift::Elsewhere(lines) = &outlook.drift {
+        notes.push(format!("the workflow changed elsewhere: {}", lines.join("; ")));
+    }
+    if outlook.machine.is_none() {
+        notes.push("its workflow is not known here, so phases are not checked".to_owned());
+    }
+    notes
+}

@@ -1,0 +1,85 @@
+//! The state of a run.
+
+use crate::model::{Event, EventKind, Owned, RunDocument, RunId, RunStatus, StateName};
+use crate::model::{IdList, Number};
+
+/// What a run's events add up to. Deliberately not serialisable: on disk it is a [`RunDocument`], for callers a report.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunState {
+    pub(super) run: RunDocument,
+}
+
+impl RunState {
+    /// The state that a `run.yaml` shows; it is the state as of its `last_seq`.
+    #[must_use]
+    pub fn from_document(document: RunDocument) -> Self {
+        Self { run: document }
+    }
+
+    /// The state after the first event of a log; `None` when a log cannot begin with it.
+    #[must_use]
+    pub fn begin(first: &Event) -> Option<Self> {
+        let mut run = match &first.kind {
+            EventKind::RunStarted(started) => RunDocument {
+                id: started.run_id.clone(),
+                workflow: started.workflow.clone(),
+                workflow_version: started.workflow_version,
+                goal: started.goal.clone(),
+                created_at: first.at,
+                context: started.context.clone(),
+                limits: started.limits.clone(),
+                state: Owned {
+                    status: RunStatus::Active,
+                    current_phase: Some(started.phase.clone()),
+                    current_activity: None,
+                    completed_activities: IdList::default(),
+                    blocked_reason: None,
+                    open_activities: IdList::default(),
+                    session: started.session.clone(),
+                    epoch: u64::from(started.session.is_some()),
+                    last_number: Number(0),
+                    last_seq: None,
+                    updated_at: None,
+                },
+            },
+            EventKind::RunAdopted(adopted) => adopted.document.clone(),
+            _ => return None,
+        };
+        run.state.last_seq = Some(first.seq);
+        run.state.updated_at = Some(first.at);
+        Some(Self { run })
+    }
+
+    /// The fold of a whole log; `None` when it is empty or does not begin as a log does.
+    #[must_use]
+    pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>) -> Option<Self> {
+        let mut events = events.into_iter();
+        let mut state = Self::begin(events.next()?)?;
+        events.for_each(|event| state.apply(event));
+        Some(state)
+    }
+
+    /// The document that shows this state.
+    #[must_use]
+    pub fn document(&self) -> &RunDocument {
+        &self.run
+    }
+
+    /// The run.
+    #[must_use]
+    pub fn id(&self) -> &RunId {
+        &self.run.id
+    }
+
+    /// What it is doing.
+    #[must_use]
+    pub fn status(&self) -> RunStatus {
+        self.run.state.status
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn phase(&self) -> Option<&StateName> {
+        self.run.state.current_phase.as_ref()
+    }
+}

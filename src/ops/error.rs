@@ -1,0 +1,137 @@
+//! Everything that can keep a verb from doing its work, as data. Sentences are made in [`crate::ops::problem`].
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::catalog::CatalogError;
+use crate::codec::{Place, RunTextError, Violation, YamlError};
+use crate::engine::{EditFault, Refusal};
+use crate::host::BadSetting;
+use crate::model::{BadName, RunId};
+use crate::store::StoreError;
+
+/// Why a verb failed.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// Files.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Definitions.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    /// A name that cannot be used.
+    #[error(transparent)]
+    Name(#[from] BadName),
+    /// An environment variable that cannot be used.
+    #[error(transparent)]
+    Setting(#[from] BadSetting),
+    /// The arguments do not fit together.
+    #[error("{0}")]
+    Usage(String),
+    /// A rule forbids it.
+    #[error("{refusal}")]
+    Refused {
+        /// The run.
+        run: RunId,
+        /// The rule.
+        refusal: Refusal,
+    },
+    /// There is no `.flow` here.
+    #[error("no .flow was found in {} or above", start.display())]
+    NoProject {
+        /// Where the search began.
+        start: PathBuf,
+    },
+    /// There is no such run.
+    #[error("there is no run {id}")]
+    NoSuchRun {
+        /// The name as given.
+        id: String,
+        /// A run that was probably meant.
+        suggestion: Option<String>,
+    },
+    /// No run was named, and none is active.
+    #[error("no run is active")]
+    NoActiveRun {
+        /// Runs that could not be read: one of them may be active.
+        unreadable: Vec<String>,
+    },
+    /// No run was named, and several are active.
+    #[error("several runs are active")]
+    SeveralRuns {
+        /// The active runs, newest first.
+        candidates: Vec<RunId>,
+    },
+    /// A run's `run.yaml` cannot be used as it is.
+    #[error("{} {error}", path.display())]
+    RunFile {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: RunTextError,
+    },
+    /// A run's `run.yaml` breaks its schema.
+    #[error("{} is not a valid FlowRun document", path.display())]
+    RunSchema {
+        /// The file.
+        path: PathBuf,
+        /// All violations.
+        violations: Vec<Violation>,
+    },
+    /// A person changed in `run.yaml` what cannot be changed there.
+    #[error("{}: {fault}", path.display())]
+    Edit {
+        /// The file.
+        path: PathBuf,
+        /// Where.
+        place: Option<Place>,
+        /// What.
+        fault: EditFault,
+    },
+    /// A run without a usable document and without a usable log.
+    #[error("{} has neither a run.yaml nor a log that could rebuild it", path.display())]
+    EmptyRun {
+        /// The run's directory.
+        path: PathBuf,
+    },
+    /// A document that the caller gave is not YAML.
+    #[error("{origin} is not valid YAML")]
+    InputYaml {
+        /// A path or `standard input`.
+        origin: String,
+        /// Why.
+        error: YamlError,
+    },
+    /// A document that the caller gave breaks its schema.
+    #[error("{origin} is not a valid {what}")]
+    InputSchema {
+        /// A path or `standard input`.
+        origin: String,
+        /// `FlowActivity`, …
+        what: &'static str,
+        /// All violations.
+        violations: Vec<Violation>,
+    },
+    /// A file that the caller named cannot be read.
+    #[error("cannot read {origin}")]
+    Input {
+        /// A path or `standard input`.
+        origin: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Something that the caller asked for is not in the run.
+    #[error("{run} has no event {seq}; its last is {last}")]
+    NoSuchEvent {
+        /// The run.
+        run: RunId,
+        /// The position asked for.
+        seq: u64,
+        /// The last position.
+        last: u64,
+    },
+}
+
+/// The result of a verb.
+pub type Result<T> = std::result::Result<T, Error>;

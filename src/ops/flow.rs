@@ -1,0 +1,170 @@
+//! What every verb needs: where the project is, who calls, what time it is.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::catalog::Catalog;
+use crate::engine::Caller;
+use crate::host::{Clock, Env, Git, Holder, Ids};
+use crate::model::{Number, RunId, Seq, SessionId, Timestamp};
+use crate::ops::error::{Error, Result};
+use crate::store::{LockRequest, Project, RunDir, StoreError, Trust, WriterNote};
+
+/// How long a writer waits for another one unless told otherwise.
+pub const LOCK_WAIT: Duration = Duration::from_secs(30);
+
+/// Settings of a [`Flow`] that a caller chooses.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The project's directory; otherwise it is found from the working directory.
+    pub project: Option<PathBuf>,
+    /// How long to wait for another writer; [`LOCK_WAIT`] otherwise.
+    pub lock_wait: Option<Duration>,
+    /// What runs, for those who wait: `flow record-activity`.
+    pub command: String,
+    /// The process whose life is the session's; otherwise it is found.
+    pub holder_pid: Option<u32>,
+    /// Whether files of other users may be used.
+    pub trust_any_owner: bool,
+}
+
+/// The entry to all verbs. Cheap to make; nothing is opened before a verb needs it.
+#[derive(Debug)]
+pub struct Flow {
+    pub(crate) clock: Clock,
+    pub(crate) ids: Ids,
+    pub(crate) env: Env,
+    pub(crate) git: Git,
+    pub(crate) options: Options,
+}
+
+impl Flow {
+    /// From its parts; see [`crate::host`] for the real ones.
+    #[must_use]
+    pub fn new(clock: Clock, ids: Ids, env: Env, git: Git, options: Options) -> Self {
+        Self { clock, ids, env, git, options }
+    }
+
+    fn trust(&self) -> Trust {
+        if self.options.trust_any_owner { Trust::AnyOwner } else { Trust::OwnFiles }
+    }
+
+    /// The directory from which the project is searched.
+    fn start(&self) -> Result<PathBuf> {
+        let cwd = self.env.cwd.clone();
+        match (&self.options.project, cwd) {
+            (Some(dir), Some(cwd)) => Ok(cwd.join(dir)),
+            (Some(dir), None) => Ok(dir.clone()),
+            (None, Some(cwd)) => Ok(cwd),
+            (None, None) => Err(Error::Usage("the working directory does not exist; name the project with -C".into())),
+        }
+    }
+
+    /// The `.flow` directory that the environment names, unless the caller names the project.
+    fn named(&self) -> Option<PathBuf> {
+        let named = self.env.flow_dir.as_ref().filter(|_| self.options.project.is_none())?;
+        let named = self.env.cwd.as_ref().map_or_else(|| named.clone(), |cwd| cwd.join(named));
+        // Trailing slashes and dots must not hide its name.
+        Some(named.components().collect())
+    }
+
+    /// Opens the project that is there.
+    ///
+    /// # Errors
+    /// [`Error::NoProject`] without a `.flow`, [`Error::Store`] when it cannot be used.
+    pub fn project(&self) -> Result<Project> {
+        if let Some(named) = self.named() {
+            return Project::open_named(&named, self.trust()).map_err(|error| match error {
+                StoreError::NotFound { .. } => Error::NoProject { start: named },
+                error => error.into(),
+            });
+        }
+        let start = self.start()?;
+        let top = self.git.top(&start);
+        let parent = Project::find(&start, top.as_deref()).ok_or(Error::NoProject { start })?;
+        Ok(Project::open(&parent, self.trust())?)
+    }
+
+    /// Opens the project, making its `.flow` when there is none: at the top of the repository, or where the caller is
+    /// outside of one.
+    ///
+    /// # Errors
+    /// [`Error::Store`] when it cannot be made or used.
+    pub fn project_or_init(&self) -> Result<(Project, crate::store::Initialised)> {
+        let schemas = crate::ops::init::SCHEMAS;
+        if let Some(named) = self.named() {
+            return Ok(Project::init_named(&named, self.trust(), &schemas)?);
+        }
+        let start = self.start()?;
+        let top = self.git.top(&start);
+        let parent = Project::find(&start, top.as_deref()).or(top).unwrap_or(start);
+        Ok(Project::init(&parent, self.trust(), &schemas)?)
+    }
+
+    /// The definitions that can be used here.
+    pub(crate) fn catalog(&self, project: Option<&Project>) -> Catalog {
+        Catalog::new(project.map(|project| project.path().to_owned()))
+    }
+
+    /// Opens a run by its name.
+    pub(crate) fn run(&self, project: &Project, id: &str) -> Result<RunDir> {
+        let no_such = |project: &Project| {
+            let names = project.run_names().unwrap_or_default();
+            let near = names.iter().max_by(|a, b| {
+                strsim::jaro_winkler(a, id).total_cmp(&strsim::jaro_winkler(b, id))
+            });
+            let suggestion = near.filter(|near| strsim::jaro_winkler(near, id) > 0.9).cloned();
+            Error::NoSuchRun { id: id.to_owned(), suggestion }
+        };
+        match project.run(&RunId::new(id)?) {
+            Err(StoreError::NotFound { .. }) => Err(no_such(project)),
+            found => Ok(found?),
+        }
+    }
+
+    /// What is written into a lock, and how long to wait for it.
+    pub(crate) fn lock_request(&self, now: Timestamp) -> Result<LockRequest> {
+        let wait = match self.options.lock_wait {
+            Some(wait) => wait,
+            None => self.env.lock_wait()?.unwrap_or(LOCK_WAIT),
+        };
+        let note = WriterNote {
+            pid: std::process::id(),
+            command: self.options.command.clone(),
+            since: now,
+            seq: Seq(0),
+            number: Number(0).0,
+        };
+        Ok(LockRequest { wait, note })
+    }
+
+    /// Who calls: the session given, or the environment's.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] when the environment names a session or an epoch that cannot be one.
+    pub fn caller(&self, session: Option<SessionId>, epoch: Option<u64>) -> Result<Caller> {
+        let session = match session {
+            Some(session) => Some(session),
+            None => self.env.session_id()?,
+        };
+        let epoch = match epoch {
+            Some(epoch) => Some(epoch),
+            None => self.env.epoch_number()?,
+        };
+        Ok(Caller { session, epoch, holder_dead: false })
+    }
+
+    /// Evidence by which this caller can be known dead later.
+    pub(crate) fn holder(&self) -> Result<Option<Holder>> {
+        let pid = match self.options.holder_pid {
+            Some(pid) => Some(pid),
+            None => self.env.holder()?,
+        };
+        Ok(Holder::current(pid))
+    }
+
+    /// `path` relative to the project, when it is inside.
+    pub(crate) fn relative(project: &Project, path: &Path) -> PathBuf {
+        path.strip_prefix(project.root()).unwrap_or(path).to_owned()
+    }
+}

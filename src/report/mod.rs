@@ -1,0 +1,18 @@
+//! What callers see: plain structs whose JSON shape is fixed by the design (section 7). Every list is `[]`, not absent.
+
+mod log;
+mod problem;
+mod resume;
+mod run;
+mod validate;
+mod workflow;
+
+pub use log::{LogReport, SkippedLine};
+pub use problem::{Kind, Problem};
+pub use resume::{Candidate, NextReport, ResumeReport, TreeState, WorkingTreeReport};
+pub use run::{
+    ClaimReport, EndedRun, InitReport, ListReport, ListedRun, RecordReport, SessionEndReport, ShownActivity, StartReport,
+    StatusReport, Unreadable,
+};
+pub use validate::{CheckedFile, ValidateReport, ViolationReport};
+pub use workflow::{StateReport, TransitionReport, WorkflowEntry, WorkflowListReport, WorkflowReport};

@@ -1,0 +1,95 @@
+//! The answer of `resume`.
+
+use serde::Serialize;
+
+use crate::engine::{Action, Completed, InDoubt, Verdict};
+use crate::model::{RunId, RunStatus, StateName, Timestamp, WorkflowId};
+use crate::report::{ClaimReport, Unreadable};
+
+/// The answer of `resume`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ResumeReport {
+    /// In one word.
+    pub verdict: Verdict,
+    /// The run; none when there is nothing to resume.
+    pub run_id: Option<RunId>,
+    /// Its workflow.
+    pub workflow: Option<WorkflowId>,
+    /// Its status.
+    pub status: Option<RunStatus>,
+    /// Where it stands.
+    pub phase: Option<StateName>,
+    /// Why this verdict.
+    pub reason: String,
+    /// What to do.
+    pub next: NextReport,
+    /// What is completed, in order.
+    pub completed: Vec<Completed>,
+    /// What was begun and has no known outcome.
+    pub in_doubt: Vec<InDoubt>,
+    /// Why the run is blocked.
+    pub blocked_reason: Option<String>,
+    /// Uncommitted changes outside flow's own files.
+    pub working_tree: WorkingTreeReport,
+    /// Other runs that could be resumed, newest first.
+    pub candidates: Vec<Candidate>,
+    /// Runs that could not be read.
+    pub unreadable: Vec<Unreadable>,
+    /// What else to know before going on.
+    pub notes: Vec<String>,
+    /// The claim, when one was asked for.
+    pub claim: Option<ClaimReport>,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NextReport {
+    /// What to do.
+    pub action: Action,
+    /// In which phase.
+    pub phase: Option<StateName>,
+    /// The valid next phases.
+    pub choices: Vec<StateName>,
+    /// What the workflow says about that phase.
+    pub description: Option<String>,
+    /// The command line that does or records it.
+    pub command: Option<String>,
+}
+
+/// Uncommitted changes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WorkingTreeReport {
+    /// Whether there are any.
+    pub state: TreeState,
+    /// Which files.
+    pub paths: Vec<String>,
+    /// Why that is not known.
+    pub reason: Option<String>,
+}
+
+/// Whether there are uncommitted changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TreeState {
+    /// None outside flow's own files.
+    Clean,
+    /// Some.
+    Dirty,
+    /// Git could not tell.
+    Unknown,
+}
+
+/// Another run that could be resumed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Candidate {
+    /// The run.
+    pub run_id: RunId,
+    /// Its workflow.
+    pub workflow: WorkflowId,
+    /// Its status.
+    pub status: RunStatus,
+    /// Where it stands.
+    pub phase: Option<StateName>,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
