@@ -11,6 +11,7 @@ mod yaml;
 
 pub use place::Place;
 pub use run_text::{RunText, RunTextError};
+pub(crate) use schema::similar;
 pub use schema::{DocumentKind, Violation, schema_text, validate};
 pub use seal::{LineFault, SEAL_BYTES, digest, seal, unseal};
 pub use yaml::{Node, Tree, YamlError, emit, parse, parse_value};

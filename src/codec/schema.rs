@@ -260,7 +260,7 @@ fn accepts_text(kind: &TypeKind) -> bool {
 }
 
 /// The known name that somebody who wrote `given` probably meant.
-fn similar<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn similar<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if given.len() > EXCERPT {
         return None;
     }

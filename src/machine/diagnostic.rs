@@ -1,0 +1,202 @@
+//! A problem of a definition, and how it is shown.
+
+use std::ops::Range;
+
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+use crate::codec::Place;
+use crate::machine::Name;
+
+/// Whether a definition can be used in spite of a problem.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// It cannot.
+    Error,
+    /// It can, and probably says something else than was meant.
+    Warning,
+}
+
+/// A problem of a definition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// Which problem it is: a stable word for programs.
+    pub code: &'static str,
+    /// What is wrong, for people.
+    pub message: String,
+    /// Where it begins.
+    pub place: Place,
+    /// The bytes concerned; empty when only the beginning is known.
+    pub span: Range<usize>,
+    /// How to repair it.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// An error at `name`.
+    #[must_use]
+    pub fn error(code: &'static str, name: &Name, message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Error,
+            code,
+            message: message.into(),
+            place: name.place,
+            span: name.span.clone(),
+            help: None,
+        }
+    }
+
+    /// A warning at `name`.
+    #[must_use]
+    pub fn warning(code: &'static str, name: &Name, message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Warning,
+            ..Self::error(code, name, message)
+        }
+    }
+
+    /// The same with help.
+    #[must_use]
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Whether the definition cannot be used.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}
+
+impl Serialize for Diagnostic {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut to = to.serialize_struct("Diagnostic", 6)?;
+        to.serialize_field("severity", &self.severity)?;
+        to.serialize_field("code", self.code)?;
+        to.serialize_field("message", &self.message)?;
+        to.serialize_field("line", &self.place.line)?;
+        to.serialize_field("column", &self.place.column)?;
+        to.serialize_field("help", &self.help)?;
+        to.end()
+    }
+}
+
+/// How much of a long line is shown after the problem, in bytes.
+const LINE_REST: usize = 200;
+
+/// `diagnostic` for people: `path:line:column`, the line with the problem underlined, and the help.
+#[must_use]
+pub fn render(path: &str, text: &str, diagnostic: &Diagnostic, colour: bool) -> String {
+    let level = match diagnostic.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    };
+    let path = path
+        .chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect::<String>();
+    let (line, span) = excerpt(text, diagnostic);
+    let snippet = Snippet::source(line)
+        .line_start(diagnostic.place.line)
+        .path(path)
+        .annotation(AnnotationKind::Primary.span(span));
+    let mut group = level
+        .primary_title(&*diagnostic.message)
+        .id(diagnostic.code)
+        .element(snippet);
+    if let Some(help) = &diagnostic.help {
+        group = group.element(Level::HELP.message(&**help));
+    }
+    let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+    renderer.render(&[group])
+}
+
+/// The line of the problem, and the problem's bytes in it.
+///
+/// The place alone is trusted to find them: a span may be empty, and it may go on over many lines.
+fn excerpt<'a>(text: &'a str, diagnostic: &Diagnostic) -> (&'a str, Range<usize>) {
+    let place = diagnostic.place;
+    let line = text.lines().nth(place.line.saturating_sub(1)).unwrap_or_default();
+    let start = line
+        .char_indices()
+        .nth(place.column.saturating_sub(1))
+        .map_or(line.len(), |(at, _)| at);
+    let rest = line[start..].trim_end().len();
+    let len = match diagnostic.span.len() {
+        0 => rest,
+        len => len.min(rest),
+    };
+    let end = ceil_boundary(line, start + len.min(LINE_REST));
+    (&line[..ceil_boundary(line, end + LINE_REST)], start..end)
+}
+
+/// The first character boundary at or after `at`, at most the end of `text`.
+fn ceil_boundary(text: &str, at: usize) -> usize {
+    (at..text.len())
+        .find(|&at| text.is_char_boundary(at))
+        .unwrap_or(text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unknown(place: Place, span: Range<usize>) -> Diagnostic {
+        let name = Name {
+            text: "bulding".into(),
+            span,
+            place,
+        };
+        Diagnostic::error("unknown-state", &name, "there is no state `bulding`").with_help("did you mean `building`?")
+    }
+
+    #[test]
+    fn a_diagnostic_shows_path_line_and_help() {
+        let text = "phases:\n  - id: é\n    next: bulding # odd\n";
+        let shown = render(
+            "a.workflow.yaml",
+            text,
+            &unknown(Place { line: 3, column: 11 }, 29..36),
+            false,
+        );
+        insta::assert_snapshot!(shown, @r"
+        error[unknown-state]: there is no state `bulding`
+         --> a.workflow.yaml:3:11
+          |
+        3 |     next: bulding # odd
+          |           ^^^^^^^
+          |
+          = help: did you mean `building`?
+        ");
+    }
+
+    #[test]
+    fn impossible_places_and_hostile_text_are_shown_without_harm() {
+        let texts = ["", "a", "é\u{1b}[31m\u{202e}", &"x".repeat(100_000)];
+        for text in texts {
+            for (line, column) in [(1, 1), (1, 2), (9, 9), (0, 0), (1, usize::MAX)] {
+                for span in [0..0, 0..1, 5..usize::MAX] {
+                    let shown = render("a\u{1b}b", text, &unknown(Place { line, column }, span), false);
+                    assert!(shown.contains("unknown-state") && shown.len() < 2000, "{shown}");
+                    assert!(!shown.contains('\u{1b}'));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn programs_get_line_and_column() {
+        let value = serde_json::to_value(unknown(Place { line: 3, column: 11 }, 0..0)).unwrap();
+        assert_eq!(
+            value,
+            serde_json::json!({
+                "severity": "error", "code": "unknown-state", "message": "there is no state `bulding`",
+                "line": 3, "column": 11, "help": "did you mean `building`?",
+            })
+        );
+    }
+}

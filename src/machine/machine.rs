@@ -1,0 +1,482 @@
+//! A workflow as a machine: states, and the transitions between them.
+
+use std::collections::HashMap;
+use std::collections::HashSet;
+use std::fmt;
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use crate::codec;
+use crate::machine::{Diagnostic, MachineSource, Name, SourceState, SourceTransition, compile};
+use crate::model::{StateName, WorkflowId};
+
+/// How a definition was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Notation {
+    /// Ordered phases in YAML.
+    Phases,
+    /// A Mermaid state diagram.
+    Mermaid,
+    /// A graph of states in YAML.
+    Graph,
+}
+
+impl Notation {
+    /// As in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Phases => "phases",
+            Self::Mermaid => "mermaid",
+            Self::Graph => "graph",
+        }
+    }
+}
+
+impl fmt::Display for Notation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A compiled workflow.
+///
+/// Whoever holds one knows: there is at least one state and one initial state, state names are unique, and every
+/// initial state, terminal state and transition refers to a state that exists.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Machine {
+    id: WorkflowId,
+    version: u64,
+    notation: Notation,
+    states: Vec<State>,
+    initial: Vec<StateName>,
+    terminal: Vec<StateName>,
+    transitions: Vec<Transition>,
+    /// Position of each state, and the positions of the transitions that leave it.
+    index: HashMap<StateName, (usize, Vec<usize>)>,
+}
+
+/// Where a run can be.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct State {
+    /// Its name, unique in the machine.
+    pub name: StateName,
+    /// What people read instead of the name.
+    pub label: Option<String>,
+    /// Its type, in the words of the notation: `bash`, `agent`, …
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    /// What it is about.
+    pub description: Option<String>,
+}
+
+/// A way from one state to another, or to itself.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Transition {
+    /// Where it leaves.
+    pub from: StateName,
+    /// Where it leads.
+    pub to: StateName,
+    /// When it is taken, for people.
+    pub label: Option<String>,
+}
+
+/// What a checked definition consists of; see [`compile`].
+pub(super) struct Parts {
+    pub(super) id: WorkflowId,
+    pub(super) version: u64,
+    pub(super) notation: Notation,
+    pub(super) states: Vec<State>,
+    pub(super) initial: Vec<StateName>,
+    pub(super) terminal: Vec<StateName>,
+    pub(super) transitions: Vec<Transition>,
+}
+
+/// A pinned machine that cannot be read.
+#[derive(Debug, Error)]
+pub enum MachineError {
+    /// It has not the shape that [`Machine::to_value`] writes.
+    #[error("the pinned workflow cannot be read: {0}")]
+    Shape(#[from] serde_json::Error),
+    /// It breaks a rule of machines.
+    #[error("the pinned workflow is not valid: {}", list(.0))]
+    Invalid(Vec<Diagnostic>),
+}
+
+fn list(diagnostics: &[Diagnostic]) -> String {
+    let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
+    let messages = errors.map(|error| error.message.as_str()).collect::<Vec<_>>();
+    messages.join("; ")
+}
+
+impl Machine {
+    /// Puts checked parts together.
+    pub(super) fn new(parts: Parts) -> Self {
+        let mut index = HashMap::new();
+        for (at, state) in parts.states.iter().enumerate() {
+            index.insert(state.name.clone(), (at, Vec::new()));
+        }
+        for (at, transition) in parts.transitions.iter().enumerate() {
+            if let Some((_, outgoing)) = index.get_mut(&transition.from) {
+                outgoing.push(at);
+            }
+        }
+        Self {
+            id: parts.id,
+            version: parts.version,
+            notation: parts.notation,
+            states: parts.states,
+            initial: parts.initial,
+            terminal: parts.terminal,
+            transitions: parts.transitions,
+            index,
+        }
+    }
+
+    /// The workflow's id.
+    #[must_use]
+    pub fn id(&self) -> &WorkflowId {
+        &self.id
+    }
+
+    /// The workflow's version.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The notation it was written in.
+    #[must_use]
+    pub fn notation(&self) -> Notation {
+        self.notation
+    }
+
+    /// The states in the order of the definition.
+    #[must_use]
+    pub fn states(&self) -> &[State] {
+        &self.states
+    }
+
+    /// The states a run can start in; the first is the usual one.
+    #[must_use]
+    pub fn initial(&self) -> &[StateName] {
+        &self.initial
+    }
+
+    /// The states a run can end in.
+    #[must_use]
+    pub fn terminal(&self) -> &[StateName] {
+        &self.terminal
+    }
+
+    /// The transitions in the order of the definition.
+    #[must_use]
+    pub fn transitions(&self) -> &[Transition] {
+        &self.transitions
+    }
+
+    /// The state called `name`.
+    #[must_use]
+    pub fn state(&self, name: &StateName) -> Option<&State> {
+        self.index.get(name).map(|(at, _)| &self.states[*at])
+    }
+
+    /// Whether there is a state called `name`.
+    #[must_use]
+    pub fn contains(&self, name: &StateName) -> bool {
+        self.index.contains_key(name)
+    }
+
+    /// The transitions that leave `name`, in the order of the definition; none for an unknown state.
+    pub fn successors<'a>(&'a self, name: &StateName) -> impl Iterator<Item = &'a Transition> + use<'a> {
+        let outgoing = self.index.get(name).map_or(&[][..], |(_, outgoing)| outgoing);
+        outgoing.iter().map(|&at| &self.transitions[at])
+    }
+
+    /// Whether a run can end in `name`.
+    #[must_use]
+    pub fn is_terminal(&self, name: &StateName) -> bool {
+        self.terminal.contains(name)
+    }
+
+    /// The state that somebody who wrote `given` probably meant.
+    #[must_use]
+    pub fn suggest(&self, given: &str) -> Option<&StateName> {
+        let meant = codec::similar(given, self.states.iter().map(|state| state.name.as_str()))?;
+        let state = self.states.iter().find(|state| state.name.as_str() == meant)?;
+        Some(&state.name)
+    }
+
+    /// The machine as data: what is reported, and pinned in a run's first event.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        json!({
+            "id": self.id,
+            "version": self.version,
+            "notation": self.notation,
+            "states": self.states,
+            "initial": self.initial,
+            "terminal": self.terminal,
+            "transitions": self.transitions,
+        })
+    }
+
+    /// A pinned machine. It comes from a file, so it is checked like any other definition.
+    ///
+    /// # Errors
+    /// [`MachineError`] when it is not what [`Machine::to_value`] makes of a valid machine.
+    pub fn from_value(value: &Value) -> Result<Self, MachineError> {
+        let source = Pinned::deserialize(value)?.into_source();
+        let compiled = compile(&source).map_err(MachineError::Invalid)?;
+        Ok(compiled.machine)
+    }
+
+    /// A digest of what decides where a run can go: states, transitions and their order, initial and terminal states.
+    /// Labels, descriptions and the version do not count.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        let mut states = self.states.iter().map(|state| &state.name).collect::<Vec<_>>();
+        states.sort_unstable();
+        let mut terminal = self.terminal.iter().collect::<Vec<_>>();
+        terminal.sort_unstable();
+        let mut transitions = self.edges();
+        // Stable: the order of a state's own successors is kept, the first one being what is proposed.
+        transitions.sort_by_key(|(from, _)| *from);
+        let canonical = json!([states, self.initial, terminal, transitions]).to_string();
+        let mut digest = "sha256:".to_owned();
+        for byte in Sha256::digest(canonical.as_bytes()) {
+            let _ = write!(digest, "{byte:02x}");
+        }
+        digest
+    }
+
+    /// From and to of every transition, those that differ only by their label once.
+    fn edges(&self) -> Vec<(&StateName, &StateName)> {
+        let mut seen = HashSet::new();
+        let edges = self.transitions.iter().map(|one| (&one.from, &one.to));
+        edges.filter(|edge| seen.insert(*edge)).collect()
+    }
+
+    /// What changed from this machine to a `newer` one, a short line for each change that matters to a run.
+    #[must_use]
+    pub fn differences(&self, newer: &Self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let names = |one: &Self, other: &Self| {
+            let states = one.states.iter().map(|state| state.name.clone());
+            states.filter(|name| !other.contains(name)).collect::<Vec<_>>()
+        };
+        lines.extend(names(self, newer).iter().map(|name| format!("state `{name}` removed")));
+        lines.extend(names(newer, self).iter().map(|name| format!("state `{name}` added")));
+        let (old, new) = (self.edges(), newer.edges());
+        let gone = minus(&old, &new).map(|(from, to)| format!("transition `{from}` → `{to}` removed"));
+        lines.extend(gone);
+        let come = minus(&new, &old).map(|(from, to)| format!("transition `{from}` → `{to}` added"));
+        lines.extend(come);
+        if self.initial != newer.initial {
+            let (old, new) = (join(&self.initial), join(&newer.initial));
+            lines.push(format!("initial state was {old} and is {new}"));
+        }
+        for state in &newer.states {
+            let (was, is) = (self.is_terminal(&state.name), newer.is_terminal(&state.name));
+            if was != is && self.contains(&state.name) {
+                let now = if is { "is now terminal" } else { "is no longer terminal" };
+                lines.push(format!("state `{}` {now}", state.name));
+            }
+        }
+        if lines.is_empty() && self.digest() != newer.digest() {
+            lines.push("the order of transitions changed".into());
+        }
+        lines
+    }
+}
+
+type Edge<'a> = (&'a StateName, &'a StateName);
+
+fn minus<'a>(edges: &[Edge<'a>], others: &[Edge<'a>]) -> impl Iterator<Item = Edge<'a>> {
+    let others = others.iter().copied().collect::<HashSet<_>>();
+    edges.iter().copied().filter(move |edge| !others.contains(edge))
+}
+
+fn join(names: &[StateName]) -> String {
+    let names = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
+    names.join(", ")
+}
+
+/// The shape of [`Machine::to_value`].
+#[derive(Deserialize)]
+struct Pinned {
+    id: String,
+    version: u64,
+    notation: Notation,
+    states: Vec<PinnedState>,
+    initial: Vec<String>,
+    #[serde(default)]
+    terminal: Vec<String>,
+    #[serde(default)]
+    transitions: Vec<PinnedTransition>,
+}
+
+#[derive(Deserialize)]
+struct PinnedState {
+    name: String,
+    #[serde(default)]
+    label: Option<String>,
+    #[serde(default, rename = "type")]
+    kind: Option<String>,
+    #[serde(default)]
+    description: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct PinnedTransition {
+    from: String,
+    to: String,
+    #[serde(default)]
+    label: Option<String>,
+}
+
+impl Pinned {
+    fn into_source(self) -> MachineSource {
+        let names = |names: Vec<String>| names.into_iter().map(Name::nowhere).collect();
+        let state = |state: PinnedState| SourceState {
+            name: Name::nowhere(state.name),
+            label: state.label,
+            kind: state.kind,
+            description: state.description,
+        };
+        let transition = |transition: PinnedTransition| SourceTransition {
+            from: Name::nowhere(transition.from),
+            to: Name::nowhere(transition.to),
+            label: transition.label,
+        };
+        MachineSource {
+            id: Name::nowhere(self.id),
+            version: self.version,
+            notation: self.notation,
+            states: self.states.into_iter().map(state).collect(),
+            initial: names(self.initial),
+            terminal: names(self.terminal),
+            transitions: self.transitions.into_iter().map(transition).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::compile_text;
+    use proptest::prelude::*;
+
+    /// A machine from the phases `name>next,next`, `!` marking a terminal one.
+    fn machine(phases: &str) -> Machine {
+        let mut text = "apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata: {id: w}\nphases:\n".to_owned();
+        for phase in phases.split(' ') {
+            let (name, next) = phase.split_once('>').unwrap_or((phase, ""));
+            let terminal = name.ends_with('!');
+            let name = name.trim_end_matches('!');
+            let _ = writeln!(text, "  - {{id: {name}, next: [{next}], terminal: {terminal}}}");
+        }
+        let checked = compile_text(Notation::Phases, &text, "w");
+        checked.machine.unwrap_or_else(|| panic!("{:?}", checked.diagnostics))
+    }
+
+    fn name(text: &str) -> StateName {
+        StateName::new(text).unwrap()
+    }
+
+    #[test]
+    fn a_machine_answers_where_a_run_can_go() {
+        let machine = machine("plan>build build>review,plan review!");
+        let next = |from: &str| {
+            let to = machine.successors(&name(from)).map(|one| one.to.to_string());
+            to.collect::<Vec<_>>()
+        };
+        assert_eq!(next("build"), ["review", "plan"]);
+        assert_eq!(next("review"), [""; 0]);
+        assert_eq!(next("elsewhere"), [""; 0]);
+        assert!(machine.is_terminal(&name("review")) && !machine.is_terminal(&name("plan")));
+        assert!(machine.contains(&name("plan")) && machine.state(&name("nope")).is_none());
+        assert_eq!(machine.suggest("bulid"), Some(&name("build")));
+        assert_eq!(machine.suggest("zzz"), None);
+    }
+
+    #[test]
+    fn differences_name_what_matters_to_a_run() {
+        let old = machine("plan>build build>review review!");
+        assert_eq!(old.differences(&old), [""; 0]);
+        let new = machine(
+            "plan>design design>build build>review! review>plan last!"
+                .replace("review!", "review")
+                .as_str(),
+        );
+        assert_eq!(
+            old.differences(&new),
+            [
+                "state `design` added",
+                "state `last` added",
+                "transition `plan` → `build` removed",
+                "transition `plan` → `design` added",
+                "transition `design` → `build` added",
+                "transition `review` → `plan` added",
+                "state `review` is no longer terminal",
+            ]
+        );
+        let (one, other) = (machine("a>b,c b! c!"), machine("a>c,b b! c!"));
+        assert_eq!(one.differences(&other), ["the order of transitions changed"]);
+    }
+
+    #[test]
+    fn the_digest_ignores_words_and_sees_structure() {
+        let one = machine("a>b,c b! c!");
+        let mut value = one.to_value();
+        value["states"][0]["description"] = "other words".into();
+        value["version"] = 7.into();
+        assert_eq!(Machine::from_value(&value).unwrap().digest(), one.digest());
+        assert_ne!(machine("a>b,c b c!").digest(), one.digest());
+        assert_ne!(machine("a>c,b b! c!").digest(), one.digest());
+        let digest = one.digest();
+        assert!(digest.starts_with("sha256:") && digest.len() == 71, "{digest}");
+    }
+
+    #[test]
+    fn a_damaged_pinned_machine_is_refused() {
+        let good = machine("a>b b!").to_value();
+        for (pointer, bad) in [
+            ("/initial/0", json!("nowhere")),
+            ("/states", json!([])),
+            ("/initial", json!([])),
+            ("/transitions/0/to", json!("c")),
+            ("/states/0/name", json!("a b")),
+            ("/notation", json!("prose")),
+            ("/id", json!("../x")),
+            ("/version", json!("1")),
+        ] {
+            let mut value = good.clone();
+            *value.pointer_mut(pointer).unwrap() = bad;
+            assert!(Machine::from_value(&value).is_err(), "{pointer}");
+        }
+        assert!(Machine::from_value(&Value::Null).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn pinning_loses_nothing(edges in proptest::collection::vec((0..8_u8, 0..8_u8), 0..30), last in 0..8_u8) {
+            let phases = (0..8).map(|from| {
+                let next = edges.iter().filter(|edge| edge.0 == from).map(|edge| format!("s{}", edge.1));
+                let mark = if from == last { "!" } else { "" };
+                format!("s{from}{mark}>{}", next.collect::<Vec<_>>().join(","))
+            });
+            let machine = machine(&phases.collect::<Vec<_>>().join(" "));
+            let value = machine.to_value();
+            let again = Machine::from_value(&value).unwrap();
+            prop_assert_eq!(&again, &machine);
+            prop_assert_eq!(again.digest(), machine.digest());
+            prop_assert_eq!(again.to_value().to_string(), value.to_string());
+        }
+    }
+}

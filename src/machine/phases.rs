@@ -1,0 +1,261 @@
+//! The phases notation: a list of phases in YAML, each leading to the one below it unless it says otherwise.
+
+use crate::codec::{self, DocumentKind, Node, Place, Tree, YamlError};
+use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, SourceTransition};
+use crate::model::limits;
+
+/// Reads a definition; `fallback_id` names one that has no id of its own.
+///
+/// There is a source whenever the phases themselves could be read, so that their problems are reported together with
+/// those of the rest of the document.
+pub(super) fn parse(text: &str, fallback_id: &str) -> (Option<MachineSource>, Vec<Diagnostic>) {
+    if text.len() > limits::WORKFLOW_BYTES {
+        let message = format!("the definition is larger than {} bytes", limits::WORKFLOW_BYTES);
+        return (None, vec![Diagnostic::error("too-large", &Name::nowhere(""), message)]);
+    }
+    let root = match codec::parse(text) {
+        Ok(root) => root,
+        Err(error) => return (None, vec![yaml_problem(error)]),
+    };
+    let violations = codec::validate(DocumentKind::Workflow, &root.to_value(), Some(&root));
+    let phases_readable =
+        root.get("phases").is_some() && !violations.iter().any(|one| one.pointer.starts_with("/phases"));
+    let diagnostics = violations
+        .into_iter()
+        .map(|violation| {
+            let node = root.nearest(&violation.pointer);
+            let place = violation.place.unwrap_or(node.place);
+            // The place of an unknown key is not its parent's, and neither is the span.
+            let span = if place == node.place { node.span.clone() } else { 0..0 };
+            let name = Name {
+                text: String::new(),
+                span,
+                place,
+            };
+            Diagnostic::error("schema", &name, violation.message)
+        })
+        .collect();
+    let source = phases_readable.then(|| read(&root, fallback_id));
+    (source, diagnostics)
+}
+
+fn yaml_problem(error: YamlError) -> Diagnostic {
+    let mut name = Name::nowhere("");
+    name.place = error.place.unwrap_or(Place { line: 1, column: 1 });
+    Diagnostic::error("yaml", &name, error.message)
+}
+
+/// A document whose phases keep the schema.
+fn read(root: &Node, fallback_id: &str) -> MachineSource {
+    let metadata = root.get("metadata");
+    let id = metadata
+        .and_then(|metadata| metadata.get("id"))
+        .filter(|id| id.text().is_some());
+    let version = metadata.and_then(|metadata| metadata.get("version"));
+    let phases = root.get("phases").map(Node::items).unwrap_or_default();
+    let ids = phases
+        .iter()
+        .filter_map(|phase| phase.get("id"))
+        .map(Name::of_node)
+        .collect::<Vec<_>>();
+    let mut source = MachineSource {
+        id: id.map_or_else(|| Name::nowhere(fallback_id), Name::of_node),
+        version: version.and_then(whole_number).unwrap_or(1),
+        notation: Notation::Phases,
+        states: Vec::new(),
+        initial: ids.first().cloned().into_iter().collect(),
+        terminal: Vec::new(),
+        transitions: Vec::new(),
+    };
+    for (at, (phase, id)) in phases.iter().zip(&ids).enumerate() {
+        let text = |key| phase.get(key).and_then(Node::text).map(str::to_owned);
+        source.states.push(SourceState {
+            name: id.clone(),
+            label: text("label"),
+            kind: text("type"),
+            description: text("description"),
+        });
+        let next = next(phase, ids.get(at + 1));
+        if is_marked(phase).unwrap_or(next.is_empty()) {
+            source.terminal.push(id.clone());
+        }
+        source.transitions.extend(next.into_iter().map(|to| SourceTransition {
+            from: id.clone(),
+            to,
+            label: None,
+        }));
+    }
+    source
+}
+
+/// Where `phase` leads: where it says, or nowhere when it says that it is terminal, or to the phase `below`.
+fn next(phase: &Node, below: Option<&Name>) -> Vec<Name> {
+    match phase.get("next") {
+        Some(one) if one.text().is_some() => vec![Name::of_node(one)],
+        Some(many) => many.items().iter().map(Name::of_node).collect(),
+        None if is_marked(phase) == Some(true) => Vec::new(),
+        None => below.cloned().into_iter().collect(),
+    }
+}
+
+/// What `terminal:` says, if it is there.
+fn is_marked(phase: &Node) -> Option<bool> {
+    match phase.get("terminal")?.tree {
+        Tree::Bool(yes) => Some(yes),
+        _ => None,
+    }
+}
+
+/// A version; JSON Schema takes `2.0` for a whole number as well.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the schema accepts positive whole numbers"
+)]
+fn whole_number(node: &Node) -> Option<u64> {
+    match &node.tree {
+        Tree::Number(number) => number.as_u64().or_else(|| number.as_f64().map(|number| number as u64)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::{Checked, Machine, compile_text, render};
+    use proptest::prelude::*;
+
+    const HEAD: &str = "apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: w\n  version: 2.0\n";
+
+    fn check(phases: &str) -> Checked {
+        compile_text(Notation::Phases, &format!("{HEAD}{phases}"), "fallback")
+    }
+
+    #[track_caller]
+    fn machine(phases: &str) -> Machine {
+        let checked = check(phases);
+        assert_eq!(checked.diagnostics, []);
+        checked.machine.unwrap()
+    }
+
+    fn edges(machine: &Machine) -> Vec<String> {
+        let edges = machine
+            .transitions()
+            .iter()
+            .map(|one| format!("{}>{}", one.from, one.to));
+        edges.collect()
+    }
+
+    fn problems(checked: &Checked) -> Vec<(&'static str, usize, usize)> {
+        let diagnostics = checked.diagnostics.iter();
+        diagnostics
+            .map(|one| (one.code, one.place.line, one.place.column))
+            .collect()
+    }
+
+    #[test]
+    fn phases_follow_each_other() {
+        let machine = machine("phases: [{id: preflight, type: bash}, {id: fan-out, label: Fan out}, {id: report}]");
+        assert_eq!(edges(&machine), ["preflight>fan-out", "fan-out>report"]);
+        assert_eq!(machine.initial()[0].as_str(), "preflight");
+        assert_eq!(machine.terminal()[0].as_str(), "report");
+        assert_eq!((machine.id().as_str(), machine.version()), ("w", 2));
+        assert_eq!(machine.states()[0].kind.as_deref(), Some("bash"));
+        assert_eq!(machine.states()[1].label.as_deref(), Some("Fan out"));
+    }
+
+    #[test]
+    fn terminal_phases_are_those_that_lead_nowhere_or_say_so() {
+        let checked = check(
+            "phases: [{id: a, next: [b, d, e]}, {id: b, next: c}, {id: c, next: []}, {id: d, terminal: true}, {id: e, next: [a], terminal: true}]",
+        );
+        let machine = checked.machine.unwrap();
+        assert_eq!(edges(&machine), ["a>b", "a>d", "a>e", "b>c", "e>a"]);
+        assert_eq!(
+            machine.terminal().iter().map(|name| name.as_str()).collect::<Vec<_>>(),
+            ["c", "d", "e"]
+        );
+        assert_eq!(checked.diagnostics, []);
+        assert_eq!(
+            problems(&check("phases: [{id: a, terminal: false}]")),
+            [("no-terminal", 4, 7)]
+        );
+    }
+
+    #[test]
+    fn every_problem_has_its_place() {
+        let checked =
+            check("phase: []\nphases:\n  - id: building\n    next: [bulding]\n  - id: building\n  - id: a b\n");
+        assert_eq!(checked.machine, None);
+        assert_eq!(
+            problems(&checked),
+            [
+                ("schema", 6, 1),
+                ("unknown-state", 9, 12),
+                ("duplicate-state", 10, 9),
+                ("bad-state-name", 11, 9)
+            ]
+        );
+        let text = format!("{HEAD}phases:\n  - id: building\n    next: [bulding]\n");
+        let checked = compile_text(Notation::Phases, &text, "w");
+        let shown = render("w.workflow.yaml", &text, &checked.diagnostics[0], false);
+        insta::assert_snapshot!(shown, @r"
+        error[unknown-state]: there is no state `bulding`
+         --> w.workflow.yaml:8:12
+          |
+        8 |     next: [bulding]
+          |            ^^^^^^^
+          |
+          = help: did you mean `building`?
+        ");
+    }
+
+    #[test]
+    fn broken_phases_are_reported_once() {
+        assert_eq!(
+            problems(&check("phases:\n  - id: a\n    next: [b]\n  - label: b\n")),
+            [("schema", 9, 5)]
+        );
+        assert_eq!(problems(&check("phases: []\n")), [("schema", 6, 9)]);
+        assert_eq!(problems(&check("")), [("schema", 1, 1)]);
+    }
+
+    #[test]
+    fn text_that_is_no_yaml_or_too_large_is_refused_with_a_place() {
+        let bad = |text: &str| problems(&compile_text(Notation::Phases, text, "w"));
+        assert_eq!(bad("a: 1\n\tb: 2\n")[0].0, "yaml");
+        assert_eq!(bad("a: &x [1]\n")[0].0, "yaml");
+        assert_eq!(bad(&" ".repeat(limits::WORKFLOW_BYTES + 1)), [("too-large", 1, 1)]);
+        assert_eq!(bad(""), [("schema", 1, 1)]);
+    }
+
+    #[test]
+    fn other_notations_are_refused_by_name() {
+        assert_eq!(
+            problems(&compile_text(Notation::Mermaid, "", "w")),
+            [("unreadable-notation", 1, 1)]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_ends_in_a_machine_or_an_error(text in "[a-z:\\-\\[\\]{}, \n\"#é]{0,200}") {
+            let checked = check(&format!("phases:\n{text}"));
+            prop_assert_eq!(checked.machine.is_some(), !checked.diagnostics.iter().any(Diagnostic::is_error));
+            for diagnostic in &checked.diagnostics {
+                prop_assert!(render("x", &text, diagnostic, true).contains(diagnostic.code));
+            }
+        }
+
+        #[test]
+        fn linear_phases_keep_their_order(names in proptest::collection::hash_set("[a-z][a-z0-9_-]{0,8}", 1..20)) {
+            let names = names.into_iter().collect::<Vec<_>>();
+            let text = names.iter().map(|name| format!("  - id: \"{name}\"\n")).collect::<String>();
+            let machine = machine(&format!("phases:\n{text}"));
+            let states = machine.states().iter().map(|state| state.name.to_string()).collect::<Vec<_>>();
+            prop_assert_eq!(states, names.clone());
+            prop_assert_eq!(machine.transitions().len(), names.len() - 1);
+            prop_assert!(machine.successors(&machine.terminal()[0]).next().is_none());
+        }
+    }
+}
