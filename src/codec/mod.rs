@@ -3,10 +3,12 @@
 //! YAML from disk is untrusted (it comes with a clone), so it is read under an explicit budget: no anchors, no aliases,
 //! no merge keys, one document, bounded depth and size. Every error carries a line and a column.
 
+mod journal;
 mod place;
 mod seal;
 mod yaml;
 
+pub use journal::{Artifact, JournalError, JournalFault, JournalHead, append_artifact, coerce};
 pub use place::Place;
 pub use seal::{LineFault, SEAL_BYTES, digest, seal, unseal};
 pub use yaml::{Node, Tree, YamlError, emit, parse, parse_value};
