@@ -1,3 +1,4 @@
 #![doc = "placeholder"]
 pub mod codec;
+pub mod host;
 pub mod model;
