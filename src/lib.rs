@@ -1,5 +1,6 @@
 #![doc = "placeholder"]
 pub mod codec;
 pub mod machine;
+pub mod host;
 pub mod model;
 pub mod store;

@@ -3,12 +3,14 @@
 //! YAML from disk is untrusted (it comes with a clone), so it is read under an explicit budget: no anchors, no aliases,
 //! no merge keys, one document, bounded depth and size. Every error carries a line and a column.
 
+mod journal;
 mod place;
 mod run_text;
 mod schema;
 mod seal;
 mod yaml;
 
+pub use journal::{Artifact, JournalError, JournalFault, JournalHead, append_artifact, coerce};
 pub use place::Place;
 pub use run_text::{RunText, RunTextError};
 pub(crate) use schema::similar;

@@ -1,0 +1,212 @@
+//! What flow reads from the environment, taken once at the start.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::model::SessionId;
+
+/// A snapshot of the environment. Empty variables count as unset.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Env {
+    /// `FLOW_DIR`: the `.flow` directory to use instead of the one found.
+    pub flow_dir: Option<PathBuf>,
+    /// `FLOW_SESSION`, or the agent's own variable when that is a usable session id.
+    pub session: Option<Setting>,
+    /// `FLOW_EPOCH`: which claim of a run the caller acts under.
+    pub epoch: Option<Setting>,
+    /// `FLOW_HOLDER_PID`, or the agent's own variable: the process whose life is the session's.
+    pub holder_pid: Option<Setting>,
+    /// `FLOW_LOCK_TIMEOUT`: how long to wait for another writer, in seconds.
+    pub lock_timeout: Option<Setting>,
+    /// The working directory; `None` when it was deleted or may not be read.
+    pub cwd: Option<PathBuf>,
+}
+
+/// The raw text of a variable. It is judged where it is used: a command that has no use for it must not fail because
+/// of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// The variable that was read.
+    pub variable: &'static str,
+    /// What it says.
+    pub raw: OsString,
+}
+
+/// A variable whose text cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{variable} is {text:?}: {reason}")]
+pub struct BadSetting {
+    /// The variable.
+    pub variable: &'static str,
+    /// What it says, as far as it can be shown.
+    pub text: String,
+    /// Why that is of no use.
+    pub reason: String,
+}
+
+impl Setting {
+    fn bad(&self, reason: impl Into<String>) -> BadSetting {
+        BadSetting {
+            variable: self.variable,
+            text: self.raw.to_string_lossy().into_owned(),
+            reason: reason.into(),
+        }
+    }
+
+    /// The text read as a `T`.
+    ///
+    /// # Errors
+    /// [`BadSetting`] when it is no `T` or not UTF-8.
+    pub fn parse<T: FromStr>(&self) -> Result<T, BadSetting>
+    where
+        T::Err: std::fmt::Display,
+    {
+        let text = self.raw.to_str().ok_or_else(|| self.bad("not UTF-8"))?;
+        text.parse().map_err(|error: T::Err| self.bad(error.to_string()))
+    }
+}
+
+impl Env {
+    /// Reads the environment of this process.
+    #[must_use]
+    pub fn read() -> Self {
+        Self::from_lookup(|variable| std::env::var_os(variable), std::env::current_dir().ok())
+    }
+
+    /// Reads an environment given as a function.
+    pub fn from_lookup(lookup: impl Fn(&'static str) -> Option<OsString>, cwd: Option<PathBuf>) -> Self {
+        let setting = |variable| {
+            let raw = lookup(variable).filter(|raw| !raw.is_empty())?;
+            Some(Setting { variable, raw })
+        };
+        // What flow did not name itself is taken when it fits and passed over when not.
+        let session = setting("FLOW_SESSION")
+            .or_else(|| setting("CLAUDE_CODE_SESSION_ID").filter(|id| id.parse::<SessionId>().is_ok()));
+        let holder_pid =
+            setting("FLOW_HOLDER_PID").or_else(|| setting("CLAUDE_PID").filter(|pid| pid.parse::<u32>().is_ok()));
+        Self {
+            flow_dir: setting("FLOW_DIR").map(|setting| setting.raw.into()),
+            session,
+            epoch: setting("FLOW_EPOCH"),
+            holder_pid,
+            lock_timeout: setting("FLOW_LOCK_TIMEOUT"),
+            cwd,
+        }
+    }
+
+    /// The session, checked.
+    ///
+    /// # Errors
+    /// [`BadSetting`] when it is no session id.
+    pub fn session_id(&self) -> Result<Option<SessionId>, BadSetting> {
+        self.session.as_ref().map(Setting::parse).transpose()
+    }
+
+    /// The epoch, checked.
+    ///
+    /// # Errors
+    /// [`BadSetting`] when it is no number.
+    pub fn epoch_number(&self) -> Result<Option<u64>, BadSetting> {
+        self.epoch.as_ref().map(Setting::parse).transpose()
+    }
+
+    /// The holder's process id, checked.
+    ///
+    /// # Errors
+    /// [`BadSetting`] when it is no number or zero.
+    pub fn holder(&self) -> Result<Option<u32>, BadSetting> {
+        let Some(setting) = &self.holder_pid else {
+            return Ok(None);
+        };
+        match setting.parse()? {
+            0 => Err(setting.bad("no process has this number")),
+            pid => Ok(Some(pid)),
+        }
+    }
+
+    /// How long to wait for a lock, checked; parts of a second are allowed.
+    ///
+    /// # Errors
+    /// [`BadSetting`] when it is no number of seconds.
+    pub fn lock_wait(&self) -> Result<Option<Duration>, BadSetting> {
+        let Some(setting) = &self.lock_timeout else {
+            return Ok(None);
+        };
+        Duration::try_from_secs_f64(setting.parse()?)
+            .map(Some)
+            .map_err(|error| setting.bad(error.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn env(variables: &[(&str, &str)]) -> Env {
+        Env::from_lookup(
+            |name| {
+                let (_, value) = variables.iter().find(|(variable, _)| *variable == name)?;
+                Some(OsString::from(value))
+            },
+            None,
+        )
+    }
+
+    #[test]
+    fn flows_own_session_wins_and_is_not_judged_yet() {
+        let env = env(&[("FLOW_SESSION", "a b"), ("CLAUDE_CODE_SESSION_ID", "other")]);
+        let error = env.session_id().unwrap_err();
+        assert_eq!(error.variable, "FLOW_SESSION");
+        assert!(
+            error.to_string().starts_with("FLOW_SESSION is \"a b\": the session id"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn an_agents_session_is_taken_only_when_it_fits() {
+        let session = |id| env(&[("FLOW_SESSION", ""), ("CLAUDE_CODE_SESSION_ID", id)]).session_id();
+        assert_eq!(session("abc-1"), Ok(Some(SessionId::new("abc-1").unwrap())));
+        assert_eq!(session("a/b"), Ok(None));
+    }
+
+    #[test]
+    fn numbers_are_checked_where_they_are_used() {
+        let good = env(&[("FLOW_EPOCH", "3"), ("CLAUDE_PID", "12"), ("FLOW_LOCK_TIMEOUT", "0.5")]);
+        assert_eq!(good.epoch_number(), Ok(Some(3)));
+        assert_eq!(good.holder(), Ok(Some(12)));
+        assert_eq!(good.lock_wait(), Ok(Some(Duration::from_millis(500))));
+        for bad in ["-1", "x", "NaN", "inf"] {
+            let env = env(&[
+                ("FLOW_EPOCH", bad),
+                ("FLOW_HOLDER_PID", bad),
+                ("FLOW_LOCK_TIMEOUT", bad),
+            ]);
+            assert!(
+                env.epoch_number().is_err() && env.holder().is_err() && env.lock_wait().is_err(),
+                "{bad}"
+            );
+        }
+        assert!(env(&[("FLOW_HOLDER_PID", "0")]).holder().is_err());
+        assert_eq!(env(&[("CLAUDE_PID", "x")]).holder(), Ok(None));
+        assert_eq!(env(&[]), Env::default());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn text_that_is_not_utf8_is_an_error_and_no_panic() {
+        use std::os::unix::ffi::OsStringExt;
+        let env = Env::from_lookup(|_| Some(OsString::from_vec(vec![0xff])), None);
+        assert_eq!(env.session_id().unwrap_err().reason, "not UTF-8");
+        assert_eq!(env.holder().unwrap_err().variable, "FLOW_HOLDER_PID");
+    }
+
+    #[test]
+    fn the_real_environment_can_be_read() {
+        assert!(Env::read().cwd.is_some());
+    }
+}

@@ -1,0 +1,110 @@
+//! New names for operations.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sha2::{Digest, Sha256};
+use ulid::Ulid;
+
+use crate::model::{EventId, Timestamp};
+
+/// The variable that makes ids repeatable in tests.
+const SEED: &str = "__FLOW_SEED";
+
+/// Where operation ids come from: ULIDs, whose first part is the time and whose rest is random.
+#[derive(Debug)]
+pub struct Ids {
+    seeded: Option<Seeded>,
+}
+
+#[derive(Debug)]
+struct Seeded {
+    seed: Vec<u8>,
+    calls: AtomicU64,
+}
+
+impl Ids {
+    /// Unpredictable ids.
+    #[must_use]
+    pub fn random() -> Self {
+        Self { seeded: None }
+    }
+
+    /// Ids that depend on `seed`, the time given and how many were made before. Two commands with the same seed and the
+    /// same fixed time make the same ids, and the second counts as a retry of the first: a test changes one of them.
+    #[must_use]
+    pub fn seeded(seed: impl Into<Vec<u8>>) -> Self {
+        Self {
+            seeded: Some(Seeded {
+                seed: seed.into(),
+                calls: AtomicU64::new(0),
+            }),
+        }
+    }
+
+    /// Unpredictable ids, or repeatable ones when `__FLOW_SEED` is set.
+    #[must_use]
+    pub fn from_env() -> Self {
+        std::env::var_os(SEED).map_or_else(Self::random, |seed| Self::seeded(seed.into_encoded_bytes()))
+    }
+
+    /// An id for an operation that happens `at`.
+    ///
+    /// # Panics
+    /// Never: a ULID is a valid id.
+    #[must_use]
+    pub fn next(&self, at: Timestamp) -> EventId {
+        let millis = u64::try_from(at.as_datetime().timestamp_millis()).unwrap_or(0);
+        let random = match &self.seeded {
+            None => Ulid::generate().random(),
+            Some(Seeded { seed, calls }) => {
+                let call = calls.fetch_add(1, Ordering::Relaxed);
+                let hash = Sha256::new()
+                    .chain_update(millis.to_le_bytes())
+                    .chain_update(call.to_le_bytes())
+                    .chain_update(seed)
+                    .finalize();
+                hash.iter().take(10).fold(0, |bits, &byte| bits << 8 | u128::from(byte))
+            }
+        };
+        EventId::new(Ulid::from_parts(millis, random).to_string()).expect("BUG: a ULID that is no operation id")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at() -> Timestamp {
+        "2026-05-20T14:30:00Z".parse().unwrap()
+    }
+
+    #[test]
+    fn random_ids_differ_and_begin_with_their_time() {
+        let ids = Ids::random();
+        let (first, second) = (ids.next(at()), ids.next(at()));
+        assert_ne!(first, second);
+        assert_eq!(first.as_str()[..10], second.as_str()[..10]);
+        assert_eq!(first.as_str().len(), 26);
+    }
+
+    #[test]
+    fn seeded_ids_repeat_themselves_and_differ_among_each_other() {
+        let ids = |seed: &str| {
+            let ids = Ids::seeded(seed);
+            [ids.next(at()), ids.next(at())]
+        };
+        assert_eq!(ids("a"), ids("a"));
+        assert_ne!(ids("a"), ids("b"));
+        assert_ne!(ids("a")[0], ids("a")[1]);
+    }
+
+    #[test]
+    fn times_before_1970_make_an_id_as_well() {
+        assert!(
+            Ids::random()
+                .next("1960-01-01T00:00:00Z".parse().unwrap())
+                .as_str()
+                .starts_with("0000000000")
+        );
+    }
+}

@@ -1,0 +1,20 @@
+//! What the machine says: clock, randomness, environment, processes, git.
+//!
+//! The one place that asks for any of these. Everything else takes the answers as arguments, so that it can be tested
+//! without a machine and decides the same way on a retry. Answers are facts for people and evidence for decisions; a
+//! fact that cannot be had is absent or `Unknown`, never an error and never a guess.
+//!
+//! Two variables make a command repeatable in tests: `__FLOW_NOW` (see [`Clock`]) and `__FLOW_SEED` (see [`Ids`]).
+
+mod clock;
+mod env;
+mod git;
+mod ids;
+mod process;
+mod remote;
+
+pub use clock::{BadNow, Clock};
+pub use env::{BadSetting, Env, Setting};
+pub use git::{Git, GitFacts, WorkingTree};
+pub use ids::Ids;
+pub use process::{BadHolder, Holder, Liveness};

@@ -1,0 +1,312 @@
+//! Evidence by which the holder of a run can later be known dead.
+//!
+//! A process id alone proves nothing: it is used again after a reboot, in another container and, in time, on the same
+//! machine. Only the start time under the same boot, host and process namespace names one process. Everything
+//! that cannot be told is [`Liveness::Unknown`]: taking a live session's run away costs more than asking a person.
+
+use std::fmt;
+use std::io;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+/// Programs that start others: they end before the session does, or outlive it.
+const LAUNCHERS: &[&str] = &[
+    "sh", "bash", "dash", "ash", "busybox", "zsh", "fish", "ksh", "csh", "tcsh", "env", "timeout", "nohup", "nice",
+    "setsid", "stdbuf", "sudo", "doas", "xargs", "make", "just", "flow",
+];
+
+/// How far up the ancestors are followed.
+const GENERATIONS: usize = 64;
+
+/// One process, named so that no other process ever has the same name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    /// The machine's name.
+    pub host: String,
+    /// The kernel's id of the current boot.
+    pub boot: String,
+    /// The process namespace (a container has its own).
+    pub namespace: String,
+    /// The process id within that.
+    pub pid: u32,
+    /// When it started, in the kernel's ticks since boot.
+    pub started: u64,
+}
+
+/// What can be said of a [`Holder`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Liveness {
+    /// It runs.
+    Alive,
+    /// It ended.
+    Dead,
+    /// It cannot be seen from here.
+    Unknown,
+}
+
+/// Text that is not a [`Holder`].
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{text:?} names no holder")]
+pub struct BadHolder {
+    /// The text.
+    pub text: String,
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            host,
+            boot,
+            namespace,
+            pid,
+            started,
+        } = self;
+        write!(f, "v1;{host};{boot};{namespace};{pid};{started}")
+    }
+}
+
+impl FromStr for Holder {
+    type Err = BadHolder;
+    fn from_str(text: &str) -> Result<Self, BadHolder> {
+        let bad = || BadHolder { text: text.to_owned() };
+        let parts: Vec<_> = text.split(';').collect();
+        let &["v1", host, boot, namespace, pid, started] = parts.as_slice() else {
+            return Err(bad());
+        };
+        Ok(Self {
+            host: host.to_owned(),
+            boot: boot.to_owned(),
+            namespace: namespace.to_owned(),
+            pid: pid.parse().map_err(|_| bad())?,
+            started: started.parse().map_err(|_| bad())?,
+        })
+    }
+}
+
+impl Holder {
+    /// The process whose life is the current session's: `env_pid` when that can be seen, else the nearest ancestor
+    /// that is no shell or launcher. `None` where the machine does not say (no `/proc`) or only init is left.
+    #[must_use]
+    pub fn current(env_pid: Option<u32>) -> Option<Self> {
+        let Machine { host, boot, namespace } = Machine::read()?;
+        let given = env_pid.and_then(|pid| Stat::read(pid).ok().filter(|stat| !stat.is_over()));
+        let Stat { pid, started, .. } = given.or_else(nearest_worker)?;
+        Some(Self {
+            host,
+            boot,
+            namespace,
+            pid,
+            started,
+        })
+    }
+
+    /// Whether the process still runs, as far as that can be seen from this one.
+    #[must_use]
+    pub fn liveness(&self) -> Liveness {
+        let Some(machine) = Machine::read() else {
+            return Liveness::Unknown;
+        };
+        if machine.host != self.host {
+            return Liveness::Unknown;
+        }
+        if machine.boot != self.boot {
+            return Liveness::Dead;
+        }
+        if machine.namespace != self.namespace {
+            return Liveness::Unknown;
+        }
+        match Stat::read(self.pid) {
+            Ok(stat) if stat.started != self.started || stat.is_over() => Liveness::Dead,
+            Ok(_) => Liveness::Alive,
+            Err(error) if is_gone(&error) && !answers(self.pid) => Liveness::Dead,
+            Err(_) => Liveness::Unknown,
+        }
+    }
+}
+
+/// What this process and a holder must share before its number means anything.
+struct Machine {
+    host: String,
+    boot: String,
+    namespace: String,
+}
+
+impl Machine {
+    #[cfg(target_os = "linux")]
+    fn read() -> Option<Self> {
+        let line = |path| std::fs::read_to_string(path).ok().map(|text| plain(text.trim()));
+        Some(Self {
+            host: line("/proc/sys/kernel/hostname").filter(|host| !host.is_empty())?,
+            boot: line("/proc/sys/kernel/random/boot_id").filter(|boot| !boot.is_empty())?,
+            namespace: std::fs::read_link("/proc/self/ns/pid")
+                .map_or_else(|_| String::new(), |link| plain(&link.to_string_lossy())),
+        })
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn read() -> Option<Self> {
+        None
+    }
+}
+
+/// A name without the characters that mean something in a holder's text.
+fn plain(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_ascii_graphic() && c != ';' { c } else { '_' })
+        .collect()
+}
+
+/// What `/proc/PID/stat` says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Stat {
+    pid: u32,
+    name: String,
+    state: char,
+    parent: u32,
+    started: u64,
+}
+
+impl Stat {
+    fn read(pid: u32) -> io::Result<Self> {
+        let bytes = std::fs::read(format!("/proc/{pid}/stat"))?;
+        Self::parse(&String::from_utf8_lossy(&bytes)).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    }
+
+    /// The program's name may hold blanks and parentheses; only the last `)` ends it.
+    fn parse(text: &str) -> Option<Self> {
+        let (pid, rest) = text.split_once(" (")?;
+        let (name, rest) = rest.rsplit_once(')')?;
+        let fields: Vec<_> = rest.split_ascii_whitespace().collect();
+        Some(Self {
+            pid: pid.parse().ok()?,
+            name: name.to_owned(),
+            state: fields.first()?.chars().next()?,
+            parent: fields.get(1)?.parse().ok()?,
+            started: fields.get(19)?.parse().ok()?,
+        })
+    }
+
+    /// A zombie has ended and waits to be noticed by its parent.
+    fn is_over(&self) -> bool {
+        matches!(self.state, 'Z' | 'X' | 'x')
+    }
+
+    fn is_launcher(&self) -> bool {
+        // A login shell's name starts with a dash.
+        LAUNCHERS.contains(&self.name.trim_start_matches('-'))
+    }
+}
+
+fn nearest_worker() -> Option<Stat> {
+    let mut pid = Stat::read(std::process::id()).ok()?.parent;
+    for _ in 0..GENERATIONS {
+        // Init takes over orphans: it says nothing about the session they came from.
+        if pid <= 1 {
+            return None;
+        }
+        let stat = Stat::read(pid).ok()?;
+        if !stat.is_launcher() {
+            return Some(stat);
+        }
+        pid = stat.parent;
+    }
+    None
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    // The second comes from reading the file of a process that ends in between.
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error())
+}
+
+/// Whether a process with this number exists although `/proc` does not show it (mounted with `hidepid`).
+fn answers(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::process::{Child, Command};
+
+    fn sleeper() -> Child {
+        Command::new("sleep").arg("60").spawn().unwrap()
+    }
+
+    #[test]
+    fn a_holder_survives_its_text() {
+        let holder = Holder::current(Some(std::process::id())).unwrap();
+        assert_eq!(holder.pid, std::process::id());
+        assert_eq!(holder.to_string().parse(), Ok(holder.clone()));
+        assert!(holder.to_string().starts_with("v1;"));
+        for bad in ["", "v1;h;b;n;1", "v2;h;b;n;1;2", "v1;h;b;n;x;2", "v1;h;b;n;1;2;3"] {
+            assert!(bad.parse::<Holder>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_child_is_alive_then_a_zombie_then_gone() {
+        let mut child = sleeper();
+        let holder = Holder::current(Some(child.id())).unwrap();
+        assert_eq!(holder.liveness(), Liveness::Alive);
+        child.kill().unwrap();
+        while !Stat::read(child.id()).unwrap().is_over() {
+            std::thread::yield_now();
+        }
+        assert_eq!(holder.liveness(), Liveness::Dead);
+        child.wait().unwrap();
+        assert_eq!(holder.liveness(), Liveness::Dead);
+        assert_ne!(
+            Holder::current(Some(holder.pid)).map(|other| other.pid),
+            Some(holder.pid)
+        );
+    }
+
+    #[test]
+    fn the_same_number_is_not_the_same_process() {
+        let holder = Holder::current(Some(std::process::id())).unwrap();
+        let changed = |change: fn(&mut Holder)| {
+            let mut holder = holder.clone();
+            change(&mut holder);
+            holder.liveness()
+        };
+        assert_eq!(changed(|_| ()), Liveness::Alive);
+        assert_eq!(changed(|holder| holder.started += 1), Liveness::Dead);
+        assert_eq!(changed(|holder| holder.boot = "other".to_owned()), Liveness::Dead);
+        assert_eq!(changed(|holder| holder.host = "other".to_owned()), Liveness::Unknown);
+        assert_eq!(
+            changed(|holder| holder.namespace = "other".to_owned()),
+            Liveness::Unknown
+        );
+        assert_eq!(changed(|holder| holder.pid = u32::MAX), Liveness::Dead);
+    }
+
+    #[test]
+    fn names_with_blanks_and_parentheses_are_read() {
+        let rest = "S 7 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4711 0 0";
+        let stat = Stat::parse(&format!("12 (a) R 1 (b) {rest}\n")).unwrap();
+        assert_eq!((stat.pid, stat.parent, stat.started, stat.state), (12, 7, 4711, 'S'));
+        assert_eq!(stat.name, "a) R 1 (b");
+        for torn in ["", "12", "12 (a", "12 (a) S 7", "x (a) S 7"] {
+            assert_eq!(Stat::parse(torn), None, "{torn}");
+        }
+    }
+
+    #[test]
+    fn shells_are_passed_over() {
+        let named = |name: &str| Stat {
+            pid: 2,
+            name: name.to_owned(),
+            state: 'S',
+            parent: 1,
+            started: 0,
+        };
+        assert!(named("bash").is_launcher() && named("-zsh").is_launcher() && named("flow").is_launcher());
+        assert!(!named("node").is_launcher());
+        if let Some(holder) = Holder::current(None) {
+            assert_ne!(holder.pid, std::process::id());
+            assert_eq!(holder.liveness(), Liveness::Alive);
+        }
+    }
+}
