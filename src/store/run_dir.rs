@@ -202,6 +202,12 @@ impl LockedRun<'_> {
         &self.tail
     }
 
+    /// The path of `run.yaml`, for messages.
+    #[must_use]
+    pub fn run_file(&self) -> std::path::PathBuf {
+        self.run.file_path(RUN_FILE)
+    }
+
     /// Reads the log's end again, behind another position.
     ///
     /// # Errors

@@ -1,0 +1,47 @@
+//! The decision journal: a run's beginning and end are noted in the repository's own record of decisions.
+
+use std::path::{Path, PathBuf};
+
+use crate::codec::{Artifact, JournalHead, append_artifact};
+use crate::model::{RunDocument, RunStatus, Timestamp, limits};
+use crate::store::{Project, update_document};
+
+/// The journal of a run: the one that its context names, or its issue's.
+pub(crate) fn journal_path(run: &RunDocument) -> Option<PathBuf> {
+    match (run.context_text("journal"), run.context_number("issue")) {
+        (Some(journal), _) => Some(PathBuf::from(journal)),
+        (None, Some(issue)) => Some(PathBuf::from(format!(".decisions/issue-{issue}.md"))),
+        (None, None) => None,
+    }
+}
+
+/// Appends a `workflow-run` artifact. Its loss is a warning: the run itself is safe.
+pub(crate) fn note(project: &Project, run: &RunDocument, status: RunStatus, now: Timestamp) -> Option<String> {
+    let journal = journal_path(run)?;
+    let head = JournalHead {
+        issue: run.context_number("issue"),
+        created: now.to_string(),
+        branch: run.context_text("branch").map(str::to_owned),
+    };
+    let artifact = Artifact {
+        kind: "workflow-run".to_owned(),
+        captured_at: now.to_string(),
+        fields: vec![
+            ("workflow".to_owned(), run.workflow.as_str().into()),
+            ("run_id".to_owned(), run.id.as_str().into()),
+            ("status".to_owned(), status.as_str().into()),
+        ],
+    };
+    let relative = journal.strip_prefix(project.root()).unwrap_or(&journal).to_owned();
+    let mut edit = |text: Option<&str>| append_artifact(text, &head, &artifact);
+    let written = update_document(project.root(), Path::new(&relative), limits::JOURNAL_BYTES, &mut edit);
+    written.err().map(|error| {
+        let mut sentence = format!("the journal {} was not updated: {error}", relative.display());
+        let mut cause = std::error::Error::source(&error);
+        while let Some(next) = cause {
+            sentence.push_str(&format!(": {next}"));
+            cause = next.source();
+        }
+        sentence
+    })
+}

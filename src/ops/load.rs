@@ -1,0 +1,355 @@
+//! From files to a state, for writers (under the lock) and for readers (without).
+//!
+//! Both see the same thing: `run.yaml` as of its `last_seq`, plus the sealed events behind it. What a person changed in
+//! `run.yaml` counts; a writer adopts it as an event before anything else.
+
+use crate::codec::{DocumentKind, RunText, RunTextError, digest, parse, validate};
+use crate::engine::{Attempt, EditFault, History, RunState, edited};
+use crate::machine::Machine;
+use crate::model::{
+    Activity, Event, EventKind, Number, Owned, RunAdopted, RunEdited, Seq, TextDigest, Timestamp, limits,
+};
+use crate::ops::error::{Error, Result};
+use crate::ops::flow::Flow;
+use crate::store::{ActivityFile, Batch, LockedRun, LogScan, Project, RunDir, layout};
+
+/// A run ready for a decision: locked, recovered, hand edits adopted.
+pub(crate) struct Loaded<'a> {
+    pub(crate) locked: LockedRun<'a>,
+    pub(crate) text: RunText,
+    pub(crate) state: RunState,
+    pub(crate) machine: Option<Machine>,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Locks `run` and brings it in order: recovers what a dead writer left, adopts what a person changed.
+pub(crate) fn for_writing<'a>(flow: &Flow, project: &Project, run: &'a RunDir, now: Timestamp) -> Result<Loaded<'a>> {
+    let mut locked = run.lock(&flow.lock_request(now)?)?;
+    let mut warnings = Vec::new();
+    let text = match locked.read_text()? {
+        Some(text) => parse_run(run, &text)?,
+        None => {
+            warnings.push("run.yaml was missing; it is rebuilt from the log".to_owned());
+            let text = rebuild(run, &locked.read_log()?)?;
+            // Shows the run as of now, so nothing is left to roll forward, but it has to be written.
+            locked.roll_forward(text.text(), &[], text.document().state.last_seq.unwrap_or_default())?;
+            text
+        }
+    };
+    let shown = text.document().state.last_seq;
+    let since = shown.unwrap_or(locked.tail().last_seq);
+    if locked.tail().last_seq != since {
+        locked.reread_tail(since)?;
+    }
+    if locked.tail().last_seq < since {
+        let last = locked.tail().last_seq;
+        warnings.push(format!("the log ends at event {last}, but run.yaml shows event {since}; counting goes on there"));
+    }
+    clear_leftovers(&mut locked, since, now)?;
+    let machine = pinned_machine(run, &mut warnings)?;
+    let edit_pending = is_edited(&text, &locked, since);
+    let mut loaded = Loaded { state: RunState::from_document(text.document().clone()), locked, text, machine, warnings };
+    if shown.is_some() {
+        loaded.roll_forward(since)?;
+    }
+    if loaded.locked.tail().last_seq == Seq(0) && shown.is_none() {
+        loaded.adopt_run(flow, project, run, now)?;
+    } else if edit_pending || shown.is_none() {
+        loaded.adopt_edit(flow, run, now)?;
+    }
+    Ok(loaded)
+}
+
+fn parse_run(run: &RunDir, text: &str) -> Result<RunText> {
+    let path = run.file_path(layout::RUN_FILE);
+    let parsed = RunText::parse(text).map_err(|error| Error::RunFile { path: path.clone(), error })?;
+    if parsed.document().id != *run.id() {
+        let fault = EditFault::Id { expected: run.id().clone(), found: parsed.document().id.clone() };
+        return Err(Error::Edit { place: place(text, fault.pointer()), path, fault });
+    }
+    Ok(parsed)
+}
+
+fn place(text: &str, pointer: &str) -> Option<crate::codec::Place> {
+    parse(text).ok().map(|root| root.nearest(pointer).place)
+}
+
+/// `run.yaml` as the log demands it. Comments of adopted hand edits are in the log and come back.
+fn rebuild(run: &RunDir, log: &LogScan) -> Result<RunText> {
+    let empty = || Error::EmptyRun { path: run.path().to_owned() };
+    let first = log.events().next().ok_or_else(empty)?;
+    let begin = RunState::begin(first).ok_or_else(empty)?;
+    let state = RunState::fold(log.events()).ok_or_else(empty)?;
+    let path = run.file_path(layout::RUN_FILE);
+    let fault = |error| Error::RunFile { path: path.clone(), error };
+    let mut text = match &first.kind {
+        EventKind::RunAdopted(adopted) => RunText::parse(&adopted.text).map_err(fault)?,
+        _ => RunText::create(begin.document()),
+    };
+    for event in log.events() {
+        if let EventKind::RunEdited(edit) = &event.kind {
+            text = RunText::parse(&edit.text).map_err(fault)?;
+        }
+    }
+    text.with_state(&state.document().state).map_err(fault)
+}
+
+fn is_edited(text: &RunText, locked: &LockedRun<'_>, since: Seq) -> bool {
+    let written = locked.tail().at.as_ref().filter(|event| event.seq == since).and_then(|event| event.run.as_ref());
+    written.is_some_and(|written| written.0 != digest(text.text().as_bytes()))
+}
+
+fn clear_leftovers(locked: &mut LockedRun<'_>, shown: Seq, now: Timestamp) -> Result<()> {
+    if !locked.has_leftovers()? {
+        return Ok(());
+    }
+    let log = locked.read_log()?;
+    let written: Vec<_> = log.events().filter_map(|event| event.run.clone()).collect();
+    let last = log.last_seq().max(shown);
+    locked.clear_leftovers(
+        |text| {
+            let known = TextDigest(digest(text.as_bytes()));
+            // A text that shows an event which never made it into the log was being written when its writer died.
+            let unsaid = RunText::parse(text).is_ok_and(|text| text.document().state.last_seq > Some(last));
+            written.contains(&known) || unsaid
+        },
+        now,
+    )?;
+    Ok(())
+}
+
+/// The workflow that the run's first event pins.
+pub(crate) fn pinned_machine(run: &RunDir, warnings: &mut Vec<String>) -> Result<Option<Machine>> {
+    Ok(run.first_event()?.as_ref().and_then(|first| machine_of(first, warnings)))
+}
+
+fn machine_of(first: &Event, warnings: &mut Vec<String>) -> Option<Machine> {
+    let pinned = match &first.kind {
+        EventKind::RunStarted(started) => Some(&started.machine),
+        EventKind::RunAdopted(adopted) => adopted.machine.as_ref(),
+        _ => None,
+    }?;
+    match Machine::from_value(pinned) {
+        Ok(machine) => Some(machine),
+        Err(error) => {
+            warnings.push(format!("{error}; phases are not checked"));
+            None
+        }
+    }
+}
+
+impl Loaded<'_> {
+    /// Brings the projections up to the log.
+    fn roll_forward(&mut self, since: Seq) -> Result<()> {
+        let newer = self.locked.tail().newer.clone();
+        if newer.is_empty() {
+            return Ok(());
+        }
+        newer.iter().for_each(|event| self.state.apply(event));
+        self.text = self.with_state()?;
+        let files: Vec<_> = newer.iter().filter_map(activity_file).collect();
+        self.locked.roll_forward(self.text.text(), &files, since)?;
+        self.locked.reread_tail(self.state.document().state.last_seq.unwrap_or(since))?;
+        Ok(())
+    }
+
+    fn with_state(&self) -> Result<RunText> {
+        let fault = |error| Error::RunFile { path: self.locked.run_file(), error };
+        self.text.with_state(&self.state.document().state).map_err(fault)
+    }
+
+    /// Takes over a run that another program wrote.
+    fn adopt_run(&mut self, flow: &Flow, project: &Project, run: &RunDir, now: Timestamp) -> Result<()> {
+        self.check_schema(run)?;
+        let names = run.activity_names()?;
+        let mut document = self.text.document().clone();
+        document.state.last_number = names.last().map_or(Number(0), |(number, _)| *number);
+        let found = flow.catalog(Some(project)).find(document.workflow.as_str()).ok().map(|found| found.machine);
+        let fits = |machine: &Machine| document.state.current_phase.as_ref().is_none_or(|phase| machine.contains(phase));
+        self.machine = found.filter(fits);
+        if self.machine.is_none() {
+            self.warnings.push(format!("workflow {} does not fit this run; phases are not checked", document.workflow));
+        }
+        let machine = self.machine.as_ref().map(Machine::to_value);
+        let text = self.text.text().to_owned();
+        let kind = EventKind::RunAdopted(Box::new(RunAdopted { machine, document, text }));
+        self.commit(flow, kind, None, now, None)?;
+        Ok(())
+    }
+
+    /// Adopts what a person changed in `run.yaml`.
+    fn adopt_edit(&mut self, flow: &Flow, run: &RunDir, now: Timestamp) -> Result<()> {
+        self.check_schema(run)?;
+        let log = self.locked.read_log()?;
+        let Some(folded) = RunState::fold(log.events()) else { return Ok(()) };
+        let path = run.file_path(layout::RUN_FILE);
+        let edit = edited(&folded, self.state.document(), self.machine.as_ref()).map_err(|fault| Error::Edit {
+            place: place(self.text.text(), fault.pointer()),
+            path,
+            fault,
+        })?;
+        let text = self.text.text().to_owned();
+        // What flow keeps for itself is set right again; the rest is the person's.
+        let mut state = folded;
+        std::mem::swap(&mut state, &mut self.state);
+        let kind = EventKind::RunEdited(Box::new(RunEdited { changes: edit.changes, text }));
+        self.commit(flow, kind, None, now, None)?;
+        Ok(())
+    }
+
+    fn check_schema(&self, run: &RunDir) -> Result<()> {
+        let path = run.file_path(layout::RUN_FILE);
+        let fault = |error: RunTextError| Error::RunFile { path: path.clone(), error };
+        let root = parse(self.text.text()).map_err(|error| fault(error.into()))?;
+        let violations = validate(DocumentKind::Run, &root.to_value(), Some(&root));
+        if violations.is_empty() { Ok(()) } else { Err(Error::RunSchema { path, violations }) }
+    }
+
+    /// Commits one event on top of the state. `key` makes it recognisable on a retry.
+    pub(crate) fn commit(
+        &mut self,
+        flow: &Flow,
+        kind: EventKind,
+        key: Option<&str>,
+        now: Timestamp,
+        activity: Option<ActivityFile>,
+    ) -> Result<Seq> {
+        let noted = self.locked.high_water().0;
+        let shown = self.state.document().state.last_seq.unwrap_or_default();
+        let seq = self.locked.tail().last_seq.max(shown).max(noted).next();
+        let id = match key {
+            Some(key) => crate::model::EventId::new(key)?,
+            None => flow.ids.next(now),
+        };
+        let mut event = Event { seq, id, at: now, kind, run: None };
+        let mut state = self.state.clone();
+        state.apply(&event);
+        let fault = |error| Error::RunFile { path: self.locked.run_file(), error };
+        let text = self.text.with_state(&state.document().state).map_err(fault)?;
+        event.run = Some(TextDigest(digest(text.text().as_bytes())));
+        let batch = Batch { event: &event, old_text: self.text.text(), new_text: text.text(), activity };
+        let before = self.text.document().state.last_seq;
+        let committed = self.locked.commit(&batch, &mut |saved| merge(saved, before, &event))?;
+        if let Some(why) = committed.lagging {
+            self.warnings.push(format!("recorded as event {seq}; its files follow with the next command: {why}"));
+        }
+        self.state = state;
+        self.text = text;
+        Ok(seq)
+    }
+
+    /// The next number whose file name is free.
+    pub(crate) fn next_number(&self, id: &crate::model::ActivityId) -> Result<Number> {
+        let mut number = self.state.document().state.last_number.max(self.locked.high_water().1).next();
+        while !self.locked.is_free(&number.file_name(id))? {
+            number = number.next();
+        }
+        Ok(number)
+    }
+}
+
+/// A text that a person saved during a commit, with the event on top; `None` when it shows another position and has to
+/// wait for recovery.
+fn merge(saved: &str, before: Option<Seq>, event: &Event) -> Option<String> {
+    let saved = RunText::parse(saved).ok()?;
+    if saved.document().state.last_seq != before {
+        return None;
+    }
+    let mut state = RunState::from_document(saved.document().clone());
+    state.apply(event);
+    Some(saved.with_state(&state.document().state).ok()?.text().to_owned())
+}
+
+/// The file of a record.
+pub(crate) fn activity_file(event: &Event) -> Option<ActivityFile> {
+    let EventKind::ActivityRecorded(record) = &event.kind else { return None };
+    let text = crate::codec::emit(&record.activity);
+    Some(ActivityFile { name: record.number.file_name(&record.id()), text })
+}
+
+/// A run as a reader sees it.
+pub(crate) struct View {
+    pub(crate) history: History,
+    pub(crate) text: String,
+    pub(crate) machine: Option<Machine>,
+    pub(crate) log: LogScan,
+    pub(crate) notes: Vec<String>,
+}
+
+/// Reads `run` without a lock and without writing.
+pub(crate) fn for_reading(run: &RunDir) -> Result<View> {
+    let mut notes = Vec::new();
+    let found = run.read_text()?;
+    // The log is read after run.yaml, so it is never behind it.
+    let log = run.read_log()?;
+    let text = match found {
+        Some(text) => parse_run(run, &text)?,
+        None => {
+            notes.push("run.yaml is missing; the next record rebuilds it from the log".to_owned());
+            rebuild(run, &log)?
+        }
+    };
+    let shown = text.document().state.last_seq;
+    let mut state = RunState::from_document(text.document().clone());
+    if let Some(shown) = shown {
+        log.events().filter(|event| event.seq > shown).for_each(|event| state.apply(event));
+    }
+    let machine = log.events().next().and_then(|first| machine_of(first, &mut notes));
+    if let (Some(phase), Some(machine)) = (state.phase(), &machine)
+        && !machine.contains(phase)
+    {
+        let folded = RunState::fold(log.events());
+        if let Some(Err(fault)) = folded.map(|folded| edited(&folded, state.document(), Some(machine))) {
+            let path = run.file_path(layout::RUN_FILE);
+            return Err(Error::Edit { place: place(text.text(), fault.pointer()), path, fault });
+        }
+    }
+    let mut history = History::fold(log.events()).unwrap_or_else(|| History::without_log(state.clone()));
+    history.show(state);
+    let recorded = log.events().any(|event| matches!(event.kind, EventKind::RunStarted(_)));
+    if !recorded {
+        history.add_earlier(earlier_attempts(run, &history)?);
+    }
+    Ok(View { history, text: text.text().to_owned(), machine, log, notes })
+}
+
+/// Activities that another program recorded, from their files.
+fn earlier_attempts(run: &RunDir, history: &History) -> Result<Vec<Attempt>> {
+    let mut attempts = Vec::new();
+    for (number, name) in run.activity_names()? {
+        let known = history.attempts().iter().any(|attempt| attempt.number == number);
+        let text = if known { None } else { run.read_activity(&name).ok().flatten() };
+        let activity = text
+            .filter(|text| text.len() <= limits::ACTIVITY_BYTES)
+            .and_then(|text| crate::codec::parse_value(&text).ok())
+            .and_then(|value| Activity::new(value.as_object()?.clone()).ok());
+        if let Some(activity) = activity {
+            attempts.push(Attempt {
+                number,
+                id: activity.id().to_string(),
+                phase: activity.phase(),
+                status: activity.status(),
+                summary: activity.summary().or(activity.name()).map(str::to_owned),
+                at: None,
+                seq: None,
+            });
+        }
+    }
+    Ok(attempts)
+}
+
+/// Only what a list shows: `run.yaml`, and for runs that are not over the events behind it.
+pub(crate) fn for_listing(run: &RunDir) -> Result<RunState> {
+    let Some(text) = run.read_text()? else {
+        return RunState::fold(run.read_log()?.events()).ok_or(Error::EmptyRun { path: run.path().to_owned() });
+    };
+    let text = parse_run(run, &text)?;
+    let mut state = RunState::from_document(text.document().clone());
+    let Owned { status, last_seq, .. } = &text.document().state;
+    if let (false, Some(shown)) = (status.is_terminal(), *last_seq)
+        && let Some(tail) = run.read_tail(shown)?
+    {
+        tail.newer.iter().for_each(|event| state.apply(event));
+    }
+    Ok(state)
+}
