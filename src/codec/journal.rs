@@ -9,12 +9,11 @@ use std::ops::Range;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use crate::codec::{Node, Place, Tree, YamlError, emit, parse, parse_value};
+use crate::codec::journal_edit::proposals;
+use crate::codec::{Node, Place, YamlError, emit, parse, parse_value};
 
-const LIST: &str = "artifacts";
-
-/// How many closing brackets are tried from the end of a flow collection; the ones too many stand in comments.
-const BRACKETS_TRIED: usize = 4;
+/// The key of the list.
+pub(super) const LIST: &str = "artifacts";
 
 /// One entry of a journal's `artifacts`.
 #[derive(Debug, Clone, PartialEq)]
@@ -104,7 +103,7 @@ pub fn append_artifact(text: Option<&str>, head: &JournalHead, artifact: &Artifa
     let root = parse(&text[yaml.clone()]).map_err(inside)?;
     let old = parse_value(&text[yaml.clone()]).map_err(inside)?;
     let wanted = with_artifact(old, &root, artifact)?;
-    proposals(&text[yaml.clone()], &root, artifact, line_break(text))
+    proposals(&text[yaml.clone()], &root, &artifact.to_value(), line_break(text))
         .into_iter()
         .map(|edit| edit.applied_to(text, yaml.start))
         .find(|edited| reads_as(edited, &wanted, &text[yaml.end..]))
@@ -239,213 +238,6 @@ fn reads_as(edited: &str, wanted: &Value, rest: &str) -> bool {
         return false;
     };
     edited[yaml.end..] == *rest && parse_value(&edited[yaml]).is_ok_and(|read| read == *wanted)
-}
-
-/// A change to the front matter: `removed` (an empty list or a `null`, with the blanks before it) goes, `added` comes in
-/// at `at`, which is not before the end of `removed`.
-struct Edit {
-    removed: Range<usize>,
-    at: usize,
-    added: String,
-}
-
-impl Edit {
-    fn insert(at: usize, added: String) -> Self {
-        Self {
-            removed: at..at,
-            at,
-            added,
-        }
-    }
-
-    fn applied_to(&self, text: &str, start: usize) -> String {
-        let mut edited = String::with_capacity(text.len() + self.added.len());
-        edited.push_str(&text[..start + self.removed.start]);
-        edited.push_str(&text[start + self.removed.end..start + self.at]);
-        edited.push_str(&self.added);
-        edited.push_str(&text[start + self.at..]);
-        edited
-    }
-}
-
-/// Edits that may be right, the most pleasing first.
-fn proposals(yaml: &str, root: &Node, artifact: &Artifact, line_break: &str) -> Vec<Edit> {
-    let entry = artifact.to_value();
-    let block = |indent: usize, value: &Value| indented(&emit(value), indent, line_break);
-    let Some(at) = root.entries().iter().position(|(key, _)| key.text() == Some(LIST)) else {
-        if is_flow(root) {
-            return inside_brackets(yaml, 0..yaml.len(), '}', &format!("\"{LIST}\": [{}]", flow(&entry)));
-        }
-        let indent = root
-            .entries()
-            .first()
-            .map_or(0, |(key, _)| key.place.column.saturating_sub(1));
-        return vec![Edit::insert(yaml.len(), block(indent, &json!({ LIST: [entry] })))];
-    };
-    let (key, value) = &root.entries()[at];
-    let end = root
-        .entries()
-        .get(at + 1)
-        .map_or(yaml.len(), |(next, _)| next.span.start);
-    let empty = value.items().is_empty();
-    if is_flow(root) {
-        return match value.tree {
-            Tree::Null => vec![instead_of_null(yaml, key, value, &format!("[{}]", flow(&entry)))],
-            _ => inside_brackets(yaml, value.span.start..end, ']', &flow(&entry)),
-        };
-    }
-    let item = json!([entry]);
-    match &value.tree {
-        Tree::Sequence(_) if is_flow(value) => {
-            let mut edits = Vec::new();
-            if let Some(token) = empty.then(|| empty_brackets(yaml, value.span.start)).flatten() {
-                edits.push(below_line_of(
-                    yaml,
-                    token,
-                    block(key.place.column.saturating_sub(1), &item),
-                ));
-            }
-            edits.extend(inside_brackets(yaml, value.span.start..end, ']', &flow(&entry)));
-            edits
-        }
-        Tree::Sequence(_) => {
-            let end = if end == yaml.len() { end } else { line_start(yaml, end) };
-            let start = next_line(yaml, key.span.end).min(end);
-            let Some(dash) = dash_column(&yaml[start..end]) else {
-                return Vec::new();
-            };
-            let added = block(dash, &item);
-            vec![
-                Edit::insert(after_last_item(yaml, start..end, dash), added.clone()),
-                Edit::insert(end, added),
-            ]
-        }
-        _ => vec![below_line_of(
-            yaml,
-            value.span.clone(),
-            block(key.place.column.saturating_sub(1), &item),
-        )],
-    }
-}
-
-/// Whether a collection is written in brackets; only then the parser gives it a span.
-fn is_flow(node: &Node) -> bool {
-    matches!(node.tree, Tree::Sequence(_) | Tree::Mapping(_)) && !node.span.is_empty()
-}
-
-fn indented(block: &str, indent: usize, line_break: &str) -> String {
-    let indent = " ".repeat(indent);
-    block
-        .lines()
-        .map(|line| format!("{indent}{line}{line_break}"))
-        .collect()
-}
-
-/// `value` on one line: JSON, with the characters escaped that YAML does not take literally.
-fn flow(value: &Value) -> String {
-    let mut line = String::new();
-    for c in value.to_string().chars() {
-        match c {
-            '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => {
-                line.push_str(&format!("\\u{:04x}", u32::from(c)));
-            }
-            _ => line.push(c),
-        }
-    }
-    line
-}
-
-fn line_start(text: &str, at: usize) -> usize {
-    text[..at].rfind('\n').map_or(0, |at| at + 1)
-}
-
-fn next_line(text: &str, at: usize) -> usize {
-    text[at..].find('\n').map_or(text.len(), |len| at + len + 1)
-}
-
-/// The `[]` at `start`, when nothing but blanks is in it.
-fn empty_brackets(yaml: &str, start: usize) -> Option<Range<usize>> {
-    let inner = yaml[start..].strip_prefix('[')?;
-    let blanks = inner.len() - inner.trim_start_matches(' ').len();
-    inner[blanks..].starts_with(']').then(|| start..start + blanks + 2)
-}
-
-/// Removes `token` and adds `block` below its line. Blanks that would be left at the end of the line go with it.
-fn below_line_of(yaml: &str, token: Range<usize>, block: String) -> Edit {
-    let at = next_line(yaml, token.end);
-    let mut removed = token;
-    if !removed.is_empty() && yaml[removed.end..at].trim().is_empty() {
-        removed.start = yaml[..removed.start].trim_end_matches([' ', '\t']).len();
-    }
-    Edit {
-        removed,
-        at,
-        added: block,
-    }
-}
-
-/// How far the dashes of a block list are indented. The parser's place is no help: for a list that stands as far left
-/// as its key it names what follows the dash.
-fn dash_column(list: &str) -> Option<usize> {
-    let first = list
-        .lines()
-        .find(|line| !matches!(line.trim_start().chars().next(), None | Some('#')))?;
-    let text = first.trim_start_matches(' ');
-    text.starts_with('-').then_some(first.len() - text.len())
-}
-
-/// Where the next item goes: below the last item's text and its own comments, above blank lines and comments that
-/// stand at the dash or further left.
-fn after_last_item(yaml: &str, list: Range<usize>, dash: usize) -> usize {
-    let mut at = list.end;
-    while at > list.start {
-        let above = line_start(yaml, at - 1);
-        let line = yaml[above..at].trim();
-        if !line.is_empty() && !line.starts_with('#') {
-            break;
-        }
-        at = above;
-    }
-    while at < list.end {
-        let below = next_line(yaml, at);
-        let line = &yaml[at..below];
-        let indent = line.len() - line.trim_start_matches(' ').len();
-        if indent <= dash || !line.trim_start().starts_with('#') {
-            break;
-        }
-        at = below;
-    }
-    at
-}
-
-/// Adds `item` before a closing bracket of `within`, from the last one on, with and without a comma.
-fn inside_brackets(yaml: &str, within: Range<usize>, bracket: char, item: &str) -> Vec<Edit> {
-    yaml[within.clone()]
-        .rmatch_indices(bracket)
-        .take(BRACKETS_TRIED)
-        .flat_map(|(at, _)| {
-            let at = within.start + at;
-            let lone = if yaml[..at].ends_with([' ', ',']) { "" } else { ", " };
-            [format!("{lone}{item}"), format!(", {item}"), item.to_owned()].map(|added| Edit::insert(at, added))
-        })
-        .collect()
-}
-
-/// Puts `list` in the place of a null inside braces: `{artifacts: ~}`, `{artifacts: }`, `{artifacts}`.
-fn instead_of_null(yaml: &str, key: &Node, value: &Node, list: &str) -> Edit {
-    if !value.span.is_empty() {
-        return Edit {
-            removed: value.span.clone(),
-            at: value.span.end,
-            added: list.to_owned(),
-        };
-    }
-    let rest = &yaml[key.span.end..];
-    let blanks = rest.len() - rest.trim_start().len();
-    match rest[blanks..].strip_prefix(':') {
-        Some(_) => Edit::insert(key.span.end + blanks + 1, format!(" {list}")),
-        None => Edit::insert(key.span.end, format!(": {list}")),
-    }
 }
 
 #[cfg(test)]

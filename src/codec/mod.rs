@@ -4,6 +4,7 @@
 //! no merge keys, one document, bounded depth and size. Every error carries a line and a column.
 
 mod journal;
+mod journal_edit;
 mod place;
 mod run_text;
 mod schema;

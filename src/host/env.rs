@@ -74,7 +74,7 @@ impl Env {
     /// Reads the environment of this process.
     #[must_use]
     pub fn read() -> Self {
-        Self::from_lookup(|variable| std::env::var_os(variable), std::env::current_dir().ok())
+        Self::from_lookup(std::env::var_os, std::env::current_dir().ok())
     }
 
     /// Reads an environment given as a function.

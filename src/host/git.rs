@@ -292,14 +292,16 @@ mod tests {
         }
 
         fn git(&self) -> Git {
-            let mut git = Git::default();
-            git.environment = vec![
-                ("GIT_CONFIG_GLOBAL".into(), "/dev/null".into()),
-                ("GIT_CONFIG_NOSYSTEM".into(), "1".into()),
-                ("GIT_CEILING_DIRECTORIES".into(), self.dir.path().into()),
-                ("HOME".into(), self.dir.path().into()),
+            let environment = [
+                ("GIT_CONFIG_GLOBAL", "/dev/null".into()),
+                ("GIT_CONFIG_NOSYSTEM", "1".into()),
+                ("GIT_CEILING_DIRECTORIES", self.dir.path().into()),
+                ("HOME", self.dir.path().into()),
             ];
-            git
+            Git {
+                environment: environment.map(|(name, value)| (name.into(), value)).into(),
+                ..Git::default()
+            }
         }
 
         fn run(&self, args: &[&str]) {
