@@ -14,6 +14,7 @@
 mod commit;
 mod create;
 mod dir;
+mod document;
 mod error;
 pub mod layout;
 mod lock;
@@ -24,6 +25,7 @@ mod run_dir;
 pub use commit::{ActivityFile, Batch, Committed};
 pub use create::NewRun;
 pub use dir::Trust;
+pub use document::{DocumentError, update_document};
 pub use error::StoreError;
 pub use lock::{LockRequest, WriterNote};
 pub use log::{Line, LogScan, LogTail, Skipped};

@@ -208,6 +208,12 @@ impl LockedRun<'_> {
         self.run.file_path(RUN_FILE)
     }
 
+    /// The path of an activity file, for messages.
+    #[must_use]
+    pub fn activity_path(&self, name: &str) -> std::path::PathBuf {
+        self.activities.join(name)
+    }
+
     /// Reads the log's end again, behind another position.
     ///
     /// # Errors

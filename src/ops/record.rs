@@ -1,0 +1,270 @@
+//! `record-activity`: one piece of work, recorded.
+
+use serde_json::{Map, Value, json};
+
+use crate::codec::{DocumentKind, digest, parse, validate};
+use crate::engine::{Advance, Command, Decision, Record, Retry, decide, retry};
+use crate::model::{
+    Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, Event, EventKind, Number, Seq, SessionId,
+    StateName, TextDigest, Timestamp, slug,
+};
+use crate::ops::error::{Error, Result};
+use crate::ops::flow::Flow;
+use crate::ops::load::{Loaded, for_writing};
+use crate::report::RecordReport;
+use crate::store::Project;
+
+/// What to record.
+#[derive(Debug, Clone, Default)]
+pub struct RecordRequest {
+    /// The run; otherwise the session's or the only active one.
+    pub run: Option<String>,
+    /// A FlowActivity document; what the fields below say goes over it.
+    pub source: Option<Source>,
+    /// The activity's id. Given, it also makes a retry recognisable: the same request is recorded once.
+    pub id: Option<ActivityId>,
+    /// The phase; otherwise the current one.
+    pub phase: Option<StateName>,
+    /// What kind of work it was; `task` unless the document says otherwise.
+    pub kind: Option<ActivityType>,
+    /// How it stands; `passed` unless the document says otherwise.
+    pub status: Option<ActivityStatus>,
+    /// A title for people.
+    pub name: Option<String>,
+    /// What came out.
+    pub summary: Option<String>,
+    /// How sure that is: `high`, `medium` or `low`.
+    pub confidence: Option<String>,
+    /// References to evidence.
+    pub evidence: Vec<String>,
+    /// Changed files.
+    pub files: Vec<String>,
+    /// Exit status of a command.
+    pub exit_code: Option<i64>,
+    /// When the work began.
+    pub started_at: Option<String>,
+    /// Whether the run moves on afterwards.
+    pub advance: Option<Advance>,
+    /// Who records.
+    pub session: Option<SessionId>,
+    /// The epoch under which the recorder holds the run.
+    pub epoch: Option<u64>,
+}
+
+/// A document that the caller gives.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// Its path, or `standard input`.
+    pub origin: String,
+    /// Its text.
+    pub text: String,
+}
+
+impl Flow {
+    /// Records a piece of work: activity file, event and `run.yaml` in one commit.
+    ///
+    /// # Errors
+    /// [`Error::InputYaml`] and [`Error::InputSchema`] for a document that cannot be recorded, [`Error::Refused`] when a
+    /// rule forbids it, [`Error::Store`] when it cannot be written. Nothing is recorded then, except after
+    /// [`crate::store::StoreError::Unconfirmed`], where a retry with the same id is safe.
+    pub fn record_activity(&self, request: &RecordRequest) -> Result<RecordReport> {
+        let project = self.project()?;
+        let caller = self.caller(request.session.clone(), request.epoch)?;
+        let (mut document, from_file) = self.document(request)?;
+        let run_id = request.run.clone().or_else(|| text_of(&document, "metadata", "run_id"));
+        let run = self.select(&project, run_id.as_deref(), caller.session.as_ref())?;
+        let now = self.clock.now();
+        let asked = request.id.as_ref().map(|_| TextDigest(digest(&canonical(&document, request))));
+        fill_defaults(&mut document, request, run.id().as_str(), now, from_file);
+        check(&document, request)?;
+        let activity = Activity::new(document)?;
+        let key = request.id.as_ref().map(ActivityId::as_str);
+        let mut loaded = for_writing(self, &project, &run, now)?;
+        let id = activity.id();
+        let mut record = Record { activity, advance: request.advance.clone(), request: asked, number: Number(0) };
+        if let Some(before) = key.and_then(|_| loaded.recorded_before(&id).transpose()).transpose()? {
+            let verdict = retry(&before.1, &record);
+            match verdict.map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })? {
+                Retry::Same => return Ok(report(&project, &loaded, before.0, &before.1, true)),
+                Retry::Another => {}
+            }
+        }
+        record.number = loaded.next_number(&id)?;
+        let caller = self.judge_holder(&loaded, caller)?;
+        let command = Command::Record(Box::new(record));
+        let refused = |refusal| Error::Refused { run: run.id().clone(), refusal };
+        match decide(&loaded.state, loaded.machine.as_ref(), &caller, command).map_err(refused)? {
+            Decision::Commit(kind) => {
+                let EventKind::ActivityRecorded(recorded) = &kind else { unreachable!("BUG: a record is no record") };
+                let recorded = (**recorded).clone();
+                check_size(&recorded)?;
+                let file = file_of(&recorded);
+                let seq = loaded.commit(self, kind, key, now, Some(file))?;
+                Ok(report(&project, &loaded, seq, &recorded, false))
+            }
+            Decision::Already => unreachable!("BUG: a record cannot be there already"),
+        }
+    }
+
+    /// The document as the caller gave it, with its single fields on top.
+    fn document(&self, request: &RecordRequest) -> Result<(Map<String, Value>, bool)> {
+        let Some(source) = &request.source else {
+            let mut document = Map::new();
+            document.insert("apiVersion".into(), "flow.synapti.ai/v1".into());
+            document.insert("kind".into(), "FlowActivity".into());
+            overlay(&mut document, request);
+            return Ok((document, false));
+        };
+        let root = parse(&source.text)
+            .map_err(|error| Error::InputYaml { origin: source.origin.clone(), error })?;
+        let violations = validate(DocumentKind::Activity, &root.to_value(), Some(&root));
+        let optional = |violation: &crate::codec::Violation| {
+            // The command line says which run it is; a document for any run need not.
+            violation.pointer == "/metadata" && violation.message.contains("run_id")
+        };
+        let violations: Vec<_> = violations.into_iter().filter(|violation| !optional(violation)).collect();
+        match root.to_value() {
+            Value::Object(mut document) if violations.is_empty() => {
+                overlay(&mut document, request);
+                Ok((document, true))
+            }
+            _ => Err(Error::InputSchema { origin: source.origin.clone(), what: "FlowActivity document", violations }),
+        }
+    }
+}
+
+fn text_of(document: &Map<String, Value>, section: &str, key: &str) -> Option<String> {
+    document.get(section)?.get(key)?.as_str().map(str::to_owned)
+}
+
+/// Puts the single fields of the request over the document.
+fn overlay(document: &mut Map<String, Value>, request: &RecordRequest) {
+    let mut set = |section: &str, key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            let section = document.entry(section).or_insert_with(|| Value::Object(Map::new()));
+            if let Some(section) = section.as_object_mut() {
+                section.insert(key.to_owned(), value);
+            }
+        }
+    };
+    let list = |items: &[String]| (!items.is_empty()).then(|| json!(items));
+    set("metadata", "id", request.id.as_ref().map(|id| id.as_str().into()));
+    set("metadata", "phase", request.phase.as_ref().map(|phase| phase.as_str().into()));
+    set("activity", "type", request.kind.map(|kind| kind.as_str().into()));
+    set("activity", "name", request.name.clone().map(Value::from));
+    set("activity", "status", request.status.map(|status| status.as_str().into()));
+    set("activity", "started_at", request.started_at.clone().map(Value::from));
+    set("outputs", "evidence_refs", list(&request.evidence));
+    set("outputs", "files_changed", list(&request.files));
+    set("outputs", "command_exit_code", request.exit_code.map(Value::from));
+    set("result", "summary", request.summary.clone().map(Value::from));
+    set("result", "confidence", request.confidence.clone().map(Value::from));
+}
+
+/// What the caller asked for, before defaults: the same on every retry.
+fn canonical(document: &Map<String, Value>, request: &RecordRequest) -> Vec<u8> {
+    let advance = match &request.advance {
+        None => Value::Null,
+        Some(Advance::Next) => true.into(),
+        Some(Advance::To(phase)) => phase.as_str().into(),
+    };
+    json!([document, advance]).to_string().into_bytes()
+}
+
+fn fill_defaults(
+    document: &mut Map<String, Value>,
+    request: &RecordRequest,
+    run_id: &str,
+    now: Timestamp,
+    from_file: bool,
+) {
+    let phase = text_of(document, "metadata", "phase");
+    let mut fill = |section: &str, key: &str, value: Value| {
+        let section = document.entry(section).or_insert_with(|| Value::Object(Map::new()));
+        if let Some(section) = section.as_object_mut() {
+            let slot = section.entry(key).or_insert(Value::Null);
+            if slot.is_null() {
+                *slot = value;
+            }
+        }
+    };
+    fill("metadata", "run_id", run_id.into());
+    if !from_file {
+        let named = request.name.as_deref().and_then(|name| slug(name, 80));
+        let id = named.or_else(|| phase.as_deref().and_then(|phase| slug(phase, 80)));
+        fill("metadata", "id", id.unwrap_or_else(|| "activity".to_owned()).into());
+        fill("activity", "type", ActivityType::Task.as_str().into());
+        fill("activity", "status", ActivityStatus::Passed.as_str().into());
+        if request.status.unwrap_or(ActivityStatus::Passed).is_settled() {
+            fill("activity", "completed_at", now.to_string().into());
+        } else {
+            fill("activity", "started_at", now.to_string().into());
+        }
+    }
+}
+
+/// The whole document once more, now with everything that flow added.
+fn check(document: &Map<String, Value>, request: &RecordRequest) -> Result<()> {
+    let violations = validate(DocumentKind::Activity, &Value::Object(document.clone()), None);
+    if violations.is_empty() {
+        return Ok(());
+    }
+    let origin = request.source.as_ref().map_or("the activity", |source| &source.origin).to_owned();
+    Err(Error::InputSchema { origin, what: "FlowActivity document", violations })
+}
+
+fn file_of(recorded: &ActivityRecorded) -> crate::store::ActivityFile {
+    let text = crate::codec::emit(&recorded.activity);
+    crate::store::ActivityFile { name: recorded.number.file_name(&recorded.id()), text }
+}
+
+fn check_size(recorded: &ActivityRecorded) -> Result<()> {
+    let limit = crate::model::limits::ACTIVITY_BYTES;
+    let len = serde_json::to_vec(&recorded.activity).map_or(0, |bytes| bytes.len());
+    if len <= limit {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "the activity is {len} bytes long; {limit} are allowed. Put long output into a file and refer to it as evidence"
+    )))
+}
+
+fn report(
+    project: &Project,
+    loaded: &Loaded<'_>,
+    seq: Seq,
+    recorded: &ActivityRecorded,
+    repeated: bool,
+) -> RecordReport {
+    let state = loaded.state.document();
+    let file = loaded.locked.activity_path(&recorded.number.file_name(&recorded.id()));
+    let phase = recorded.advanced_to.as_ref().unwrap_or(&recorded.phase);
+    RecordReport {
+        run_id: state.id.clone(),
+        seq,
+        number: recorded.number,
+        activity: recorded.id().to_string(),
+        path: Flow::relative(project, &file),
+        phase: state.state.current_phase.as_ref().filter(|_| !repeated).unwrap_or(phase).clone(),
+        status: recorded.activity.status(),
+        completed_activities: state.state.completed_activities.len(),
+        repeated,
+        warnings: loaded.warnings.clone(),
+    }
+}
+
+impl Loaded<'_> {
+    /// The latest record of this id, looked up only when the state says that there is one: the log is long.
+    fn recorded_before(&self, id: &ActivityId) -> Result<Option<(Seq, ActivityRecorded)>> {
+        let state = &self.state.document().state;
+        if !state.open_activities.contains(id.as_str()) && !state.completed_activities.contains(id.as_str()) {
+            return Ok(None);
+        }
+        let log = self.locked.read_log()?;
+        let record = |event: &Event| match &event.kind {
+            EventKind::ActivityRecorded(record) if record.id() == *id => Some((event.seq, (**record).clone())),
+            _ => None,
+        };
+        Ok(log.events().rev().find_map(record))
+    }
+}

@@ -1,0 +1,120 @@
+//! `session-end`: the conversation is over, the runs are not.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::engine::{Command, Decision, RunState, decide};
+use crate::model::{RunStatus, SESSION_ENDED, SessionId};
+use crate::ops::error::Result;
+use crate::ops::flow::{Flow, Options};
+use crate::ops::load::for_writing;
+use crate::ops::problem::one_line;
+use crate::ops::select::Runs;
+use crate::report::{EndedRun, SessionEndReport};
+use crate::store::Project;
+
+/// Whose session ends.
+#[derive(Debug, Clone, Default)]
+pub struct SessionEndRequest {
+    /// The session; otherwise the hook's, otherwise the environment's.
+    pub session: Option<SessionId>,
+    /// What the host's hook handed over.
+    pub hook: HookInput,
+}
+
+/// What a host says about the end of a session, on standard input: `{"session_id": …, "reason": …}`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HookInput {
+    /// The session that ends.
+    pub session: Option<SessionId>,
+    /// Why it ends.
+    pub reason: Option<String>,
+    /// The directory in which the session worked.
+    pub cwd: Option<std::path::PathBuf>,
+}
+
+impl HookInput {
+    /// Reads a hook's payload. What is not understood is ignored: a hook must not fail because a host changed.
+    #[must_use]
+    pub fn read(text: &str) -> Self {
+        let payload: Value = serde_json::from_str(text).unwrap_or_default();
+        let field = |key: &str| payload.get(key).and_then(Value::as_str);
+        Self {
+            session: field("session_id").and_then(|id| SessionId::new(id).ok()),
+            reason: field("reason").map(str::to_owned),
+            cwd: field("cwd").map(std::path::PathBuf::from),
+        }
+    }
+}
+
+/// A host waits about that long for its hooks.
+const TIME: Duration = Duration::from_millis(800);
+/// So long for one run's lock: whoever holds it longer is recording, and knows itself that the run goes on.
+const LOCK_WAIT: Duration = Duration::from_millis(200);
+
+impl Flow {
+    /// Marks the ending session's runs, and runs without owner, so that the next session finds them. Ends within a
+    /// second.
+    ///
+    /// # Errors
+    /// When the project cannot be used. A single run's trouble is a warning.
+    pub fn session_end(&self, request: &SessionEndRequest) -> Result<SessionEndReport> {
+        let started = Instant::now();
+        let project = self.project()?;
+        let session = request.session.clone().or_else(|| request.hook.session.clone());
+        let caller = self.caller(session, None)?;
+        let runs = Runs::read(&project)?;
+        let mut report =
+            SessionEndReport { session: caller.session.clone(), persisted: Vec::new(), warnings: Vec::new() };
+        for unreadable in runs.unreadable {
+            report.warnings.push(format!("run {} cannot be read: {}", unreadable.run_id, unreadable.reason));
+        }
+        for state in runs.states.iter().filter(|state| concerns(state, caller.session.as_ref())) {
+            if started.elapsed() >= TIME {
+                report.warnings.push(format!("no time was left to mark run {}", state.id()));
+                continue;
+            }
+            let reason = request.hook.reason.clone();
+            match self.end_in(&project, state, caller.clone(), reason) {
+                Ok(Some(ended)) => report.persisted.push(ended),
+                Ok(None) => {}
+                Err(error) => report.warnings.push(format!("run {}: {}", state.id(), one_line(&error))),
+            }
+        }
+        Ok(report)
+    }
+
+    fn end_in(
+        &self,
+        project: &Project,
+        state: &RunState,
+        caller: crate::engine::Caller,
+        reason: Option<String>,
+    ) -> Result<Option<EndedRun>> {
+        let now = self.clock.now();
+        let hurried = self.hurried();
+        let run = project.run(state.id())?;
+        let mut loaded = for_writing(&hurried, project, &run, now)?;
+        let command = Command::EndSession { reason };
+        match decide(&loaded.state, loaded.machine.as_ref(), &caller, command) {
+            Ok(Decision::Commit(kind)) => {
+                let seq = loaded.commit(&hurried, kind, None, now, None)?;
+                Ok(Some(EndedRun { run_id: state.id().clone(), seq }))
+            }
+            Ok(Decision::Already) | Err(_) => Ok(None),
+        }
+    }
+
+    fn hurried(&self) -> Self {
+        let options = Options { lock_wait: Some(LOCK_WAIT), ..self.options.clone() };
+        Self { options, ..self.clone() }
+    }
+}
+
+fn concerns(state: &RunState, session: Option<&SessionId>) -> bool {
+    let held = &state.document().state;
+    let mine = held.session.is_none() || held.session.as_ref() == session;
+    let marked = held.session.is_none() && held.blocked_reason.as_deref() == Some(SESSION_ENDED);
+    state.status() == RunStatus::Active && mine && !marked
+}

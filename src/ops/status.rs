@@ -1,0 +1,115 @@
+//! `block`, `unblock`, `complete`, `fail`, `cancel`: changes of a run's status.
+
+use crate::engine::{Command, Decision, Refusal, decide};
+use crate::model::{ActivityStatus, EventKind, SessionId};
+use crate::ops::error::{Error, Result};
+use crate::ops::flow::Flow;
+use crate::ops::journal;
+use crate::ops::load::{Loaded, for_writing};
+use crate::report::StatusReport;
+
+/// A change of status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatusVerb {
+    /// Wait for a person.
+    Block,
+    /// Go on after a block.
+    Unblock,
+    /// End well.
+    Complete,
+    /// End badly.
+    Fail,
+    /// Give up.
+    Cancel,
+}
+
+/// Whose status to change, and why.
+#[derive(Debug, Clone)]
+pub struct StatusRequest {
+    /// The run; otherwise the session's or the only active one.
+    pub run: Option<String>,
+    /// What to do with it.
+    pub verb: StatusVerb,
+    /// Why.
+    pub reason: Option<String>,
+    /// Who asks.
+    pub session: Option<SessionId>,
+    /// The epoch under which the caller holds the run.
+    pub epoch: Option<u64>,
+}
+
+impl Flow {
+    /// Changes a run's status; a run that is there already stays as it is.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when a rule forbids it, [`Error::Store`] when it cannot be written.
+    pub fn change_status(&self, request: &StatusRequest) -> Result<StatusReport> {
+        let project = self.project()?;
+        let caller = self.caller(request.session.clone(), request.epoch)?;
+        let run = self.select(&project, request.run.as_deref(), caller.session.as_ref())?;
+        let now = self.clock.now();
+        let mut loaded = for_writing(self, &project, &run, now)?;
+        let caller = self.judge_holder(&loaded, caller)?;
+        let reason = request.reason.clone();
+        let command = match request.verb {
+            StatusVerb::Block => Command::Block { reason },
+            StatusVerb::Unblock => Command::Unblock { reason },
+            StatusVerb::Complete => Command::Complete { reason },
+            StatusVerb::Fail => Command::Fail { reason },
+            StatusVerb::Cancel => Command::Cancel { reason },
+        };
+        let refused = |refusal| Error::Refused { run: run.id().clone(), refusal };
+        let decision = decide(&loaded.state, loaded.machine.as_ref(), &caller, command).map_err(refused)?;
+        let mut changed = false;
+        if let Decision::Commit(kind) = decision {
+            if let EventKind::RunCompleted(_) = kind {
+                check_completion(&mut loaded).map_err(refused)?;
+            }
+            loaded.commit(self, kind, None, now, None)?;
+            changed = true;
+        }
+        let state = loaded.state.document();
+        if changed && state.state.status.is_terminal() {
+            let lost = journal::note(&project, state, state.state.status, now);
+            loaded.warnings.extend(lost);
+        }
+        Ok(report(&loaded, changed))
+    }
+}
+
+/// Completing a run whose begun work has no known outcome would hide that work; ending before the last phase is the
+/// caller's decision, but not a silent one.
+fn check_completion(loaded: &mut Loaded<'_>) -> std::result::Result<(), Refusal> {
+    let state = &loaded.state.document().state;
+    if !state.open_activities.is_empty()
+        && let Ok(log) = loaded.locked.read_log()
+        && let Some(history) = crate::engine::History::fold(log.events())
+    {
+        let latest = history.latest();
+        let ids = latest.iter().filter(|attempt| attempt.status == ActivityStatus::Running);
+        let ids: Vec<_> = ids.map(|attempt| attempt.id.clone()).collect();
+        if !ids.is_empty() {
+            return Err(Refusal::InDoubt { ids });
+        }
+    }
+    if let (Some(phase), Some(machine)) = (&state.current_phase, &loaded.machine)
+        && !machine.is_terminal(phase)
+    {
+        let last = machine.terminal().iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        loaded.warnings.push(format!("completed in `{phase}`; the workflow ends in {last}"));
+    }
+    Ok(())
+}
+
+fn report(loaded: &Loaded<'_>, changed: bool) -> StatusReport {
+    let state = loaded.state.document();
+    StatusReport {
+        run_id: state.id.clone(),
+        status: state.state.status,
+        phase: state.state.current_phase.clone(),
+        seq: state.state.last_seq.unwrap_or_default(),
+        changed,
+        blocked_reason: state.state.blocked_reason.clone(),
+        warnings: loaded.warnings.clone(),
+    }
+}
