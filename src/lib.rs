@@ -1,4 +1,5 @@
 #![doc = "placeholder"]
+pub mod catalog;
 pub mod codec;
 pub mod machine;
 pub mod host;

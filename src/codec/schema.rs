@@ -101,8 +101,10 @@ fn explain(error: &ValidationError<'_>, schema: &Value, positions: Option<&Node>
     let rules = rules(schema, error.schema_path().as_str());
     if let Kind::AdditionalProperties { unexpected } = error.kind() {
         let parent = positions.map(|root| root.nearest(pointer));
+        // Bounded here as well: finding a key's place is linear in the number of keys.
         return unexpected
             .iter()
+            .take(limits::VIOLATIONS)
             .map(|key| unknown_key(pointer, key, rules, parent))
             .collect();
     }

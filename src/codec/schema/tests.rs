@@ -504,3 +504,20 @@ fn sealed_lines_are_events_and_unknown_types_are_kept() {
         ["`crc` is missing"]
     );
 }
+
+#[test]
+fn a_hostile_document_is_refused_quickly() {
+    let keys = (0..10_000).map(|at| format!("key{at}: 1\n")).collect::<String>();
+    let items = format!("phases: [{}]\n", "{i: 1},".repeat(10_000));
+    for text in [keys, items] {
+        let root = parse(&text).unwrap();
+        let value = root.to_value();
+        let begin = std::time::Instant::now();
+        assert_eq!(
+            validate(DocumentKind::Workflow, &value, Some(&root)).len(),
+            limits::VIOLATIONS
+        );
+        // Generous for a slow machine and an unoptimised build; quadratic work takes minutes.
+        assert!(begin.elapsed().as_secs() < 5, "{:?}", begin.elapsed());
+    }
+}
