@@ -1,3 +1,5 @@
-fn main() {
-    println!("hi");
+//! The `flow` program.
+
+fn main() -> std::process::ExitCode {
+    flowrun::cli::main()
 }

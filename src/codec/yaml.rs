@@ -255,8 +255,8 @@ impl From<Spanned<RawTree>> for Node {
 
 fn position(at: &serde_yaml::Location) -> (Place, Range<usize>) {
     let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-    let start = at.span().byte_offset().map_or(0, |offset| number(offset.into()));
-    let len = at.span().byte_len().map_or(0, |len| number(len.into()));
+    let start = at.span().byte_offset().map_or(0, number);
+    let len = at.span().byte_len().map_or(0, number);
     (
         Place {
             line: number(at.line()),

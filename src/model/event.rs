@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::{
-    Activity, ActivityId, EventId, IdList, Number, RunDocument, RunId, RunStatus, Seq, SessionId, StateName, Timestamp, WorkflowId,
+    Activity, ActivityId, EventId, IdList, Number, RunDocument, RunId, RunStatus, Seq, SessionId, StateName, Timestamp,
+    WorkflowId,
 };
 
 /// The version of the line format that this program writes.

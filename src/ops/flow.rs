@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::catalog::Catalog;
 use crate::engine::Caller;
 use crate::host::{Clock, Env, Git, Holder, Ids};
-use crate::model::{Number, RunId, Seq, SessionId, Timestamp};
+use crate::model::{RunId, Seq, SessionId, Timestamp};
 use crate::ops::error::{Error, Result};
 use crate::store::{LockRequest, Project, RunDir, StoreError, Trust, WriterNote};
 
@@ -42,28 +42,50 @@ impl Flow {
     /// From its parts; see [`crate::host`] for the real ones.
     #[must_use]
     pub fn new(clock: Clock, ids: Ids, env: Env, git: Git, options: Options) -> Self {
-        Self { clock, ids, env, git, options }
+        Self {
+            clock,
+            ids,
+            env,
+            git,
+            options,
+        }
     }
 
     fn trust(&self) -> Trust {
-        if self.options.trust_any_owner { Trust::AnyOwner } else { Trust::OwnFiles }
+        if self.options.trust_any_owner {
+            Trust::AnyOwner
+        } else {
+            Trust::OwnFiles
+        }
+    }
+
+    /// What the clock says.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     /// The directory from which the project is searched.
-    fn start(&self) -> Result<PathBuf> {
+    fn search_from(&self) -> Result<PathBuf> {
         let cwd = self.env.cwd.clone();
         match (&self.options.project, cwd) {
             (Some(dir), Some(cwd)) => Ok(cwd.join(dir)),
             (Some(dir), None) => Ok(dir.clone()),
             (None, Some(cwd)) => Ok(cwd),
-            (None, None) => Err(Error::Usage("the working directory does not exist; name the project with -C".into())),
+            (None, None) => Err(Error::Usage(
+                "the working directory does not exist; name the project with -C".into(),
+            )),
         }
     }
 
     /// The `.flow` directory that the environment names, unless the caller names the project.
     fn named(&self) -> Option<PathBuf> {
         let named = self.env.flow_dir.as_ref().filter(|_| self.options.project.is_none())?;
-        let named = self.env.cwd.as_ref().map_or_else(|| named.clone(), |cwd| cwd.join(named));
+        let named = self
+            .env
+            .cwd
+            .as_ref()
+            .map_or_else(|| named.clone(), |cwd| cwd.join(named));
         // Trailing slashes and dots must not hide its name.
         Some(named.components().collect())
     }
@@ -79,7 +101,7 @@ impl Flow {
                 error => error.into(),
             });
         }
-        let start = self.start()?;
+        let start = self.search_from()?;
         let top = self.git.top(&start);
         let parent = Project::find(&start, top.as_deref()).ok_or(Error::NoProject { start })?;
         Ok(Project::open(&parent, self.trust())?)
@@ -95,7 +117,7 @@ impl Flow {
         if let Some(named) = self.named() {
             return Ok(Project::init_named(&named, self.trust(), &schemas)?);
         }
-        let start = self.start()?;
+        let start = self.search_from()?;
         let top = self.git.top(&start);
         let parent = Project::find(&start, top.as_deref()).or(top).unwrap_or(start);
         Ok(Project::init(&parent, self.trust(), &schemas)?)
@@ -110,11 +132,11 @@ impl Flow {
     pub(crate) fn run(&self, project: &Project, id: &str) -> Result<RunDir> {
         let no_such = |project: &Project| {
             let names = project.run_names().unwrap_or_default();
-            let near = names.iter().max_by(|a, b| {
-                strsim::jaro_winkler(a, id).total_cmp(&strsim::jaro_winkler(b, id))
-            });
-            let suggestion = near.filter(|near| strsim::jaro_winkler(near, id) > 0.9).cloned();
-            Error::NoSuchRun { id: id.to_owned(), suggestion }
+            let suggestion = crate::codec::similar(id, names.iter().map(String::as_str)).map(str::to_owned);
+            Error::NoSuchRun {
+                id: id.to_owned(),
+                suggestion,
+            }
         };
         match project.run(&RunId::new(id)?) {
             Err(StoreError::NotFound { .. }) => Err(no_such(project)),
@@ -122,20 +144,27 @@ impl Flow {
         }
     }
 
+    /// How long to wait for another writer.
+    pub(crate) fn lock_wait(&self) -> Result<Duration> {
+        match self.options.lock_wait {
+            Some(wait) => Ok(wait),
+            None => Ok(self.env.lock_wait()?.unwrap_or(LOCK_WAIT)),
+        }
+    }
+
     /// What is written into a lock, and how long to wait for it.
-    pub(crate) fn lock_request(&self, now: Timestamp) -> Result<LockRequest> {
-        let wait = match self.options.lock_wait {
-            Some(wait) => wait,
-            None => self.env.lock_wait()?.unwrap_or(LOCK_WAIT),
-        };
-        let note = WriterNote {
-            pid: std::process::id(),
-            command: self.options.command.clone(),
-            since: now,
-            seq: Seq(0),
-            number: Number(0).0,
-        };
-        Ok(LockRequest { wait, note })
+    pub(crate) fn lock_request(&self, now: Timestamp, wait: Duration) -> LockRequest {
+        let (pid, command) = (std::process::id(), self.options.command.clone());
+        LockRequest {
+            wait,
+            note: WriterNote {
+                pid,
+                command,
+                since: now,
+                seq: Seq(0),
+                number: 0,
+            },
+        }
     }
 
     /// Who calls: the session given, or the environment's.
@@ -151,7 +180,11 @@ impl Flow {
             Some(epoch) => Some(epoch),
             None => self.env.epoch_number()?,
         };
-        Ok(Caller { session, epoch, holder_dead: false })
+        Ok(Caller {
+            session,
+            epoch,
+            holder_dead: false,
+        })
     }
 
     /// Evidence by which this caller can be known dead later.

@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::engine::{Command, Decision, RunState, decide};
 use crate::model::{RunStatus, SESSION_ENDED, SessionId};
 use crate::ops::error::Result;
-use crate::ops::flow::{Flow, Options};
-use crate::ops::load::for_writing;
+use crate::ops::flow::Flow;
+use crate::ops::load::for_writing_within;
 use crate::ops::problem::one_line;
 use crate::ops::select::Runs;
 use crate::report::{EndedRun, SessionEndReport};
@@ -65,21 +65,35 @@ impl Flow {
         let session = request.session.clone().or_else(|| request.hook.session.clone());
         let caller = self.caller(session, None)?;
         let runs = Runs::read(&project)?;
-        let mut report =
-            SessionEndReport { session: caller.session.clone(), persisted: Vec::new(), warnings: Vec::new() };
+        let mut report = SessionEndReport {
+            session: caller.session.clone(),
+            persisted: Vec::new(),
+            warnings: Vec::new(),
+        };
         for unreadable in runs.unreadable {
-            report.warnings.push(format!("run {} cannot be read: {}", unreadable.run_id, unreadable.reason));
+            report.warnings.push(format!(
+                "run {} cannot be read: {}",
+                unreadable.run_id, unreadable.reason
+            ));
         }
-        for state in runs.states.iter().filter(|state| concerns(state, caller.session.as_ref())) {
+        for state in runs
+            .states
+            .iter()
+            .filter(|state| concerns(state, caller.session.as_ref()))
+        {
             if started.elapsed() >= TIME {
-                report.warnings.push(format!("no time was left to mark run {}", state.id()));
+                report
+                    .warnings
+                    .push(format!("no time was left to mark run {}", state.id()));
                 continue;
             }
             let reason = request.hook.reason.clone();
             match self.end_in(&project, state, caller.clone(), reason) {
                 Ok(Some(ended)) => report.persisted.push(ended),
                 Ok(None) => {}
-                Err(error) => report.warnings.push(format!("run {}: {}", state.id(), one_line(&error))),
+                Err(error) => report
+                    .warnings
+                    .push(format!("run {}: {}", state.id(), one_line(&error))),
             }
         }
         Ok(report)
@@ -93,22 +107,19 @@ impl Flow {
         reason: Option<String>,
     ) -> Result<Option<EndedRun>> {
         let now = self.clock.now();
-        let hurried = self.hurried();
         let run = project.run(state.id())?;
-        let mut loaded = for_writing(&hurried, project, &run, now)?;
+        let mut loaded = for_writing_within(self, project, &run, now, LOCK_WAIT)?;
         let command = Command::EndSession { reason };
         match decide(&loaded.state, loaded.machine.as_ref(), &caller, command) {
             Ok(Decision::Commit(kind)) => {
-                let seq = loaded.commit(&hurried, kind, None, now, None)?;
-                Ok(Some(EndedRun { run_id: state.id().clone(), seq }))
+                let seq = loaded.commit(self, kind, None, now, None)?;
+                Ok(Some(EndedRun {
+                    run_id: state.id().clone(),
+                    seq,
+                }))
             }
             Ok(Decision::Already) | Err(_) => Ok(None),
         }
-    }
-
-    fn hurried(&self) -> Self {
-        let options = Options { lock_wait: Some(LOCK_WAIT), ..self.options.clone() };
-        Self { options, ..self.clone() }
     }
 }
 

@@ -11,8 +11,8 @@ pub use log::{LogReport, SkippedLine};
 pub use problem::{Kind, Problem};
 pub use resume::{Candidate, NextReport, ResumeReport, TreeState, WorkingTreeReport};
 pub use run::{
-    ClaimReport, EndedRun, InitReport, ListReport, ListedRun, RecordReport, SessionEndReport, ShownActivity, StartReport,
-    StatusReport, Unreadable,
+    ClaimReport, EndedRun, InitReport, ListReport, ListedRun, RecordReport, SessionEndReport, ShownActivity,
+    StartReport, StatusReport, Unreadable,
 };
 pub use validate::{CheckedFile, ValidateReport, ViolationReport};
 pub use workflow::{StateReport, TransitionReport, WorkflowEntry, WorkflowListReport, WorkflowReport};

@@ -5,7 +5,7 @@ use std::io;
 use crate::codec::seal;
 use crate::model::{Event, EventKind, Number, Seq, limits};
 use crate::store::StoreError;
-use crate::store::dir::{self, Onto, write_all};
+use crate::store::dir::{self, Onto};
 use crate::store::layout::{ACTIVITY_TMP, LOG, RUN_FILE, RUN_MERGE_TMP, RUN_TMP};
 use crate::store::run_dir::LockedRun;
 

@@ -1,0 +1,399 @@
+//! The tree of arguments. Doc comments are the help texts.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::model::{ActivityId, RunId, SessionId, StateName};
+
+/// Keeps the state of long-running workflows in plain files, so that work survives
+///
+/// A run is a directory in .flow/runs: run.yaml for people, numbered activity files, and an append-only log that
+/// neither a kill nor a power cut can break. `flow resume` answers what the next safe action is.
+#[derive(Debug, Parser)]
+#[command(
+    name = "flow",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    disable_help_subcommand = false
+)]
+#[command(after_help = EXIT_CODES)]
+pub struct Cli {
+    /// The project's directory [default: found from the working directory upwards]
+    #[arg(short = 'C', long, global = true, value_name = "DIR")]
+    pub(super) project: Option<PathBuf>,
+    /// Answer with one JSON object
+    #[arg(long, global = true)]
+    json: bool,
+    /// How long to wait for another writer [default: 30]
+    #[arg(long, global = true, value_name = "SECONDS", value_parser = seconds)]
+    pub(super) lock_timeout: Option<Duration>,
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit status:
+  0 done   1 refused by a rule   2 usage   3 nothing there   4 a person is needed   5 held, retry
+  65 damaged data   74 input or output failed, retry with the same --id   77 unsafe path refused
+
+Environment:
+  FLOW_DIR, FLOW_SESSION, FLOW_EPOCH, FLOW_LOCK_TIMEOUT, FLOW_HOLDER_PID, FLOW_TRUST_OWNER, NO_COLOR";
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "give a number of seconds".to_owned())?;
+    Duration::try_from_secs_f64(seconds).map_err(|_| "give a number of seconds from 0 on".to_owned())
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub(super) enum Command {
+    /// Make .flow, or complete the one that is there
+    Init,
+    /// Start a run and print its id
+    Start(StartArgs),
+    /// Record a piece of work
+    RecordActivity(Box<RecordArgs>),
+    /// Mark a run as waiting for a person
+    Block(StatusArgs),
+    /// Go on after a block
+    Unblock(StatusArgs),
+    /// End a run well
+    Complete(StatusArgs),
+    /// End a run badly
+    Fail(StatusArgs),
+    /// Give a run up
+    Cancel(StatusArgs),
+    /// Note that a session ended while its runs did not (for hooks; always exits 0)
+    SessionEnd(SessionEndArgs),
+    /// Say what the next safe action is
+    Resume(ResumeArgs),
+    /// List runs, newest first
+    List(ListArgs),
+    /// Show one run, now or as it was
+    Show(ShowArgs),
+    /// Show what happened to a run
+    Log(LogArgs),
+    /// Find everything that is wrong with a file, a run, or the project
+    Validate(ValidateArgs),
+    /// List, show and check workflows
+    Workflow(WorkflowArgs),
+    /// Print the JSON Schema of a document
+    Schema(SchemaArgs),
+    /// Print a completion script for a shell
+    Completions(CompletionArgs),
+    /// Print the manual page
+    Man,
+}
+
+impl Command {
+    /// The name on the command line.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Init => "init",
+            Self::Start(_) => "start",
+            Self::RecordActivity(_) => "record-activity",
+            Self::Block(_) => "block",
+            Self::Unblock(_) => "unblock",
+            Self::Complete(_) => "complete",
+            Self::Fail(_) => "fail",
+            Self::Cancel(_) => "cancel",
+            Self::SessionEnd(_) => "session-end",
+            Self::Resume(_) => "resume",
+            Self::List(_) => "list",
+            Self::Show(_) => "show",
+            Self::Log(_) => "log",
+            Self::Validate(_) => "validate",
+            Self::Workflow(_) => "workflow",
+            Self::Schema(_) => "schema",
+            Self::Completions(_) => "completions",
+            Self::Man => "man",
+        }
+    }
+}
+
+/// Arguments of `start`.
+#[derive(Debug, Args)]
+pub(super) struct StartArgs {
+    /// The workflow; `flow workflow list` shows all
+    pub(super) workflow: String,
+    /// The issue that the run is about
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) issue: Option<u64>,
+    /// The pull request that the run is about
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) pr: Option<u64>,
+    /// The goal that the run serves
+    #[arg(long, value_name = "TEXT")]
+    pub(super) goal: Option<String>,
+    /// The branch [default: git's]
+    #[arg(long, value_name = "NAME")]
+    pub(super) branch: Option<String>,
+    /// The repository [default: git's]
+    #[arg(long, value_name = "NAME")]
+    pub(super) repo: Option<String>,
+    /// The decision journal [default: .decisions/issue-N.md]
+    #[arg(long, value_name = "PATH")]
+    pub(super) journal: Option<String>,
+    /// The end of the run id [default: from issue, pull request or goal]
+    #[arg(long, value_name = "TEXT")]
+    pub(super) slug: Option<String>,
+    /// Where to begin [default: the workflow's first phase]
+    #[arg(long, value_name = "PHASE")]
+    pub(super) phase: Option<StateName>,
+    /// The session that holds the run [env: FLOW_SESSION]
+    #[arg(long, value_name = "ID")]
+    pub(super) session: Option<SessionId>,
+    /// The whole run id [default: the time and the slug]
+    #[arg(long, value_name = "ID")]
+    pub(super) id: Option<RunId>,
+}
+
+/// Arguments of `record-activity`.
+#[derive(Debug, Args)]
+pub(super) struct RecordArgs {
+    /// The run [default: the session's, or the only active one]
+    #[arg(long, value_name = "RUN")]
+    pub(super) run_id: Option<String>,
+    /// A FlowActivity document; `-` reads standard input. The options below go over it
+    #[arg(long, value_name = "FILE")]
+    pub(super) activity_file: Option<PathBuf>,
+    /// The activity's id; the same command again with the same id records nothing twice
+    #[arg(long, value_name = "ID")]
+    pub(super) id: Option<ActivityId>,
+    /// The phase [default: the current one]
+    #[arg(long, value_name = "PHASE")]
+    pub(super) phase: Option<StateName>,
+    /// What kind of work it was [default: task]
+    #[arg(long = "type", value_name = "TYPE")]
+    pub(super) kind: Option<KindArg>,
+    /// How it stands [default: passed]
+    #[arg(long, value_name = "STATUS")]
+    pub(super) status: Option<ActivityStatusArg>,
+    /// A title for people
+    #[arg(long, value_name = "TEXT")]
+    pub(super) name: Option<String>,
+    /// What came out
+    #[arg(long, value_name = "TEXT")]
+    pub(super) summary: Option<String>,
+    /// How sure that is
+    #[arg(long, value_name = "LEVEL")]
+    pub(super) confidence: Option<ConfidenceArg>,
+    /// A reference to evidence; may be repeated
+    #[arg(long, value_name = "REF")]
+    pub(super) evidence: Vec<String>,
+    /// A changed file; may be repeated
+    #[arg(long, value_name = "PATH")]
+    pub(super) file: Vec<String>,
+    /// The exit status of a command
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(super) exit_code: Option<i64>,
+    /// When the work began (RFC 3339)
+    #[arg(long, value_name = "TIME")]
+    pub(super) started_at: Option<String>,
+    /// Move on afterwards: to PHASE, or to the only next one
+    #[arg(long, value_name = "PHASE", num_args = 0..=1)]
+    pub(super) advance: Option<Option<StateName>>,
+    #[command(flatten)]
+    pub(super) caller: CallerArgs,
+}
+
+/// Who calls.
+#[derive(Debug, Args)]
+pub(super) struct CallerArgs {
+    /// The session that calls [env: FLOW_SESSION]
+    #[arg(long, value_name = "ID")]
+    pub(super) session: Option<SessionId>,
+    /// The epoch that the session was given with the run [env: FLOW_EPOCH]
+    #[arg(long, value_name = "N")]
+    pub(super) epoch: Option<u64>,
+}
+
+/// Arguments of the commands that change a status.
+#[derive(Debug, Args)]
+pub(super) struct StatusArgs {
+    /// The run [default: the session's, or the only active one]
+    pub(super) run: Option<String>,
+    /// The same as RUN
+    #[arg(long, value_name = "RUN", conflicts_with = "run")]
+    pub(super) run_id: Option<String>,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    pub(super) reason: Option<String>,
+    #[command(flatten)]
+    pub(super) caller: CallerArgs,
+}
+
+/// Arguments of `session-end`.
+#[derive(Debug, Args)]
+pub(super) struct SessionEndArgs {
+    /// The session that ends [default: the hook's session_id on standard input, else FLOW_SESSION]
+    #[arg(long, value_name = "ID")]
+    pub(super) session: Option<SessionId>,
+}
+
+/// Arguments of `resume`.
+#[derive(Debug, Args)]
+pub(super) struct ResumeArgs {
+    /// The run [default: the session's, or the one that changed last]
+    pub(super) run: Option<String>,
+    /// The same as RUN
+    #[arg(long, value_name = "RUN", conflicts_with = "run")]
+    pub(super) run_id: Option<String>,
+    /// Hold the run from now on, unless another live session does
+    #[arg(long)]
+    pub(super) claim: bool,
+    /// Hold the run from now on, whoever holds it
+    #[arg(long, conflicts_with = "claim")]
+    pub(super) take_over: bool,
+    /// The session that asks [env: FLOW_SESSION]
+    #[arg(long, value_name = "ID")]
+    pub(super) session: Option<SessionId>,
+}
+
+/// Arguments of `list`.
+#[derive(Debug, Args)]
+pub(super) struct ListArgs {
+    /// Only runs with this status; may be repeated
+    #[arg(long, value_name = "STATUS", value_delimiter = ',')]
+    pub(super) status: Vec<RunStatusArg>,
+    /// Only runs of this workflow
+    #[arg(long, value_name = "NAME")]
+    pub(super) workflow: Option<String>,
+    /// Only runs that this session holds
+    #[arg(long, value_name = "ID")]
+    pub(super) session: Option<SessionId>,
+    /// Only runs that changed since then: a time (2026-05-20) or an age (90m, 12h, 7d, 2w)
+    #[arg(long, value_name = "WHEN")]
+    pub(super) since: Option<String>,
+    /// At most so many
+    #[arg(long, short = 'n', value_name = "N")]
+    pub(super) limit: Option<usize>,
+}
+
+/// Arguments of `show`.
+#[derive(Debug, Args)]
+pub(super) struct ShowArgs {
+    /// The run [default: the session's, or the only active one]
+    pub(super) run: Option<String>,
+    /// The state as it was after this event
+    #[arg(long, value_name = "SEQ")]
+    pub(super) at: Option<u64>,
+}
+
+/// Arguments of `log`.
+#[derive(Debug, Args)]
+pub(super) struct LogArgs {
+    /// The run [default: the session's, or the only active one]
+    pub(super) run: Option<String>,
+    /// Keep printing events as they happen; with --json one object a line
+    #[arg(long, short = 'f')]
+    pub(super) follow: bool,
+    /// Only events behind this one
+    #[arg(long, value_name = "SEQ", default_value_t = 0)]
+    pub(super) after: u64,
+}
+
+/// Arguments of `validate`.
+#[derive(Debug, Args)]
+pub(super) struct ValidateArgs {
+    /// A file, a directory, or a run [default: the whole project]
+    pub(super) target: Option<String>,
+}
+
+/// Arguments of `workflow`.
+#[derive(Debug, Args)]
+pub(super) struct WorkflowArgs {
+    #[command(subcommand)]
+    pub(super) command: WorkflowCommand,
+}
+
+/// Commands of `workflow`.
+#[derive(Debug, Subcommand)]
+pub(super) enum WorkflowCommand {
+    /// List the workflows that can be started here
+    List,
+    /// Show a workflow's phases
+    Show {
+        /// Its name
+        name: String,
+        /// Print the definition as it is written
+        #[arg(long)]
+        source: bool,
+    },
+    /// Compile a definition and show everything that is wrong with it
+    Check {
+        /// A file, or the name of a workflow
+        target: String,
+    },
+}
+
+/// Arguments of `schema`.
+#[derive(Debug, Args)]
+pub(super) struct SchemaArgs {
+    /// Which document
+    pub(super) document: SchemaArg,
+}
+
+/// Arguments of `completions`.
+#[derive(Debug, Args)]
+pub(super) struct CompletionArgs {
+    /// The shell
+    pub(super) shell: clap_complete::Shell,
+}
+
+macro_rules! value_enum {
+    ($(#[$doc:meta])* $name:ident { $($variant:ident),* $(,)? } -> $into:ty) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, ValueEnum)]
+        pub(super) enum $name { $(#[doc(hidden)] $variant),* }
+
+        impl From<$name> for $into {
+            fn from(arg: $name) -> Self {
+                match arg { $($name::$variant => Self::$variant),* }
+            }
+        }
+    };
+}
+
+value_enum!(
+    /// A run's status.
+    RunStatusArg { Active, Blocked, Completed, Failed, Cancelled } -> crate::model::RunStatus
+);
+value_enum!(
+    /// An activity's status.
+    ActivityStatusArg { Pending, Running, Passed, Failed, Skipped, Blocked } -> crate::model::ActivityStatus
+);
+value_enum!(
+    /// An activity's type.
+    KindArg { Bash, Skill, Agent, Task, Gate, Evaluation, External } -> crate::model::ActivityType
+);
+value_enum!(
+    /// A document that has a schema.
+    SchemaArg { Run, Activity, Workflow, Event } -> crate::codec::DocumentKind
+);
+
+/// How sure a result is.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum ConfidenceArg {
+    #[doc(hidden)]
+    High,
+    #[doc(hidden)]
+    Medium,
+    #[doc(hidden)]
+    Low,
+}
+
+impl ConfidenceArg {
+    /// As in the document.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::High => "high",
+            Self::Medium => "medium",
+            Self::Low => "low",
+        }
+    }
+}

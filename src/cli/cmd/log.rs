@@ -1,0 +1,107 @@
+//! `log`.
+
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::cli::args::LogArgs;
+use crate::cli::exit::Exit;
+use crate::cli::out::Out;
+use crate::cli::page::Page;
+use crate::model::Seq;
+use crate::ops::{Flow, LogRequest};
+use crate::report::LogReport;
+
+/// How often a followed log is looked at.
+const PAUSE: Duration = Duration::from_millis(200);
+
+pub(super) fn run(flow: &Flow, args: LogArgs, out: &mut Out) -> Exit {
+    let request = LogRequest {
+        run: args.run,
+        after: Seq(args.after),
+        session: None,
+    };
+    if args.follow {
+        return follow(flow, &request, out);
+    }
+    match flow.log(&request) {
+        Ok(report) => out.answer(&report, || page(&report)),
+        Err(error) => out.error(&error),
+    }
+}
+
+/// Prints events until nobody reads them any more.
+fn follow(flow: &Flow, request: &LogRequest, out: &mut Out) -> Exit {
+    let mut follow = match flow.follow(request) {
+        Ok(follow) => follow,
+        Err(error) => return out.error(&error),
+    };
+    // A reader that is gone must end the command, not be passed over in silence.
+    out.committed("nothing was written to the run".to_owned());
+    loop {
+        let report = match follow.poll() {
+            Ok(report) => report,
+            Err(error) => return out.error(&error),
+        };
+        for event in &report.events {
+            let exit = out.answer(event, || format!("{}\n", line(event)));
+            if exit != Exit::Done {
+                return Exit::Done;
+            }
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+fn page(report: &LogReport) -> String {
+    let mut page = Page::default();
+    report.events.iter().for_each(|event| page.line(&line(event)));
+    for skipped in &report.skipped {
+        page.line(&format!("line {}  {}  {}", skipped.line, skipped.why, skipped.text));
+    }
+    page.finish()
+}
+
+/// An event in one line: position, time, type, and what its type is about.
+fn line(event: &Map<String, Value>) -> String {
+    let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
+    let inner = |outer: &str, section: &str, key: &str| {
+        event
+            .get(outer)
+            .and_then(|value| value.get(section)?.get(key)?.as_str())
+            .unwrap_or_default()
+    };
+    let seq = event.get("seq").and_then(Value::as_u64).unwrap_or_default();
+    let about = match text("type") {
+        "run_started" => format!("{} in {}", text("workflow"), text("phase")),
+        "activity_recorded" => {
+            let advanced = match text("advanced_to") {
+                "" => String::new(),
+                phase => format!(", on to {phase}"),
+            };
+            let (id, status) = (
+                inner("activity", "metadata", "id"),
+                inner("activity", "activity", "status"),
+            );
+            format!("{} {id} {status} in {}{advanced}", text("number"), text("phase"))
+        }
+        "session_end" => text("session").to_owned(),
+        "run_claimed" => {
+            let epoch = event.get("epoch").and_then(Value::as_u64).unwrap_or_default();
+            format!("by {}, epoch {epoch}", text("session"))
+        }
+        "run_edited" => {
+            let changes = event.get("changes").and_then(Value::as_object);
+            let keys: Vec<_> = changes.into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+            if keys.is_empty() {
+                "comments or own keys".to_owned()
+            } else {
+                keys.join(", ")
+            }
+        }
+        _ => text("reason").to_owned(),
+    };
+    let line = format!("{seq:>4}  {}  {:<18} {about}", text("at"), text("type"));
+    crate::cli::page::clean(line.trim_end())
+}

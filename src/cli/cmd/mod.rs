@@ -1,0 +1,42 @@
+//! One file a command: arguments to a request, report to text.
+
+mod list;
+mod log;
+mod record;
+mod resume;
+mod session_end;
+mod setup;
+mod show;
+mod start;
+mod status;
+mod validate;
+mod workflow;
+
+use crate::cli::args::Command;
+use crate::cli::exit::Exit;
+use crate::cli::out::Out;
+use crate::ops::{Flow, StatusVerb};
+
+/// Runs one command.
+pub(super) fn run(flow: &Flow, command: Command, out: &mut Out) -> Exit {
+    match command {
+        Command::Init => setup::init(flow, out),
+        Command::Start(args) => start::run(flow, args, out),
+        Command::RecordActivity(args) => record::run(flow, *args, out),
+        Command::Block(args) => status::run(flow, StatusVerb::Block, args, out),
+        Command::Unblock(args) => status::run(flow, StatusVerb::Unblock, args, out),
+        Command::Complete(args) => status::run(flow, StatusVerb::Complete, args, out),
+        Command::Fail(args) => status::run(flow, StatusVerb::Fail, args, out),
+        Command::Cancel(args) => status::run(flow, StatusVerb::Cancel, args, out),
+        Command::SessionEnd(args) => session_end::run(flow, args, out),
+        Command::Resume(args) => resume::run(flow, args, out),
+        Command::List(args) => list::run(flow, args, out),
+        Command::Show(args) => show::run(flow, &args, out),
+        Command::Log(args) => log::run(flow, args, out),
+        Command::Validate(args) => validate::run(flow, &args, out),
+        Command::Workflow(args) => workflow::run(flow, args.command, out),
+        Command::Schema(args) => setup::schema(&args, out),
+        Command::Completions(args) => setup::completions(&args, out),
+        Command::Man => setup::man(out),
+    }
+}

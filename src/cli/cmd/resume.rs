@@ -1,0 +1,166 @@
+//! `resume`.
+
+use crate::cli::args::ResumeArgs;
+use crate::cli::exit::Exit;
+use crate::cli::out::Out;
+use crate::cli::page::{self, Page};
+use crate::engine::Verdict;
+use crate::model::StateName;
+use crate::ops::{ClaimRequest, Flow, ResumeRequest};
+use crate::report::{ResumeReport, TreeState};
+
+pub(super) fn run(flow: &Flow, args: ResumeArgs, out: &mut Out) -> Exit {
+    let claim = match (args.claim, args.take_over) {
+        (_, true) => Some(ClaimRequest::TakeOver),
+        (true, false) => Some(ClaimRequest::Claim),
+        (false, false) => None,
+    };
+    let request = ResumeRequest {
+        run: args.run.or(args.run_id),
+        claim,
+        session: args.session,
+    };
+    match flow.resume(&request) {
+        Ok(report) => match out.answer(&report, || page(&report)) {
+            Exit::Done => report.verdict.into(),
+            failed => failed,
+        },
+        Err(error) => out.error(&error),
+    }
+}
+
+/// So many changed files and other runs are shown.
+const SHOWN: usize = 10;
+
+fn page(report: &ResumeReport) -> String {
+    let mut page = Page::default();
+    let style = match report.verdict {
+        Verdict::Continue | Verdict::Done => page::GOOD,
+        Verdict::Reconcile | Verdict::NeedsHuman | Verdict::Held | Verdict::Drifted => page::CARE,
+        Verdict::Corrupt => page::BAD,
+        Verdict::None => page::STRONG,
+    };
+    let run = report.run_id.as_ref().map(ToString::to_string).unwrap_or_default();
+    let workflow = report
+        .workflow
+        .as_ref()
+        .map(|name| format!("  {name}"))
+        .unwrap_or_default();
+    page.head(style, report.verdict.as_str(), &format!("{run}{workflow}"));
+    page.field("why", &report.reason);
+    if let Some(phase) = &report.phase {
+        page.field("phase", phase.as_str());
+    }
+    next(report, &mut page);
+    if let Some(claim) = &report.claim {
+        let session = claim.session.as_ref().map_or("no session", |session| session.as_str());
+        page.field("held by", &format!("{session}, epoch {}", claim.epoch));
+    }
+    work(report, &mut page);
+    surroundings(report, &mut page);
+    page.finish()
+}
+
+fn next(report: &ResumeReport, page: &mut Page) {
+    if let (Some(phase), Some(description)) = (&report.next.phase, &report.next.description) {
+        page.field("next", &format!("{phase}: {description}"));
+    } else if let Some(phase) = report
+        .next
+        .phase
+        .as_ref()
+        .filter(|_| report.verdict == Verdict::Continue)
+    {
+        page.field("next", phase.as_str());
+    }
+    if report.next.choices.len() > 1 {
+        let choices: Vec<_> = report.next.choices.iter().map(StateName::as_str).collect();
+        page.field("choices", &choices.join(", "));
+    }
+    if let Some(command) = &report.next.command {
+        page.field("command", command);
+    }
+}
+
+fn work(report: &ResumeReport, page: &mut Page) {
+    if !report.in_doubt.is_empty() {
+        page.line("  in doubt");
+        let rows = report.in_doubt.iter().map(|doubt| {
+            vec![
+                doubt.number.to_string(),
+                doubt.id.clone(),
+                doubt.phase.as_ref().map(ToString::to_string).unwrap_or_default(),
+                doubt.status.to_string(),
+            ]
+        });
+        page.table(4, &rows.collect::<Vec<_>>());
+    }
+    if !report.completed.is_empty() {
+        page.line("  completed");
+        let rows = report.completed.iter().map(|done| {
+            vec![
+                done.number
+                    .map(|number| number.to_string())
+                    .unwrap_or_else(|| "-".to_owned()),
+                done.id.clone(),
+                done.phase.as_ref().map(ToString::to_string).unwrap_or_default(),
+                done.status.map(|status| status.to_string()).unwrap_or_default(),
+            ]
+        });
+        page.table(4, &rows.collect::<Vec<_>>());
+    }
+}
+
+fn surroundings(report: &ResumeReport, page: &mut Page) {
+    let tree = &report.working_tree;
+    match tree.state {
+        TreeState::Clean => {}
+        TreeState::Dirty => {
+            let rest = tree.paths.len().saturating_sub(SHOWN);
+            page.line(&format!(
+                "  uncommitted: {} outside flow's own files",
+                files(tree.paths.len())
+            ));
+            tree.paths
+                .iter()
+                .take(SHOWN)
+                .for_each(|path| page.line(&format!("    {path}")));
+            if rest > 0 {
+                page.line(&format!("    … and {rest} more"));
+            }
+        }
+        TreeState::Unknown => {
+            if let Some(reason) = &tree.reason {
+                page.field("git", reason);
+            }
+        }
+    }
+    report.notes.iter().for_each(|note| page.field("note", note));
+    if !report.candidates.is_empty() {
+        page.line("  other open runs");
+        let rows = report.candidates.iter().take(SHOWN).map(|other| {
+            vec![
+                other.run_id.to_string(),
+                other.workflow.to_string(),
+                other.status.to_string(),
+                other.phase.as_ref().map(ToString::to_string).unwrap_or_default(),
+            ]
+        });
+        page.table(4, &rows.collect::<Vec<_>>());
+    }
+    if !report.unreadable.is_empty() {
+        page.line("  cannot be read");
+        let rows = report
+            .unreadable
+            .iter()
+            .map(|run| vec![run.run_id.clone(), run.reason.clone()]);
+        page.table(4, &rows.collect::<Vec<_>>());
+    }
+}
+
+fn files(n: usize) -> String {
+    if n == 1 {
+        "1 file".to_owned()
+    } else {
+        format!("{n} files")
+    }
+}

@@ -1,0 +1,87 @@
+//! `show`.
+
+use serde_json::{Map, Value};
+
+use crate::cli::args::ShowArgs;
+use crate::cli::exit::Exit;
+use crate::cli::out::Out;
+use crate::cli::page::{self, Page};
+use crate::ops::Flow;
+
+pub(super) fn run(flow: &Flow, args: &ShowArgs, out: &mut Out) -> Exit {
+    match flow.show(args.run.as_deref(), None, args.at) {
+        Ok(shown) => out.answer(&shown, || page(&shown)),
+        Err(error) => out.error(&error),
+    }
+}
+
+fn text(shown: &Map<String, Value>, section: &str, key: &str) -> Option<String> {
+    plain(shown.get(section)?.get(key)?)
+}
+
+fn plain(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) if text.is_empty() => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    }
+}
+
+fn page(shown: &Map<String, Value>) -> String {
+    let mut page = Page::default();
+    let status = text(shown, "state", "status").unwrap_or_default();
+    page.head(
+        page::STRONG,
+        &status,
+        &text(shown, "metadata", "id").unwrap_or_default(),
+    );
+    for (label, section, key) in [
+        ("workflow", "metadata", "workflow"),
+        ("goal", "metadata", "goal"),
+        ("phase", "state", "current_phase"),
+        ("blocked", "state", "blocked_reason"),
+        ("held by", "state", "session"),
+        ("started", "metadata", "created_at"),
+        ("changed", "state", "updated_at"),
+        ("event", "state", "last_seq"),
+        ("repository", "context", "repo"),
+        ("branch", "context", "branch"),
+        ("issue", "context", "issue"),
+        ("pr", "context", "pr"),
+        ("journal", "context", "journal"),
+    ] {
+        if let Some(value) = text(shown, section, key) {
+            page.field(label, &value);
+        }
+    }
+    table(shown, "steps", "phases", &["step", "status"], &mut page);
+    table(
+        shown,
+        "activities",
+        "activities",
+        &["number", "id", "phase", "status", "summary"],
+        &mut page,
+    );
+    for note in shown.get("notes").and_then(Value::as_array).into_iter().flatten() {
+        page.field("note", &plain(note).unwrap_or_default());
+    }
+    page.finish()
+}
+
+fn table(shown: &Map<String, Value>, key: &str, title: &str, columns: &[&str], page: &mut Page) {
+    let Some(items) = shown
+        .get(key)
+        .and_then(Value::as_array)
+        .filter(|items| !items.is_empty())
+    else {
+        return;
+    };
+    page.line(&format!("  {title}"));
+    let cell = |item: &Value, column: &&str| item.get(column).and_then(plain).unwrap_or_default();
+    let rows: Vec<Vec<String>> = items
+        .iter()
+        .map(|item| columns.iter().map(|column| cell(item, column)).collect())
+        .collect();
+    page.table(4, &rows);
+}

@@ -1,0 +1,31 @@
+//! `start`.
+
+use crate::cli::args::StartArgs;
+use crate::cli::exit::Exit;
+use crate::cli::out::Out;
+use crate::ops::{Flow, StartRequest};
+
+pub(super) fn run(flow: &Flow, args: StartArgs, out: &mut Out) -> Exit {
+    let request = StartRequest {
+        workflow: args.workflow,
+        issue: args.issue,
+        pr: args.pr,
+        goal: args.goal,
+        branch: args.branch,
+        repo: args.repo,
+        journal: args.journal,
+        slug: args.slug,
+        phase: args.phase,
+        session: args.session,
+        id: args.id,
+    };
+    match flow.start(&request) {
+        Ok(report) => {
+            out.committed(format!("the run was started as {}", report.run_id));
+            out.warnings(&report.warnings);
+            // The id alone, so that `RUN=$(flow start …)` works.
+            out.answer(&report, || format!("{}\n", report.run_id))
+        }
+        Err(error) => out.error(&error),
+    }
+}

@@ -1,0 +1,37 @@
+//! `block`, `unblock`, `complete`, `fail`, `cancel`.
+
+use crate::cli::args::StatusArgs;
+use crate::cli::exit::Exit;
+use crate::cli::out::Out;
+use crate::cli::page::Page;
+use crate::ops::{Flow, StatusRequest, StatusVerb};
+
+pub(super) fn run(flow: &Flow, verb: StatusVerb, args: StatusArgs, out: &mut Out) -> Exit {
+    let request = StatusRequest {
+        run: args.run.or(args.run_id),
+        verb,
+        reason: args.reason,
+        session: args.caller.session,
+        epoch: args.caller.epoch,
+    };
+    match flow.change_status(&request) {
+        Ok(report) => {
+            if report.changed {
+                out.committed(format!("{} is {}", report.run_id, report.status));
+            }
+            out.warnings(&report.warnings);
+            out.answer(&report, || {
+                let mut page = Page::default();
+                let already = if report.changed { "" } else { " already" };
+                let why = report
+                    .blocked_reason
+                    .as_ref()
+                    .map(|why| format!(": {why}"))
+                    .unwrap_or_default();
+                page.line(&format!("{} is {}{already}{why}", report.run_id, report.status));
+                page.finish()
+            })
+        }
+        Err(error) => out.error(&error),
+    }
+}

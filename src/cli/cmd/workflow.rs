@@ -1,0 +1,90 @@
+//! `workflow list | show | check`.
+
+use crate::cli::args::WorkflowCommand;
+use crate::cli::exit::Exit;
+use crate::cli::out::Out;
+use crate::cli::page::{self, Page};
+use crate::machine::{Diagnostic, render};
+use crate::model::StateName;
+use crate::ops::{Error, Flow};
+use crate::report::{WorkflowListReport, WorkflowReport};
+
+pub(super) fn run(flow: &Flow, command: WorkflowCommand, out: &mut Out) -> Exit {
+    match command {
+        WorkflowCommand::List => match flow.workflow_list() {
+            Ok(report) => out.answer(&report, || list(&report)),
+            Err(error) => out.error(&error),
+        },
+        WorkflowCommand::Show { name, source } => match flow.workflow_show(&name) {
+            Ok((_, text)) if source => out.plain(&text),
+            Ok((report, _)) => out.answer(&report, || shown(&report)),
+            Err(error) => out.error(&error),
+        },
+        WorkflowCommand::Check { target } => check(flow.workflow_check(&target), out),
+    }
+}
+
+fn check(checked: Result<(WorkflowReport, String), Error>, out: &mut Out) -> Exit {
+    let (report, text) = match checked {
+        Ok(checked) => checked,
+        Err(error) => return out.error(&error),
+    };
+    let colour = out.colour();
+    let exit = out.answer(&report, || {
+        let mut page = String::new();
+        for diagnostic in &report.diagnostics {
+            page.push_str(&render(&report.origin, &text, diagnostic, colour));
+            page.push_str("\n\n");
+        }
+        if report.id.is_some() {
+            page.push_str(&shown(&report));
+        }
+        page
+    });
+    let broken = report.diagnostics.iter().any(Diagnostic::is_error);
+    if exit == Exit::Done && broken {
+        Exit::Refused
+    } else {
+        exit
+    }
+}
+
+fn list(report: &WorkflowListReport) -> String {
+    let mut page = Page::default();
+    let rows = report.workflows.iter().map(|workflow| {
+        let about = match &workflow.error {
+            Some(error) => format!("cannot be used: {error}"),
+            None => workflow.description.clone().unwrap_or_default(),
+        };
+        vec![workflow.id.clone(), workflow.origin.clone(), about]
+    });
+    page.table(0, &rows.collect::<Vec<_>>());
+    page.finish()
+}
+
+fn shown(report: &WorkflowReport) -> String {
+    let mut page = Page::default();
+    let id = report.id.as_ref().map(ToString::to_string).unwrap_or_default();
+    page.head(
+        page::STRONG,
+        &id,
+        &format!("{} ({})", report.notation.as_str(), report.origin),
+    );
+    let next = |name: &StateName| {
+        let to = report.transitions.iter().filter(|transition| transition.from == *name);
+        let mut to: Vec<_> = to.map(|transition| transition.to.to_string()).collect();
+        if report.terminal.contains(name) {
+            to.push("end".to_owned());
+        }
+        format!("→ {}", to.join(", "))
+    };
+    let rows = report.states.iter().map(|state| {
+        vec![
+            state.name.to_string(),
+            next(&state.name),
+            state.description.clone().unwrap_or_default(),
+        ]
+    });
+    page.table(2, &rows.collect::<Vec<_>>());
+    page.finish()
+}

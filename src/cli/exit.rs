@@ -1,0 +1,62 @@
+//! Exit statuses, fixed by the design (section 7) and documented in `docs/errors.md`.
+
+use std::process::ExitCode;
+
+use crate::engine::Verdict;
+use crate::report::Kind;
+
+/// How the program ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Done.
+    Done = 0,
+    /// Refused by a rule, or a document is invalid.
+    Refused = 1,
+    /// The command line is wrong.
+    Usage = 2,
+    /// Nothing is there.
+    NotFound = 3,
+    /// A person is needed.
+    NeedsHuman = 4,
+    /// Held by another, or a conflict: retry.
+    Held = 5,
+    /// Data is damaged.
+    Damaged = 65,
+    /// Input or output failed, or could not be confirmed.
+    Io = 74,
+    /// An unsafe path was refused.
+    Unsafe = 77,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+impl From<Kind> for Exit {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Refused => Self::Refused,
+            Kind::Usage => Self::Usage,
+            Kind::NotFound => Self::NotFound,
+            Kind::NeedsHuman => Self::NeedsHuman,
+            Kind::Held => Self::Held,
+            Kind::Damaged => Self::Damaged,
+            Kind::Io => Self::Io,
+            Kind::Unsafe => Self::Unsafe,
+        }
+    }
+}
+
+impl From<Verdict> for Exit {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Continue | Verdict::Reconcile | Verdict::Done => Self::Done,
+            Verdict::NeedsHuman | Verdict::Drifted => Self::NeedsHuman,
+            Verdict::Held => Self::Held,
+            Verdict::Corrupt => Self::Damaged,
+            Verdict::None => Self::NotFound,
+        }
+    }
+}

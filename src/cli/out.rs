@@ -1,0 +1,116 @@
+//! Standard output and standard error. The only place that writes to them.
+
+use std::io::{self, Write};
+
+use anstream::{AutoStream, ColorChoice};
+use serde::Serialize;
+
+use crate::cli::exit::Exit;
+use crate::cli::page::{self, Page};
+use crate::ops::{Error, problem::problem};
+use crate::report::Problem;
+
+/// Where answers go.
+#[derive(Debug)]
+pub(super) struct Out {
+    json: bool,
+    /// What is already safe when the answer cannot be delivered.
+    done: Option<String>,
+}
+
+impl Out {
+    pub(super) fn new(json: bool) -> Self {
+        Self { json, done: None }
+    }
+
+    pub(super) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Whether people see colours on standard output.
+    pub(super) fn colour(&self) -> bool {
+        AutoStream::choice(&io::stdout()) != ColorChoice::Never
+    }
+
+    /// Notes what has been done, for the case that the answer cannot be written.
+    pub(super) fn committed(&mut self, what: String) {
+        self.done = Some(what);
+    }
+
+    /// The answer: `report` as one JSON object, or `page` for people.
+    pub(super) fn answer(&mut self, report: &impl Serialize, page: impl FnOnce() -> String) -> Exit {
+        if !self.json {
+            return self.plain(&page());
+        }
+        match serde_json::to_string(report) {
+            Ok(text) => self.plain(&format!("{text}\n")),
+            Err(error) => self.undelivered(&io::Error::other(error)),
+        }
+    }
+
+    /// Text as it is.
+    pub(super) fn plain(&mut self, text: &str) -> Exit {
+        let mut stream = AutoStream::auto(io::stdout());
+        match stream.write_all(text.as_bytes()).and_then(|()| stream.flush()) {
+            Ok(()) => Exit::Done,
+            // `flow log | head` is no failure, as long as nothing was written to the run.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe && self.done.is_none() => Exit::Done,
+            Err(error) => self.undelivered(&error),
+        }
+    }
+
+    fn undelivered(&self, error: &io::Error) -> Exit {
+        let done = self.done.as_ref().map(|done| format!("; {done}")).unwrap_or_default();
+        self.stderr(&format!("error: cannot write to standard output: {error}{done}\n"));
+        Exit::Io
+    }
+
+    /// Things that went wrong beside the work itself.
+    pub(super) fn warnings(&self, warnings: &[String]) {
+        if self.json {
+            return;
+        }
+        for warning in warnings {
+            self.stderr(&format!(
+                "{}warning{:#}: {}\n",
+                page::CARE,
+                page::CARE,
+                page::clean(warning)
+            ));
+        }
+    }
+
+    /// An error.
+    pub(super) fn error(&self, error: &Error) -> Exit {
+        self.problem(&problem(error))
+    }
+
+    /// An error as callers see it.
+    pub(super) fn problem(&self, problem: &Problem) -> Exit {
+        if self.json {
+            let object = serde_json::json!({ "error": problem });
+            self.stderr(&format!("{object}\n"));
+        } else {
+            let mut page = Page::default();
+            for cause in &problem.causes {
+                page.line(&format!("  cause: {cause}"));
+            }
+            if let Some(help) = &problem.help {
+                page.line(&format!("  help: {help}"));
+            }
+            let message = page::clean(&problem.message);
+            self.stderr(&format!(
+                "{}error{:#}: {message}\n{}",
+                page::BAD,
+                page::BAD,
+                page.finish()
+            ));
+        }
+        problem.kind.into()
+    }
+
+    fn stderr(&self, text: &str) {
+        // Nobody is left to be told when this fails.
+        let _ = AutoStream::auto(io::stderr()).write_all(text.as_bytes());
+    }
+}

@@ -1,0 +1,101 @@
+//! Text for people: short, aligned, coloured only where colours are shown. Every value that comes from a file is
+//! stripped of control characters here, so that no run can talk to a terminal.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style};
+
+/// A page that is being written.
+#[derive(Debug, Default)]
+pub(super) struct Page {
+    text: String,
+}
+
+/// Bold.
+pub(super) const STRONG: Style = Style::new().bold();
+/// Less important.
+pub(super) const FAINT: Style = Style::new().dimmed();
+/// All is well.
+pub(super) const GOOD: Style = AnsiColor::Green.on_default().bold();
+/// Attention.
+pub(super) const CARE: Style = AnsiColor::Yellow.on_default().bold();
+/// Trouble.
+pub(super) const BAD: Style = AnsiColor::Red.on_default().bold();
+
+/// Width of the column with labels.
+const LABEL: usize = 11;
+
+impl Page {
+    /// A line whose first word is styled.
+    pub(super) fn head(&mut self, style: Style, word: &str, rest: &str) {
+        let _ = writeln!(self.text, "{style}{}{style:#}  {}", clean(word), clean(rest));
+    }
+
+    /// A label and its value.
+    pub(super) fn field(&mut self, label: &str, value: &str) {
+        let _ = writeln!(self.text, "  {FAINT}{label:<LABEL$}{FAINT:#} {}", clean(value));
+    }
+
+    /// One line.
+    pub(super) fn line(&mut self, line: &str) {
+        let _ = writeln!(self.text, "{}", clean(line));
+    }
+
+    /// Columns, as wide as their widest cell; the last one is not padded.
+    pub(super) fn table(&mut self, indent: usize, rows: &[Vec<String>]) {
+        let rows: Vec<Vec<String>> = rows
+            .iter()
+            .map(|row| row.iter().map(|cell| clean(cell)).collect())
+            .collect();
+        let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width = |column: usize| {
+            rows.iter()
+                .filter_map(|row| row.get(column))
+                .map(|cell| cell.chars().count())
+                .max()
+        };
+        let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+        for row in &rows {
+            let mut line = " ".repeat(indent);
+            for (column, cell) in row.iter().enumerate() {
+                let gap = if column + 1 == row.len() {
+                    0
+                } else {
+                    widths[column] + 2 - cell.chars().count()
+                };
+                line.push_str(cell);
+                line.push_str(&" ".repeat(gap));
+            }
+            let _ = writeln!(self.text, "{}", line.trim_end());
+        }
+    }
+
+    /// The finished page.
+    pub(super) fn finish(self) -> String {
+        self.text
+    }
+}
+
+/// One line without anything that a terminal would obey: control characters and marks that turn the direction of text.
+pub(super) fn clean(text: &str) -> String {
+    let obeyed = |c: char| {
+        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars()
+        .map(|c| if c == '\n' || c == '\t' { ' ' } else { c })
+        .filter(|&c| !obeyed(c))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_a_terminal_obeys_gets_through() {
+        assert_eq!(
+            clean("a\u{1b}]52;c;eA==\u{7}b\u{202e}c\nd\u{9b}31m"),
+            "a]52;c;eA==bc d31m"
+        );
+    }
+}

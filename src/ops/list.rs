@@ -1,0 +1,131 @@
+//! `list`: the runs of a project.
+
+use crate::engine::RunState;
+use crate::model::{RunStatus, SessionId, Timestamp};
+use crate::ops::error::{Error, Result};
+use crate::ops::flow::Flow;
+use crate::ops::select::Runs;
+use crate::report::{ListReport, ListedRun};
+
+/// Which runs to list; nothing given lists all.
+#[derive(Debug, Clone, Default)]
+pub struct ListFilter {
+    /// With one of these statuses.
+    pub status: Vec<RunStatus>,
+    /// Of this workflow.
+    pub workflow: Option<String>,
+    /// Held by this session.
+    pub session: Option<SessionId>,
+    /// Changed since then.
+    pub since: Option<Timestamp>,
+    /// At most so many.
+    pub limit: Option<usize>,
+}
+
+impl ListFilter {
+    fn takes(&self, state: &RunState) -> bool {
+        let run = state.document();
+        (self.status.is_empty() || self.status.contains(&state.status()))
+            && self
+                .workflow
+                .as_ref()
+                .is_none_or(|workflow| run.workflow.as_str() == workflow)
+            && self
+                .session
+                .as_ref()
+                .is_none_or(|session| run.state.session.as_ref() == Some(session))
+            && self
+                .since
+                .is_none_or(|since| run.state.updated_at.unwrap_or(run.created_at) >= since)
+    }
+}
+
+impl Flow {
+    /// Lists runs, newest first. Without a `.flow` there are none.
+    ///
+    /// # Errors
+    /// [`Error::Store`] when the project cannot be read; a single unreadable run is in the report.
+    pub fn list(&self, filter: &ListFilter) -> Result<ListReport> {
+        let project = match self.project() {
+            Ok(project) => project,
+            Err(Error::NoProject { .. }) => {
+                return Ok(ListReport {
+                    runs: Vec::new(),
+                    unreadable: Vec::new(),
+                });
+            }
+            Err(error) => return Err(error),
+        };
+        let runs = Runs::read(&project)?;
+        let listed = runs.states.iter().filter(|state| filter.takes(state)).map(|state| {
+            let run = state.document();
+            ListedRun {
+                run_id: run.id.clone(),
+                workflow: run.workflow.clone(),
+                status: run.state.status,
+                phase: run.state.current_phase.clone(),
+                created_at: run.created_at,
+                updated_at: run.state.updated_at.unwrap_or(run.created_at),
+                completed_activities: run.state.completed_activities.len(),
+                session: run.state.session.clone(),
+                blocked_reason: run.state.blocked_reason.clone(),
+            }
+        });
+        Ok(ListReport {
+            runs: listed.take(filter.limit.unwrap_or(usize::MAX)).collect(),
+            unreadable: runs.unreadable,
+        })
+    }
+}
+
+/// Reads a point in time: RFC 3339, a date, or an age such as `90m`, `12h`, `7d`, `2w`.
+///
+/// # Errors
+/// A sentence that says what can be given.
+pub fn parse_since(text: &str, now: Timestamp) -> std::result::Result<Timestamp, String> {
+    if let Ok(at) = text.parse() {
+        return Ok(at);
+    }
+    if let Ok(at) = format!("{text}T00:00:00Z").parse() {
+        return Ok(at);
+    }
+    let bad = || format!("{text:?} is neither a time (2026-05-20, 2026-05-20T14:30:00Z) nor an age (90m, 12h, 7d, 2w)");
+    let (number, unit) = text.split_at(text.len() - text.chars().next_back().map_or(0, char::len_utf8));
+    let number: i64 = number.parse().map_err(|_| bad())?;
+    let minutes = match unit {
+        "m" => 1,
+        "h" => 60,
+        "d" => 60 * 24,
+        "w" => 60 * 24 * 7,
+        _ => return Err(bad()),
+    };
+    let age = number
+        .checked_mul(minutes)
+        .and_then(chrono::Duration::try_minutes)
+        .ok_or_else(bad)?;
+    now.as_datetime()
+        .checked_sub_signed(age)
+        .map(Timestamp::new)
+        .ok_or_else(bad)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_ages_are_understood() {
+        let now: Timestamp = "2026-05-20T14:30:00Z".parse().unwrap();
+        for (text, wanted) in [
+            ("2026-05-01", "2026-05-01T00:00:00.000Z"),
+            ("2026-05-01T10:00:00+02:00", "2026-05-01T08:00:00.000Z"),
+            ("90m", "2026-05-20T13:00:00.000Z"),
+            ("7d", "2026-05-13T14:30:00.000Z"),
+        ] {
+            assert_eq!(parse_since(text, now).unwrap().to_string(), wanted);
+        }
+        for text in ["", "7", "d", "7y", "-", "é", "99999999999999999w"] {
+            assert!(parse_since(text, now).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! The one place where errors become sentences: code, message, help, causes. All faces show the same.
+
+use std::error::Error as StdError;
+use std::fmt::Write as _;
+
+use crate::catalog::CatalogError;
+use crate::codec::{Place, Violation};
+use crate::engine::{EditFault, Refusal};
+use crate::model::{RunId, StateName};
+use crate::ops::error::Error;
+use crate::report::{Kind, Problem};
+use crate::store::{StoreError, WriterNote};
+
+/// An error as callers see it.
+#[must_use]
+pub fn problem(error: &Error) -> Problem {
+    match error {
+        Error::Store(error) => store(error),
+        Error::Catalog(error) => catalog(error),
+        Error::Name(error) => new(Kind::Usage, "invalid_name", error.to_string(), None),
+        Error::Setting(error) => new(Kind::Usage, "invalid_setting", error.to_string(), None),
+        Error::Usage(message) => new(Kind::Usage, "usage", message.clone(), Some("see `flow help`".into())),
+        Error::Refused { run, refusal } => refused(run, refusal),
+        Error::NoProject { .. } => {
+            let help = "start a run with `flow start WORKFLOW`, or make an empty one with `flow init`";
+            new(Kind::NotFound, "no_project", error.to_string(), Some(help.into()))
+        }
+        Error::NoSuchRun { suggestion, .. } => {
+            let help = match suggestion {
+                Some(near) => format!("did you mean {near}? `flow list` shows all runs"),
+                None => "`flow list` shows all runs".into(),
+            };
+            new(Kind::NotFound, "run_not_found", error.to_string(), Some(help))
+        }
+        Error::NoActiveRun { unreadable } => no_active_run(unreadable),
+        Error::SeveralRuns { candidates } => {
+            let names = candidates.iter().map(RunId::as_str).collect::<Vec<_>>().join(", ");
+            let message = format!("several runs are active: {names}");
+            new(
+                Kind::Usage,
+                "several_runs",
+                message,
+                Some("name one of them with --run-id".into()),
+            )
+        }
+        Error::RunFile { path, error: fault } => {
+            let help = "correct the file by hand, or bring an earlier one back with git; nothing was written";
+            let message = format!("{}{} {fault}", path.display(), suffix(fault.place()));
+            new(Kind::Damaged, "run_file_invalid", message, Some(help.into()))
+        }
+        Error::RunSchema { path, violations } => {
+            let message = format!(
+                "{} is not a valid run: {}",
+                located(path.display(), violations),
+                first(violations)
+            );
+            let help =
+                "correct the file by hand; `flow validate RUN` shows everything that is wrong; nothing was written";
+            with_causes(
+                new(Kind::Damaged, "run_file_invalid", message, Some(help.into())),
+                violations,
+            )
+        }
+        Error::Edit { path, place, fault } => {
+            let message = format!("{}{}: {fault}", path.display(), suffix(*place));
+            new(Kind::Damaged, "edit_refused", message, Some(edit_help(fault)))
+        }
+        Error::EmptyRun { .. } => {
+            let help = "bring run.yaml or events.jsonl back with git, or remove the directory";
+            new(Kind::Damaged, "run_empty", error.to_string(), Some(help.into()))
+        }
+        Error::InputYaml { origin, error: fault } => {
+            let message = format!("{origin}{} is not valid YAML: {fault}", suffix(fault.place));
+            new(
+                Kind::Refused,
+                "invalid_document",
+                message,
+                Some("nothing was recorded".into()),
+            )
+        }
+        Error::InputSchema {
+            origin,
+            what,
+            violations,
+        } => {
+            let message = format!(
+                "{} is not a valid {what}: {}",
+                located(origin, violations),
+                first(violations)
+            );
+            let help = "`flow schema activity` prints the schema; nothing was recorded";
+            with_causes(
+                new(Kind::Refused, "invalid_document", message, Some(help.into())),
+                violations,
+            )
+        }
+        Error::Input { source, .. } => {
+            let kind = match source.kind() {
+                std::io::ErrorKind::NotFound => Kind::NotFound,
+                std::io::ErrorKind::InvalidData | std::io::ErrorKind::InvalidInput => Kind::Refused,
+                _ => Kind::Io,
+            };
+            caused(new(kind, "input_unreadable", error.to_string(), None), source)
+        }
+        Error::NoSuchEvent { run, .. } => new(
+            Kind::NotFound,
+            "event_not_found",
+            error.to_string(),
+            Some(format!("`flow log {run}` shows all events")),
+        ),
+    }
+}
+
+/// An error in one line, for lists of runs that cannot be read.
+#[must_use]
+pub fn one_line(error: &Error) -> String {
+    let problem = problem(error);
+    let mut line = problem.message;
+    if let [cause, ..] = problem.causes.as_slice() {
+        let _ = write!(line, ": {cause}");
+    }
+    line.replace(['\n', '\r'], " ")
+}
+
+fn new(kind: Kind, code: &'static str, message: String, help: Option<String>) -> Problem {
+    Problem {
+        code,
+        message,
+        help,
+        causes: Vec::new(),
+        kind,
+    }
+}
+
+fn caused(mut problem: Problem, source: &dyn StdError) -> Problem {
+    let mut cause = Some(source);
+    while let Some(error) = cause {
+        problem.causes.push(error.to_string());
+        cause = error.source();
+    }
+    problem
+}
+
+fn suffix(place: Option<Place>) -> String {
+    place.map(|place| format!(":{place}")).unwrap_or_default()
+}
+
+fn located(path: impl std::fmt::Display, violations: &[Violation]) -> String {
+    format!(
+        "{path}{}",
+        suffix(violations.first().and_then(|violation| violation.place))
+    )
+}
+
+fn first(violations: &[Violation]) -> String {
+    match violations {
+        [] => "it must be a mapping".to_owned(),
+        [only] => only.message.clone(),
+        [first, rest @ ..] => format!("{} (and {} more)", first.message, rest.len()),
+    }
+}
+
+/// Every violation as a cause, when there is more than the message says.
+fn with_causes(mut problem: Problem, violations: &[Violation]) -> Problem {
+    if violations.len() > 1 {
+        problem.causes = violations
+            .iter()
+            .map(|violation| match violation.place {
+                Some(place) => format!("{place} {}", violation.message),
+                None => violation.message.clone(),
+            })
+            .collect();
+    }
+    problem
+}
+
+fn no_active_run(unreadable: &[String]) -> Problem {
+    let mut problem = new(
+        Kind::NotFound,
+        "no_active_run",
+        "no run is active or blocked".to_owned(),
+        Some("name a run with --run-id, or start one with `flow start WORKFLOW`".into()),
+    );
+    if !unreadable.is_empty() {
+        problem.message = format!(
+            "no readable run is active, and {} cannot be read",
+            runs(unreadable.len())
+        );
+        problem.help = Some("correct the files named below, or name a run with --run-id".into());
+        problem.causes = unreadable.to_vec();
+    }
+    problem
+}
+
+fn runs(n: usize) -> String {
+    if n == 1 {
+        "1 run".to_owned()
+    } else {
+        format!("{n} runs")
+    }
+}
+
+fn edit_help(fault: &EditFault) -> String {
+    match fault {
+        EditFault::Id { .. } => "put the id back; a run is renamed by nobody".to_owned(),
+        EditFault::Workflow { .. } => "put the workflow back; start another run for another workflow".to_owned(),
+        EditFault::Phase { known, suggestion, .. } => match suggestion {
+            Some(near) => format!("did you mean `{near}`? The phases are {}", names(known)),
+            None => format!("the phases are {}", names(known)),
+        },
+    }
+}
+
+fn names(names: &[StateName]) -> String {
+    names.iter().map(StateName::as_str).collect::<Vec<_>>().join(", ")
+}
+
+fn refused(run: &RunId, refusal: &Refusal) -> Problem {
+    let message = format!("run {run}: {refusal}");
+    let (kind, code, help) = match refusal {
+        Refusal::Terminal { .. } => (
+            Kind::Refused,
+            "run_terminal",
+            "start another run with `flow start WORKFLOW`".to_owned(),
+        ),
+        Refusal::UnknownPhase { known, suggestion, .. } => {
+            let meant = suggestion
+                .as_ref()
+                .map(|near| format!("did you mean `{near}`? "))
+                .unwrap_or_default();
+            (
+                Kind::Refused,
+                "unknown_phase",
+                format!("{meant}The phases are {}", names(known)),
+            )
+        }
+        Refusal::InvalidTransition { from, choices, .. } => {
+            let next = match choices.as_slice() {
+                [] => format!("`{from}` is the last phase; end the run with `flow complete {run}`"),
+                choices => format!(
+                    "from `{from}` it can go to {}; record work in `{from}` as well",
+                    names(choices)
+                ),
+            };
+            (Kind::Refused, "invalid_transition", next)
+        }
+        Refusal::NoNextPhase { .. } => (
+            Kind::Refused,
+            "no_next_phase",
+            format!("leave --advance out, and end the run with `flow complete {run}`"),
+        ),
+        Refusal::AmbiguousNext { choices, .. } => (
+            Kind::Refused,
+            "ambiguous_next_phase",
+            format!("name one with --advance PHASE: {}", names(choices)),
+        ),
+        Refusal::BlockedRun { reason, .. } => {
+            let why = reason.as_deref().unwrap_or("no reason was given");
+            let help = format!("it waits for this: {why}. When that is resolved: `flow unblock {run}`");
+            (Kind::NeedsHuman, "run_blocked", help)
+        }
+        Refusal::NothingRecorded => (
+            Kind::Refused,
+            "nothing_recorded",
+            format!("record what was done, or give up with `flow cancel {run}`"),
+        ),
+        Refusal::InDoubt { .. } => {
+            let help = "record how it ended with the same --id and --status passed or failed".to_owned();
+            (Kind::Refused, "outcome_unknown", help)
+        }
+        Refusal::NotBlocked { .. } => (
+            Kind::Refused,
+            "not_blocked",
+            format!("`flow resume {run}` says what is next"),
+        ),
+        Refusal::ReasonMissing => (Kind::Usage, "reason_missing", "say why with --reason TEXT".to_owned()),
+        Refusal::Held { .. } => (
+            Kind::Held,
+            "run_held",
+            format!("ask that session to end, or take over with `flow resume {run} --take-over`"),
+        ),
+        Refusal::StaleEpoch { .. } => (
+            Kind::Held,
+            "stale_epoch",
+            format!("another session took the run; see `flow resume {run}`"),
+        ),
+        Refusal::Mismatch { what, .. } => (
+            Kind::Refused,
+            "wrong_run",
+            format!("correct metadata.{what} in the activity, or name the other run"),
+        ),
+        Refusal::IdReused { .. } => {
+            let help = "use another --id for other work; a retry must give the same content".to_owned();
+            (Kind::Refused, "id_reused", help)
+        }
+    };
+    new(kind, code, message, Some(help))
+}
+
+fn store(error: &StoreError) -> Problem {
+    let message = error.to_string();
+    match error {
+        StoreError::NotFound { .. } => new(Kind::NotFound, "not_found", message, None),
+        StoreError::Exists { .. } => new(
+            Kind::Refused,
+            "run_exists",
+            message,
+            Some("use another id, or go on with that run".into()),
+        ),
+        StoreError::Unsafe { why, .. } => {
+            let help = match *why {
+                "belongs to another user" => {
+                    "run flow as the owner, or set FLOW_TRUST_OWNER=1 when that user is trusted"
+                }
+                _ => "flow follows no links below .flow; put a plain file or directory in its place",
+            };
+            new(Kind::Unsafe, "unsafe_path", message, Some(help.into()))
+        }
+        StoreError::Foreign { .. } => {
+            let help = "use another directory with FLOW_DIR, or move that one away; nothing was written into it";
+            new(Kind::Unsafe, "foreign_flow_directory", message, Some(help.into()))
+        }
+        StoreError::TooLarge { .. } => new(Kind::Damaged, "too_large", message, Some("nothing was written".into())),
+        StoreError::NotUtf8 { .. } => new(
+            Kind::Damaged,
+            "not_utf8",
+            message,
+            Some("bring an earlier version back with git".into()),
+        ),
+        StoreError::Held { holder, waited, .. } => {
+            let who = holder.as_ref().map_or_else(|| "another process".to_owned(), describe);
+            let message = format!("{message} ({who}); waited {:.1} s", waited.as_secs_f64());
+            let help = "try again, or wait longer with --lock-timeout SECONDS; nothing was written";
+            new(Kind::Held, "lock_timeout", message, Some(help.into()))
+        }
+        StoreError::Io { source, .. } => {
+            let help = "nothing was recorded; try again when the cause is gone";
+            caused(new(Kind::Io, "io_error", message, Some(help.into())), source)
+        }
+        StoreError::Unconfirmed { source, .. } => {
+            let help = "try again with the same --id: it is recorded once, whatever happened";
+            caused(new(Kind::Io, "unconfirmed", message, Some(help.into())), source)
+        }
+    }
+}
+
+fn describe(holder: &WriterNote) -> String {
+    format!("process {}, `{}`, since {}", holder.pid, holder.command, holder.since)
+}
+
+fn catalog(error: &CatalogError) -> Problem {
+    let message = error.to_string();
+    match error {
+        CatalogError::Unknown { known, suggestion, .. } => {
+            let meant = suggestion
+                .as_ref()
+                .map(|near| format!("did you mean `{near}`? "))
+                .unwrap_or_default();
+            new(
+                Kind::NotFound,
+                "unknown_workflow",
+                message,
+                Some(format!("{meant}Known are {}", known.join(", "))),
+            )
+        }
+        CatalogError::Invalid { path, diagnostics, .. } => {
+            let help = format!("`flow workflow check {}` shows where", path.display());
+            let mut problem = new(Kind::Refused, "invalid_workflow", message, Some(help));
+            let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
+            problem.causes = errors
+                .map(|error| format!("{} {}", error.place, error.message))
+                .collect();
+            problem
+        }
+        CatalogError::Refused { .. } => {
+            let help = "flow follows no links below .flow; put a plain file in its place";
+            new(Kind::Unsafe, "unsafe_path", message, Some(help.into()))
+        }
+        CatalogError::Io { source, .. } => caused(new(Kind::Io, "io_error", message, None), source),
+    }
+}

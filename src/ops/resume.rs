@@ -1,0 +1,327 @@
+//! `resume`: what is the next safe action?
+
+use crate::engine::{Action, Drift, Next, Outlook, Plan, RunState, Verdict, resume};
+use crate::host::WorkingTree;
+use crate::machine::Machine;
+use crate::model::{RunStatus, SessionId};
+use crate::ops::claim::ClaimRequest;
+use crate::ops::error::{Error, Result};
+use crate::ops::flow::Flow;
+use crate::ops::load::{View, for_reading};
+use crate::ops::select::Runs;
+use crate::report::{Candidate, ClaimReport, NextReport, ResumeReport, TreeState, Unreadable, WorkingTreeReport};
+use crate::store::{LogScan, Project, RunDir};
+
+/// What to resume.
+#[derive(Debug, Clone, Default)]
+pub struct ResumeRequest {
+    /// The run; otherwise the session's, otherwise the one that changed last.
+    pub run: Option<String>,
+    /// Whether to hold it from now on.
+    pub claim: Option<ClaimRequest>,
+    /// Who asks.
+    pub session: Option<SessionId>,
+}
+
+impl Flow {
+    /// Finds the next safe action. Writes nothing, except the claim when one is asked for.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchRun`] for a run that does not exist; [`Error::RunFile`] and the like when the named run cannot be
+    /// read; [`Error::Refused`] when a claim is refused.
+    pub fn resume(&self, request: &ResumeRequest) -> Result<ResumeReport> {
+        let project = match self.project() {
+            Ok(project) => project,
+            Err(Error::NoProject { .. }) if request.run.is_none() => return Ok(nothing(Vec::new(), Vec::new())),
+            Err(error) => return Err(error),
+        };
+        let caller = self.caller(request.session.clone(), None)?;
+        let runs = Runs::read(&project)?;
+        let run = match &request.run {
+            Some(id) => self.run(&project, id)?,
+            None => match self.most_promising(&runs, caller.session.as_ref())? {
+                Some(state) => project.run(state.id())?,
+                None => return Ok(nothing(Vec::new(), runs.unreadable)),
+            },
+        };
+        let claim = match request.claim {
+            Some(how) => Some(self.claim(&project, &run, request.session.clone(), how)?),
+            None => None,
+        };
+        let view = for_reading(&run)?;
+        let outlook = self.outlook(&project, &view, &caller, claim.as_ref())?;
+        let plan = resume(&view.history, &outlook);
+        let others = candidates(&runs, run.id().as_str());
+        Ok(self.report(&project, &run, view, plan, claim, others, runs.unreadable))
+    }
+
+    /// The session's own run before others, an active one before a blocked one, then the one that changed last.
+    fn most_promising<'a>(&self, runs: &'a Runs, session: Option<&SessionId>) -> Result<Option<&'a RunState>> {
+        let open = runs.states.iter().filter(|state| !state.status().is_terminal());
+        Ok(open.max_by_key(|state| {
+            let held = &state.document().state;
+            let own = session.is_some() && held.session.as_ref() == session;
+            let free = held.session.is_none() || own;
+            (
+                own,
+                state.status() == RunStatus::Active,
+                free,
+                held.updated_at,
+                state.document().created_at,
+            )
+        }))
+    }
+
+    fn outlook<'a>(
+        &self,
+        project: &Project,
+        view: &'a View,
+        caller: &crate::engine::Caller,
+        claim: Option<&ClaimReport>,
+    ) -> Result<Outlook<'a>> {
+        let state = view.history.state();
+        let presence = match claim {
+            // Whoever has just been given the run is not kept from it.
+            Some(_) => crate::engine::Presence::Free,
+            None => self.presence(view.history.hold(), caller)?,
+        };
+        let drift = match (&view.machine, state.status().is_terminal()) {
+            (Some(pinned), false) => self.drift(project, pinned, state),
+            _ => Drift::None,
+        };
+        let machine = view.machine.as_ref();
+        let damage = damage(&view.log, state.document().state.last_seq.map(|seq| seq.0));
+        Ok(Outlook {
+            machine,
+            drift,
+            damage,
+            presence,
+            now: self.clock.now(),
+        })
+    }
+
+    fn drift(&self, project: &Project, pinned: &Machine, state: &RunState) -> Drift {
+        match self.catalog(Some(project)).find(pinned.id().as_str()) {
+            Ok(current) => Drift::between(pinned, &current.machine, state.phase()),
+            // The run goes on with what it pinned; a broken or removed file is another command's business.
+            Err(_) => Drift::None,
+        }
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one call puts the answer together from its parts"
+    )]
+    fn report(
+        &self,
+        project: &Project,
+        run: &RunDir,
+        view: View,
+        plan: Plan,
+        claim: Option<ClaimReport>,
+        candidates: Vec<Candidate>,
+        unreadable: Vec<Unreadable>,
+    ) -> ResumeReport {
+        let document = view.history.state().document();
+        let mut notes = plan.notes;
+        notes.extend(view.notes);
+        let working_tree = self.working_tree(project, document.context_text("branch"), &mut notes);
+        let description = match (&view.machine, &plan.next.phase) {
+            (Some(machine), Some(phase)) => machine.state(phase).and_then(|state| state.description.clone()),
+            _ => None,
+        };
+        ResumeReport {
+            verdict: plan.verdict,
+            run_id: Some(run.id().clone()),
+            workflow: Some(document.workflow.clone()),
+            status: Some(document.state.status),
+            phase: document.state.current_phase.clone(),
+            reason: plan.reason,
+            next: NextReport {
+                command: command(
+                    run.id().as_str(),
+                    &plan.next,
+                    plan.in_doubt.first().map(|first| first.id.as_str()),
+                ),
+                action: plan.next.action,
+                phase: plan.next.phase,
+                choices: plan.next.choices,
+                description,
+            },
+            completed: plan.completed,
+            in_doubt: plan.in_doubt,
+            blocked_reason: document.state.blocked_reason.clone(),
+            working_tree,
+            candidates,
+            unreadable,
+            notes,
+            claim,
+        }
+    }
+
+    fn working_tree(&self, project: &Project, branch: Option<&str>, notes: &mut Vec<String>) -> WorkingTreeReport {
+        let root = project.root();
+        let top = self.git.top(root);
+        let below = top
+            .as_ref()
+            .and_then(|top| root.strip_prefix(top).ok())
+            .unwrap_or(std::path::Path::new(""));
+        let own = [".flow", ".decisions"].map(|name| format!("{}/", below.join(name).display()));
+        let own: Vec<&str> = own.iter().map(String::as_str).collect();
+        if top.is_some()
+            && let Some(branch) = branch
+            && let Some(now) = self.git.facts(root).branch
+            && now != branch
+        {
+            notes.push(format!("the run was started on branch {branch}; {now} is checked out"));
+        }
+        match self.git.working_tree(root, &own) {
+            WorkingTree::Clean => WorkingTreeReport {
+                state: TreeState::Clean,
+                paths: Vec::new(),
+                reason: None,
+            },
+            WorkingTree::Dirty(paths) => WorkingTreeReport {
+                state: TreeState::Dirty,
+                paths,
+                reason: None,
+            },
+            WorkingTree::Unknown(why) => WorkingTreeReport {
+                state: TreeState::Unknown,
+                paths: Vec::new(),
+                reason: Some(why),
+            },
+        }
+    }
+}
+
+/// What is wrong with the sealed part of a log, in words. Lines of other programs and a torn tail are not damage.
+fn damage(log: &LogScan, shown: Option<u64>) -> Option<String> {
+    let last = log.last_seq().0;
+    let range = |from: u64, to: u64| match from == to {
+        true => format!("event {from} is"),
+        false => format!("events {from} to {to} are"),
+    };
+    let culprit = log
+        .skipped
+        .first()
+        .map(|line| format!(" (line {}: {})", line.line, line.fault.as_str()));
+    let culprit = culprit.unwrap_or_default();
+    if let Some((from, to)) = log.gaps().first() {
+        return Some(format!("{} missing from the log{culprit}", range(from.0, to.0)));
+    }
+    if let Some(seq) = log.doubles().first() {
+        return Some(format!(
+            "event {seq} is in the log twice with different content, as after a merge of two branches"
+        ));
+    }
+    match shown {
+        Some(shown) if shown > last => Some(format!(
+            "{} missing from the end of the log{culprit}",
+            range(last + 1, shown)
+        )),
+        _ => None,
+    }
+}
+
+fn candidates(runs: &Runs, but: &str) -> Vec<Candidate> {
+    let open = runs
+        .states
+        .iter()
+        .filter(|state| !state.status().is_terminal() && state.id().as_str() != but);
+    open.map(|state| {
+        let document = state.document();
+        Candidate {
+            run_id: document.id.clone(),
+            workflow: document.workflow.clone(),
+            status: document.state.status,
+            phase: document.state.current_phase.clone(),
+            updated_at: document.state.updated_at.unwrap_or(document.created_at),
+        }
+    })
+    .collect()
+}
+
+fn nothing(candidates: Vec<Candidate>, unreadable: Vec<Unreadable>) -> ResumeReport {
+    let reason = match unreadable.len() {
+        0 => "no run is active or blocked".to_owned(),
+        1 => "no readable run is active or blocked, and 1 run cannot be read".to_owned(),
+        n => format!("no readable run is active or blocked, and {n} runs cannot be read"),
+    };
+    let action = if unreadable.is_empty() {
+        Action::Start
+    } else {
+        Action::Repair
+    };
+    let command = match unreadable.is_empty() {
+        true => "flow workflow list".to_owned(),
+        false => "flow validate".to_owned(),
+    };
+    ResumeReport {
+        verdict: Verdict::None,
+        run_id: None,
+        workflow: None,
+        status: None,
+        phase: None,
+        reason,
+        next: NextReport {
+            action,
+            phase: None,
+            choices: Vec::new(),
+            description: None,
+            command: Some(command),
+        },
+        completed: Vec::new(),
+        in_doubt: Vec::new(),
+        blocked_reason: None,
+        working_tree: WorkingTreeReport {
+            state: TreeState::Unknown,
+            paths: Vec::new(),
+            reason: None,
+        },
+        candidates,
+        unreadable,
+        notes: Vec::new(),
+        claim: None,
+    }
+}
+
+/// The command line that does the next action, or records it once it is done.
+fn command(run: &str, next: &Next, in_doubt: Option<&str>) -> Option<String> {
+    let record = |phase: Option<&str>| {
+        let phase = phase.unwrap_or("PHASE");
+        let id = crate::model::slug(phase, 80).unwrap_or_else(|| "activity".to_owned());
+        format!(
+            "flow record-activity --run-id {run} --phase {} --id {id} --status passed",
+            quoted(phase)
+        )
+    };
+    let here = next.phase.as_ref().map(|phase| phase.as_str());
+    Some(match next.action {
+        Action::StartPhase | Action::WorkPhase | Action::RetryPhase => record(here),
+        Action::ChoosePhase => record(next.choices.first().map(|phase| phase.as_str())),
+        Action::Complete => format!("flow complete {run}"),
+        Action::Reconcile => {
+            let id = in_doubt.unwrap_or("ID");
+            let phase = here
+                .map(|phase| format!(" --phase {}", quoted(phase)))
+                .unwrap_or_default();
+            format!("flow record-activity --run-id {run}{phase} --id {id} --status passed")
+        }
+        Action::ResolveBlocker => format!("flow unblock {run} --reason 'what was resolved'"),
+        Action::TakeOver => format!("flow resume {run} --take-over"),
+        Action::ReviewWorkflow => format!("flow show {run}"),
+        Action::Repair => format!("flow log {run}"),
+        Action::Start | Action::Nothing => return None,
+    })
+}
+
+/// A word for a shell.
+fn quoted(word: &str) -> String {
+    let plain = word.chars().all(|c| c.is_alphanumeric() || "_-.:".contains(c));
+    if plain {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
