@@ -128,6 +128,9 @@ impl Flow {
             let mut document = Map::new();
             document.insert("apiVersion".into(), "flow.synapti.ai/v1".into());
             document.insert("kind".into(), "FlowActivity".into());
+            for section in ["metadata", "activity"] {
+                document.insert(section.into(), Value::Object(Map::new()));
+            }
             overlay(&mut document, request);
             return Ok((document, false));
         };

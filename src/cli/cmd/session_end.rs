@@ -26,10 +26,7 @@ pub(super) fn run(flow: &Flow, args: SessionEndArgs, out: &mut Out) -> Exit {
             out.answer(&report, || {
                 let mut page = Page::default();
                 for run in &report.persisted {
-                    page.line(&format!(
-                        "Active FlowRun {} persisted; use /flow:resume to continue (or: flow resume {})",
-                        run.run_id, run.run_id
-                    ));
+                    page.line(&format!("Active FlowRun {} persisted; use /flow:resume to continue", run.run_id));
                 }
                 page.finish()
             });

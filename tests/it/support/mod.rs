@@ -1,0 +1,5 @@
+//! What tests stand on.
+
+mod sandbox;
+
+pub use sandbox::{Answer, Sandbox};

@@ -1,0 +1,171 @@
+//! A git repository of its own, in which the real program runs with an environment of its own.
+
+use std::cell::Cell;
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A temporary repository. Each command runs one second after the one before, with ids of its own.
+pub struct Sandbox {
+    home: TempDir,
+    commands: Cell<u64>,
+}
+
+/// What a command answered.
+#[derive(Debug)]
+pub struct Answer {
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+    /// Exit status; none when a signal ended it.
+    pub code: Option<i32>,
+}
+
+impl Answer {
+    /// The answer, when the exit status is this one.
+    #[track_caller]
+    pub fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "stdout: {}\nstderr: {}", self.stdout, self.stderr);
+        self
+    }
+
+    /// The answer, when all went well.
+    #[track_caller]
+    pub fn ok(self) -> Self {
+        self.exits(0)
+    }
+
+    /// Standard output as JSON.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in {self:?}"))
+    }
+
+    /// The error object of standard error.
+    #[track_caller]
+    pub fn error(&self) -> Value {
+        let value: Value = serde_json::from_str(&self.stderr).unwrap_or_else(|error| panic!("{error} in {self:?}"));
+        value["error"].clone()
+    }
+
+    /// Standard output without its line break.
+    pub fn line(&self) -> &str {
+        self.stdout.trim_end()
+    }
+}
+
+impl Sandbox {
+    /// A repository `demo` with one commit on the branch `main`.
+    pub fn new() -> Self {
+        let sandbox = Self { home: tempfile::tempdir().unwrap(), commands: Cell::new(0) };
+        std::fs::create_dir(sandbox.root()).unwrap();
+        sandbox.git(&["init", "-q", "-b", "main"]);
+        sandbox.git(&["remote", "add", "origin", "git@example.com:acme/widgets.git"]);
+        sandbox.git(&["commit", "-q", "--allow-empty", "-m", "begin"]);
+        sandbox
+    }
+
+    /// The repository.
+    pub fn root(&self) -> PathBuf {
+        self.home.path().join("demo")
+    }
+
+    /// A path inside the repository.
+    pub fn path(&self, relative: impl AsRef<Path>) -> PathBuf {
+        self.root().join(relative)
+    }
+
+    /// A run's directory.
+    pub fn run_dir(&self, run: &str) -> PathBuf {
+        self.path(".flow/runs").join(run)
+    }
+
+    /// A file of a run.
+    pub fn read(&self, run: &str, file: &str) -> String {
+        std::fs::read_to_string(self.run_dir(run).join(file)).unwrap()
+    }
+
+    /// Replaces `from` in a run's `run.yaml` as an editor would.
+    #[track_caller]
+    pub fn edit(&self, run: &str, from: &str, to: &str) {
+        let text = self.read(run, "run.yaml");
+        assert!(text.contains(from), "{from:?} is not in\n{text}");
+        std::fs::write(self.run_dir(run).join("run.yaml"), text.replacen(from, to, 1)).unwrap();
+    }
+
+    /// Runs git in the repository.
+    #[track_caller]
+    pub fn git(&self, args: &[&str]) {
+        let mut command = self.command("git");
+        command.args(["-c", "user.name=A", "-c", "user.email=a@example.com"]).args(args);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// A command that sees nothing of this machine but the program path.
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        let at = self.commands.get();
+        self.commands.set(at + 1);
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.home.path())
+            .env("TMPDIR", self.home.path())
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_SYSTEM", "/dev/null")
+            .env("LC_ALL", "C.UTF-8")
+            .env("__FLOW_NOW", format!("2026-05-20T14:{:02}:{:02}Z", 30 + at / 60, at % 60))
+            .env("__FLOW_SEED", format!("seed {at}"))
+            .current_dir(self.root());
+        command
+    }
+
+    /// The program under test.
+    pub fn flow_command(&self) -> Command {
+        self.command(env!("CARGO_BIN_EXE_flow"))
+    }
+
+    /// Runs flow with `args`.
+    pub fn flow<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Answer {
+        self.flow_with(args, "")
+    }
+
+    /// Runs flow with `args` and this standard input.
+    pub fn flow_with<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>, stdin: &str) -> Answer {
+        let mut command = self.flow_command();
+        command.args(args);
+        run(command, stdin)
+    }
+
+    /// Starts a run and gives its id.
+    #[track_caller]
+    pub fn start(&self, workflow: &str) -> String {
+        self.flow(["start", workflow, "--issue", "42"]).ok().line().to_owned()
+    }
+
+    /// Records a passed activity.
+    #[track_caller]
+    pub fn record(&self, run: &str, phase: &str, id: &str) -> Value {
+        self.flow(["record-activity", "--run-id", run, "--phase", phase, "--id", id, "--json"]).ok().json()
+    }
+}
+
+/// Runs a command to its end.
+pub fn run(mut command: Command, stdin: &str) -> Answer {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // A program that does not read its input closes the pipe.
+    let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
+    let output = child.wait_with_output().unwrap();
+    Answer {
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+        code: output.status.code(),
+    }
+}
