@@ -49,13 +49,7 @@ fn usage(error: &clap::Error, out: &mut Out) -> Exit {
     let first = text.lines().next().unwrap_or_default();
     let message = first.strip_prefix("error: ").unwrap_or(first).to_owned();
     let help = Some("see `flow help`".to_owned());
-    out.problem(&Problem {
-        code: "usage",
-        message,
-        help,
-        causes: Vec::new(),
-        kind: Kind::Usage,
-    })
+    out.problem(&Problem { code: "usage", message, help, causes: Vec::new(), kind: Kind::Usage })
 }
 
 fn run(cli: Cli, out: &mut Out) -> Exit {
@@ -68,7 +62,6 @@ fn run(cli: Cli, out: &mut Out) -> Exit {
         lock_wait: cli.lock_timeout,
         command: format!("flow {}", cli.command.name()),
         holder_pid: None,
-        trust_any_owner: std::env::var_os("FLOW_TRUST_OWNER").is_some_and(|value| value == "1"),
     };
     let flow = Flow::new(clock, Ids::from_env(), Env::read(), Git::default(), options);
     cmd::run(&flow, cli.command, out)

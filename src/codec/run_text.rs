@@ -69,25 +69,16 @@ impl RunText {
         let read = Elided::read(text)?;
         let document = document(&read.value, read.completed).map_err(|(pointer, message)| {
             let place = parse(text).ok().map(|root| root.nearest(&pointer).place);
-            RunTextError::Document(Violation {
-                pointer,
-                message,
-                place,
-            })
+            RunTextError::Document(Violation { pointer, message, place })
         })?;
-        Ok(Self {
-            text: text.to_owned(),
-            document,
-        })
+        Ok(Self { text: text.to_owned(), document })
     }
 
     /// The text of a new run's `run.yaml`, in the order of the seed's template.
     #[must_use]
     pub fn create(document: &RunDocument) -> Self {
-        let state: Map<String, Value> = state_fields(&document.state)
-            .into_iter()
-            .map(|(key, field)| (key.to_owned(), field.to_value()))
-            .collect();
+        let state: Map<String, Value> =
+            state_fields(&document.state).into_iter().map(|(key, field)| (key.to_owned(), field.to_value())).collect();
         let value = json!({
             "apiVersion": "flow.synapti.ai/v1",
             "kind": "FlowRun",
@@ -103,10 +94,7 @@ impl RunText {
             "limits": document.limits,
             "events": [{ "at": document.created_at, "type": "run_started" }],
         });
-        Self {
-            text: format!("{HEADER}{}", emit(&value)),
-            document: document.clone(),
-        }
+        Self { text: format!("{HEADER}{}", emit(&value)), document: document.clone() }
     }
 
     /// The whole text.
@@ -131,10 +119,7 @@ impl RunText {
             read = Elided::whole(&self.text)?;
         }
         let text = read.edit(wanted).map_err(RunTextError::Edit)?;
-        let document = RunDocument {
-            state: wanted.clone(),
-            ..self.document.clone()
-        };
+        let document = RunDocument { state: wanted.clone(), ..self.document.clone() };
         Ok(Self { text, document })
     }
 }
@@ -174,10 +159,7 @@ fn state_fields(state: &Owned) -> Vec<(&'static str, Field)> {
         ("session", Field::text(state.session.as_ref())),
         ("epoch", Field::Number(state.epoch)),
         ("last_number", Field::Number(state.last_number.0)),
-        (
-            "last_seq",
-            state.last_seq.map_or(Field::Null, |seq| Field::Number(seq.0)),
-        ),
+        ("last_seq", state.last_seq.map_or(Field::Null, |seq| Field::Number(seq.0))),
         ("updated_at", Field::text(state.updated_at)),
     ]
 }
@@ -187,10 +169,7 @@ type Wrong = (String, String);
 fn document(value: &Value, completed: IdList) -> Result<RunDocument, Wrong> {
     let wrong = |pointer: &str, message: &str| (pointer.to_owned(), message.to_owned());
     if !value.is_object() {
-        return Err(wrong(
-            "",
-            "the file must hold a mapping with apiVersion, kind, metadata, context and state",
-        ));
+        return Err(wrong("", "the file must hold a mapping with apiVersion, kind, metadata, context and state"));
     }
     match value["apiVersion"].as_str() {
         Some("flow.synapti.ai/v1") => {}
@@ -205,14 +184,8 @@ fn document(value: &Value, completed: IdList) -> Result<RunDocument, Wrong> {
         Value::Null => Ok(Map::new()),
         _ => Err(wrong(&format!("/{key}"), &format!("{key} is not a mapping"))),
     };
-    let metadata = Section {
-        path: "/metadata",
-        map: mapping("metadata")?,
-    };
-    let state = Section {
-        path: "/state",
-        map: mapping("state")?,
-    };
+    let metadata = Section { path: "/metadata", map: mapping("metadata")? };
+    let state = Section { path: "/state", map: mapping("state")? };
     Ok(RunDocument {
         id: metadata.required("id")?,
         workflow: metadata.required("workflow")?,
@@ -253,12 +226,8 @@ fn id_list(value: Option<&Value>) -> Result<IdList, String> {
         Some(Value::Array(items)) => items,
         Some(_) => return Err("this must be a list of activity ids".to_owned()),
     };
-    let texts = items
-        .iter()
-        .map(|item| item.as_str().filter(|text| !text.contains('\n')));
-    texts
-        .collect::<Option<IdList>>()
-        .ok_or_else(|| "an entry of this list is not an activity id".to_owned())
+    let texts = items.iter().map(|item| item.as_str().filter(|text| !text.contains('\n')));
+    texts.collect::<Option<IdList>>().ok_or_else(|| "an entry of this list is not an activity id".to_owned())
 }
 
 /// A mapping of the document, for reading single keys with good errors.
@@ -275,17 +244,15 @@ impl Section {
     fn optional<T: FromStr<Err: ToString>>(&self, key: &str) -> Result<Option<T>, Wrong> {
         match self.map.get(key) {
             None | Some(Value::Null) => Ok(None),
-            Some(Value::String(text)) => text
-                .parse()
-                .map(Some)
-                .map_err(|error: T::Err| self.wrong(key, format!("{key}: {}", error.to_string()))),
+            Some(Value::String(text)) => {
+                text.parse().map(Some).map_err(|error: T::Err| self.wrong(key, format!("{key}: {}", error.to_string())))
+            }
             Some(_) => Err(self.wrong(key, format!("{key} is not text"))),
         }
     }
 
     fn required<T: FromStr<Err: ToString>>(&self, key: &str) -> Result<T, Wrong> {
-        self.optional(key)?
-            .ok_or_else(|| self.wrong(key, format!("{key} is missing")))
+        self.optional(key)?.ok_or_else(|| self.wrong(key, format!("{key} is missing")))
     }
 
     fn required_text(&self, key: &str) -> Result<String, Wrong> {
@@ -335,18 +302,9 @@ impl Elided {
         let completed = id_list(value.pointer("/state/completed_activities")).map_err(|message| {
             let pointer = "/state/completed_activities".to_owned();
             let place = parse(text).ok().map(|root| root.nearest(&pointer).place);
-            RunTextError::Document(Violation {
-                pointer,
-                message,
-                place,
-            })
+            RunTextError::Document(Violation { pointer, message, place })
         })?;
-        Ok(Self {
-            text: text.to_owned(),
-            value,
-            completed,
-            elided: None,
-        })
+        Ok(Self { text: text.to_owned(), value, completed, elided: None })
     }
 
     /// Reads with a cut, when there is a long run of list lines and it turns out to be the right list. Whatever looks
@@ -367,20 +325,13 @@ impl Elided {
             match item.as_str()? {
                 MARKER => {
                     found = true;
-                    block
-                        .lines()
-                        .for_each(|line| completed.push(plain_item(line).unwrap_or_default().1));
+                    block.lines().for_each(|line| completed.push(plain_item(line).unwrap_or_default().1));
                 }
                 id if !id.contains('\n') => completed.push(id),
                 _ => return None,
             }
         }
-        found.then(|| Self {
-            text: reduced,
-            value,
-            completed,
-            elided: Some(block.to_owned()),
-        })
+        found.then(|| Self { text: reduced, value, completed, elided: Some(block.to_owned()) })
     }
 
     /// The whole text with `wanted` in its `state`.
@@ -414,10 +365,7 @@ impl Elided {
         let list = &wanted.completed_activities;
         match (appended(&self.completed, list), state.get_sequence(key)) {
             (Some(new), Some(sequence)) if !sequence.is_empty() => {
-                let said = says
-                    .get_mut(key)
-                    .and_then(Value::as_array_mut)
-                    .ok_or("the list of activities vanished")?;
+                let said = says.get_mut(key).and_then(Value::as_array_mut).ok_or("the list of activities vanished")?;
                 for id in new {
                     sequence.push(id);
                     said.push(id.into());
@@ -436,9 +384,7 @@ impl Elided {
     fn put_back(&self, edited: String) -> Result<String, String> {
         let Some(block) = &self.elided else { return Ok(edited) };
         let marker = format!("- {MARKER}");
-        let at = edited
-            .find(&marker)
-            .ok_or("the list of activities was not found again")?;
+        let at = edited.find(&marker).ok_or("the list of activities was not found again")?;
         let start = edited[..at].rfind('\n').map_or(0, |newline| newline + 1);
         let end = edited[at..].find('\n').map_or(edited.len(), |newline| at + newline + 1);
         Ok(format!("{}{block}{}", &edited[..start], &edited[end..]))
@@ -464,9 +410,7 @@ fn set(state: &Mapping, key: &str, field: &Field) {
         Field::Null | Field::Text(_) => {
             // A fragment written by our own emitter: quoted whenever another YAML reader could misread it.
             let fragment = emit(&field.to_value());
-            let scalar = Document::from_str(&fragment)
-                .ok()
-                .and_then(|fragment| fragment.as_scalar());
+            let scalar = Document::from_str(&fragment).ok().and_then(|fragment| fragment.as_scalar());
             if let Some(scalar) = scalar {
                 state.set(key, YamlNode::Scalar(scalar));
             }
@@ -503,19 +447,13 @@ fn plain_item(line: &str) -> Option<(usize, &str)> {
     let indent = line.bytes().take_while(|&byte| byte == b' ').count();
     let item = line[indent..].strip_prefix("- ")?;
     let is_id = |id: &str| {
-        !id.is_empty()
-            && id
-                .bytes()
-                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_')
+        !id.is_empty() && id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_')
     };
     if let Some(quoted) = item.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
         return is_id(quoted).then_some((indent, quoted));
     }
     // Everything that some YAML reads as a number, a date, a boolean or null begins otherwise or is one of these words.
-    let word = matches!(
-        item,
-        "null" | "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n"
-    );
+    let word = matches!(item, "null" | "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n");
     (is_id(item) && item.as_bytes()[0].is_ascii_lowercase() && !word).then_some((indent, item))
 }
 
@@ -564,27 +502,18 @@ mod tests {
             "state:\n  status: \"active\"\n  completed_activities:\n    - a\n# the end",
         ];
         for style in styles {
-            for text in [
-                sample(style),
-                sample(style).replace('\n', "\r\n"),
-                format!("\u{feff}{}", sample(style)),
-            ] {
+            for text in [sample(style), sample(style).replace('\n', "\r\n"), format!("\u{feff}{}", sample(style))] {
                 let old = RunText::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
                 let mut run = old.clone();
                 for id in ["new-one", "123", "1e5", "null", "true", "no", "a"] {
                     let wanted = record(&run, id);
-                    run = run
-                        .with_state(&wanted)
-                        .unwrap_or_else(|error| panic!("{id}: {error}\n{text}"));
+                    run = run.with_state(&wanted).unwrap_or_else(|error| panic!("{id}: {error}\n{text}"));
                     assert_eq!(RunText::parse(run.text()).unwrap(), run, "{text}");
                     assert_eq!(run.document().state, wanted);
                 }
                 keeps_lines(&text, run.text());
                 assert_eq!(text.contains('\r'), run.text().contains('\r'));
-                assert_eq!(
-                    run.text().matches('\n').count(),
-                    run.text().replace("\r\n", "\n").matches('\n').count()
-                );
+                assert_eq!(run.text().matches('\n').count(), run.text().replace("\r\n", "\n").matches('\n').count());
             }
         }
     }
@@ -600,93 +529,43 @@ mod tests {
     #[test]
     fn reasons_of_any_shape_are_read_back_as_they_were() {
         let text = RunText::parse(&sample("state:\n  status: active\n  blocked_reason: null # because\n")).unwrap();
-        for reason in [
-            "plain",
-            "a: b # c",
-            "two\nlines",
-            " \"quoted\" ",
-            "yes",
-            "- x",
-            "é\u{1b}[31m",
-            "'",
-            "{",
-            "%",
-            "@",
-        ] {
+        for reason in
+            ["plain", "a: b # c", "two\nlines", " \"quoted\" ", "yes", "- x", "é\u{1b}[31m", "'", "{", "%", "@"]
+        {
             let mut state = text.document().state.clone();
             state.blocked_reason = Some(reason.to_owned());
-            let new = text
-                .with_state(&state)
-                .unwrap_or_else(|error| panic!("{reason:?}: {error}"));
-            assert_eq!(
-                RunText::parse(new.text())
-                    .unwrap()
-                    .document()
-                    .state
-                    .blocked_reason
-                    .as_deref(),
-                Some(reason)
-            );
+            let new = text.with_state(&state).unwrap_or_else(|error| panic!("{reason:?}: {error}"));
+            assert_eq!(RunText::parse(new.text()).unwrap().document().state.blocked_reason.as_deref(), Some(reason));
             keeps_lines(text.text(), new.text());
         }
     }
 
     #[test]
     fn a_long_list_reads_and_grows_as_if_it_were_not_cut() {
-        let ids: Vec<_> = (0..500)
-            .map(|n| {
-                if n % 7 == 0 {
-                    format!("\"{n}\"")
-                } else {
-                    format!("step-{n}")
-                }
-            })
-            .collect();
+        let ids: Vec<_> = (0..500).map(|n| if n % 7 == 0 { format!("\"{n}\"") } else { format!("step-{n}") }).collect();
         let lines: String = ids.iter().map(|id| format!("    - {id}\n")).collect();
-        let text = sample(&format!(
-            "state:\n  status: active\n  completed_activities:\n{lines}  last_seq: 7 # keep\n"
-        ));
+        let text = sample(&format!("state:\n  status: active\n  completed_activities:\n{lines}  last_seq: 7 # keep\n"));
         let read = Elided::read(&text).unwrap();
         assert!(read.elided.is_some() && read.text.len() < 400);
         assert_eq!(read.completed, Elided::whole(&text).unwrap().completed);
         let run = RunText::parse(&text).unwrap();
         let new = run.with_state(&record(&run, "last-one")).unwrap();
         assert_eq!(RunText::parse(new.text()).unwrap(), new);
-        assert!(
-            new.text()
-                .contains("    - step-499\n    - last-one\n  last_seq: 18 # keep\n"),
-            "{}",
-            new.text()
-        );
+        assert!(new.text().contains("    - step-499\n    - last-one\n  last_seq: 18 # keep\n"), "{}", new.text());
         let mut shorter = run.document().state.clone();
         shorter.completed_activities.remove("step-3");
         let new = run.with_state(&shorter).unwrap();
-        assert_eq!(
-            RunText::parse(new.text())
-                .unwrap()
-                .document()
-                .state
-                .completed_activities
-                .len(),
-            499
-        );
+        assert_eq!(RunText::parse(new.text()).unwrap().document().state.completed_activities.len(), 499);
     }
 
     #[test]
     fn a_long_list_elsewhere_is_not_mistaken_for_the_activities() {
         let lines: String = (0..100).map(|n| format!("    - step-{n}\n")).collect();
-        let literal = sample(&format!(
-            "state:\n  status: active\n  note: |\n{lines}  completed_activities: [a]\n"
-        ));
-        let other = sample(&format!(
-            "state:\n  status: active\n  other:\n{lines}  completed_activities: [a]\n"
-        ));
+        let literal = sample(&format!("state:\n  status: active\n  note: |\n{lines}  completed_activities: [a]\n"));
+        let other = sample(&format!("state:\n  status: active\n  other:\n{lines}  completed_activities: [a]\n"));
         for text in [literal, other] {
             let run = RunText::parse(&text).unwrap();
-            assert_eq!(
-                run.document().state.completed_activities.iter().collect::<Vec<_>>(),
-                ["a"]
-            );
+            assert_eq!(run.document().state.completed_activities.iter().collect::<Vec<_>>(), ["a"]);
             let new = run.with_state(&record(&run, "b")).unwrap();
             assert!(new.text().contains("- step-99\n"));
         }
@@ -695,41 +574,13 @@ mod tests {
     #[test]
     fn what_is_wrong_has_a_line_and_a_column() {
         for (state, place, message) in [
-            (
-                "state:\n  status: Active\n",
-                Some((11, 11)),
-                "completed, failed, cancelled",
-            ),
-            (
-                "state:\n  status: active\n  completed_activities: 3\n",
-                Some((12, 25)),
-                "list of activity ids",
-            ),
-            (
-                "state:\n  status: active\n  last_seq: 1.5\n",
-                Some((12, 13)),
-                "whole number",
-            ),
-            (
-                "state:\n  status: active\n  last_seq: 18446744073709551615\n",
-                Some((12, 13)),
-                "whole number",
-            ),
-            (
-                "state:\n  status: active\n  current_phase: a/b\n",
-                Some((12, 18)),
-                "phase",
-            ),
-            (
-                "state:\n  status: active\n  status: blocked\n",
-                Some((12, 3)),
-                "duplicate",
-            ),
-            (
-                "state:\n  status: active\n<<<<<<< HEAD\n",
-                Some((12, 1)),
-                "conflict markers",
-            ),
+            ("state:\n  status: Active\n", Some((11, 11)), "completed, failed, cancelled"),
+            ("state:\n  status: active\n  completed_activities: 3\n", Some((12, 25)), "list of activity ids"),
+            ("state:\n  status: active\n  last_seq: 1.5\n", Some((12, 13)), "whole number"),
+            ("state:\n  status: active\n  last_seq: 18446744073709551615\n", Some((12, 13)), "whole number"),
+            ("state:\n  status: active\n  current_phase: a/b\n", Some((12, 18)), "phase"),
+            ("state:\n  status: active\n  status: blocked\n", Some((12, 3)), "duplicate"),
+            ("state:\n  status: active\n<<<<<<< HEAD\n", Some((12, 1)), "conflict markers"),
             ("state: []\n", Some((10, 8)), "mapping"),
         ] {
             let error = RunText::parse(&sample(state)).unwrap_err();

@@ -39,9 +39,6 @@ pub(super) fn man(out: &mut Out) -> Exit {
     let mut page = Vec::new();
     match clap_mangen::Man::new(Cli::command()).render(&mut page) {
         Ok(()) => out.plain(&String::from_utf8_lossy(&page)),
-        Err(error) => out.error(&crate::ops::Error::Input {
-            origin: "the manual page".to_owned(),
-            source: error,
-        }),
+        Err(error) => out.error(&crate::ops::Error::Input { origin: "the manual page".to_owned(), source: error }),
     }
 }
