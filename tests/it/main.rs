@@ -5,3 +5,4 @@
 mod support;
 
 mod seed_session;
+mod tidy;
