@@ -4,5 +4,7 @@
 
 mod support;
 
+mod engine;
 mod seed_session;
 mod tidy;
+mod verdicts;
