@@ -5,8 +5,8 @@ use flowrun::codec::{RunText, seal, unseal};
 use flowrun::engine::{Advance, Caller, Claim, Command, Decision, Record, Refusal, RunState, decide};
 use flowrun::machine::Machine;
 use flowrun::model::{
-    Activity, ActivityStatus, Event, EventId, EventKind, Number, RunId, RunStarted, RunStatus, Seq, SessionId, StateName,
-    Timestamp,
+    Activity, ActivityStatus, Event, EventId, EventKind, Number, RunId, RunStarted, RunStatus, Seq, SessionId,
+    StateName, Timestamp,
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};

@@ -4,6 +4,7 @@
 
 mod support;
 
+mod commands;
 mod engine;
 mod seed_session;
 mod tidy;

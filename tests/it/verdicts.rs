@@ -114,7 +114,8 @@ fn a_live_holder_keeps_others_away_until_taken_over() {
     verdict(&sandbox, &["--session", "alice"], "continue", 0);
     let report = verdict(&sandbox, &["--session", "bob"], "held", 5);
     assert_eq!(report["reason"], "session alice holds the run");
-    let refused = sandbox.flow(["record-activity", "--id", "x", "--run-id", &run, "--session", "bob", "--json"]).exits(5);
+    let refused =
+        sandbox.flow(["record-activity", "--id", "x", "--run-id", &run, "--session", "bob", "--json"]).exits(5);
     assert_eq!(refused.error()["code"], "run_held");
     sandbox.flow(["resume", &run, "--claim", "--session", "bob"]).exits(5);
 
@@ -152,7 +153,8 @@ fn a_workflow_that_changed_under_the_run_is_drift_only_where_the_run_stands() {
     sandbox.flow(["init"]).ok();
     let write = |phases: &[&str]| {
         let phases: String = phases.iter().map(|phase| format!("  - id: {phase}\n")).collect();
-        let text = format!("apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: own\nphases:\n{phases}");
+        let text =
+            format!("apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: own\nphases:\n{phases}");
         std::fs::write(sandbox.path(".flow/workflows/own.workflow.yaml"), text).unwrap();
     };
     write(&["one", "two", "three", "four"]);
