@@ -6,6 +6,7 @@
 mod journal;
 mod journal_edit;
 mod place;
+mod plain;
 mod run_text;
 mod schema;
 mod seal;
