@@ -4,4 +4,8 @@
 
 mod support;
 
+mod hostile_documents;
+mod hostile_names;
+mod hostile_paths;
 mod seed_session;
+mod terminal;
