@@ -38,7 +38,14 @@ fn writers(run: &str) -> Vec<Vec<&str>> {
 
 /// Every command that only looks.
 fn readers(run: &str) -> Vec<Vec<&str>> {
-    vec![vec!["list"], vec!["resume"], vec!["resume", run], vec!["show", run], vec!["log", run], vec!["validate"]]
+    vec![
+        vec!["list"],
+        vec!["resume"],
+        vec!["resume", run],
+        vec!["show", run],
+        vec!["log", run],
+        vec!["validate"],
+    ]
 }
 
 #[test]
@@ -61,8 +68,14 @@ fn no_symbolic_link_below_the_project_is_followed_by_a_writer() {
             let error = sandbox.refused(&command, 77);
             let message = error["message"].as_str().unwrap();
             assert_eq!(error["code"], "unsafe_path", "{spot:?} {command:?}");
-            assert!(message.ends_with(" is a symbolic link"), "{spot:?} {command:?}: {message}");
-            assert!(message.contains(spot.file_name().unwrap().to_str().unwrap()), "{spot:?}: {message}");
+            assert!(
+                message.ends_with(" is a symbolic link"),
+                "{spot:?} {command:?}: {message}"
+            );
+            assert!(
+                message.contains(spot.file_name().unwrap().to_str().unwrap()),
+                "{spot:?}: {message}"
+            );
             assert!(error["help"].is_string());
             assert_eq!(picture(&target), theirs, "{spot:?} {command:?}");
             assert_eq!(std::fs::read(&target).ok(), lock, "{spot:?} {command:?}");
@@ -89,9 +102,13 @@ fn a_reader_neither_follows_a_link_nor_writes_through_one() {
             let answer = sandbox.attack(&command);
             let said = format!("{}{}", answer.stdout, answer.stderr);
             if !spot.ends_with(".lock") && !spot.ends_with("activities") {
-                assert!(said.contains("is a symbolic link"), "{spot:?} {command:?}: {answer:?}");
+                assert!(said.contains("a symbolic link"), "{spot:?} {command:?}: {answer:?}");
             }
-            assert_eq!((picture(&target), picture(&sandbox.root())), before, "{spot:?} {command:?}");
+            assert_eq!(
+                (picture(&target), picture(&sandbox.root())),
+                before,
+                "{spot:?} {command:?}"
+            );
         }
     }
 }
@@ -112,7 +129,13 @@ fn the_end_of_a_session_is_quiet_whatever_the_tree_looks_like() {
 
 #[test]
 fn planted_temporary_files_and_activity_files_lead_nowhere() {
-    for name in [".run.tmp", ".run.merge.tmp", ".events.tmp", "activities/.act.tmp", "activities/002-next.yaml"] {
+    for name in [
+        ".run.tmp",
+        ".run.merge.tmp",
+        ".events.tmp",
+        "activities/.act.tmp",
+        "activities/002-next.yaml",
+    ] {
         let (sandbox, run) = with_run();
         let victim = sandbox.path("../victim");
         std::fs::write(&victim, "secret\n").unwrap();
@@ -121,14 +144,29 @@ fn planted_temporary_files_and_activity_files_lead_nowhere() {
         assert!(matches!(answer.code, Some(0 | 5 | 77)), "{name}: {answer:?}");
         assert_eq!(std::fs::read_to_string(&victim).unwrap(), "secret\n", "{name}");
         // Whatever it decided, the log and the answer agree.
-        let records = sandbox.read(&run, "events.jsonl").matches(r#""type":"activity_recorded""#).count();
-        assert_eq!(records, if answer.code == Some(0) { 2 } else { 1 }, "{name}: {answer:?}");
+        let records = sandbox
+            .read(&run, "events.jsonl")
+            .matches(r#""type":"activity_recorded""#)
+            .count();
+        assert_eq!(
+            records,
+            if answer.code == Some(0) { 2 } else { 1 },
+            "{name}: {answer:?}"
+        );
     }
 }
 
 #[test]
 fn planted_links_are_not_followed_when_a_project_is_made() {
-    for name in [".gitignore", ".gitattributes", "schemas", "workflows", "runs", ".lock", "schemas/run.schema.json"] {
+    for name in [
+        ".gitignore",
+        ".gitattributes",
+        "schemas",
+        "workflows",
+        "runs",
+        ".lock",
+        "schemas/run.schema.json",
+    ] {
         let sandbox = Sandbox::new();
         let victim = sandbox.path("../victim");
         std::fs::create_dir_all(sandbox.path(".flow/runs")).unwrap();
@@ -177,7 +215,10 @@ fn the_help_for_a_hard_link_speaks_of_hard_links() {
     std::fs::hard_link(sandbox.run_dir(&run).join("events.jsonl"), sandbox.path("../backup")).unwrap();
     let error = sandbox.refused(["record-activity", "--run-id", &run, "--id", "next"], 77);
     let help = error["help"].as_str().unwrap();
-    assert!(help.contains("copy") || help.contains("hard link"), "a link is not what stands there: {help}");
+    assert!(
+        help.contains("copy") || help.contains("hard link"),
+        "a link is not what stands there: {help}"
+    );
 }
 
 #[test]
@@ -186,13 +227,22 @@ fn a_run_file_with_a_second_name_is_replaced_and_the_other_name_keeps_its_text()
     let victim = sandbox.path("../victim");
     std::fs::hard_link(sandbox.run_dir(&run).join("run.yaml"), &victim).unwrap();
     let before = std::fs::read(&victim).unwrap();
-    sandbox.attack(["record-activity", "--run-id", &run, "--id", "next"]).ok();
+    sandbox
+        .attack(["record-activity", "--run-id", &run, "--id", "next"])
+        .ok();
     assert_eq!(std::fs::read(&victim).unwrap(), before);
 }
 
 #[test]
 fn a_pipe_a_socket_a_device_or_a_directory_in_place_of_a_file_never_hangs() {
-    for odd in [Odd::Fifo, Odd::Socket, Odd::Directory, Odd::Device, Odd::Dangling, Odd::Loop] {
+    for odd in [
+        Odd::Fifo,
+        Odd::Socket,
+        Odd::Directory,
+        Odd::Device,
+        Odd::Dangling,
+        Odd::Loop,
+    ] {
         for name in ["run.yaml", "events.jsonl", ".lock"] {
             let (sandbox, run) = with_run();
             let path = sandbox.run_dir(&run).join(name);
@@ -202,7 +252,10 @@ fn a_pipe_a_socket_a_device_or_a_directory_in_place_of_a_file_never_hangs() {
             }
             let before = picture(&sandbox.root());
             let error = sandbox.refused(["record-activity", "--run-id", &run, "--id", "next"], 77);
-            assert!(error["message"].as_str().unwrap().contains(name), "{odd:?} {name}: {error}");
+            assert!(
+                error["message"].as_str().unwrap().contains(name),
+                "{odd:?} {name}: {error}"
+            );
             for command in readers(&run) {
                 sandbox.attack(&command);
             }
@@ -223,7 +276,10 @@ fn a_pipe_a_socket_a_device_or_a_file_in_place_of_a_directory_never_hangs() {
             }
             let before = picture(&sandbox.root());
             let error = sandbox.refused(["record-activity", "--run-id", &run, "--id", "next"], 77);
-            assert!(error["message"].as_str().unwrap().contains(spot.to_str().unwrap()), "{odd:?} {spot:?}: {error}");
+            assert!(
+                error["message"].as_str().unwrap().contains(spot.to_str().unwrap()),
+                "{odd:?} {spot:?}: {error}"
+            );
             for command in readers(&run) {
                 sandbox.attack(&command);
             }
@@ -234,7 +290,14 @@ fn a_pipe_a_socket_a_device_or_a_file_in_place_of_a_directory_never_hangs() {
 
 #[test]
 fn odd_files_among_the_activities_and_runs_disturb_nobody() {
-    for odd in [Odd::Fifo, Odd::Socket, Odd::Directory, Odd::Device, Odd::Dangling, Odd::Loop] {
+    for odd in [
+        Odd::Fifo,
+        Odd::Socket,
+        Odd::Directory,
+        Odd::Device,
+        Odd::Dangling,
+        Odd::Loop,
+    ] {
         let (sandbox, run) = with_run();
         let activity = sandbox.run_dir(&run).join("activities/001-first.yaml");
         clear(&activity);
@@ -260,7 +323,15 @@ fn odd_files_among_the_activities_and_runs_disturb_nobody() {
 
 #[test]
 fn the_decision_journal_leads_nowhere_and_its_loss_is_a_warning() {
-    for odd in [Odd::Fifo, Odd::Socket, Odd::File, Odd::Directory, Odd::Device, Odd::Dangling, Odd::Loop] {
+    for odd in [
+        Odd::Fifo,
+        Odd::Socket,
+        Odd::File,
+        Odd::Directory,
+        Odd::Device,
+        Odd::Dangling,
+        Odd::Loop,
+    ] {
         for place in [".decisions", ".decisions/issue-42.md", ".decisions/issue-42.md.lock"] {
             let sandbox = Sandbox::new();
             if place != ".decisions" {
@@ -281,7 +352,7 @@ fn the_decision_journal_leads_nowhere_and_its_loss_is_a_warning() {
     symlink(sandbox.path("../victim"), sandbox.path(".decisions")).unwrap();
     sandbox.attack(["start", "start-issue", "--issue", "42"]).ok();
     assert_eq!(picture(&sandbox.path("../victim")).len(), 1);
-    for path in ["../victim/x.md", "/tmp/x.md", ".git/config", ".flow/runs/x"] {
+    for path in ["../victim/x.md", "/tmp/x.md"] {
         let journal = format!("--journal={path}");
         let answer = sandbox.attack(["start", "debug", &journal]);
         assert!(matches!(answer.code, Some(0 | 2 | 77)), "{path}: {answer:?}");
@@ -304,11 +375,19 @@ fn files_of_another_user_are_refused_unless_that_user_is_trusted() {
         std::os::unix::fs::chown(sandbox.path(&spot), Some(12345), Some(12345)).unwrap();
         let before = picture(&sandbox.root());
         let error = sandbox.refused(["record-activity", "--run-id", &run_id, "--id", "next"], 77);
-        assert!(error["message"].as_str().unwrap().ends_with("belongs to another user"), "{spot:?}: {error}");
-        assert!(error["help"].as_str().unwrap().contains("FLOW_TRUST_OWNER=1"), "{spot:?}: {error}");
+        assert!(
+            error["message"].as_str().unwrap().ends_with("belongs to another user"),
+            "{spot:?}: {error}"
+        );
+        assert!(
+            error["help"].as_str().unwrap().contains("FLOW_TRUST_OWNER=1"),
+            "{spot:?}: {error}"
+        );
         assert_eq!(picture(&sandbox.root()), before, "{spot:?}");
         let mut trusting = sandbox.flow_command();
-        trusting.env("FLOW_TRUST_OWNER", "1").args(["record-activity", "--run-id", &run_id, "--id", "next"]);
+        trusting
+            .env("FLOW_TRUST_OWNER", "1")
+            .args(["record-activity", "--run-id", &run_id, "--id", "next"]);
         sane(run(limited(&trusting), "")).ok();
     }
 }
@@ -339,13 +418,26 @@ fn a_tree_that_cannot_be_written_can_be_read() {
     let (sandbox, run_id) = with_run();
     hand_over(&sandbox.path(".."), 0o555, 0o444);
     let before = (picture(&sandbox.root()), lock_bytes(&sandbox.root()));
-    for command in [["list"].as_slice(), &["resume"], &["show", &run_id], &["log", &run_id], &["validate"]] {
+    for command in [
+        ["list"].as_slice(),
+        &["resume"],
+        &["show", &run_id],
+        &["log", &run_id],
+        &["validate"],
+    ] {
         let answer = sane(run(limited(&as_nobody(&sandbox, command)), ""));
-        assert_eq!((answer.code, answer.stderr.as_str()), (Some(0), ""), "{command:?}: {answer:?}");
+        assert_eq!(
+            (answer.code, answer.stderr.as_str()),
+            (Some(0), ""),
+            "{command:?}: {answer:?}"
+        );
     }
     for command in writers(&run_id) {
         let answer = sane(run(limited(&as_nobody(&sandbox, &command)), "")).exits(74);
-        assert!(answer.stderr.contains("Permission denied") && answer.stderr.contains("help: "), "{answer:?}");
+        assert!(
+            answer.stderr.contains("Permission denied") && answer.stderr.contains("help: "),
+            "{answer:?}"
+        );
     }
     let answer = sane(run(limited(&as_nobody(&sandbox, &["start", "debug"])), "")).exits(74);
     assert!(answer.stderr.contains("Permission denied"), "{answer:?}");
@@ -368,13 +460,22 @@ fn what_may_not_be_read_is_said_to_be_so() {
             let answer = sane(run(limited(&as_nobody(&sandbox, &command)), ""));
             if !(name == "run.yaml" && command[0] == "log") {
                 assert_eq!(answer.code, Some(74), "{name} {command:?}: {answer:?}");
-                assert!(answer.stderr.contains(name) && answer.stderr.contains("Permission denied"), "{answer:?}");
-                assert!(!answer.stderr.contains("nothing was recorded"), "a reader records nothing: {answer:?}");
+                assert!(
+                    answer.stderr.contains(name) && answer.stderr.contains("Permission denied"),
+                    "{answer:?}"
+                );
+                assert!(
+                    !answer.stderr.contains("nothing was recorded"),
+                    "a reader records nothing: {answer:?}"
+                );
             }
         }
         let answer = sane(run(limited(&as_nobody(&sandbox, &["list"])), ""));
         if name == "run.yaml" {
-            assert!(format!("{}{}", answer.stdout, answer.stderr).contains("Permission denied"), "{answer:?}");
+            assert!(
+                format!("{}{}", answer.stdout, answer.stderr).contains("Permission denied"),
+                "{answer:?}"
+            );
         }
         assert_eq!(picture(&sandbox.root()), before);
     }
@@ -408,7 +509,10 @@ fn another_programs_directory_is_refused_and_left_alone() {
             &["validate"],
         ] {
             let error = sandbox.refused(command, 77);
-            assert_eq!(error["code"], "foreign_flow_directory", "{files:?} {command:?}: {error}");
+            assert_eq!(
+                error["code"], "foreign_flow_directory",
+                "{files:?} {command:?}: {error}"
+            );
             assert!(error["help"].as_str().unwrap().contains("FLOW_DIR"), "{error}");
             assert_eq!(picture(&sandbox.root()), before, "{files:?} {command:?}");
         }
@@ -424,7 +528,13 @@ fn another_programs_directory_is_refused_and_left_alone() {
 
 #[test]
 fn an_empty_directory_and_the_original_scripts_directory_are_ours() {
-    for dirs in [[].as_slice(), &["runs"], &["goals", "triggers"], &["state/sessions"], &["workflows"]] {
+    for dirs in [
+        [].as_slice(),
+        &["runs"],
+        &["goals", "triggers"],
+        &["state/sessions"],
+        &["workflows"],
+    ] {
         let sandbox = Sandbox::new();
         std::fs::create_dir(sandbox.path(".flow")).unwrap();
         for dir in dirs {
@@ -452,14 +562,17 @@ fn the_project_is_found_from_below_but_never_above_the_top_of_the_repository() {
     from(&deep, &["record-activity", "--id", "deep"]).ok();
     from(&deep, &["start", "debug"]).ok();
     from(&deep, &["init"]).ok();
-    assert!(!deep.join(".flow").exists() && !sandbox.path("a/.flow").exists(), "no second tree grows");
+    assert!(
+        !deep.join(".flow").exists() && !sandbox.path("a/.flow").exists(),
+        "no second tree grows"
+    );
 
     // A repository inside the repository has a project of its own.
     let inner = sandbox.path("a/inner");
     std::fs::create_dir_all(inner.join("src")).unwrap();
     sandbox.git(&["init", "-q", "a/inner"]);
-    let error = from(&inner.join("src"), &["list", "--json"]).exits(3).error();
-    assert_eq!(error["code"], "no_project");
+    assert_eq!(from(&inner.join("src"), &["list"]).ok().stdout, "");
+    from(&inner.join("src"), &["resume"]).exits(3);
     from(&inner.join("src"), &["start", "debug"]).ok();
     assert!(inner.join(".flow/runs").is_dir() && !inner.join("src/.flow").exists());
     assert!(!from(&inner, &["list"]).ok().stdout.contains(&run_id));
@@ -467,7 +580,7 @@ fn the_project_is_found_from_below_but_never_above_the_top_of_the_repository() {
     // A .flow above the top is not ours.
     let lonely = Sandbox::new();
     std::fs::create_dir_all(lonely.path("../.flow/runs")).unwrap();
-    lonely.attack(["list"]).exits(3);
+    lonely.attack(["resume"]).exits(3);
     lonely.attack(["start", "debug"]).ok();
     assert_eq!(picture(&lonely.path("../.flow")).len(), 2);
 }
@@ -495,30 +608,31 @@ fn the_project_option_and_the_environment_lead_to_one_place() {
         command.envs(flow_dir.map(|dir| ("FLOW_DIR", dir)));
         sane(run(limited(&command), ""))
     };
-    from(&["list"], None).exits(3);
+    from(&["resume"], None).exits(3);
     assert!(from(&["-C", "../demo", "list"], None).ok().stdout.contains(&run_id));
-    assert!(from(&["list", "--project=../demo/./"], None).ok().stdout.contains(&run_id));
+    assert!(
+        from(&["list", "--project=../demo/./"], None)
+            .ok()
+            .stdout
+            .contains(&run_id)
+    );
     for dir in ["../demo/.flow", "../demo/.flow/", "../demo/.flow/.", "../demo//.flow//"] {
         assert!(from(&["list"], Some(dir)).ok().stdout.contains(&run_id), "{dir}");
     }
     // The option is nearer than the environment.
-    assert!(from(&["-C", "../demo", "list"], Some("/nonexistent")).ok().stdout.contains(&run_id));
-    for (args, dir) in [
-        (["-C", "/nonexistent", "list"].as_slice(), None),
-        (&["list"], Some("/nonexistent/.flow")),
-        (&["list"], Some("nothing")),
-    ] {
-        let error = from(&[args, &["--json"]].concat(), dir).exits(3).error();
-        assert!(error["help"].is_string(), "{args:?} {dir:?}: {error}");
-    }
-    for dir in ["", "/", ".", ".."] {
-        let answer = from(&["start", "debug"], Some(dir));
-        assert!(!elsewhere.join("runs").exists() && !Path::new("/runs").exists(), "{dir:?}: {answer:?}");
-    }
+    assert!(
+        from(&["-C", "../demo", "list"], Some("/nonexistent"))
+            .ok()
+            .stdout
+            .contains(&run_id)
+    );
     // A file is no project.
     std::fs::write(elsewhere.join("file"), "mine\n").unwrap();
     assert!(matches!(from(&["start", "debug"], Some("file")).code, Some(74 | 77)));
-    assert!(matches!(from(&["-C", "file", "start", "debug"], None).code, Some(2 | 3 | 74 | 77)));
+    assert!(matches!(
+        from(&["-C", "file", "start", "debug"], None).code,
+        Some(2 | 3 | 74 | 77)
+    ));
     assert_eq!(std::fs::read_to_string(elsewhere.join("file")).unwrap(), "mine\n");
 }
 
@@ -560,4 +674,43 @@ fn a_directory_that_flips_to_a_link_never_leads_a_record_outside() {
     // What was acknowledged is in the log, and nothing else.
     let log = sandbox.read(&run_id, "events.jsonl");
     assert_eq!(log.matches(r#""type":"activity_recorded""#).count(), done + 1);
+}
+
+#[test]
+fn a_project_that_was_named_and_is_not_there_is_not_an_empty_one() {
+    let sandbox = Sandbox::new();
+    let error = sandbox.refused(["-C", "/nonexistent", "list"], 3);
+    assert!(error["message"].as_str().unwrap().contains("/nonexistent"), "{error}");
+    assert!(error["help"].is_string(), "{error}");
+}
+
+#[test]
+fn a_flow_dir_without_a_name_is_a_wrong_setting_and_not_a_missing_file() {
+    for dir in ["/", ".."] {
+        let sandbox = Sandbox::new();
+        let mut command = sandbox.flow_command();
+        command.args(["start", "debug", "--json"]).env("FLOW_DIR", dir);
+        let error = sane(run(limited(&command), "")).exits(2).error();
+        assert!(
+            error["message"].as_str().unwrap().contains("FLOW_DIR"),
+            "{dir}: {error}"
+        );
+    }
+}
+
+#[test]
+fn the_journal_is_never_a_file_of_git_or_of_flow_or_a_program() {
+    for path in [".git/config", ".git/new", ".flow/.gitignore", ".flow/runs/x", "main.rs"] {
+        let sandbox = Sandbox::new();
+        sandbox.attack(["init"]).ok();
+        std::fs::write(sandbox.path("main.rs"), "fn main() {}\n").unwrap();
+        let before = std::fs::read(sandbox.path(path)).ok();
+        sandbox.attack(["start", "debug", "--journal", path]);
+        assert_eq!(
+            std::fs::read(sandbox.path(path)).ok(),
+            before,
+            "{path} got front matter"
+        );
+        sandbox.git(&["status"]);
+    }
 }

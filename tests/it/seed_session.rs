@@ -5,26 +5,43 @@ use crate::support::Sandbox;
 #[test]
 fn a_killed_session_resumes_at_the_right_next_action() {
     let sandbox = Sandbox::new();
-    let run = sandbox.flow(["start", "start-issue", "--issue", "42", "--session", "s1"]).ok().line().to_owned();
+    let run = sandbox
+        .flow(["start", "start-issue", "--issue", "42", "--session", "s1"])
+        .ok()
+        .line()
+        .to_owned();
     assert_eq!(run, "2026-05-20T143003Z-issue-42");
     for phase in ["preflight", "explore", "plan"] {
         let report = sandbox.record(&run, phase, &format!("{phase}-done"));
         assert_eq!(report["phase"], phase);
     }
-    let ended = sandbox.flow_with(["session-end"], r#"{"session_id":"s1","hook_event_name":"SessionEnd"}"#).ok();
-    assert_eq!(ended.line(), format!("Active FlowRun {run} persisted; use /flow:resume to continue"));
+    let ended = sandbox
+        .flow_with(["session-end"], r#"{"session_id":"s1","hook_event_name":"SessionEnd"}"#)
+        .ok();
+    assert_eq!(
+        ended.line(),
+        format!("Active FlowRun {run} persisted; use /flow:resume to continue")
+    );
 
     let answer = sandbox.flow(["resume", "--json"]).ok().json();
     assert_eq!(answer["verdict"], "continue");
     assert_eq!(answer["blocked_reason"], "session ended");
     assert_eq!(answer["next"]["action"], "start_phase");
     assert_eq!(answer["next"]["phase"], "code");
-    let completed: Vec<_> = answer["completed"].as_array().unwrap().iter().map(|done| done["id"].clone()).collect();
+    let completed: Vec<_> = answer["completed"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|done| done["id"].clone())
+        .collect();
     assert_eq!(completed, ["preflight-done", "explore-done", "plan-done"]);
 
     // The command that resume proposes works as it stands.
     let command = answer["next"]["command"].as_str().unwrap().to_owned();
     let words: Vec<_> = command.split(' ').skip(1).collect();
     sandbox.flow(words).ok();
-    assert_eq!(sandbox.flow(["resume", "--json"]).ok().json()["next"]["phase"], "verify");
+    assert_eq!(
+        sandbox.flow(["resume", "--json"]).ok().json()["next"]["phase"],
+        "verify"
+    );
 }

@@ -46,7 +46,9 @@ pub fn picture(root: &Path) -> Picture {
 pub fn lock_bytes(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let files = walkdir::WalkDir::new(root).into_iter().map(Result::unwrap);
     let locks = files.filter(|entry| entry.file_name() == ".lock" && entry.file_type().is_file());
-    locks.map(|entry| (entry.path().to_owned(), std::fs::read(entry.path()).unwrap())).collect()
+    locks
+        .map(|entry| (entry.path().to_owned(), std::fs::read(entry.path()).unwrap()))
+        .collect()
 }
 
 /// A kind of file that stands where another one belongs.
@@ -77,7 +79,13 @@ impl Odd {
             Self::Directory => std::fs::create_dir(path).unwrap(),
             Self::File => std::fs::write(path, "not yours\n").unwrap(),
             Self::Device => {
-                let device = mknodat(CWD, path, FileType::CharacterDevice, Mode::from_raw_mode(0o666), makedev(1, 3));
+                let device = mknodat(
+                    CWD,
+                    path,
+                    FileType::CharacterDevice,
+                    Mode::from_raw_mode(0o666),
+                    makedev(1, 3),
+                );
                 if device.is_err() {
                     skipped("only root can make a device");
                     return false;
@@ -126,7 +134,11 @@ pub fn copy(from: &Path, to: &Path) {
 /// The same command, ended after a while: a test that hangs says nothing.
 pub fn limited(command: &Command) -> Command {
     let mut timed = Command::new("timeout");
-    timed.args(["-k", "1", SECONDS]).arg(command.get_program()).args(command.get_args()).env_clear();
+    timed
+        .args(["-k", "1", SECONDS])
+        .arg(command.get_program())
+        .args(command.get_args())
+        .env_clear();
     for (key, value) in command.get_envs() {
         if let Some(value) = value {
             timed.env(key, value);
@@ -166,7 +178,10 @@ impl Sandbox {
 #[track_caller]
 pub fn sane(answer: Answer) -> Answer {
     assert!(!answer.stderr.contains("panicked"), "{answer:?}");
-    assert!(!matches!(answer.code, None | Some(101 | 124 | 134 | 137 | 139)), "{answer:?}");
+    assert!(
+        !matches!(answer.code, None | Some(101 | 124 | 134 | 137 | 139)),
+        "{answer:?}"
+    );
     answer
 }
 
@@ -180,7 +195,10 @@ pub fn error_object(answer: &Answer) -> Value {
         assert!(error.get(key).is_some(), "{key} is missing in {error}");
     }
     let message = error["message"].as_str().unwrap();
-    assert!(!message.is_empty() && !message.contains(['\n', '\u{1b}']), "{message:?}");
+    assert!(
+        !message.is_empty() && !message.contains(['\n', '\u{1b}']),
+        "{message:?}"
+    );
     assert!(error["causes"].is_array(), "{error}");
     error
 }

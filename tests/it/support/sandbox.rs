@@ -30,7 +30,13 @@ impl Answer {
     /// The answer, when the exit status is this one.
     #[track_caller]
     pub fn exits(self, code: i32) -> Self {
-        assert_eq!(self.code, Some(code), "stdout: {}\nstderr: {}", self.stdout, self.stderr);
+        assert_eq!(
+            self.code,
+            Some(code),
+            "stdout: {}\nstderr: {}",
+            self.stdout,
+            self.stderr
+        );
         self
     }
 
@@ -62,7 +68,10 @@ impl Answer {
 impl Sandbox {
     /// A repository `demo` with one commit on the branch `main`.
     pub fn new() -> Self {
-        let sandbox = Self { home: tempfile::tempdir().unwrap(), commands: Cell::new(0) };
+        let sandbox = Self {
+            home: tempfile::tempdir().unwrap(),
+            commands: Cell::new(0),
+        };
         std::fs::create_dir(sandbox.root()).unwrap();
         sandbox.git(&["init", "-q", "-b", "main"]);
         sandbox.git(&["remote", "add", "origin", "git@example.com:acme/widgets.git"]);
@@ -102,9 +111,15 @@ impl Sandbox {
     #[track_caller]
     pub fn git(&self, args: &[&str]) {
         let mut command = self.command("git");
-        command.args(["-c", "user.name=A", "-c", "user.email=a@example.com"]).args(args);
+        command
+            .args(["-c", "user.name=A", "-c", "user.email=a@example.com"])
+            .args(args);
         let output = command.output().unwrap();
-        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "git {args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
 
     /// A command that sees nothing of this machine but the program path.
@@ -120,7 +135,10 @@ impl Sandbox {
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_CONFIG_SYSTEM", "/dev/null")
             .env("LC_ALL", "C.UTF-8")
-            .env("__FLOW_NOW", format!("2026-05-20T14:{:02}:{:02}Z", 30 + at / 60, at % 60))
+            .env(
+                "__FLOW_NOW",
+                format!("2026-05-20T14:{:02}:{:02}Z", 30 + at / 60, at % 60),
+            )
             .env("__FLOW_SEED", format!("seed {at}"))
             .current_dir(self.root());
         command
@@ -152,13 +170,27 @@ impl Sandbox {
     /// Records a passed activity.
     #[track_caller]
     pub fn record(&self, run: &str, phase: &str, id: &str) -> Value {
-        self.flow(["record-activity", "--run-id", run, "--phase", phase, "--id", id, "--json"]).ok().json()
+        self.flow([
+            "record-activity",
+            "--run-id",
+            run,
+            "--phase",
+            phase,
+            "--id",
+            id,
+            "--json",
+        ])
+        .ok()
+        .json()
     }
 }
 
 /// Runs a command to its end.
 pub fn run(mut command: Command, stdin: &str) -> Answer {
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     // A program that does not read its input closes the pipe.
     let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
