@@ -133,8 +133,8 @@ fn two_run_ids_that_differ_only_in_case_cannot_both_exist() {
     sandbox.attack(["start", "debug", "--id", "run-A"]).ok();
     let before = picture(&sandbox.path(".flow/runs"));
     for twin in ["run-a", "RUN-A", "run-A"] {
-        let error = sandbox.refused(["start", "debug", "--id", twin], 1);
-        assert_eq!(error["code"], "run_exists", "{error}");
+        let error =
+            crate::support::hostile::error_object(&sandbox.attack(["start", "debug", "--id", twin, "--json"]).exits(1));
         assert!(
             error["message"].as_str().unwrap().contains("run-A"),
             "names the one that is there: {error}"

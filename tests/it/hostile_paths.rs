@@ -101,7 +101,8 @@ fn a_reader_neither_follows_a_link_nor_writes_through_one() {
         for command in readers(&run) {
             let answer = sandbox.attack(&command);
             let said = format!("{}{}", answer.stdout, answer.stderr);
-            if !spot.ends_with(".lock") && !spot.ends_with("activities") {
+            let unneeded = spot.ends_with("run.yaml") && command[0] == "log";
+            if !spot.ends_with(".lock") && !spot.ends_with("activities") && !unneeded {
                 assert!(said.contains("a symbolic link"), "{spot:?} {command:?}: {answer:?}");
             }
             assert_eq!(

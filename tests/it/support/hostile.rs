@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +15,8 @@ use super::sandbox::{Answer, Sandbox, run};
 /// Nothing that a test does may take longer, also on a busy machine.
 const SECONDS: &str = "30";
 
-/// Everything in a tree: kind, mode and content. What a lock file says is left out: a refused writer may sign it.
+/// Everything in a tree: kind, mode and content. Lock files are left out: a refused writer
+/// may make and sign one.
 pub type Picture = BTreeMap<PathBuf, String>;
 
 /// Looks at everything below `root` and follows nothing.
@@ -25,10 +26,11 @@ pub fn picture(root: &Path) -> Picture {
         let entry = entry.unwrap();
         let meta = entry.path().symlink_metadata().unwrap();
         let kind = meta.file_type();
+        if kind.is_file() && meta.nlink() == 1 && entry.file_name() == ".lock" {
+            continue;
+        }
         let what = if kind.is_symlink() {
             format!("link to {}", std::fs::read_link(entry.path()).unwrap().display())
-        } else if kind.is_file() && entry.file_name() == ".lock" {
-            "lock".to_owned()
         } else if kind.is_file() {
             String::from_utf8_lossy(&std::fs::read(entry.path()).unwrap()).into_owned()
         } else if kind.is_fifo() {
