@@ -579,7 +579,7 @@ fn a_log_with_foreign_or_broken_lines_is_read_around_them_and_never_rewritten() 
 fn a_writer_leaves_foreign_lines_and_keeps_a_torn_end_in_quarantine() {
     for (what, tail, kept) in [
         ("foreign", "{\"type\":\"note\"}\n", true),
-        ("torn", "{\"v\":1,\"seq\":3,\"id", false),
+        ("torn", "{\"v\":1,\"seq\":3,\"torn", false),
         ("garbage", "\u{1}\u{2}\0\0", false),
     ] {
         let (sandbox, id) = with_run();

