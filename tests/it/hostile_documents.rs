@@ -44,10 +44,16 @@ fn refused_run(sandbox: &Sandbox, id: &str, text: &[u8], place: bool) -> String 
         let shown = String::from_utf8_lossy(&text[..text.len().min(300)]).into_owned();
         let mut command = sandbox.flow_command();
         command.args(args).arg("--json");
+        // A build without optimisation on a busy machine is many times slower.
+        let limit = if cfg!(debug_assertions) { 30 } else { 1 };
         let started = Instant::now();
         let answer = sane(run(limited(&confined(&command)), ""));
         assert_eq!(answer.code, Some(65), "{args:?}: {answer:?} for {shown}");
-        assert!(started.elapsed().as_secs() < 5, "{args:?} took {:?}", started.elapsed());
+        assert!(
+            started.elapsed().as_secs() < limit,
+            "{args:?} took {:?}",
+            started.elapsed()
+        );
         let error = error_object(&answer);
         let message = error["message"].as_str().unwrap().to_owned();
         assert!(message.contains("run.yaml"), "{args:?}: {message}");

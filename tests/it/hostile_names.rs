@@ -242,7 +242,11 @@ fn arguments_that_are_no_text_are_a_usage_error_on_every_option() {
     // Paths may be any bytes.
     let answer = sandbox.attack([OsStr::new("record-activity"), &joined("--activity-file")]);
     assert!(matches!(answer.code, Some(2 | 3)), "{answer:?}");
-    let strange = sandbox.path(OsStr::from_bytes(b"../strange-\xff"));
+    let strange = sandbox
+        .path("..")
+        .canonicalize()
+        .unwrap()
+        .join(OsStr::from_bytes(b"strange-\xff"));
     std::fs::create_dir(&strange).unwrap();
     sandbox
         .attack([

@@ -715,3 +715,17 @@ fn the_journal_is_never_a_file_of_git_or_of_flow_or_a_program() {
         sandbox.git(&["status"]);
     }
 }
+
+#[test]
+fn a_project_named_by_a_path_with_dots_is_not_the_one_around_the_caller() {
+    let (sandbox, _) = with_run();
+    let before = picture(&sandbox.root());
+    std::fs::create_dir(sandbox.path("../other")).unwrap();
+    sandbox.attack(["-C", "../other", "start", "debug"]).ok();
+    assert_eq!(
+        picture(&sandbox.root()),
+        before,
+        "the caller's own project was written to"
+    );
+    assert!(sandbox.path("../other/.flow/runs").is_dir());
+}

@@ -62,7 +62,6 @@ fn text_of_a_run_reaches_people_without_control_characters_and_programs_unchange
         &["log", &run],
         &["validate"],
         &["record-activity", "--id", "y"],
-        &["complete", &run],
     ] {
         silent(&sandbox, args);
     }
@@ -76,6 +75,7 @@ fn text_of_a_run_reaches_people_without_control_characters_and_programs_unchange
     );
     let log = sandbox.attack(["log", &run, "--json"]).ok().json();
     assert_eq!(log["events"][1]["activity"]["result"]["summary"], EVIL, "{log}");
+    silent(&sandbox, &["complete", &run]);
     // The answer to programs is safe to print as well: JSON escapes what is below 0x20.
     let raw = sandbox.attack(["show", &run, "--json"]).ok().stdout;
     assert!(!raw.contains(['\u{1b}', '\u{7}']));
