@@ -429,7 +429,6 @@ fn the_seeds_own_template_is_accepted_as_a_file_and_on_standard_input() {
         ("on-stdin", text.clone()),
         ("with-bom", format!("\u{feff}{text}")),
         ("with-crlf", text.replace('\n', "\r\n")),
-        ("with-extras", format!("{text}mine:\n  deep: [1, {{a: b}}]\n")),
     ] {
         sandbox
             .attack_with(["record-activity", "--activity-file", "-", "--id", name], &text)
@@ -443,9 +442,25 @@ fn the_seeds_own_template_is_accepted_as_a_file_and_on_standard_input() {
     sandbox
         .attack_with(["record-activity", "--activity-file", "-"], &json.to_string())
         .ok();
-    let extras = sandbox.read(&id, "activities/005-with-extras.yaml");
-    assert!(extras.contains("mine:") && extras.contains("deep:"), "{extras}");
     sandbox.attack(["validate"]).ok();
+}
+
+#[test]
+fn keys_that_flow_does_not_know_are_kept_in_the_activity_file() {
+    for before in ["activity:", "outputs:", "result:", "apiVersion:"] {
+        let (sandbox, id) = with_run();
+        let mine = if before == "apiVersion:" {
+            "mine:\n  deep: [1, {a: b}]\napiVersion:".to_owned()
+        } else {
+            format!("{before}\n  mine: {{deep: [1, {{a: b}}]}}")
+        };
+        let text = SEED.replace("RUN", &id).replacen(before, &mine, 1);
+        sandbox
+            .attack_with(["record-activity", "--activity-file", "-"], &text)
+            .ok();
+        let kept = sandbox.read(&id, "activities/002-seed-like.yaml");
+        assert!(kept.contains("mine:") && kept.contains("deep:"), "{kept}");
+    }
 }
 
 #[test]

@@ -455,7 +455,7 @@ fn what_may_not_be_read_is_said_to_be_so() {
         let (sandbox, run_id) = with_run();
         hand_over(&sandbox.path(".."), 0o755, 0o644);
         let file = sandbox.run_dir(&run_id).join(name);
-        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0)).unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o000)).unwrap();
         let before = picture(&sandbox.root());
         for command in [["show", &run_id], ["log", &run_id], ["resume", &run_id]] {
             let answer = sane(run(limited(&as_nobody(&sandbox, &command)), ""));
