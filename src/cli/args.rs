@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::model::limits;
 use crate::model::{ActivityId, RunId, SessionId, StateName};
 
 /// Keeps the state of long-running workflows in plain files, so that work survives
@@ -38,7 +39,17 @@ Environment:
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "give a number of seconds".to_owned())?;
-    Duration::try_from_secs_f64(seconds).map_err(|_| "give a number of seconds from 0 on".to_owned())
+    let sane = (0.0..=1e6).contains(&seconds);
+    if sane {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err("give a number of seconds from 0 to 1000000".to_owned())
+    }
+}
+
+fn positive(text: &str) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|number| (1..=limits::COUNTER).contains(number));
+    number.ok_or_else(|| format!("give a whole number from 1 to {}", limits::COUNTER))
 }
 
 /// The commands.
@@ -115,10 +126,10 @@ pub(super) struct StartArgs {
     /// The workflow; `flow workflow list` shows all
     pub(super) workflow: String,
     /// The issue that the run is about
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = positive)]
     pub(super) issue: Option<u64>,
     /// The pull request that the run is about
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = positive)]
     pub(super) pr: Option<u64>,
     /// The goal that the run serves
     #[arg(long, value_name = "TEXT")]

@@ -39,14 +39,14 @@ fn usage(error: &clap::Error, out: &mut Out) -> Exit {
         // Help and version are what was asked for.
         return out.plain(&error.render().to_string());
     }
-    if !out.is_json() {
-        return match error.print() {
-            Ok(()) | Err(_) => Exit::Usage,
-        };
-    }
     let text = error.render().to_string();
-    let first = text.lines().next().unwrap_or_default();
-    let message = first.strip_prefix("error: ").unwrap_or(first).to_owned();
+    if !out.is_json() {
+        // What was typed is quoted in it.
+        return out.usage(&text);
+    }
+    let said: Vec<_> = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
+    let said = said.join(" ");
+    let message = said.strip_prefix("error: ").unwrap_or(&said).to_owned();
     let help = Some("see `flow help`".to_owned());
     out.problem(&Problem { code: "usage", message, help, causes: Vec::new(), kind: Kind::Usage })
 }

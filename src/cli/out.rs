@@ -80,6 +80,14 @@ impl Out {
         self.problem(&problem(error))
     }
 
+    /// A command line that is not understood, explained.
+    pub(super) fn usage(&self, text: &str) -> Exit {
+        let mut page = Page::default();
+        text.lines().for_each(|line| page.line(line));
+        self.stderr(&page.finish());
+        Exit::Usage
+    }
+
     /// An error as callers see it.
     pub(super) fn problem(&self, problem: &Problem) -> Exit {
         if self.json {

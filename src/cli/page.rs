@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 
+use crate::model::is_obeyed;
+
 /// A page that is being written.
 #[derive(Debug, Default)]
 pub(super) struct Page {
@@ -67,10 +69,7 @@ impl Page {
 
 /// One line without anything that a terminal would obey: control characters and marks that turn the direction of text.
 pub(super) fn clean(text: &str) -> String {
-    let obeyed = |c: char| {
-        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    text.chars().map(|c| if c == '\n' || c == '\t' { ' ' } else { c }).filter(|&c| !obeyed(c)).collect()
+    text.chars().map(|c| if c == '\n' || c == '\t' { ' ' } else { c }).filter(|&c| !is_obeyed(c)).collect()
 }
 
 #[cfg(test)]

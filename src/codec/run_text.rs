@@ -16,6 +16,7 @@ use crate::codec::plain;
 use crate::codec::splice::{Field, splice};
 use crate::codec::yaml::{Node, YamlError, emit, parse, parse_value};
 use crate::codec::{Place, Violation};
+use crate::model::limits;
 use crate::model::{IdList, Number, Owned, RunDocument, RunStatus, Seq, SessionId, StateName, Timestamp};
 
 /// Why a `run.yaml` cannot be used.
@@ -275,9 +276,9 @@ impl Section {
     fn number(&self, key: &str) -> Result<Option<u64>, Wrong> {
         match self.map.get(key) {
             None | Some(Value::Null) => Ok(None),
-            // Half the range is kept free so that counting on can never overflow.
-            Some(value) => match value.as_u64().filter(|number| *number <= u64::MAX / 2) {
-                Some(number) => Ok(Some(number)),
+            Some(value) => match value.as_u64() {
+                Some(number) if number <= limits::COUNTER => Ok(Some(number)),
+                Some(_) => Err(self.wrong(key, format!("{key} is larger than any run can count"))),
                 None => Err(self.wrong(key, format!("{key} is not a whole number from 0 on"))),
             },
         }
@@ -554,7 +555,7 @@ mod tests {
             ("state:\n  status: Active\n", Some((11, 11)), "completed, failed, cancelled"),
             ("state:\n  status: active\n  completed_activities: 3\n", Some((12, 25)), "list of activity ids"),
             ("state:\n  status: active\n  last_seq: 1.5\n", Some((12, 13)), "whole number"),
-            ("state:\n  status: active\n  last_seq: 18446744073709551615\n", Some((12, 13)), "whole number"),
+            ("state:\n  status: active\n  last_seq: 18446744073709551615\n", Some((12, 13)), "larger than any run"),
             ("state:\n  status: active\n  current_phase: a/b\n", Some((12, 18)), "phase"),
             ("state:\n  status: active\n  status: blocked\n", Some((12, 3)), "duplicate"),
             ("state:\n  status: active\n<<<<<<< HEAD\n", Some((12, 1)), "conflict markers"),

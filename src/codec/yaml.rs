@@ -32,13 +32,34 @@ impl YamlError {
             return Self::at(marker, "the file has git conflict markers; resolve the merge first");
         }
         let error = error.without_snippet();
-        let message = UserMessageFormatter.format_message(error).into_owned();
+        let message = in_words(UserMessageFormatter.format_message(error).into_owned());
         let place = error.location().and_then(|at| {
             let (line, column) = (usize::try_from(at.line()).ok()?, usize::try_from(at.column()).ok()?);
             (line > 0).then_some(Place { line, column: column.max(1) })
         });
         Self { message, place }
     }
+}
+
+/// The parser's message where it speaks to people, and another one where it does not.
+fn in_words(message: String) -> String {
+    let limits = [
+        ("Anchors", "anchors (`&name`) are not allowed here; write the value out"),
+        ("Aliases", "aliases (`*name`) are not allowed here; write the value out"),
+        ("MergeKeys", "merge keys (`<<`) are not allowed here; write the values out"),
+        ("Documents", "the file holds more than one document; only one is read"),
+        ("Depth", "the values are nested too deeply"),
+        ("Nodes", "the file holds too many values"),
+        ("Events", "the file holds too many values"),
+    ];
+    let breached = message.contains("limits breached");
+    if let Some((_, words)) = limits.iter().find(|(limit, _)| breached && message.contains(limit)) {
+        return (*words).to_owned();
+    }
+    if message.contains("found a tab") {
+        return "a tab stands where only spaces may; indent with spaces".to_owned();
+    }
+    message
 }
 
 /// The place of a `<<<<<<< ` line, which is legal YAML in unlucky spots and a cryptic error elsewhere.

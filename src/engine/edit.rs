@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::engine::RunState;
 use crate::machine::Machine;
-use crate::model::{RunChanges, RunDocument, RunId, StateName, WorkflowId};
+use crate::model::{Event, RunChanges, RunDocument, RunId, StateName, WorkflowId};
 
 /// An edit that can be adopted.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,6 +54,38 @@ impl EditFault {
             Self::Phase { .. } => "/state/current_phase",
         }
     }
+}
+
+/// The state of a run whose `run.yaml` was edited while it was behind the log: it shows the run as of `base`, with
+/// changes; since then the log went on to `ours`.
+///
+/// A field that the person did not change, or changed to what it is by now, is as the log says. A changed one is taken
+/// with the newer events on top.
+#[must_use]
+pub fn rebase(base: &RunState, theirs: &RunDocument, newer: &[Event], ours: &RunState) -> RunState {
+    let mut replayed = RunState::from_document(theirs.clone());
+    newer.iter().for_each(|event| replayed.apply(event));
+    let (base, ours, mut merged) = (base.document(), ours.document(), replayed.document().clone());
+    fn pick<T: Clone + PartialEq>(base: &T, theirs: &T, ours: &T, merged: &mut T) {
+        if theirs == base || theirs == ours {
+            merged.clone_from(ours);
+        }
+    }
+    pick(&base.goal, &theirs.goal, &ours.goal, &mut merged.goal);
+    pick(&base.context, &theirs.context, &ours.context, &mut merged.context);
+    pick(&base.limits, &theirs.limits, &ours.limits, &mut merged.limits);
+    let (base, theirs, ours, state) = (&base.state, &theirs.state, &ours.state, &mut merged.state);
+    pick(&base.status, &theirs.status, &ours.status, &mut state.status);
+    pick(&base.current_phase, &theirs.current_phase, &ours.current_phase, &mut state.current_phase);
+    pick(&base.current_activity, &theirs.current_activity, &ours.current_activity, &mut state.current_activity);
+    pick(
+        &base.completed_activities,
+        &theirs.completed_activities,
+        &ours.completed_activities,
+        &mut state.completed_activities,
+    );
+    pick(&base.blocked_reason, &theirs.blocked_reason, &ours.blocked_reason, &mut state.blocked_reason);
+    RunState::from_document(merged)
 }
 
 /// Compares what `run.yaml` says with what the log says.

@@ -7,6 +7,7 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use crate::codec::Place;
 use crate::machine::Name;
+use crate::model::is_obeyed;
 
 /// Whether a definition can be used in spite of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -92,34 +93,41 @@ pub fn render(path: &str, text: &str, diagnostic: &Diagnostic, colour: bool) -> 
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let path = path.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect::<String>();
+    let path = shown(path);
+    let message = shown(&diagnostic.message);
     let (line, span) = excerpt(text, diagnostic);
     let snippet = Snippet::source(line)
         .line_start(diagnostic.place.line)
         .path(path)
         .annotation(AnnotationKind::Primary.span(span));
-    let mut group = level.primary_title(&*diagnostic.message).id(diagnostic.code).element(snippet);
+    let mut group = level.primary_title(&*message).id(diagnostic.code).element(snippet);
     if let Some(help) = &diagnostic.help {
-        group = group.element(Level::HELP.message(&**help));
+        group = group.element(Level::HELP.message(shown(help)));
     }
     let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
     renderer.render(&[group])
 }
 
+/// Text without what a terminal obeys, character for character.
+fn shown(text: &str) -> String {
+    text.chars().map(|c| if is_obeyed(c) && c != '\t' { '\u{fffd}' } else { c }).collect()
+}
+
 /// The line of the problem, and the problem's bytes in it.
 ///
 /// The place alone is trusted to find them: a span may be empty, and it may go on over many lines.
-fn excerpt<'a>(text: &'a str, diagnostic: &Diagnostic) -> (&'a str, Range<usize>) {
+fn excerpt(text: &str, diagnostic: &Diagnostic) -> (String, Range<usize>) {
     let place = diagnostic.place;
-    let line = text.lines().nth(place.line.saturating_sub(1)).unwrap_or_default();
+    let line = shown(text.lines().nth(place.line.saturating_sub(1)).unwrap_or_default());
     let start = line.char_indices().nth(place.column.saturating_sub(1)).map_or(line.len(), |(at, _)| at);
     let rest = line[start..].trim_end().len();
     let len = match diagnostic.span.len() {
         0 => rest,
         len => len.min(rest),
     };
-    let end = ceil_boundary(line, start + len.min(LINE_REST));
-    (&line[..ceil_boundary(line, end + LINE_REST)], start..end)
+    let end = ceil_boundary(&line, start + len.min(LINE_REST));
+    let cut = ceil_boundary(&line, end + LINE_REST);
+    (line[..cut].to_owned(), start..end)
 }
 
 /// The first character boundary at or after `at`, at most the end of `text`.

@@ -19,7 +19,9 @@ pub const TAIL_BYTES: usize = 8 << 10;
 /// Deepest nesting of a YAML document.
 pub const YAML_DEPTH: usize = 64;
 /// Most nodes in a YAML document that is not elided (see `codec::run_text`).
-pub const YAML_NODES: usize = 250_000;
+pub const YAML_NODES: usize = 50_000;
+/// Largest counter (position, number, epoch) that is read; every JSON reader keeps such numbers exactly.
+pub const COUNTER: u64 = 1 << 48;
 /// How many violations of one document are reported.
 pub const VIOLATIONS: usize = 100;
 /// Longest reason, goal or summary given on the command line, in bytes.

@@ -9,6 +9,7 @@ mod idlist;
 mod ids;
 pub mod limits;
 mod run;
+mod terminal;
 mod time;
 
 pub use activity::{Activity, ActivityStatus, ActivityType};
@@ -19,4 +20,5 @@ pub use event::{
 pub use idlist::IdList;
 pub use ids::{ActivityId, BadName, EventId, Number, RunId, Seq, SessionId, StateName, WorkflowId, slug};
 pub use run::{Owned, RunDocument, RunStatus, SESSION_ENDED};
-pub use time::Timestamp;
+pub use terminal::is_obeyed;
+pub use time::{BadTime, Timestamp};

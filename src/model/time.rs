@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 /// A point in time in UTC; written as RFC 3339 with milliseconds, `2026-05-20T14:30:00.000Z`.
 /// Times inform people; order comes from [`crate::model::Seq`] alone, since clocks go backwards.
@@ -44,10 +45,16 @@ impl fmt::Display for Timestamp {
     }
 }
 
+/// Text that is no point in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("this is not a time like 2026-05-20T14:30:00Z")]
+pub struct BadTime;
+
 impl FromStr for Timestamp {
-    type Err = chrono::ParseError;
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(Self::new(DateTime::parse_from_rfc3339(text)?.with_timezone(&Utc)))
+    type Err = BadTime;
+    fn from_str(text: &str) -> Result<Self, BadTime> {
+        let at = DateTime::parse_from_rfc3339(text).map_err(|_| BadTime)?;
+        Ok(Self::new(at.with_timezone(&Utc)))
     }
 }
 

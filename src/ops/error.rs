@@ -51,6 +51,14 @@ pub enum Error {
         /// A run that was probably meant.
         suggestion: Option<String>,
     },
+    /// A run exists whose id differs only in case.
+    #[error("run {twin} exists, and {id} differs from it only in case")]
+    TwinRun {
+        /// The id as given.
+        id: RunId,
+        /// The run that exists.
+        twin: String,
+    },
     /// No run was named, and none is active.
     #[error("no run is active")]
     NoActiveRun {

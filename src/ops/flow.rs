@@ -66,19 +66,29 @@ impl Flow {
     fn search_from(&self) -> Result<PathBuf> {
         let cwd = self.env.cwd.clone();
         match (&self.options.project, cwd) {
-            (Some(dir), Some(cwd)) => Ok(cwd.join(dir)),
-            (Some(dir), None) => Ok(dir.clone()),
+            (Some(dir), cwd) => {
+                // Without dots and links, since the search goes from a path's end to its beginning.
+                let dir = cwd.map_or_else(|| dir.clone(), |cwd| cwd.join(dir));
+                std::fs::canonicalize(&dir).map_err(|source| Error::Input { origin: dir.display().to_string(), source })
+            }
             (None, Some(cwd)) => Ok(cwd),
             (None, None) => Err(Error::Usage("the working directory does not exist; name the project with -C".into())),
         }
     }
 
     /// The `.flow` directory that the environment names, unless the caller names the project.
-    fn named(&self) -> Option<PathBuf> {
-        let named = self.env.flow_dir.as_ref().filter(|_| self.options.project.is_none())?;
-        let named = self.env.cwd.as_ref().map_or_else(|| named.clone(), |cwd| cwd.join(named));
+    fn named(&self) -> Result<Option<PathBuf>> {
+        let Some(given) = self.env.flow_dir.as_ref().filter(|_| self.options.project.is_none()) else {
+            return Ok(None);
+        };
+        let named = self.env.cwd.as_ref().map_or_else(|| given.clone(), |cwd| cwd.join(given));
         // Trailing slashes and dots must not hide its name.
-        Some(named.components().collect())
+        let named: PathBuf = named.components().collect();
+        if named.file_name().is_none() {
+            let message = format!("FLOW_DIR is {}, which does not name a .flow directory", given.display());
+            return Err(Error::Usage(message));
+        }
+        Ok(Some(named))
     }
 
     /// Opens the project that is there.
@@ -86,7 +96,7 @@ impl Flow {
     /// # Errors
     /// [`Error::NoProject`] without a `.flow`, [`Error::Store`] when it cannot be used.
     pub fn project(&self) -> Result<Project> {
-        if let Some(named) = self.named() {
+        if let Some(named) = self.named()? {
             return Project::open_named(&named, self.trust()).map_err(|error| match error {
                 StoreError::NotFound { .. } => Error::NoProject { start: named },
                 error => error.into(),
@@ -105,7 +115,7 @@ impl Flow {
     /// [`Error::Store`] when it cannot be made or used.
     pub fn project_or_init(&self) -> Result<(Project, crate::store::Initialised)> {
         let schemas = crate::ops::init::SCHEMAS;
-        if let Some(named) = self.named() {
+        if let Some(named) = self.named()? {
             return Ok(Project::init_named(&named, self.trust(), &schemas)?);
         }
         let start = self.search_from()?;

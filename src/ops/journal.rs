@@ -6,6 +6,18 @@ use crate::codec::{Artifact, JournalHead, append_artifact};
 use crate::model::{RunDocument, RunStatus, Timestamp, limits};
 use crate::store::{Project, update_document};
 
+/// Why a path cannot be a journal: it may come from a cloned `run.yaml`, and must not reach what is no journal.
+pub(crate) fn refuse_path(journal: &Path) -> Option<&'static str> {
+    let below = |name: &str| journal.components().any(|part| part.as_os_str().eq_ignore_ascii_case(name));
+    if below(".git") || below(".flow") {
+        return Some("a journal cannot be inside .git or .flow");
+    }
+    if !journal.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md")) {
+        return Some("a journal is a Markdown file and ends in .md");
+    }
+    None
+}
+
 /// The journal of a run: the one that its context names, or its issue's.
 pub(crate) fn journal_path(run: &RunDocument) -> Option<PathBuf> {
     match (run.context_text("journal"), run.context_number("issue")) {
@@ -33,6 +45,9 @@ pub(crate) fn note(project: &Project, run: &RunDocument, status: RunStatus, now:
         ],
     };
     let relative = journal.strip_prefix(project.root()).unwrap_or(&journal).to_owned();
+    if let Some(why) = refuse_path(&relative) {
+        return Some(format!("the journal {} was not updated: {why}", relative.display()));
+    }
     let mut edit = |text: Option<&str>| append_artifact(text, &head, &artifact);
     let written = update_document(project.root(), Path::new(&relative), limits::JOURNAL_BYTES, &mut edit);
     written.err().map(|error| {

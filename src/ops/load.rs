@@ -6,10 +6,10 @@
 use std::time::Duration;
 
 use crate::codec::{DocumentKind, RunText, RunTextError, digest, parse, validate};
-use crate::engine::{Attempt, EditFault, History, RunState, edited};
+use crate::engine::{Attempt, EditFault, History, RunState, edited, rebase};
 use crate::machine::Machine;
 use crate::model::{
-    Activity, Event, EventKind, Number, Owned, RunAdopted, RunEdited, Seq, TextDigest, Timestamp, limits,
+    Activity, Event, EventKind, Number, Owned, RunAdopted, RunDocument, RunEdited, Seq, TextDigest, Timestamp, limits,
 };
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
@@ -49,30 +49,52 @@ pub(crate) fn for_writing_within<'a>(
             text
         }
     };
-    let shown = text.document().state.last_seq;
-    let since = shown.unwrap_or(locked.tail().last_seq);
-    if locked.tail().last_seq != since {
-        locked.reread_tail(since)?;
-    }
-    if locked.tail().last_seq < since {
-        let last = locked.tail().last_seq;
-        warnings
-            .push(format!("the log ends at event {last}, but run.yaml shows event {since}; counting goes on there"));
-    }
-    clear_leftovers(&mut locked, since, now)?;
+    let position = Position::find(&mut locked, text.document().state.last_seq, &mut warnings)?;
+    clear_leftovers(&mut locked, position.since, now)?;
     let machine = pinned_machine(run, &mut warnings)?;
-    let edit_pending = is_edited(&text, &locked, since);
-    let mut loaded =
-        Loaded { state: RunState::from_document(text.document().clone()), locked, text, machine, warnings };
-    if shown.is_some() {
-        loaded.roll_forward(since)?;
-    }
-    if loaded.locked.tail().last_seq == Seq(0) && shown.is_none() {
+    let edited = position.by_hand || is_edited(&text, &locked, position.since);
+    let state = RunState::from_document(text.document().clone());
+    let mut loaded = Loaded { state, locked, text, machine, warnings };
+    if loaded.locked.tail().last_seq == Seq(0) && position.foreign {
         loaded.adopt_run(flow, project, run, now)?;
-    } else if edit_pending || shown.is_none() {
+        return Ok(loaded);
+    }
+    if !position.by_hand {
+        loaded.roll_forward(position.since, edited)?;
+    }
+    if edited {
         loaded.adopt_edit(flow, run, now)?;
     }
     Ok(loaded)
+}
+
+/// Up to which event a `run.yaml` shows its run.
+struct Position {
+    since: Seq,
+    /// Whether a person changed what the file says about it.
+    by_hand: bool,
+    /// Whether the file says nothing about it.
+    foreign: bool,
+}
+
+impl Position {
+    fn find(locked: &mut LockedRun<'_>, said: Option<Seq>, warnings: &mut Vec<String>) -> Result<Self> {
+        let last = locked.tail().last_seq;
+        let Some(said) = said else {
+            return Ok(Self { since: last, by_hand: last > Seq(0), foreign: true });
+        };
+        if said > last && last > Seq(0) && locked.high_water().0 == last {
+            // No writer ever got that far, so the number was typed.
+            return Ok(Self { since: last, by_hand: true, foreign: false });
+        }
+        if said > last {
+            warnings
+                .push(format!("the log ends at event {last}, but run.yaml shows event {said}; counting goes on there"));
+        } else if said < last {
+            locked.reread_tail(said)?;
+        }
+        Ok(Self { since: said, by_hand: false, foreign: false })
+    }
 }
 
 fn parse_run(run: &RunDir, text: &str) -> Result<RunText> {
@@ -155,12 +177,18 @@ fn machine_of(first: &Event, warnings: &mut Vec<String>) -> Option<Machine> {
 
 impl Loaded<'_> {
     /// Brings the projections up to the log.
-    fn roll_forward(&mut self, since: Seq) -> Result<()> {
+    fn roll_forward(&mut self, since: Seq, edited: bool) -> Result<()> {
         let newer = self.locked.tail().newer.clone();
         if newer.is_empty() {
             return Ok(());
         }
-        newer.iter().for_each(|event| self.state.apply(event));
+        self.state = if edited {
+            caught_up(self.text.document(), since, &self.locked.read_log()?)
+        } else {
+            let mut state = self.state.clone();
+            newer.iter().for_each(|event| state.apply(event));
+            state
+        };
         self.text = self.with_state()?;
         let files: Vec<_> = newer.iter().filter_map(activity_file).collect();
         self.locked.roll_forward(self.text.text(), &files, since)?;
@@ -309,11 +337,10 @@ pub(crate) fn for_reading(run: &RunDir) -> Result<View> {
             rebuild(run, &log)?
         }
     };
-    let shown = text.document().state.last_seq;
-    let mut state = RunState::from_document(text.document().clone());
-    if let Some(shown) = shown {
-        log.events().filter(|event| event.seq > shown).for_each(|event| state.apply(event));
-    }
+    let state = match text.document().state.last_seq {
+        Some(shown) => caught_up(text.document(), shown, &log),
+        None => RunState::from_document(text.document().clone()),
+    };
     let machine = log.events().next().and_then(|first| machine_of(first, &mut notes));
     if let (Some(phase), Some(machine)) = (state.phase(), &machine)
         && !machine.contains(phase)
@@ -331,6 +358,20 @@ pub(crate) fn for_reading(run: &RunDir) -> Result<View> {
         history.add_earlier(earlier_attempts(run, &history)?);
     }
     Ok(View { history, text: text.text().to_owned(), machine, log, notes })
+}
+
+/// The state of a run whose `run.yaml` shows it as of `since`, maybe with a person's changes.
+fn caught_up(document: &RunDocument, since: Seq, log: &LogScan) -> RunState {
+    let newer: Vec<Event> = log.events().filter(|event| event.seq > since).cloned().collect();
+    let until = log.events().filter(|event| event.seq <= since);
+    match (RunState::fold(until), RunState::fold(log.events())) {
+        (Some(base), Some(ours)) if !newer.is_empty() => rebase(&base, document, &newer, &ours),
+        _ => {
+            let mut state = RunState::from_document(document.clone());
+            newer.iter().for_each(|event| state.apply(event));
+            state
+        }
+    }
 }
 
 /// Activities that another program recorded, from their files.

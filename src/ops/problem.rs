@@ -32,6 +32,10 @@ pub fn problem(error: &Error) -> Problem {
             };
             new(Kind::NotFound, "run_not_found", error.to_string(), Some(help))
         }
+        Error::TwinRun { twin, .. } => {
+            let help = format!("use another id, or go on with {twin}");
+            new(Kind::Refused, "run_exists", error.to_string(), Some(help))
+        }
         Error::NoActiveRun { unreadable } => no_active_run(unreadable),
         Error::SeveralRuns { candidates } => {
             let names = candidates.iter().map(RunId::as_str).collect::<Vec<_>>().join(", ");
@@ -72,7 +76,13 @@ pub fn problem(error: &Error) -> Problem {
                 std::io::ErrorKind::InvalidData | std::io::ErrorKind::InvalidInput => Kind::Refused,
                 _ => Kind::Io,
             };
-            caused(new(kind, "input_unreadable", error.to_string(), None), source)
+            let help = match kind {
+                Kind::Refused => {
+                    Some("a document may have 1 MiB; put long output into a file and name it as evidence".into())
+                }
+                _ => None,
+            };
+            caused(new(kind, "input_unreadable", error.to_string(), help), source)
         }
         Error::NoSuchEvent { run, .. } => new(
             Kind::NotFound,
@@ -236,6 +246,9 @@ fn store(error: &StoreError) -> Problem {
         }
         StoreError::Unsafe { why, .. } => {
             let help = match *why {
+                why if why.starts_with("is a hard link") => {
+                    "put a copy of its own in its place: cp FILE COPY && mv COPY FILE"
+                }
                 "belongs to another user" => {
                     "run flow as the owner, or set FLOW_TRUST_OWNER=1 when that user is trusted"
                 }
@@ -247,7 +260,10 @@ fn store(error: &StoreError) -> Problem {
             let help = "use another directory with FLOW_DIR, or move that one away; nothing was written into it";
             new(Kind::Unsafe, "foreign_flow_directory", message, Some(help.into()))
         }
-        StoreError::TooLarge { .. } => new(Kind::Damaged, "too_large", message, Some("nothing was written".into())),
+        StoreError::TooLarge { .. } => {
+            let help = "shorten it, or bring an earlier one back with git; nothing was written";
+            new(Kind::Damaged, "too_large", message, Some(help.into()))
+        }
         StoreError::NotUtf8 { .. } => {
             new(Kind::Damaged, "not_utf8", message, Some("bring an earlier version back with git".into()))
         }
@@ -257,8 +273,11 @@ fn store(error: &StoreError) -> Problem {
             let help = "try again, or wait longer with --lock-timeout SECONDS; nothing was written";
             new(Kind::Held, "lock_timeout", message, Some(help.into()))
         }
-        StoreError::Io { source, .. } => {
-            let help = "nothing was recorded; try again when the cause is gone";
+        StoreError::Io { source, action, .. } => {
+            let help = match *action {
+                "read" => "make it readable, then try again",
+                _ => "nothing was recorded; try again when the cause is gone",
+            };
             caused(new(Kind::Io, "io_error", message, Some(help.into())), source)
         }
         StoreError::Unconfirmed { source, .. } => {

@@ -61,6 +61,9 @@ impl Flow {
         let phase = initial_phase(&machine, request.phase.as_ref())?;
         let caller = self.caller(request.session.clone(), None)?;
         let base = run_id_base(request, now)?;
+        if let Some(why) = request.journal.as_ref().and_then(|journal| journal::refuse_path(journal.as_ref())) {
+            return Err(Error::Usage(format!("--journal: {why}")));
+        }
         let (project, _) = self.project_or_init()?;
         if let Some(id) = &request.id {
             refuse_same_but_for_case(&project, id)?;
@@ -186,7 +189,7 @@ fn refuse_same_but_for_case(project: &Project, id: &RunId) -> Result<()> {
     let twin =
         project.run_names()?.into_iter().find(|name| name != id.as_str() && name.eq_ignore_ascii_case(id.as_str()));
     match twin {
-        Some(twin) => Err(Error::Usage(format!("run {twin} exists, and {id} differs from it only in case"))),
+        Some(twin) => Err(Error::TwinRun { id: id.clone(), twin }),
         None => Ok(()),
     }
 }

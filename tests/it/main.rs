@@ -6,6 +6,10 @@ mod support;
 
 mod commands;
 mod engine;
+mod hostile_documents;
+mod hostile_names;
+mod hostile_paths;
 mod seed_session;
+mod terminal;
 mod tidy;
 mod verdicts;
