@@ -4,4 +4,6 @@
 
 mod support;
 
+mod kill;
+mod recovery;
 mod seed_session;
