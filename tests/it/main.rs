@@ -4,6 +4,7 @@
 
 mod support;
 
+mod concurrency;
 mod kill;
 mod recovery;
 mod seed_session;
