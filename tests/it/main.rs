@@ -5,6 +5,7 @@
 mod support;
 
 mod concurrency;
+mod faults;
 mod kill;
 mod recovery;
 mod seed_session;
