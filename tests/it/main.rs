@@ -1,5 +1,8 @@
 //! The promises of flow, tested on the real program and the real library.
-#![expect(clippy::disallowed_methods, reason = "tests set up and look at files, clocks and processes directly")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests set up and look at files, clocks and processes directly"
+)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod support;

@@ -35,13 +35,46 @@ impl Call {
 }
 
 const CHANGING: [&str; 24] = [
-    "write", "pwrite64", "writev", "pwritev", "fsync", "fdatasync", "sync_file_range", "rename", "renameat",
-    "renameat2", "unlink", "unlinkat", "rmdir", "mkdir", "mkdirat", "ftruncate", "flock", "link", "linkat", "symlinkat",
-    "fchmod", "fchmodat", "copy_file_range", "exit_group",
+    "write",
+    "pwrite64",
+    "writev",
+    "pwritev",
+    "fsync",
+    "fdatasync",
+    "sync_file_range",
+    "rename",
+    "renameat",
+    "renameat2",
+    "unlink",
+    "unlinkat",
+    "rmdir",
+    "mkdir",
+    "mkdirat",
+    "ftruncate",
+    "flock",
+    "link",
+    "linkat",
+    "symlinkat",
+    "fchmod",
+    "fchmodat",
+    "copy_file_range",
+    "exit_group",
 ];
 const READING: [&str; 14] = [
-    "openat", "open", "read", "pread64", "fstat", "stat", "lstat", "newfstatat", "statx", "getdents64", "lseek", "close",
-    "readlink", "fcntl",
+    "openat",
+    "open",
+    "read",
+    "pread64",
+    "fstat",
+    "stat",
+    "lstat",
+    "newfstatat",
+    "statx",
+    "getdents64",
+    "lseek",
+    "close",
+    "readlink",
+    "fcntl",
 ];
 
 /// Whether strace is here and may trace; says so loudly when not.
@@ -49,7 +82,15 @@ pub fn can_inject(test: &str) -> bool {
     static WORKS: OnceLock<bool> = OnceLock::new();
     let works = *WORKS.get_or_init(|| {
         let mut probe = Command::new("strace");
-        probe.args(["-qq", "-o", "/dev/null", "-e", "inject=getppid:error=EIO:when=1", "--", "true"]);
+        probe.args([
+            "-qq",
+            "-o",
+            "/dev/null",
+            "-e",
+            "inject=getppid:error=EIO:when=1",
+            "--",
+            "true",
+        ]);
         probe.output().is_ok_and(|output| output.status.success())
     });
     if !works {
@@ -59,7 +100,10 @@ pub fn can_inject(test: &str) -> bool {
 }
 
 /// Says that a test did not test anything.
-#[expect(clippy::print_stderr, reason = "a test that could not run must not look like one that passed")]
+#[expect(
+    clippy::print_stderr,
+    reason = "a test that could not run must not look like one that passed"
+)]
 pub fn skipped(test: &str, why: &str) {
     eprintln!("SKIPPED: {test}: {why}");
 }
@@ -75,13 +119,21 @@ pub fn calls(sandbox: &Sandbox, args: &[&str]) -> (Answer, Vec<Call>) {
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     let mut calls = Vec::new();
     for line in text.lines() {
-        let Some((name, _)) = line.split_once('(') else { continue };
+        let Some((name, _)) = line.split_once('(') else {
+            continue;
+        };
         let nth = seen.entry(name).or_default();
         *nth += 1;
-        calls.push(Call { name: name.to_owned(), nth: *nth, shown: line.to_owned() });
+        calls.push(Call {
+            name: name.to_owned(),
+            nth: *nth,
+            shown: line.to_owned(),
+        });
     }
     let root = sandbox.root().display().to_string();
-    let first = calls.iter().position(|call| call.shown.contains(&root) && !call.name.starts_with("exec"));
+    let first = calls
+        .iter()
+        .position(|call| call.shown.contains(&root) && !call.name.starts_with("exec"));
     calls.drain(..first.expect("the program touched no file of the project"));
     (answer, calls)
 }
