@@ -368,6 +368,37 @@ fn a_save_during_recovery_is_not_lost() {
     assert_notes_kept(&sandbox, &run, [1], &BTreeSet::new(), "one save");
 }
 
+#[test]
+fn an_old_text_saved_during_the_adoption_of_an_edit_does_not_keep_the_record_out() {
+    if !can_inject("an_old_text_saved_during_the_adoption_of_an_edit_does_not_keep_the_record_out") {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("start-issue");
+    let older = sandbox.read(&run, "run.yaml");
+    sandbox.record(&run, "preflight", "before");
+    sandbox.edit(&run, "\nstate:", "\n# note 1\nstate:");
+    let base = Tree::of(&sandbox.path(".flow"));
+    let (answer, calls) = calls(&sandbox, &RECORD);
+    answer.ok();
+    base.restore(&sandbox.path(".flow"));
+    let call = onto_run_yaml(&calls);
+    let delay = format!("{}:delay_enter=500000:when={}", call.name, call.nth);
+    let recorder = spawned(injecting(&sandbox, &[&delay], &RECORD));
+    wait_for(&sandbox.run_dir(&run).join(".run.tmp"));
+    // The editor had the file open since before the last record.
+    let aside = sandbox.path("editor.swp");
+    std::fs::write(&aside, older.replacen("\nstate:", "\n# note 1\n# note 2\nstate:", 1)).unwrap();
+    std::fs::rename(&aside, sandbox.run_dir(&run).join("run.yaml")).unwrap();
+    let answer = answered(recorder);
+    assert_notes_kept(&sandbox, &run, [1, 2], &BTreeSet::new(), "an old text was saved");
+    answer.ok();
+    sandbox.record(&run, "preflight", "more");
+    sandbox.assert_sound(&run);
+    assert_eq!(sandbox.records_of(&run, "look"), 1);
+    assert_notes_kept(&sandbox, &run, [1, 2], &BTreeSet::new(), "an old text was saved");
+}
+
 /// What one reader saw, checked as it came in.
 fn watch(mut command: Command, over: &AtomicBool, fine: &[i32], check: impl Fn(&Value)) -> usize {
     let mut reads = 0;
