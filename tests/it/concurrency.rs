@@ -377,15 +377,21 @@ fn an_old_text_saved_during_the_adoption_of_an_edit_does_not_keep_the_record_out
     let run = sandbox.start("start-issue");
     let older = sandbox.read(&run, "run.yaml");
     sandbox.record(&run, "preflight", "before");
-    sandbox.edit(&run, "\nstate:", "\n# note 1\nstate:");
+    // An edit of the older text: the record catches up first, then adopts, then records.
+    let edited = older.replacen("\nstate:", "\n# note 1\nstate:", 1);
+    std::fs::write(sandbox.run_dir(&run).join("run.yaml"), edited).unwrap();
     let base = Tree::of(&sandbox.path(".flow"));
     let (answer, calls) = calls(&sandbox, &RECORD);
     answer.ok();
     base.restore(&sandbox.path(".flow"));
-    let call = onto_run_yaml(&calls);
+    let exchanges: Vec<_> = calls.iter().filter(|call| call.name == "renameat2").cloned().collect();
+    let call = onto_run_yaml(&exchanges);
     let delay = format!("{}:delay_enter=500000:when={}", call.name, call.nth);
     let recorder = spawned(injecting(&sandbox, &[&delay], &RECORD));
-    wait_for(&sandbox.run_dir(&run).join(".run.tmp"));
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !sandbox.read(&run, "events.jsonl").contains("run_edited") {
+        assert!(Instant::now() < deadline, "the edit was not adopted");
+    }
     // The editor had the file open since before the last record.
     let aside = sandbox.path("editor.swp");
     std::fs::write(&aside, older.replacen("\nstate:", "\n# note 1\n# note 2\nstate:", 1)).unwrap();

@@ -532,3 +532,29 @@ fn half_made_runs_of_dead_creators_are_no_runs_and_disappear() {
     assert_eq!(past.sandbox.find(".flow", ".new-"), None);
     assert_eq!(past.sandbox.runs().len(), 2);
 }
+
+#[test]
+fn a_hand_edit_is_an_event_from_which_run_yaml_can_be_rebuilt() {
+    let past = Past::new();
+    past.sandbox.edit(&past.run, "\nstate:", "\n# ask Ada first\nstate:");
+    past.go_on();
+    let events = past.sandbox.events(&past.run);
+    assert!(
+        events.iter().any(|event| event["type"] == "run_edited"),
+        "the edit was not noticed"
+    );
+    past.remove("run.yaml");
+    past.sandbox.flow(["unblock", &past.run]).ok();
+    assert!(past.read("run.yaml").contains("# ask Ada first"));
+}
+
+#[test]
+fn a_hand_edit_to_an_unknown_phase_is_refused() {
+    let past = Past::new();
+    past.sandbox
+        .edit(&past.run, "current_phase: plan", "current_phase: plann");
+    past.sandbox
+        .flow(["record-activity", "--run-id", &past.run, "--id", "more"])
+        .exits(65);
+    assert_eq!(past.sandbox.events(&past.run).len(), 4);
+}
