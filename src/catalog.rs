@@ -181,11 +181,7 @@ impl Catalog {
         known.sort_unstable();
         known.dedup();
         let suggestion = codec::similar(name, known.iter().map(String::as_str)).map(str::to_owned);
-        Ok(CatalogError::Unknown {
-            name: name.to_owned(),
-            known,
-            suggestion,
-        })
+        Ok(CatalogError::Unknown { name: name.to_owned(), known, suggestion })
     }
 
     /// The project's directory of definitions, when there is one.
@@ -223,11 +219,7 @@ impl Folder {
         let entries = Dir::read_from(&self.handle).map_err(|error| io_error(&self.path, error))?;
         for entry in entries {
             let entry = entry.map_err(|error| io_error(&self.path, error))?;
-            let id = entry
-                .file_name()
-                .to_str()
-                .ok()
-                .and_then(|name| name.strip_suffix(SUFFIX));
+            let id = entry.file_name().to_str().ok().and_then(|name| name.strip_suffix(SUFFIX));
             ids.extend(id.filter(|id| WorkflowId::new(*id).is_ok()).map(str::to_owned));
         }
         Ok(ids)
@@ -246,18 +238,13 @@ impl Folder {
             Err(Errno::NXIO) => return refused(path, "is not a regular file"),
             Err(error) => return Err(io_error(&path, error)),
         };
-        let at_path = |source| CatalogError::Io {
-            path: path.clone(),
-            source,
-        };
+        let at_path = |source| CatalogError::Io { path: path.clone(), source };
         if !file.metadata().map_err(at_path)?.is_file() {
             return refused(path, "is not a regular file");
         }
         let mut bytes = Vec::new();
         // One byte more than allowed tells a file that is too large, also when it grows while it is read.
-        let bound = u64::try_from(limits::WORKFLOW_BYTES)
-            .unwrap_or(u64::MAX)
-            .saturating_add(1);
+        let bound = u64::try_from(limits::WORKFLOW_BYTES).unwrap_or(u64::MAX).saturating_add(1);
         file.take(bound).read_to_end(&mut bytes).map_err(at_path)?;
         text(path, bytes).map(Some)
     }
@@ -269,11 +256,7 @@ fn text(path: PathBuf, bytes: Vec<u8>) -> Result<String, CatalogError> {
         let mut name = Name::nowhere("");
         name.place = place;
         let diagnostics = vec![Diagnostic::error(code, &name, message)];
-        Err(CatalogError::Invalid {
-            path,
-            text,
-            diagnostics,
-        })
+        Err(CatalogError::Invalid { path, text, diagnostics })
     };
     if bytes.len() > limits::WORKFLOW_BYTES {
         let message = format!("the definition is larger than {} bytes", limits::WORKFLOW_BYTES);
@@ -288,26 +271,15 @@ fn text(path: PathBuf, bytes: Vec<u8>) -> Result<String, CatalogError> {
 }
 
 fn io_error(path: &Path, error: Errno) -> CatalogError {
-    CatalogError::Io {
-        path: path.to_owned(),
-        source: error.into(),
-    }
+    CatalogError::Io { path: path.to_owned(), source: error.into() }
 }
 
 /// Compiles the definition of `id`.
 fn load(id: &WorkflowId, text: String, origin: Origin) -> Result<Found, CatalogError> {
-    let Checked {
-        machine,
-        mut diagnostics,
-    } = compile_text(Notation::Phases, &text, id.as_str());
+    let Checked { machine, mut diagnostics } = compile_text(Notation::Phases, &text, id.as_str());
     if let Some(machine) = machine {
         if machine.id() == id {
-            return Ok(Found {
-                machine,
-                origin,
-                text,
-                diagnostics,
-            });
+            return Ok(Found { machine, origin, text, diagnostics });
         }
         diagnostics.push(other_id(id, machine.id(), &text));
     }
@@ -315,25 +287,15 @@ fn load(id: &WorkflowId, text: String, origin: Origin) -> Result<Found, CatalogE
         Origin::Project(path) => path,
         Origin::Shipped => format!("workflows/{id}{SUFFIX}").into(),
     };
-    Err(CatalogError::Invalid {
-        path,
-        text,
-        diagnostics,
-    })
+    Err(CatalogError::Invalid { path, text, diagnostics })
 }
 
 /// A run finds its workflow by the id that its definition gives, so a file under another name would be lost to it.
 fn other_id(id: &WorkflowId, written: &WorkflowId, text: &str) -> Diagnostic {
-    let place = codec::parse(text).map_or_else(
-        |_| Name::nowhere(""),
-        |root| Name::of_node(root.nearest("/metadata/id")),
-    );
-    Diagnostic::error(
-        "id-mismatch",
-        &place,
-        format!("the file is named after `{id}` and defines `{written}`"),
-    )
-    .with_help(format!("write `id: {id}`, or rename the file to `{written}{SUFFIX}`"))
+    let place =
+        codec::parse(text).map_or_else(|_| Name::nowhere(""), |root| Name::of_node(root.nearest("/metadata/id")));
+    Diagnostic::error("id-mismatch", &place, format!("the file is named after `{id}` and defines `{written}`"))
+        .with_help(format!("write `id: {id}`, or rename the file to `{written}{SUFFIX}`"))
 }
 
 fn entry(id: &str, origin: Origin, text: Result<String, CatalogError>) -> Entry {
@@ -382,6 +344,7 @@ fn shown(name: &str) -> String {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests set up files and processes directly")]
 mod tests {
     use super::*;
     use std::fs;
@@ -445,12 +408,7 @@ mod tests {
             }
             assert_eq!(walked.join(" "), phases, "{id}");
             assert_eq!(machine.terminal(), std::slice::from_ref(phase));
-            assert!(
-                machine
-                    .states()
-                    .iter()
-                    .all(|state| state.description.is_some() && state.kind.is_some())
-            );
+            assert!(machine.states().iter().all(|state| state.description.is_some() && state.kind.is_some()));
             assert_eq!((entry.id.as_str(), entry.error), (id, None));
             assert!(entry.description.is_some());
         }
@@ -525,10 +483,7 @@ mod tests {
         project.write("bytes.workflow.yaml", b"a: 1\nb: \xff\n");
         project.write("a b.workflow.yaml", "");
         let errors = project.errors();
-        let codes = errors
-            .iter()
-            .map(|(id, error)| (id.as_str(), error.as_str()))
-            .collect::<Vec<_>>();
+        let codes = errors.iter().map(|(id, error)| (id.as_str(), error.as_str())).collect::<Vec<_>>();
         assert_eq!(
             codes,
             [
@@ -541,10 +496,7 @@ mod tests {
                 ("sock", "is not a regular file"),
             ]
         );
-        assert!(matches!(
-            project.catalog().find("debug"),
-            Err(CatalogError::Refused { .. })
-        ));
+        assert!(matches!(project.catalog().find("debug"), Err(CatalogError::Refused { .. })));
     }
 
     #[test]

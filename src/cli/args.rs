@@ -12,13 +12,7 @@ use crate::model::{ActivityId, RunId, SessionId, StateName};
 /// A run is a directory in .flow/runs: run.yaml for people, numbered activity files, and an append-only log that
 /// neither a kill nor a power cut can break. `flow resume` answers what the next safe action is.
 #[derive(Debug, Parser)]
-#[command(
-    name = "flow",
-    version,
-    max_term_width = 100,
-    arg_required_else_help = true,
-    disable_help_subcommand = false
-)]
+#[command(name = "flow", version, max_term_width = 100, arg_required_else_help = true, disable_help_subcommand = false)]
 #[command(after_help = EXIT_CODES)]
 pub struct Cli {
     /// The project's directory [default: found from the working directory upwards]
@@ -373,7 +367,7 @@ value_enum!(
 );
 value_enum!(
     /// A document that has a schema.
-    SchemaArg { Run, Activity, Workflow, Event } -> crate::codec::DocumentKind
+    SchemaArg { Run, Activity, Workflow, Event } -> crate::ops::DocumentKind
 );
 
 /// How sure a result is.

@@ -14,8 +14,7 @@ pub use args::Cli;
 pub use exit::Exit;
 
 use crate::cli::out::Out;
-use crate::host::{Clock, Env, Git, Ids};
-use crate::ops::{Error, Flow, Options};
+use crate::ops::{Flow, Options};
 use crate::report::{Kind, Problem};
 
 /// Runs the program with the arguments, environment and clock of this process.
@@ -49,27 +48,18 @@ fn usage(error: &clap::Error, out: &mut Out) -> Exit {
     let first = text.lines().next().unwrap_or_default();
     let message = first.strip_prefix("error: ").unwrap_or(first).to_owned();
     let help = Some("see `flow help`".to_owned());
-    out.problem(&Problem {
-        code: "usage",
-        message,
-        help,
-        causes: Vec::new(),
-        kind: Kind::Usage,
-    })
+    out.problem(&Problem { code: "usage", message, help, causes: Vec::new(), kind: Kind::Usage })
 }
 
 fn run(cli: Cli, out: &mut Out) -> Exit {
-    let clock = match Clock::from_env() {
-        Ok(clock) => clock,
-        Err(error) => return out.error(&Error::Usage(error.to_string())),
-    };
     let options = Options {
         project: cli.project,
         lock_wait: cli.lock_timeout,
         command: format!("flow {}", cli.command.name()),
         holder_pid: None,
-        trust_any_owner: std::env::var_os("FLOW_TRUST_OWNER").is_some_and(|value| value == "1"),
     };
-    let flow = Flow::new(clock, Ids::from_env(), Env::read(), Git::default(), options);
-    cmd::run(&flow, cli.command, out)
+    match Flow::of_this_process(options) {
+        Ok(flow) => cmd::run(&flow, cli.command, out),
+        Err(error) => out.error(&error),
+    }
 }

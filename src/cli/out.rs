@@ -71,12 +71,7 @@ impl Out {
             return;
         }
         for warning in warnings {
-            self.stderr(&format!(
-                "{}warning{:#}: {}\n",
-                page::CARE,
-                page::CARE,
-                page::clean(warning)
-            ));
+            self.stderr(&format!("{}warning{:#}: {}\n", page::CARE, page::CARE, page::clean(warning)));
         }
     }
 
@@ -99,12 +94,7 @@ impl Out {
                 page.line(&format!("  help: {help}"));
             }
             let message = page::clean(&problem.message);
-            self.stderr(&format!(
-                "{}error{:#}: {message}\n{}",
-                page::BAD,
-                page::BAD,
-                page.finish()
-            ));
+            self.stderr(&format!("{}error{:#}: {message}\n{}", page::BAD, page::BAD, page.finish()));
         }
         problem.kind.into()
     }

@@ -43,26 +43,15 @@ impl Page {
 
     /// Columns, as wide as their widest cell; the last one is not padded.
     pub(super) fn table(&mut self, indent: usize, rows: &[Vec<String>]) {
-        let rows: Vec<Vec<String>> = rows
-            .iter()
-            .map(|row| row.iter().map(|cell| clean(cell)).collect())
-            .collect();
+        let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| clean(cell)).collect()).collect();
         let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-        let width = |column: usize| {
-            rows.iter()
-                .filter_map(|row| row.get(column))
-                .map(|cell| cell.chars().count())
-                .max()
-        };
+        let width =
+            |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
         let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
         for row in &rows {
             let mut line = " ".repeat(indent);
             for (column, cell) in row.iter().enumerate() {
-                let gap = if column + 1 == row.len() {
-                    0
-                } else {
-                    widths[column] + 2 - cell.chars().count()
-                };
+                let gap = if column + 1 == row.len() { 0 } else { widths[column] + 2 - cell.chars().count() };
                 line.push_str(cell);
                 line.push_str(&" ".repeat(gap));
             }
@@ -81,10 +70,7 @@ pub(super) fn clean(text: &str) -> String {
     let obeyed = |c: char| {
         c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
-    text.chars()
-        .map(|c| if c == '\n' || c == '\t' { ' ' } else { c })
-        .filter(|&c| !obeyed(c))
-        .collect()
+    text.chars().map(|c| if c == '\n' || c == '\t' { ' ' } else { c }).filter(|&c| !obeyed(c)).collect()
 }
 
 #[cfg(test)]
@@ -93,9 +79,6 @@ mod tests {
 
     #[test]
     fn nothing_that_a_terminal_obeys_gets_through() {
-        assert_eq!(
-            clean("a\u{1b}]52;c;eA==\u{7}b\u{202e}c\nd\u{9b}31m"),
-            "a]52;c;eA==bc d31m"
-        );
+        assert_eq!(clean("a\u{1b}]52;c;eA==\u{7}b\u{202e}c\nd\u{9b}31m"), "a]52;c;eA==bc d31m");
     }
 }

@@ -143,10 +143,7 @@ fn front_matter(text: &str) -> Result<Option<Range<usize>>, JournalError> {
     let mut conflict = None;
     for (number, line) in (2..).zip(lines) {
         if is_conflict(line) {
-            conflict = conflict.or(Some(Place {
-                line: number,
-                column: 1,
-            }));
+            conflict = conflict.or(Some(Place { line: number, column: 1 }));
         }
         // At the start of a line both end a YAML document, whatever surrounds them.
         if matches!(line.trim_end(), "---" | "...") {
@@ -169,18 +166,15 @@ fn without_bom(text: &str) -> &str {
 
 fn is_conflict(line: &str) -> bool {
     let line = line.trim_end();
-    ["<<<<<<<", "|||||||", ">>>>>>>"].iter().any(|marker| {
-        line.strip_prefix(marker)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
-    }) || line == "======="
+    ["<<<<<<<", "|||||||", ">>>>>>>"]
+        .iter()
+        .any(|marker| line.strip_prefix(marker).is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')))
+        || line == "======="
 }
 
 /// The front matter starts on the file's second line.
 fn below_fence(place: Place) -> Place {
-    Place {
-        line: place.line + 1,
-        ..place
-    }
+    Place { line: place.line + 1, ..place }
 }
 
 fn inside(error: YamlError) -> JournalError {
@@ -297,30 +291,15 @@ mod tests {
     fn a_second_artifact_leaves_the_first_alone() {
         let first = append_artifact(None, &head(), &artifact()).unwrap();
         let second = append(&first).unwrap();
-        assert_eq!(
-            second,
-            first.replace("status: active\n---", &format!("status: active\n- {ENTRY}---"))
-        );
+        assert_eq!(second, first.replace("status: active\n---", &format!("status: active\n- {ENTRY}---")));
         let third = append(&second).unwrap();
         let yaml = front_matter(&third).unwrap().unwrap();
-        assert_eq!(
-            parse_value(&third[yaml]).unwrap()["artifacts"]
-                .as_array()
-                .unwrap()
-                .len(),
-            3
-        );
+        assert_eq!(parse_value(&third[yaml]).unwrap()["artifacts"].as_array().unwrap().len(), 3);
     }
 
     #[test]
     fn a_body_without_front_matter_stays_byte_for_byte() {
-        for body in [
-            "",
-            "# Notes\n\n---\nx: [\n---\n",
-            "no line break",
-            "a\r\nb\r\n",
-            "\n---\na: 1\n---\n",
-        ] {
+        for body in ["", "# Notes\n\n---\nx: [\n---\n", "no line break", "a\r\nb\r\n", "\n---\na: 1\n---\n"] {
             let text = append(body).unwrap();
             assert!(text.starts_with("---"), "{text}");
             assert!(text.ends_with(&format!("---{}{body}", line_break(body))), "{text:?}");
@@ -334,36 +313,16 @@ mod tests {
     fn the_entry_goes_below_the_last_item_in_the_notation_of_the_list() {
         let head = "---\n# hand-made\nissue:   42\ncreated: 2026-05-20T14:30:00Z # unquoted\n";
         let tail = "zz: {a: 'b'}\n---\n# Body\n---\nartifacts: []\n";
-        let dashed = |indent: &str| {
-            format!("- {ENTRY}")
-                .lines()
-                .map(|l| format!("{indent}{l}\n"))
-                .collect::<String>()
-        };
+        let dashed = |indent: &str| format!("- {ENTRY}").lines().map(|l| format!("{indent}{l}\n")).collect::<String>();
         let json = artifact().to_value().to_string();
         for (list, want) in [
-            (
-                "artifacts:\n- type: a\n  x: 1\n",
-                format!("artifacts:\n- type: a\n  x: 1\n{}", dashed("")),
-            ),
-            (
-                "artifacts:\n    -   a\n",
-                format!("artifacts:\n    -   a\n{}", dashed("    ")),
-            ),
-            (
-                "artifacts:\n  -\n    a: 1\n",
-                format!("artifacts:\n  -\n    a: 1\n{}", dashed("  ")),
-            ),
-            (
-                "artifacts:\n  - a\n  -\n",
-                format!("artifacts:\n  - a\n  -\n{}", dashed("  ")),
-            ),
+            ("artifacts:\n- type: a\n  x: 1\n", format!("artifacts:\n- type: a\n  x: 1\n{}", dashed(""))),
+            ("artifacts:\n    -   a\n", format!("artifacts:\n    -   a\n{}", dashed("    "))),
+            ("artifacts:\n  -\n    a: 1\n", format!("artifacts:\n  -\n    a: 1\n{}", dashed("  "))),
+            ("artifacts:\n  - a\n  -\n", format!("artifacts:\n  - a\n  -\n{}", dashed("  "))),
             (
                 "artifacts: # list\n  # first\n  - a: 1\n    # of a\n  # end\n\n# of zz\n",
-                format!(
-                    "artifacts: # list\n  # first\n  - a: 1\n    # of a\n{}  # end\n\n# of zz\n",
-                    dashed("  ")
-                ),
+                format!("artifacts: # list\n  # first\n  - a: 1\n    # of a\n{}  # end\n\n# of zz\n", dashed("  ")),
             ),
             (
                 "artifacts:\n- note: |+\n    a\n    # not a comment\n\n",
@@ -376,53 +335,27 @@ mod tests {
             ("artifacts:\n", format!("artifacts:\n{}", dashed(""))),
             ("artifacts:  # none\n", format!("artifacts:  # none\n{}", dashed(""))),
             ("artifacts: ~\n", format!("artifacts:\n{}", dashed(""))),
-            (
-                "artifacts: null # none\n",
-                format!("artifacts:  # none\n{}", dashed("")),
-            ),
+            ("artifacts: null # none\n", format!("artifacts:  # none\n{}", dashed(""))),
             ("artifacts: []\n", format!("artifacts:\n{}", dashed(""))),
-            (
-                "\"artifacts\" : [ ]  # none\n",
-                format!("\"artifacts\" :   # none\n{}", dashed("")),
-            ),
-            (
-                "artifacts: [ # none\n  ]\n",
-                format!("artifacts: [ # none\n  {json}]\n"),
-            ),
-            (
-                "artifacts: [a, {b: [1]}] # ]\n",
-                format!("artifacts: [a, {{b: [1]}}, {json}] # ]\n"),
-            ),
+            ("\"artifacts\" : [ ]  # none\n", format!("\"artifacts\" :   # none\n{}", dashed(""))),
+            ("artifacts: [ # none\n  ]\n", format!("artifacts: [ # none\n  {json}]\n")),
+            ("artifacts: [a, {b: [1]}] # ]\n", format!("artifacts: [a, {{b: [1]}}, {json}] # ]\n")),
             ("artifacts: [a, ]\n", format!("artifacts: [a, {json}]\n")),
             ("artifacts: [a ]\n", format!("artifacts: [a , {json}]\n")),
-            (
-                "artifacts: [\n  a, # ]\n  \"]\"\n  ]\n",
-                format!("artifacts: [\n  a, # ]\n  \"]\"\n  , {json}]\n"),
-            ),
+            ("artifacts: [\n  a, # ]\n  \"]\"\n  ]\n", format!("artifacts: [\n  a, # ]\n  \"]\"\n  , {json}]\n")),
         ] {
             let text = format!("{head}{list}{tail}");
             assert_eq!(append(&text).as_deref(), Ok(&*format!("{head}{want}{tail}")), "{list}");
             let text = format!("---\n{list}---\n");
             assert_eq!(append(&text).as_deref(), Ok(&*format!("---\n{want}---\n")), "{list}");
             let crlf = text.replace('\n', "\r\n");
-            assert_eq!(
-                append(&crlf).unwrap(),
-                format!("---\n{want}---\n").replace('\n', "\r\n"),
-                "{list}"
-            );
+            assert_eq!(append(&crlf).unwrap(), format!("---\n{want}---\n").replace('\n', "\r\n"), "{list}");
         }
     }
 
     #[test]
     fn a_missing_list_comes_last() {
-        for front in [
-            "",
-            "# only a comment\n",
-            "issue: 1\n",
-            "a: |+\n  x\n\n",
-            "a: b\n  c\n",
-            "  a: 1\n  b: 2\n",
-        ] {
+        for front in ["", "# only a comment\n", "issue: 1\n", "a: |+\n  x\n\n", "a: b\n  c\n", "  a: 1\n  b: 2\n"] {
             let text = format!("\u{feff}---  \n{front}---\nbody");
             let new = append(&text).unwrap();
             let added = inserted(&text, &new).unwrap();
@@ -448,11 +381,7 @@ mod tests {
             let new = append(&text).unwrap_or_else(|error| panic!("{front}: {error}"));
             assert!(inserted(&text, &new).is_some(), "{new}");
         }
-        assert!(
-            append("---\n{artifacts: ~, b: 1}\n---\n")
-                .unwrap()
-                .ends_with("\"}], b: 1}\n---\n")
-        );
+        assert!(append("---\n{artifacts: ~, b: 1}\n---\n").unwrap().ends_with("\"}], b: 1}\n---\n"));
     }
 
     #[test]
@@ -460,11 +389,7 @@ mod tests {
         for (text, line, fault) in [
             ("---\nissue: 42\n", 1, JournalFault::Unclosed),
             ("---", 1, JournalFault::Unclosed),
-            (
-                "---\nissue: 42\n<<<<<<< HEAD\na: 1\n=======\nb: 1\n>>>>>>> x\n---\n",
-                3,
-                JournalFault::Conflict,
-            ),
+            ("---\nissue: 42\n<<<<<<< HEAD\na: 1\n=======\nb: 1\n>>>>>>> x\n---\n", 3, JournalFault::Conflict),
             ("<<<<<<< HEAD\n---\nissue: 42\n---\n", 1, JournalFault::Conflict),
             ("---\na: 1\n>>>>>>> x\n", 3, JournalFault::Conflict),
             ("---\n- a\n---\n", 2, JournalFault::NotAMapping),
@@ -477,16 +402,10 @@ mod tests {
             assert_eq!((error.place.line, &error.fault), (line, &fault), "{text}");
             assert!(error.to_string().ends_with("; fix it by hand"), "{error}");
         }
-        for (text, line) in [
-            ("---\na: 1\na: 2\n---\n", 3),
-            ("---\na: &x 1\n---\n", 2),
-            ("---\na: 1\n\tb: [\n---\n", 2),
-        ] {
+        for (text, line) in [("---\na: 1\na: 2\n---\n", 3), ("---\na: &x 1\n---\n", 2), ("---\na: 1\n\tb: [\n---\n", 2)]
+        {
             let error = append(text).unwrap_err();
-            assert!(
-                matches!(error.fault, JournalFault::Yaml(_)) && error.place.line == line,
-                "{text} {error}"
-            );
+            assert!(matches!(error.fault, JournalFault::Yaml(_)) && error.place.line == line, "{text} {error}");
         }
     }
 
@@ -515,10 +434,7 @@ mod tests {
             captured_at: String::new(),
             fields: vec![
                 ("type".to_owned(), json!("ignored")),
-                (
-                    "---".to_owned(),
-                    json!("---\n<<<<<<< \u{7f}\u{85}\u{2028}\u{feff}é\u{0}"),
-                ),
+                ("---".to_owned(), json!("---\n<<<<<<< \u{7f}\u{85}\u{2028}\u{feff}é\u{0}")),
                 ("list".to_owned(), json!([null, 1.5, ["]", "}"], {"a": "\r\n"}])),
             ],
         };
@@ -556,10 +472,8 @@ mod tests {
         ]);
         (prop::collection::vec(other, 0..6), list, any::<prop::sample::Index>()).prop_map(|(others, list, at)| {
             let mut seen = std::collections::BTreeSet::new();
-            let mut parts: Vec<_> = others
-                .into_iter()
-                .filter(|part| !part.contains(':') || seen.insert(*part))
-                .collect();
+            let mut parts: Vec<_> =
+                others.into_iter().filter(|part| !part.contains(':') || seen.insert(*part)).collect();
             parts.insert(at.index(parts.len() + 1), list);
             parts.concat()
         })

@@ -23,11 +23,7 @@ pub(super) struct Edit {
 
 impl Edit {
     fn insert(at: usize, added: String) -> Self {
-        Self {
-            removed: at..at,
-            at,
-            added,
-        }
+        Self { removed: at..at, at, added }
     }
 
     /// The whole text with this change to the front matter that begins at `start`.
@@ -48,17 +44,11 @@ pub(super) fn proposals(yaml: &str, root: &Node, entry: &Value, line_break: &str
         if is_flow(root) {
             return inside_brackets(yaml, 0..yaml.len(), '}', &format!("\"{LIST}\": [{}]", flow(entry)));
         }
-        let indent = root
-            .entries()
-            .first()
-            .map_or(0, |(key, _)| key.place.column.saturating_sub(1));
+        let indent = root.entries().first().map_or(0, |(key, _)| key.place.column.saturating_sub(1));
         return vec![Edit::insert(yaml.len(), block(indent, &json!({ LIST: [entry] })))];
     };
     let (key, value) = &root.entries()[at];
-    let end = root
-        .entries()
-        .get(at + 1)
-        .map_or(yaml.len(), |(next, _)| next.span.start);
+    let end = root.entries().get(at + 1).map_or(yaml.len(), |(next, _)| next.span.start);
     let left = key.place.column.saturating_sub(1);
     if is_flow(root) {
         return match value.tree {
@@ -83,10 +73,7 @@ pub(super) fn proposals(yaml: &str, root: &Node, entry: &Value, line_break: &str
                 return Vec::new();
             };
             let added = block(dash, &item);
-            vec![
-                Edit::insert(after_last_item(yaml, start..end, dash), added.clone()),
-                Edit::insert(end, added),
-            ]
+            vec![Edit::insert(after_last_item(yaml, start..end, dash), added.clone()), Edit::insert(end, added)]
         }
         _ => vec![below_line_of(yaml, value.span.clone(), block(left, &item))],
     }
@@ -99,10 +86,7 @@ fn is_flow(node: &Node) -> bool {
 
 fn indented(block: &str, indent: usize, line_break: &str) -> String {
     let indent = " ".repeat(indent);
-    block
-        .lines()
-        .map(|line| format!("{indent}{line}{line_break}"))
-        .collect()
+    block.lines().map(|line| format!("{indent}{line}{line_break}")).collect()
 }
 
 /// `value` on one line: JSON, with the characters escaped that YAML does not take literally.
@@ -141,19 +125,13 @@ fn below_line_of(yaml: &str, token: Range<usize>, block: String) -> Edit {
     if !removed.is_empty() && yaml[removed.end..at].trim().is_empty() {
         removed.start = yaml[..removed.start].trim_end_matches([' ', '\t']).len();
     }
-    Edit {
-        removed,
-        at,
-        added: block,
-    }
+    Edit { removed, at, added: block }
 }
 
 /// How far the dashes of a block list are indented. The parser's place is no help: for a list that stands as far left
 /// as its key it names what follows the dash.
 fn dash_column(list: &str) -> Option<usize> {
-    let first = list
-        .lines()
-        .find(|line| !matches!(line.trim_start().chars().next(), None | Some('#')))?;
+    let first = list.lines().find(|line| !matches!(line.trim_start().chars().next(), None | Some('#')))?;
     let text = first.trim_start_matches(' ');
     text.starts_with('-').then_some(first.len() - text.len())
 }
@@ -198,11 +176,7 @@ fn inside_brackets(yaml: &str, within: Range<usize>, bracket: char, item: &str) 
 /// Puts `list` in the place of a null inside braces: `{artifacts: ~}`, `{artifacts: }`, `{artifacts}`.
 fn instead_of_null(yaml: &str, key: &Node, value: &Node, list: &str) -> Edit {
     if !value.span.is_empty() {
-        return Edit {
-            removed: value.span.clone(),
-            at: value.span.end,
-            added: list.to_owned(),
-        };
+        return Edit { removed: value.span.clone(), at: value.span.end, added: list.to_owned() };
     }
     let rest = &yaml[key.span.end..];
     let blanks = rest.len() - rest.trim_start().len();

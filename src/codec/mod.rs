@@ -9,6 +9,7 @@ mod place;
 mod run_text;
 mod schema;
 mod seal;
+mod splice;
 mod yaml;
 
 pub use journal::{Artifact, JournalError, JournalFault, JournalHead, append_artifact, coerce};

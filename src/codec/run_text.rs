@@ -1,18 +1,19 @@
 //! `run.yaml` as text: read it, and change what flow keeps in it without touching anything else.
 //!
-//! A person's comments, key order, quoting and unknown keys survive every change. Each change is checked by reading the
-//! new text back: it must say exactly the old values plus the change, or it is refused.
+//! A person's comments, key order, quoting and unknown keys survive every change: the parser says where a value
+//! stands, and only those bytes are replaced ([`crate::codec::splice`]). Each change is checked by reading the new text
+//! back: it must say exactly the old values plus the change, or it is refused.
 //!
 //! Reading stays cheap with thousands of completed activities: a long run of plain list lines is cut out before the
-//! parser sees the text and put back afterwards ([`Elided`]).
+//! parser sees the text and put back afterwards ([`Reading`]).
 
 use std::str::FromStr;
 
 use serde_json::{Map, Value, json};
 use thiserror::Error;
-use yaml_edit::{Document, Mapping, Sequence, YamlNode};
 
-use crate::codec::yaml::{YamlError, emit, parse, parse_value};
+use crate::codec::splice::{Field, splice};
+use crate::codec::yaml::{Node, YamlError, emit, parse, parse_value};
 use crate::codec::{Place, Violation};
 use crate::model::{IdList, Number, Owned, RunDocument, RunStatus, Seq, SessionId, StateName, Timestamp};
 
@@ -49,10 +50,18 @@ impl From<YamlError> for RunTextError {
 }
 
 /// A `run.yaml`: its text and what it says.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct RunText {
     text: String,
     document: RunDocument,
+    /// Kept from parsing, for the change that usually follows.
+    reading: Option<Reading>,
+}
+
+impl PartialEq for RunText {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.text, &self.document) == (&other.text, &other.document)
+    }
 }
 
 const HEADER: &str = "\
@@ -66,28 +75,20 @@ impl RunText {
     /// # Errors
     /// [`RunTextError`] with the place of the first thing that is wrong. (`codec::validate` finds all of them.)
     pub fn parse(text: &str) -> Result<Self, RunTextError> {
-        let read = Elided::read(text)?;
-        let document = document(&read.value, read.completed).map_err(|(pointer, message)| {
-            let place = parse(text).ok().map(|root| root.nearest(&pointer).place);
-            RunTextError::Document(Violation {
-                pointer,
-                message,
-                place,
-            })
-        })?;
-        Ok(Self {
-            text: text.to_owned(),
-            document,
-        })
+        let reading = Reading::read(text)?;
+        let document =
+            document(&reading.root.to_value(), reading.completed.clone()).map_err(|(pointer, message)| {
+                let place = parse(text).ok().map(|root| root.nearest(&pointer).place);
+                RunTextError::Document(Violation { pointer, message, place })
+            })?;
+        Ok(Self { text: text.to_owned(), document, reading: Some(reading) })
     }
 
     /// The text of a new run's `run.yaml`, in the order of the seed's template.
     #[must_use]
     pub fn create(document: &RunDocument) -> Self {
-        let state: Map<String, Value> = state_fields(&document.state)
-            .into_iter()
-            .map(|(key, field)| (key.to_owned(), field.to_value()))
-            .collect();
+        let state: Map<String, Value> =
+            state_fields(&document.state).into_iter().map(|(key, field)| (key.to_owned(), field.to_value())).collect();
         let value = json!({
             "apiVersion": "flow.synapti.ai/v1",
             "kind": "FlowRun",
@@ -103,10 +104,7 @@ impl RunText {
             "limits": document.limits,
             "events": [{ "at": document.created_at, "type": "run_started" }],
         });
-        Self {
-            text: format!("{HEADER}{}", emit(&value)),
-            document: document.clone(),
-        }
+        Self { text: format!("{HEADER}{}", emit(&value)), document: document.clone(), reading: None }
     }
 
     /// The whole text.
@@ -126,39 +124,23 @@ impl RunText {
     /// # Errors
     /// [`RunTextError::Edit`] when reading back does not confirm the change.
     pub fn with_state(&self, wanted: &Owned) -> Result<Self, RunTextError> {
-        let mut read = Elided::read(&self.text)?;
-        if appended(&read.completed, &wanted.completed_activities).is_none() && read.elided.is_some() {
-            read = Elided::whole(&self.text)?;
-        }
-        let text = read.edit(wanted).map_err(RunTextError::Edit)?;
-        let document = RunDocument {
-            state: wanted.clone(),
-            ..self.document.clone()
+        let fresh;
+        let mut reading = match &self.reading {
+            Some(reading) => reading,
+            None => {
+                fresh = Reading::read(&self.text)?;
+                &fresh
+            }
         };
-        Ok(Self { text, document })
-    }
-}
-
-/// One value that flow writes into `state`.
-enum Field {
-    Null,
-    Text(String),
-    Number(u64),
-    List(IdList),
-}
-
-impl Field {
-    fn text(text: Option<impl ToString>) -> Self {
-        text.map_or(Self::Null, |text| Self::Text(text.to_string()))
-    }
-
-    fn to_value(&self) -> Value {
-        match self {
-            Self::Null => Value::Null,
-            Self::Text(text) => text.as_str().into(),
-            Self::Number(number) => (*number).into(),
-            Self::List(list) => list.iter().collect(),
+        let whole;
+        let appends = wanted.completed_activities.starts_with(&reading.completed);
+        if reading.elided.is_some() && !appends {
+            whole = Reading::whole(&self.text)?;
+            reading = &whole;
         }
+        let text = reading.edit(wanted).map_err(RunTextError::Edit)?;
+        let document = RunDocument { state: wanted.clone(), ..self.document.clone() };
+        Ok(Self { text, document, reading: None })
     }
 }
 
@@ -174,10 +156,7 @@ fn state_fields(state: &Owned) -> Vec<(&'static str, Field)> {
         ("session", Field::text(state.session.as_ref())),
         ("epoch", Field::Number(state.epoch)),
         ("last_number", Field::Number(state.last_number.0)),
-        (
-            "last_seq",
-            state.last_seq.map_or(Field::Null, |seq| Field::Number(seq.0)),
-        ),
+        ("last_seq", state.last_seq.map_or(Field::Null, |seq| Field::Number(seq.0))),
         ("updated_at", Field::text(state.updated_at)),
     ]
 }
@@ -187,10 +166,7 @@ type Wrong = (String, String);
 fn document(value: &Value, completed: IdList) -> Result<RunDocument, Wrong> {
     let wrong = |pointer: &str, message: &str| (pointer.to_owned(), message.to_owned());
     if !value.is_object() {
-        return Err(wrong(
-            "",
-            "the file must hold a mapping with apiVersion, kind, metadata, context and state",
-        ));
+        return Err(wrong("", "the file must hold a mapping with apiVersion, kind, metadata, context and state"));
     }
     match value["apiVersion"].as_str() {
         Some("flow.synapti.ai/v1") => {}
@@ -205,14 +181,8 @@ fn document(value: &Value, completed: IdList) -> Result<RunDocument, Wrong> {
         Value::Null => Ok(Map::new()),
         _ => Err(wrong(&format!("/{key}"), &format!("{key} is not a mapping"))),
     };
-    let metadata = Section {
-        path: "/metadata",
-        map: mapping("metadata")?,
-    };
-    let state = Section {
-        path: "/state",
-        map: mapping("state")?,
-    };
+    let metadata = Section { path: "/metadata", map: mapping("metadata")? };
+    let state = Section { path: "/state", map: mapping("state")? };
     Ok(RunDocument {
         id: metadata.required("id")?,
         workflow: metadata.required("workflow")?,
@@ -253,12 +223,8 @@ fn id_list(value: Option<&Value>) -> Result<IdList, String> {
         Some(Value::Array(items)) => items,
         Some(_) => return Err("this must be a list of activity ids".to_owned()),
     };
-    let texts = items
-        .iter()
-        .map(|item| item.as_str().filter(|text| !text.contains('\n')));
-    texts
-        .collect::<Option<IdList>>()
-        .ok_or_else(|| "an entry of this list is not an activity id".to_owned())
+    let texts = items.iter().map(|item| item.as_str().filter(|text| !text.contains('\n')));
+    texts.collect::<Option<IdList>>().ok_or_else(|| "an entry of this list is not an activity id".to_owned())
 }
 
 /// A mapping of the document, for reading single keys with good errors.
@@ -275,17 +241,15 @@ impl Section {
     fn optional<T: FromStr<Err: ToString>>(&self, key: &str) -> Result<Option<T>, Wrong> {
         match self.map.get(key) {
             None | Some(Value::Null) => Ok(None),
-            Some(Value::String(text)) => text
-                .parse()
-                .map(Some)
-                .map_err(|error: T::Err| self.wrong(key, format!("{key}: {}", error.to_string()))),
+            Some(Value::String(text)) => {
+                text.parse().map(Some).map_err(|error: T::Err| self.wrong(key, format!("{key}: {}", error.to_string())))
+            }
             Some(_) => Err(self.wrong(key, format!("{key} is not text"))),
         }
     }
 
     fn required<T: FromStr<Err: ToString>>(&self, key: &str) -> Result<T, Wrong> {
-        self.optional(key)?
-            .ok_or_else(|| self.wrong(key, format!("{key} is missing")))
+        self.optional(key)?.ok_or_else(|| self.wrong(key, format!("{key} is missing")))
     }
 
     fn required_text(&self, key: &str) -> Result<String, Wrong> {
@@ -310,18 +274,19 @@ const MARKER: &str = "flow.elided";
 const ELIDE_FROM: usize = 64;
 
 /// A run text read with its long list of completed activities cut out.
-struct Elided {
+#[derive(Debug, Clone)]
+struct Reading {
     /// The text that the parser saw.
     text: String,
     /// What the parser made of it.
-    value: Value,
+    root: Node,
     /// All of `state.completed_activities`.
     completed: IdList,
     /// The lines that were cut out.
     elided: Option<String>,
 }
 
-impl Elided {
+impl Reading {
     fn read(text: &str) -> Result<Self, RunTextError> {
         match Self::cut(text) {
             Some(read) => Ok(read),
@@ -331,22 +296,14 @@ impl Elided {
 
     /// Reads without cutting.
     fn whole(text: &str) -> Result<Self, RunTextError> {
-        let value = parse_value(text)?;
-        let completed = id_list(value.pointer("/state/completed_activities")).map_err(|message| {
-            let pointer = "/state/completed_activities".to_owned();
-            let place = parse(text).ok().map(|root| root.nearest(&pointer).place);
-            RunTextError::Document(Violation {
-                pointer,
-                message,
-                place,
-            })
+        let root = parse(text)?;
+        let pointer = "/state/completed_activities";
+        let list = root.get("state").and_then(|state| state.get("completed_activities"));
+        let completed = id_list(list.map(Node::to_value).as_ref()).map_err(|message| {
+            let place = Some(root.nearest(pointer).place);
+            RunTextError::Document(Violation { pointer: pointer.to_owned(), message, place })
         })?;
-        Ok(Self {
-            text: text.to_owned(),
-            value,
-            completed,
-            elided: None,
-        })
+        Ok(Self { text: text.to_owned(), root, completed, elided: None })
     }
 
     /// Reads with a cut, when there is a long run of list lines and it turns out to be the right list. Whatever looks
@@ -359,49 +316,41 @@ impl Elided {
         let block = &text[start..end];
         let indent = &block[..block.find('-')?];
         let reduced = format!("{}{indent}- {MARKER}\n{}", &text[..start], &text[end..]);
-        let value = parse_value(&reduced).ok()?;
-        let items = value.pointer("/state/completed_activities")?.as_array()?;
+        let root = parse(&reduced).ok()?;
         let mut completed = IdList::default();
         let mut found = false;
-        for item in items {
-            match item.as_str()? {
+        for item in root.get("state")?.get("completed_activities")?.items() {
+            match item.text()? {
                 MARKER => {
                     found = true;
-                    block
-                        .lines()
-                        .for_each(|line| completed.push(plain_item(line).unwrap_or_default().1));
+                    block.lines().for_each(|line| completed.push(plain_item(line).unwrap_or_default().1));
                 }
                 id if !id.contains('\n') => completed.push(id),
                 _ => return None,
             }
         }
-        found.then(|| Self {
-            text: reduced,
-            value,
-            completed,
-            elided: Some(block.to_owned()),
-        })
+        found.then(|| Self { text: reduced, root, completed, elided: Some(block.to_owned()) })
     }
 
     /// The whole text with `wanted` in its `state`.
     fn edit(&self, wanted: &Owned) -> Result<String, String> {
-        let document = Document::from_str(&self.text).map_err(|error| error.to_string())?;
-        let root = document.as_mapping().ok_or("the document is not a mapping")?;
-        let state = root.get_mapping("state").ok_or("`state` is not a mapping")?;
-        let mut expected = self.value.clone();
+        let state = self.root.get("state").ok_or("`state` is missing")?;
+        let mut expected = self.root.to_value();
         let says = expected["state"].as_object_mut().ok_or("`state` is not a mapping")?;
+        let mut changes = Vec::new();
         for (key, field) in state_fields(wanted) {
-            if key == "completed_activities" {
-                self.edit_completed(&state, says, wanted)?;
-            } else if says.get(key) != Some(&field.to_value()) {
-                set(&state, key, &field);
+            let field = match field {
+                // What the parser did not see stays out of the comparison too.
+                Field::List(list) if key == "completed_activities" => Field::List(self.as_parsed(&list)),
+                field => field,
+            };
+            let unset = matches!(says.get(key), None | Some(Value::Null));
+            if says.get(key) != Some(&field.to_value()) && !(unset && field.is_empty_list()) {
                 says.insert(key.to_owned(), field.to_value());
+                changes.push((key, field));
             }
         }
-        let mut edited = document.to_string();
-        if self.text.contains("\r\n") {
-            edited = edited.replace("\r\n", "\n").replace('\n', "\r\n");
-        }
+        let edited = splice(&self.text, state, &changes)?;
         let reads = parse_value(&edited).map_err(|error| error.to_string())?;
         if reads != expected {
             return Err("reading the changed text back gives something else".to_owned());
@@ -409,68 +358,24 @@ impl Elided {
         self.put_back(edited)
     }
 
-    fn edit_completed(&self, state: &Mapping, says: &mut Map<String, Value>, wanted: &Owned) -> Result<(), String> {
-        let key = "completed_activities";
-        let list = &wanted.completed_activities;
-        match (appended(&self.completed, list), state.get_sequence(key)) {
-            (Some(new), Some(sequence)) if !sequence.is_empty() => {
-                let said = says
-                    .get_mut(key)
-                    .and_then(Value::as_array_mut)
-                    .ok_or("the list of activities vanished")?;
-                for id in new {
-                    sequence.push(id);
-                    said.push(id.into());
-                }
-            }
-            // Nothing to say, and nothing is said: `[]`, `null` and an absent key stay as they are.
-            (Some(new), _) if new.is_empty() => {}
-            _ => {
-                set(state, key, &Field::List(list.clone()));
-                says.insert(key.to_owned(), list.iter().collect());
-            }
-        }
-        Ok(())
+    /// The list with the marker in the place of the lines that were cut out.
+    fn as_parsed(&self, list: &IdList) -> IdList {
+        let Some(block) = &self.elided else { return list.clone() };
+        let items = self.root.get("state").and_then(|state| state.get("completed_activities"));
+        let seen: IdList = items.into_iter().flat_map(Node::items).filter_map(Node::text).collect();
+        let before = seen.iter().take_while(|id| *id != MARKER).count();
+        let hidden = block.lines().count();
+        let (head, tail) = (list.iter().take(before), list.iter().skip(before + hidden));
+        head.chain(std::iter::once(MARKER)).chain(tail).collect()
     }
 
     fn put_back(&self, edited: String) -> Result<String, String> {
         let Some(block) = &self.elided else { return Ok(edited) };
         let marker = format!("- {MARKER}");
-        let at = edited
-            .find(&marker)
-            .ok_or("the list of activities was not found again")?;
+        let at = edited.find(&marker).ok_or("the list of activities was not found again")?;
         let start = edited[..at].rfind('\n').map_or(0, |newline| newline + 1);
         let end = edited[at..].find('\n').map_or(edited.len(), |newline| at + newline + 1);
         Ok(format!("{}{block}{}", &edited[..start], &edited[end..]))
-    }
-}
-
-/// The ids by which `new` continues `old`; `None` when it does not.
-fn appended<'new>(old: &IdList, new: &'new IdList) -> Option<Vec<&'new str>> {
-    let mut ids = new.iter();
-    old.iter().all(|id| ids.next() == Some(id)).then(|| ids.collect())
-}
-
-fn set(state: &Mapping, key: &str, field: &Field) {
-    match field {
-        // A block list grows line by line; an empty one can only be written as `[]`.
-        Field::List(list) if list.is_empty() => state.set(key, Sequence::new_flow()),
-        Field::List(list) => {
-            let sequence = Sequence::new();
-            list.iter().for_each(|id| sequence.push(id));
-            state.set(key, sequence);
-        }
-        Field::Number(number) => state.set(key, *number),
-        Field::Null | Field::Text(_) => {
-            // A fragment written by our own emitter: quoted whenever another YAML reader could misread it.
-            let fragment = emit(&field.to_value());
-            let scalar = Document::from_str(&fragment)
-                .ok()
-                .and_then(|fragment| fragment.as_scalar());
-            if let Some(scalar) = scalar {
-                state.set(key, YamlNode::Scalar(scalar));
-            }
-        }
     }
 }
 
@@ -503,19 +408,13 @@ fn plain_item(line: &str) -> Option<(usize, &str)> {
     let indent = line.bytes().take_while(|&byte| byte == b' ').count();
     let item = line[indent..].strip_prefix("- ")?;
     let is_id = |id: &str| {
-        !id.is_empty()
-            && id
-                .bytes()
-                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_')
+        !id.is_empty() && id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_')
     };
     if let Some(quoted) = item.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
         return is_id(quoted).then_some((indent, quoted));
     }
     // Everything that some YAML reads as a number, a date, a boolean or null begins otherwise or is one of these words.
-    let word = matches!(
-        item,
-        "null" | "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n"
-    );
+    let word = matches!(item, "null" | "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n");
     (is_id(item) && item.as_bytes()[0].is_ascii_lowercase() && !word).then_some((indent, item))
 }
 
@@ -564,27 +463,18 @@ mod tests {
             "state:\n  status: \"active\"\n  completed_activities:\n    - a\n# the end",
         ];
         for style in styles {
-            for text in [
-                sample(style),
-                sample(style).replace('\n', "\r\n"),
-                format!("\u{feff}{}", sample(style)),
-            ] {
+            for text in [sample(style), sample(style).replace('\n', "\r\n"), format!("\u{feff}{}", sample(style))] {
                 let old = RunText::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
                 let mut run = old.clone();
                 for id in ["new-one", "123", "1e5", "null", "true", "no", "a"] {
                     let wanted = record(&run, id);
-                    run = run
-                        .with_state(&wanted)
-                        .unwrap_or_else(|error| panic!("{id}: {error}\n{text}"));
+                    run = run.with_state(&wanted).unwrap_or_else(|error| panic!("{id}: {error}\n{text}"));
                     assert_eq!(RunText::parse(run.text()).unwrap(), run, "{text}");
                     assert_eq!(run.document().state, wanted);
                 }
                 keeps_lines(&text, run.text());
                 assert_eq!(text.contains('\r'), run.text().contains('\r'));
-                assert_eq!(
-                    run.text().matches('\n').count(),
-                    run.text().replace("\r\n", "\n").matches('\n').count()
-                );
+                assert_eq!(run.text().matches('\n').count(), run.text().replace("\r\n", "\n").matches('\n').count());
             }
         }
     }
@@ -600,93 +490,43 @@ mod tests {
     #[test]
     fn reasons_of_any_shape_are_read_back_as_they_were() {
         let text = RunText::parse(&sample("state:\n  status: active\n  blocked_reason: null # because\n")).unwrap();
-        for reason in [
-            "plain",
-            "a: b # c",
-            "two\nlines",
-            " \"quoted\" ",
-            "yes",
-            "- x",
-            "é\u{1b}[31m",
-            "'",
-            "{",
-            "%",
-            "@",
-        ] {
+        for reason in
+            ["plain", "a: b # c", "two\nlines", " \"quoted\" ", "yes", "- x", "é\u{1b}[31m", "'", "{", "%", "@"]
+        {
             let mut state = text.document().state.clone();
             state.blocked_reason = Some(reason.to_owned());
-            let new = text
-                .with_state(&state)
-                .unwrap_or_else(|error| panic!("{reason:?}: {error}"));
-            assert_eq!(
-                RunText::parse(new.text())
-                    .unwrap()
-                    .document()
-                    .state
-                    .blocked_reason
-                    .as_deref(),
-                Some(reason)
-            );
+            let new = text.with_state(&state).unwrap_or_else(|error| panic!("{reason:?}: {error}"));
+            assert_eq!(RunText::parse(new.text()).unwrap().document().state.blocked_reason.as_deref(), Some(reason));
             keeps_lines(text.text(), new.text());
         }
     }
 
     #[test]
     fn a_long_list_reads_and_grows_as_if_it_were_not_cut() {
-        let ids: Vec<_> = (0..500)
-            .map(|n| {
-                if n % 7 == 0 {
-                    format!("\"{n}\"")
-                } else {
-                    format!("step-{n}")
-                }
-            })
-            .collect();
+        let ids: Vec<_> = (0..500).map(|n| if n % 7 == 0 { format!("\"{n}\"") } else { format!("step-{n}") }).collect();
         let lines: String = ids.iter().map(|id| format!("    - {id}\n")).collect();
-        let text = sample(&format!(
-            "state:\n  status: active\n  completed_activities:\n{lines}  last_seq: 7 # keep\n"
-        ));
-        let read = Elided::read(&text).unwrap();
+        let text = sample(&format!("state:\n  status: active\n  completed_activities:\n{lines}  last_seq: 7 # keep\n"));
+        let read = Reading::read(&text).unwrap();
         assert!(read.elided.is_some() && read.text.len() < 400);
-        assert_eq!(read.completed, Elided::whole(&text).unwrap().completed);
+        assert_eq!(read.completed, Reading::whole(&text).unwrap().completed);
         let run = RunText::parse(&text).unwrap();
         let new = run.with_state(&record(&run, "last-one")).unwrap();
         assert_eq!(RunText::parse(new.text()).unwrap(), new);
-        assert!(
-            new.text()
-                .contains("    - step-499\n    - last-one\n  last_seq: 18 # keep\n"),
-            "{}",
-            new.text()
-        );
+        assert!(new.text().contains("    - step-499\n    - last-one\n  last_seq: 18 # keep\n"), "{}", new.text());
         let mut shorter = run.document().state.clone();
         shorter.completed_activities.remove("step-3");
         let new = run.with_state(&shorter).unwrap();
-        assert_eq!(
-            RunText::parse(new.text())
-                .unwrap()
-                .document()
-                .state
-                .completed_activities
-                .len(),
-            499
-        );
+        assert_eq!(RunText::parse(new.text()).unwrap().document().state.completed_activities.len(), 499);
     }
 
     #[test]
     fn a_long_list_elsewhere_is_not_mistaken_for_the_activities() {
         let lines: String = (0..100).map(|n| format!("    - step-{n}\n")).collect();
-        let literal = sample(&format!(
-            "state:\n  status: active\n  note: |\n{lines}  completed_activities: [a]\n"
-        ));
-        let other = sample(&format!(
-            "state:\n  status: active\n  other:\n{lines}  completed_activities: [a]\n"
-        ));
+        let literal = sample(&format!("state:\n  status: active\n  note: |\n{lines}  completed_activities: [a]\n"));
+        let other = sample(&format!("state:\n  status: active\n  other:\n{lines}  completed_activities: [a]\n"));
         for text in [literal, other] {
             let run = RunText::parse(&text).unwrap();
-            assert_eq!(
-                run.document().state.completed_activities.iter().collect::<Vec<_>>(),
-                ["a"]
-            );
+            assert_eq!(run.document().state.completed_activities.iter().collect::<Vec<_>>(), ["a"]);
             let new = run.with_state(&record(&run, "b")).unwrap();
             assert!(new.text().contains("- step-99\n"));
         }
@@ -695,41 +535,13 @@ mod tests {
     #[test]
     fn what_is_wrong_has_a_line_and_a_column() {
         for (state, place, message) in [
-            (
-                "state:\n  status: Active\n",
-                Some((11, 11)),
-                "completed, failed, cancelled",
-            ),
-            (
-                "state:\n  status: active\n  completed_activities: 3\n",
-                Some((12, 25)),
-                "list of activity ids",
-            ),
-            (
-                "state:\n  status: active\n  last_seq: 1.5\n",
-                Some((12, 13)),
-                "whole number",
-            ),
-            (
-                "state:\n  status: active\n  last_seq: 18446744073709551615\n",
-                Some((12, 13)),
-                "whole number",
-            ),
-            (
-                "state:\n  status: active\n  current_phase: a/b\n",
-                Some((12, 18)),
-                "phase",
-            ),
-            (
-                "state:\n  status: active\n  status: blocked\n",
-                Some((12, 3)),
-                "duplicate",
-            ),
-            (
-                "state:\n  status: active\n<<<<<<< HEAD\n",
-                Some((12, 1)),
-                "conflict markers",
-            ),
+            ("state:\n  status: Active\n", Some((11, 11)), "completed, failed, cancelled"),
+            ("state:\n  status: active\n  completed_activities: 3\n", Some((12, 25)), "list of activity ids"),
+            ("state:\n  status: active\n  last_seq: 1.5\n", Some((12, 13)), "whole number"),
+            ("state:\n  status: active\n  last_seq: 18446744073709551615\n", Some((12, 13)), "whole number"),
+            ("state:\n  status: active\n  current_phase: a/b\n", Some((12, 18)), "phase"),
+            ("state:\n  status: active\n  status: blocked\n", Some((12, 3)), "duplicate"),
+            ("state:\n  status: active\n<<<<<<< HEAD\n", Some((12, 1)), "conflict markers"),
             ("state: []\n", Some((10, 8)), "mapping"),
         ] {
             let error = RunText::parse(&sample(state)).unwrap_err();

@@ -132,11 +132,7 @@ fn unknown_key(pointer: &str, key: &str, rules: Option<&Value>, parent: Option<&
         let entry = parent.entries().iter().find(|(name, _)| name.text() == Some(key));
         entry.map_or(parent.place, |(name, _)| name.place)
     });
-    Violation {
-        pointer: format!("{pointer}/{escaped}"),
-        message,
-        place,
-    }
+    Violation { pointer: format!("{pointer}/{escaped}"), message, place }
 }
 
 /// The sentence about `error`; `path` names the value, `rules` is the subschema that refused it.
@@ -197,11 +193,7 @@ fn path(pointer: &str) -> String {
             let _ = write!(path, "{dot}{}", excerpt(&step));
         }
     }
-    if path.is_empty() {
-        DOCUMENT.into()
-    } else {
-        format!("`{path}`")
-    }
+    if path.is_empty() { DOCUMENT.into() } else { format!("`{path}`") }
 }
 
 /// A value in a sentence.

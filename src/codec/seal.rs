@@ -91,10 +91,7 @@ mod tests {
     use super::*;
 
     fn object() -> Map<String, Value> {
-        serde_json::json!({"v": 1, "seq": 7, "text": "a \"quoted\" é\n"})
-            .as_object()
-            .unwrap()
-            .clone()
+        serde_json::json!({"v": 1, "seq": 7, "text": "a \"quoted\" é\n"}).as_object().unwrap().clone()
     }
 
     #[test]

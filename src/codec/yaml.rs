@@ -24,10 +24,7 @@ pub struct YamlError {
 impl YamlError {
     /// An error with a place.
     pub(crate) fn at(place: Place, message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            place: Some(place),
-        }
+        Self { message: message.into(), place: Some(place) }
     }
 
     fn from_parser(text: &str, error: &serde_yaml::Error) -> Self {
@@ -38,10 +35,7 @@ impl YamlError {
         let message = UserMessageFormatter.format_message(error).into_owned();
         let place = error.location().and_then(|at| {
             let (line, column) = (usize::try_from(at.line()).ok()?, usize::try_from(at.column()).ok()?);
-            (line > 0).then_some(Place {
-                line,
-                column: column.max(1),
-            })
+            (line > 0).then_some(Place { line, column: column.max(1) })
         });
         Self { message, place }
     }
@@ -50,10 +44,7 @@ impl YamlError {
 /// The place of a `<<<<<<< ` line, which is legal YAML in unlucky spots and a cryptic error elsewhere.
 fn conflict_marker(text: &str) -> Option<Place> {
     let line = text.lines().position(|line| line.starts_with("<<<<<<< "))?;
-    Some(Place {
-        line: line + 1,
-        column: 1,
-    })
+    Some(Place { line: line + 1, column: 1 })
 }
 
 fn options() -> serde_yaml::Options {
@@ -143,10 +134,7 @@ impl Node {
     /// The value under `key`, when this is a mapping that has it.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Node> {
-        self.entries()
-            .iter()
-            .find(|(name, _)| name.text() == Some(key))
-            .map(|(_, value)| value)
+        self.entries().iter().find(|(name, _)| name.text() == Some(key)).map(|(_, value)| value)
     }
 
     /// The entries of a mapping; nothing for other values.
@@ -186,9 +174,8 @@ impl Node {
             Tree::Text(text) => Value::String(text.clone()),
             Tree::Sequence(items) => items.iter().map(Self::to_value).collect(),
             Tree::Mapping(entries) => {
-                let pairs = entries
-                    .iter()
-                    .map(|(key, value)| (key.text().unwrap_or_default().to_owned(), value.to_value()));
+                let pairs =
+                    entries.iter().map(|(key, value)| (key.text().unwrap_or_default().to_owned(), value.to_value()));
                 Value::Object(pairs.collect::<Map<_, _>>())
             }
         }
@@ -237,14 +224,7 @@ impl From<Spanned<RawTree>> for Node {
                     .into_iter()
                     .map(|(key, value)| {
                         let (place, span) = position(&key.referenced);
-                        (
-                            Self {
-                                tree: Tree::Text(key.value),
-                                place,
-                                span,
-                            },
-                            Self::from(value),
-                        )
+                        (Self { tree: Tree::Text(key.value), place, span }, Self::from(value))
                     })
                     .collect(),
             ),
@@ -257,13 +237,7 @@ fn position(at: &serde_yaml::Location) -> (Place, Range<usize>) {
     let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
     let start = at.span().byte_offset().map_or(0, number);
     let len = at.span().byte_len().map_or(0, number);
-    (
-        Place {
-            line: number(at.line()),
-            column: number(at.column()),
-        },
-        start..start + len,
-    )
+    (Place { line: number(at.line()), column: number(at.column()) }, start..start + len)
 }
 
 impl<'de> Deserialize<'de> for RawTree {
@@ -306,9 +280,7 @@ impl<'de> Visitor<'de> for RawTreeVisitor {
     }
 
     fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<RawTree, E> {
-        Number::from_f64(number)
-            .map(RawTree::Number)
-            .ok_or_else(|| E::custom("a number that is not finite"))
+        Number::from_f64(number).map(RawTree::Number).ok_or_else(|| E::custom("a number that is not finite"))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<RawTree, E> {
@@ -346,10 +318,7 @@ mod tests {
         assert_eq!(root.nearest("/state/status").place, Place { line: 2, column: 11 });
         assert_eq!(root.nearest("/state/list/2").place, Place { line: 3, column: 16 });
         assert_eq!(root.nearest("/state/missing").place, root.get("state").unwrap().place);
-        assert_eq!(
-            root.to_value(),
-            parse_value("{state: {status: active, list: [a, é, b]}}").unwrap()
-        );
+        assert_eq!(root.to_value(), parse_value("{state: {status: active, list: [a, é, b]}}").unwrap());
     }
 
     #[test]
@@ -377,19 +346,7 @@ mod tests {
         for key in ["a", "b", "c", "d", "e"] {
             assert!(value[key].is_string(), "{key}: {}", value[key]);
         }
-        for nasty in [
-            "yes",
-            "null",
-            "1:30",
-            "2026-05-20",
-            "123e456",
-            "a: b",
-            "# x",
-            "",
-            "- x",
-            "é\u{7}",
-            "\ttab",
-        ] {
+        for nasty in ["yes", "null", "1:30", "2026-05-20", "123e456", "a: b", "# x", "", "- x", "é\u{7}", "\ttab"] {
             let text = emit(&serde_json::json!({ "k": nasty }));
             assert_eq!(parse_value(&text).unwrap()["k"], nasty, "{text}");
         }

@@ -53,42 +53,29 @@ pub fn decide(state: &RunState, machine: Option<&Machine>, caller: &Caller, comm
 }
 
 fn refuse_terminal(status: RunStatus) -> Result<()> {
-    if status.is_terminal() {
-        Err(Refusal::Terminal { status })
-    } else {
-        Ok(())
-    }
+    if status.is_terminal() { Err(Refusal::Terminal { status }) } else { Ok(()) }
 }
 
 /// A caller without a session is a person and is believed; another session is refused unless its rival is dead.
 fn refuse_other_session(state: &RunState, caller: &Caller) -> Result<()> {
     let held = &state.document().state;
     if let Some(given) = caller.epoch.filter(|&given| given < held.epoch) {
-        return Err(Refusal::StaleEpoch {
-            given,
-            current: held.epoch,
-        });
+        return Err(Refusal::StaleEpoch { given, current: held.epoch });
     }
     match (&held.session, &caller.session) {
-        (Some(holder), Some(session)) if holder != session && !caller.holder_dead => Err(Refusal::Held {
-            session: holder.clone(),
-        }),
+        (Some(holder), Some(session)) if holder != session && !caller.holder_dead => {
+            Err(Refusal::Held { session: holder.clone() })
+        }
         _ => Ok(()),
     }
 }
 
 fn needed(reason: Option<String>) -> Result<String> {
-    reason
-        .filter(|reason| !reason.trim().is_empty())
-        .ok_or(Refusal::ReasonMissing)
+    reason.filter(|reason| !reason.trim().is_empty()).ok_or(Refusal::ReasonMissing)
 }
 
 fn change(state: &RunState, caller: &Caller, reason: Option<String>) -> StatusChange {
-    StatusChange {
-        from: state.status(),
-        reason,
-        session: caller.session.clone(),
-    }
+    StatusChange { from: state.status(), reason, session: caller.session.clone() }
 }
 
 fn block(state: &RunState, caller: &Caller, reason: Option<String>) -> Result {
@@ -98,11 +85,7 @@ fn block(state: &RunState, caller: &Caller, reason: Option<String>) -> Result {
     if same {
         return Ok(Decision::Already);
     }
-    Ok(Decision::Commit(EventKind::RunBlocked(change(
-        state,
-        caller,
-        Some(reason),
-    ))))
+    Ok(Decision::Commit(EventKind::RunBlocked(change(state, caller, Some(reason)))))
 }
 
 fn end(state: &RunState, caller: &Caller, to: RunStatus, reason: Option<String>) -> Result {
@@ -131,10 +114,7 @@ fn end_session(state: &RunState, caller: &Caller, reason: Option<String>) -> Dec
     if state.status() != RunStatus::Active || !mine || marked {
         return Decision::Already;
     }
-    Decision::Commit(EventKind::SessionEnded(SessionEnded {
-        session: held.session.clone(),
-        reason,
-    }))
+    Decision::Commit(EventKind::SessionEnded(SessionEnded { session: held.session.clone(), reason }))
 }
 
 fn claim_run(state: &RunState, caller: &Caller, claim: Claim) -> Result {
@@ -146,9 +126,7 @@ fn claim_run(state: &RunState, caller: &Caller, claim: Claim) -> Result {
     }
     let rival = held.session.as_ref().filter(|_| !same);
     if let Some(session) = rival.filter(|_| !claim.take_over && !caller.holder_dead) {
-        return Err(Refusal::Held {
-            session: session.clone(),
-        });
+        return Err(Refusal::Held { session: session.clone() });
     }
     Ok(Decision::Commit(EventKind::RunClaimed(RunClaimed {
         session: caller.session.clone(),
@@ -160,24 +138,13 @@ fn claim_run(state: &RunState, caller: &Caller, claim: Claim) -> Result {
 }
 
 fn record_activity(state: &RunState, machine: Option<&Machine>, caller: &Caller, record: Record) -> Result {
-    let Record {
-        mut activity,
-        advance,
-        request,
-        number,
-    } = record;
+    let Record { mut activity, advance, request, number } = record;
     let run = state.document();
     if let Some(found) = activity.run_id().filter(|&found| found != run.id.as_str()) {
         return Err(mismatch("run", run.id.as_str(), found));
     }
-    let workflow = activity
-        .document()
-        .get("metadata")
-        .and_then(|metadata| metadata.get("workflow"));
-    if let Some(found) = workflow
-        .and_then(|name| name.as_str())
-        .filter(|&found| found != run.workflow.as_str())
-    {
+    let workflow = activity.document().get("metadata").and_then(|metadata| metadata.get("workflow"));
+    if let Some(found) = workflow.and_then(|name| name.as_str()).filter(|&found| found != run.workflow.as_str()) {
         return Err(mismatch("workflow", run.workflow.as_str(), found));
     }
     let phase = activity.phase().or_else(|| state.phase().cloned());
@@ -187,39 +154,28 @@ fn record_activity(state: &RunState, machine: Option<&Machine>, caller: &Caller,
         (None, None) => StateName::new("unknown").expect("a valid name"),
     };
     check_move(state, machine, &phase)?;
-    let advanced_to = advance
-        .map(|advance| next_phase(machine, &phase, advance))
-        .transpose()?;
+    let advanced_to = advance.map(|advance| next_phase(machine, &phase, advance)).transpose()?;
     if let (RunStatus::Blocked, Some(from)) = (state.status(), state.phase())
         && (*from != phase || advanced_to.is_some())
     {
-        return Err(Refusal::BlockedRun {
-            phase: from.clone(),
-            reason: run.state.blocked_reason.clone(),
-        });
+        return Err(Refusal::BlockedRun { phase: from.clone(), reason: run.state.blocked_reason.clone() });
     }
     activity.fill("metadata", "run_id", run.id.as_str());
     activity.fill("metadata", "workflow", run.workflow.as_str());
     activity.fill("metadata", "phase", phase.as_str());
     let session = caller.session.clone();
-    Ok(Decision::Commit(EventKind::ActivityRecorded(Box::new(
-        ActivityRecorded {
-            number,
-            phase,
-            advanced_to,
-            session,
-            request,
-            activity,
-        },
-    ))))
+    Ok(Decision::Commit(EventKind::ActivityRecorded(Box::new(ActivityRecorded {
+        number,
+        phase,
+        advanced_to,
+        session,
+        request,
+        activity,
+    }))))
 }
 
 fn mismatch(what: &'static str, expected: &str, found: &str) -> Refusal {
-    Refusal::Mismatch {
-        what,
-        expected: expected.to_owned(),
-        found: found.to_owned(),
-    }
+    Refusal::Mismatch { what, expected: expected.to_owned(), found: found.to_owned() }
 }
 
 /// The phase must be the current one, or one transition away.
@@ -237,10 +193,7 @@ fn check_move(state: &RunState, machine: Option<&Machine>, to: &StateName) -> Re
         _ if allowed => Ok(()),
         Some(from) => {
             let (from, to) = (from.clone(), to.clone());
-            let choices = machine
-                .successors(&from)
-                .map(|transition| transition.to.clone())
-                .collect();
+            let choices = machine.successors(&from).map(|transition| transition.to.clone()).collect();
             Err(Refusal::InvalidTransition { from, to, choices })
         }
         None => Err(unknown(machine, to)),
@@ -262,25 +215,15 @@ fn next_phase(machine: Option<&Machine>, phase: &StateName, advance: Advance) ->
             Advance::Next => Err(Refusal::NoNextPhase { phase: phase.clone() }),
         };
     };
-    let choices: Vec<_> = machine
-        .successors(phase)
-        .map(|transition| transition.to.clone())
-        .collect();
+    let choices: Vec<_> = machine.successors(phase).map(|transition| transition.to.clone()).collect();
     match advance {
         Advance::To(to) if choices.contains(&to) => Ok(to),
         Advance::To(to) if !machine.contains(&to) => Err(unknown(machine, &to)),
-        Advance::To(to) => Err(Refusal::InvalidTransition {
-            from: phase.clone(),
-            to,
-            choices,
-        }),
+        Advance::To(to) => Err(Refusal::InvalidTransition { from: phase.clone(), to, choices }),
         Advance::Next => match <[StateName; 1]>::try_from(choices) {
             Ok([only]) => Ok(only),
             Err(none) if none.is_empty() => Err(Refusal::NoNextPhase { phase: phase.clone() }),
-            Err(choices) => Err(Refusal::AmbiguousNext {
-                phase: phase.clone(),
-                choices,
-            }),
+            Err(choices) => Err(Refusal::AmbiguousNext { phase: phase.clone(), choices }),
         },
     }
 }
@@ -306,10 +249,6 @@ pub fn retry(before: &ActivityRecorded, record: &Record) -> Result<Retry> {
     } else if status != record.activity.status() || before.request.is_none() {
         Ok(Retry::Another)
     } else {
-        Err(Refusal::IdReused {
-            id: before.id().to_string(),
-            number: before.number,
-            status,
-        })
+        Err(Refusal::IdReused { id: before.id().to_string(), number: before.number, status })
     }
 }

@@ -63,16 +63,10 @@ impl EditFault {
 pub fn edited(log: &RunState, document: &RunDocument, machine: Option<&Machine>) -> Result<Edit, EditFault> {
     let before = log.document();
     if document.id != before.id {
-        return Err(EditFault::Id {
-            expected: before.id.clone(),
-            found: document.id.clone(),
-        });
+        return Err(EditFault::Id { expected: before.id.clone(), found: document.id.clone() });
     }
     if document.workflow != before.workflow {
-        return Err(EditFault::Workflow {
-            expected: before.workflow.clone(),
-            found: document.workflow.clone(),
-        });
+        return Err(EditFault::Workflow { expected: before.workflow.clone(), found: document.workflow.clone() });
     }
     if let (Some(phase), Some(machine)) = (&document.state.current_phase, machine)
         && !machine.contains(phase)

@@ -49,11 +49,7 @@ impl History {
     pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>) -> Option<Self> {
         let mut events = events.into_iter();
         let first = events.next()?;
-        let mut history = Self {
-            state: RunState::begin(first)?,
-            attempts: Vec::new(),
-            hold: None,
-        };
+        let mut history = Self { state: RunState::begin(first)?, attempts: Vec::new(), hold: None };
         history.note(first);
         for event in events {
             history.state.apply(event);
@@ -65,11 +61,7 @@ impl History {
     /// A history without events, for documents that flow did not write.
     #[must_use]
     pub fn without_log(state: RunState) -> Self {
-        Self {
-            state,
-            attempts: Vec::new(),
-            hold: None,
-        }
+        Self { state, attempts: Vec::new(), hold: None }
     }
 
     fn note(&mut self, event: &Event) {
@@ -85,19 +77,11 @@ impl History {
             }),
             EventKind::RunStarted(started) => {
                 let holder = started.holder.clone();
-                self.hold = started.session.clone().map(|session| Hold {
-                    session,
-                    since: event.at,
-                    holder,
-                });
+                self.hold = started.session.clone().map(|session| Hold { session, since: event.at, holder });
             }
             EventKind::RunClaimed(claim) => {
                 let holder = claim.holder.clone();
-                self.hold = claim.session.clone().map(|session| Hold {
-                    session,
-                    since: event.at,
-                    holder,
-                });
+                self.hold = claim.session.clone().map(|session| Hold { session, since: event.at, holder });
             }
             _ => {}
         }
@@ -156,12 +140,6 @@ impl History {
             records.entry(&attempt.id).or_default().push_back(attempt);
         }
         let ids = self.state.document().state.completed_activities.iter();
-        ids.map(|id| {
-            (
-                id.to_owned(),
-                records.get_mut(id).and_then(std::collections::VecDeque::pop_front),
-            )
-        })
-        .collect()
+        ids.map(|id| (id.to_owned(), records.get_mut(id).and_then(std::collections::VecDeque::pop_front))).collect()
     }
 }

@@ -136,19 +136,12 @@ impl Drift {
             return Self::None;
         }
         let next = |machine: &Machine, phase| {
-            let mut names: Vec<_> = machine
-                .successors(phase)
-                .map(|transition| transition.to.clone())
-                .collect();
+            let mut names: Vec<_> = machine.successors(phase).map(|transition| transition.to.clone()).collect();
             names.sort();
             (machine.contains(phase), machine.is_terminal(phase), names)
         };
         let touched = phase.is_some_and(|phase| next(pinned, phase) != next(current, phase));
-        if touched {
-            Self::AtPosition(lines)
-        } else {
-            Self::Elsewhere(lines)
-        }
+        if touched { Self::AtPosition(lines) } else { Self::Elsewhere(lines) }
     }
 }
 
@@ -210,53 +203,30 @@ pub fn resume(history: &History, outlook: &Outlook<'_>) -> Plan {
             status: attempt.map(|attempt| attempt.status),
         })
         .collect();
-    Plan {
-        verdict,
-        reason,
-        next,
-        completed,
-        in_doubt,
-        notes: notes(history, outlook),
-    }
+    Plan { verdict, reason, next, completed, in_doubt, notes: notes(history, outlook) }
 }
 
 fn judge(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt]) -> (Verdict, String, Next) {
     let state = &history.state().document().state;
     let phase = state.current_phase.clone();
     let choices = choices(outlook.machine, phase.as_ref());
-    let next = |action| Next {
-        action,
-        phase: phase.clone(),
-        choices: choices.clone(),
-    };
+    let next = |action| Next { action, phase: phase.clone(), choices: choices.clone() };
     if let Some(damage) = &outlook.damage {
         return (Verdict::Corrupt, damage.clone(), next(Action::Repair));
     }
     match state.status {
         RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled => {
-            let nothing = Next {
-                action: Action::Nothing,
-                phase,
-                choices: Vec::new(),
-            };
+            let nothing = Next { action: Action::Nothing, phase, choices: Vec::new() };
             return (Verdict::Done, format!("the run is {}", state.status), nothing);
         }
         RunStatus::Blocked => {
             let reason = state.blocked_reason.as_deref().unwrap_or("no reason was given");
-            return (
-                Verdict::NeedsHuman,
-                format!("blocked: {reason}"),
-                next(Action::ResolveBlocker),
-            );
+            return (Verdict::NeedsHuman, format!("blocked: {reason}"), next(Action::ResolveBlocker));
         }
         RunStatus::Active => {}
     }
     if let (Presence::HeldByOther, Some(session)) = (outlook.presence, &state.session) {
-        return (
-            Verdict::Held,
-            format!("session {session} holds the run"),
-            next(Action::TakeOver),
-        );
+        return (Verdict::Held, format!("session {session} holds the run"), next(Action::TakeOver));
     }
     if let Drift::AtPosition(lines) = &outlook.drift {
         let reason = format!("the workflow changed where the run stands: {}", lines.join("; "));
@@ -267,11 +237,7 @@ fn judge(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt]) -> (Ver
     }
     if let Some(first) = in_doubt.first() {
         let reason = format!("{} {} was begun and its outcome is unknown", first.number, first.id);
-        let at = Next {
-            action: Action::Reconcile,
-            phase: first.phase.clone().or(phase),
-            choices,
-        };
+        let at = Next { action: Action::Reconcile, phase: first.phase.clone().or(phase), choices };
         return (Verdict::Reconcile, reason, at);
     }
     go_on(history, outlook.machine, phase, choices)
@@ -286,90 +252,41 @@ fn go_on(
 ) -> (Verdict, String, Next) {
     let Some(here) = phase else {
         let first = choices.first().cloned();
-        let next = Next {
-            action: Action::StartPhase,
-            phase: first,
-            choices,
-        };
-        return (
-            Verdict::Continue,
-            "the run has not entered a phase yet".to_owned(),
-            next,
-        );
+        let next = Next { action: Action::StartPhase, phase: first, choices };
+        return (Verdict::Continue, "the run has not entered a phase yet".to_owned(), next);
     };
-    let latest = history
-        .attempts()
-        .iter()
-        .rev()
-        .find(|attempt| attempt.phase.as_ref() == Some(&here));
+    let latest = history.attempts().iter().rev().find(|attempt| attempt.phase.as_ref() == Some(&here));
     let ended = match latest {
         Some(latest) if latest.status == ActivityStatus::Blocked => {
             let what = latest.summary.as_deref().unwrap_or("it gave no reason");
             let reason = format!("{} {} is blocked: {what}", latest.number, latest.id);
-            return (
-                Verdict::NeedsHuman,
-                reason,
-                Next {
-                    action: Action::ResolveBlocker,
-                    phase: Some(here),
-                    choices,
-                },
-            );
+            return (Verdict::NeedsHuman, reason, Next { action: Action::ResolveBlocker, phase: Some(here), choices });
         }
         Some(latest) if latest.status == ActivityStatus::Failed => {
             let reason = format!("{} {} failed in `{here}`", latest.number, latest.id);
-            return (
-                Verdict::Continue,
-                reason,
-                Next {
-                    action: Action::RetryPhase,
-                    phase: Some(here),
-                    choices,
-                },
-            );
+            return (Verdict::Continue, reason, Next { action: Action::RetryPhase, phase: Some(here), choices });
         }
         Some(latest) => latest.status.is_completed(),
         None => false,
     };
     if !ended {
         let reason = format!("nothing is completed in `{here}` yet");
-        return (
-            Verdict::Continue,
-            reason,
-            Next {
-                action: Action::WorkPhase,
-                phase: Some(here),
-                choices,
-            },
-        );
+        return (Verdict::Continue, reason, Next { action: Action::WorkPhase, phase: Some(here), choices });
     }
     let terminal = machine.is_none_or(|machine| machine.is_terminal(&here));
     let (action, phase, reason) = match choices.as_slice() {
-        [] => (
-            Action::Complete,
-            Some(here.clone()),
-            format!("`{here}` is done and is the last phase"),
-        ),
-        [only] if !terminal => (
-            Action::StartPhase,
-            Some(only.clone()),
-            format!("`{here}` is done; `{only}` comes next"),
-        ),
-        _ => (
-            Action::ChoosePhase,
-            Some(here.clone()),
-            format!("`{here}` is done; several phases can follow"),
-        ),
+        [] => (Action::Complete, Some(here.clone()), format!("`{here}` is done and is the last phase")),
+        [only] if !terminal => {
+            (Action::StartPhase, Some(only.clone()), format!("`{here}` is done; `{only}` comes next"))
+        }
+        _ => (Action::ChoosePhase, Some(here.clone()), format!("`{here}` is done; several phases can follow")),
     };
     (Verdict::Continue, reason, Next { action, phase, choices })
 }
 
 fn choices(machine: Option<&Machine>, phase: Option<&StateName>) -> Vec<StateName> {
     match (machine, phase) {
-        (Some(machine), Some(phase)) => machine
-            .successors(phase)
-            .map(|transition| transition.to.clone())
-            .collect(),
+        (Some(machine), Some(phase)) => machine.successors(phase).map(|transition| transition.to.clone()).collect(),
         (Some(machine), None) => machine.initial().to_vec(),
         (None, _) => Vec::new(),
     }

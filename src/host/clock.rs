@@ -1,4 +1,5 @@
 //! The time.
+#![expect(clippy::disallowed_methods, reason = "this is where the time comes from")]
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -40,12 +41,7 @@ impl Clock {
     /// A clock that says `start` and then one second more with every call.
     #[must_use]
     pub fn fixed(start: Timestamp) -> Self {
-        Self {
-            fixed: Some(Fixed {
-                start,
-                calls: AtomicU64::new(0),
-            }),
-        }
+        Self { fixed: Some(Fixed { start, calls: AtomicU64::new(0) }) }
     }
 
     /// The clock of the machine, or a fixed one when `__FLOW_NOW` says so.
@@ -73,9 +69,8 @@ impl Clock {
             return Timestamp::new(Utc::now());
         };
         let seconds = i64::try_from(calls.fetch_add(1, Ordering::Relaxed)).ok();
-        let later = seconds
-            .and_then(TimeDelta::try_seconds)
-            .and_then(|passed| start.as_datetime().checked_add_signed(passed));
+        let later =
+            seconds.and_then(TimeDelta::try_seconds).and_then(|passed| start.as_datetime().checked_add_signed(passed));
         later.map_or(*start, Timestamp::new)
     }
 }

@@ -1,4 +1,5 @@
 //! What flow reads from the environment, taken once at the start.
+#![expect(clippy::disallowed_methods, reason = "this is where the environment comes from")]
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -22,6 +23,8 @@ pub struct Env {
     pub holder_pid: Option<Setting>,
     /// `FLOW_LOCK_TIMEOUT`: how long to wait for another writer, in seconds.
     pub lock_timeout: Option<Setting>,
+    /// `FLOW_TRUST_OWNER=1`: files of other users may be used.
+    pub trust_any_owner: bool,
     /// The working directory; `None` when it was deleted or may not be read.
     pub cwd: Option<PathBuf>,
 }
@@ -50,11 +53,7 @@ pub struct BadSetting {
 
 impl Setting {
     fn bad(&self, reason: impl Into<String>) -> BadSetting {
-        BadSetting {
-            variable: self.variable,
-            text: self.raw.to_string_lossy().into_owned(),
-            reason: reason.into(),
-        }
+        BadSetting { variable: self.variable, text: self.raw.to_string_lossy().into_owned(), reason: reason.into() }
     }
 
     /// The text read as a `T`.
@@ -94,6 +93,7 @@ impl Env {
             epoch: setting("FLOW_EPOCH"),
             holder_pid,
             lock_timeout: setting("FLOW_LOCK_TIMEOUT"),
+            trust_any_owner: setting("FLOW_TRUST_OWNER").is_some_and(|setting| setting.raw == "1"),
             cwd,
         }
     }
@@ -136,9 +136,7 @@ impl Env {
         let Some(setting) = &self.lock_timeout else {
             return Ok(None);
         };
-        Duration::try_from_secs_f64(setting.parse()?)
-            .map(Some)
-            .map_err(|error| setting.bad(error.to_string()))
+        Duration::try_from_secs_f64(setting.parse()?).map(Some).map_err(|error| setting.bad(error.to_string()))
     }
 }
 
@@ -161,10 +159,7 @@ mod tests {
         let env = env(&[("FLOW_SESSION", "a b"), ("CLAUDE_CODE_SESSION_ID", "other")]);
         let error = env.session_id().unwrap_err();
         assert_eq!(error.variable, "FLOW_SESSION");
-        assert!(
-            error.to_string().starts_with("FLOW_SESSION is \"a b\": the session id"),
-            "{error}"
-        );
+        assert!(error.to_string().starts_with("FLOW_SESSION is \"a b\": the session id"), "{error}");
     }
 
     #[test]
@@ -181,15 +176,8 @@ mod tests {
         assert_eq!(good.holder(), Ok(Some(12)));
         assert_eq!(good.lock_wait(), Ok(Some(Duration::from_millis(500))));
         for bad in ["-1", "x", "NaN", "inf"] {
-            let env = env(&[
-                ("FLOW_EPOCH", bad),
-                ("FLOW_HOLDER_PID", bad),
-                ("FLOW_LOCK_TIMEOUT", bad),
-            ]);
-            assert!(
-                env.epoch_number().is_err() && env.holder().is_err() && env.lock_wait().is_err(),
-                "{bad}"
-            );
+            let env = env(&[("FLOW_EPOCH", bad), ("FLOW_HOLDER_PID", bad), ("FLOW_LOCK_TIMEOUT", bad)]);
+            assert!(env.epoch_number().is_err() && env.holder().is_err() && env.lock_wait().is_err(), "{bad}");
         }
         assert!(env(&[("FLOW_HOLDER_PID", "0")]).holder().is_err());
         assert_eq!(env(&[("CLAUDE_PID", "x")]).holder(), Ok(None));

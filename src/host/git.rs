@@ -2,6 +2,7 @@
 //!
 //! A repository is untrusted: git is kept from starting the helpers that a repository can name, from locking the index
 //! and from asking anyone anything. It gets a time limit, and what it prints is bounded.
+#![expect(clippy::disallowed_methods, reason = "git is the one program that flow runs")]
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
@@ -80,20 +81,14 @@ struct Answer {
 impl Git {
     /// Git under another name or path.
     pub fn new(program: impl Into<OsString>) -> Self {
-        Self {
-            program: program.into(),
-            limit: LIMIT,
-            environment: Vec::new(),
-        }
+        Self { program: program.into(), limit: LIMIT, environment: Vec::new() }
     }
 
     /// The top of the checkout that `dir` is in: the nearest directory with a `.git` entry. Asks no program.
     #[must_use]
     pub fn top(&self, dir: &Path) -> Option<PathBuf> {
         let dir = std::path::absolute(dir).ok()?;
-        dir.ancestors()
-            .find(|dir| dir.join(".git").symlink_metadata().is_ok())
-            .map(Path::to_owned)
+        dir.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok()).map(Path::to_owned)
     }
 
     /// What is checked out at `dir`. What cannot be told is absent.
@@ -298,10 +293,7 @@ mod tests {
                 ("GIT_CEILING_DIRECTORIES", self.dir.path().into()),
                 ("HOME", self.dir.path().into()),
             ];
-            Git {
-                environment: environment.map(|(name, value)| (name.into(), value)).into(),
-                ..Git::default()
-            }
+            Git { environment: environment.map(|(name, value)| (name.into(), value)).into(), ..Git::default() }
         }
 
         fn run(&self, args: &[&str]) {

@@ -1,4 +1,5 @@
 //! New names for operations.
+#![expect(clippy::disallowed_methods, reason = "the seed of tests is read here")]
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -33,12 +34,7 @@ impl Ids {
     /// same fixed time make the same ids, and the second counts as a retry of the first: a test changes one of them.
     #[must_use]
     pub fn seeded(seed: impl Into<Vec<u8>>) -> Self {
-        Self {
-            seeded: Some(Seeded {
-                seed: seed.into(),
-                calls: AtomicU64::new(0),
-            }),
-        }
+        Self { seeded: Some(Seeded { seed: seed.into(), calls: AtomicU64::new(0) }) }
     }
 
     /// Unpredictable ids, or repeatable ones when `__FLOW_SEED` is set.
@@ -100,11 +96,6 @@ mod tests {
 
     #[test]
     fn times_before_1970_make_an_id_as_well() {
-        assert!(
-            Ids::random()
-                .next("1960-01-01T00:00:00Z".parse().unwrap())
-                .as_str()
-                .starts_with("0000000000")
-        );
+        assert!(Ids::random().next("1960-01-01T00:00:00Z".parse().unwrap()).as_str().starts_with("0000000000"));
     }
 }

@@ -55,13 +55,7 @@ pub struct BadHolder {
 
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            host,
-            boot,
-            namespace,
-            pid,
-            started,
-        } = self;
+        let Self { host, boot, namespace, pid, started } = self;
         write!(f, "v1;{host};{boot};{namespace};{pid};{started}")
     }
 }
@@ -92,13 +86,7 @@ impl Holder {
         let Machine { host, boot, namespace } = Machine::read()?;
         let given = env_pid.and_then(|pid| Stat::read(pid).ok().filter(|stat| !stat.is_over()));
         let Stat { pid, started, .. } = given.or_else(nearest_worker)?;
-        Some(Self {
-            host,
-            boot,
-            namespace,
-            pid,
-            started,
-        })
+        Some(Self { host, boot, namespace, pid, started })
     }
 
     /// Whether the process still runs, as far as that can be seen from this one.
@@ -152,9 +140,7 @@ impl Machine {
 
 /// A name without the characters that mean something in a holder's text.
 fn plain(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_ascii_graphic() && c != ';' { c } else { '_' })
-        .collect()
+    text.chars().map(|c| if c.is_ascii_graphic() && c != ';' { c } else { '_' }).collect()
 }
 
 /// What `/proc/PID/stat` says.
@@ -226,12 +212,13 @@ fn answers(pid: u32) -> bool {
 }
 
 #[cfg(all(test, target_os = "linux"))]
+#[expect(clippy::disallowed_methods, reason = "tests spawn their own children")]
 mod tests {
     use super::*;
     use std::process::{Child, Command};
 
     fn sleeper() -> Child {
-        Command::new("sleep").arg("60").spawn().unwrap()
+        Command::new("sleep").arg("60").spawn().expect("sleep can be run")
     }
 
     #[test]
@@ -257,10 +244,7 @@ mod tests {
         assert_eq!(holder.liveness(), Liveness::Dead);
         child.wait().unwrap();
         assert_eq!(holder.liveness(), Liveness::Dead);
-        assert_ne!(
-            Holder::current(Some(holder.pid)).map(|other| other.pid),
-            Some(holder.pid)
-        );
+        assert_ne!(Holder::current(Some(holder.pid)).map(|other| other.pid), Some(holder.pid));
     }
 
     #[test]
@@ -275,10 +259,7 @@ mod tests {
         assert_eq!(changed(|holder| holder.started += 1), Liveness::Dead);
         assert_eq!(changed(|holder| holder.boot = "other".to_owned()), Liveness::Dead);
         assert_eq!(changed(|holder| holder.host = "other".to_owned()), Liveness::Unknown);
-        assert_eq!(
-            changed(|holder| holder.namespace = "other".to_owned()),
-            Liveness::Unknown
-        );
+        assert_eq!(changed(|holder| holder.namespace = "other".to_owned()), Liveness::Unknown);
         assert_eq!(changed(|holder| holder.pid = u32::MAX), Liveness::Dead);
     }
 
@@ -295,13 +276,7 @@ mod tests {
 
     #[test]
     fn shells_are_passed_over() {
-        let named = |name: &str| Stat {
-            pid: 2,
-            name: name.to_owned(),
-            state: 'S',
-            parent: 1,
-            started: 0,
-        };
+        let named = |name: &str| Stat { pid: 2, name: name.to_owned(), state: 'S', parent: 1, started: 0 };
         assert!(named("bash").is_launcher() && named("-zsh").is_launcher() && named("flow").is_launcher());
         assert!(!named("node").is_launcher());
         if let Some(holder) = Holder::current(None) {

@@ -12,9 +12,8 @@ pub(super) fn repository_name(address: &str) -> Option<String> {
     let path = path.trim_end_matches(['/', '\\']);
     let path = path.strip_suffix("/.git").unwrap_or(path);
     let path = path.strip_suffix(".git").unwrap_or(path);
-    let mut parts = path
-        .rsplit(['/', '\\'])
-        .filter(|part| !matches!(*part, "" | "." | ".." | "~") && !part.ends_with(':'));
+    let mut parts =
+        path.rsplit(['/', '\\']).filter(|part| !matches!(*part, "" | "." | ".." | "~") && !part.ends_with(':'));
     let name = parts.next()?;
     Some(match parts.next() {
         Some(owner) => format!("{owner}/{name}"),

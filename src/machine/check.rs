@@ -66,21 +66,11 @@ struct Check<'a> {
 
 impl<'a> Check<'a> {
     fn new(source: &'a MachineSource) -> Self {
-        Self {
-            source,
-            declared: HashMap::new(),
-            errors: Vec::new(),
-            warnings: Vec::new(),
-            suggestions: 0,
-        }
+        Self { source, declared: HashMap::new(), errors: Vec::new(), warnings: Vec::new(), suggestions: 0 }
     }
 
     fn report(&mut self, diagnostic: Diagnostic) {
-        let list = if diagnostic.is_error() {
-            &mut self.errors
-        } else {
-            &mut self.warnings
-        };
+        let list = if diagnostic.is_error() { &mut self.errors } else { &mut self.warnings };
         if list.len() < limits::VIOLATIONS {
             list.push(diagnostic);
         }
@@ -130,11 +120,8 @@ impl<'a> Check<'a> {
         if self.declared.contains_key(name.text.as_str()) {
             return StateName::new(&name.text).ok();
         }
-        let mut diagnostic = Diagnostic::error(
-            "unknown-state",
-            name,
-            format!("there is no state `{}`", shown(&name.text)),
-        );
+        let mut diagnostic =
+            Diagnostic::error("unknown-state", name, format!("there is no state `{}`", shown(&name.text)));
         if self.errors.len() < limits::VIOLATIONS && self.suggestions < SUGGESTIONS {
             self.suggestions += 1;
             let known = self.source.states.iter().take(CANDIDATES);
@@ -229,10 +216,7 @@ mod tests {
 
     /// A name on line `line`.
     fn name(text: &str, line: usize) -> Name {
-        Name {
-            place: Place { line, column: 1 },
-            ..Name::nowhere(text)
-        }
+        Name { place: Place { line, column: 1 }, ..Name::nowhere(text) }
     }
 
     fn source(states: &[&str], initial: &[&str], terminal: &[&str], transitions: &[(&str, &str)]) -> MachineSource {
@@ -243,22 +227,13 @@ mod tests {
             notation: Notation::Mermaid,
             states: (10..)
                 .zip(states)
-                .map(|(line, text)| SourceState {
-                    name: name(text, line),
-                    label: None,
-                    kind: None,
-                    description: None,
-                })
+                .map(|(line, text)| SourceState { name: name(text, line), label: None, kind: None, description: None })
                 .collect(),
             initial: names(initial),
             terminal: names(terminal),
             transitions: (50..)
                 .zip(transitions)
-                .map(|(line, (from, to))| SourceTransition {
-                    from: name(from, line),
-                    to: name(to, line),
-                    label: None,
-                })
+                .map(|(line, (from, to))| SourceTransition { from: name(from, line), to: name(to, line), label: None })
                 .collect(),
         }
     }
@@ -307,20 +282,8 @@ mod tests {
 
     #[test]
     fn odd_machines_are_made_with_a_warning() {
-        let odd = source(
-            &["a", "b", "c"],
-            &["a"],
-            &["c"],
-            &[("a", "b"), ("a", "b"), ("b", "b"), ("c", "a")],
-        );
-        assert_eq!(
-            problems(&odd),
-            [
-                ("duplicate-transition", 51),
-                ("unreachable-state", 12),
-                ("no-terminal", 1)
-            ]
-        );
+        let odd = source(&["a", "b", "c"], &["a"], &["c"], &[("a", "b"), ("a", "b"), ("b", "b"), ("c", "a")]);
+        assert_eq!(problems(&odd), [("duplicate-transition", 51), ("unreachable-state", 12), ("no-terminal", 1)]);
         assert_eq!(compile(&odd).unwrap().machine.transitions().len(), 3);
     }
 
@@ -334,13 +297,8 @@ mod tests {
 
     #[test]
     fn repeated_marks_count_once_and_order_is_kept() {
-        let machine = compile(&source(&["b", "a"], &["a", "b", "a"], &["b", "b"], &[]))
-            .unwrap()
-            .machine;
-        assert_eq!(
-            machine.initial().iter().map(StateName::as_str).collect::<Vec<_>>(),
-            ["a", "b"]
-        );
+        let machine = compile(&source(&["b", "a"], &["a", "b", "a"], &["b", "b"], &[])).unwrap().machine;
+        assert_eq!(machine.initial().iter().map(StateName::as_str).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(machine.terminal().len(), 1);
         assert_eq!(machine.states()[0].name.as_str(), "b");
     }
@@ -349,9 +307,7 @@ mod tests {
     fn a_hostile_definition_is_refused_quickly_and_briefly() {
         let states = (0..50_000).map(|at| format!("state-{at}")).collect::<Vec<_>>();
         let states = states.iter().map(String::as_str).collect::<Vec<_>>();
-        let wrong = (0..50_000)
-            .map(|at| format!("stade-{at}{}", "é".repeat(40)))
-            .collect::<Vec<_>>();
+        let wrong = (0..50_000).map(|at| format!("stade-{at}{}", "é".repeat(40))).collect::<Vec<_>>();
         let edges = wrong.iter().map(|to| ("state-1", to.as_str())).collect::<Vec<_>>();
         let begin = std::time::Instant::now();
         let errors = compile(&source(&states, &["state-0"], &[], &edges)).unwrap_err();

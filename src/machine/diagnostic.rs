@@ -52,10 +52,7 @@ impl Diagnostic {
     /// A warning at `name`.
     #[must_use]
     pub fn warning(code: &'static str, name: &Name, message: impl Into<String>) -> Self {
-        Self {
-            severity: Severity::Warning,
-            ..Self::error(code, name, message)
-        }
+        Self { severity: Severity::Warning, ..Self::error(code, name, message) }
     }
 
     /// The same with help.
@@ -95,19 +92,13 @@ pub fn render(path: &str, text: &str, diagnostic: &Diagnostic, colour: bool) -> 
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let path = path
-        .chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect::<String>();
+    let path = path.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect::<String>();
     let (line, span) = excerpt(text, diagnostic);
     let snippet = Snippet::source(line)
         .line_start(diagnostic.place.line)
         .path(path)
         .annotation(AnnotationKind::Primary.span(span));
-    let mut group = level
-        .primary_title(&*diagnostic.message)
-        .id(diagnostic.code)
-        .element(snippet);
+    let mut group = level.primary_title(&*diagnostic.message).id(diagnostic.code).element(snippet);
     if let Some(help) = &diagnostic.help {
         group = group.element(Level::HELP.message(&**help));
     }
@@ -121,10 +112,7 @@ pub fn render(path: &str, text: &str, diagnostic: &Diagnostic, colour: bool) -> 
 fn excerpt<'a>(text: &'a str, diagnostic: &Diagnostic) -> (&'a str, Range<usize>) {
     let place = diagnostic.place;
     let line = text.lines().nth(place.line.saturating_sub(1)).unwrap_or_default();
-    let start = line
-        .char_indices()
-        .nth(place.column.saturating_sub(1))
-        .map_or(line.len(), |(at, _)| at);
+    let start = line.char_indices().nth(place.column.saturating_sub(1)).map_or(line.len(), |(at, _)| at);
     let rest = line[start..].trim_end().len();
     let len = match diagnostic.span.len() {
         0 => rest,
@@ -136,9 +124,7 @@ fn excerpt<'a>(text: &'a str, diagnostic: &Diagnostic) -> (&'a str, Range<usize>
 
 /// The first character boundary at or after `at`, at most the end of `text`.
 fn ceil_boundary(text: &str, at: usize) -> usize {
-    (at..text.len())
-        .find(|&at| text.is_char_boundary(at))
-        .unwrap_or(text.len())
+    (at..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
 }
 
 #[cfg(test)]
@@ -146,23 +132,14 @@ mod tests {
     use super::*;
 
     fn unknown(place: Place, span: Range<usize>) -> Diagnostic {
-        let name = Name {
-            text: "bulding".into(),
-            span,
-            place,
-        };
+        let name = Name { text: "bulding".into(), span, place };
         Diagnostic::error("unknown-state", &name, "there is no state `bulding`").with_help("did you mean `building`?")
     }
 
     #[test]
     fn a_diagnostic_shows_path_line_and_help() {
         let text = "phases:\n  - id: é\n    next: bulding # odd\n";
-        let shown = render(
-            "a.workflow.yaml",
-            text,
-            &unknown(Place { line: 3, column: 11 }, 29..36),
-            false,
-        );
+        let shown = render("a.workflow.yaml", text, &unknown(Place { line: 3, column: 11 }, 29..36), false);
         insta::assert_snapshot!(shown, @r"
         error[unknown-state]: there is no state `bulding`
          --> a.workflow.yaml:3:11

@@ -409,11 +409,8 @@ mod tests {
     fn differences_name_what_matters_to_a_run() {
         let old = machine("plan>build build>review review!");
         assert_eq!(old.differences(&old), [""; 0]);
-        let new = machine(
-            "plan>design design>build build>review! review>plan last!"
-                .replace("review!", "review")
-                .as_str(),
-        );
+        let new =
+            machine("plan>design design>build build>review! review>plan last!".replace("review!", "review").as_str());
         assert_eq!(
             old.differences(&new),
             [

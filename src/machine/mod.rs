@@ -8,10 +8,7 @@
 
 mod check;
 mod diagnostic;
-#[expect(
-    clippy::module_inception,
-    reason = "one noun a file, and the noun of this room is the machine"
-)]
+#[expect(clippy::module_inception, reason = "one noun a file, and the noun of this room is the machine")]
 mod machine;
 mod phases;
 mod source;

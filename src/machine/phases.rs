@@ -27,11 +27,7 @@ pub(super) fn parse(text: &str, fallback_id: &str) -> (Option<MachineSource>, Ve
             let place = violation.place.unwrap_or(node.place);
             // The place of an unknown key is not its parent's, and neither is the span.
             let span = if place == node.place { node.span.clone() } else { 0..0 };
-            let name = Name {
-                text: String::new(),
-                span,
-                place,
-            };
+            let name = Name { text: String::new(), span, place };
             Diagnostic::error("schema", &name, violation.message)
         })
         .collect();
@@ -48,16 +44,10 @@ fn yaml_problem(error: YamlError) -> Diagnostic {
 /// A document whose phases keep the schema.
 fn read(root: &Node, fallback_id: &str) -> MachineSource {
     let metadata = root.get("metadata");
-    let id = metadata
-        .and_then(|metadata| metadata.get("id"))
-        .filter(|id| id.text().is_some());
+    let id = metadata.and_then(|metadata| metadata.get("id")).filter(|id| id.text().is_some());
     let version = metadata.and_then(|metadata| metadata.get("version"));
     let phases = root.get("phases").map(Node::items).unwrap_or_default();
-    let ids = phases
-        .iter()
-        .filter_map(|phase| phase.get("id"))
-        .map(Name::of_node)
-        .collect::<Vec<_>>();
+    let ids = phases.iter().filter_map(|phase| phase.get("id")).map(Name::of_node).collect::<Vec<_>>();
     let mut source = MachineSource {
         id: id.map_or_else(|| Name::nowhere(fallback_id), Name::of_node),
         version: version.and_then(whole_number).unwrap_or(1),
@@ -79,11 +69,7 @@ fn read(root: &Node, fallback_id: &str) -> MachineSource {
         if is_marked(phase).unwrap_or(next.is_empty()) {
             source.terminal.push(id.clone());
         }
-        source.transitions.extend(next.into_iter().map(|to| SourceTransition {
-            from: id.clone(),
-            to,
-            label: None,
-        }));
+        source.transitions.extend(next.into_iter().map(|to| SourceTransition { from: id.clone(), to, label: None }));
     }
     source
 }
@@ -139,18 +125,13 @@ mod tests {
     }
 
     fn edges(machine: &Machine) -> Vec<String> {
-        let edges = machine
-            .transitions()
-            .iter()
-            .map(|one| format!("{}>{}", one.from, one.to));
+        let edges = machine.transitions().iter().map(|one| format!("{}>{}", one.from, one.to));
         edges.collect()
     }
 
     fn problems(checked: &Checked) -> Vec<(&'static str, usize, usize)> {
         let diagnostics = checked.diagnostics.iter();
-        diagnostics
-            .map(|one| (one.code, one.place.line, one.place.column))
-            .collect()
+        diagnostics.map(|one| (one.code, one.place.line, one.place.column)).collect()
     }
 
     #[test]
@@ -171,15 +152,9 @@ mod tests {
         );
         let machine = checked.machine.unwrap();
         assert_eq!(edges(&machine), ["a>b", "a>d", "a>e", "b>c", "e>a"]);
-        assert_eq!(
-            machine.terminal().iter().map(|name| name.as_str()).collect::<Vec<_>>(),
-            ["c", "d", "e"]
-        );
+        assert_eq!(machine.terminal().iter().map(|name| name.as_str()).collect::<Vec<_>>(), ["c", "d", "e"]);
         assert_eq!(checked.diagnostics, []);
-        assert_eq!(
-            problems(&check("phases: [{id: a, terminal: false}]")),
-            [("no-terminal", 4, 7)]
-        );
+        assert_eq!(problems(&check("phases: [{id: a, terminal: false}]")), [("no-terminal", 4, 7)]);
     }
 
     #[test]
@@ -189,12 +164,7 @@ mod tests {
         assert_eq!(checked.machine, None);
         assert_eq!(
             problems(&checked),
-            [
-                ("schema", 6, 1),
-                ("unknown-state", 9, 12),
-                ("duplicate-state", 10, 9),
-                ("bad-state-name", 11, 9)
-            ]
+            [("schema", 6, 1), ("unknown-state", 9, 12), ("duplicate-state", 10, 9), ("bad-state-name", 11, 9)]
         );
         let text = format!("{HEAD}phases:\n  - id: building\n    next: [bulding]\n");
         let checked = compile_text(Notation::Phases, &text, "w");
@@ -212,10 +182,7 @@ mod tests {
 
     #[test]
     fn broken_phases_are_reported_once() {
-        assert_eq!(
-            problems(&check("phases:\n  - id: a\n    next: [b]\n  - label: b\n")),
-            [("schema", 9, 5)]
-        );
+        assert_eq!(problems(&check("phases:\n  - id: a\n    next: [b]\n  - label: b\n")), [("schema", 9, 5)]);
         assert_eq!(problems(&check("phases: []\n")), [("schema", 6, 9)]);
         assert_eq!(problems(&check("")), [("schema", 1, 1)]);
     }
@@ -231,10 +198,7 @@ mod tests {
 
     #[test]
     fn other_notations_are_refused_by_name() {
-        assert_eq!(
-            problems(&compile_text(Notation::Mermaid, "", "w")),
-            [("unreadable-notation", 1, 1)]
-        );
+        assert_eq!(problems(&compile_text(Notation::Mermaid, "", "w")), [("unreadable-notation", 1, 1)]);
     }
 
     proptest! {

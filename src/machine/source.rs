@@ -63,20 +63,12 @@ impl Name {
     /// A name that stands in no text; it is reported at the text's beginning.
     #[must_use]
     pub fn nowhere(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            span: 0..0,
-            place: Place { line: 1, column: 1 },
-        }
+        Self { text: text.into(), span: 0..0, place: Place { line: 1, column: 1 } }
     }
 
     /// The name that a YAML node holds.
     #[must_use]
     pub fn of_node(node: &Node) -> Self {
-        Self {
-            text: node.text().unwrap_or_default().to_owned(),
-            span: node.span.clone(),
-            place: node.place,
-        }
+        Self { text: node.text().unwrap_or_default().to_owned(), span: node.span.clone(), place: node.place }
     }
 }

@@ -28,14 +28,7 @@ pub enum ActivityStatus {
 
 impl ActivityStatus {
     /// All of them, in the order of a life.
-    pub const ALL: [Self; 6] = [
-        Self::Pending,
-        Self::Running,
-        Self::Passed,
-        Self::Failed,
-        Self::Skipped,
-        Self::Blocked,
-    ];
+    pub const ALL: [Self; 6] = [Self::Pending, Self::Running, Self::Passed, Self::Failed, Self::Skipped, Self::Blocked];
 
     /// As in the file.
     #[must_use]
@@ -91,15 +84,8 @@ pub enum ActivityType {
 
 impl ActivityType {
     /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Bash,
-        Self::Skill,
-        Self::Agent,
-        Self::Task,
-        Self::Gate,
-        Self::Evaluation,
-        Self::External,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Bash, Self::Skill, Self::Agent, Self::Task, Self::Gate, Self::Evaluation, Self::External];
 
     /// As in the file.
     #[must_use]
@@ -151,11 +137,7 @@ impl Activity {
         }
         let status = activity.text("activity", "status").unwrap_or_default();
         if ActivityStatus::from_str(status).is_err() {
-            return Err(BadName {
-                what: "activity status",
-                name: status.to_owned(),
-                reason: "is unknown".into(),
-            });
+            return Err(BadName { what: "activity status", name: status.to_owned(), reason: "is unknown".into() });
         }
         Ok(activity)
     }
@@ -182,8 +164,7 @@ impl Activity {
     /// `metadata.phase`.
     #[must_use]
     pub fn phase(&self) -> Option<StateName> {
-        self.text("metadata", "phase")
-            .and_then(|name| StateName::new(name).ok())
+        self.text("metadata", "phase").and_then(|name| StateName::new(name).ok())
     }
 
     /// `activity.status`.
@@ -192,10 +173,7 @@ impl Activity {
     /// Never: the constructor checked it.
     #[must_use]
     pub fn status(&self) -> ActivityStatus {
-        self.text("activity", "status")
-            .unwrap_or_default()
-            .parse()
-            .expect("checked by the constructor")
+        self.text("activity", "status").unwrap_or_default().parse().expect("checked by the constructor")
     }
 
     /// `activity.type`.
@@ -224,10 +202,7 @@ impl Activity {
 
     /// Sets `section.key` where it is absent or null; what the caller wrote stays.
     pub fn fill(&mut self, section: &str, key: &str, value: impl Into<Value>) {
-        let section = self
-            .document
-            .entry(section)
-            .or_insert_with(|| Value::Object(Map::new()));
+        let section = self.document.entry(section).or_insert_with(|| Value::Object(Map::new()));
         if let Some(section) = section.as_object_mut() {
             let slot = section.entry(key).or_insert(Value::Null);
             if slot.is_null() {

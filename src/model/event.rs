@@ -290,10 +290,7 @@ impl EventKind {
             "session_end" => Self::SessionEnded(read(body)?),
             "run_claimed" => Self::RunClaimed(read(body)?),
             "run_edited" => Self::RunEdited(read(body)?),
-            _ => Self::Unknown(UnknownEvent {
-                kind: kind.to_owned(),
-                body,
-            }),
+            _ => Self::Unknown(UnknownEvent { kind: kind.to_owned(), body }),
         })
     }
 }
@@ -338,19 +335,10 @@ impl Event {
             .collect();
         let head: Head = serde_json::from_value(Value::Object(head))?;
         let kind = if head.v > LINE_VERSION {
-            EventKind::Unknown(UnknownEvent {
-                kind: head.kind,
-                body: object,
-            })
+            EventKind::Unknown(UnknownEvent { kind: head.kind, body: object })
         } else {
             EventKind::from_parts(&head.kind, object)?
         };
-        Ok(Self {
-            seq: head.seq,
-            id: head.id,
-            at: head.at,
-            kind,
-            run: head.run,
-        })
+        Ok(Self { seq: head.seq, id: head.id, at: head.at, kind, run: head.run })
     }
 }

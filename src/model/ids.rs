@@ -25,19 +25,14 @@ fn bad(what: &'static str, name: &str, reason: impl Into<String>) -> BadName {
     } else {
         name.to_owned()
     };
-    BadName {
-        what,
-        name,
-        reason: reason.into(),
-    }
+    BadName { what, name, reason: reason.into() }
 }
 
 /// Device names that Windows reserves whatever their extension.
 fn is_reserved(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or_default().to_ascii_lowercase();
     let numbered = |prefix: &str| {
-        stem.strip_prefix(prefix)
-            .is_some_and(|n| n.len() == 1 && n.bytes().all(|b| b.is_ascii_digit() && b != b'0'))
+        stem.strip_prefix(prefix).is_some_and(|n| n.len() == 1 && n.bytes().all(|b| b.is_ascii_digit() && b != b'0'))
     };
     matches!(stem.as_str(), "con" | "prn" | "aux" | "nul") || numbered("com") || numbered("lpt")
 }
@@ -288,13 +283,7 @@ mod tests {
 
     #[test]
     fn run_ids_are_safe_file_names() {
-        for good in [
-            "2026-05-20T143000Z-issue-42",
-            "run-1",
-            "run-A",
-            "550e8400-e29b-41d4-a716-446655440000",
-            "a",
-        ] {
+        for good in ["2026-05-20T143000Z-issue-42", "run-1", "run-A", "550e8400-e29b-41d4-a716-446655440000", "a"] {
             assert!(RunId::new(good).is_ok(), "{good}");
         }
         for evil in [

@@ -26,13 +26,7 @@ pub enum RunStatus {
 
 impl RunStatus {
     /// All of them.
-    pub const ALL: [Self; 5] = [
-        Self::Active,
-        Self::Blocked,
-        Self::Completed,
-        Self::Failed,
-        Self::Cancelled,
-    ];
+    pub const ALL: [Self; 5] = [Self::Active, Self::Blocked, Self::Completed, Self::Failed, Self::Cancelled];
 
     /// As in the file.
     #[must_use]

@@ -29,22 +29,14 @@ impl Flow {
     ) -> Result<ClaimReport> {
         let caller = self.caller(session, None)?;
         if caller.session.is_none() && how == ClaimRequest::Claim {
-            return Err(Error::Usage(
-                "--claim needs a session: name it with --session or FLOW_SESSION".to_owned(),
-            ));
+            return Err(Error::Usage("--claim needs a session: name it with --session or FLOW_SESSION".to_owned()));
         }
         let now = self.clock.now();
         let mut loaded = for_writing(self, project, run, now)?;
         let caller = self.judge_holder(&loaded, caller)?;
         let holder = self.holder()?.map(|holder| holder.to_string());
-        let command = Command::Claim(Claim {
-            holder,
-            take_over: how == ClaimRequest::TakeOver,
-        });
-        let refused = |refusal| Error::Refused {
-            run: run.id().clone(),
-            refusal,
-        };
+        let command = Command::Claim(Claim { holder, take_over: how == ClaimRequest::TakeOver });
+        let refused = |refusal| Error::Refused { run: run.id().clone(), refusal };
         let decision = decide(&loaded.state, loaded.machine.as_ref(), &caller, command).map_err(refused)?;
         let changed = match decision {
             Decision::Commit(kind) => {
@@ -54,11 +46,7 @@ impl Flow {
             Decision::Already => false,
         };
         let state = &loaded.state.document().state;
-        Ok(ClaimReport {
-            session: state.session.clone(),
-            epoch: state.epoch,
-            changed,
-        })
+        Ok(ClaimReport { session: state.session.clone(), epoch: state.epoch, changed })
     }
 
     /// Completes `caller` with what is known about the run's holder. Costs nothing unless somebody else holds the run.
@@ -69,10 +57,7 @@ impl Flow {
         }
         let log = loaded.locked.read_log()?;
         let evidence = log.events().rev().find_map(holder_of).flatten();
-        Ok(Caller {
-            holder_dead: liveness(evidence.as_deref()) == Liveness::Dead,
-            ..caller
-        })
+        Ok(Caller { holder_dead: liveness(evidence.as_deref()) == Liveness::Dead, ..caller })
     }
 
     /// Whether whoever holds a run keeps the caller from it. A caller without a session is the holder when it comes
@@ -94,9 +79,7 @@ impl Flow {
 }
 
 fn liveness(evidence: Option<&str>) -> Liveness {
-    evidence
-        .and_then(|text| text.parse::<Holder>().ok())
-        .map_or(Liveness::Unknown, |holder| holder.liveness())
+    evidence.and_then(|text| text.parse::<Holder>().ok()).map_or(Liveness::Unknown, |holder| holder.liveness())
 }
 
 fn holder_of(event: &Event) -> Option<Option<String>> {

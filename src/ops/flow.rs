@@ -24,8 +24,6 @@ pub struct Options {
     pub command: String,
     /// The process whose life is the session's; otherwise it is found.
     pub holder_pid: Option<u32>,
-    /// Whether files of other users may be used.
-    pub trust_any_owner: bool,
 }
 
 /// The entry to all verbs. Cheap to make; nothing is opened before a verb needs it.
@@ -42,21 +40,20 @@ impl Flow {
     /// From its parts; see [`crate::host`] for the real ones.
     #[must_use]
     pub fn new(clock: Clock, ids: Ids, env: Env, git: Git, options: Options) -> Self {
-        Self {
-            clock,
-            ids,
-            env,
-            git,
-            options,
-        }
+        Self { clock, ids, env, git, options }
     }
 
     fn trust(&self) -> Trust {
-        if self.options.trust_any_owner {
-            Trust::AnyOwner
-        } else {
-            Trust::OwnFiles
-        }
+        if self.env.trust_any_owner { Trust::AnyOwner } else { Trust::OwnFiles }
+    }
+
+    /// With the clock, the environment and the git of this process.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when a variable for tests cannot be used.
+    pub fn of_this_process(options: Options) -> Result<Self> {
+        let clock = Clock::from_env().map_err(|error| Error::Usage(error.to_string()))?;
+        Ok(Self::new(clock, Ids::from_env(), Env::read(), Git::default(), options))
     }
 
     /// What the clock says.
@@ -72,20 +69,14 @@ impl Flow {
             (Some(dir), Some(cwd)) => Ok(cwd.join(dir)),
             (Some(dir), None) => Ok(dir.clone()),
             (None, Some(cwd)) => Ok(cwd),
-            (None, None) => Err(Error::Usage(
-                "the working directory does not exist; name the project with -C".into(),
-            )),
+            (None, None) => Err(Error::Usage("the working directory does not exist; name the project with -C".into())),
         }
     }
 
     /// The `.flow` directory that the environment names, unless the caller names the project.
     fn named(&self) -> Option<PathBuf> {
         let named = self.env.flow_dir.as_ref().filter(|_| self.options.project.is_none())?;
-        let named = self
-            .env
-            .cwd
-            .as_ref()
-            .map_or_else(|| named.clone(), |cwd| cwd.join(named));
+        let named = self.env.cwd.as_ref().map_or_else(|| named.clone(), |cwd| cwd.join(named));
         // Trailing slashes and dots must not hide its name.
         Some(named.components().collect())
     }
@@ -133,10 +124,7 @@ impl Flow {
         let no_such = |project: &Project| {
             let names = project.run_names().unwrap_or_default();
             let suggestion = crate::codec::similar(id, names.iter().map(String::as_str)).map(str::to_owned);
-            Error::NoSuchRun {
-                id: id.to_owned(),
-                suggestion,
-            }
+            Error::NoSuchRun { id: id.to_owned(), suggestion }
         };
         match project.run(&RunId::new(id)?) {
             Err(StoreError::NotFound { .. }) => Err(no_such(project)),
@@ -155,16 +143,7 @@ impl Flow {
     /// What is written into a lock, and how long to wait for it.
     pub(crate) fn lock_request(&self, now: Timestamp, wait: Duration) -> LockRequest {
         let (pid, command) = (std::process::id(), self.options.command.clone());
-        LockRequest {
-            wait,
-            note: WriterNote {
-                pid,
-                command,
-                since: now,
-                seq: Seq(0),
-                number: 0,
-            },
-        }
+        LockRequest { wait, note: WriterNote { pid, command, since: now, seq: Seq(0), number: 0 } }
     }
 
     /// Who calls: the session given, or the environment's.
@@ -180,11 +159,7 @@ impl Flow {
             Some(epoch) => Some(epoch),
             None => self.env.epoch_number()?,
         };
-        Ok(Caller {
-            session,
-            epoch,
-            holder_dead: false,
-        })
+        Ok(Caller { session, epoch, holder_dead: false })
     }
 
     /// Evidence by which this caller can be known dead later.

@@ -7,14 +7,8 @@ use crate::report::InitReport;
 /// The schemas that `init` puts into `.flow/schemas/`, for editors.
 pub(crate) const SCHEMAS: [(&str, &str); 4] = [
     ("run.schema.json", include_str!("../../schemas/v1/run.schema.json")),
-    (
-        "activity.schema.json",
-        include_str!("../../schemas/v1/activity.schema.json"),
-    ),
-    (
-        "workflow.schema.json",
-        include_str!("../../schemas/v1/workflow.schema.json"),
-    ),
+    ("activity.schema.json", include_str!("../../schemas/v1/activity.schema.json")),
+    ("workflow.schema.json", include_str!("../../schemas/v1/workflow.schema.json")),
     ("event.schema.json", include_str!("../../schemas/v1/event.schema.json")),
 ];
 
@@ -25,9 +19,6 @@ impl Flow {
     /// [`crate::ops::Error::Store`] when it cannot be made, or belongs to another program.
     pub fn init(&self) -> Result<InitReport> {
         let (_, done) = self.project_or_init()?;
-        Ok(InitReport {
-            path: done.path,
-            created: done.created,
-        })
+        Ok(InitReport { path: done.path, created: done.created })
     }
 }

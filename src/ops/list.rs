@@ -26,17 +26,9 @@ impl ListFilter {
     fn takes(&self, state: &RunState) -> bool {
         let run = state.document();
         (self.status.is_empty() || self.status.contains(&state.status()))
-            && self
-                .workflow
-                .as_ref()
-                .is_none_or(|workflow| run.workflow.as_str() == workflow)
-            && self
-                .session
-                .as_ref()
-                .is_none_or(|session| run.state.session.as_ref() == Some(session))
-            && self
-                .since
-                .is_none_or(|since| run.state.updated_at.unwrap_or(run.created_at) >= since)
+            && self.workflow.as_ref().is_none_or(|workflow| run.workflow.as_str() == workflow)
+            && self.session.as_ref().is_none_or(|session| run.state.session.as_ref() == Some(session))
+            && self.since.is_none_or(|since| run.state.updated_at.unwrap_or(run.created_at) >= since)
     }
 }
 
@@ -49,10 +41,7 @@ impl Flow {
         let project = match self.project() {
             Ok(project) => project,
             Err(Error::NoProject { .. }) => {
-                return Ok(ListReport {
-                    runs: Vec::new(),
-                    unreadable: Vec::new(),
-                });
+                return Ok(ListReport { runs: Vec::new(), unreadable: Vec::new() });
             }
             Err(error) => return Err(error),
         };
@@ -71,10 +60,7 @@ impl Flow {
                 blocked_reason: run.state.blocked_reason.clone(),
             }
         });
-        Ok(ListReport {
-            runs: listed.take(filter.limit.unwrap_or(usize::MAX)).collect(),
-            unreadable: runs.unreadable,
-        })
+        Ok(ListReport { runs: listed.take(filter.limit.unwrap_or(usize::MAX)).collect(), unreadable: runs.unreadable })
     }
 }
 
@@ -99,14 +85,8 @@ pub fn parse_since(text: &str, now: Timestamp) -> std::result::Result<Timestamp,
         "w" => 60 * 24 * 7,
         _ => return Err(bad()),
     };
-    let age = number
-        .checked_mul(minutes)
-        .and_then(chrono::Duration::try_minutes)
-        .ok_or_else(bad)?;
-    now.as_datetime()
-        .checked_sub_signed(age)
-        .map(Timestamp::new)
-        .ok_or_else(bad)
+    let age = number.checked_mul(minutes).and_then(chrono::Duration::try_minutes).ok_or_else(bad)?;
+    now.as_datetime().checked_sub_signed(age).map(Timestamp::new).ok_or_else(bad)
 }
 
 #[cfg(test)]

@@ -56,20 +56,14 @@ pub(crate) fn for_writing_within<'a>(
     }
     if locked.tail().last_seq < since {
         let last = locked.tail().last_seq;
-        warnings.push(format!(
-            "the log ends at event {last}, but run.yaml shows event {since}; counting goes on there"
-        ));
+        warnings
+            .push(format!("the log ends at event {last}, but run.yaml shows event {since}; counting goes on there"));
     }
     clear_leftovers(&mut locked, since, now)?;
     let machine = pinned_machine(run, &mut warnings)?;
     let edit_pending = is_edited(&text, &locked, since);
-    let mut loaded = Loaded {
-        state: RunState::from_document(text.document().clone()),
-        locked,
-        text,
-        machine,
-        warnings,
-    };
+    let mut loaded =
+        Loaded { state: RunState::from_document(text.document().clone()), locked, text, machine, warnings };
     if shown.is_some() {
         loaded.roll_forward(since)?;
     }
@@ -83,20 +77,10 @@ pub(crate) fn for_writing_within<'a>(
 
 fn parse_run(run: &RunDir, text: &str) -> Result<RunText> {
     let path = run.file_path(layout::RUN_FILE);
-    let parsed = RunText::parse(text).map_err(|error| Error::RunFile {
-        path: path.clone(),
-        error,
-    })?;
+    let parsed = RunText::parse(text).map_err(|error| Error::RunFile { path: path.clone(), error })?;
     if parsed.document().id != *run.id() {
-        let fault = EditFault::Id {
-            expected: run.id().clone(),
-            found: parsed.document().id.clone(),
-        };
-        return Err(Error::Edit {
-            place: place(text, fault.pointer()),
-            path,
-            fault,
-        });
+        let fault = EditFault::Id { expected: run.id().clone(), found: parsed.document().id.clone() };
+        return Err(Error::Edit { place: place(text, fault.pointer()), path, fault });
     }
     Ok(parsed)
 }
@@ -107,17 +91,12 @@ fn place(text: &str, pointer: &str) -> Option<crate::codec::Place> {
 
 /// `run.yaml` as the log demands it. Comments of adopted hand edits are in the log and come back.
 fn rebuild(run: &RunDir, log: &LogScan) -> Result<RunText> {
-    let empty = || Error::EmptyRun {
-        path: run.path().to_owned(),
-    };
+    let empty = || Error::EmptyRun { path: run.path().to_owned() };
     let first = log.events().next().ok_or_else(empty)?;
     let begin = RunState::begin(first).ok_or_else(empty)?;
     let state = RunState::fold(log.events()).ok_or_else(empty)?;
     let path = run.file_path(layout::RUN_FILE);
-    let fault = |error| Error::RunFile {
-        path: path.clone(),
-        error,
-    };
+    let fault = |error| Error::RunFile { path: path.clone(), error };
     let mut text = match &first.kind {
         EventKind::RunAdopted(adopted) => RunText::parse(&adopted.text).map_err(fault)?,
         _ => RunText::create(begin.document()),
@@ -131,12 +110,7 @@ fn rebuild(run: &RunDir, log: &LogScan) -> Result<RunText> {
 }
 
 fn is_edited(text: &RunText, locked: &LockedRun<'_>, since: Seq) -> bool {
-    let written = locked
-        .tail()
-        .at
-        .as_ref()
-        .filter(|event| event.seq == since)
-        .and_then(|event| event.run.as_ref());
+    let written = locked.tail().at.as_ref().filter(|event| event.seq == since).and_then(|event| event.run.as_ref());
     written.is_some_and(|written| written.0 != digest(text.text().as_bytes()))
 }
 
@@ -161,10 +135,7 @@ fn clear_leftovers(locked: &mut LockedRun<'_>, shown: Seq, now: Timestamp) -> Re
 
 /// The workflow that the run's first event pins.
 pub(crate) fn pinned_machine(run: &RunDir, warnings: &mut Vec<String>) -> Result<Option<Machine>> {
-    Ok(run
-        .first_event()?
-        .as_ref()
-        .and_then(|first| machine_of(first, warnings)))
+    Ok(run.first_event()?.as_ref().and_then(|first| machine_of(first, warnings)))
 }
 
 fn machine_of(first: &Event, warnings: &mut Vec<String>) -> Option<Machine> {
@@ -193,16 +164,12 @@ impl Loaded<'_> {
         self.text = self.with_state()?;
         let files: Vec<_> = newer.iter().filter_map(activity_file).collect();
         self.locked.roll_forward(self.text.text(), &files, since)?;
-        self.locked
-            .reread_tail(self.state.document().state.last_seq.unwrap_or(since))?;
+        self.locked.reread_tail(self.state.document().state.last_seq.unwrap_or(since))?;
         Ok(())
     }
 
     fn with_state(&self) -> Result<RunText> {
-        let fault = |error| Error::RunFile {
-            path: self.locked.run_file(),
-            error,
-        };
+        let fault = |error| Error::RunFile { path: self.locked.run_file(), error };
         self.text.with_state(&self.state.document().state).map_err(fault)
     }
 
@@ -212,32 +179,16 @@ impl Loaded<'_> {
         let names = run.activity_names()?;
         let mut document = self.text.document().clone();
         document.state.last_number = names.last().map_or(Number(0), |(number, _)| *number);
-        let found = flow
-            .catalog(Some(project))
-            .find(document.workflow.as_str())
-            .ok()
-            .map(|found| found.machine);
-        let fits = |machine: &Machine| {
-            document
-                .state
-                .current_phase
-                .as_ref()
-                .is_none_or(|phase| machine.contains(phase))
-        };
+        let found = flow.catalog(Some(project)).find(document.workflow.as_str()).ok().map(|found| found.machine);
+        let fits =
+            |machine: &Machine| document.state.current_phase.as_ref().is_none_or(|phase| machine.contains(phase));
         self.machine = found.filter(fits);
         if self.machine.is_none() {
-            self.warnings.push(format!(
-                "workflow {} does not fit this run; phases are not checked",
-                document.workflow
-            ));
+            self.warnings.push(format!("workflow {} does not fit this run; phases are not checked", document.workflow));
         }
         let machine = self.machine.as_ref().map(Machine::to_value);
         let text = self.text.text().to_owned();
-        let kind = EventKind::RunAdopted(Box::new(RunAdopted {
-            machine,
-            document,
-            text,
-        }));
+        let kind = EventKind::RunAdopted(Box::new(RunAdopted { machine, document, text }));
         self.commit(flow, kind, None, now, None)?;
         Ok(())
     }
@@ -259,27 +210,17 @@ impl Loaded<'_> {
         // What flow keeps for itself is set right again; the rest is the person's.
         let mut state = folded;
         std::mem::swap(&mut state, &mut self.state);
-        let kind = EventKind::RunEdited(Box::new(RunEdited {
-            changes: edit.changes,
-            text,
-        }));
+        let kind = EventKind::RunEdited(Box::new(RunEdited { changes: edit.changes, text }));
         self.commit(flow, kind, None, now, None)?;
         Ok(())
     }
 
     fn check_schema(&self, run: &RunDir) -> Result<()> {
         let path = run.file_path(layout::RUN_FILE);
-        let fault = |error: RunTextError| Error::RunFile {
-            path: path.clone(),
-            error,
-        };
+        let fault = |error: RunTextError| Error::RunFile { path: path.clone(), error };
         let root = parse(self.text.text()).map_err(|error| fault(error.into()))?;
         let violations = validate(DocumentKind::Run, &root.to_value(), Some(&root));
-        if violations.is_empty() {
-            Ok(())
-        } else {
-            Err(Error::RunSchema { path, violations })
-        }
+        if violations.is_empty() { Ok(()) } else { Err(Error::RunSchema { path, violations }) }
     }
 
     /// Commits one event on top of the state. `key` makes it recognisable on a retry.
@@ -298,33 +239,17 @@ impl Loaded<'_> {
             Some(key) => crate::model::EventId::new(key)?,
             None => flow.ids.next(now),
         };
-        let mut event = Event {
-            seq,
-            id,
-            at: now,
-            kind,
-            run: None,
-        };
+        let mut event = Event { seq, id, at: now, kind, run: None };
         let mut state = self.state.clone();
         state.apply(&event);
-        let fault = |error| Error::RunFile {
-            path: self.locked.run_file(),
-            error,
-        };
+        let fault = |error| Error::RunFile { path: self.locked.run_file(), error };
         let text = self.text.with_state(&state.document().state).map_err(fault)?;
         event.run = Some(TextDigest(digest(text.text().as_bytes())));
-        let batch = Batch {
-            event: &event,
-            old_text: self.text.text(),
-            new_text: text.text(),
-            activity,
-        };
+        let batch = Batch { event: &event, old_text: self.text.text(), new_text: text.text(), activity };
         let before = self.text.document().state.last_seq;
         let committed = self.locked.commit(&batch, &mut |saved| merge(saved, before, &event))?;
         if let Some(why) = committed.lagging {
-            self.warnings.push(format!(
-                "recorded as event {seq}; its files follow with the next command: {why}"
-            ));
+            self.warnings.push(format!("recorded as event {seq}; its files follow with the next command: {why}"));
         }
         self.state = state;
         self.text = text;
@@ -333,13 +258,7 @@ impl Loaded<'_> {
 
     /// The next number whose file name is free.
     pub(crate) fn next_number(&self, id: &crate::model::ActivityId) -> Result<Number> {
-        let mut number = self
-            .state
-            .document()
-            .state
-            .last_number
-            .max(self.locked.high_water().1)
-            .next();
+        let mut number = self.state.document().state.last_number.max(self.locked.high_water().1).next();
         while !self.locked.is_free(&number.file_name(id))? {
             number = number.next();
         }
@@ -365,10 +284,7 @@ pub(crate) fn activity_file(event: &Event) -> Option<ActivityFile> {
         return None;
     };
     let text = crate::codec::emit(&record.activity);
-    Some(ActivityFile {
-        name: record.number.file_name(&record.id()),
-        text,
-    })
+    Some(ActivityFile { name: record.number.file_name(&record.id()), text })
 }
 
 /// A run as a reader sees it.
@@ -396,9 +312,7 @@ pub(crate) fn for_reading(run: &RunDir) -> Result<View> {
     let shown = text.document().state.last_seq;
     let mut state = RunState::from_document(text.document().clone());
     if let Some(shown) = shown {
-        log.events()
-            .filter(|event| event.seq > shown)
-            .for_each(|event| state.apply(event));
+        log.events().filter(|event| event.seq > shown).for_each(|event| state.apply(event));
     }
     let machine = log.events().next().and_then(|first| machine_of(first, &mut notes));
     if let (Some(phase), Some(machine)) = (state.phase(), &machine)
@@ -407,11 +321,7 @@ pub(crate) fn for_reading(run: &RunDir) -> Result<View> {
         let folded = RunState::fold(log.events());
         if let Some(Err(fault)) = folded.map(|folded| edited(&folded, state.document(), Some(machine))) {
             let path = run.file_path(layout::RUN_FILE);
-            return Err(Error::Edit {
-                place: place(text.text(), fault.pointer()),
-                path,
-                fault,
-            });
+            return Err(Error::Edit { place: place(text.text(), fault.pointer()), path, fault });
         }
     }
     let mut history = History::fold(log.events()).unwrap_or_else(|| History::without_log(state.clone()));
@@ -420,13 +330,7 @@ pub(crate) fn for_reading(run: &RunDir) -> Result<View> {
     if !recorded {
         history.add_earlier(earlier_attempts(run, &history)?);
     }
-    Ok(View {
-        history,
-        text: text.text().to_owned(),
-        machine,
-        log,
-        notes,
-    })
+    Ok(View { history, text: text.text().to_owned(), machine, log, notes })
 }
 
 /// Activities that another program recorded, from their files.
@@ -434,11 +338,7 @@ fn earlier_attempts(run: &RunDir, history: &History) -> Result<Vec<Attempt>> {
     let mut attempts = Vec::new();
     for (number, name) in run.activity_names()? {
         let known = history.attempts().iter().any(|attempt| attempt.number == number);
-        let text = if known {
-            None
-        } else {
-            run.read_activity(&name).ok().flatten()
-        };
+        let text = if known { None } else { run.read_activity(&name).ok().flatten() };
         let activity = text
             .filter(|text| text.len() <= limits::ACTIVITY_BYTES)
             .and_then(|text| crate::codec::parse_value(&text).ok())
@@ -461,9 +361,7 @@ fn earlier_attempts(run: &RunDir, history: &History) -> Result<Vec<Attempt>> {
 /// Only what a list shows: `run.yaml`, and for runs that are not over the events behind it.
 pub(crate) fn for_listing(run: &RunDir) -> Result<RunState> {
     let Some(text) = run.read_text()? else {
-        return RunState::fold(run.read_log()?.events()).ok_or(Error::EmptyRun {
-            path: run.path().to_owned(),
-        });
+        return RunState::fold(run.read_log()?.events()).ok_or(Error::EmptyRun { path: run.path().to_owned() });
     };
     let text = parse_run(run, &text)?;
     let mut state = RunState::from_document(text.document().clone());

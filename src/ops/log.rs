@@ -35,11 +35,7 @@ impl Flow {
     /// # Errors
     /// As [`Self::log`].
     pub fn follow(&self, request: &LogRequest) -> Result<Follow> {
-        Ok(Follow {
-            run: self.logged_run(request)?,
-            after: request.after,
-            open: None,
-        })
+        Ok(Follow { run: self.logged_run(request)?, after: request.after, open: None })
     }
 
     fn logged_run(&self, request: &LogRequest) -> Result<RunDir> {
@@ -51,19 +47,11 @@ impl Flow {
 
 fn report(scan: &LogScan, after: Seq) -> LogReport {
     LogReport {
-        events: scan
-            .events()
-            .filter(|event| event.seq > after)
-            .map(crate::model::Event::to_object)
-            .collect(),
+        events: scan.events().filter(|event| event.seq > after).map(crate::model::Event::to_object).collect(),
         skipped: scan
             .skipped
             .iter()
-            .map(|line| SkippedLine {
-                line: line.line,
-                why: line.fault.as_str().to_owned(),
-                text: line.text.clone(),
-            })
+            .map(|line| SkippedLine { line: line.line, why: line.fault.as_str().to_owned(), text: line.text.clone() })
             .collect(),
     }
 }
@@ -88,30 +76,17 @@ impl Follow {
     /// [`Error::Store`] when the log cannot be read.
     pub fn poll(&mut self) -> Result<LogReport> {
         let fault = |run: &RunDir, source| {
-            Error::Store(StoreError::Io {
-                action: "read",
-                path: run.file_path(crate::store::layout::LOG),
-                source,
-            })
+            Error::Store(StoreError::Io { action: "read", path: run.file_path(crate::store::layout::LOG), source })
         };
         let Some(file) = self.run.open_log()? else {
             return Ok(report(&LogScan::default(), self.after));
         };
         let meta = file.metadata().map_err(|source| fault(&self.run, source))?;
-        let same = self
-            .open
-            .as_ref()
-            .is_some_and(|at| at.inode == meta.ino() && at.offset <= meta.len());
+        let same = self.open.as_ref().is_some_and(|at| at.inode == meta.ino() && at.offset <= meta.len());
         if !same {
-            self.open = Some(Position {
-                file,
-                inode: meta.ino(),
-                offset: 0,
-            });
+            self.open = Some(Position { file, inode: meta.ino(), offset: 0 });
         }
-        let Some(position) = &mut self.open else {
-            unreachable!("BUG: just set")
-        };
+        let Some(position) = &mut self.open else { unreachable!("BUG: just set") };
         let mut bytes = Vec::new();
         read_from(&mut position.file, position.offset, &mut bytes).map_err(|source| fault(&self.run, source))?;
         let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);

@@ -36,12 +36,7 @@ pub fn problem(error: &Error) -> Problem {
         Error::SeveralRuns { candidates } => {
             let names = candidates.iter().map(RunId::as_str).collect::<Vec<_>>().join(", ");
             let message = format!("several runs are active: {names}");
-            new(
-                Kind::Usage,
-                "several_runs",
-                message,
-                Some("name one of them with --run-id".into()),
-            )
+            new(Kind::Usage, "several_runs", message, Some("name one of them with --run-id".into()))
         }
         Error::RunFile { path, error: fault } => {
             let help = "correct the file by hand, or bring an earlier one back with git; nothing was written";
@@ -49,17 +44,10 @@ pub fn problem(error: &Error) -> Problem {
             new(Kind::Damaged, "run_file_invalid", message, Some(help.into()))
         }
         Error::RunSchema { path, violations } => {
-            let message = format!(
-                "{} is not a valid run: {}",
-                located(path.display(), violations),
-                first(violations)
-            );
+            let message = format!("{} is not a valid run: {}", located(path.display(), violations), first(violations));
             let help =
                 "correct the file by hand; `flow validate RUN` shows everything that is wrong; nothing was written";
-            with_causes(
-                new(Kind::Damaged, "run_file_invalid", message, Some(help.into())),
-                violations,
-            )
+            with_causes(new(Kind::Damaged, "run_file_invalid", message, Some(help.into())), violations)
         }
         Error::Edit { path, place, fault } => {
             let message = format!("{}{}: {fault}", path.display(), suffix(*place));
@@ -71,28 +59,12 @@ pub fn problem(error: &Error) -> Problem {
         }
         Error::InputYaml { origin, error: fault } => {
             let message = format!("{origin}{} is not valid YAML: {fault}", suffix(fault.place));
-            new(
-                Kind::Refused,
-                "invalid_document",
-                message,
-                Some("nothing was recorded".into()),
-            )
+            new(Kind::Refused, "invalid_document", message, Some("nothing was recorded".into()))
         }
-        Error::InputSchema {
-            origin,
-            what,
-            violations,
-        } => {
-            let message = format!(
-                "{} is not a valid {what}: {}",
-                located(origin, violations),
-                first(violations)
-            );
+        Error::InputSchema { origin, what, violations } => {
+            let message = format!("{} is not a valid {what}: {}", located(origin, violations), first(violations));
             let help = "`flow schema activity` prints the schema; nothing was recorded";
-            with_causes(
-                new(Kind::Refused, "invalid_document", message, Some(help.into())),
-                violations,
-            )
+            with_causes(new(Kind::Refused, "invalid_document", message, Some(help.into())), violations)
         }
         Error::Input { source, .. } => {
             let kind = match source.kind() {
@@ -123,13 +95,7 @@ pub fn one_line(error: &Error) -> String {
 }
 
 fn new(kind: Kind, code: &'static str, message: String, help: Option<String>) -> Problem {
-    Problem {
-        code,
-        message,
-        help,
-        causes: Vec::new(),
-        kind,
-    }
+    Problem { code, message, help, causes: Vec::new(), kind }
 }
 
 fn caused(mut problem: Problem, source: &dyn StdError) -> Problem {
@@ -146,10 +112,7 @@ fn suffix(place: Option<Place>) -> String {
 }
 
 fn located(path: impl std::fmt::Display, violations: &[Violation]) -> String {
-    format!(
-        "{path}{}",
-        suffix(violations.first().and_then(|violation| violation.place))
-    )
+    format!("{path}{}", suffix(violations.first().and_then(|violation| violation.place)))
 }
 
 fn first(violations: &[Violation]) -> String {
@@ -182,10 +145,7 @@ fn no_active_run(unreadable: &[String]) -> Problem {
         Some("name a run with --run-id, or start one with `flow start WORKFLOW`".into()),
     );
     if !unreadable.is_empty() {
-        problem.message = format!(
-            "no readable run is active, and {} cannot be read",
-            runs(unreadable.len())
-        );
+        problem.message = format!("no readable run is active, and {} cannot be read", runs(unreadable.len()));
         problem.help = Some("correct the files named below, or name a run with --run-id".into());
         problem.causes = unreadable.to_vec();
     }
@@ -193,11 +153,7 @@ fn no_active_run(unreadable: &[String]) -> Problem {
 }
 
 fn runs(n: usize) -> String {
-    if n == 1 {
-        "1 run".to_owned()
-    } else {
-        format!("{n} runs")
-    }
+    if n == 1 { "1 run".to_owned() } else { format!("{n} runs") }
 }
 
 fn edit_help(fault: &EditFault) -> String {
@@ -218,77 +174,51 @@ fn names(names: &[StateName]) -> String {
 fn refused(run: &RunId, refusal: &Refusal) -> Problem {
     let message = format!("run {run}: {refusal}");
     let (kind, code, help) = match refusal {
-        Refusal::Terminal { .. } => (
-            Kind::Refused,
-            "run_terminal",
-            "start another run with `flow start WORKFLOW`".to_owned(),
-        ),
+        Refusal::Terminal { .. } => {
+            (Kind::Refused, "run_terminal", "start another run with `flow start WORKFLOW`".to_owned())
+        }
         Refusal::UnknownPhase { known, suggestion, .. } => {
-            let meant = suggestion
-                .as_ref()
-                .map(|near| format!("did you mean `{near}`? "))
-                .unwrap_or_default();
-            (
-                Kind::Refused,
-                "unknown_phase",
-                format!("{meant}The phases are {}", names(known)),
-            )
+            let meant = suggestion.as_ref().map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+            (Kind::Refused, "unknown_phase", format!("{meant}The phases are {}", names(known)))
         }
         Refusal::InvalidTransition { from, choices, .. } => {
             let next = match choices.as_slice() {
                 [] => format!("`{from}` is the last phase; end the run with `flow complete {run}`"),
-                choices => format!(
-                    "from `{from}` it can go to {}; record work in `{from}` as well",
-                    names(choices)
-                ),
+                choices => format!("from `{from}` it can go to {}; record work in `{from}` as well", names(choices)),
             };
             (Kind::Refused, "invalid_transition", next)
         }
-        Refusal::NoNextPhase { .. } => (
-            Kind::Refused,
-            "no_next_phase",
-            format!("leave --advance out, and end the run with `flow complete {run}`"),
-        ),
-        Refusal::AmbiguousNext { choices, .. } => (
-            Kind::Refused,
-            "ambiguous_next_phase",
-            format!("name one with --advance PHASE: {}", names(choices)),
-        ),
+        Refusal::NoNextPhase { .. } => {
+            (Kind::Refused, "no_next_phase", format!("leave --advance out, and end the run with `flow complete {run}`"))
+        }
+        Refusal::AmbiguousNext { choices, .. } => {
+            (Kind::Refused, "ambiguous_next_phase", format!("name one with --advance PHASE: {}", names(choices)))
+        }
         Refusal::BlockedRun { reason, .. } => {
             let why = reason.as_deref().unwrap_or("no reason was given");
             let help = format!("it waits for this: {why}. When that is resolved: `flow unblock {run}`");
             (Kind::NeedsHuman, "run_blocked", help)
         }
-        Refusal::NothingRecorded => (
-            Kind::Refused,
-            "nothing_recorded",
-            format!("record what was done, or give up with `flow cancel {run}`"),
-        ),
+        Refusal::NothingRecorded => {
+            (Kind::Refused, "nothing_recorded", format!("record what was done, or give up with `flow cancel {run}`"))
+        }
         Refusal::InDoubt { .. } => {
             let help = "record how it ended with the same --id and --status passed or failed".to_owned();
             (Kind::Refused, "outcome_unknown", help)
         }
-        Refusal::NotBlocked { .. } => (
-            Kind::Refused,
-            "not_blocked",
-            format!("`flow resume {run}` says what is next"),
-        ),
+        Refusal::NotBlocked { .. } => (Kind::Refused, "not_blocked", format!("`flow resume {run}` says what is next")),
         Refusal::ReasonMissing => (Kind::Usage, "reason_missing", "say why with --reason TEXT".to_owned()),
         Refusal::Held { .. } => (
             Kind::Held,
             "run_held",
             format!("ask that session to end, or take over with `flow resume {run} --take-over`"),
         ),
-        Refusal::StaleEpoch { .. } => (
-            Kind::Held,
-            "stale_epoch",
-            format!("another session took the run; see `flow resume {run}`"),
-        ),
-        Refusal::Mismatch { what, .. } => (
-            Kind::Refused,
-            "wrong_run",
-            format!("correct metadata.{what} in the activity, or name the other run"),
-        ),
+        Refusal::StaleEpoch { .. } => {
+            (Kind::Held, "stale_epoch", format!("another session took the run; see `flow resume {run}`"))
+        }
+        Refusal::Mismatch { what, .. } => {
+            (Kind::Refused, "wrong_run", format!("correct metadata.{what} in the activity, or name the other run"))
+        }
         Refusal::IdReused { .. } => {
             let help = "use another --id for other work; a retry must give the same content".to_owned();
             (Kind::Refused, "id_reused", help)
@@ -301,12 +231,9 @@ fn store(error: &StoreError) -> Problem {
     let message = error.to_string();
     match error {
         StoreError::NotFound { .. } => new(Kind::NotFound, "not_found", message, None),
-        StoreError::Exists { .. } => new(
-            Kind::Refused,
-            "run_exists",
-            message,
-            Some("use another id, or go on with that run".into()),
-        ),
+        StoreError::Exists { .. } => {
+            new(Kind::Refused, "run_exists", message, Some("use another id, or go on with that run".into()))
+        }
         StoreError::Unsafe { why, .. } => {
             let help = match *why {
                 "belongs to another user" => {
@@ -321,12 +248,9 @@ fn store(error: &StoreError) -> Problem {
             new(Kind::Unsafe, "foreign_flow_directory", message, Some(help.into()))
         }
         StoreError::TooLarge { .. } => new(Kind::Damaged, "too_large", message, Some("nothing was written".into())),
-        StoreError::NotUtf8 { .. } => new(
-            Kind::Damaged,
-            "not_utf8",
-            message,
-            Some("bring an earlier version back with git".into()),
-        ),
+        StoreError::NotUtf8 { .. } => {
+            new(Kind::Damaged, "not_utf8", message, Some("bring an earlier version back with git".into()))
+        }
         StoreError::Held { holder, waited, .. } => {
             let who = holder.as_ref().map_or_else(|| "another process".to_owned(), describe);
             let message = format!("{message} ({who}); waited {:.1} s", waited.as_secs_f64());
@@ -352,24 +276,14 @@ fn catalog(error: &CatalogError) -> Problem {
     let message = error.to_string();
     match error {
         CatalogError::Unknown { known, suggestion, .. } => {
-            let meant = suggestion
-                .as_ref()
-                .map(|near| format!("did you mean `{near}`? "))
-                .unwrap_or_default();
-            new(
-                Kind::NotFound,
-                "unknown_workflow",
-                message,
-                Some(format!("{meant}Known are {}", known.join(", "))),
-            )
+            let meant = suggestion.as_ref().map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+            new(Kind::NotFound, "unknown_workflow", message, Some(format!("{meant}Known are {}", known.join(", "))))
         }
         CatalogError::Invalid { path, diagnostics, .. } => {
             let help = format!("`flow workflow check {}` shows where", path.display());
             let mut problem = new(Kind::Refused, "invalid_workflow", message, Some(help));
             let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
-            problem.causes = errors
-                .map(|error| format!("{} {}", error.place, error.message))
-                .collect();
+            problem.causes = errors.map(|error| format!("{} {}", error.place, error.message)).collect();
             problem
         }
         CatalogError::Refused { .. } => {

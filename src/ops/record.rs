@@ -74,28 +74,17 @@ impl Flow {
         let run_id = request.run.clone().or_else(|| text_of(&document, "metadata", "run_id"));
         let run = self.select(&project, run_id.as_deref(), caller.session.as_ref())?;
         let now = self.clock.now();
-        let asked = request
-            .id
-            .as_ref()
-            .map(|_| TextDigest(digest(&canonical(&document, request))));
+        let asked = request.id.as_ref().map(|_| TextDigest(digest(&canonical(&document, request))));
         fill_defaults(&mut document, request, run.id().as_str(), now, from_file);
         check(&document, request)?;
         let activity = Activity::new(document)?;
         let key = request.id.as_ref().map(ActivityId::as_str);
         let mut loaded = for_writing(self, &project, &run, now)?;
         let id = activity.id();
-        let mut record = Record {
-            activity,
-            advance: request.advance.clone(),
-            request: asked,
-            number: Number(0),
-        };
+        let mut record = Record { activity, advance: request.advance.clone(), request: asked, number: Number(0) };
         if let Some(before) = key.and_then(|_| loaded.recorded_before(&id).transpose()).transpose()? {
             let verdict = retry(&before.1, &record);
-            match verdict.map_err(|refusal| Error::Refused {
-                run: run.id().clone(),
-                refusal,
-            })? {
+            match verdict.map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })? {
                 Retry::Same => return Ok(report(&project, &loaded, before.0, &before.1, true)),
                 Retry::Another => {}
             }
@@ -103,15 +92,10 @@ impl Flow {
         record.number = loaded.next_number(&id)?;
         let caller = self.judge_holder(&loaded, caller)?;
         let command = Command::Record(Box::new(record));
-        let refused = |refusal| Error::Refused {
-            run: run.id().clone(),
-            refusal,
-        };
+        let refused = |refusal| Error::Refused { run: run.id().clone(), refusal };
         match decide(&loaded.state, loaded.machine.as_ref(), &caller, command).map_err(refused)? {
             Decision::Commit(kind) => {
-                let EventKind::ActivityRecorded(recorded) = &kind else {
-                    unreachable!("BUG: a record is no record")
-                };
+                let EventKind::ActivityRecorded(recorded) = &kind else { unreachable!("BUG: a record is no record") };
                 let recorded = (**recorded).clone();
                 check_size(&recorded)?;
                 let file = file_of(&recorded);
@@ -134,29 +118,19 @@ impl Flow {
             overlay(&mut document, request);
             return Ok((document, false));
         };
-        let root = parse(&source.text).map_err(|error| Error::InputYaml {
-            origin: source.origin.clone(),
-            error,
-        })?;
+        let root = parse(&source.text).map_err(|error| Error::InputYaml { origin: source.origin.clone(), error })?;
         let violations = validate(DocumentKind::Activity, &root.to_value(), Some(&root));
         let optional = |violation: &crate::codec::Violation| {
             // The command line says which run it is; a document for any run need not.
             violation.pointer == "/metadata" && violation.message.contains("run_id")
         };
-        let violations: Vec<_> = violations
-            .into_iter()
-            .filter(|violation| !optional(violation))
-            .collect();
+        let violations: Vec<_> = violations.into_iter().filter(|violation| !optional(violation)).collect();
         match root.to_value() {
             Value::Object(mut document) if violations.is_empty() => {
                 overlay(&mut document, request);
                 Ok((document, true))
             }
-            _ => Err(Error::InputSchema {
-                origin: source.origin.clone(),
-                what: "FlowActivity document",
-                violations,
-            }),
+            _ => Err(Error::InputSchema { origin: source.origin.clone(), what: "FlowActivity document", violations }),
         }
     }
 }
@@ -177,18 +151,10 @@ fn overlay(document: &mut Map<String, Value>, request: &RecordRequest) {
     };
     let list = |items: &[String]| (!items.is_empty()).then(|| json!(items));
     set("metadata", "id", request.id.as_ref().map(|id| id.as_str().into()));
-    set(
-        "metadata",
-        "phase",
-        request.phase.as_ref().map(|phase| phase.as_str().into()),
-    );
+    set("metadata", "phase", request.phase.as_ref().map(|phase| phase.as_str().into()));
     set("activity", "type", request.kind.map(|kind| kind.as_str().into()));
     set("activity", "name", request.name.clone().map(Value::from));
-    set(
-        "activity",
-        "status",
-        request.status.map(|status| status.as_str().into()),
-    );
+    set("activity", "status", request.status.map(|status| status.as_str().into()));
     set("activity", "started_at", request.started_at.clone().map(Value::from));
     set("outputs", "evidence_refs", list(&request.evidence));
     set("outputs", "files_changed", list(&request.files));
@@ -245,24 +211,13 @@ fn check(document: &Map<String, Value>, request: &RecordRequest) -> Result<()> {
     if violations.is_empty() {
         return Ok(());
     }
-    let origin = request
-        .source
-        .as_ref()
-        .map_or("the activity", |source| &source.origin)
-        .to_owned();
-    Err(Error::InputSchema {
-        origin,
-        what: "FlowActivity document",
-        violations,
-    })
+    let origin = request.source.as_ref().map_or("the activity", |source| &source.origin).to_owned();
+    Err(Error::InputSchema { origin, what: "FlowActivity document", violations })
 }
 
 fn file_of(recorded: &ActivityRecorded) -> crate::store::ActivityFile {
     let text = crate::codec::emit(&recorded.activity);
-    crate::store::ActivityFile {
-        name: recorded.number.file_name(&recorded.id()),
-        text,
-    }
+    crate::store::ActivityFile { name: recorded.number.file_name(&recorded.id()), text }
 }
 
 fn check_size(recorded: &ActivityRecorded) -> Result<()> {
@@ -292,13 +247,7 @@ fn report(
         number: recorded.number,
         activity: recorded.id().to_string(),
         path: Flow::relative(project, &file),
-        phase: state
-            .state
-            .current_phase
-            .as_ref()
-            .filter(|_| !repeated)
-            .unwrap_or(phase)
-            .clone(),
+        phase: state.state.current_phase.as_ref().filter(|_| !repeated).unwrap_or(phase).clone(),
         status: recorded.activity.status(),
         completed_activities: state.state.completed_activities.len(),
         repeated,

@@ -62,13 +62,7 @@ impl Flow {
             let held = &state.document().state;
             let own = session.is_some() && held.session.as_ref() == session;
             let free = held.session.is_none() || own;
-            (
-                own,
-                state.status() == RunStatus::Active,
-                free,
-                held.updated_at,
-                state.document().created_at,
-            )
+            (own, state.status() == RunStatus::Active, free, held.updated_at, state.document().created_at)
         }))
     }
 
@@ -91,13 +85,7 @@ impl Flow {
         };
         let machine = view.machine.as_ref();
         let damage = damage(&view.log, state.document().state.last_seq.map(|seq| seq.0));
-        Ok(Outlook {
-            machine,
-            drift,
-            damage,
-            presence,
-            now: self.clock.now(),
-        })
+        Ok(Outlook { machine, drift, damage, presence, now: self.clock.now() })
     }
 
     fn drift(&self, project: &Project, pinned: &Machine, state: &RunState) -> Drift {
@@ -108,10 +96,7 @@ impl Flow {
         }
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one call puts the answer together from its parts"
-    )]
+    #[expect(clippy::too_many_arguments, reason = "one call puts the answer together from its parts")]
     fn report(
         &self,
         project: &Project,
@@ -138,11 +123,7 @@ impl Flow {
             phase: document.state.current_phase.clone(),
             reason: plan.reason,
             next: NextReport {
-                command: command(
-                    run.id().as_str(),
-                    &plan.next,
-                    plan.in_doubt.first().map(|first| first.id.as_str()),
-                ),
+                command: command(run.id().as_str(), &plan.next, plan.in_doubt.first().map(|first| first.id.as_str())),
                 action: plan.next.action,
                 phase: plan.next.phase,
                 choices: plan.next.choices,
@@ -162,10 +143,7 @@ impl Flow {
     fn working_tree(&self, project: &Project, branch: Option<&str>, notes: &mut Vec<String>) -> WorkingTreeReport {
         let root = project.root();
         let top = self.git.top(root);
-        let below = top
-            .as_ref()
-            .and_then(|top| root.strip_prefix(top).ok())
-            .unwrap_or(std::path::Path::new(""));
+        let below = top.as_ref().and_then(|top| root.strip_prefix(top).ok()).unwrap_or(std::path::Path::new(""));
         let own = [".flow", ".decisions"].map(|name| format!("{}/", below.join(name).display()));
         let own: Vec<&str> = own.iter().map(String::as_str).collect();
         if top.is_some()
@@ -176,21 +154,11 @@ impl Flow {
             notes.push(format!("the run was started on branch {branch}; {now} is checked out"));
         }
         match self.git.working_tree(root, &own) {
-            WorkingTree::Clean => WorkingTreeReport {
-                state: TreeState::Clean,
-                paths: Vec::new(),
-                reason: None,
-            },
-            WorkingTree::Dirty(paths) => WorkingTreeReport {
-                state: TreeState::Dirty,
-                paths,
-                reason: None,
-            },
-            WorkingTree::Unknown(why) => WorkingTreeReport {
-                state: TreeState::Unknown,
-                paths: Vec::new(),
-                reason: Some(why),
-            },
+            WorkingTree::Clean => WorkingTreeReport { state: TreeState::Clean, paths: Vec::new(), reason: None },
+            WorkingTree::Dirty(paths) => WorkingTreeReport { state: TreeState::Dirty, paths, reason: None },
+            WorkingTree::Unknown(why) => {
+                WorkingTreeReport { state: TreeState::Unknown, paths: Vec::new(), reason: Some(why) }
+            }
         }
     }
 }
@@ -202,10 +170,7 @@ fn damage(log: &LogScan, shown: Option<u64>) -> Option<String> {
         true => format!("event {from} is"),
         false => format!("events {from} to {to} are"),
     };
-    let culprit = log
-        .skipped
-        .first()
-        .map(|line| format!(" (line {}: {})", line.line, line.fault.as_str()));
+    let culprit = log.skipped.first().map(|line| format!(" (line {}: {})", line.line, line.fault.as_str()));
     let culprit = culprit.unwrap_or_default();
     if let Some((from, to)) = log.gaps().first() {
         return Some(format!("{} missing from the log{culprit}", range(from.0, to.0)));
@@ -216,19 +181,15 @@ fn damage(log: &LogScan, shown: Option<u64>) -> Option<String> {
         ));
     }
     match shown {
-        Some(shown) if shown > last => Some(format!(
-            "{} missing from the end of the log{culprit}",
-            range(last + 1, shown)
-        )),
+        Some(shown) if shown > last => {
+            Some(format!("{} missing from the end of the log{culprit}", range(last + 1, shown)))
+        }
         _ => None,
     }
 }
 
 fn candidates(runs: &Runs, but: &str) -> Vec<Candidate> {
-    let open = runs
-        .states
-        .iter()
-        .filter(|state| !state.status().is_terminal() && state.id().as_str() != but);
+    let open = runs.states.iter().filter(|state| !state.status().is_terminal() && state.id().as_str() != but);
     open.map(|state| {
         let document = state.document();
         Candidate {
@@ -248,11 +209,7 @@ fn nothing(candidates: Vec<Candidate>, unreadable: Vec<Unreadable>) -> ResumeRep
         1 => "no readable run is active or blocked, and 1 run cannot be read".to_owned(),
         n => format!("no readable run is active or blocked, and {n} runs cannot be read"),
     };
-    let action = if unreadable.is_empty() {
-        Action::Start
-    } else {
-        Action::Repair
-    };
+    let action = if unreadable.is_empty() { Action::Start } else { Action::Repair };
     let command = match unreadable.is_empty() {
         true => "flow workflow list".to_owned(),
         false => "flow validate".to_owned(),
@@ -264,21 +221,11 @@ fn nothing(candidates: Vec<Candidate>, unreadable: Vec<Unreadable>) -> ResumeRep
         status: None,
         phase: None,
         reason,
-        next: NextReport {
-            action,
-            phase: None,
-            choices: Vec::new(),
-            description: None,
-            command: Some(command),
-        },
+        next: NextReport { action, phase: None, choices: Vec::new(), description: None, command: Some(command) },
         completed: Vec::new(),
         in_doubt: Vec::new(),
         blocked_reason: None,
-        working_tree: WorkingTreeReport {
-            state: TreeState::Unknown,
-            paths: Vec::new(),
-            reason: None,
-        },
+        working_tree: WorkingTreeReport { state: TreeState::Unknown, paths: Vec::new(), reason: None },
         candidates,
         unreadable,
         notes: Vec::new(),
@@ -291,10 +238,7 @@ fn command(run: &str, next: &Next, in_doubt: Option<&str>) -> Option<String> {
     let record = |phase: Option<&str>| {
         let phase = phase.unwrap_or("PHASE");
         let id = crate::model::slug(phase, 80).unwrap_or_else(|| "activity".to_owned());
-        format!(
-            "flow record-activity --run-id {run} --phase {} --id {id} --status passed",
-            quoted(phase)
-        )
+        format!("flow record-activity --run-id {run} --phase {} --id {id} --status passed", quoted(phase))
     };
     let here = next.phase.as_ref().map(|phase| phase.as_str());
     Some(match next.action {
@@ -303,9 +247,7 @@ fn command(run: &str, next: &Next, in_doubt: Option<&str>) -> Option<String> {
         Action::Complete => format!("flow complete {run}"),
         Action::Reconcile => {
             let id = in_doubt.unwrap_or("ID");
-            let phase = here
-                .map(|phase| format!(" --phase {}", quoted(phase)))
-                .unwrap_or_default();
+            let phase = here.map(|phase| format!(" --phase {}", quoted(phase))).unwrap_or_default();
             format!("flow record-activity --run-id {run}{phase} --id {id} --status passed")
         }
         Action::ResolveBlocker => format!("flow unblock {run} --reason 'what was resolved'"),
@@ -319,9 +261,5 @@ fn command(run: &str, next: &Next, in_doubt: Option<&str>) -> Option<String> {
 /// A word for a shell.
 fn quoted(word: &str) -> String {
     let plain = word.chars().all(|c| c.is_alphanumeric() || "_-.:".contains(c));
-    if plain {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
+    if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }

@@ -16,19 +16,13 @@ pub(crate) struct Runs {
 
 impl Runs {
     pub(crate) fn read(project: &Project) -> Result<Self> {
-        let mut runs = Self {
-            states: Vec::new(),
-            unreadable: Vec::new(),
-        };
-        project.each_run(
-            |name, run| match run.map_err(Error::from).and_then(|run| for_listing(&run)) {
-                Ok(state) => runs.states.push(state),
-                Err(error) => runs.unreadable.push(Unreadable {
-                    run_id: name.to_owned(),
-                    reason: crate::ops::problem::one_line(&error),
-                }),
-            },
-        )?;
+        let mut runs = Self { states: Vec::new(), unreadable: Vec::new() };
+        project.each_run(|name, run| match run.map_err(Error::from).and_then(|run| for_listing(&run)) {
+            Ok(state) => runs.states.push(state),
+            Err(error) => runs
+                .unreadable
+                .push(Unreadable { run_id: name.to_owned(), reason: crate::ops::problem::one_line(&error) }),
+        })?;
         runs.states.sort_by(|a, b| {
             let key = |state: &RunState| (state.document().created_at, state.id().clone());
             key(b).cmp(&key(a))
@@ -45,11 +39,7 @@ impl Flow {
             return self.run(project, id);
         }
         let runs = Runs::read(project)?;
-        let open: Vec<_> = runs
-            .states
-            .iter()
-            .filter(|state| !state.status().is_terminal())
-            .collect();
+        let open: Vec<_> = runs.states.iter().filter(|state| !state.status().is_terminal()).collect();
         let own = |state: &&&RunState| session.is_some() && state.document().state.session.as_ref() == session;
         let active = |state: &&&RunState| state.status() == RunStatus::Active;
         let mine: Vec<_> = open.iter().filter(own).collect();
@@ -61,11 +51,7 @@ impl Flow {
         match candidates.as_slice() {
             [only] => Ok(project.run(only)?),
             [] => Err(Error::NoActiveRun {
-                unreadable: runs
-                    .unreadable
-                    .into_iter()
-                    .map(|run| format!("{}: {}", run.run_id, run.reason))
-                    .collect(),
+                unreadable: runs.unreadable.into_iter().map(|run| format!("{}: {}", run.run_id, run.reason)).collect(),
             }),
             _ => Err(Error::SeveralRuns { candidates }),
         }

@@ -65,35 +65,21 @@ impl Flow {
         let session = request.session.clone().or_else(|| request.hook.session.clone());
         let caller = self.caller(session, None)?;
         let runs = Runs::read(&project)?;
-        let mut report = SessionEndReport {
-            session: caller.session.clone(),
-            persisted: Vec::new(),
-            warnings: Vec::new(),
-        };
+        let mut report =
+            SessionEndReport { session: caller.session.clone(), persisted: Vec::new(), warnings: Vec::new() };
         for unreadable in runs.unreadable {
-            report.warnings.push(format!(
-                "run {} cannot be read: {}",
-                unreadable.run_id, unreadable.reason
-            ));
+            report.warnings.push(format!("run {} cannot be read: {}", unreadable.run_id, unreadable.reason));
         }
-        for state in runs
-            .states
-            .iter()
-            .filter(|state| concerns(state, caller.session.as_ref()))
-        {
+        for state in runs.states.iter().filter(|state| concerns(state, caller.session.as_ref())) {
             if started.elapsed() >= TIME {
-                report
-                    .warnings
-                    .push(format!("no time was left to mark run {}", state.id()));
+                report.warnings.push(format!("no time was left to mark run {}", state.id()));
                 continue;
             }
             let reason = request.hook.reason.clone();
             match self.end_in(&project, state, caller.clone(), reason) {
                 Ok(Some(ended)) => report.persisted.push(ended),
                 Ok(None) => {}
-                Err(error) => report
-                    .warnings
-                    .push(format!("run {}: {}", state.id(), one_line(&error))),
+                Err(error) => report.warnings.push(format!("run {}: {}", state.id(), one_line(&error))),
             }
         }
         Ok(report)
@@ -113,10 +99,7 @@ impl Flow {
         match decide(&loaded.state, loaded.machine.as_ref(), &caller, command) {
             Ok(Decision::Commit(kind)) => {
                 let seq = loaded.commit(self, kind, None, now, None)?;
-                Ok(Some(EndedRun {
-                    run_id: state.id().clone(),
-                    seq,
-                }))
+                Ok(Some(EndedRun { run_id: state.id().clone(), seq }))
             }
             Ok(Decision::Already) | Err(_) => Ok(None),
         }

@@ -47,11 +47,7 @@ impl Flow {
 /// Folds only the events up to `at`.
 fn go_back(run: &RunId, view: &mut View, at: u64) -> Result<()> {
     let last = view.log.last_seq().0;
-    let missing = || Error::NoSuchEvent {
-        run: run.clone(),
-        seq: at,
-        last,
-    };
+    let missing = || Error::NoSuchEvent { run: run.clone(), seq: at, last };
     if at == 0 || at > last {
         return Err(missing());
     }
@@ -59,15 +55,15 @@ fn go_back(run: &RunId, view: &mut View, at: u64) -> Result<()> {
     let state = RunState::fold(until()).ok_or_else(missing)?;
     let history = History::fold(until()).ok_or_else(missing)?;
     // The text of the last adopted edit before that moment carries what flow does not know.
-    let edited = until().filter_map(|event| match &event.kind {
+    let mut edited = until().filter_map(|event| match &event.kind {
         EventKind::RunEdited(edit) => Some(edit.text.as_str()),
         EventKind::RunAdopted(adopted) => Some(adopted.text.as_str()),
         _ => None,
     });
-    let text = match edited.last().map(RunText::parse) {
-        Some(Ok(text)) => text
-            .with_state(&state.document().state)
-            .unwrap_or_else(|_| RunText::create(state.document())),
+    let text = match edited.next_back().map(RunText::parse) {
+        Some(Ok(text)) => {
+            text.with_state(&state.document().state).unwrap_or_else(|_| RunText::create(state.document()))
+        }
         _ => RunText::create(state.document()),
     };
     view.text = text.text().to_owned();
@@ -83,12 +79,7 @@ fn steps(view: &View) -> Value {
         None => state.phase().cloned().into_iter().collect(),
     };
     let steps = names.into_iter().map(|name| {
-        let latest = view
-            .history
-            .attempts()
-            .iter()
-            .rev()
-            .find(|attempt| attempt.phase.as_ref() == Some(&name));
+        let latest = view.history.attempts().iter().rev().find(|attempt| attempt.phase.as_ref() == Some(&name));
         let here = state.phase() == Some(&name) && !state.status().is_terminal();
         let status = match latest.map(|attempt| attempt.status) {
             None if here => "running",

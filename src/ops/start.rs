@@ -5,12 +5,14 @@ use serde_json::{Map, Value, json};
 use crate::codec::{RunText, digest};
 use crate::engine::RunState;
 use crate::machine::Machine;
-use crate::model::{Event, EventKind, RunId, RunStarted, Seq, SessionId, StateName, TextDigest, Timestamp, slug};
+use crate::model::{
+    Event, EventKind, RunDocument, RunId, RunStarted, Seq, SessionId, StateName, TextDigest, Timestamp, slug,
+};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::journal;
 use crate::report::StartReport;
-use crate::store::{NewRun, Project};
+use crate::store::{NewRun, Project, RunDir};
 
 /// What to start.
 #[derive(Debug, Clone, Default)]
@@ -79,36 +81,7 @@ impl Flow {
             holder,
             machine: machine.to_value(),
         };
-        let event_id = self.ids.next(now);
-        let mut document = None;
-        let run = project.create_run(&self.lock_request(now, self.lock_wait()?), &mut |attempt| {
-            let run_id = match (attempt, &request.id) {
-                (1, _) => started.run_id.clone(),
-                (_, Some(_)) => return None,
-                (n, None) => RunId::new(format!("{base}-{n}")).ok()?,
-            };
-            let kind = EventKind::RunStarted(Box::new(RunStarted {
-                run_id: run_id.clone(),
-                ..started.clone()
-            }));
-            let mut event = Event {
-                seq: Seq(1),
-                id: event_id.clone(),
-                at: now,
-                kind,
-                run: None,
-            };
-            let state = RunState::begin(&event)?;
-            let text = RunText::create(state.document());
-            event.run = Some(TextDigest(digest(text.text().as_bytes())));
-            document = Some(state.document().clone());
-            Some(NewRun {
-                id: run_id,
-                text: text.text().to_owned(),
-                event,
-            })
-        })?;
-        let document = document.expect("BUG: a run was created without a document");
+        let (run, document) = self.create(&project, &started, request.id.is_some(), now)?;
         let warning = journal::note(&project, &document, document.state.status, now);
         Ok(StartReport {
             run_id: run.id().clone(),
@@ -122,25 +95,39 @@ impl Flow {
         })
     }
 
+    /// Creates the run under the first free id: the given one alone, or `…-2`, `…-3` for a second start in one second.
+    fn create(
+        &self,
+        project: &Project,
+        started: &RunStarted,
+        only_this_id: bool,
+        now: Timestamp,
+    ) -> Result<(RunDir, RunDocument)> {
+        let event_id = self.ids.next(now);
+        let mut document = None;
+        let run = project.create_run(&self.lock_request(now, self.lock_wait()?), &mut |attempt| {
+            let run_id = match attempt {
+                1 => started.run_id.clone(),
+                _ if only_this_id => return None,
+                n => RunId::new(format!("{}-{n}", started.run_id)).ok()?,
+            };
+            let kind = EventKind::RunStarted(Box::new(RunStarted { run_id: run_id.clone(), ..started.clone() }));
+            let mut event = Event { seq: Seq(1), id: event_id.clone(), at: now, kind, run: None };
+            let state = RunState::begin(&event)?;
+            let text = RunText::create(state.document());
+            event.run = Some(TextDigest(digest(text.text().as_bytes())));
+            document = Some(state.document().clone());
+            Some(NewRun { id: run_id, text: text.text().to_owned(), event })
+        })?;
+        Ok((run, document.expect("BUG: a run was created without a document")))
+    }
+
     fn context(&self, project: &Project, request: &StartRequest) -> Map<String, Value> {
         let known = request.repo.is_some() && request.branch.is_some();
-        let facts = if known {
-            None
-        } else {
-            Some(self.git.facts(project.root()))
-        };
+        let facts = if known { None } else { Some(self.git.facts(project.root())) };
         let git = |pick: fn(crate::host::GitFacts) -> Option<String>| facts.clone().and_then(pick);
-        let directory = || {
-            project
-                .root()
-                .file_name()
-                .map(|name| name.to_string_lossy().into_owned())
-        };
-        let repo = request
-            .repo
-            .clone()
-            .or_else(|| git(|facts| facts.repo))
-            .or_else(directory);
+        let directory = || project.root().file_name().map(|name| name.to_string_lossy().into_owned());
+        let repo = request.repo.clone().or_else(|| git(|facts| facts.repo)).or_else(directory);
         let branch = request.branch.clone().or_else(|| git(|facts| facts.branch));
         let mut context = Map::new();
         context.insert("repo".into(), repo.unwrap_or_default().into());
@@ -166,20 +153,9 @@ fn initial_phase(machine: &Machine, asked: Option<&StateName>) -> Result<StateNa
     if machine.contains(phase) {
         return Ok(phase.clone());
     }
-    let known = machine
-        .states()
-        .iter()
-        .map(|state| state.name.as_str())
-        .collect::<Vec<_>>()
-        .join(", ");
-    let meant = machine
-        .suggest(phase.as_str())
-        .map(|near| format!("; did you mean `{near}`?"))
-        .unwrap_or_default();
-    Err(Error::Usage(format!(
-        "workflow {} has no phase `{phase}`{meant} It has {known}",
-        machine.id()
-    )))
+    let known = machine.states().iter().map(|state| state.name.as_str()).collect::<Vec<_>>().join(", ");
+    let meant = machine.suggest(phase.as_str()).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    Err(Error::Usage(format!("workflow {} has no phase `{phase}`{meant} It has {known}", machine.id())))
 }
 
 /// The seed's template: ten attempts, no time limit.
@@ -193,20 +169,12 @@ fn run_id_base(request: &StartRequest, now: Timestamp) -> Result<String> {
         return Ok(id.to_string());
     }
     let end = match (&request.slug, request.issue, request.pr, &request.goal) {
-        (Some(given), ..) => slug(given, SLUG_BYTES).ok_or_else(|| {
-            Error::Usage(format!(
-                "--slug {given:?} has no letter or digit that a run id may hold"
-            ))
-        })?,
+        (Some(given), ..) => slug(given, SLUG_BYTES)
+            .ok_or_else(|| Error::Usage(format!("--slug {given:?} has no letter or digit that a run id may hold")))?,
         (None, Some(issue), ..) => format!("issue-{issue}"),
-        (None, None, Some(pr), _) => format!(
-            "{}-{pr}",
-            if request.workflow.contains("pr") {
-                &request.workflow
-            } else {
-                "pr"
-            }
-        ),
+        (None, None, Some(pr), _) => {
+            format!("{}-{pr}", if request.workflow.contains("pr") { &request.workflow } else { "pr" })
+        }
         (None, None, None, Some(goal)) => slug(goal, SLUG_BYTES).unwrap_or_else(|| "goal".to_owned()),
         (None, None, None, None) => slug(&request.workflow, SLUG_BYTES).unwrap_or_else(|| "run".to_owned()),
     };
@@ -215,14 +183,10 @@ fn run_id_base(request: &StartRequest, now: Timestamp) -> Result<String> {
 
 /// On a file system that ignores case the two would share a directory.
 fn refuse_same_but_for_case(project: &Project, id: &RunId) -> Result<()> {
-    let twin = project
-        .run_names()?
-        .into_iter()
-        .find(|name| name != id.as_str() && name.eq_ignore_ascii_case(id.as_str()));
+    let twin =
+        project.run_names()?.into_iter().find(|name| name != id.as_str() && name.eq_ignore_ascii_case(id.as_str()));
     match twin {
-        Some(twin) => Err(Error::Usage(format!(
-            "run {twin} exists, and {id} differs from it only in case"
-        ))),
+        Some(twin) => Err(Error::Usage(format!("run {twin} exists, and {id} differs from it only in case"))),
         None => Ok(()),
     }
 }

@@ -58,10 +58,7 @@ impl Flow {
             StatusVerb::Fail => Command::Fail { reason },
             StatusVerb::Cancel => Command::Cancel { reason },
         };
-        let refused = |refusal| Error::Refused {
-            run: run.id().clone(),
-            refusal,
-        };
+        let refused = |refusal| Error::Refused { run: run.id().clone(), refusal };
         let decision = decide(&loaded.state, loaded.machine.as_ref(), &caller, command).map_err(refused)?;
         let mut changed = false;
         if let Decision::Commit(kind) = decision {
@@ -89,9 +86,7 @@ fn check_completion(loaded: &mut Loaded<'_>) -> std::result::Result<(), Refusal>
         && let Some(history) = crate::engine::History::fold(log.events())
     {
         let latest = history.latest();
-        let ids = latest
-            .iter()
-            .filter(|attempt| attempt.status == ActivityStatus::Running);
+        let ids = latest.iter().filter(|attempt| attempt.status == ActivityStatus::Running);
         let ids: Vec<_> = ids.map(|attempt| attempt.id.clone()).collect();
         if !ids.is_empty() {
             return Err(Refusal::InDoubt { ids });
@@ -100,15 +95,8 @@ fn check_completion(loaded: &mut Loaded<'_>) -> std::result::Result<(), Refusal>
     if let (Some(phase), Some(machine)) = (&state.current_phase, &loaded.machine)
         && !machine.is_terminal(phase)
     {
-        let last = machine
-            .terminal()
-            .iter()
-            .map(|name| format!("`{name}`"))
-            .collect::<Vec<_>>()
-            .join(", ");
-        loaded
-            .warnings
-            .push(format!("completed in `{phase}`; the workflow ends in {last}"));
+        let last = machine.terminal().iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        loaded.warnings.push(format!("completed in `{phase}`; the workflow ends in {last}"));
     }
     Ok(())
 }

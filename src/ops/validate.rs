@@ -19,11 +19,7 @@ impl Flow {
     /// [`Error::NoSuchRun`] when `target` is neither a path nor a run; [`Error::Input`] when it cannot be read. What is
     /// wrong with documents is in the report.
     pub fn validate(&self, target: Option<&str>) -> Result<ValidateReport> {
-        let mut report = ValidateReport {
-            ok: true,
-            checked: 0,
-            files: Vec::new(),
-        };
+        let mut report = ValidateReport { ok: true, checked: 0, files: Vec::new() };
         let root = match target {
             None => {
                 let project = self.project()?;
@@ -49,10 +45,7 @@ impl Flow {
             Ok(_) => check_file(&path, report, true)?,
             Err(_) if target.contains('/') || target.ends_with(".yaml") || target.ends_with(".jsonl") => {
                 let source = std::io::Error::from(std::io::ErrorKind::NotFound);
-                return Err(Error::Input {
-                    origin: target.to_owned(),
-                    source,
-                });
+                return Err(Error::Input { origin: target.to_owned(), source });
             }
             Err(_) => {
                 let project: Project = self.project()?;
@@ -67,28 +60,14 @@ impl Flow {
 
 fn check_tree(root: &Path, report: &mut ValidateReport) -> Result<()> {
     let walk = WalkDir::new(root).follow_links(false).sort_by_file_name();
-    for entry in walk
-        .into_iter()
-        .filter_entry(|entry| entry.file_name() != layout::QUARANTINE)
-    {
+    for entry in walk.into_iter().filter_entry(|entry| entry.file_name() != layout::QUARANTINE) {
         let entry = entry.map_err(|error| Error::Input {
             origin: root.display().to_string(),
-            source: error
-                .into_io_error()
-                .unwrap_or_else(|| std::io::Error::other("a loop of directories")),
+            source: error.into_io_error().unwrap_or_else(|| std::io::Error::other("a loop of directories")),
         })?;
         if entry.file_type().is_symlink() {
             let message = "a symbolic link; flow follows none below .flow".to_owned();
-            add(
-                report,
-                entry.path(),
-                "link",
-                vec![Violation {
-                    pointer: String::new(),
-                    message,
-                    place: None,
-                }],
-            );
+            add(report, entry.path(), "link", vec![Violation { pointer: String::new(), message, place: None }]);
         } else if entry.file_type().is_file() {
             check_file(entry.path(), report, false)?;
         }
@@ -107,20 +86,12 @@ fn add(report: &mut ValidateReport, path: &Path, kind: &'static str, violations:
         pointer: violation.pointer,
         message: violation.message,
     });
-    report.files.push(CheckedFile {
-        path: path.to_owned(),
-        kind,
-        violations: violations.collect(),
-    });
+    report.files.push(CheckedFile { path: path.to_owned(), kind, violations: violations.collect() });
 }
 
 fn check_file(path: &Path, report: &mut ValidateReport, named: bool) -> Result<()> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let parent = path
-        .parent()
-        .and_then(Path::file_name)
-        .and_then(|name| name.to_str())
-        .unwrap_or_default();
+    let parent = path.parent().and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or_default();
     let (kind, label) = match name {
         layout::RUN_FILE => (Some(DocumentKind::Run), "run"),
         layout::LOG => (Some(DocumentKind::Event), "events"),
@@ -136,16 +107,7 @@ fn check_file(path: &Path, report: &mut ValidateReport, named: bool) -> Result<(
     let text = match read(path) {
         Ok(text) => text,
         Err(message) => {
-            add(
-                report,
-                path,
-                label,
-                vec![Violation {
-                    pointer: String::new(),
-                    message,
-                    place: None,
-                }],
-            );
+            add(report, path, label, vec![Violation { pointer: String::new(), message, place: None }]);
             return Ok(());
         }
     };
@@ -171,20 +133,12 @@ fn read(path: &Path) -> std::result::Result<String, String> {
 }
 
 fn violation(place: Option<crate::codec::Place>, message: String) -> Violation {
-    Violation {
-        pointer: String::new(),
-        message,
-        place,
-    }
+    Violation { pointer: String::new(), message, place }
 }
 
 /// A document of a known kind, or one that says itself what it is.
 fn check_document(text: &str, kind: Option<DocumentKind>) -> Vec<Violation> {
-    let bound = if kind == Some(DocumentKind::Run) {
-        limits::RUN_BYTES
-    } else {
-        limits::ACTIVITY_BYTES
-    };
+    let bound = if kind == Some(DocumentKind::Run) { limits::RUN_BYTES } else { limits::ACTIVITY_BYTES };
     if text.len() > bound {
         return vec![violation(None, format!("is larger than {bound} bytes"))];
     }
@@ -221,10 +175,7 @@ fn kind_of(root: &Node) -> Option<DocumentKind> {
 fn check_workflow(text: &str, name: &str) -> Vec<Violation> {
     let id = name.strip_suffix(".workflow.yaml").unwrap_or("workflow");
     let checked = compile_text(Notation::Phases, text, id);
-    let errors = checked
-        .diagnostics
-        .into_iter()
-        .filter(crate::machine::Diagnostic::is_error);
+    let errors = checked.diagnostics.into_iter().filter(crate::machine::Diagnostic::is_error);
     errors
         .map(|error| {
             let help = error.help.map(|help| format!(" ({help})")).unwrap_or_default();
@@ -237,30 +188,14 @@ fn check_log(bytes: &[u8]) -> Vec<Violation> {
     let scan = LogScan::parse(bytes);
     let at = |line: usize| Some(crate::codec::Place { line, column: 1 });
     let damaged = scan.skipped.iter().filter(|line| line.fault != LineFault::Unsealed);
-    let mut violations: Vec<_> = damaged
-        .map(|line| violation(at(line.line), line.fault.as_str().to_owned()))
-        .collect();
+    let mut violations: Vec<_> = damaged.map(|line| violation(at(line.line), line.fault.as_str().to_owned())).collect();
     for (from, to) in scan.gaps() {
-        let next = scan
-            .lines
-            .iter()
-            .find(|line| line.event.seq > to)
-            .map(|line| line.number);
-        violations.push(violation(
-            next.and_then(at),
-            format!("events {from} to {to} are missing before this line"),
-        ));
+        let next = scan.lines.iter().find(|line| line.event.seq > to).map(|line| line.number);
+        violations.push(violation(next.and_then(at), format!("events {from} to {to} are missing before this line")));
     }
     for seq in scan.doubles() {
-        let line = scan
-            .lines
-            .iter()
-            .rfind(|line| line.event.seq == seq)
-            .map(|line| line.number);
-        violations.push(violation(
-            line.and_then(at),
-            format!("event {seq} is here more than once"),
-        ));
+        let line = scan.lines.iter().rfind(|line| line.event.seq == seq).map(|line| line.number);
+        violations.push(violation(line.and_then(at), format!("event {seq} is here more than once")));
     }
     violations
 }

@@ -24,9 +24,7 @@ impl Flow {
             description: entry.description,
             error: entry.error,
         });
-        Ok(WorkflowListReport {
-            workflows: workflows.collect(),
-        })
+        Ok(WorkflowListReport { workflows: workflows.collect() })
     }
 
     /// One workflow, with its text.
@@ -37,12 +35,7 @@ impl Flow {
         let project = self.project_if_any()?;
         let found = self.catalog(project.as_ref()).find(name)?;
         Ok((
-            report(
-                Some(&found.machine),
-                found.machine.notation(),
-                origin(&found.origin),
-                found.diagnostics,
-            ),
+            report(Some(&found.machine), found.machine.notation(), origin(&found.origin), found.diagnostics),
             found.text,
         ))
     }
@@ -58,33 +51,19 @@ impl Flow {
         if path.is_file() {
             let text = read(&path, target)?;
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let id = name
-                .strip_suffix(".workflow.yaml")
-                .or_else(|| name.strip_suffix(".yaml"))
-                .unwrap_or(name);
+            let id = name.strip_suffix(".workflow.yaml").or_else(|| name.strip_suffix(".yaml")).unwrap_or(name);
             let checked = compile_text(Notation::Phases, &text, id);
             let origin = target.to_owned();
-            return Ok((
-                report(checked.machine.as_ref(), Notation::Phases, origin, checked.diagnostics),
-                text,
-            ));
+            return Ok((report(checked.machine.as_ref(), Notation::Phases, origin, checked.diagnostics), text));
         }
         if target.contains('/') {
             let source = std::io::Error::from(std::io::ErrorKind::NotFound);
-            return Err(Error::Input {
-                origin: target.to_owned(),
-                source,
-            });
+            return Err(Error::Input { origin: target.to_owned(), source });
         }
         match self.workflow_show(target) {
-            Err(Error::Catalog(CatalogError::Invalid {
-                path,
-                text,
-                diagnostics,
-            })) => Ok((
-                report(None, Notation::Phases, path.display().to_string(), diagnostics),
-                text,
-            )),
+            Err(Error::Catalog(CatalogError::Invalid { path, text, diagnostics })) => {
+                Ok((report(None, Notation::Phases, path.display().to_string(), diagnostics), text))
+            }
             shown => shown,
         }
     }
@@ -99,16 +78,10 @@ impl Flow {
 }
 
 fn read(path: &Path, origin: &str) -> Result<String> {
-    let fault = |source| Error::Input {
-        origin: origin.to_owned(),
-        source,
-    };
+    let fault = |source| Error::Input { origin: origin.to_owned(), source };
     let bytes = std::fs::read(path).map_err(fault)?;
     if bytes.len() > limits::WORKFLOW_BYTES {
-        return Err(Error::Usage(format!(
-            "{origin} is larger than {} bytes",
-            limits::WORKFLOW_BYTES
-        )));
+        return Err(Error::Usage(format!("{origin} is larger than {} bytes", limits::WORKFLOW_BYTES)));
     }
     String::from_utf8(bytes).map_err(|error| fault(std::io::Error::new(std::io::ErrorKind::InvalidData, error)))
 }
@@ -126,25 +99,17 @@ fn report(
     origin: String,
     diagnostics: Vec<Diagnostic>,
 ) -> WorkflowReport {
-    let states = machine
-        .map(Machine::states)
-        .unwrap_or_default()
-        .iter()
-        .map(|state| StateReport {
-            name: state.name.clone(),
-            label: state.label.clone(),
-            kind: state.kind.clone(),
-            description: state.description.clone(),
-        });
-    let transitions = machine
-        .map(Machine::transitions)
-        .unwrap_or_default()
-        .iter()
-        .map(|transition| TransitionReport {
-            from: transition.from.clone(),
-            to: transition.to.clone(),
-            label: transition.label.clone(),
-        });
+    let states = machine.map(Machine::states).unwrap_or_default().iter().map(|state| StateReport {
+        name: state.name.clone(),
+        label: state.label.clone(),
+        kind: state.kind.clone(),
+        description: state.description.clone(),
+    });
+    let transitions = machine.map(Machine::transitions).unwrap_or_default().iter().map(|transition| TransitionReport {
+        from: transition.from.clone(),
+        to: transition.to.clone(),
+        label: transition.label.clone(),
+    });
     WorkflowReport {
         id: machine.map(|machine| machine.id().clone()),
         notation,

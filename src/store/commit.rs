@@ -59,23 +59,13 @@ impl LockedRun<'_> {
         merge: &mut dyn FnMut(&str) -> Option<String>,
     ) -> Result<Committed, StoreError> {
         let seq = batch.event.seq;
-        assert!(
-            seq > self.tail.last_seq,
-            "BUG: event {seq} does not follow {}",
-            self.tail.last_seq
-        );
+        assert!(seq > self.tail.last_seq, "BUG: event {seq} does not follow {}", self.tail.last_seq);
         let line = seal(&batch.event.to_object());
         if line.len() > limits::LINE_BYTES {
-            return Err(StoreError::TooLarge {
-                path: self.run.dir.join(LOG),
-                limit: limits::LINE_BYTES,
-            });
+            return Err(StoreError::TooLarge { path: self.run.dir.join(LOG), limit: limits::LINE_BYTES });
         }
         if batch.new_text.len() > limits::RUN_BYTES {
-            return Err(StoreError::TooLarge {
-                path: self.run.dir.join(RUN_FILE),
-                limit: limits::RUN_BYTES,
-            });
+            return Err(StoreError::TooLarge { path: self.run.dir.join(RUN_FILE), limit: limits::RUN_BYTES });
         }
         let new_run = self.prepare(batch)?;
         let before = self.tail.len;
@@ -101,9 +91,7 @@ impl LockedRun<'_> {
         let dir = &self.run.dir;
         let new_run = dir.create(RUN_TMP, batch.new_text.as_bytes(), dir.mode_of(RUN_FILE))?;
         if let Some(file) = &batch.activity {
-            self.activities
-                .create(ACTIVITY_TMP, file.text.as_bytes(), 0o666)
-                .inspect_err(|_| self.discard())?;
+            self.activities.create(ACTIVITY_TMP, file.text.as_bytes(), 0o666).inspect_err(|_| self.discard())?;
         }
         Ok(new_run)
     }
@@ -125,10 +113,7 @@ impl LockedRun<'_> {
     fn unconfirmed(&self, before: u64, source: io::Error) -> StoreError {
         let _ = self.log.set_len(before);
         self.discard();
-        StoreError::Unconfirmed {
-            path: self.run.dir.join(LOG),
-            source,
-        }
+        StoreError::Unconfirmed { path: self.run.dir.join(LOG), source }
     }
 
     fn discard(&self) {
@@ -192,11 +177,7 @@ impl LockedRun<'_> {
         let dir = &self.run.dir;
         dir.remove(RUN_MERGE_TMP)?;
         let new = dir.create(RUN_MERGE_TMP, merged.as_bytes(), dir.mode_of(RUN_FILE))?;
-        let fault = |source| StoreError::Io {
-            action: "flush",
-            path: dir.join(RUN_MERGE_TMP),
-            source,
-        };
+        let fault = |source| StoreError::Io { action: "flush", path: dir.join(RUN_MERGE_TMP), source };
         dir::sync_all(&new).map_err(fault)
     }
 }

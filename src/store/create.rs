@@ -52,16 +52,11 @@ impl Project {
                 continue;
             }
             let aside = format!("{NEW_RUN}{}", new.id);
-            let built = self
-                .build(&aside, &new)
-                .and_then(|()| self.flow.rename_to(&aside, &runs, new.id.as_str()));
+            let built = self.build(&aside, &new).and_then(|()| self.flow.rename_to(&aside, &runs, new.id.as_str()));
             match built {
                 Ok(()) => {
                     runs.sync()?;
-                    return Ok(RunDir {
-                        dir: runs.open_dir(new.id.as_str())?,
-                        id: new.id,
-                    });
+                    return Ok(RunDir { dir: runs.open_dir(new.id.as_str())?, id: new.id });
                 }
                 Err(StoreError::Exists { .. }) => self.remove_half_made(),
                 Err(error) => {
@@ -80,14 +75,8 @@ impl Project {
         dir.make_dir(EVIDENCE)?;
         for (name, text) in [(LOG, seal(&new.event.to_object())), (RUN_FILE, new.text.clone())] {
             let file = dir.create(name, b"", 0o666)?;
-            let fault = |source| StoreError::Io {
-                action: "write",
-                path: dir.join(name),
-                source,
-            };
-            write_all(&file, text.as_bytes())
-                .and_then(|()| sync_all(&file))
-                .map_err(fault)?;
+            let fault = |source| StoreError::Io { action: "write", path: dir.join(name), source };
+            write_all(&file, text.as_bytes()).and_then(|()| sync_all(&file)).map_err(fault)?;
         }
         dir.sync()
     }

@@ -49,11 +49,7 @@ impl Dir {
     pub(crate) fn open_path(path: &Path, trust: Trust) -> Result<Self, StoreError> {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| fault("open", path.to_owned(), errno))?;
-        Ok(Self {
-            fd,
-            path: path.to_owned(),
-            trust,
-        })
+        Ok(Self { fd, path: path.to_owned(), trust })
     }
 
     /// The path, for messages only.
@@ -73,11 +69,7 @@ impl Dir {
             Errno::LOOP | Errno::NOTDIR => self.why_not(name),
             _ => fault("open", path.clone(), errno),
         })?;
-        let dir = Self {
-            fd,
-            path,
-            trust: self.trust,
-        };
+        let dir = Self { fd, path, trust: self.trust };
         dir.check_owner(&dir.stat()?)?;
         Ok(dir)
     }
@@ -115,10 +107,7 @@ impl Dir {
 
     fn check_owner(&self, stat: &Stat) -> Result<(), StoreError> {
         if self.trust == Trust::OwnFiles && stat.st_uid != rustix::process::geteuid().as_raw() {
-            return Err(StoreError::Unsafe {
-                path: self.path.clone(),
-                why: "belongs to another user",
-            });
+            return Err(StoreError::Unsafe { path: self.path.clone(), why: "belongs to another user" });
         }
         Ok(())
     }
@@ -135,10 +124,7 @@ impl Dir {
             Ok(FileType::CharacterDevice | FileType::BlockDevice) => "is a device",
             Ok(_) | Err(_) => "is not a regular file",
         };
-        StoreError::Unsafe {
-            path: self.join(name),
-            why,
-        }
+        StoreError::Unsafe { path: self.join(name), why }
     }
 
     /// Opens the regular file `name` with `flags`.
@@ -176,16 +162,10 @@ impl Dir {
         let stat = self.stat_file(&file, name)?;
         if stat.st_nlink > 1 {
             let why = "is a hard link: writing to it would change another file too";
-            return Err(StoreError::Unsafe {
-                path: self.join(name),
-                why,
-            });
+            return Err(StoreError::Unsafe { path: self.join(name), why });
         }
         if self.trust == Trust::OwnFiles && stat.st_uid != rustix::process::geteuid().as_raw() {
-            return Err(StoreError::Unsafe {
-                path: self.join(name),
-                why: "belongs to another user",
-            });
+            return Err(StoreError::Unsafe { path: self.join(name), why: "belongs to another user" });
         }
         Ok(file)
     }
@@ -199,19 +179,13 @@ impl Dir {
         let bound = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
         let hint = file.metadata().map_or(0, |meta| meta.len().min(bound));
         bytes.reserve_exact(usize::try_from(hint).unwrap_or(0) + 1);
-        Read::by_ref(&mut file)
-            .take(bound)
-            .read_to_end(&mut bytes)
-            .map_err(|source| StoreError::Io {
-                action: "read",
-                path: self.join(name),
-                source,
-            })?;
+        Read::by_ref(&mut file).take(bound).read_to_end(&mut bytes).map_err(|source| StoreError::Io {
+            action: "read",
+            path: self.join(name),
+            source,
+        })?;
         if bytes.len() > limit {
-            return Err(StoreError::TooLarge {
-                path: self.join(name),
-                limit,
-            });
+            return Err(StoreError::TooLarge { path: self.join(name), limit });
         }
         Ok(Some(bytes))
     }
@@ -221,9 +195,7 @@ impl Dir {
         let Some(bytes) = self.read(name, limit)? else {
             return Ok(None);
         };
-        String::from_utf8(bytes)
-            .map(Some)
-            .map_err(|_| StoreError::NotUtf8 { path: self.join(name) })
+        String::from_utf8(bytes).map(Some).map_err(|_| StoreError::NotUtf8 { path: self.join(name) })
     }
 
     /// Creates `name` with `bytes`; it must not exist. Not flushed.
@@ -232,11 +204,7 @@ impl Dir {
         write_all(&file, bytes).map_err(|source| {
             // The half-written file would only be found and removed later.
             let _ = self.remove(name);
-            StoreError::Io {
-                action: "write",
-                path: self.join(name),
-                source,
-            }
+            StoreError::Io { action: "write", path: self.join(name), source }
         })?;
         Ok(file)
     }
@@ -333,11 +301,7 @@ fn fault(action: &'static str, path: PathBuf, errno: Errno) -> StoreError {
     match errno {
         Errno::NOENT => StoreError::NotFound { path },
         Errno::EXIST => StoreError::Exists { path },
-        _ => StoreError::Io {
-            action,
-            path,
-            source: errno.into(),
-        },
+        _ => StoreError::Io { action, path, source: errno.into() },
     }
 }
 

@@ -92,10 +92,8 @@ pub fn update_document<E: std::error::Error + 'static>(
     // Held until the end of this function.
     let _lock = directory.lock(name)?;
     let old = directory.read(name, limit)?;
-    let text = edit(old.as_ref().map(|old| old.text.as_str())).map_err(|source| DocumentError::Edit {
-        path: path.clone(),
-        source,
-    })?;
+    let text = edit(old.as_ref().map(|old| old.text.as_str()))
+        .map_err(|source| DocumentError::Edit { path: path.clone(), source })?;
     if text.len() > limit {
         return Err(DocumentError::TooLarge { path, limit });
     }
@@ -107,10 +105,7 @@ pub fn update_document<E: std::error::Error + 'static>(
 
 /// The directories and the file name of a path that stays below its root.
 fn split<E: std::error::Error + 'static>(relative: &Path) -> Result<(Vec<&OsStr>, &OsStr), DocumentError<E>> {
-    let refuse = |why| DocumentError::Unsafe {
-        path: relative.to_owned(),
-        why,
-    };
+    let refuse = |why| DocumentError::Unsafe { path: relative.to_owned(), why };
     let mut parts = Vec::new();
     for component in relative.components() {
         match component {
@@ -129,11 +124,7 @@ fn failed<E: std::error::Error + 'static>(
     path: &Path,
     source: impl Into<io::Error>,
 ) -> DocumentError<E> {
-    DocumentError::Io {
-        doing,
-        path: path.to_owned(),
-        source: source.into(),
-    }
+    DocumentError::Io { doing, path: path.to_owned(), source: source.into() }
 }
 
 /// An open directory; the path is for messages and for naming temporary files.
@@ -153,10 +144,7 @@ impl Directory {
     fn open<E: std::error::Error + 'static>(root: &Path, parents: &[&OsStr]) -> Result<Self, DocumentError<E>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = openat(CWD, root, flags, Mode::empty()).map_err(|error| failed("open", root, error))?;
-        let mut directory = Self {
-            handle,
-            path: root.to_owned(),
-        };
+        let mut directory = Self { handle, path: root.to_owned() };
         for part in parents {
             let path = directory.path.join(part);
             let open = || openat(&directory.handle, *part, flags | OFlags::NOFOLLOW, Mode::empty());
@@ -186,11 +174,7 @@ impl Directory {
             .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink);
         DocumentError::Unsafe {
             path: self.path.join(part),
-            why: if is_link {
-                "is a symlink, which is not followed"
-            } else {
-                why
-            },
+            why: if is_link { "is a symlink, which is not followed" } else { why },
         }
     }
 
@@ -250,16 +234,12 @@ impl Directory {
         };
         let stat = fstat(&file).map_err(|error| failed("inspect", &path, error))?;
         let mut bytes = Vec::new();
-        file.take(limit as u64 + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|error| failed("read", &path, error))?;
+        file.take(limit as u64 + 1).read_to_end(&mut bytes).map_err(|error| failed("read", &path, error))?;
         if bytes.len() > limit {
             return Err(DocumentError::TooLarge { path, limit });
         }
-        let text = String::from_utf8(bytes).map_err(|error| DocumentError::NotText {
-            path,
-            valid: error.utf8_error().valid_up_to(),
-        })?;
+        let text = String::from_utf8(bytes)
+            .map_err(|error| DocumentError::NotText { path, valid: error.utf8_error().valid_up_to() })?;
         let mode = Mode::from_raw_mode(stat.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO);
         Ok(Some(Old { text, mode }))
     }
@@ -301,6 +281,7 @@ impl Directory {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests set up files and processes directly")]
 mod tests {
     use super::*;
     use std::fmt::Error as Refused;
@@ -319,10 +300,8 @@ mod tests {
     }
 
     fn names(dir: &Path) -> Vec<String> {
-        let mut names: Vec<_> = fs::read_dir(dir)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
+        let mut names: Vec<_> =
+            fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
@@ -336,11 +315,7 @@ mod tests {
         assert_eq!(names(&root.path().join("a/b")), ["c.md", "c.md.lock"]);
         fs::write(root.path().join("probe"), "").unwrap();
         let mode = |path| fs::metadata(root.path().join(path)).unwrap().permissions().mode();
-        assert_eq!(
-            mode("a/b/c.md"),
-            mode("probe"),
-            "as any program makes a file, not private"
-        );
+        assert_eq!(mode("a/b/c.md"), mode("probe"), "as any program makes a file, not private");
     }
 
     #[test]
@@ -391,13 +366,7 @@ mod tests {
         symlink(&target_file, root.path().join("real/file.md")).unwrap();
         symlink(&target_file, root.path().join("real/other.md.lock")).unwrap();
         symlink("nowhere", root.path().join("real/dangling.md")).unwrap();
-        for path in [
-            "link/x",
-            "real/link/x",
-            "real/file.md",
-            "real/other.md",
-            "real/dangling.md",
-        ] {
+        for path in ["link/x", "real/link/x", "real/file.md", "real/other.md", "real/dangling.md"] {
             let error = update(root.path(), path, "x").unwrap_err();
             assert!(error.to_string().contains("is a symlink"), "{path}: {error}");
         }
@@ -437,10 +406,7 @@ mod tests {
         let lock = File::create(root.path().join("x.lock")).unwrap();
         fs2::FileExt::try_lock_exclusive(&lock).unwrap();
         let start = Instant::now();
-        assert!(matches!(
-            update(root.path(), "x", "new"),
-            Err(DocumentError::Busy { .. })
-        ));
+        assert!(matches!(update(root.path(), "x", "new"), Err(DocumentError::Busy { .. })));
         assert!(start.elapsed() >= WAIT);
         assert!(!root.path().join("x").exists());
         drop(lock);

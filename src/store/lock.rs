@@ -64,11 +64,7 @@ impl Lock {
             let left = request.wait.saturating_sub(started.elapsed());
             if !lock_both(dir, &file, left)? {
                 let holder = read_note(&file);
-                return Err(StoreError::Held {
-                    path: dir.join(LOCK),
-                    holder,
-                    waited: started.elapsed(),
-                });
+                return Err(StoreError::Held { path: dir.join(LOCK), holder, waited: started.elapsed() });
             }
             // Whoever removed the file meanwhile made the next process lock another one.
             if dir.is_still(LOCK, &file)? {
@@ -117,11 +113,7 @@ fn read_note(file: &File) -> Option<WriterNote> {
 
 /// Locks file and directory, in this order everywhere. `false` when the time is over.
 fn lock_both(dir: &Dir, file: &File, wait: Duration) -> Result<bool, StoreError> {
-    let fault = |source| StoreError::Io {
-        action: "lock",
-        path: dir.join(LOCK),
-        source,
-    };
+    let fault = |source| StoreError::Io { action: "lock", path: dir.join(LOCK), source };
     match fs2::FileExt::try_lock_exclusive(file) {
         Ok(()) if lock_dir(dir.as_fd(), FlockOperation::NonBlockingLockExclusive) => return Ok(true),
         Ok(()) => {}

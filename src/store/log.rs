@@ -62,24 +62,16 @@ impl LogScan {
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Self {
         let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-        let mut scan = Self {
-            torn: bytes.len() - whole,
-            ..Self::default()
-        };
+        let mut scan = Self { torn: bytes.len() - whole, ..Self::default() };
         for (at, line) in bytes[..whole].split_inclusive(|&byte| byte == b'\n').enumerate() {
             let line = &line[..line.len() - 1];
             match event(line) {
                 Ok(event) => scan.lines.push(Line { number: at + 1, event }),
                 Err(_) if line.iter().all(u8::is_ascii_whitespace) => {}
-                Err(fault) => scan.skipped.push(Skipped {
-                    line: at + 1,
-                    fault,
-                    text: preview(line),
-                }),
+                Err(fault) => scan.skipped.push(Skipped { line: at + 1, fault, text: preview(line) }),
             }
         }
-        scan.lines
-            .sort_by(|a, b| (a.event.seq, &a.event.id).cmp(&(b.event.seq, &b.event.id)));
+        scan.lines.sort_by(|a, b| (a.event.seq, &a.event.id).cmp(&(b.event.seq, &b.event.id)));
         scan.lines.dedup_by(|a, b| a.event == b.event);
         scan
     }
@@ -112,11 +104,7 @@ impl LogScan {
     /// Positions that more than one line has.
     #[must_use]
     pub fn doubles(&self) -> Vec<Seq> {
-        self.lines
-            .windows(2)
-            .filter(|two| two[0].event.seq == two[1].event.seq)
-            .map(|two| two[0].event.seq)
-            .collect()
+        self.lines.windows(2).filter(|two| two[0].event.seq == two[1].event.seq).map(|two| two[0].event.seq).collect()
     }
 }
 
@@ -125,10 +113,7 @@ fn event(line: &[u8]) -> Result<Event, LineFault> {
 }
 
 fn preview(line: &[u8]) -> String {
-    String::from_utf8_lossy(&line[..line.len().min(4 * PREVIEW_CHARS)])
-        .chars()
-        .take(PREVIEW_CHARS)
-        .collect()
+    String::from_utf8_lossy(&line[..line.len().min(4 * PREVIEW_CHARS)]).chars().take(PREVIEW_CHARS).collect()
 }
 
 /// The end of a log: all that a writer needs, whatever the length of the log.
@@ -136,7 +121,7 @@ fn preview(line: &[u8]) -> String {
 pub struct LogTail {
     /// Sealed events behind the asked position, in order.
     pub newer: Vec<Event>,
-    /// The sealed event at the asked position, when it was found.
+    /// The sealed event at which reading stopped: the nearest one at or before the asked position.
     pub at: Option<Event>,
     /// The highest sealed position that was seen; 0 without any.
     pub last_seq: Seq,
@@ -163,10 +148,7 @@ impl LogTail {
             let lines = if start == 0 {
                 &bytes[..]
             } else {
-                bytes
-                    .iter()
-                    .position(|&byte| byte == b'\n')
-                    .map_or(&[][..], |at| &bytes[at + 1..])
+                bytes.iter().position(|&byte| byte == b'\n').map_or(&[][..], |at| &bytes[at + 1..])
             };
             let (tail, reached) = Self::collect(lines, since);
             if reached || start == 0 {
@@ -177,13 +159,7 @@ impl LogTail {
     }
 
     fn collect(lines: &[u8], since: Seq) -> (Self, bool) {
-        let mut tail = Self {
-            newer: Vec::new(),
-            at: None,
-            last_seq: Seq(0),
-            whole: 0,
-            len: 0,
-        };
+        let mut tail = Self { newer: Vec::new(), at: None, last_seq: Seq(0), whole: 0, len: 0 };
         let mut reached = false;
         for line in lines.split_inclusive(|&byte| byte == b'\n').rev() {
             let Ok(event) = event(&line[..line.len() - 1]) else {
@@ -194,7 +170,7 @@ impl LogTail {
                 tail.newer.push(event);
             } else {
                 reached = true;
-                tail.at = (event.seq == since).then_some(event);
+                tail.at = Some(event);
                 break;
             }
         }

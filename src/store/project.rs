@@ -76,14 +76,9 @@ impl Project {
     }
 
     fn open_flow(parent: &Dir, name: &str) -> Result<Self, StoreError> {
-        let project = Self {
-            flow: parent.open_dir(name)?,
-        };
+        let project = Self { flow: parent.open_dir(name)? };
         match project.foreign()? {
-            Some(evidence) => Err(StoreError::Foreign {
-                path: project.path().to_owned(),
-                evidence,
-            }),
+            Some(evidence) => Err(StoreError::Foreign { path: project.path().to_owned(), evidence }),
             None => Ok(project),
         }
     }
@@ -135,13 +130,7 @@ impl Project {
         if fresh {
             parent.sync()?;
         }
-        Ok((
-            Self { flow: project.flow },
-            Initialised {
-                path: parent.join(name),
-                created,
-            },
-        ))
+        Ok((Self { flow: project.flow }, Initialised { path: parent.join(name), created }))
     }
 
     /// The path of `.flow`, for messages and for reading definitions.
@@ -164,9 +153,7 @@ impl Project {
             return Ok(None);
         }
         let names = self.flow.names()?;
-        if let Some(name) = names
-            .iter()
-            .find(|name| !OWN_NAMES.contains(&name.as_str()) && !name.starts_with(NEW_RUN))
+        if let Some(name) = names.iter().find(|name| !OWN_NAMES.contains(&name.as_str()) && !name.starts_with(NEW_RUN))
         {
             return Ok(Some(name.clone()));
         }
@@ -174,11 +161,7 @@ impl Project {
             return Ok(None);
         };
         let names = runs.names()?;
-        let mut some = names
-            .iter()
-            .filter(|name| !name.starts_with('.'))
-            .take(RUNS_LOOKED_AT)
-            .peekable();
+        let mut some = names.iter().filter(|name| !name.starts_with('.')).take(RUNS_LOOKED_AT).peekable();
         let first = some.peek().map(|name| format!("{RUNS}/{name}"));
         let any = some.any(|name| {
             let run = runs.open_dir(name);
@@ -192,14 +175,9 @@ impl Project {
     /// # Errors
     /// [`StoreError::NotFound`] when there is no such directory, others when it cannot be used.
     pub fn run(&self, id: &RunId) -> Result<RunDir, StoreError> {
-        let missing = || StoreError::NotFound {
-            path: self.flow.join(RUNS).join(id.as_str()),
-        };
+        let missing = || StoreError::NotFound { path: self.flow.join(RUNS).join(id.as_str()) };
         let runs = self.flow.find_dir(RUNS)?.ok_or_else(missing)?;
-        Ok(RunDir {
-            dir: runs.open_dir(id.as_str())?,
-            id: id.clone(),
-        })
+        Ok(RunDir { dir: runs.open_dir(id.as_str())?, id: id.clone() })
     }
 
     /// Calls `visit` with every run, opened or the reason why it cannot be, in no order.
@@ -215,10 +193,7 @@ impl Project {
             let Ok(id) = RunId::new(name.as_str()) else { continue };
             match runs.open_dir(&name) {
                 Ok(dir) => visit(&name, Ok(RunDir { dir, id })),
-                Err(StoreError::Unsafe {
-                    why: "is a file, not a directory",
-                    ..
-                }) => {}
+                Err(StoreError::Unsafe { why: "is a file, not a directory", .. }) => {}
                 Err(error) if error.is_not_found() => {}
                 Err(error) => visit(&name, Err(error)),
             }
@@ -234,11 +209,7 @@ impl Project {
         let Some(runs) = self.flow.find_dir(RUNS)? else {
             return Ok(Vec::new());
         };
-        Ok(runs
-            .names()?
-            .into_iter()
-            .filter(|name| RunId::new(name.as_str()).is_ok())
-            .collect())
+        Ok(runs.names()?.into_iter().filter(|name| RunId::new(name.as_str()).is_ok()).collect())
     }
 }
 

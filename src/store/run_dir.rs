@@ -62,9 +62,7 @@ impl RunDir {
         let Some(file) = self.dir.open_read(LOG)? else {
             return Ok(None);
         };
-        LogTail::read(&file, since)
-            .map(Some)
-            .map_err(|source| self.log_fault("read", source))
+        LogTail::read(&file, since).map(Some).map_err(|source| self.log_fault("read", source))
     }
 
     /// The whole log; empty without one.
@@ -96,26 +94,15 @@ impl RunDir {
             return Ok(None);
         };
         let mut head = vec![0; limits::TAIL_BYTES];
-        let len = file
-            .read_at(&mut head, 0)
-            .map_err(|source| self.log_fault("read", source))?;
-        let line = head[..len]
-            .iter()
-            .position(|&byte| byte == b'\n')
-            .map(|end| &head[..=end]);
-        let first = line
-            .and_then(|line| LogScan::parse(line).lines.pop())
-            .map(|line| line.event);
+        let len = file.read_at(&mut head, 0).map_err(|source| self.log_fault("read", source))?;
+        let line = head[..len].iter().position(|&byte| byte == b'\n').map(|end| &head[..=end]);
+        let first = line.and_then(|line| LogScan::parse(line).lines.pop()).map(|line| line.event);
         match first {
             Some(event) if event.seq == Seq(1) => Ok(Some(event)),
             // An unusual head, or a first line longer than the window.
-            _ => Ok(self
-                .read_log()?
-                .lines
-                .into_iter()
-                .next()
-                .map(|line| line.event)
-                .filter(|first| first.seq == Seq(1))),
+            _ => {
+                Ok(self.read_log()?.lines.into_iter().next().map(|line| line.event).filter(|first| first.seq == Seq(1)))
+            }
         }
     }
 
@@ -128,12 +115,7 @@ impl RunDir {
             return Ok(Vec::new());
         };
         let numbered = |name: String| {
-            let number = name
-                .split_once('-')
-                .filter(|_| name.ends_with(".yaml"))?
-                .0
-                .parse()
-                .ok()?;
+            let number = name.split_once('-').filter(|_| name.ends_with(".yaml"))?.0.parse().ok()?;
             Some((number, name))
         };
         let mut names: Vec<_> = dir.names()?.into_iter().filter_map(numbered).collect();
@@ -162,13 +144,7 @@ impl RunDir {
         let (activities, _) = self.dir.ensure_dir(ACTIVITIES)?;
         let log = self.dir.open_own(LOG, OFlags::APPEND, 0o666)?;
         let tail = LogTail::read(&log, Seq(u64::MAX)).map_err(|source| self.log_fault("read", source))?;
-        let mut locked = LockedRun {
-            run: self,
-            lock,
-            activities,
-            log,
-            tail,
-        };
+        let mut locked = LockedRun { run: self, lock, activities, log, tail };
         if locked.tail.whole < locked.tail.len {
             locked.mend_torn_tail(request.note.since)?;
         }
@@ -176,11 +152,7 @@ impl RunDir {
     }
 
     pub(super) fn log_fault(&self, action: &'static str, source: std::io::Error) -> StoreError {
-        StoreError::Io {
-            action,
-            path: self.dir.join(LOG),
-            source,
-        }
+        StoreError::Io { action, path: self.dir.join(LOG), source }
     }
 }
 
@@ -271,11 +243,7 @@ impl LockedRun<'_> {
             Ok(None) => true,
             Err(_) => false,
         };
-        if ours {
-            dir.remove(RUN_TMP)
-        } else {
-            self.quarantine(RUN_TMP, "run", "yaml", now)
-        }
+        if ours { dir.remove(RUN_TMP) } else { self.quarantine(RUN_TMP, "run", "yaml", now) }
     }
 
     /// Whether a temporary file of an earlier writer is there.
@@ -341,11 +309,7 @@ impl LockedRun<'_> {
         self.run.dir.remove(RUN_TMP)?;
         let mode = self.run.dir.mode_of(RUN_FILE);
         let new = self.run.dir.create(RUN_TMP, text.as_bytes(), mode)?;
-        let fault = |source| StoreError::Io {
-            action: "flush",
-            path: self.run.dir.join(RUN_TMP),
-            source,
-        };
+        let fault = |source| StoreError::Io { action: "flush", path: self.run.dir.join(RUN_TMP), source };
         dir::sync_all(&new).map_err(fault)?;
         self.run.dir.rename(RUN_TMP, RUN_FILE, Onto::Whatever)?;
         self.run.dir.sync()
@@ -361,9 +325,7 @@ impl LockedRun<'_> {
         let mut at = 0;
         let mut chunk = vec![0; limits::TAIL_BYTES];
         while at < self.tail.whole {
-            let want = usize::try_from(self.tail.whole - at)
-                .unwrap_or(usize::MAX)
-                .min(chunk.len());
+            let want = usize::try_from(self.tail.whole - at).unwrap_or(usize::MAX).min(chunk.len());
             self.log.read_exact_at(&mut chunk[..want], at).map_err(fault)?;
             write_all(&copy, &chunk[..want]).map_err(fault)?;
             at += want as u64;
@@ -392,11 +354,7 @@ impl LockedRun<'_> {
         self.activities.remove(ACTIVITY_TMP)?;
         let new = self.activities.create(ACTIVITY_TMP, wanted, 0o666)?;
         let path = self.activities.join(&file.name);
-        dir::sync_all(&new).map_err(|source| StoreError::Io {
-            action: "flush",
-            path,
-            source,
-        })?;
+        dir::sync_all(&new).map_err(|source| StoreError::Io { action: "flush", path, source })?;
         self.activities.rename(ACTIVITY_TMP, &file.name, Onto::Whatever)
     }
 }

@@ -17,10 +17,7 @@ fn at_once(commands: Vec<Command>) -> Vec<Answer> {
 }
 
 fn spawned(mut command: Command) -> Child {
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().unwrap()
 }
 
@@ -73,19 +70,7 @@ fn recorders_of_different_activities_are_all_recorded() {
         let run = sandbox.start("start-issue");
         let commands = (0..n).map(|at| {
             let id = format!("look-{at}");
-            flow(
-                &sandbox,
-                &[
-                    "record-activity",
-                    "--run-id",
-                    &run,
-                    "--phase",
-                    "preflight",
-                    "--id",
-                    &id,
-                    "--json",
-                ],
-            )
+            flow(&sandbox, &["record-activity", "--run-id", &run, "--phase", "preflight", "--id", &id, "--json"])
         });
         let answers = at_once(commands.collect());
         assert_eq!(numbers(answers), (1..=n).collect::<Vec<u64>>());
@@ -101,21 +86,9 @@ fn recorders_of_different_activities_are_all_recorded() {
 fn the_same_operation_from_many_processes_happens_once() {
     let sandbox = Sandbox::new();
     let run = sandbox.start("start-issue");
-    let args = [
-        "record-activity",
-        "--run-id",
-        &run,
-        "--phase",
-        "preflight",
-        "--id",
-        "once",
-        "--json",
-    ];
+    let args = ["record-activity", "--run-id", &run, "--phase", "preflight", "--id", "once", "--json"];
     let answers = at_once((0..8).map(|_| flow(&sandbox, &args)).collect());
-    let told: BTreeSet<_> = answers
-        .into_iter()
-        .map(|answer| answer.ok().json()["seq"].to_string())
-        .collect();
+    let told: BTreeSet<_> = answers.into_iter().map(|answer| answer.ok().json()["seq"].to_string()).collect();
     assert_eq!(told, BTreeSet::from(["2".to_owned()]));
     assert_eq!(sandbox.records_of(&run, "once"), 1);
     sandbox.assert_sound(&run);
@@ -130,10 +103,7 @@ fn starts_in_the_same_second_are_different_whole_runs() {
         command
     });
     let answers = at_once(commands.collect());
-    let told: BTreeSet<_> = answers
-        .into_iter()
-        .map(|answer| answer.ok().line().to_owned())
-        .collect();
+    let told: BTreeSet<_> = answers.into_iter().map(|answer| answer.ok().line().to_owned()).collect();
     assert_eq!(told.len(), 8, "{told:?}");
     assert_eq!(told, sandbox.runs().into_iter().collect());
     told.iter().for_each(|run| sandbox.assert_sound(run));
@@ -149,28 +119,19 @@ struct Editor {
 }
 
 fn notes(text: &str) -> BTreeSet<usize> {
-    text.lines()
-        .filter_map(|line| line.strip_prefix("# note ")?.parse().ok())
-        .collect()
+    text.lines().filter_map(|line| line.strip_prefix("# note ")?.parse().ok()).collect()
 }
 
 impl Editor {
     fn new(sandbox: &Sandbox, run: &str) -> Self {
         let file = sandbox.run_dir(run).join("run.yaml");
-        Self {
-            file,
-            aside: sandbox.path("editor.swp"),
-            overwritten: BTreeSet::new(),
-        }
+        Self { file, aside: sandbox.path("editor.swp"), overwritten: BTreeSet::new() }
     }
 
     /// Opens the file, adds a line, saves.
     fn add(&mut self, note: usize) {
         let text = std::fs::read_to_string(&self.file).unwrap();
-        assert!(
-            text.contains("kind: FlowRun") && text.contains("last_seq"),
-            "a torn run.yaml: {text:?}"
-        );
+        assert!(text.contains("kind: FlowRun") && text.contains("last_seq"), "a torn run.yaml: {text:?}");
         let text = text.replacen("\nstate:", &format!("\n# note {note}\nstate:"), 1);
         std::fs::write(&self.aside, &text).unwrap();
         let swap = rustix::fs::RenameFlags::EXCHANGE;
@@ -194,14 +155,8 @@ fn assert_notes_kept(
     for text in sandbox.quarantined(run) {
         found.extend(notes(&text));
     }
-    let lost: Vec<_> = written
-        .into_iter()
-        .filter(|note| !found.contains(note) && !gone.contains(note))
-        .collect();
-    assert!(
-        lost.is_empty(),
-        "a person's notes {lost:?} are gone after {when}; found {found:?}"
-    );
+    let lost: Vec<_> = written.into_iter().filter(|note| !found.contains(note) && !gone.contains(note)).collect();
+    assert!(lost.is_empty(), "a person's notes {lost:?} are gone after {when}; found {found:?}");
 }
 
 #[test]
@@ -213,19 +168,7 @@ fn a_person_who_saves_run_yaml_among_recorders_loses_nothing_and_costs_nothing()
         .map(|writer| {
             let record = |at| {
                 let id = format!("look-{writer}-{at}");
-                flow(
-                    &sandbox,
-                    &[
-                        "record-activity",
-                        "--run-id",
-                        &run,
-                        "--phase",
-                        "preflight",
-                        "--id",
-                        &id,
-                        "--json",
-                    ],
-                )
+                flow(&sandbox, &["record-activity", "--run-id", &run, "--phase", "preflight", "--id", &id, "--json"])
             };
             (0..6).map(record).collect()
         })
@@ -233,14 +176,7 @@ fn a_person_who_saves_run_yaml_among_recorders_loses_nothing_and_costs_nothing()
     let written = std::thread::scope(|scope| {
         let recorders: Vec<_> = recorders
             .into_iter()
-            .map(|commands| {
-                scope.spawn(|| {
-                    commands
-                        .into_iter()
-                        .map(|one| answered(spawned(one)))
-                        .collect::<Vec<_>>()
-                })
-            })
+            .map(|commands| scope.spawn(|| commands.into_iter().map(|one| answered(spawned(one))).collect::<Vec<_>>()))
             .collect();
         let mut written = 0;
         while !recorders.iter().all(std::thread::ScopedJoinHandle::is_finished) {
@@ -317,11 +253,7 @@ fn a_second_save_during_the_merge_survives_a_kill() {
         let delay = format!("{}:delay_enter=500000:when={}+", call.name, call.nth);
         // The rename that follows the merge's exchange.
         let kill = "renameat:signal=KILL:when=1".to_owned();
-        let injects = if killed {
-            vec![delay.as_str(), kill.as_str()]
-        } else {
-            vec![delay.as_str()]
-        };
+        let injects = if killed { vec![delay.as_str(), kill.as_str()] } else { vec![delay.as_str()] };
         let recorder = spawned(injecting(&sandbox, &injects, &RECORD));
         wait_for(&sandbox.run_dir(&run).join("activities/001-look.yaml"));
         let mut editor = Editor::new(&sandbox, &run);
@@ -412,11 +344,7 @@ fn watch(mut command: Command, over: &AtomicBool, fine: &[i32], check: impl Fn(&
         let output = command.output().unwrap();
         let stdout = String::from_utf8(output.stdout).unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(
-            fine.contains(&output.status.code().unwrap_or(-1)),
-            "{:?}: {stdout} {stderr}",
-            output.status
-        );
+        assert!(fine.contains(&output.status.code().unwrap_or(-1)), "{:?}: {stdout} {stderr}", output.status);
         check(&serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stdout:?}")));
         reads += 1;
     }
@@ -428,17 +356,11 @@ fn watch_files(dir: &Path, over: &AtomicBool) -> usize {
     let mut reads = 0;
     while !over.load(Ordering::Relaxed) || reads == 0 {
         let text = std::fs::read_to_string(dir.join("run.yaml")).unwrap();
-        let shown = text
-            .lines()
-            .find_map(|line| line.trim().strip_prefix("last_seq: "))
-            .expect("a torn run.yaml");
+        let shown = text.lines().find_map(|line| line.trim().strip_prefix("last_seq: ")).expect("a torn run.yaml");
         let log = std::fs::read_to_string(dir.join("events.jsonl")).unwrap();
         let whole = log.rfind('\n').map_or(0, |at| at + 1);
         let last: Value = serde_json::from_str(log[..whole].lines().next_back().unwrap()).unwrap();
-        assert!(
-            shown.parse::<u64>().unwrap() <= last["seq"].as_u64().unwrap(),
-            "run.yaml is ahead of the log"
-        );
+        assert!(shown.parse::<u64>().unwrap() <= last["seq"].as_u64().unwrap(), "run.yaml is ahead of the log");
         reads += 1;
     }
     reads
@@ -447,9 +369,7 @@ fn watch_files(dir: &Path, over: &AtomicBool) -> usize {
 /// Completed activities are numbered from 1 on without a gap, whatever moment a reader catches.
 fn check_completed(answer: &Value) {
     let done = answer["completed"].as_array().unwrap().iter();
-    let numbers: Vec<u64> = done
-        .map(|done| done["number"].as_str().unwrap().parse().unwrap())
-        .collect();
+    let numbers: Vec<u64> = done.map(|done| done["number"].as_str().unwrap().parse().unwrap()).collect();
     assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>(), "{answer}");
     assert_eq!(answer["unreadable"], serde_json::json!([]), "{answer}");
 }
@@ -460,20 +380,13 @@ fn readers_among_writers_never_fail_and_never_see_torn_data() {
     let run = sandbox.start("start-issue");
     let record = |at: usize| {
         let id = format!("look-{at}");
-        flow(
-            &sandbox,
-            &["record-activity", "--run-id", &run, "--phase", "preflight", "--id", &id],
-        )
+        flow(&sandbox, &["record-activity", "--run-id", &run, "--phase", "preflight", "--id", &id])
     };
-    let mut writers: Vec<Vec<Command>> = (0..3)
-        .map(|writer| (0..8).map(|at| record(writer * 8 + at)).collect())
-        .collect();
+    let mut writers: Vec<Vec<Command>> =
+        (0..3).map(|writer| (0..8).map(|at| record(writer * 8 + at)).collect()).collect();
     let toggles = (0..6).flat_map(|at| {
         let reason = format!("question {at}");
-        [
-            flow(&sandbox, &["block", &run, "--reason", &reason]),
-            flow(&sandbox, &["unblock", &run, "--reason", &reason]),
-        ]
+        [flow(&sandbox, &["block", &run, "--reason", &reason]), flow(&sandbox, &["unblock", &run, "--reason", &reason])]
     });
     writers.push(toggles.collect());
     let resume = flow(&sandbox, &["resume", &run, "--json"]);
@@ -484,11 +397,7 @@ fn readers_among_writers_never_fail_and_never_see_torn_data() {
         let (over, dir) = (&over, sandbox.run_dir(&run));
         let readers = [
             scope.spawn(move || watch(resume, over, &[0, 4], check_completed)),
-            scope.spawn(move || {
-                watch(list, over, &[0], |list| {
-                    assert_eq!(list["runs"].as_array().unwrap().len(), 1)
-                })
-            }),
+            scope.spawn(move || watch(list, over, &[0], |list| assert_eq!(list["runs"].as_array().unwrap().len(), 1))),
             scope.spawn(move || watch(show, over, &[0], |show| assert_eq!(show["kind"], "FlowRun", "{show}"))),
             scope.spawn(move || watch_files(&dir, over)),
         ];
@@ -502,10 +411,7 @@ fn readers_among_writers_never_fail_and_never_see_torn_data() {
             // A record during a block may be refused; nothing else may happen.
             assert!([Some(0), Some(1), Some(4)].contains(&answer.code), "{answer:?}");
         }
-        readers
-            .into_iter()
-            .map(|reader| reader.join().unwrap())
-            .collect::<Vec<_>>()
+        readers.into_iter().map(|reader| reader.join().unwrap()).collect::<Vec<_>>()
     });
     assert!(reads.iter().all(|&reads| reads > 0), "{reads:?}");
     sandbox.flow(["unblock", &run]).ok();
@@ -524,19 +430,7 @@ fn recorders_killed_at_any_moment_among_others_lose_and_repeat_nothing() {
     let commands: Vec<_> = (0..24)
         .map(|at| {
             let id = format!("look-{at}");
-            flow(
-                &sandbox,
-                &[
-                    "record-activity",
-                    "--run-id",
-                    &run,
-                    "--phase",
-                    "preflight",
-                    "--id",
-                    &id,
-                    "--json",
-                ],
-            )
+            flow(&sandbox, &["record-activity", "--run-id", &run, "--phase", "preflight", "--id", &id, "--json"])
         })
         .collect();
     let mut children: Vec<_> = commands.into_iter().map(spawned).collect();

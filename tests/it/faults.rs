@@ -29,14 +29,7 @@ impl Scene {
         let run = sandbox.start("start-issue");
         sandbox.record(&run, "preflight", "preflight-done");
         let base = Tree::of(&sandbox.path(".flow"));
-        let mut scene = Self {
-            sandbox,
-            run,
-            base,
-            old: Value::Null,
-            new: Value::Null,
-            calls: Vec::new(),
-        };
+        let mut scene = Self { sandbox, run, base, old: Value::Null, new: Value::Null, calls: Vec::new() };
         scene.old = scene.resumed();
         let (answer, calls) = calls(&scene.sandbox, &scene.args());
         answer.ok();
@@ -47,15 +40,7 @@ impl Scene {
     }
 
     fn args(&self) -> [&str; 7] {
-        [
-            "record-activity",
-            "--run-id",
-            &self.run,
-            "--phase",
-            "explore",
-            "--id",
-            ID,
-        ]
+        ["record-activity", "--run-id", &self.run, "--phase", "explore", "--id", ID]
     }
 
     fn restore(&self) {
@@ -70,14 +55,8 @@ impl Scene {
     #[track_caller]
     fn assert_recovers(&self, answer: &Answer, trouble: &str) {
         let code = answer.code;
-        assert!(
-            [Some(0), Some(74), Some(77), Some(65)].contains(&code),
-            "{trouble}: {answer:?}"
-        );
-        assert!(
-            code == Some(0) || !answer.stderr.is_empty(),
-            "{trouble}: not a word about it"
-        );
+        assert!([Some(0), Some(74), Some(77), Some(65)].contains(&code), "{trouble}: {answer:?}");
+        assert!(code == Some(0) || !answer.stderr.is_empty(), "{trouble}: not a word about it");
         assert!(!answer.stderr.contains("panicked"), "{trouble}: {answer:?}");
         assert!(
             self.sandbox.shown_seq(&self.run) <= self.sandbox.events(&self.run).len() as u64,
@@ -87,10 +66,7 @@ impl Scene {
         if code == Some(0) {
             assert_eq!(seen, self.new, "{trouble}: acknowledged, but not there");
         } else {
-            assert!(
-                seen == self.old || seen == self.new,
-                "{trouble}: neither old nor new: {seen:#}"
-            );
+            assert!(seen == self.old || seen == self.new, "{trouble}: neither old nor new: {seen:#}");
         }
         self.sandbox.flow(self.args()).ok();
         assert_eq!(self.resumed(), self.new, "{trouble}: the retry");
@@ -102,11 +78,7 @@ impl Scene {
     fn fails_with(&self, call: &Call, error: &str) {
         self.restore();
         let trouble = format!("{error} from call {} of {}", call.nth, call.shown);
-        let answer = injected(
-            &self.sandbox,
-            &format!("{}:error={error}:when={}", call.name, call.nth),
-            &self.args(),
-        );
+        let answer = injected(&self.sandbox, &format!("{}:error={error}:when={}", call.name, call.nth), &self.args());
         self.assert_recovers(&answer, &trouble);
         let aside = self.sandbox.quarantined(&self.run);
         assert!(aside.is_empty(), "{trouble}: clutter {aside:?}");
@@ -133,17 +105,10 @@ fn a_full_disk_a_quota_and_a_lost_permission_lose_and_repeat_nothing() {
     }
     let scene = Scene::new();
     let errors = ["ENOSPC", "EROFS", "EDQUOT", "EACCES"];
-    let changing = scene
-        .calls
-        .iter()
-        .filter(|call| call.changes_something() && call.name != "exit_group");
+    let changing = scene.calls.iter().filter(|call| call.changes_something() && call.name != "exit_group");
     // A full disk everywhere, and one of the others in turn.
-    let faults = changing
-        .enumerate()
-        .flat_map(|(at, call)| [(call, errors[0]), (call, errors[1 + at % 3])]);
-    try_all(&faults.collect::<Vec<_>>(), |(call, error)| {
-        scene.fails_with(call, error)
-    });
+    let faults = changing.enumerate().flat_map(|(at, call)| [(call, errors[0]), (call, errors[1 + at % 3])]);
+    try_all(&faults.collect::<Vec<_>>(), |(call, error)| scene.fails_with(call, error));
 }
 
 #[test]
@@ -152,21 +117,10 @@ fn a_start_that_fails_makes_a_whole_run_or_none() {
         return;
     }
     let scene = Scene::new();
-    let args = [
-        "start",
-        "start-issue",
-        "--issue",
-        "7",
-        "--branch",
-        "main",
-        "--repo",
-        "acme/widgets",
-    ];
+    let args = ["start", "start-issue", "--issue", "7", "--branch", "main", "--repo", "acme/widgets"];
     let (answer, calls) = calls(&scene.sandbox, &args);
     answer.ok();
-    let changing = calls
-        .iter()
-        .filter(|call| call.changes_something() && call.name != "exit_group");
+    let changing = calls.iter().filter(|call| call.changes_something() && call.name != "exit_group");
     let faults = changing.flat_map(|call| [(call, "EIO"), (call, "ENOSPC")]);
     try_all(&faults.collect::<Vec<_>>(), |(call, error)| {
         scene.restore();
@@ -174,18 +128,10 @@ fn a_start_that_fails_makes_a_whole_run_or_none() {
         let answer = injected(&scene.sandbox, &inject, &args);
         assert!([Some(0), Some(74)].contains(&answer.code), "{answer:?}");
         let runs = scene.sandbox.runs().len();
-        assert!(
-            runs == 2 || (runs == 1 && answer.code == Some(74)),
-            "{answer:?} {:?}",
-            scene.sandbox.runs()
-        );
+        assert!(runs == 2 || (runs == 1 && answer.code == Some(74)), "{answer:?} {:?}", scene.sandbox.runs());
         scene.sandbox.flow(args).ok();
         assert_eq!(scene.sandbox.runs().len(), runs + 1);
-        scene
-            .sandbox
-            .runs()
-            .iter()
-            .for_each(|run| scene.sandbox.assert_sound(run));
+        scene.sandbox.runs().iter().for_each(|run| scene.sandbox.assert_sound(run));
         assert_eq!(scene.sandbox.find(".flow", ".new-"), None);
     });
 }
@@ -214,10 +160,7 @@ fn a_short_write_is_completed_or_taken_back() {
     }
     let scene = Scene::new();
     // The call is not made at all, so what claims to be half written is missing: only a line taken back is right.
-    let log = scene
-        .calls
-        .iter()
-        .find(|call| call.name == "write" && call.shown.contains("{\\\"v\\\":1"));
+    let log = scene.calls.iter().find(|call| call.name == "write" && call.shown.contains("{\\\"v\\\":1"));
     let log = log.expect("the log was not written");
     let inject = format!("write:retval=20:when={}", log.nth);
     let answer = injected(&scene.sandbox, &inject, &scene.args()).exits(74);
@@ -232,25 +175,14 @@ fn a_failed_flush_that_cannot_be_taken_back_is_recovered_on_a_new_file() {
         return;
     }
     let scene = Scene::new();
-    for flush in scene
-        .calls
-        .iter()
-        .filter(|call| ["fdatasync", "fsync"].contains(&call.name.as_str()))
-    {
+    for flush in scene.calls.iter().filter(|call| ["fdatasync", "fsync"].contains(&call.name.as_str())) {
         scene.restore();
         let log = scene.sandbox.run_dir(&scene.run).join("events.jsonl");
         let before = std::fs::metadata(&log).unwrap().ino();
-        let injects = [
-            format!("{}:error=EIO:when={}", flush.name, flush.nth),
-            "ftruncate:error=EIO".to_owned(),
-        ];
+        let injects = [format!("{}:error=EIO:when={}", flush.name, flush.nth), "ftruncate:error=EIO".to_owned()];
         let injects = [injects[0].as_str(), injects[1].as_str()];
         let answer = run(injecting(&scene.sandbox, &injects, &scene.args()), "").exits(74);
-        assert!(
-            answer.stderr.contains("--id"),
-            "the way out is not told: {}",
-            answer.stderr
-        );
+        assert!(answer.stderr.contains("--id"), "the way out is not told: {}", answer.stderr);
         scene.sandbox.flow(scene.args()).ok();
         // Pages of a failed flush may count as clean without being on the disk: only a copy can be flushed again.
         assert_ne!(std::fs::metadata(&log).unwrap().ino(), before, "{flush:?}");
@@ -272,11 +204,7 @@ fn a_record_whose_answer_cannot_be_delivered_stays_and_says_so() {
         assert_eq!(output.status.code(), Some(74), "{stderr}");
         assert!(stderr.contains("recorded") && stderr.contains("002"), "{stderr}");
         assert_eq!(scene.resumed(), scene.new);
-        let answer = Answer {
-            stdout: String::new(),
-            stderr,
-            code: Some(74),
-        };
+        let answer = Answer { stdout: String::new(), stderr, code: Some(74) };
         scene.assert_recovers(&answer, "/dev/full");
     }
 }
@@ -287,12 +215,7 @@ fn closed_streams_neither_stop_a_record_nor_reach_its_files() {
     for redirect in [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"] {
         scene.restore();
         let mut shell = scene.sandbox.command("sh");
-        shell
-            .arg("-c")
-            .arg(format!("\"$@\" {redirect}"))
-            .arg("sh")
-            .arg(env!("CARGO_BIN_EXE_flow"))
-            .args(scene.args());
+        shell.arg("-c").arg(format!("\"$@\" {redirect}")).arg("sh").arg(env!("CARGO_BIN_EXE_flow")).args(scene.args());
         let mut answer = run(shell, "");
         assert!([Some(0), Some(74)].contains(&answer.code), "{redirect}: {answer:?}");
         assert_eq!(scene.resumed(), scene.new, "{redirect}");
@@ -317,12 +240,7 @@ fn a_file_size_limit_is_an_error_like_a_full_disk() {
         let mut shell = scene.sandbox.command("sh");
         // The shell passes on that the signal is ignored.
         let script = "trap '' XFSZ; exec prlimit --fsize=\"$0\" \"$@\"";
-        shell
-            .arg("-c")
-            .arg(script)
-            .arg(limit.to_string())
-            .arg(env!("CARGO_BIN_EXE_flow"))
-            .args(scene.args());
+        shell.arg("-c").arg(script).arg(limit.to_string()).arg(env!("CARGO_BIN_EXE_flow")).args(scene.args());
         let answer = run(shell, "");
         if answer.code == Some(127) {
             return skipped("a_file_size_limit_is_an_error_like_a_full_disk", "prlimit is missing");
@@ -338,15 +256,9 @@ fn a_file_size_limit_does_not_end_the_program_by_a_signal() {
     for limit in limits(&scene) {
         scene.restore();
         let mut command = scene.sandbox.command("prlimit");
-        command
-            .arg(format!("--fsize={limit}"))
-            .arg(env!("CARGO_BIN_EXE_flow"))
-            .args(scene.args());
+        command.arg(format!("--fsize={limit}")).arg(env!("CARGO_BIN_EXE_flow")).args(scene.args());
         if Command::new("prlimit").arg("--version").output().is_err() {
-            return skipped(
-                "a_file_size_limit_does_not_end_the_program_by_a_signal",
-                "prlimit is missing",
-            );
+            return skipped("a_file_size_limit_does_not_end_the_program_by_a_signal", "prlimit is missing");
         }
         let mut answer = run(command, "");
         signals += usize::from(answer.code.is_none());
@@ -357,10 +269,7 @@ fn a_file_size_limit_does_not_end_the_program_by_a_signal() {
         }
         scene.assert_recovers(&answer, &format!("files of at most {limit} bytes"));
     }
-    assert_eq!(
-        signals, 0,
-        "the program was ended by a signal instead of reporting a full file"
-    );
+    assert_eq!(signals, 0, "the program was ended by a signal instead of reporting a full file");
 }
 
 /// A script in a mount namespace of its own, which ends with it.
@@ -383,10 +292,7 @@ fn can_mount(scene: &Scene, test: &str) -> bool {
 #[test]
 fn a_disk_that_fills_up_ends_in_a_clean_failure_and_all_acknowledged_records() {
     let scene = Scene::new();
-    if !can_mount(
-        &scene,
-        "a_disk_that_fills_up_ends_in_a_clean_failure_and_all_acknowledged_records",
-    ) {
+    if !can_mount(&scene, "a_disk_that_fills_up_ends_in_a_clean_failure_and_all_acknowledged_records") {
         return;
     }
     for size in ["24k", "32k", "40k"] {
@@ -411,9 +317,7 @@ fn a_disk_that_fills_up_ends_in_a_clean_failure_and_all_acknowledged_records() {
         std::fs::remove_dir_all(&full).unwrap();
         let records = scene.sandbox.records(&scene.run).len();
         assert_eq!(records, 1 + acknowledged, "{size}: {answer:?}");
-        scene
-            .sandbox
-            .record(&scene.run, "preflight", &format!("look-{acknowledged}"));
+        scene.sandbox.record(&scene.run, "preflight", &format!("look-{acknowledged}"));
         scene.sandbox.assert_sound(&scene.run);
         assert_eq!(scene.sandbox.records(&scene.run).len(), 2 + acknowledged);
     }
@@ -445,15 +349,7 @@ fn on_a_read_only_disk_readers_answer_and_writers_fail_cleanly() {
 /// Another user's program, who owns the sandbox's files.
 fn as_nobody(scene: &Scene, args: &[&str]) -> Answer {
     let mut command = scene.sandbox.command("setpriv");
-    command
-        .args([
-            "--reuid=65534",
-            "--regid=65534",
-            "--clear-groups",
-            "--",
-            env!("CARGO_BIN_EXE_flow"),
-        ])
-        .args(args);
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--", env!("CARGO_BIN_EXE_flow")]).args(args);
     run(command, "")
 }
 
@@ -474,30 +370,18 @@ fn without_permission_to_write_readers_answer_and_writers_fail_cleanly() {
     chown.args(["-R", "65534:65534", "."]);
     run(chown, "").ok();
     let dir = scene.sandbox.run_dir(&scene.run);
-    for closed in [
-        dir.clone(),
-        dir.join("activities"),
-        dir.join("events.jsonl"),
-        dir.join(".lock"),
-    ] {
+    for closed in [dir.clone(), dir.join("activities"), dir.join("events.jsonl"), dir.join(".lock")] {
         let mode = std::fs::metadata(&closed).unwrap().permissions().mode();
         std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(mode & 0o555)).unwrap();
         let before = Tree::of(&dir).text("events.jsonl");
         let seen = as_nobody(&scene, &["resume", &scene.run, "--json"]).ok();
         assert_eq!(essence(&seen.json()), scene.old, "{}", closed.display());
         let answer = as_nobody(&scene, &scene.args());
-        assert!(
-            [Some(74), Some(77)].contains(&answer.code),
-            "{}: {answer:?}",
-            closed.display()
-        );
+        assert!([Some(74), Some(77)].contains(&answer.code), "{}: {answer:?}", closed.display());
         assert!(answer.stderr.contains("ermission"), "{answer:?}");
         assert_eq!(Tree::of(&dir).text("events.jsonl"), before);
         std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(mode)).unwrap();
     }
     as_nobody(&scene, &scene.args()).ok();
-    assert_eq!(
-        as_nobody(&scene, &["resume", &scene.run, "--json"]).ok().json()["completed"][1]["id"],
-        ID
-    );
+    assert_eq!(as_nobody(&scene, &["resume", &scene.run, "--json"]).ok().json()["completed"][1]["id"], ID);
 }

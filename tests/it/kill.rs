@@ -13,10 +13,7 @@ struct Files {
 
 impl Files {
     fn of(sandbox: &Sandbox) -> Self {
-        Self {
-            flow: Tree::of(&sandbox.path(".flow")),
-            decisions: Tree::of(&sandbox.path(".decisions")),
-        }
+        Self { flow: Tree::of(&sandbox.path(".flow")), decisions: Tree::of(&sandbox.path(".decisions")) }
     }
 
     fn restore(&self, sandbox: &Sandbox) {
@@ -55,16 +52,10 @@ fn dies_everywhere(sandbox: &Sandbox, run: &str, case: &Case<'_>) -> usize {
         let answer = killed_at(sandbox, call, case.args);
         assert_ne!(answer.code, Some(0), "not killed at {call:?}");
         let shown = sandbox.shown_seq(run);
-        assert!(
-            shown <= sandbox.events(run).len() as u64,
-            "run.yaml is ahead of the log after {call:?}"
-        );
+        assert!(shown <= sandbox.events(run).len() as u64, "run.yaml is ahead of the log after {call:?}");
         let seen = resumed(sandbox, run);
         if answer.stdout.is_empty() {
-            assert!(
-                seen == old || seen == new,
-                "neither old nor new after {call:?}: {seen:#?}"
-            );
+            assert!(seen == old || seen == new, "neither old nor new after {call:?}: {seen:#?}");
         } else {
             assert_eq!(seen, new, "acknowledged, but not there after {call:?}");
         }
@@ -200,14 +191,8 @@ fn a_kill_during_recovery_loses_nothing_of_what_it_puts_aside() {
         sandbox.assert_sound(&run);
         let kept = sandbox.quarantined(&run);
         // Twice is no harm, never is.
-        assert!(
-            kept.iter().any(|text| text == torn),
-            "the torn tail is gone after {call:?}: {kept:?}"
-        );
-        assert!(
-            kept.iter().any(|text| text == theirs),
-            "a person's text is gone after {call:?}: {kept:?}"
-        );
+        assert!(kept.iter().any(|text| text == torn), "the torn tail is gone after {call:?}: {kept:?}");
+        assert!(kept.iter().any(|text| text == theirs), "a person's text is gone after {call:?}: {kept:?}");
     });
 }
 
@@ -227,15 +212,9 @@ fn a_kill_during_the_adoption_of_a_hand_edit_keeps_the_edit() {
     try_all(&changing(&calls), |call| {
         base.restore(&sandbox);
         killed_at(&sandbox, call, &args);
-        assert!(
-            sandbox.read(&run, "run.yaml").contains("# ask Ada first"),
-            "after {call:?}"
-        );
+        assert!(sandbox.read(&run, "run.yaml").contains("# ask Ada first"), "after {call:?}");
         sandbox.flow(args).ok();
-        assert!(
-            sandbox.read(&run, "run.yaml").contains("# ask Ada first"),
-            "after {call:?}"
-        );
+        assert!(sandbox.read(&run, "run.yaml").contains("# ask Ada first"), "after {call:?}");
         sandbox.assert_sound(&run);
         assert_eq!(sandbox.records_of(&run, "explore-done"), 1, "after {call:?}");
     });
@@ -268,11 +247,7 @@ fn a_killed_start_makes_a_whole_run_or_none() {
         base.restore(&sandbox);
         let answer = killed_at(&sandbox, call, &args);
         let runs = sandbox.runs().len();
-        assert!(
-            runs == 2 || (runs == 1 && !started(&answer)),
-            "after {call:?}: {:?}",
-            sandbox.runs()
-        );
+        assert!(runs == 2 || (runs == 1 && !started(&answer)), "after {call:?}: {:?}", sandbox.runs());
         assert_whole(&sandbox, runs, call);
         let list = sandbox.flow(["list", "--json"]).ok().json();
         assert_eq!(list["runs"].as_array().unwrap().len(), runs, "after {call:?}");
@@ -299,24 +274,13 @@ fn a_killed_first_start_is_made_good_by_the_next() {
         base.restore(&sandbox);
         killed_at(&sandbox, call, &args);
         let resumed = sandbox.flow(["resume", "--json"]);
-        assert!(
-            [Some(0), Some(3)].contains(&resumed.code),
-            "after {call:?}: {resumed:?}"
-        );
+        assert!([Some(0), Some(3)].contains(&resumed.code), "after {call:?}: {resumed:?}");
         let runs = sandbox.runs().len();
         sandbox.flow(args).ok();
         assert_whole(&sandbox, runs + 1, call);
         let again = Tree::of(&sandbox.path(".flow"));
-        let names: Vec<_> = again
-            .files()
-            .filter(own)
-            .filter(|file| !file.ends_with(".lock"))
-            .collect();
-        let wanted: Vec<_> = whole
-            .files()
-            .filter(own)
-            .filter(|file| !file.ends_with(".lock"))
-            .collect();
+        let names: Vec<_> = again.files().filter(own).filter(|file| !file.ends_with(".lock")).collect();
+        let wanted: Vec<_> = whole.files().filter(own).filter(|file| !file.ends_with(".lock")).collect();
         assert_eq!(names, wanted, "after {call:?}");
         for file in names {
             assert_eq!(again.text(file), whole.text(file), "{} after {call:?}", file.display());
@@ -335,27 +299,15 @@ fn killed_writers_of_the_decision_journal_leave_it_whole_and_nothing_beside_it()
     let args = ["complete", &run];
     let (answer, calls) = calls(&sandbox, &args);
     answer.ok();
-    let at = calls
-        .iter()
-        .position(|call| call.shown.contains(".decisions"))
-        .expect("no journal was written");
+    let at = calls.iter().position(|call| call.shown.contains(".decisions")).expect("no journal was written");
     try_all(&changing(&calls[at..]), |call| {
         base.restore(&sandbox);
         killed_at(&sandbox, call, &args);
         let text = Tree::of(&sandbox.path(".decisions")).text("issue-42.md");
-        assert!(
-            text == before || text.contains("completed"),
-            "torn after {call:?}: {text}"
-        );
+        assert!(text == before || text.contains("completed"), "torn after {call:?}: {text}");
         sandbox.flow(["start", "start-issue", "--issue", "42"]).ok();
-        let beside: Vec<_> = Tree::of(&sandbox.path(".decisions"))
-            .files()
-            .map(std::path::Path::to_owned)
-            .collect();
-        let strays: Vec<_> = beside
-            .iter()
-            .filter(|file| file.to_string_lossy().ends_with(".tmp"))
-            .collect();
+        let beside: Vec<_> = Tree::of(&sandbox.path(".decisions")).files().map(std::path::Path::to_owned).collect();
+        let strays: Vec<_> = beside.iter().filter(|file| file.to_string_lossy().ends_with(".tmp")).collect();
         assert!(strays.is_empty(), "left behind after {call:?}: {strays:?}");
     });
 }

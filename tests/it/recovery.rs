@@ -60,10 +60,7 @@ impl Past {
     #[track_caller]
     fn assert_all_there(&self) {
         self.sandbox.assert_sound(&self.run);
-        assert_eq!(
-            self.completed(),
-            ["preflight-done", "explore-done", "plan-done", "code-done"]
-        );
+        assert_eq!(self.completed(), ["preflight-done", "explore-done", "plan-done", "code-done"]);
     }
 }
 
@@ -97,9 +94,7 @@ fn a_run_caught_up_with_is_the_same_run() {
 #[test]
 fn what_a_person_wrote_into_an_older_run_yaml_survives_the_catching_up() {
     let past = Past::new();
-    let edited = past.trees[1]
-        .text("run.yaml")
-        .replacen("state:", "# ask Ada first\nstate:", 1);
+    let edited = past.trees[1].text("run.yaml").replacen("state:", "# ask Ada first\nstate:", 1);
     past.put("run.yaml", edited);
     past.go_on();
     past.assert_all_there();
@@ -118,17 +113,9 @@ fn a_torn_last_line_is_never_state_wherever_it_was_cut() {
         let mut bytes = whole.as_bytes()[..kept + cut].to_vec();
         bytes.resize(bytes.len() + zeros, 0);
         past.put("events.jsonl", &bytes);
-        assert_eq!(
-            past.completed(),
-            ["preflight-done", "explore-done"],
-            "cut at {cut}, {zeros} zeros"
-        );
+        assert_eq!(past.completed(), ["preflight-done", "explore-done"], "cut at {cut}, {zeros} zeros");
         let again = past.sandbox.record(&past.run, "plan", "plan-done");
-        assert_eq!(
-            (&again["number"], &again["seq"]),
-            (&"003".into(), &4.into()),
-            "cut at {cut}, {zeros} zeros"
-        );
+        assert_eq!((&again["number"], &again["seq"]), (&"003".into(), &4.into()), "cut at {cut}, {zeros} zeros");
         past.go_on();
         past.assert_all_there();
         let put_aside = past.sandbox.quarantined(&past.run);
@@ -152,12 +139,7 @@ fn missing_and_cut_off_activity_files_behind_run_yaml_are_written_again() {
     let name = "activities/003-plan-done.yaml";
     let past = Past::new();
     let whole = past.trees[3].text(name);
-    for left in [
-        None,
-        Some(String::new()),
-        Some("\0".repeat(40)),
-        Some(whole[..whole.len() / 2].to_owned()),
-    ] {
+    for left in [None, Some(String::new()), Some("\0".repeat(40)), Some(whole[..whole.len() / 2].to_owned())] {
         past.trees[3].restore(&past.sandbox.run_dir(&past.run));
         past.put_back("run.yaml", 2);
         match &left {
@@ -197,17 +179,9 @@ fn an_empty_run_yaml_is_named_and_left_alone_until_it_is_removed() {
         past.put("run.yaml", text);
         let before = past.read("events.jsonl");
         let refused = past.sandbox.flow(["resume", &past.run, "--json"]).exits(65);
-        assert!(
-            refused.error()["message"].as_str().unwrap().contains("run.yaml"),
-            "{refused:?}"
-        );
-        past.sandbox
-            .flow(["record-activity", "--run-id", &past.run, "--phase", "code"])
-            .exits(65);
-        assert_eq!(
-            (past.read("events.jsonl"), past.read("run.yaml").as_str()),
-            (before, text)
-        );
+        assert!(refused.error()["message"].as_str().unwrap().contains("run.yaml"), "{refused:?}");
+        past.sandbox.flow(["record-activity", "--run-id", &past.run, "--phase", "code"]).exits(65);
+        assert_eq!((past.read("events.jsonl"), past.read("run.yaml").as_str()), (before, text));
         past.remove("run.yaml");
         past.go_on();
         past.assert_all_there();
@@ -245,36 +219,19 @@ fn a_lost_log_does_not_lift_the_iron_law() {
     past.remove("events.jsonl");
     past.go_on();
     // From `code` no transition leads back to `preflight`, whether the log is there or not.
-    let jump = [
-        "record-activity",
-        "--run-id",
-        &past.run,
-        "--phase",
-        "preflight",
-        "--id",
-        "again",
-    ];
+    let jump = ["record-activity", "--run-id", &past.run, "--phase", "preflight", "--id", "again"];
     let answer = past.sandbox.flow(jump);
     assert_ne!(answer.code, Some(0), "an invalid transition was recorded: {answer:?}");
 }
 
 #[test]
 fn garbage_in_the_middle_of_a_log_is_skipped_and_kept() {
-    for garbage in [
-        "<<<<<<< ours",
-        "{\"half\":",
-        "\u{0}\u{0}\u{0}",
-        "=======\n>>>>>>> theirs",
-    ] {
+    for garbage in ["<<<<<<< ours", "{\"half\":", "\u{0}\u{0}\u{0}", "=======\n>>>>>>> theirs"] {
         let past = Past::new();
         let lines: Vec<_> = past.read("events.jsonl").lines().map(str::to_owned).collect();
         let text = format!("{}\n{}\n{garbage}\n{}\n{}\n", lines[0], lines[1], lines[2], lines[3]);
         past.put("events.jsonl", &text);
-        assert_eq!(
-            past.completed(),
-            ["preflight-done", "explore-done", "plan-done"],
-            "{garbage:?}"
-        );
+        assert_eq!(past.completed(), ["preflight-done", "explore-done", "plan-done"], "{garbage:?}");
         assert_eq!(past.go_on()["seq"], 5);
         assert!(past.read("events.jsonl").starts_with(&text), "{garbage:?} was touched");
         past.sandbox.flow(["validate", &past.run, "--json"]).exits(1);
@@ -289,36 +246,21 @@ fn a_flipped_byte_in_the_middle_is_corrupt_and_recording_goes_on() {
         let past = Past::new();
         let mut bytes = past.read("events.jsonl").into_bytes();
         let starts: Vec<_> = std::iter::once(0)
-            .chain(
-                bytes
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, byte)| **byte == b'\n')
-                    .map(|(at, _)| at + 1),
-            )
+            .chain(bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1))
             .collect();
         let at = (starts[line] + starts[line + 1]) / 2;
         bytes[at] ^= 0x01;
         past.put("events.jsonl", &bytes);
         let answer = past.sandbox.flow(["resume", &past.run, "--json"]).exits(65).json();
         assert_eq!(answer["verdict"], "corrupt", "line {}", line + 1);
-        assert!(
-            answer["reason"]
-                .as_str()
-                .unwrap()
-                .contains(&format!("event {}", line + 1)),
-            "{answer}"
-        );
+        assert!(answer["reason"].as_str().unwrap().contains(&format!("event {}", line + 1)), "{answer}");
         // What can be trusted is shown.
         assert!(answer["completed"].as_array().unwrap().len() >= 2, "{answer}");
         let record = past.go_on();
         assert_eq!((&record["seq"], &record["number"]), (&5.into(), &"004".into()));
         let kept = std::fs::read(past.sandbox.run_dir(&past.run).join("events.jsonl")).unwrap();
         assert!(kept.starts_with(&bytes), "sealed lines were rewritten");
-        assert_eq!(
-            past.sandbox.flow(["resume", &past.run, "--json"]).exits(65).json()["verdict"],
-            "corrupt"
-        );
+        assert_eq!(past.sandbox.flow(["resume", &past.run, "--json"]).exits(65).json()["verdict"], "corrupt");
         past.sandbox.flow(["validate", &past.run, "--json"]).exits(1);
     }
 }
@@ -344,11 +286,7 @@ fn flow_s_own_leftovers_disappear_with_the_next_record() {
         assert_eq!(past.completed().len(), 3);
         past.go_on();
         past.assert_all_there();
-        assert_eq!(
-            past.sandbox.quarantined(&past.run),
-            Vec::<String>::new(),
-            "{name} holding {left:?}"
-        );
+        assert_eq!(past.sandbox.quarantined(&past.run), Vec::<String>::new(), "{name} holding {left:?}");
     }
 }
 
@@ -367,9 +305,7 @@ fn a_cut_off_run_tmp_is_never_in_the_way() {
 #[test]
 fn a_person_s_text_in_a_leftover_goes_to_quarantine() {
     let past = Past::new();
-    let theirs = past
-        .read("run.yaml")
-        .replacen("state:", "# only here: call Ada\nstate:", 1);
+    let theirs = past.read("run.yaml").replacen("state:", "# only here: call Ada\nstate:", 1);
     // `.run.tmp` holds what an exchange swapped out; `.run.merge.tmp` does so too, between the two renames of a merge.
     for name in [".run.tmp", ".run.merge.tmp"] {
         for text in [theirs.as_str(), "not: [a run, # call Ada", "call Ada\n"] {
@@ -389,15 +325,7 @@ fn quarantined_texts_of_the_same_second_do_not_replace_each_other() {
         past.put(".run.tmp", text);
         let mut command = past.sandbox.flow_command();
         command.env("__FLOW_NOW", "2026-05-20T15:00:00Z");
-        command.args([
-            "record-activity",
-            "--run-id",
-            &past.run,
-            "--phase",
-            "code",
-            "--id",
-            &format!("code-{at}"),
-        ]);
+        command.args(["record-activity", "--run-id", &past.run, "--phase", "code", "--id", &format!("code-{at}")]);
         crate::support::run(command, "").ok();
     }
     let mut kept = past.sandbox.quarantined(&past.run);
@@ -444,10 +372,7 @@ fn an_older_log_put_back_never_leads_to_a_used_position_or_number() {
             past.sandbox.flow(["resume", &past.run, "--json"]);
             let phase = if all { due } else { "code" };
             let record = past.sandbox.record(&past.run, phase, "next");
-            let counters = (
-                record["seq"].as_u64().unwrap(),
-                record["number"].as_str().unwrap().to_owned(),
-            );
+            let counters = (record["seq"].as_u64().unwrap(), record["number"].as_str().unwrap().to_owned());
             assert_eq!(counters, (5, "004".to_owned()), "back to {records}, everything: {all}");
             past.sandbox.flow(["list", "--json"]).ok();
         }
@@ -472,11 +397,7 @@ fn a_line_that_somebody_echoes_into_the_log_is_shown_and_is_not_state() {
         let old = essence(&past.sandbox.flow(["resume", &past.run, "--json"]).ok().json());
         let foreign = format!("{{\"event\":\"deploy\",\"seq\":99}}{ending}");
         past.put("events.jsonl", past.read("events.jsonl") + &foreign);
-        assert_eq!(
-            essence(&past.sandbox.flow(["resume", &past.run, "--json"]).ok().json()),
-            old,
-            "{ending:?}"
-        );
+        assert_eq!(essence(&past.sandbox.flow(["resume", &past.run, "--json"]).ok().json()), old, "{ending:?}");
         assert_eq!(past.go_on()["seq"], 5);
         assert!(past.read("events.jsonl").contains(&foreign), "{ending:?}");
         let log = past.sandbox.flow(["log", &past.run, "--json"]).ok().json();
@@ -504,10 +425,7 @@ fn a_long_torn_tail_is_kept_whole() {
     past.put("events.jsonl", past.read("events.jsonl") + &torn);
     past.go_on();
     past.assert_all_there();
-    assert!(
-        past.sandbox.quarantined(&past.run) == [torn],
-        "a part of the tail is gone"
-    );
+    assert!(past.sandbox.quarantined(&past.run) == [torn], "a part of the tail is gone");
 }
 
 #[test]
@@ -516,18 +434,8 @@ fn half_made_runs_of_dead_creators_are_no_runs_and_disappear() {
     for dir in ["activities", "evidence"] {
         std::fs::create_dir_all(past.sandbox.path(".flow/.new-2026-05-20T143003Z-x").join(dir)).unwrap();
     }
-    std::fs::write(
-        past.sandbox.path(".flow/.new-2026-05-20T143003Z-x/events.jsonl"),
-        "{\"v\":1,",
-    )
-    .unwrap();
-    assert_eq!(
-        past.sandbox.flow(["list", "--json"]).ok().json()["runs"]
-            .as_array()
-            .unwrap()
-            .len(),
-        1
-    );
+    std::fs::write(past.sandbox.path(".flow/.new-2026-05-20T143003Z-x/events.jsonl"), "{\"v\":1,").unwrap();
+    assert_eq!(past.sandbox.flow(["list", "--json"]).ok().json()["runs"].as_array().unwrap().len(), 1);
     past.sandbox.start("start-issue");
     assert_eq!(past.sandbox.find(".flow", ".new-"), None);
     assert_eq!(past.sandbox.runs().len(), 2);
@@ -539,10 +447,7 @@ fn a_hand_edit_is_an_event_from_which_run_yaml_can_be_rebuilt() {
     past.sandbox.edit(&past.run, "\nstate:", "\n# ask Ada first\nstate:");
     past.go_on();
     let events = past.sandbox.events(&past.run);
-    assert!(
-        events.iter().any(|event| event["type"] == "run_edited"),
-        "the edit was not noticed"
-    );
+    assert!(events.iter().any(|event| event["type"] == "run_edited"), "the edit was not noticed");
     past.remove("run.yaml");
     past.sandbox.flow(["unblock", &past.run]).ok();
     assert!(past.read("run.yaml").contains("# ask Ada first"));
@@ -551,10 +456,7 @@ fn a_hand_edit_is_an_event_from_which_run_yaml_can_be_rebuilt() {
 #[test]
 fn a_hand_edit_to_an_unknown_phase_is_refused() {
     let past = Past::new();
-    past.sandbox
-        .edit(&past.run, "current_phase: plan", "current_phase: plann");
-    past.sandbox
-        .flow(["record-activity", "--run-id", &past.run, "--id", "more"])
-        .exits(65);
+    past.sandbox.edit(&past.run, "current_phase: plan", "current_phase: plann");
+    past.sandbox.flow(["record-activity", "--run-id", &past.run, "--id", "more"]).exits(65);
     assert_eq!(past.sandbox.events(&past.run).len(), 4);
 }

@@ -17,11 +17,7 @@ use crate::report::LogReport;
 const PAUSE: Duration = Duration::from_millis(200);
 
 pub(super) fn run(flow: &Flow, args: LogArgs, out: &mut Out) -> Exit {
-    let request = LogRequest {
-        run: args.run,
-        after: Seq(args.after),
-        session: None,
-    };
+    let request = LogRequest { run: args.run, after: Seq(args.after), session: None };
     if args.follow {
         return follow(flow, &request, out);
     }
@@ -67,10 +63,7 @@ fn page(report: &LogReport) -> String {
 fn line(event: &Map<String, Value>) -> String {
     let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
     let inner = |outer: &str, section: &str, key: &str| {
-        event
-            .get(outer)
-            .and_then(|value| value.get(section)?.get(key)?.as_str())
-            .unwrap_or_default()
+        event.get(outer).and_then(|value| value.get(section)?.get(key)?.as_str()).unwrap_or_default()
     };
     let seq = event.get("seq").and_then(Value::as_u64).unwrap_or_default();
     let about = match text("type") {
@@ -80,10 +73,7 @@ fn line(event: &Map<String, Value>) -> String {
                 "" => String::new(),
                 phase => format!(", on to {phase}"),
             };
-            let (id, status) = (
-                inner("activity", "metadata", "id"),
-                inner("activity", "activity", "status"),
-            );
+            let (id, status) = (inner("activity", "metadata", "id"), inner("activity", "activity", "status"));
             format!("{} {id} {status} in {}{advanced}", text("number"), text("phase"))
         }
         "session_end" => text("session").to_owned(),
@@ -94,11 +84,7 @@ fn line(event: &Map<String, Value>) -> String {
         "run_edited" => {
             let changes = event.get("changes").and_then(Value::as_object);
             let keys: Vec<_> = changes.into_iter().flatten().map(|(key, _)| key.as_str()).collect();
-            if keys.is_empty() {
-                "comments or own keys".to_owned()
-            } else {
-                keys.join(", ")
-            }
+            if keys.is_empty() { "comments or own keys".to_owned() } else { keys.join(", ") }
         }
         _ => text("reason").to_owned(),
     };

@@ -9,9 +9,8 @@ use crate::cli::args::RecordArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
-use crate::engine::Advance;
 use crate::model::limits;
-use crate::ops::{Error, Flow, RecordRequest, Source};
+use crate::ops::{Advance, Error, Flow, RecordRequest, Source};
 use crate::report::RecordReport;
 
 pub(super) fn run(flow: &Flow, args: RecordArgs, out: &mut Out) -> Exit {
@@ -21,10 +20,7 @@ pub(super) fn run(flow: &Flow, args: RecordArgs, out: &mut Out) -> Exit {
     };
     match flow.record_activity(&request) {
         Ok(report) => {
-            out.committed(format!(
-                "the activity is recorded as event {} ({})",
-                report.seq, report.number
-            ));
+            out.committed(format!("the activity is recorded as event {} ({})", report.seq, report.number));
             out.warnings(&report.warnings);
             out.answer(&report, || page(&report))
         }
@@ -34,20 +30,8 @@ pub(super) fn run(flow: &Flow, args: RecordArgs, out: &mut Out) -> Exit {
 
 fn page(report: &RecordReport) -> String {
     let mut page = Page::default();
-    let RecordReport {
-        number,
-        activity,
-        status,
-        run_id,
-        phase,
-        completed_activities,
-        ..
-    } = report;
-    let verb = if report.repeated {
-        "recorded before:"
-    } else {
-        "recorded"
-    };
+    let RecordReport { number, activity, status, run_id, phase, completed_activities, .. } = report;
+    let verb = if report.repeated { "recorded before:" } else { "recorded" };
     page.line(&format!(
         "{verb} {number} {activity} ({status}); {run_id} is in {phase}, {completed_activities} completed"
     ));
@@ -88,15 +72,8 @@ fn request(args: RecordArgs) -> Result<RecordRequest, Error> {
 
 fn source(path: &Path) -> Result<Source, Error> {
     let stdin = path == Path::new("-");
-    let origin = if stdin {
-        "standard input".to_owned()
-    } else {
-        path.display().to_string()
-    };
-    let fault = |source| Error::Input {
-        origin: origin.clone(),
-        source,
-    };
+    let origin = if stdin { "standard input".to_owned() } else { path.display().to_string() };
+    let fault = |source| Error::Input { origin: origin.clone(), source };
     let bytes = match stdin {
         true => read(io::stdin().lock()),
         false => open(path).and_then(read),
@@ -113,10 +90,7 @@ fn open(path: &Path) -> io::Result<File> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a directory"));
     }
     if meta.file_type().is_fifo() && !path.starts_with("/dev") && !path.starts_with("/proc") {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "it is a FIFO; use `-` and a redirection",
-        ));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a FIFO; use `-` and a redirection"));
     }
     File::open(path)
 }

@@ -4,10 +4,9 @@ use crate::cli::args::ResumeArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
-use crate::engine::Verdict;
 use crate::model::StateName;
 use crate::ops::{ClaimRequest, Flow, ResumeRequest};
-use crate::report::{ResumeReport, TreeState};
+use crate::report::{ResumeReport, TreeState, Verdict};
 
 pub(super) fn run(flow: &Flow, args: ResumeArgs, out: &mut Out) -> Exit {
     let claim = match (args.claim, args.take_over) {
@@ -15,11 +14,7 @@ pub(super) fn run(flow: &Flow, args: ResumeArgs, out: &mut Out) -> Exit {
         (true, false) => Some(ClaimRequest::Claim),
         (false, false) => None,
     };
-    let request = ResumeRequest {
-        run: args.run.or(args.run_id),
-        claim,
-        session: args.session,
-    };
+    let request = ResumeRequest { run: args.run.or(args.run_id), claim, session: args.session };
     match flow.resume(&request) {
         Ok(report) => match out.answer(&report, || page(&report)) {
             Exit::Done => report.verdict.into(),
@@ -41,11 +36,7 @@ fn page(report: &ResumeReport) -> String {
         Verdict::None => page::STRONG,
     };
     let run = report.run_id.as_ref().map(ToString::to_string).unwrap_or_default();
-    let workflow = report
-        .workflow
-        .as_ref()
-        .map(|name| format!("  {name}"))
-        .unwrap_or_default();
+    let workflow = report.workflow.as_ref().map(|name| format!("  {name}")).unwrap_or_default();
     page.head(style, report.verdict.as_str(), &format!("{run}{workflow}"));
     page.field("why", &report.reason);
     if let Some(phase) = &report.phase {
@@ -64,12 +55,7 @@ fn page(report: &ResumeReport) -> String {
 fn next(report: &ResumeReport, page: &mut Page) {
     if let (Some(phase), Some(description)) = (&report.next.phase, &report.next.description) {
         page.field("next", &format!("{phase}: {description}"));
-    } else if let Some(phase) = report
-        .next
-        .phase
-        .as_ref()
-        .filter(|_| report.verdict == Verdict::Continue)
-    {
+    } else if let Some(phase) = report.next.phase.as_ref().filter(|_| report.verdict == Verdict::Continue) {
         page.field("next", phase.as_str());
     }
     if report.next.choices.len() > 1 {
@@ -98,9 +84,7 @@ fn work(report: &ResumeReport, page: &mut Page) {
         page.line("  completed");
         let rows = report.completed.iter().map(|done| {
             vec![
-                done.number
-                    .map(|number| number.to_string())
-                    .unwrap_or_else(|| "-".to_owned()),
+                done.number.map(|number| number.to_string()).unwrap_or_else(|| "-".to_owned()),
                 done.id.clone(),
                 done.phase.as_ref().map(ToString::to_string).unwrap_or_default(),
                 done.status.map(|status| status.to_string()).unwrap_or_default(),
@@ -116,14 +100,8 @@ fn surroundings(report: &ResumeReport, page: &mut Page) {
         TreeState::Clean => {}
         TreeState::Dirty => {
             let rest = tree.paths.len().saturating_sub(SHOWN);
-            page.line(&format!(
-                "  uncommitted: {} outside flow's own files",
-                files(tree.paths.len())
-            ));
-            tree.paths
-                .iter()
-                .take(SHOWN)
-                .for_each(|path| page.line(&format!("    {path}")));
+            page.line(&format!("  uncommitted: {} outside flow's own files", files(tree.paths.len())));
+            tree.paths.iter().take(SHOWN).for_each(|path| page.line(&format!("    {path}")));
             if rest > 0 {
                 page.line(&format!("    … and {rest} more"));
             }
@@ -149,18 +127,11 @@ fn surroundings(report: &ResumeReport, page: &mut Page) {
     }
     if !report.unreadable.is_empty() {
         page.line("  cannot be read");
-        let rows = report
-            .unreadable
-            .iter()
-            .map(|run| vec![run.run_id.clone(), run.reason.clone()]);
+        let rows = report.unreadable.iter().map(|run| vec![run.run_id.clone(), run.reason.clone()]);
         page.table(4, &rows.collect::<Vec<_>>());
     }
 }
 
 fn files(n: usize) -> String {
-    if n == 1 {
-        "1 file".to_owned()
-    } else {
-        format!("{n} files")
-    }
+    if n == 1 { "1 file".to_owned() } else { format!("{n} files") }
 }

@@ -17,10 +17,7 @@ const STDIN_WAIT: Duration = Duration::from_millis(200);
 
 pub(super) fn run(flow: &Flow, args: SessionEndArgs, out: &mut Out) -> Exit {
     let hook = HookInput::read(&payload());
-    match flow.session_end(&SessionEndRequest {
-        session: args.session,
-        hook,
-    }) {
+    match flow.session_end(&SessionEndRequest { session: args.session, hook }) {
         Ok(report) => {
             out.warnings(&report.warnings);
             out.answer(&report, || {
@@ -48,10 +45,7 @@ fn payload() -> String {
     let (read, wait) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        let _ = io::stdin()
-            .lock()
-            .take(limits::HOOK_BYTES as u64)
-            .read_to_end(&mut bytes);
+        let _ = io::stdin().lock().take(limits::HOOK_BYTES as u64).read_to_end(&mut bytes);
         let _ = read.send(String::from_utf8_lossy(&bytes).into_owned());
     });
     wait.recv_timeout(STDIN_WAIT).unwrap_or_default()

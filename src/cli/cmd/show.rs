@@ -31,11 +31,7 @@ fn plain(value: &Value) -> Option<String> {
 fn page(shown: &Map<String, Value>) -> String {
     let mut page = Page::default();
     let status = text(shown, "state", "status").unwrap_or_default();
-    page.head(
-        page::STRONG,
-        &status,
-        &text(shown, "metadata", "id").unwrap_or_default(),
-    );
+    page.head(page::STRONG, &status, &text(shown, "metadata", "id").unwrap_or_default());
     for (label, section, key) in [
         ("workflow", "metadata", "workflow"),
         ("goal", "metadata", "goal"),
@@ -56,13 +52,7 @@ fn page(shown: &Map<String, Value>) -> String {
         }
     }
     table(shown, "steps", "phases", &["step", "status"], &mut page);
-    table(
-        shown,
-        "activities",
-        "activities",
-        &["number", "id", "phase", "status", "summary"],
-        &mut page,
-    );
+    table(shown, "activities", "activities", &["number", "id", "phase", "status", "summary"], &mut page);
     for note in shown.get("notes").and_then(Value::as_array).into_iter().flatten() {
         page.field("note", &plain(note).unwrap_or_default());
     }
@@ -70,18 +60,12 @@ fn page(shown: &Map<String, Value>) -> String {
 }
 
 fn table(shown: &Map<String, Value>, key: &str, title: &str, columns: &[&str], page: &mut Page) {
-    let Some(items) = shown
-        .get(key)
-        .and_then(Value::as_array)
-        .filter(|items| !items.is_empty())
-    else {
+    let Some(items) = shown.get(key).and_then(Value::as_array).filter(|items| !items.is_empty()) else {
         return;
     };
     page.line(&format!("  {title}"));
     let cell = |item: &Value, column: &&str| item.get(column).and_then(plain).unwrap_or_default();
-    let rows: Vec<Vec<String>> = items
-        .iter()
-        .map(|item| columns.iter().map(|column| cell(item, column)).collect())
-        .collect();
+    let rows: Vec<Vec<String>> =
+        items.iter().map(|item| columns.iter().map(|column| cell(item, column)).collect()).collect();
     page.table(4, &rows);
 }

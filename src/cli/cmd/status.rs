@@ -23,11 +23,7 @@ pub(super) fn run(flow: &Flow, verb: StatusVerb, args: StatusArgs, out: &mut Out
             out.answer(&report, || {
                 let mut page = Page::default();
                 let already = if report.changed { "" } else { " already" };
-                let why = report
-                    .blocked_reason
-                    .as_ref()
-                    .map(|why| format!(": {why}"))
-                    .unwrap_or_default();
+                let why = report.blocked_reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
                 page.line(&format!("{} is {}{already}{why}", report.run_id, report.status));
                 page.finish()
             })

@@ -27,11 +27,7 @@ fn page(report: &ValidateReport) -> String {
         }
     }
     let files = |n: usize| {
-        if n == 1 {
-            "1 file".to_owned()
-        } else {
-            format!("{n} files")
-        }
+        if n == 1 { "1 file".to_owned() } else { format!("{n} files") }
     };
     match report.files.len() {
         0 => page.line(&format!("{} checked, all valid", files(report.checked))),

@@ -4,10 +4,9 @@ use crate::cli::args::WorkflowCommand;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
-use crate::machine::{Diagnostic, render};
 use crate::model::StateName;
 use crate::ops::{Error, Flow};
-use crate::report::{WorkflowListReport, WorkflowReport};
+use crate::report::{Diagnostic, WorkflowListReport, WorkflowReport, render};
 
 pub(super) fn run(flow: &Flow, command: WorkflowCommand, out: &mut Out) -> Exit {
     match command {
@@ -42,11 +41,7 @@ fn check(checked: Result<(WorkflowReport, String), Error>, out: &mut Out) -> Exi
         page
     });
     let broken = report.diagnostics.iter().any(Diagnostic::is_error);
-    if exit == Exit::Done && broken {
-        Exit::Refused
-    } else {
-        exit
-    }
+    if exit == Exit::Done && broken { Exit::Refused } else { exit }
 }
 
 fn list(report: &WorkflowListReport) -> String {
@@ -65,11 +60,7 @@ fn list(report: &WorkflowListReport) -> String {
 fn shown(report: &WorkflowReport) -> String {
     let mut page = Page::default();
     let id = report.id.as_ref().map(ToString::to_string).unwrap_or_default();
-    page.head(
-        page::STRONG,
-        &id,
-        &format!("{} ({})", report.notation.as_str(), report.origin),
-    );
+    page.head(page::STRONG, &id, &format!("{} ({})", report.notation.as_str(), report.origin));
     let next = |name: &StateName| {
         let to = report.transitions.iter().filter(|transition| transition.from == *name);
         let mut to: Vec<_> = to.map(|transition| transition.to.to_string()).collect();
@@ -78,13 +69,10 @@ fn shown(report: &WorkflowReport) -> String {
         }
         format!("→ {}", to.join(", "))
     };
-    let rows = report.states.iter().map(|state| {
-        vec![
-            state.name.to_string(),
-            next(&state.name),
-            state.description.clone().unwrap_or_default(),
-        ]
-    });
+    let rows = report
+        .states
+        .iter()
+        .map(|state| vec![state.name.to_string(), next(&state.name), state.description.clone().unwrap_or_default()]);
     page.table(2, &rows.collect::<Vec<_>>());
     page.finish()
 }

@@ -137,12 +137,7 @@ fn every_schema_is_valid_and_describes_every_property() {
     for kind in DocumentKind::ALL {
         let schema: Value = serde_json::from_str(schema_text(kind)).unwrap();
         assert!(jsonschema::meta::is_valid(&schema), "{kind:?}");
-        assert!(
-            schema["$id"]
-                .as_str()
-                .unwrap()
-                .starts_with("https://flow.synapti.ai/schemas/v1/")
-        );
+        assert!(schema["$id"].as_str().unwrap().starts_with("https://flow.synapti.ai/schemas/v1/"));
         assert!(!schema_text(kind).contains("\"format\""), "{kind:?} asserts a format");
         walk(&schema, "");
     }
@@ -155,22 +150,13 @@ fn the_enums_are_those_of_the_model() {
         schema.pointer(pointer).unwrap().clone()
     };
     let status = crate::model::RunStatus::ALL.map(crate::model::RunStatus::as_str);
-    assert_eq!(
-        names(DocumentKind::Run, "/properties/state/properties/status/enum"),
-        json!(status)
-    );
+    assert_eq!(names(DocumentKind::Run, "/properties/state/properties/status/enum"), json!(status));
     assert_eq!(names(DocumentKind::Event, "/$defs/status/enum"), json!(status));
     let status = crate::model::ActivityStatus::ALL.map(crate::model::ActivityStatus::as_str);
     let kinds = crate::model::ActivityType::ALL.map(crate::model::ActivityType::as_str);
     let activity = "/properties/activity/properties";
-    assert_eq!(
-        names(DocumentKind::Activity, &format!("{activity}/status/enum")),
-        json!(status)
-    );
-    assert_eq!(
-        names(DocumentKind::Activity, &format!("{activity}/type/enum")),
-        json!(kinds)
-    );
+    assert_eq!(names(DocumentKind::Activity, &format!("{activity}/status/enum")), json!(status));
+    assert_eq!(names(DocumentKind::Activity, &format!("{activity}/type/enum")), json!(kinds));
 }
 
 #[test]
@@ -193,24 +179,15 @@ fn what_the_seeds_text_shows_is_accepted_in_a_run() {
         ("goal: null", "goal: issue-42"),
         ("issue: 42", "issue: 42.0"),
         ("issue: 42", "issue: null"),
-        (
-            "created_at: 2026-05-20T14:30:00Z",
-            "created_at: '2026-05-20T14:30:00.123+02:00'",
-        ),
-        (
-            "created_at: 2026-05-20T14:30:00Z",
-            "created_at: 2026-05-20 14:30:00+00:00",
-        ),
+        ("created_at: 2026-05-20T14:30:00Z", "created_at: '2026-05-20T14:30:00.123+02:00'"),
+        ("created_at: 2026-05-20T14:30:00Z", "created_at: 2026-05-20 14:30:00+00:00"),
         ("repo: acme/rocket", "repo: acme/rocket\n  theme: x"),
         ("goal: null", "goal: null\n  trigger: nightly"),
         (
             "status: active",
             "status: active\n  open_activities: [x]\n  session: s-1\n  epoch: 0\n  last_number: 0\n  last_seq: 1\n  updated_at: 2026-05-20T14:30:00.000Z\n  mine: 1",
         ),
-        (
-            "id: 2026-05-20T143000Z-issue-42",
-            "id: 550e8400-e29b-41d4-a716-446655440000",
-        ),
+        ("id: 2026-05-20T143000Z-issue-42", "id: 550e8400-e29b-41d4-a716-446655440000"),
     ] {
         accepts(DocumentKind::Run, &with(SEED_RUN, from, to));
     }
@@ -219,18 +196,8 @@ fn what_the_seeds_text_shows_is_accepted_in_a_run() {
 #[test]
 fn what_is_wrong_in_a_run_is_said_in_words() {
     for (from, to, pointer, message) in [
-        (
-            "issue: 42",
-            "issue: true",
-            "/context/issue",
-            "`context.issue` must be a whole number or null, not `true`",
-        ),
-        (
-            "issue: 42",
-            "issue: 0",
-            "/context/issue",
-            "`context.issue` is 0; the least is 1",
-        ),
+        ("issue: 42", "issue: true", "/context/issue", "`context.issue` must be a whole number or null, not `true`"),
+        ("issue: 42", "issue: 0", "/context/issue", "`context.issue` is 0; the least is 1"),
         (
             "repo: acme/rocket",
             "repo: 7",
@@ -244,18 +211,8 @@ fn what_is_wrong_in_a_run_is_said_in_words() {
             "`state.status` is `Active`; did you mean `active`? It can be `active`, `blocked`, `completed`, `failed`, `cancelled`",
         ),
         ("  status: active\n", "", "/state", "`state.status` is missing"),
-        (
-            "kind: FlowRun",
-            "kind: FlowRum",
-            "/kind",
-            "`kind` must be `FlowRun`, not `FlowRum`",
-        ),
-        (
-            "limits:",
-            "limit:",
-            "/limit",
-            "the key `limit` is not known here; did you mean `limits`?",
-        ),
+        ("kind: FlowRun", "kind: FlowRum", "/kind", "`kind` must be `FlowRun`, not `FlowRum`"),
+        ("limits:", "limit:", "/limit", "the key `limit` is not known here; did you mean `limits`?"),
         (
             "id: 2026-05-20T143000Z-issue-42",
             "id: ../bad",
@@ -274,25 +231,12 @@ fn what_is_wrong_in_a_run_is_said_in_words() {
             "/state/completed_activities/1",
             "`state.completed_activities[1]` must be text, not 7; put it in quotes",
         ),
-        (
-            "status: active",
-            "status: active\n  last_seq: 0",
-            "/state/last_seq",
-            "`state.last_seq` is 0; the least is 1",
-        ),
-        (
-            "status: active",
-            "status: active\n  epoch: -1",
-            "/state/epoch",
-            "`state.epoch` is -1; the least is 0",
-        ),
+        ("status: active", "status: active\n  last_seq: 0", "/state/last_seq", "`state.last_seq` is 0; the least is 1"),
+        ("status: active", "status: active\n  epoch: -1", "/state/epoch", "`state.epoch` is -1; the least is 0"),
     ] {
         let violations = validate(DocumentKind::Run, &with(SEED_RUN, from, to), None);
         assert_eq!(violations.len(), 1, "{to}: {violations:?}");
-        assert_eq!(
-            (violations[0].pointer.as_str(), violations[0].message.as_str()),
-            (pointer, message)
-        );
+        assert_eq!((violations[0].pointer.as_str(), violations[0].message.as_str()), (pointer, message));
     }
 }
 
@@ -301,30 +245,17 @@ fn a_run_without_state_is_refused() {
     let mut run = parse_value(SEED_RUN).unwrap();
     run.as_object_mut().unwrap().shift_remove("state");
     assert_eq!(messages(DocumentKind::Run, &run), ["`state` is missing"]);
-    assert_eq!(
-        messages(DocumentKind::Run, &json!([1])),
-        ["the document must be a mapping, not a list"]
-    );
+    assert_eq!(messages(DocumentKind::Run, &json!([1])), ["the document must be a mapping, not a list"]);
 }
 
 #[test]
 fn run_ids_have_128_characters_at_most() {
-    let run = |len: usize| {
-        with(
-            SEED_RUN,
-            "id: 2026-05-20T143000Z-issue-42",
-            &format!("id: r{}", "x".repeat(len - 1)),
-        )
-    };
+    let run = |len: usize| with(SEED_RUN, "id: 2026-05-20T143000Z-issue-42", &format!("id: r{}", "x".repeat(len - 1)));
     accepts(DocumentKind::Run, &run(128));
     assert_eq!(messages(DocumentKind::Run, &run(129)).len(), 1);
     let mut newline = run(5);
     newline["metadata"]["id"] = "run-1\n".into();
-    assert_eq!(
-        messages(DocumentKind::Run, &newline).len(),
-        1,
-        "a trailing newline must not pass"
-    );
+    assert_eq!(messages(DocumentKind::Run, &newline).len(), 1, "a trailing newline must not pass");
 }
 
 #[test]
@@ -346,26 +277,15 @@ fn activities_follow_the_seed_and_its_quirks() {
             "status: done",
             "`activity.status` is `done`; it can be `pending`, `running`, `passed`, `failed`, `skipped`, `blocked`",
         ),
-        (
-            "  run_id: 2026-05-20T143000Z-issue-42\n",
-            "",
-            "`metadata.run_id` is missing",
-        ),
+        ("  run_id: 2026-05-20T143000Z-issue-42\n", "", "`metadata.run_id` is missing"),
         (
             "id: preflight-checks",
             "id: Preflight",
             "`metadata.id` is `Preflight`; an activity id has lower-case letters, digits, `_` and `-`, a letter or digit first",
         ),
-        (
-            "result:",
-            "results:",
-            "the key `results` is not known here; did you mean `result`?",
-        ),
+        ("result:", "results:", "the key `results` is not known here; did you mean `result`?"),
     ] {
-        assert_eq!(
-            messages(DocumentKind::Activity, &with(SEED_ACTIVITY, from, to)),
-            [message]
-        );
+        assert_eq!(messages(DocumentKind::Activity, &with(SEED_ACTIVITY, from, to)), [message]);
     }
 }
 
@@ -374,18 +294,9 @@ fn an_activity_without_its_work_is_refused_and_ids_have_200_characters_at_most()
     let mut activity = parse_value(SEED_ACTIVITY).unwrap();
     activity.as_object_mut().unwrap().shift_remove("activity");
     assert_eq!(messages(DocumentKind::Activity, &activity), ["`activity` is missing"]);
-    let named = |len: usize| {
-        with(
-            SEED_ACTIVITY,
-            "id: preflight-checks",
-            &format!("id: {}", "a".repeat(len)),
-        )
-    };
+    let named = |len: usize| with(SEED_ACTIVITY, "id: preflight-checks", &format!("id: {}", "a".repeat(len)));
     accepts(DocumentKind::Activity, &named(200));
-    assert_eq!(
-        messages(DocumentKind::Activity, &named(201)),
-        ["`metadata.id` is longer than 200 characters"]
-    );
+    assert_eq!(messages(DocumentKind::Activity, &named(201)), ["`metadata.id` is longer than 200 characters"]);
 }
 
 #[test]
@@ -393,21 +304,12 @@ fn workflows_need_little_and_tell_what_is_missing() {
     let least = json!({"apiVersion": "flow.synapti.ai/v1", "kind": "FlowWorkflow", "metadata": {"id": "x"}, "phases": [{"id": "a"}]});
     accepts(DocumentKind::Workflow, &least);
     for (phase, message) in [
-        (
-            json!({"id": "a", "next": ["b"], "terminal": true, "label": "A", "description": "d", "mine": 1}),
-            None,
-        ),
+        (json!({"id": "a", "next": ["b"], "terminal": true, "label": "A", "description": "d", "mine": 1}), None),
         (json!({"id": "a", "next": "b"}), None),
         (json!({"label": "a"}), Some("`phases[0].id` is missing")),
-        (
-            json!({"id": "a", "next": 7}),
-            Some("`phases[0].next` must be text or a list, not 7; put it in quotes"),
-        ),
+        (json!({"id": "a", "next": 7}), Some("`phases[0].next` must be text or a list, not 7; put it in quotes")),
         (json!({"id": ""}), Some("`phases[0].id` is empty")),
-        (
-            json!({"id": "a", "activities": [{"type": "bash"}]}),
-            Some("`phases[0].activities[0].id` is missing"),
-        ),
+        (json!({"id": "a", "activities": [{"type": "bash"}]}), Some("`phases[0].activities[0].id` is missing")),
     ] {
         let mut workflow = least.clone();
         workflow["phases"] = json!([phase]);
@@ -420,22 +322,14 @@ fn workflows_need_little_and_tell_what_is_missing() {
 
 #[test]
 fn places_point_at_the_value_or_the_unknown_key() {
-    let text = SEED_RUN
-        .replace("status: active", "status: Active")
-        .replace("limits:", "limitations:");
+    let text = SEED_RUN.replace("status: active", "status: Active").replace("limits:", "limitations:");
     let root = parse(&text).unwrap();
     let places = validate(DocumentKind::Run, &root.to_value(), Some(&root))
         .into_iter()
         .map(|violation| (violation.pointer, violation.place))
         .collect::<Vec<_>>();
     let at = |line, column| Some(Place { line, column });
-    assert_eq!(
-        places,
-        [
-            ("/state/status".to_owned(), at(16, 11)),
-            ("/limitations".to_owned(), at(21, 1))
-        ]
-    );
+    assert_eq!(places, [("/state/status".to_owned(), at(16, 11)), ("/limitations".to_owned(), at(21, 1))]);
 }
 
 #[test]
@@ -462,10 +356,7 @@ fn sealed_lines_are_events_and_unknown_types_are_kept() {
     let head = json!({"v": 1, "seq": 3, "id": "01J", "at": "2026-05-20T14:30:00.000Z"});
     let event = |extra: Value| {
         let mut event = head.clone();
-        event
-            .as_object_mut()
-            .unwrap()
-            .extend(extra.as_object().unwrap().clone());
+        event.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
         line(event)
     };
     let activity = parse_value(SEED_ACTIVITY).unwrap();
@@ -492,15 +383,9 @@ fn sealed_lines_are_events_and_unknown_types_are_kept() {
             "`number` is `1`; an activity number has at least three digits",
         ]
     );
+    assert_eq!(messages(DocumentKind::Event, &event(json!({"type": "run_blocked"}))), ["`from` is missing"]);
     assert_eq!(
-        messages(DocumentKind::Event, &event(json!({"type": "run_blocked"}))),
-        ["`from` is missing"]
-    );
-    assert_eq!(
-        messages(
-            DocumentKind::Event,
-            &json!({"v": 1, "seq": 1, "id": "x", "at": "2026-05-20T14:30:00Z", "type": "x"})
-        ),
+        messages(DocumentKind::Event, &json!({"v": 1, "seq": 1, "id": "x", "at": "2026-05-20T14:30:00Z", "type": "x"})),
         ["`crc` is missing"]
     );
 }
@@ -513,10 +398,7 @@ fn a_hostile_document_is_refused_quickly() {
         let root = parse(&text).unwrap();
         let value = root.to_value();
         let begin = std::time::Instant::now();
-        assert_eq!(
-            validate(DocumentKind::Workflow, &value, Some(&root)).len(),
-            limits::VIOLATIONS
-        );
+        assert_eq!(validate(DocumentKind::Workflow, &value, Some(&root)).len(), limits::VIOLATIONS);
         // Generous for a slow machine and an unoptimised build; quadratic work takes minutes.
         assert!(begin.elapsed().as_secs() < 5, "{:?}", begin.elapsed());
     }

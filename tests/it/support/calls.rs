@@ -82,15 +82,7 @@ pub fn can_inject(test: &str) -> bool {
     static WORKS: OnceLock<bool> = OnceLock::new();
     let works = *WORKS.get_or_init(|| {
         let mut probe = Command::new("strace");
-        probe.args([
-            "-qq",
-            "-o",
-            "/dev/null",
-            "-e",
-            "inject=getppid:error=EIO:when=1",
-            "--",
-            "true",
-        ]);
+        probe.args(["-qq", "-o", "/dev/null", "-e", "inject=getppid:error=EIO:when=1", "--", "true"]);
         probe.output().is_ok_and(|output| output.status.success())
     });
     if !works {
@@ -100,10 +92,7 @@ pub fn can_inject(test: &str) -> bool {
 }
 
 /// Says that a test did not test anything.
-#[expect(
-    clippy::print_stderr,
-    reason = "a test that could not run must not look like one that passed"
-)]
+#[expect(clippy::print_stderr, reason = "a test that could not run must not look like one that passed")]
 pub fn skipped(test: &str, why: &str) {
     eprintln!("SKIPPED: {test}: {why}");
 }
@@ -124,16 +113,10 @@ pub fn calls(sandbox: &Sandbox, args: &[&str]) -> (Answer, Vec<Call>) {
         };
         let nth = seen.entry(name).or_default();
         *nth += 1;
-        calls.push(Call {
-            name: name.to_owned(),
-            nth: *nth,
-            shown: line.to_owned(),
-        });
+        calls.push(Call { name: name.to_owned(), nth: *nth, shown: line.to_owned() });
     }
     let root = sandbox.root().display().to_string();
-    let first = calls
-        .iter()
-        .position(|call| call.shown.contains(&root) && !call.name.starts_with("exec"));
+    let first = calls.iter().position(|call| call.shown.contains(&root) && !call.name.starts_with("exec"));
     calls.drain(..first.expect("the program touched no file of the project"));
     (answer, calls)
 }

@@ -35,10 +35,7 @@ impl Sandbox {
     #[track_caller]
     pub fn records_of(&self, run: &str, id: &str) -> usize {
         let records = self.records(run);
-        records
-            .iter()
-            .filter(|event| event["activity"]["metadata"]["id"] == id)
-            .count()
+        records.iter().filter(|event| event["activity"]["metadata"]["id"] == id).count()
     }
 
     /// `last_seq` as `run.yaml` shows it.
@@ -46,9 +43,7 @@ impl Sandbox {
     pub fn shown_seq(&self, run: &str) -> u64 {
         let text = self.read(run, "run.yaml");
         let seq = text.lines().find_map(|line| line.trim().strip_prefix("last_seq: "));
-        seq.unwrap_or_else(|| panic!("no last_seq in {text:?}"))
-            .parse()
-            .unwrap()
+        seq.unwrap_or_else(|| panic!("no last_seq in {text:?}")).parse().unwrap()
     }
 
     /// Files that were put aside for a person.
@@ -66,35 +61,19 @@ impl Sandbox {
     pub fn assert_sound(&self, run: &str) {
         let events = self.events(run);
         let seqs: Vec<_> = events.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
-        assert_eq!(
-            seqs,
-            (1..=events.len() as u64).collect::<Vec<_>>(),
-            "positions in the log"
-        );
+        assert_eq!(seqs, (1..=events.len() as u64).collect::<Vec<_>>(), "positions in the log");
         let keys: BTreeSet<_> = events.iter().map(|event| event["id"].to_string()).collect();
         assert_eq!(keys.len(), events.len(), "an operation is in the log twice");
-        assert_eq!(
-            self.shown_seq(run),
-            events.len() as u64,
-            "run.yaml is not at the log's end"
-        );
+        assert_eq!(self.shown_seq(run), events.len() as u64, "run.yaml is not at the log's end");
         let mut names = Vec::new();
         for (at, record) in self.records(run).iter().enumerate() {
             let id = record["activity"]["metadata"]["id"].as_str().unwrap();
-            assert_eq!(
-                record["number"].to_string().trim_matches('"').parse(),
-                Ok(at + 1),
-                "{record}"
-            );
+            assert_eq!(record["number"].to_string().trim_matches('"').parse(), Ok(at + 1), "{record}");
             names.push(format!("{:03}-{id}.yaml", at + 1));
         }
         assert_eq!(self.activity_files(run), names);
         for name in &names {
-            assert!(
-                self.read(run, &format!("activities/{name}"))
-                    .contains("kind: FlowActivity"),
-                "{name} is cut off"
-            );
+            assert!(self.read(run, &format!("activities/{name}")).contains("kind: FlowActivity"), "{name} is cut off");
         }
         self.assert_nothing_left(run);
         let report = self.flow(["validate", run, "--json"]).ok().json();
@@ -112,9 +91,7 @@ impl Sandbox {
     /// The names in `activities/` that are no temporary files, in order.
     pub fn activity_files(&self, run: &str) -> Vec<String> {
         let entries = std::fs::read_dir(self.run_dir(run).join("activities")).unwrap();
-        let mut names: Vec<String> = entries
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.retain(|name| !name.starts_with('.'));
         names.sort();
         names
@@ -125,9 +102,7 @@ impl Sandbox {
         let Ok(entries) = std::fs::read_dir(self.path(".flow/runs")) else {
             return Vec::new();
         };
-        let mut names: Vec<String> = entries
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
@@ -136,27 +111,12 @@ impl Sandbox {
     pub fn find(&self, dir: &str, part: &str) -> Option<PathBuf> {
         let entries = std::fs::read_dir(self.path(dir)).ok()?;
         let mut paths = entries.map(|entry| entry.unwrap().path());
-        paths.find(|path| {
-            path.file_name()
-                .is_some_and(|name| name.to_string_lossy().contains(part))
-        })
+        paths.find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().contains(part)))
     }
 }
 
 /// The part of `resume --json` that is about the run: what old and new states differ in.
 pub fn essence(answer: &Value) -> Value {
-    let keys = [
-        "verdict",
-        "status",
-        "phase",
-        "next",
-        "completed",
-        "in_doubt",
-        "blocked_reason",
-        "unreadable",
-    ];
-    keys.iter()
-        .map(|&key| (key.to_owned(), answer[key].clone()))
-        .collect::<serde_json::Map<_, _>>()
-        .into()
+    let keys = ["verdict", "status", "phase", "next", "completed", "in_doubt", "blocked_reason", "unreadable"];
+    keys.iter().map(|&key| (key.to_owned(), answer[key].clone())).collect::<serde_json::Map<_, _>>().into()
 }
