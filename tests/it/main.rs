@@ -5,10 +5,14 @@
 mod support;
 
 mod commands;
+mod concurrency;
 mod engine;
+mod faults;
 mod hostile_documents;
 mod hostile_names;
 mod hostile_paths;
+mod kill;
+mod recovery;
 mod seed_session;
 mod terminal;
 mod tidy;

@@ -120,7 +120,7 @@ impl Sandbox {
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_CONFIG_SYSTEM", "/dev/null")
             .env("LC_ALL", "C.UTF-8")
-            .env("__FLOW_NOW", format!("2026-05-20T14:{:02}:{:02}Z", 30 + at / 60, at % 60))
+            .env("__FLOW_NOW", clock(at))
             .env("__FLOW_SEED", format!("seed {at}"))
             .current_dir(self.root());
         command
@@ -154,6 +154,12 @@ impl Sandbox {
     pub fn record(&self, run: &str, phase: &str, id: &str) -> Value {
         self.flow(["record-activity", "--run-id", run, "--phase", phase, "--id", id, "--json"]).ok().json()
     }
+}
+
+/// The time `at` seconds after half past two, on the same day.
+fn clock(at: u64) -> String {
+    let minutes = 14 * 60 + 30 + at / 60;
+    format!("2026-05-20T{:02}:{:02}:{:02}Z", minutes / 60, minutes % 60, at % 60)
 }
 
 /// Runs a command to its end.

@@ -1,0 +1,462 @@
+//! States that no test has to wait for: what a crash, a power cut, git or a person leaves, made by hand.
+
+use crate::support::{Sandbox, Tree, essence};
+
+/// A run with three records, and the files as they were after each of them.
+struct Past {
+    sandbox: Sandbox,
+    run: String,
+    trees: Vec<Tree>,
+}
+
+const PHASES: [&str; 3] = ["preflight", "explore", "plan"];
+
+impl Past {
+    fn new() -> Self {
+        let sandbox = Sandbox::new();
+        let run = sandbox.start("start-issue");
+        let mut trees = vec![Tree::of(&sandbox.run_dir(&run))];
+        for phase in PHASES {
+            sandbox.record(&run, phase, &format!("{phase}-done"));
+            trees.push(Tree::of(&sandbox.run_dir(&run)));
+        }
+        Self { sandbox, run, trees }
+    }
+
+    /// Writes a file of the run, behind flow's back.
+    fn put(&self, file: &str, bytes: impl AsRef<[u8]>) {
+        let path = self.sandbox.run_dir(&self.run).join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+
+    /// Puts back a file as it was after so many records.
+    fn put_back(&self, file: &str, records: usize) {
+        self.put(file, self.trees[records].text(file));
+    }
+
+    fn remove(&self, file: &str) {
+        std::fs::remove_file(self.sandbox.run_dir(&self.run).join(file)).unwrap();
+    }
+
+    fn read(&self, file: &str) -> String {
+        self.sandbox.read(&self.run, file)
+    }
+
+    /// The ids that `resume` calls completed.
+    #[track_caller]
+    fn completed(&self) -> Vec<String> {
+        let answer = self.sandbox.flow(["resume", &self.run, "--json"]).ok().json();
+        let done = answer["completed"].as_array().unwrap().iter();
+        done.map(|done| done["id"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Records in `code`, the phase that comes next.
+    #[track_caller]
+    fn go_on(&self) -> serde_json::Value {
+        self.sandbox.record(&self.run, "code", "code-done")
+    }
+
+    #[track_caller]
+    fn assert_all_there(&self) {
+        self.sandbox.assert_sound(&self.run);
+        assert_eq!(self.completed(), ["preflight-done", "explore-done", "plan-done", "code-done"]);
+    }
+}
+
+#[test]
+fn a_log_ahead_of_run_yaml_is_shown_by_readers_and_caught_up_with_by_the_next_record() {
+    for shown in 0..3 {
+        let past = Past::new();
+        past.put_back("run.yaml", shown);
+        for (record, phase) in PHASES.iter().enumerate().skip(shown) {
+            past.remove(&format!("activities/{:03}-{phase}-done.yaml", record + 1));
+        }
+        let before = Tree::of(&past.sandbox.run_dir(&past.run));
+        assert_eq!(past.completed(), ["preflight-done", "explore-done", "plan-done"]);
+        assert_eq!(Tree::of(&past.sandbox.run_dir(&past.run)), before, "a reader wrote");
+        assert_eq!(past.go_on()["number"], "004");
+        past.assert_all_there();
+    }
+}
+
+#[test]
+fn a_run_caught_up_with_is_the_same_run() {
+    let past = Past::new();
+    let whole = past.trees[3].text("run.yaml");
+    past.put_back("run.yaml", 1);
+    // A status that is there already writes nothing of its own, so what is left is recovery alone.
+    past.sandbox.flow(["unblock", &past.run]).ok();
+    assert_eq!(past.read("run.yaml"), whole);
+    past.sandbox.assert_sound(&past.run);
+}
+
+#[test]
+fn what_a_person_wrote_into_an_older_run_yaml_survives_the_catching_up() {
+    let past = Past::new();
+    let edited = past.trees[1].text("run.yaml").replacen("state:", "# ask Ada first\nstate:", 1);
+    past.put("run.yaml", edited);
+    past.go_on();
+    past.assert_all_there();
+    assert!(past.read("run.yaml").contains("# ask Ada first"));
+}
+
+#[test]
+fn a_torn_last_line_is_never_state_wherever_it_was_cut() {
+    let past = Past::new();
+    let whole = past.trees[3].text("events.jsonl");
+    let kept = past.trees[2].text("events.jsonl").len();
+    let last = whole.len() - kept;
+    let cuts = [1, 2, 9, last / 3, last / 2, last - 20, last - 3, last - 2];
+    for (cut, zeros) in cuts.into_iter().flat_map(|cut| [(cut, 0), (cut, last - cut), (0, cut)]) {
+        past.trees[2].restore(&past.sandbox.run_dir(&past.run));
+        let mut bytes = whole.as_bytes()[..kept + cut].to_vec();
+        bytes.resize(bytes.len() + zeros, 0);
+        past.put("events.jsonl", &bytes);
+        assert_eq!(past.completed(), ["preflight-done", "explore-done"], "cut at {cut}, {zeros} zeros");
+        let again = past.sandbox.record(&past.run, "plan", "plan-done");
+        assert_eq!((&again["number"], &again["seq"]), (&"003".into(), &4.into()), "cut at {cut}, {zeros} zeros");
+        past.go_on();
+        past.assert_all_there();
+        let put_aside = past.sandbox.quarantined(&past.run);
+        assert_eq!(put_aside.len(), 1, "the torn bytes are kept for a person");
+        assert_eq!(put_aside[0].as_bytes(), &bytes[kept..]);
+    }
+}
+
+#[test]
+fn a_last_line_that_lost_only_its_line_break_is_still_acknowledged() {
+    let past = Past::new();
+    // As an editor saves that does not end files with a line break.
+    past.put("events.jsonl", past.trees[3].text("events.jsonl").trim_end());
+    assert_eq!(past.completed(), ["preflight-done", "explore-done", "plan-done"]);
+    past.go_on();
+    past.assert_all_there();
+}
+
+#[test]
+fn missing_and_cut_off_activity_files_behind_run_yaml_are_written_again() {
+    let name = "activities/003-plan-done.yaml";
+    let past = Past::new();
+    let whole = past.trees[3].text(name);
+    for left in [None, Some(String::new()), Some("\0".repeat(40)), Some(whole[..whole.len() / 2].to_owned())] {
+        past.trees[3].restore(&past.sandbox.run_dir(&past.run));
+        past.put_back("run.yaml", 2);
+        match &left {
+            None => past.remove(name),
+            Some(text) => past.put(name, text),
+        }
+        past.go_on();
+        past.assert_all_there();
+        assert_eq!(past.read(name), whole, "{left:?}");
+    }
+}
+
+#[test]
+fn a_person_s_change_of_an_activity_file_is_kept_by_recovery() {
+    let past = Past::new();
+    let name = "activities/003-plan-done.yaml";
+    let edited = format!("# as agreed with Ada\n{}", past.read(name));
+    past.put(name, &edited);
+    past.put_back("run.yaml", 2);
+    past.go_on();
+    past.assert_all_there();
+    assert_eq!(past.read(name), edited);
+}
+
+#[test]
+fn a_missing_activity_file_of_a_settled_record_disturbs_nobody() {
+    let past = Past::new();
+    past.remove("activities/001-preflight-done.yaml");
+    assert_eq!(past.completed(), ["preflight-done", "explore-done", "plan-done"]);
+    assert_eq!(past.go_on()["number"], "004");
+}
+
+#[test]
+fn an_empty_run_yaml_is_named_and_left_alone_until_it_is_removed() {
+    for text in ["", "\n", "\0\0\0\0"] {
+        let past = Past::new();
+        past.put("run.yaml", text);
+        let before = past.read("events.jsonl");
+        let refused = past.sandbox.flow(["resume", &past.run, "--json"]).exits(65);
+        assert!(refused.error()["message"].as_str().unwrap().contains("run.yaml"), "{refused:?}");
+        past.sandbox.flow(["record-activity", "--run-id", &past.run, "--phase", "code"]).exits(65);
+        assert_eq!((past.read("events.jsonl"), past.read("run.yaml").as_str()), (before, text));
+        past.remove("run.yaml");
+        past.go_on();
+        past.assert_all_there();
+    }
+}
+
+#[test]
+fn a_missing_run_yaml_is_read_and_rebuilt_from_the_log() {
+    let past = Past::new();
+    let whole = past.trees[3].text("run.yaml");
+    past.remove("run.yaml");
+    assert_eq!(past.completed(), ["preflight-done", "explore-done", "plan-done"]);
+    let list = past.sandbox.flow(["list", "--json"]).ok().json();
+    assert_eq!(list["runs"][0]["run_id"], past.run.as_str(), "{list}");
+    past.sandbox.flow(["unblock", &past.run]).ok();
+    assert_eq!(past.read("run.yaml"), whole);
+    past.go_on();
+    past.assert_all_there();
+}
+
+#[test]
+fn a_missing_log_is_named_as_damage_and_counting_goes_on() {
+    let past = Past::new();
+    past.remove("events.jsonl");
+    let answer = past.sandbox.flow(["resume", &past.run, "--json"]).exits(65).json();
+    assert_eq!(answer["verdict"], "corrupt");
+    let record = past.go_on();
+    assert_eq!((&record["seq"], &record["number"]), (&5.into(), &"004".into()));
+    assert_eq!(past.sandbox.shown_seq(&past.run), 5);
+}
+
+#[test]
+fn a_lost_log_does_not_lift_the_iron_law() {
+    let past = Past::new();
+    past.remove("events.jsonl");
+    past.go_on();
+    // From `code` no transition leads back to `preflight`, whether the log is there or not.
+    let jump = ["record-activity", "--run-id", &past.run, "--phase", "preflight", "--id", "again"];
+    let answer = past.sandbox.flow(jump);
+    assert_ne!(answer.code, Some(0), "an invalid transition was recorded: {answer:?}");
+}
+
+#[test]
+fn garbage_in_the_middle_of_a_log_is_skipped_and_kept() {
+    for garbage in ["<<<<<<< ours", "{\"half\":", "\u{0}\u{0}\u{0}", "=======\n>>>>>>> theirs"] {
+        let past = Past::new();
+        let lines: Vec<_> = past.read("events.jsonl").lines().map(str::to_owned).collect();
+        let text = format!("{}\n{}\n{garbage}\n{}\n{}\n", lines[0], lines[1], lines[2], lines[3]);
+        past.put("events.jsonl", &text);
+        assert_eq!(past.completed(), ["preflight-done", "explore-done", "plan-done"], "{garbage:?}");
+        assert_eq!(past.go_on()["seq"], 5);
+        assert!(past.read("events.jsonl").starts_with(&text), "{garbage:?} was touched");
+        past.sandbox.flow(["validate", &past.run, "--json"]).exits(1);
+        let skipped = past.sandbox.flow(["log", &past.run, "--json"]).ok().json()["skipped"].clone();
+        assert_eq!(skipped[0]["line"], 3, "{skipped}");
+    }
+}
+
+#[test]
+fn a_flipped_byte_in_the_middle_is_corrupt_and_recording_goes_on() {
+    for line in 0..4 {
+        let past = Past::new();
+        let mut bytes = past.read("events.jsonl").into_bytes();
+        let starts: Vec<_> = std::iter::once(0)
+            .chain(bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1))
+            .collect();
+        let at = (starts[line] + starts[line + 1]) / 2;
+        bytes[at] ^= 0x01;
+        past.put("events.jsonl", &bytes);
+        let answer = past.sandbox.flow(["resume", &past.run, "--json"]).exits(65).json();
+        assert_eq!(answer["verdict"], "corrupt", "line {}", line + 1);
+        assert!(answer["reason"].as_str().unwrap().contains(&format!("event {}", line + 1)), "{answer}");
+        // What can be trusted is shown.
+        assert!(answer["completed"].as_array().unwrap().len() >= 2, "{answer}");
+        let record = past.go_on();
+        assert_eq!((&record["seq"], &record["number"]), (&5.into(), &"004".into()));
+        let kept = std::fs::read(past.sandbox.run_dir(&past.run).join("events.jsonl")).unwrap();
+        assert!(kept.starts_with(&bytes), "sealed lines were rewritten");
+        assert_eq!(past.sandbox.flow(["resume", &past.run, "--json"]).exits(65).json()["verdict"], "corrupt");
+        past.sandbox.flow(["validate", &past.run, "--json"]).exits(1);
+    }
+}
+
+#[test]
+fn flow_s_own_leftovers_disappear_with_the_next_record() {
+    let past = Past::new();
+    let run = past.trees[3].text("run.yaml");
+    let log = past.trees[3].text("events.jsonl");
+    let old = past.trees[2].text("run.yaml");
+    let ahead = run.replacen("last_seq: 4", "last_seq: 5", 1);
+    for (name, left) in [
+        (".run.tmp", ""),
+        (".run.tmp", "\0\0\0\0"),
+        (".run.tmp", run.as_str()),
+        (".run.tmp", old.as_str()),
+        (".run.tmp", ahead.as_str()),
+        (".events.tmp", &log[..log.len() / 2]),
+        ("activities/.act.tmp", "apiVersion: flow.syn"),
+    ] {
+        past.trees[3].restore(&past.sandbox.run_dir(&past.run));
+        past.put(name, left);
+        assert_eq!(past.completed().len(), 3);
+        past.go_on();
+        past.assert_all_there();
+        assert_eq!(past.sandbox.quarantined(&past.run), Vec::<String>::new(), "{name} holding {left:?}");
+    }
+}
+
+#[test]
+fn a_cut_off_run_tmp_is_never_in_the_way() {
+    let past = Past::new();
+    let run = past.trees[3].text("run.yaml");
+    for cut in [1, run.len() / 4, run.len() / 2, run.len() - 1] {
+        past.trees[3].restore(&past.sandbox.run_dir(&past.run));
+        past.put(".run.tmp", &run[..cut]);
+        past.go_on();
+        past.assert_all_there();
+    }
+}
+
+#[test]
+fn a_person_s_text_in_a_leftover_goes_to_quarantine() {
+    let past = Past::new();
+    let theirs = past.read("run.yaml").replacen("state:", "# only here: call Ada\nstate:", 1);
+    // `.run.tmp` holds what an exchange swapped out; `.run.merge.tmp` does so too, between the two renames of a merge.
+    for name in [".run.tmp", ".run.merge.tmp"] {
+        for text in [theirs.as_str(), "not: [a run, # call Ada", "call Ada\n"] {
+            past.trees[3].restore(&past.sandbox.run_dir(&past.run));
+            past.put(name, text);
+            past.go_on();
+            past.assert_all_there();
+            assert_eq!(past.sandbox.quarantined(&past.run), [text], "in {name}");
+        }
+    }
+}
+
+#[test]
+fn quarantined_texts_of_the_same_second_do_not_replace_each_other() {
+    let past = Past::new();
+    for (at, text) in ["one: 1\n", "two: 2\n", "three: 3\n"].into_iter().enumerate() {
+        past.put(".run.tmp", text);
+        let mut command = past.sandbox.flow_command();
+        command.env("__FLOW_NOW", "2026-05-20T15:00:00Z");
+        command.args(["record-activity", "--run-id", &past.run, "--phase", "code", "--id", &format!("code-{at}")]);
+        crate::support::run(command, "").ok();
+    }
+    let mut kept = past.sandbox.quarantined(&past.run);
+    kept.sort();
+    assert_eq!(kept, ["one: 1\n", "three: 3\n", "two: 2\n"]);
+}
+
+#[test]
+fn deleted_activity_files_never_free_their_numbers() {
+    let past = Past::new();
+    for name in past.sandbox.activity_files(&past.run) {
+        past.remove(&format!("activities/{name}"));
+    }
+    assert_eq!(past.go_on()["number"], "004");
+    let past = Past::new();
+    for name in past.sandbox.activity_files(&past.run) {
+        past.remove(&format!("activities/{name}"));
+    }
+    past.remove("run.yaml");
+    assert_eq!(past.go_on()["number"], "004");
+}
+
+#[test]
+fn an_activity_file_that_somebody_put_there_is_not_overwritten() {
+    let past = Past::new();
+    past.put("activities/004-code-done.yaml", "mine: true\n");
+    assert_eq!(past.go_on()["number"], "005");
+    assert_eq!(past.read("activities/004-code-done.yaml"), "mine: true\n");
+}
+
+#[test]
+fn an_older_log_put_back_never_leads_to_a_used_position_or_number() {
+    for (records, due) in PHASES.into_iter().enumerate() {
+        // The log alone, and all that git knows of: everything but the lock.
+        for all in [false, true] {
+            let past = Past::new();
+            past.put_back("events.jsonl", records);
+            if all {
+                past.put_back("run.yaml", records);
+                for (record, phase) in PHASES.iter().enumerate().skip(records) {
+                    past.remove(&format!("activities/{:03}-{phase}-done.yaml", record + 1));
+                }
+            }
+            past.sandbox.flow(["resume", &past.run, "--json"]);
+            let phase = if all { due } else { "code" };
+            let record = past.sandbox.record(&past.run, phase, "next");
+            let counters = (record["seq"].as_u64().unwrap(), record["number"].as_str().unwrap().to_owned());
+            assert_eq!(counters, (5, "004".to_owned()), "back to {records}, everything: {all}");
+            past.sandbox.flow(["list", "--json"]).ok();
+        }
+    }
+}
+
+#[test]
+fn a_retry_after_an_older_log_was_put_back_says_where_it_is_or_records_it_whole() {
+    let past = Past::new();
+    past.put_back("events.jsonl", 2);
+    past.put_back("run.yaml", 2);
+    past.remove("activities/003-plan-done.yaml");
+    past.sandbox.record(&past.run, "plan", "plan-done");
+    past.sandbox.record(&past.run, "plan", "plan-done");
+    assert_eq!(past.sandbox.records_of(&past.run, "plan-done"), 1);
+}
+
+#[test]
+fn a_line_that_somebody_echoes_into_the_log_is_shown_and_is_not_state() {
+    for ending in ["\n", "", "\r\n"] {
+        let past = Past::new();
+        let old = essence(&past.sandbox.flow(["resume", &past.run, "--json"]).ok().json());
+        let foreign = format!("{{\"event\":\"deploy\",\"seq\":99}}{ending}");
+        past.put("events.jsonl", past.read("events.jsonl") + &foreign);
+        assert_eq!(essence(&past.sandbox.flow(["resume", &past.run, "--json"]).ok().json()), old, "{ending:?}");
+        assert_eq!(past.go_on()["seq"], 5);
+        assert!(past.read("events.jsonl").contains(&foreign), "{ending:?}");
+        let log = past.sandbox.flow(["log", &past.run, "--json"]).ok().json();
+        assert_eq!(log["events"].as_array().unwrap().len(), 5, "{log}");
+        assert!(log["skipped"][0]["why"].as_str().unwrap().contains("unsealed"), "{log}");
+        assert_eq!(past.completed().len(), 4);
+        past.sandbox.flow(["validate", &past.run, "--json"]).ok();
+        assert_eq!(past.sandbox.quarantined(&past.run), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_note_without_line_break_that_is_no_json_is_kept_in_quarantine() {
+    let past = Past::new();
+    past.put("events.jsonl", past.read("events.jsonl") + "remember to call Ada");
+    past.go_on();
+    past.assert_all_there();
+    assert_eq!(past.sandbox.quarantined(&past.run), ["remember to call Ada"]);
+}
+
+#[test]
+fn a_long_torn_tail_is_kept_whole() {
+    let past = Past::new();
+    let torn = "x".repeat(10 << 20);
+    past.put("events.jsonl", past.read("events.jsonl") + &torn);
+    past.go_on();
+    past.assert_all_there();
+    assert!(past.sandbox.quarantined(&past.run) == [torn], "a part of the tail is gone");
+}
+
+#[test]
+fn half_made_runs_of_dead_creators_are_no_runs_and_disappear() {
+    let past = Past::new();
+    for dir in ["activities", "evidence"] {
+        std::fs::create_dir_all(past.sandbox.path(".flow/.new-2026-05-20T143003Z-x").join(dir)).unwrap();
+    }
+    std::fs::write(past.sandbox.path(".flow/.new-2026-05-20T143003Z-x/events.jsonl"), "{\"v\":1,").unwrap();
+    assert_eq!(past.sandbox.flow(["list", "--json"]).ok().json()["runs"].as_array().unwrap().len(), 1);
+    past.sandbox.start("start-issue");
+    assert_eq!(past.sandbox.find(".flow", ".new-"), None);
+    assert_eq!(past.sandbox.runs().len(), 2);
+}
+
+#[test]
+fn a_hand_edit_is_an_event_from_which_run_yaml_can_be_rebuilt() {
+    let past = Past::new();
+    past.sandbox.edit(&past.run, "\nstate:", "\n# ask Ada first\nstate:");
+    past.go_on();
+    let events = past.sandbox.events(&past.run);
+    assert!(events.iter().any(|event| event["type"] == "run_edited"), "the edit was not noticed");
+    past.remove("run.yaml");
+    past.sandbox.flow(["unblock", &past.run]).ok();
+    assert!(past.read("run.yaml").contains("# ask Ada first"));
+}
+
+#[test]
+fn a_hand_edit_to_an_unknown_phase_is_refused() {
+    let past = Past::new();
+    past.sandbox.edit(&past.run, "current_phase: plan", "current_phase: plann");
+    past.sandbox.flow(["record-activity", "--run-id", &past.run, "--id", "more"]).exits(65);
+    assert_eq!(past.sandbox.events(&past.run).len(), 4);
+}

@@ -1,0 +1,65 @@
+//! A directory kept in memory, to begin again from the very same files.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// All directories and regular files below a path.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tree(BTreeMap<PathBuf, Option<(Vec<u8>, u32)>>);
+
+impl Tree {
+    /// What is below `root` now; nothing when there is no such directory.
+    pub fn of(root: &Path) -> Self {
+        let mut entries = BTreeMap::new();
+        if root.exists() {
+            collect(root, Path::new(""), &mut entries);
+        }
+        Self(entries)
+    }
+
+    /// Makes `root` hold exactly this again, or vanish when it was not there.
+    pub fn restore(&self, root: &Path) {
+        if root.exists() {
+            std::fs::remove_dir_all(root).unwrap();
+        }
+        for (path, entry) in &self.0 {
+            let path = root.join(path);
+            match entry {
+                None => std::fs::create_dir(&path).unwrap(),
+                Some((bytes, mode)) => {
+                    std::fs::write(&path, bytes).unwrap();
+                    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(*mode)).unwrap();
+                }
+            }
+        }
+    }
+
+    /// The contents of one file, as text.
+    pub fn text(&self, path: impl AsRef<Path>) -> String {
+        let entry = self.0.get(path.as_ref()).and_then(Option::as_ref);
+        let (bytes, _) = entry.unwrap_or_else(|| panic!("no file {}", path.as_ref().display()));
+        String::from_utf8(bytes.clone()).unwrap()
+    }
+
+    /// The paths of all files, in order.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        let files = self.0.iter().filter(|(_, entry)| entry.is_some());
+        files.map(|(path, _)| path.as_path())
+    }
+}
+
+fn collect(root: &Path, below: &Path, entries: &mut BTreeMap<PathBuf, Option<(Vec<u8>, u32)>>) {
+    entries.insert(below.to_owned(), None);
+    for entry in std::fs::read_dir(root.join(below)).unwrap() {
+        let entry = entry.unwrap();
+        let path = below.join(entry.file_name());
+        let kind = entry.file_type().unwrap();
+        if kind.is_dir() {
+            collect(root, &path, entries);
+        } else if kind.is_file() {
+            let mode = entry.metadata().unwrap().permissions().mode();
+            entries.insert(path, Some((std::fs::read(entry.path()).unwrap(), mode)));
+        }
+    }
+}
