@@ -4,4 +4,6 @@
 
 mod support;
 
+mod docs;
+mod readme;
 mod seed_session;
