@@ -367,7 +367,7 @@ value_enum!(
 );
 value_enum!(
     /// A document that has a schema.
-    SchemaArg { Run, Activity, Workflow, Event } -> crate::codec::DocumentKind
+    SchemaArg { Run, Activity, Workflow, Event } -> crate::ops::DocumentKind
 );
 
 /// How sure a result is.

@@ -2,8 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::engine::Verdict;
-use crate::report::Kind;
+use crate::report::{Kind, Verdict};
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,8 +14,7 @@ pub use args::Cli;
 pub use exit::Exit;
 
 use crate::cli::out::Out;
-use crate::host::{Clock, Env, Git, Ids};
-use crate::ops::{Error, Flow, Options};
+use crate::ops::{Flow, Options};
 use crate::report::{Kind, Problem};
 
 /// Runs the program with the arguments, environment and clock of this process.
@@ -53,16 +52,14 @@ fn usage(error: &clap::Error, out: &mut Out) -> Exit {
 }
 
 fn run(cli: Cli, out: &mut Out) -> Exit {
-    let clock = match Clock::from_env() {
-        Ok(clock) => clock,
-        Err(error) => return out.error(&Error::Usage(error.to_string())),
-    };
     let options = Options {
         project: cli.project,
         lock_wait: cli.lock_timeout,
         command: format!("flow {}", cli.command.name()),
         holder_pid: None,
     };
-    let flow = Flow::new(clock, Ids::from_env(), Env::read(), Git::default(), options);
-    cmd::run(&flow, cli.command, out)
+    match Flow::of_this_process(options) {
+        Ok(flow) => cmd::run(&flow, cli.command, out),
+        Err(error) => out.error(&error),
+    }
 }

@@ -212,6 +212,7 @@ fn answers(pid: u32) -> bool {
 }
 
 #[cfg(all(test, target_os = "linux"))]
+#[expect(clippy::disallowed_methods, reason = "tests spawn their own children")]
 mod tests {
     use super::*;
     use std::process::{Child, Command};

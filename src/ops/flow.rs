@@ -47,6 +47,15 @@ impl Flow {
         if self.env.trust_any_owner { Trust::AnyOwner } else { Trust::OwnFiles }
     }
 
+    /// With the clock, the environment and the git of this process.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when a variable for tests cannot be used.
+    pub fn of_this_process(options: Options) -> Result<Self> {
+        let clock = Clock::from_env().map_err(|error| Error::Usage(error.to_string()))?;
+        Ok(Self::new(clock, Ids::from_env(), Env::read(), Git::default(), options))
+    }
+
     /// What the clock says.
     #[must_use]
     pub fn now(&self) -> Timestamp {

@@ -19,6 +19,8 @@ mod status;
 mod validate;
 mod workflow;
 
+pub use crate::codec::{DocumentKind, schema_text};
+pub use crate::engine::Advance;
 pub use claim::ClaimRequest;
 pub use error::{Error, Result};
 pub use flow::{Flow, LOCK_WAIT, Options};

@@ -8,6 +8,9 @@ mod validate;
 mod workflow;
 
 pub use log::{LogReport, SkippedLine};
+// Values of the engine and the machine that are part of reports.
+pub use crate::engine::{Action, Completed, InDoubt, Verdict};
+pub use crate::machine::{Diagnostic, render};
 pub use problem::{Kind, Problem};
 pub use resume::{Candidate, NextReport, ResumeReport, TreeState, WorkingTreeReport};
 pub use run::{

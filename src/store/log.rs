@@ -121,7 +121,7 @@ fn preview(line: &[u8]) -> String {
 pub struct LogTail {
     /// Sealed events behind the asked position, in order.
     pub newer: Vec<Event>,
-    /// The sealed event at the asked position, when it was found.
+    /// The sealed event at which reading stopped: the nearest one at or before the asked position.
     pub at: Option<Event>,
     /// The highest sealed position that was seen; 0 without any.
     pub last_seq: Seq,
@@ -170,7 +170,7 @@ impl LogTail {
                 tail.newer.push(event);
             } else {
                 reached = true;
-                tail.at = (event.seq == since).then_some(event);
+                tail.at = Some(event);
                 break;
             }
         }

@@ -4,6 +4,10 @@
 
 mod support;
 
+mod commands;
 mod docs;
+mod engine;
 mod readme;
 mod seed_session;
+mod tidy;
+mod verdicts;

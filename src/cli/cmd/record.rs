@@ -9,9 +9,8 @@ use crate::cli::args::RecordArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
-use crate::engine::Advance;
 use crate::model::limits;
-use crate::ops::{Error, Flow, RecordRequest, Source};
+use crate::ops::{Advance, Error, Flow, RecordRequest, Source};
 use crate::report::RecordReport;
 
 pub(super) fn run(flow: &Flow, args: RecordArgs, out: &mut Out) -> Exit {

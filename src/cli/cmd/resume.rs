@@ -4,10 +4,9 @@ use crate::cli::args::ResumeArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
-use crate::engine::Verdict;
 use crate::model::StateName;
 use crate::ops::{ClaimRequest, Flow, ResumeRequest};
-use crate::report::{ResumeReport, TreeState};
+use crate::report::{ResumeReport, TreeState, Verdict};
 
 pub(super) fn run(flow: &Flow, args: ResumeArgs, out: &mut Out) -> Exit {
     let claim = match (args.claim, args.take_over) {

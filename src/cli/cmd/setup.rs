@@ -7,8 +7,7 @@ use crate::cli::args::{CompletionArgs, SchemaArgs};
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
-use crate::codec::schema_text;
-use crate::ops::Flow;
+use crate::ops::{Flow, schema_text};
 
 pub(super) fn init(flow: &Flow, out: &mut Out) -> Exit {
     match flow.init() {

@@ -4,10 +4,9 @@ use crate::cli::args::WorkflowCommand;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
-use crate::machine::{Diagnostic, render};
 use crate::model::StateName;
 use crate::ops::{Error, Flow};
-use crate::report::{WorkflowListReport, WorkflowReport};
+use crate::report::{Diagnostic, WorkflowListReport, WorkflowReport, render};
 
 pub(super) fn run(flow: &Flow, command: WorkflowCommand, out: &mut Out) -> Exit {
     match command {

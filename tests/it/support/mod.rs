@@ -2,4 +2,4 @@
 
 mod sandbox;
 
-pub use sandbox::{Answer, Sandbox};
+pub use sandbox::{Answer, Sandbox, run};

@@ -1,0 +1,453 @@
+//! The commands as their users meet them: arguments, answers, files.
+
+use serde_json::{Value, json};
+
+use crate::support::Sandbox;
+
+#[test]
+fn init_makes_what_is_missing_and_nothing_else() {
+    let sandbox = Sandbox::new();
+    let report = sandbox.flow(["init", "--json"]).ok().json();
+    assert!(report["created"].as_array().unwrap().iter().any(|name| name == ".gitignore"));
+    std::fs::write(sandbox.path(".flow/.gitignore"), "# Written by flow, changed by me\n").unwrap();
+    std::fs::remove_file(sandbox.path(".flow/.gitattributes")).unwrap();
+    let again = sandbox.flow(["init", "--json"]).ok().json();
+    assert_eq!(again["created"], json!([".gitattributes"]));
+    assert_eq!(sandbox.flow(["init", "--json"]).ok().json()["created"], json!([]));
+    let kept = std::fs::read_to_string(sandbox.path(".flow/.gitignore")).unwrap();
+    assert_eq!(kept, "# Written by flow, changed by me\n");
+}
+
+#[test]
+fn start_finds_repository_and_branch_and_prints_the_id_alone() {
+    let sandbox = Sandbox::new();
+    let answer = sandbox.flow(["start", "start-issue", "--issue", "42", "--goal", "no crash"]).ok();
+    let run = "2026-05-20T143003Z-issue-42";
+    assert_eq!((answer.stdout.as_str(), answer.stderr.as_str()), (format!("{run}\n").as_str(), ""));
+    let text = sandbox.read(run, "run.yaml");
+    for line in ["repo: acme/widgets", "branch: main", "issue: 42", "journal: .decisions/issue-42.md", "goal: no crash"]
+    {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    let report =
+        sandbox.flow(["start", "review-pr", "--pr", "7", "--branch", "b", "--repo", "r", "--json"]).ok().json();
+    let id = "2026-05-20T143004Z-review-pr-7";
+    let wanted = json!({
+        "run_id": id, "path": format!(".flow/runs/{id}"), "workflow": "review-pr", "phase": "preflight", "seq": 1,
+        "session": null, "epoch": 0, "warnings": [],
+    });
+    assert_eq!(report, wanted);
+}
+
+#[test]
+fn an_unknown_workflow_is_answered_with_the_known_ones() {
+    let sandbox = Sandbox::new();
+    let answer = sandbox.flow(["start", "start-isue"]).exits(3);
+    let known = "address-pr, debug, merge-pr, release, review-pr, start-issue";
+    assert_eq!(
+        answer.stderr,
+        format!("error: there is no workflow `start-isue`\n  help: did you mean `start-issue`? Known are {known}\n")
+    );
+    assert!(!sandbox.path(".flow").exists());
+}
+
+#[test]
+fn a_second_start_in_the_same_second_gets_the_next_suffix() {
+    let sandbox = Sandbox::new();
+    let start = || {
+        let mut command = sandbox.flow_command();
+        command.args(["start", "debug", "--issue", "1"]).env("__FLOW_NOW", "2026-05-20T14:30:00Z");
+        crate::support::run(command, "").ok().line().to_owned()
+    };
+    let ids = [start(), start(), start()];
+    assert_eq!(ids, ["2026-05-20T143000Z-issue-1", "2026-05-20T143000Z-issue-1-2", "2026-05-20T143000Z-issue-1-3"]);
+    for id in &ids {
+        assert!(sandbox.read(id, "run.yaml").contains(&format!("id: {id}\n")));
+    }
+    // A run id that the caller chose is used once.
+    sandbox.flow(["start", "debug", "--id", "run-A"]).ok();
+    assert_eq!(sandbox.flow(["start", "debug", "--id", "run-A", "--json"]).exits(1).error()["code"], "run_exists");
+    sandbox.flow(["start", "debug", "--id", "RUN-a"]).exits(2);
+}
+
+#[test]
+fn a_record_is_one_file_one_event_and_a_line_in_the_run() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("start-issue");
+    let report = sandbox
+        .flow([
+            "record-activity",
+            "--run-id",
+            &run,
+            "--id",
+            "run-tests",
+            "--type",
+            "bash",
+            "--name",
+            "Run the tests",
+            "--status",
+            "passed",
+            "--summary",
+            "all green",
+            "--confidence",
+            "high",
+            "--evidence",
+            "ci/1",
+            "--evidence",
+            "ci/2",
+            "--file",
+            "src/a.rs",
+            "--exit-code",
+            "0",
+            "--started-at",
+            "2026-05-20T14:00:00Z",
+            "--advance",
+            "--json",
+        ])
+        .ok()
+        .json();
+    let wanted = json!({
+        "run_id": run, "seq": 2, "number": "001", "activity": "run-tests",
+        "path": format!(".flow/runs/{run}/activities/001-run-tests.yaml"), "phase": "explore", "status": "passed",
+        "completed_activities": 1, "repeated": false, "warnings": [],
+    });
+    assert_eq!(report, wanted);
+    let file = "\
+apiVersion: flow.synapti.ai/v1
+kind: FlowActivity
+metadata:
+  id: run-tests
+  run_id: 2026-05-20T143003Z-issue-42
+  workflow: start-issue
+  phase: preflight
+activity:
+  type: bash
+  name: Run the tests
+  status: passed
+  started_at: \"2026-05-20T14:00:00Z\"
+  completed_at: \"2026-05-20T14:30:04.000Z\"
+outputs:
+  evidence_refs:
+  - ci/1
+  - ci/2
+  files_changed:
+  - src/a.rs
+  command_exit_code: 0
+result:
+  summary: all green
+  confidence: high
+";
+    assert_eq!(sandbox.read(&run, "activities/001-run-tests.yaml"), file);
+    let state = sandbox.flow(["show", &run, "--json"]).ok().json()["state"].clone();
+    assert_eq!(state["current_phase"], "explore");
+    assert_eq!(state["completed_activities"], json!(["run-tests"]));
+    assert_eq!(state["last_seq"], 2);
+}
+
+#[test]
+fn the_seeds_activity_file_is_recorded_from_a_file_and_from_standard_input() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("start-issue");
+    let document = format!(
+        "apiVersion: flow.synapti.ai/v1\nkind: FlowActivity\nmetadata:\n  id: preflight-checks\n  run_id: {run}\n  \
+         workflow: start-issue\n  phase: preflight\nactivity:\n  type: bash\n  name: 'Preflight'\n  status: passed\n  \
+         started_at: 2026-05-20T14:30:00Z\n  completed_at: 2026-05-20T14:31:00Z\noutputs:\n  evidence_refs: []\n  \
+         files_changed: [a.rs, b.rs]\n  command_exit_code: 0\nresult:\n  summary: 'fine'\n  confidence: high\n"
+    );
+    std::fs::write(sandbox.path("activity.yaml"), &document).unwrap();
+    let args = ["record-activity", "--run-id", &run, "--activity-file"];
+    sandbox.flow(args.iter().chain(&["activity.yaml"])).ok();
+    // Without --id the same file is another record, as with the original scripts.
+    sandbox.flow_with(args.iter().chain(&["-"]), &document).ok();
+    // With --id it is a retry.
+    let once = sandbox.flow(args.iter().chain(&["activity.yaml", "--id", "again", "--json"])).ok().json();
+    let twice = sandbox.flow(args.iter().chain(&["activity.yaml", "--id", "again", "--json"])).ok().json();
+    assert_eq!((once["number"].as_str(), once["repeated"].as_bool()), (Some("003"), Some(false)));
+    assert_eq!((twice["number"].as_str(), twice["repeated"].as_bool()), (Some("003"), Some(true)));
+    assert_eq!((once["seq"].as_u64(), twice["seq"].as_u64()), (Some(4), Some(4)));
+    assert!(sandbox.read(&run, "activities/001-preflight-checks.yaml").contains("2026-05-20T14:30:00Z"));
+}
+
+#[test]
+fn the_same_id_with_other_content_is_refused_and_nothing_is_lost() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("debug");
+    let record = |summary: &str, status: &str| {
+        sandbox.flow(["record-activity", "--id", "x", "--summary", summary, "--status", status, "--json"])
+    };
+    record("one", "failed").ok();
+    assert!(record("one", "failed").ok().json()["repeated"].as_bool().unwrap());
+    let refused = record("two", "failed").exits(1).error();
+    assert_eq!(refused["code"], "id_reused");
+    // Progress under the same id is another record.
+    assert_eq!(record("done", "passed").ok().json()["number"], "002");
+    assert_eq!(sandbox.flow(["log", &run, "--json"]).ok().json()["events"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn phases_are_checked_against_the_pinned_workflow() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("start-issue");
+    let skip = sandbox.flow(["record-activity", "--phase", "plan", "--id", "x"]).exits(1);
+    assert_eq!(
+        skip.stderr,
+        format!(
+            "error: run {run}: the run cannot go from `preflight` to `plan`\n  help: from `preflight` it can go to \
+             explore; record work in `preflight` as well\n"
+        )
+    );
+    let typo = sandbox.flow(["record-activity", "--phase", "exlore", "--id", "x", "--json"]).exits(1).error();
+    assert_eq!(typo["code"], "unknown_phase");
+    assert_eq!(typo["help"], "did you mean `explore`? The phases are preflight, explore, plan, code, verify");
+    sandbox.flow(["record-activity", "--id", "x", "--advance", "verify"]).exits(1);
+    assert!(sandbox.flow(["log", &run, "--json"]).ok().json()["events"].as_array().unwrap().len() == 1);
+    for phase in ["explore", "plan", "code", "verify"] {
+        sandbox.record(&run, phase, phase);
+    }
+    let last = sandbox.flow(["record-activity", "--id", "y", "--advance", "--json"]).exits(1).error();
+    assert_eq!(last["code"], "no_next_phase");
+}
+
+#[test]
+fn hand_edits_are_adopted_and_bad_ones_refused_with_line_and_column() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("start-issue");
+    sandbox.record(&run, "preflight", "one");
+    sandbox.edit(&run, "  current_phase: preflight", "  current_phase: plan # skip ahead, agreed with Ann");
+    sandbox.edit(&run, "metadata:", "x-team: blue\nmetadata:");
+    // `x-team` is not a key that the document may have on its top level.
+    let refused = sandbox.flow(["record-activity", "--id", "two"]).exits(65);
+    let file = sandbox.run_dir(&run).join("run.yaml");
+    let message = format!("error: {}:5:1 is not a valid run: ", file.display());
+    assert!(refused.stderr.starts_with(&message), "{}", refused.stderr);
+    sandbox.edit(&run, "x-team: blue\n", "");
+    sandbox.edit(&run, "  id: ", "  x-team: blue # ours\n  id: ");
+    sandbox.flow(["record-activity", "--id", "two"]).ok();
+    let text = sandbox.read(&run, "run.yaml");
+    assert!(text.contains("  current_phase: plan # skip ahead, agreed with Ann\n"), "{text}");
+    assert!(text.contains("  x-team: blue # ours\n"), "{text}");
+    let log = sandbox.flow(["log", &run, "--json"]).ok().json();
+    let kinds: Vec<_> = log["events"].as_array().unwrap().iter().map(|event| event["type"].clone()).collect();
+    assert_eq!(kinds, ["run_started", "activity_recorded", "run_edited", "activity_recorded"]);
+    assert_eq!(log["events"][2]["changes"], json!({"current_phase": "plan"}));
+
+    sandbox.edit(&run, "current_phase: plan", "current_phase: paln");
+    let refused = sandbox.flow(["record-activity", "--id", "three", "--json"]).exits(65).error();
+    assert_eq!(refused["code"], "edit_refused");
+    assert!(
+        refused["message"].as_str().unwrap().contains("run.yaml:21:18: state.current_phase is `paln`"),
+        "{refused}"
+    );
+    assert!(refused["help"].as_str().unwrap().starts_with("did you mean `plan`?"), "{refused}");
+    let kept = sandbox.read(&run, "run.yaml");
+    assert!(kept.contains("current_phase: paln"));
+}
+
+#[test]
+fn the_journal_gets_an_artifact_at_both_ends_and_nothing_else_changes() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path(".decisions")).unwrap();
+    let journal = sandbox.path(".decisions/issue-42.md");
+    let before = "---\nissue: 42 # ours\ncreated: 2026-05-01T00:00:00Z\nartifacts:\n  - type: specification\n    \
+                  captured_at: 2026-05-01T00:00:00Z\n---\n# Why\n\ntext\n";
+    std::fs::write(&journal, before).unwrap();
+    let run = sandbox.start("start-issue");
+    sandbox.record(&run, "preflight", "x");
+    sandbox.flow(["complete", &run]).ok();
+    let after = std::fs::read_to_string(&journal).unwrap();
+    let entry = |at: &str, status: &str| {
+        format!(
+            "  - type: workflow-run\n    captured_at: \"{at}\"\n    workflow: start-issue\n    run_id: {run}\n    \
+             status: {status}\n"
+        )
+    };
+    let added = entry("2026-05-20T14:30:03.000Z", "active") + &entry("2026-05-20T14:30:05.000Z", "completed");
+    assert_eq!(after, before.replace("00:00:00Z\n---\n#", &format!("00:00:00Z\n{added}---\n#")));
+    // Its loss is a warning.
+    std::fs::write(&journal, "---\nissue: [\n").unwrap();
+    let answer = sandbox.flow(["start", "debug", "--issue", "42"]).ok();
+    assert!(answer.stderr.starts_with("warning: the journal .decisions/issue-42.md was not updated"), "{answer:?}");
+    assert_eq!(std::fs::read_to_string(&journal).unwrap(), "---\nissue: [\n");
+}
+
+#[test]
+fn lists_are_newest_first_and_filtered() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.flow(["list", "--json"]).ok().json(), json!({"runs": [], "unreadable": []}));
+    let first = sandbox.flow(["start", "debug", "--session", "s1"]).ok().line().to_owned();
+    let second = sandbox.flow(["start", "release"]).ok().line().to_owned();
+    sandbox.record(&first, "preflight", "x");
+    sandbox.flow(["cancel", &second]).ok();
+    let ids = |args: &[&str]| -> Vec<String> {
+        let report = sandbox.flow(["list", "--json"].iter().chain(args)).ok().json();
+        report["runs"].as_array().unwrap().iter().map(|run| run["run_id"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(ids(&[]), [second.clone(), first.clone()]);
+    assert_eq!(ids(&["--status", "active"]), [first.clone()]);
+    assert_eq!(ids(&["--status", "cancelled,completed"]), [second.clone()]);
+    assert_eq!(ids(&["--workflow", "debug"]), [first.clone()]);
+    assert_eq!(ids(&["--session", "s1"]), [first.clone()]);
+    assert_eq!(ids(&["--since", "2026-05-20T14:30:07Z"]), [second.clone()]);
+    assert_eq!(ids(&["--since", "1d", "-n", "1"]), [second]);
+    sandbox.flow(["list", "--since", "yesterday"]).exits(2);
+    let human = sandbox.flow(["list"]).ok().stdout;
+    assert_eq!(human.lines().last().unwrap(), format!("{first}    debug    active     preflight  1 completed"));
+}
+
+#[test]
+fn show_goes_back_to_any_event() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("debug");
+    sandbox.record(&run, "preflight", "one");
+    sandbox.record(&run, "reproduce", "two");
+    let at = |seq: &str| sandbox.flow(["show", &run, "--at", seq, "--json"]).ok().json();
+    assert_eq!(at("1")["state"]["current_phase"], "preflight");
+    assert_eq!(at("2")["state"]["completed_activities"], json!(["one"]));
+    assert_eq!(at("2")["activities"].as_array().unwrap().len(), 1);
+    assert_eq!(at("3")["state"], sandbox.flow(["show", &run, "--json"]).ok().json()["state"]);
+    assert_eq!(sandbox.flow(["show", &run, "--at", "9", "--json"]).exits(3).error()["code"], "event_not_found");
+    sandbox.flow(["show", &run, "--at", "0"]).exits(3);
+}
+
+#[test]
+fn a_followed_log_prints_events_as_they_happen() {
+    use std::io::{BufRead, BufReader};
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("debug");
+    let mut command = sandbox.flow_command();
+    command.args(["log", &run, "--follow", "--json"]).stdout(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next = || serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap();
+    assert_eq!(next()["type"], "run_started");
+    sandbox.record(&run, "preflight", "one");
+    assert_eq!(next()["activity"]["metadata"]["id"], "one");
+    sandbox.record(&run, "preflight", "two");
+    assert_eq!(next()["number"], "002");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn validate_names_every_violation_with_its_place() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("debug");
+    sandbox.record(&run, "preflight", "one");
+    assert_eq!(sandbox.flow(["validate"]).ok().stdout, "3 files checked, all valid\n");
+    sandbox.edit(&run, "status: active", "status: Active");
+    sandbox.edit(&run, "max_iterations: 10", "max_iterations: 0");
+    let report = sandbox.flow(["validate", &run, "--json"]).exits(1).json();
+    let found: Vec<_> = report["files"][0]["violations"].as_array().unwrap().iter().collect();
+    assert_eq!(report["ok"], false);
+    assert_eq!(found.iter().map(|one| one["line"].as_u64().unwrap()).collect::<Vec<_>>(), [19, 32]);
+    let human = sandbox.flow(["validate"]).exits(1).stdout;
+    assert!(human.contains(&format!(".flow/runs/{run}/run.yaml:19:11: ")), "{human}");
+    assert_eq!(sandbox.flow(["validate", "no/such.yaml", "--json"]).exits(3).error()["code"], "input_unreadable");
+    sandbox.flow(["validate", "no-such-run"]).exits(3);
+}
+
+#[test]
+fn workflows_are_listed_shown_and_checked() {
+    let sandbox = Sandbox::new();
+    let list = sandbox.flow(["workflow", "list", "--json"]).ok().json();
+    let ids: Vec<_> = list["workflows"].as_array().unwrap().iter().map(|entry| entry["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["address-pr", "debug", "merge-pr", "release", "review-pr", "start-issue"]);
+    let shown = sandbox.flow(["workflow", "show", "review-pr", "--json"]).ok().json();
+    let states: Vec<_> =
+        shown["states"].as_array().unwrap().iter().map(|state| state["name"].as_str().unwrap()).collect();
+    assert_eq!(states, ["preflight", "fan-out", "consolidate", "report"]);
+    assert_eq!((&shown["initial"], &shown["terminal"]), (&json!(["preflight"]), &json!(["report"])));
+    sandbox.flow(["init"]).ok();
+    let text = "apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: own\nphases:\n  - id: build\n    \
+                next: [tset]\n  - id: test\n  - id: build\n";
+    std::fs::write(sandbox.path(".flow/workflows/own.workflow.yaml"), text).unwrap();
+    let report = sandbox.flow(["workflow", "check", "own", "--json"]).exits(1).json();
+    let codes: Vec<_> = report["diagnostics"].as_array().unwrap().iter().map(|one| one["code"].clone()).collect();
+    assert_eq!(codes, ["unknown-state", "duplicate-state"]);
+    let human = sandbox.flow(["workflow", "check", ".flow/workflows/own.workflow.yaml"]).exits(1).stdout;
+    assert!(
+        human.contains(".flow/workflows/own.workflow.yaml:7:12") && human.contains("did you mean `test`?"),
+        "{human}"
+    );
+    assert_eq!(sandbox.flow(["start", "own", "--json"]).exits(1).error()["code"], "invalid_workflow");
+}
+
+#[test]
+fn documents_of_the_original_scripts_open_resume_and_are_adopted() {
+    let sandbox = Sandbox::new();
+    let run = "2026-05-20T143000Z-issue-42";
+    std::fs::create_dir_all(sandbox.run_dir(run).join("activities")).unwrap();
+    let text = "apiVersion: flow.synapti.ai/v1\nkind: FlowRun\nmetadata:\n  id: 2026-05-20T143000Z-issue-42\n  \
+                workflow: start-issue\n  workflow_version: 1\n  goal: null\n  created_at: 2026-05-20T14:30:00Z\n\
+                context:\n  repo: acme/widgets\n  branch: main\n  issue: 42\n  pr: null\n  journal: \n\
+                state:\n  status: active # by hand\n  current_phase: explore\n  current_activity: null\n  \
+                completed_activities: [preflight-checks, explore-code]\n  blocked_reason: null\n\
+                limits:\n  max_iterations: 10\n  max_runtime_minutes: null\nevents:\n  - at: 2026-05-20T14:30:00Z\n    \
+                type: run_started\n";
+    let write = |name: &str, text: &str| std::fs::write(sandbox.run_dir(run).join(name), text).unwrap();
+    write("run.yaml", text);
+    write(
+        "events.jsonl",
+        "{\"activity\": \"preflight-checks\", \"at\": \"2026-05-20T14:31:00Z\", \"type\": \"activity_recorded\"}\n",
+    );
+    for (name, phase) in [("001-preflight-checks", "preflight"), ("002-explore-code", "explore")] {
+        let activity = format!(
+            "apiVersion: flow.synapti.ai/v1\nkind: FlowActivity\nmetadata:\n  id: {}\n  run_id: {run}\n  phase: {phase}\n\
+             activity:\n  type: bash\n  status: passed\n",
+            &name[4..]
+        );
+        write(&format!("activities/{name}.yaml"), &activity);
+    }
+    let report = sandbox.flow(["resume", "--json"]).ok().json();
+    assert_eq!(report["verdict"], "continue", "{report:#}");
+    assert_eq!(report["completed"][1]["number"], "002");
+    // Adopting pins the workflow; from then on it is a run like any other.
+    let record = sandbox.record(run, "plan", "plan");
+    assert_eq!(record["number"], "003");
+    let report = sandbox.flow(["resume", "--json"]).ok().json();
+    assert_eq!(report["next"]["phase"], "code", "{report:#}");
+    assert_eq!(report["completed"].as_array().unwrap().len(), 3);
+    assert_eq!(report["completed"][0]["id"], "preflight-checks");
+    assert!(sandbox.read(run, "run.yaml").contains("status: active # by hand\n"));
+    let log = sandbox.flow(["log", run, "--json"]).ok().json();
+    assert_eq!(log["events"][0]["type"], "run_adopted");
+    assert_eq!(log["skipped"].as_array().unwrap().len(), 1);
+    sandbox.flow(["record-activity", "--phase", "verify", "--id", "x"]).exits(1);
+}
+
+#[test]
+fn session_end_marks_only_its_own_runs_and_never_fails() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.flow(["session-end"]).ok().stdout, "");
+    let mine = sandbox.flow(["start", "debug", "--session", "s1", "--slug", "mine"]).ok().line().to_owned();
+    let other = sandbox.flow(["start", "debug", "--session", "s2", "--slug", "other"]).ok().line().to_owned();
+    let free = sandbox.flow(["start", "debug", "--slug", "free"]).ok().line().to_owned();
+    let broken = sandbox.flow(["start", "debug", "--slug", "broken"]).ok().line().to_owned();
+    std::fs::write(sandbox.run_dir(&broken).join("run.yaml"), "[").unwrap();
+    let answer = sandbox.flow_with(["session-end"], r#"{"session_id": "s1", "reason": "clear"}"#).ok();
+    let notice = |run: &str| format!("Active FlowRun {run} persisted; use /flow:resume to continue\n");
+    assert_eq!(answer.stdout, notice(&free) + &notice(&mine));
+    assert!(answer.stderr.contains(&broken), "{}", answer.stderr);
+    assert!(sandbox.read(&mine, "run.yaml").contains("blocked_reason: session ended"));
+    assert!(!sandbox.read(&other, "run.yaml").contains("session ended"));
+    // Again there is nothing to say; garbage on standard input is no reason to fail.
+    assert_eq!(sandbox.flow_with(["session-end", "--session", "s1"], "\u{1}garbage").ok().stdout, "");
+    // Work goes on: the mark goes with the next record.
+    sandbox.record(&mine, "preflight", "x");
+    assert!(sandbox.read(&mine, "run.yaml").contains("blocked_reason: null"));
+}
+
+#[test]
+fn help_completions_manual_and_schemas_are_there() {
+    let sandbox = Sandbox::new();
+    assert!(sandbox.flow(["--help"]).ok().stdout.contains("Exit status:"));
+    assert!(sandbox.flow(["record-activity", "--help"]).ok().stdout.contains("--advance"));
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(sandbox.flow(["completions", shell]).ok().stdout.contains("record-activity"), "{shell}");
+    }
+    assert!(sandbox.flow(["man"]).ok().stdout.contains(".TH flow"));
+    let schema: Value = serde_json::from_str(&sandbox.flow(["schema", "run"]).ok().stdout).unwrap();
+    assert!(schema["$id"].as_str().unwrap().ends_with("run.schema.json"));
+    let error = sandbox.flow(["--json", "frobnicate"]).exits(2).error();
+    assert_eq!(error["code"], "usage");
+}

@@ -1,0 +1,157 @@
+//! Rules of the source tree. Breaking one is a decision: change the table in the same commit and say why.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A module, and the modules that it may name through `crate::` (design, section 8).
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("model", &[]),
+    ("codec", &["model"]),
+    ("machine", &["model", "codec"]),
+    ("engine", &["model", "machine"]),
+    ("store", &["model", "codec"]),
+    ("host", &["model"]),
+    ("catalog", &["model", "codec", "machine"]),
+    ("report", &["model", "machine", "engine"]),
+    ("ops", &["model", "codec", "machine", "engine", "store", "host", "catalog", "report"]),
+    ("cli", &["model", "ops", "report"]),
+    ("main", &["cli"]),
+    ("lib", &[]),
+];
+
+/// Modules without input and output, and what they may not mention.
+const PURE: &[&str] = &["model", "machine", "engine"];
+const IMPURE: &[&str] =
+    &["std::fs", "std::env", "std::process", "std::net", "std::thread", "SystemTime", "Utc::now", "println!", "rustix"];
+
+/// A crate, and the only files that may name it.
+const ONLY_IN: &[(&str, &[&str])] = &[
+    ("serde_yaml", &["codec/yaml.rs"]),
+    ("yaml_edit", &["codec/run_text.rs"]),
+    ("jsonschema", &["codec/schema.rs"]),
+    ("crc32c", &["codec/seal.rs"]),
+    ("fs2", &["store/lock.rs", "store/document.rs"]),
+    ("tempfile", &["store/document.rs"]),
+    ("rustix", &["store/", "catalog.rs", "host/"]),
+    ("clap", &["cli/"]),
+    ("walkdir", &["ops/validate.rs"]),
+    ("annotate_snippets", &["machine/diagnostic.rs"]),
+];
+
+struct Source {
+    /// Path below `src`.
+    path: PathBuf,
+    /// The module that it belongs to.
+    owner: String,
+    /// Its text without tests and comments.
+    code: String,
+}
+
+fn sources() -> Vec<Source> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    walkdir::WalkDir::new(&root)
+        .into_iter()
+        .map(|entry| entry.unwrap().into_path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .filter(|path| path.file_stem().is_some_and(|stem| stem != "tests"))
+        .map(|path| {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let path = path.strip_prefix(&root).unwrap().to_owned();
+            let owner = path.iter().next().unwrap().to_string_lossy().trim_end_matches(".rs").to_owned();
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            let code = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+            Source { path, owner, code }
+        })
+        .collect()
+}
+
+fn named_modules(code: &str) -> impl Iterator<Item = &str> {
+    code.match_indices("crate::")
+        .filter_map(|(at, hit)| code[at + hit.len()..].split(|c: char| !c.is_alphanumeric() && c != '_').next())
+}
+
+#[test]
+fn modules_depend_only_downwards() {
+    let may_use: BTreeMap<_, _> = MAY_USE.iter().copied().collect();
+    let mut broken = Vec::new();
+    for Source { path, owner, code } in sources() {
+        let path = path.display();
+        let Some(allowed) = may_use.get(owner.as_str()) else {
+            broken.push(format!("{path}: `{owner}` is in no row of the table"));
+            continue;
+        };
+        for named in named_modules(&code) {
+            if named.is_empty() {
+                broken.push(format!("{path}: one path for each `use`, not `use crate::{{…}}`"));
+            } else if named != owner && may_use.contains_key(named) && !allowed.contains(&named) {
+                broken.push(format!("{path}: `{owner}` may not use `{named}`"));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "\n{}\n", broken.join("\n"));
+}
+
+#[test]
+fn pure_modules_touch_nothing_outside() {
+    let mut broken = Vec::new();
+    for Source { path, owner, code } in sources() {
+        for word in IMPURE.iter().filter(|word| PURE.contains(&owner.as_str()) && code.contains(*word)) {
+            broken.push(format!("{}: `{owner}` is pure, and mentions `{word}`", path.display()));
+        }
+    }
+    assert!(broken.is_empty(), "\n{}\n", broken.join("\n"));
+}
+
+#[test]
+fn each_library_has_its_place() {
+    let mut broken = Vec::new();
+    for Source { path, code, .. } in sources() {
+        let path = path.display().to_string();
+        for (name, places) in ONLY_IN {
+            let names = code.contains(&format!("{name}::")) || code.contains(&format!("use {name}"));
+            if names && !places.iter().any(|place| path.starts_with(place)) {
+                broken.push(format!("{path}: `{name}` belongs into {places:?}"));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "\n{}\n", broken.join("\n"));
+}
+
+#[test]
+fn files_stay_readable() {
+    let long: Vec<_> = sources()
+        .iter()
+        .map(|source| (source.path.display().to_string(), source.code.lines().count()))
+        .filter(|(_, lines)| *lines > 500)
+        .collect();
+    assert!(long.is_empty(), "longer than 500 lines without comments and tests: {long:?}");
+}
+
+#[test]
+fn no_test_file_is_forgotten() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
+    let main = std::fs::read_to_string(here.join("main.rs")).unwrap();
+    for entry in std::fs::read_dir(here).unwrap() {
+        let path = entry.unwrap().path();
+        let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
+        assert!(stem == "main" || main.contains(&format!("mod {stem};")), "{} is not in main.rs", path.display());
+    }
+}
+
+#[test]
+fn the_tree_of_dependencies_stays_small_and_offline() {
+    let lock = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.lock")).unwrap();
+    for unwanted in ["reqwest", "hyper", "openssl", "rustls", "tokio", "serde_yml", "unsafe-libyaml", "libyml"] {
+        assert!(!lock.contains(&format!("name = \"{unwanted}\"")), "{unwanted} is in the tree");
+    }
+}
+
+#[test]
+fn the_nine_crates_of_the_card_are_used() {
+    let manifest = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")).unwrap();
+    let code: String = sources().into_iter().map(|source| source.code).collect();
+    for name in ["serde", "serde_yaml", "serde_json", "jsonschema", "fs2", "tempfile", "clap", "chrono", "walkdir"] {
+        assert!(manifest.contains(&format!("\n{name} =")), "{name} is not in Cargo.toml");
+        assert!(code.contains(&format!("{name}::")), "{name} is not used");
+    }
+}

@@ -1,0 +1,247 @@
+//! `resume` answers with exactly one verdict, and its exit status says the same.
+
+use serde_json::Value;
+
+use crate::support::{Answer, Sandbox};
+
+fn resume(sandbox: &Sandbox, args: &[&str]) -> (Value, i32) {
+    let mut all = vec!["resume", "--json"];
+    all.extend(args);
+    let answer: Answer = sandbox.flow(all);
+    let code = answer.code.unwrap();
+    (answer.json(), code)
+}
+
+#[track_caller]
+fn verdict(sandbox: &Sandbox, args: &[&str], wanted: &str, status: i32) -> Value {
+    let (report, code) = resume(sandbox, args);
+    assert_eq!((report["verdict"].as_str(), code), (Some(wanted), status), "{report:#}");
+    report
+}
+
+#[test]
+fn nothing_to_resume_is_said_with_and_without_a_project() {
+    let sandbox = Sandbox::new();
+    let report = verdict(&sandbox, &[], "none", 3);
+    assert_eq!(report["next"]["action"], "start");
+    assert_eq!(report["completed"], Value::Array(Vec::new()));
+    sandbox.flow(["init"]).ok();
+    verdict(&sandbox, &[], "none", 3);
+}
+
+#[test]
+fn a_fresh_run_continues_in_its_first_phase() {
+    let sandbox = Sandbox::new();
+    sandbox.start("debug");
+    let report = verdict(&sandbox, &[], "continue", 0);
+    assert_eq!(report["next"]["action"], "work_phase");
+    assert_eq!(report["next"]["phase"], "preflight");
+    assert_eq!(report["next"]["choices"], serde_json::json!(["reproduce"]));
+}
+
+#[test]
+fn begun_work_with_unknown_outcome_is_to_be_reconciled() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("debug");
+    sandbox.flow(["record-activity", "--id", "try", "--status", "running"]).ok();
+    let report = verdict(&sandbox, &[], "reconcile", 0);
+    assert_eq!(report["in_doubt"][0]["id"], "try");
+    assert_eq!(report["in_doubt"][0]["number"], "001");
+    // A run with work in doubt is not complete.
+    let refused = sandbox.flow(["complete", &run, "--json"]).exits(1);
+    assert_eq!(refused.error()["code"], "outcome_unknown");
+    // Its end is another record of the same work, also under the same id.
+    let settled = sandbox.flow(["record-activity", "--id", "try", "--status", "passed", "--json"]).ok().json();
+    assert_eq!((settled["number"].as_str(), settled["repeated"].as_bool()), (Some("002"), Some(false)));
+    let report = verdict(&sandbox, &[], "continue", 0);
+    assert_eq!(report["next"]["phase"], "reproduce");
+    assert_eq!(report["completed"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn failed_work_is_to_be_done_again_and_does_not_count() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("debug");
+    sandbox.flow(["record-activity", "--id", "try", "--status", "failed"]).ok();
+    let report = verdict(&sandbox, &[&run], "continue", 0);
+    assert_eq!(report["next"]["action"], "retry_phase");
+    assert_eq!(report["completed"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn a_limit_that_is_reached_needs_a_person() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("debug");
+    sandbox.edit(&run, "max_iterations: 10", "max_iterations: 2");
+    for n in ["1", "2"] {
+        sandbox.flow(["record-activity", "--id", &format!("try-{n}"), "--status", "failed"]).ok();
+    }
+    let report = verdict(&sandbox, &[], "needs_human", 4);
+    assert_eq!(report["reason"], "`preflight` failed 2 times; the run's limit is 2");
+    sandbox.edit(&run, "max_iterations: 2", "max_iterations: 9");
+    sandbox.edit(&run, "max_runtime_minutes: null", "max_runtime_minutes: 1");
+    // A sandbox's commands are a second apart.
+    (0..60).for_each(|_| drop(sandbox.command("true")));
+    let report = verdict(&sandbox, &[], "needs_human", 4);
+    assert_eq!(report["reason"], "the run is 1 minutes old; its limit is 1");
+}
+
+#[test]
+fn a_block_comes_first_with_its_reason_until_somebody_resolves_it() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("debug");
+    sandbox.record(&run, "preflight", "look");
+    sandbox.flow(["block"]).exits(2);
+    sandbox.flow(["block", &run, "--reason", "which database?"]).ok();
+    let report = verdict(&sandbox, &[], "needs_human", 4);
+    assert_eq!(report["reason"], "blocked: which database?");
+    assert_eq!(report["blocked_reason"], "which database?");
+    // It stays in its phase, but work there can be noted.
+    let refused = sandbox.flow(["record-activity", "--phase", "reproduce", "--id", "x", "--json"]).exits(4);
+    assert_eq!(refused.error()["code"], "run_blocked");
+    sandbox.flow(["record-activity", "--phase", "preflight", "--id", "y"]).ok();
+    // The end of a session does not cover the reason up.
+    sandbox.flow(["session-end"]).ok();
+    verdict(&sandbox, &[], "needs_human", 4);
+    sandbox.flow(["unblock", &run, "--reason", "postgres"]).ok();
+    assert_eq!(verdict(&sandbox, &[], "continue", 0)["next"]["phase"], "reproduce");
+}
+
+#[test]
+fn a_live_holder_keeps_others_away_until_taken_over() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.flow(["start", "debug", "--session", "alice"]).ok().line().to_owned();
+    verdict(&sandbox, &["--session", "alice"], "continue", 0);
+    let report = verdict(&sandbox, &["--session", "bob"], "held", 5);
+    assert_eq!(report["reason"], "session alice holds the run");
+    let refused =
+        sandbox.flow(["record-activity", "--id", "x", "--run-id", &run, "--session", "bob", "--json"]).exits(5);
+    assert_eq!(refused.error()["code"], "run_held");
+    sandbox.flow(["resume", &run, "--claim", "--session", "bob"]).exits(5);
+
+    let (taken, code) = resume(&sandbox, &[&run, "--take-over", "--session", "bob"]);
+    assert_eq!((code, taken["claim"]["epoch"].as_u64()), (0, Some(2)));
+    // The old holder's records, late or by epoch, are refused; a cancel always works.
+    sandbox.flow(["record-activity", "--id", "x", "--run-id", &run, "--session", "alice"]).exits(5);
+    let stale = sandbox.flow(["record-activity", "--id", "x", "--run-id", &run, "--epoch", "1", "--json"]).exits(5);
+    assert_eq!(stale.error()["code"], "stale_epoch");
+    sandbox.flow(["record-activity", "--id", "x", "--run-id", &run, "--session", "bob", "--epoch", "2"]).ok();
+    sandbox.flow(["cancel", &run, "--session", "alice", "--reason", "enough"]).ok();
+    verdict(&sandbox, &[&run], "done", 0);
+}
+
+#[test]
+fn a_dead_holder_keeps_nobody_away() {
+    let sandbox = Sandbox::new();
+    let mut child = sandbox.command("sleep").arg("60").spawn().unwrap();
+    let mut start = sandbox.flow_command();
+    start.args(["start", "debug", "--session", "alice"]).env("FLOW_HOLDER_PID", child.id().to_string());
+    let run = crate::support::run(start, "").ok().line().to_owned();
+    verdict(&sandbox, &["--session", "bob"], "held", 5);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let report = verdict(&sandbox, &["--session", "bob"], "continue", 0);
+    assert_eq!(report["notes"][0], "the process that held it is gone");
+    let (claimed, _) = resume(&sandbox, &[&run, "--claim", "--session", "bob"]);
+    assert_eq!(claimed["claim"]["session"], "bob");
+    verdict(&sandbox, &["--session", "carol"], "held", 5);
+}
+
+#[test]
+fn a_workflow_that_changed_under_the_run_is_drift_only_where_the_run_stands() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    let write = |phases: &[&str]| {
+        let phases: String = phases.iter().map(|phase| format!("  - id: {phase}\n")).collect();
+        let text =
+            format!("apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: own\nphases:\n{phases}");
+        std::fs::write(sandbox.path(".flow/workflows/own.workflow.yaml"), text).unwrap();
+    };
+    write(&["one", "two", "three", "four"]);
+    let run = sandbox.start("own");
+    sandbox.record(&run, "one", "first");
+    write(&["one", "two", "three", "five"]);
+    let report = verdict(&sandbox, &[], "continue", 0);
+    assert!(report["notes"][0].as_str().unwrap().starts_with("the workflow changed elsewhere"), "{report:#}");
+    write(&["one", "three", "four"]);
+    let report = verdict(&sandbox, &[], "drifted", 4);
+    assert!(report["reason"].as_str().unwrap().starts_with("the workflow changed where the run stands"));
+    // The run itself goes on with what it pinned.
+    sandbox.record(&run, "two", "second");
+}
+
+#[test]
+fn the_end_of_the_last_phase_is_to_be_completed_and_then_done() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("merge-pr");
+    let refused = sandbox.flow(["complete", &run, "--json"]).exits(1);
+    assert_eq!(refused.error()["code"], "nothing_recorded");
+    for phase in ["preflight", "verify", "confirm", "merge"] {
+        sandbox.record(&run, phase, phase);
+    }
+    let report = verdict(&sandbox, &[], "continue", 0);
+    assert_eq!(report["next"]["action"], "complete");
+    assert_eq!(report["next"]["command"], format!("flow complete {run}"));
+    sandbox.flow(["complete", &run]).ok();
+    sandbox.flow(["complete", &run]).ok();
+    assert_eq!(verdict(&sandbox, &[&run], "done", 0)["next"]["action"], "nothing");
+    verdict(&sandbox, &[], "none", 3);
+    let refused = sandbox.flow(["record-activity", "--run-id", &run, "--id", "late", "--json"]).exits(1);
+    assert_eq!(refused.error()["code"], "run_terminal");
+}
+
+#[test]
+fn an_unreadable_run_is_never_passed_over_in_silence() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("debug");
+    std::fs::write(sandbox.run_dir(&run).join("run.yaml"), "a: [\n").unwrap();
+    let report = verdict(&sandbox, &[], "none", 3);
+    assert_eq!(report["reason"], "no readable run is active or blocked, and 1 run cannot be read");
+    assert_eq!(report["unreadable"][0]["run_id"], run.as_str());
+    let refused = sandbox.flow(["resume", &run, "--json"]).exits(65);
+    assert_eq!(refused.error()["code"], "run_file_invalid");
+}
+
+#[test]
+fn the_session_comes_first_then_the_active_run_that_changed_last() {
+    let sandbox = Sandbox::new();
+    let mine = sandbox.flow(["start", "debug", "--session", "me", "--slug", "mine"]).ok().line().to_owned();
+    let first = sandbox.flow(["start", "debug", "--slug", "first"]).ok().line().to_owned();
+    let second = sandbox.flow(["start", "debug", "--slug", "second"]).ok().line().to_owned();
+    let of = |args: &[&str]| resume(&sandbox, args).0["run_id"].as_str().unwrap().to_owned();
+    assert_eq!(of(&["--session", "me"]), mine);
+    assert_eq!(of(&[]), second);
+    sandbox.record(&first, "preflight", "x");
+    assert_eq!(of(&[]), first);
+    sandbox.flow(["block", &first, "--reason", "x"]).ok();
+    assert_eq!(of(&[]), second);
+    let candidates = resume(&sandbox, &[]).0["candidates"].as_array().unwrap().len();
+    assert_eq!(candidates, 2);
+    // Without a name, recording into one of several runs would be a guess.
+    let refused = sandbox.flow(["record-activity", "--id", "x", "--json"]).exits(2);
+    assert_eq!(refused.error()["code"], "several_runs");
+}
+
+#[test]
+fn resume_writes_nothing() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("debug");
+    sandbox.record(&run, "preflight", "x");
+    let before = snapshot(&sandbox);
+    for args in [vec!["resume"], vec!["list"], vec!["show"], vec!["log"], vec!["validate"]] {
+        sandbox.flow(args).ok();
+    }
+    assert_eq!(snapshot(&sandbox), before);
+}
+
+/// Every file below the repository with its bytes and its time of change.
+fn snapshot(sandbox: &Sandbox) -> Vec<(String, Vec<u8>, std::time::SystemTime)> {
+    let files = walkdir::WalkDir::new(sandbox.path(".flow")).sort_by_file_name();
+    let files = files.into_iter().map(Result::unwrap).filter(|entry| entry.file_type().is_file());
+    files
+        .map(|entry| {
+            let changed = entry.metadata().unwrap().modified().unwrap();
+            (entry.path().display().to_string(), std::fs::read(entry.path()).unwrap(), changed)
+        })
+        .collect()
+}
