@@ -6,9 +6,11 @@
 mod journal;
 mod journal_edit;
 mod place;
+mod plain;
 mod run_text;
 mod schema;
 mod seal;
+mod splice;
 mod yaml;
 
 pub use journal::{Artifact, JournalError, JournalFault, JournalHead, append_artifact, coerce};

@@ -1,18 +1,20 @@
 //! `run.yaml` as text: read it, and change what flow keeps in it without touching anything else.
 //!
-//! A person's comments, key order, quoting and unknown keys survive every change. Each change is checked by reading the
-//! new text back: it must say exactly the old values plus the change, or it is refused.
+//! A person's comments, key order, quoting and unknown keys survive every change: the parser says where a value
+//! stands, and only those bytes are replaced ([`crate::codec::splice`]). Each change is checked by reading the new text
+//! back: it must say exactly the old values plus the change, or it is refused.
 //!
 //! Reading stays cheap with thousands of completed activities: a long run of plain list lines is cut out before the
-//! parser sees the text and put back afterwards ([`Elided`]).
+//! parser sees the text and put back afterwards ([`Reading`]).
 
 use std::str::FromStr;
 
 use serde_json::{Map, Value, json};
 use thiserror::Error;
-use yaml_edit::{Document, Mapping, Sequence, YamlNode};
 
-use crate::codec::yaml::{YamlError, emit, parse, parse_value};
+use crate::codec::plain;
+use crate::codec::splice::{Field, splice};
+use crate::codec::yaml::{Node, YamlError, emit, parse, parse_value};
 use crate::codec::{Place, Violation};
 use crate::model::{IdList, Number, Owned, RunDocument, RunStatus, Seq, SessionId, StateName, Timestamp};
 
@@ -49,10 +51,18 @@ impl From<YamlError> for RunTextError {
 }
 
 /// A `run.yaml`: its text and what it says.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct RunText {
     text: String,
     document: RunDocument,
+    /// Kept from parsing, for the change that usually follows.
+    reading: Option<Reading>,
+}
+
+impl PartialEq for RunText {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.text, &self.document) == (&other.text, &other.document)
+    }
 }
 
 const HEADER: &str = "\
@@ -66,12 +76,28 @@ impl RunText {
     /// # Errors
     /// [`RunTextError`] with the place of the first thing that is wrong. (`codec::validate` finds all of them.)
     pub fn parse(text: &str) -> Result<Self, RunTextError> {
-        let read = Elided::read(text)?;
-        let document = document(&read.value, read.completed).map_err(|(pointer, message)| {
-            let place = parse(text).ok().map(|root| root.nearest(&pointer).place);
-            RunTextError::Document(Violation { pointer, message, place })
-        })?;
-        Ok(Self { text: text.to_owned(), document })
+        let reading = Reading::read(text)?;
+        let document =
+            document(&reading.root.to_value(), reading.completed.clone()).map_err(|(pointer, message)| {
+                let place = parse(text).ok().map(|root| root.nearest(&pointer).place);
+                RunTextError::Document(Violation { pointer, message, place })
+            })?;
+        Ok(Self { text: text.to_owned(), document, reading: Some(reading) })
+    }
+
+    /// What `text` says, for lists of many runs: cheap when it is as plain as flow writes it.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn glance(text: &str) -> Result<RunDocument, RunTextError> {
+        let plain = plain::read(text).and_then(|value| {
+            let completed = id_list(value.pointer("/state/completed_activities")).ok()?;
+            document(&value, completed).ok()
+        });
+        match plain {
+            Some(document) => Ok(document),
+            None => Self::parse(text).map(|text| text.document),
+        }
     }
 
     /// The text of a new run's `run.yaml`, in the order of the seed's template.
@@ -94,7 +120,7 @@ impl RunText {
             "limits": document.limits,
             "events": [{ "at": document.created_at, "type": "run_started" }],
         });
-        Self { text: format!("{HEADER}{}", emit(&value)), document: document.clone() }
+        Self { text: format!("{HEADER}{}", emit(&value)), document: document.clone(), reading: None }
     }
 
     /// The whole text.
@@ -114,36 +140,23 @@ impl RunText {
     /// # Errors
     /// [`RunTextError::Edit`] when reading back does not confirm the change.
     pub fn with_state(&self, wanted: &Owned) -> Result<Self, RunTextError> {
-        let mut read = Elided::read(&self.text)?;
-        if appended(&read.completed, &wanted.completed_activities).is_none() && read.elided.is_some() {
-            read = Elided::whole(&self.text)?;
+        let fresh;
+        let mut reading = match &self.reading {
+            Some(reading) => reading,
+            None => {
+                fresh = Reading::read(&self.text)?;
+                &fresh
+            }
+        };
+        let whole;
+        let appends = wanted.completed_activities.starts_with(&reading.completed);
+        if reading.elided.is_some() && !appends {
+            whole = Reading::whole(&self.text)?;
+            reading = &whole;
         }
-        let text = read.edit(wanted).map_err(RunTextError::Edit)?;
+        let text = reading.edit(wanted).map_err(RunTextError::Edit)?;
         let document = RunDocument { state: wanted.clone(), ..self.document.clone() };
-        Ok(Self { text, document })
-    }
-}
-
-/// One value that flow writes into `state`.
-enum Field {
-    Null,
-    Text(String),
-    Number(u64),
-    List(IdList),
-}
-
-impl Field {
-    fn text(text: Option<impl ToString>) -> Self {
-        text.map_or(Self::Null, |text| Self::Text(text.to_string()))
-    }
-
-    fn to_value(&self) -> Value {
-        match self {
-            Self::Null => Value::Null,
-            Self::Text(text) => text.as_str().into(),
-            Self::Number(number) => (*number).into(),
-            Self::List(list) => list.iter().collect(),
-        }
+        Ok(Self { text, document, reading: None })
     }
 }
 
@@ -277,18 +290,19 @@ const MARKER: &str = "flow.elided";
 const ELIDE_FROM: usize = 64;
 
 /// A run text read with its long list of completed activities cut out.
-struct Elided {
+#[derive(Debug, Clone)]
+struct Reading {
     /// The text that the parser saw.
     text: String,
     /// What the parser made of it.
-    value: Value,
+    root: Node,
     /// All of `state.completed_activities`.
     completed: IdList,
     /// The lines that were cut out.
     elided: Option<String>,
 }
 
-impl Elided {
+impl Reading {
     fn read(text: &str) -> Result<Self, RunTextError> {
         match Self::cut(text) {
             Some(read) => Ok(read),
@@ -298,13 +312,14 @@ impl Elided {
 
     /// Reads without cutting.
     fn whole(text: &str) -> Result<Self, RunTextError> {
-        let value = parse_value(text)?;
-        let completed = id_list(value.pointer("/state/completed_activities")).map_err(|message| {
-            let pointer = "/state/completed_activities".to_owned();
-            let place = parse(text).ok().map(|root| root.nearest(&pointer).place);
-            RunTextError::Document(Violation { pointer, message, place })
+        let root = parse(text)?;
+        let pointer = "/state/completed_activities";
+        let list = root.get("state").and_then(|state| state.get("completed_activities"));
+        let completed = id_list(list.map(Node::to_value).as_ref()).map_err(|message| {
+            let place = Some(root.nearest(pointer).place);
+            RunTextError::Document(Violation { pointer: pointer.to_owned(), message, place })
         })?;
-        Ok(Self { text: text.to_owned(), value, completed, elided: None })
+        Ok(Self { text: text.to_owned(), root, completed, elided: None })
     }
 
     /// Reads with a cut, when there is a long run of list lines and it turns out to be the right list. Whatever looks
@@ -317,12 +332,11 @@ impl Elided {
         let block = &text[start..end];
         let indent = &block[..block.find('-')?];
         let reduced = format!("{}{indent}- {MARKER}\n{}", &text[..start], &text[end..]);
-        let value = parse_value(&reduced).ok()?;
-        let items = value.pointer("/state/completed_activities")?.as_array()?;
+        let root = parse(&reduced).ok()?;
         let mut completed = IdList::default();
         let mut found = false;
-        for item in items {
-            match item.as_str()? {
+        for item in root.get("state")?.get("completed_activities")?.items() {
+            match item.text()? {
                 MARKER => {
                     found = true;
                     block.lines().for_each(|line| completed.push(plain_item(line).unwrap_or_default().1));
@@ -331,28 +345,28 @@ impl Elided {
                 _ => return None,
             }
         }
-        found.then(|| Self { text: reduced, value, completed, elided: Some(block.to_owned()) })
+        found.then(|| Self { text: reduced, root, completed, elided: Some(block.to_owned()) })
     }
 
     /// The whole text with `wanted` in its `state`.
     fn edit(&self, wanted: &Owned) -> Result<String, String> {
-        let document = Document::from_str(&self.text).map_err(|error| error.to_string())?;
-        let root = document.as_mapping().ok_or("the document is not a mapping")?;
-        let state = root.get_mapping("state").ok_or("`state` is not a mapping")?;
-        let mut expected = self.value.clone();
+        let state = self.root.get("state").ok_or("`state` is missing")?;
+        let mut expected = self.root.to_value();
         let says = expected["state"].as_object_mut().ok_or("`state` is not a mapping")?;
+        let mut changes = Vec::new();
         for (key, field) in state_fields(wanted) {
-            if key == "completed_activities" {
-                self.edit_completed(&state, says, wanted)?;
-            } else if says.get(key) != Some(&field.to_value()) {
-                set(&state, key, &field);
+            let field = match field {
+                // What the parser did not see stays out of the comparison too.
+                Field::List(list) if key == "completed_activities" => Field::List(self.as_parsed(&list)),
+                field => field,
+            };
+            let unset = matches!(says.get(key), None | Some(Value::Null));
+            if says.get(key) != Some(&field.to_value()) && !(unset && field.is_empty_list()) {
                 says.insert(key.to_owned(), field.to_value());
+                changes.push((key, field));
             }
         }
-        let mut edited = document.to_string();
-        if self.text.contains("\r\n") {
-            edited = edited.replace("\r\n", "\n").replace('\n', "\r\n");
-        }
+        let edited = splice(&self.text, state, &changes)?;
         let reads = parse_value(&edited).map_err(|error| error.to_string())?;
         if reads != expected {
             return Err("reading the changed text back gives something else".to_owned());
@@ -360,25 +374,15 @@ impl Elided {
         self.put_back(edited)
     }
 
-    fn edit_completed(&self, state: &Mapping, says: &mut Map<String, Value>, wanted: &Owned) -> Result<(), String> {
-        let key = "completed_activities";
-        let list = &wanted.completed_activities;
-        match (appended(&self.completed, list), state.get_sequence(key)) {
-            (Some(new), Some(sequence)) if !sequence.is_empty() => {
-                let said = says.get_mut(key).and_then(Value::as_array_mut).ok_or("the list of activities vanished")?;
-                for id in new {
-                    sequence.push(id);
-                    said.push(id.into());
-                }
-            }
-            // Nothing to say, and nothing is said: `[]`, `null` and an absent key stay as they are.
-            (Some(new), _) if new.is_empty() => {}
-            _ => {
-                set(state, key, &Field::List(list.clone()));
-                says.insert(key.to_owned(), list.iter().collect());
-            }
-        }
-        Ok(())
+    /// The list with the marker in the place of the lines that were cut out.
+    fn as_parsed(&self, list: &IdList) -> IdList {
+        let Some(block) = &self.elided else { return list.clone() };
+        let items = self.root.get("state").and_then(|state| state.get("completed_activities"));
+        let seen: IdList = items.into_iter().flat_map(Node::items).filter_map(Node::text).collect();
+        let before = seen.iter().take_while(|id| *id != MARKER).count();
+        let hidden = block.lines().count();
+        let (head, tail) = (list.iter().take(before), list.iter().skip(before + hidden));
+        head.chain(std::iter::once(MARKER)).chain(tail).collect()
     }
 
     fn put_back(&self, edited: String) -> Result<String, String> {
@@ -388,33 +392,6 @@ impl Elided {
         let start = edited[..at].rfind('\n').map_or(0, |newline| newline + 1);
         let end = edited[at..].find('\n').map_or(edited.len(), |newline| at + newline + 1);
         Ok(format!("{}{block}{}", &edited[..start], &edited[end..]))
-    }
-}
-
-/// The ids by which `new` continues `old`; `None` when it does not.
-fn appended<'new>(old: &IdList, new: &'new IdList) -> Option<Vec<&'new str>> {
-    let mut ids = new.iter();
-    old.iter().all(|id| ids.next() == Some(id)).then(|| ids.collect())
-}
-
-fn set(state: &Mapping, key: &str, field: &Field) {
-    match field {
-        // A block list grows line by line; an empty one can only be written as `[]`.
-        Field::List(list) if list.is_empty() => state.set(key, Sequence::new_flow()),
-        Field::List(list) => {
-            let sequence = Sequence::new();
-            list.iter().for_each(|id| sequence.push(id));
-            state.set(key, sequence);
-        }
-        Field::Number(number) => state.set(key, *number),
-        Field::Null | Field::Text(_) => {
-            // A fragment written by our own emitter: quoted whenever another YAML reader could misread it.
-            let fragment = emit(&field.to_value());
-            let scalar = Document::from_str(&fragment).ok().and_then(|fragment| fragment.as_scalar());
-            if let Some(scalar) = scalar {
-                state.set(key, YamlNode::Scalar(scalar));
-            }
-        }
     }
 }
 
@@ -545,9 +522,9 @@ mod tests {
         let ids: Vec<_> = (0..500).map(|n| if n % 7 == 0 { format!("\"{n}\"") } else { format!("step-{n}") }).collect();
         let lines: String = ids.iter().map(|id| format!("    - {id}\n")).collect();
         let text = sample(&format!("state:\n  status: active\n  completed_activities:\n{lines}  last_seq: 7 # keep\n"));
-        let read = Elided::read(&text).unwrap();
+        let read = Reading::read(&text).unwrap();
         assert!(read.elided.is_some() && read.text.len() < 400);
-        assert_eq!(read.completed, Elided::whole(&text).unwrap().completed);
+        assert_eq!(read.completed, Reading::whole(&text).unwrap().completed);
         let run = RunText::parse(&text).unwrap();
         let new = run.with_state(&record(&run, "last-one")).unwrap();
         assert_eq!(RunText::parse(new.text()).unwrap(), new);

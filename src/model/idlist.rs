@@ -38,6 +38,12 @@ impl IdList {
         self.iter().any(|entry| entry == id)
     }
 
+    /// Whether the list begins with all entries of `other`.
+    #[must_use]
+    pub fn starts_with(&self, other: &Self) -> bool {
+        self.lines.starts_with(&other.lines)
+    }
+
     /// Removes every entry equal to `id`.
     pub fn remove(&mut self, id: &str) {
         if self.contains(id) {

@@ -14,8 +14,8 @@ pub const WORKFLOW_BYTES: usize = 1 << 20;
 pub const JOURNAL_BYTES: usize = 4 << 20;
 /// Largest payload of a hook on standard input in bytes.
 pub const HOOK_BYTES: usize = 1 << 20;
-/// How much of a log's end is read to find the last sealed line, in bytes.
-pub const TAIL_BYTES: usize = 64 << 10;
+/// How much of a log's end is read at first to find the last sealed line, in bytes; it grows when that is not enough.
+pub const TAIL_BYTES: usize = 8 << 10;
 /// Deepest nesting of a YAML document.
 pub const YAML_DEPTH: usize = 64;
 /// Most nodes in a YAML document that is not elided (see `codec::run_text`).

@@ -363,10 +363,14 @@ pub(crate) fn for_listing(run: &RunDir) -> Result<RunState> {
     let Some(text) = run.read_text()? else {
         return RunState::fold(run.read_log()?.events()).ok_or(Error::EmptyRun { path: run.path().to_owned() });
     };
-    let text = parse_run(run, &text)?;
-    let mut state = RunState::from_document(text.document().clone());
-    let Owned { status, last_seq, .. } = &text.document().state;
-    if let (false, Some(shown)) = (status.is_terminal(), *last_seq)
+    let document = match RunText::glance(&text) {
+        Ok(document) if document.id == *run.id() => document,
+        // Something is wrong: the careful reader says what and where.
+        _ => parse_run(run, &text)?.document().clone(),
+    };
+    let Owned { status, last_seq, .. } = document.state;
+    let mut state = RunState::from_document(document);
+    if let (false, Some(shown)) = (status.is_terminal(), last_seq)
         && let Some(tail) = run.read_tail(shown)?
     {
         tail.newer.iter().for_each(|event| state.apply(event));

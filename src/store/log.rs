@@ -154,7 +154,7 @@ impl LogTail {
             if reached || start == 0 {
                 return Ok(Self { whole, len, ..tail });
             }
-            window *= 4;
+            window *= 8;
         }
     }
 

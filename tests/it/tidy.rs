@@ -27,7 +27,6 @@ const IMPURE: &[&str] =
 /// A crate, and the only files that may name it.
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("serde_yaml", &["codec/yaml.rs"]),
-    ("yaml_edit", &["codec/run_text.rs"]),
     ("jsonschema", &["codec/schema.rs"]),
     ("crc32c", &["codec/seal.rs"]),
     ("fs2", &["store/lock.rs", "store/document.rs"]),
