@@ -6,12 +6,14 @@ mod support;
 
 mod commands;
 mod concurrency;
+mod docs;
 mod engine;
 mod faults;
 mod hostile_documents;
 mod hostile_names;
 mod hostile_paths;
 mod kill;
+mod readme;
 mod recovery;
 mod seed_session;
 mod terminal;

@@ -1,0 +1,353 @@
+//! The documentation against the program: what it names exists, what it counts is right, what it shows is valid.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use flowrun::codec::{SEAL_BYTES, digest, seal, unseal};
+use flowrun::model::limits;
+
+use crate::support::Sandbox;
+
+/// Every page, by its path in the repository.
+const PAGES: [&str; 7] = [
+    "README.md",
+    "CHANGELOG.md",
+    "docs/durability.md",
+    "docs/errors.md",
+    "docs/format.md",
+    "docs/hooks.md",
+    "docs/workflows.md",
+];
+
+fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(repository().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The fenced blocks of a page: language and text.
+fn blocks(page: &str) -> Vec<(String, String)> {
+    let mut blocks = Vec::new();
+    let mut open: Option<(String, String)> = None;
+    for line in page.lines() {
+        match (line.strip_prefix("```"), &mut open) {
+            (Some(_), Some(_)) => blocks.extend(open.take()),
+            (Some(language), None) => open = Some((language.to_owned(), String::new())),
+            (None, Some((_, text))) => *text += &format!("{line}\n"),
+            (None, None) => {}
+        }
+    }
+    blocks
+}
+
+/// The page without its fenced blocks.
+fn prose(page: &str) -> String {
+    let mut inside = false;
+    let mut prose = String::new();
+    for line in page.lines() {
+        if line.starts_with("```") {
+            inside = !inside;
+        } else if !inside {
+            prose += &format!("{line}\n");
+        }
+    }
+    prose
+}
+
+/// The spans of code in the prose of a page.
+fn spans(page: &str) -> Vec<String> {
+    prose(page).split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// The rows of the first table behind `heading`, without its head; cells without code marks.
+fn table(page: &str, heading: &str) -> Vec<Vec<String>> {
+    let at = page.find(&format!("\n{heading}\n")).unwrap_or_else(|| panic!("no heading {heading}"));
+    let rows = page[at..].lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
+    let cells = |row: &str| row.trim_matches('|').split(" | ").map(|cell| cell.trim().replace('`', "")).collect();
+    rows.skip(2).map(cells).collect()
+}
+
+fn column(rows: &[Vec<String>], at: usize) -> Vec<String> {
+    rows.iter().map(|row| row[at].clone()).collect()
+}
+
+/// The string literals of a source text that could be codes, each with what stands before it.
+fn literals(source: &str) -> Vec<(&str, &str)> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(open) = source[from..].find('"').map(|at| from + at) {
+        let Some(close) = source[open + 1..].find('"').map(|at| open + 1 + at) else { break };
+        let word = &source[open + 1..close];
+        let is_code = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || b"_-89".contains(&byte));
+        if is_code {
+            found.push((&source[..open], word));
+        }
+        from = if is_code || !word.contains('\n') { close + 1 } else { open + 1 };
+    }
+    found
+}
+
+/// `Name = status` of the exit statuses.
+fn statuses() -> BTreeMap<String, u8> {
+    let source = read("src/cli/exit.rs");
+    let pairs = source.lines().filter_map(|line| line.trim().strip_suffix(',')?.split_once(" = "));
+    let statuses: BTreeMap<_, _> =
+        pairs.filter_map(|(name, status)| Some((name.to_owned(), status.parse().ok()?))).collect();
+    assert_eq!(statuses.len(), 9, "{statuses:?}");
+    statuses
+}
+
+#[test]
+fn every_error_code_is_explained_with_its_status() {
+    let source = read("src/ops/problem.rs");
+    let statuses = statuses();
+    let mut codes = BTreeMap::new();
+    for (before, code) in literals(&source) {
+        let kind = before.rsplit("Kind::").next().unwrap();
+        let kind: String = kind.chars().take_while(char::is_ascii_alphanumeric).collect();
+        codes.insert(code.to_owned(), statuses[&kind]);
+    }
+    let rows = table(&read("docs/errors.md"), "## Codes");
+    let explained: BTreeSet<_> = column(&rows, 0).into_iter().collect();
+    assert_eq!(explained.len(), rows.len(), "a code is there twice");
+    assert_eq!(explained, codes.keys().cloned().collect());
+    for row in rows {
+        let numbers: Vec<u8> = row[1].split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok()).collect();
+        assert!(numbers.contains(&codes[&row[0]]), "{}: {numbers:?}, not {}", row[0], codes[&row[0]]);
+    }
+}
+
+#[test]
+fn exit_statuses_are_those_of_the_program() {
+    let known = statuses();
+    let rows = table(&read("docs/errors.md"), "## Exit statuses");
+    let named: BTreeMap<_, _> = rows.iter().map(|row| (row[1].clone(), row[0].parse().unwrap())).collect();
+    assert_eq!(named, known);
+    let rows = table(&read("README.md"), "## Exit statuses");
+    let listed: Vec<u8> = column(&rows, 0).iter().map(|status| status.parse().unwrap()).collect();
+    let mut known: Vec<_> = known.into_values().collect();
+    known.sort_unstable();
+    assert_eq!(listed, known);
+}
+
+#[test]
+fn verdicts_are_those_of_the_program() {
+    let source = read("src/engine/resume.rs");
+    let start = source.find("impl Verdict").unwrap();
+    let names = &source[start..start + source[start..].find("\n}\n").unwrap()];
+    let known: Vec<_> = literals(names).into_iter().map(|(_, name)| name.to_owned()).collect();
+    assert_eq!(column(&table(&read("README.md"), "## What resume answers"), 0), known);
+}
+
+#[test]
+fn event_types_are_those_of_the_program() {
+    let source = read("src/model/event.rs");
+    let names = source.lines().filter_map(|line| line.trim().strip_prefix("Self::")?.split_once("(_) => \""));
+    let known: Vec<_> = names.filter_map(|(_, rest)| Some(rest.split_once('"')?.0.to_owned())).collect();
+    assert_eq!(known.len(), 11, "{known:?}");
+    let rows = table(&read("docs/format.md"), "### Event types");
+    assert_eq!(column(&rows, 0), known);
+    // Members are those of the schema.
+    let schema: serde_json::Value = serde_json::from_str(&read("schemas/v1/event.schema.json")).unwrap();
+    let text = schema.to_string();
+    for row in rows {
+        for member in row[1].split([',', ';', ' ']).filter(|word| word.contains('_') || *word == "machine") {
+            assert!(text.contains(&format!("\"{member}\"")), "{}: {member}", row[0]);
+        }
+    }
+}
+
+#[test]
+fn limits_are_those_of_the_program() {
+    macro_rules! known {
+        ($($name:ident)*) => { [$((stringify!($name), limits::$name)),*] };
+    }
+    let known = known![RUN_BYTES ACTIVITY_BYTES LINE_BYTES LOG_BYTES WORKFLOW_BYTES JOURNAL_BYTES HOOK_BYTES TAIL_BYTES
+        YAML_DEPTH YAML_NODES VIOLATIONS TEXT_BYTES];
+    let source = read("src/model/limits.rs");
+    let declared = source.lines().filter_map(|line| line.strip_prefix("pub const ")?.split(':').next());
+    assert_eq!(declared.collect::<Vec<_>>(), known.map(|(name, _)| name));
+    let rows = table(&read("docs/format.md"), "## Limits");
+    let written: Vec<_> = rows.iter().map(|row| (row[0].as_str(), row[1].parse().unwrap())).collect();
+    assert_eq!(written, known);
+}
+
+#[test]
+fn the_worked_checksum_verifies() {
+    let page = read("docs/format.md");
+    let lines: Vec<_> = page.lines().filter_map(|line| line.strip_prefix("    {\"v\":1,")).collect();
+    let [sealed, covered] = lines.as_slice() else { panic!("{lines:?}") };
+    let (sealed, covered) = (format!("{{\"v\":1,{sealed}"), format!("{{\"v\":1,{covered}"));
+    let object = unseal(sealed.as_bytes()).unwrap();
+    assert_eq!(seal(&object), format!("{sealed}\n"));
+    let crc = digest(covered.as_bytes());
+    let (len, crc) = crc.split_once('-').unwrap();
+    assert_eq!(sealed, format!("{covered},\"crc\":\"{crc}\"}}"));
+    assert!(page.contains(&format!("these {len} bytes")) && page.contains(&format!("CRC-32C is `{crc}`")));
+    assert_eq!(digest(b"123456789"), "9-e3069283");
+    assert!(page.contains("is `e3069283`"));
+    assert!(page.contains(&format!("The last {SEAL_BYTES} bytes")));
+}
+
+#[test]
+fn examples_are_valid_documents() {
+    let sandbox = Sandbox::new();
+    let mut checked = 0;
+    for page in PAGES {
+        for (language, text) in blocks(&read(page)) {
+            match language.as_str() {
+                "yaml" => {
+                    fs::write(sandbox.path("example.yaml"), &text).unwrap();
+                    let answer = sandbox.flow(["validate", "example.yaml"]);
+                    assert_eq!(answer.code, Some(0), "{page}: {}\n{text}", answer.stdout);
+                    checked += 1;
+                }
+                "json" => {
+                    serde_json::from_str::<serde_json::Value>(&text)
+                        .unwrap_or_else(|error| panic!("{page}: {error}\n{text}"));
+                    checked += 1;
+                }
+                "console" | "sh" => {}
+                other => panic!("{page}: a block in {other:?} is checked by nobody"),
+            }
+        }
+    }
+    assert!(checked >= 6, "{checked}");
+}
+
+/// Help texts by command, fetched once.
+struct Help<'a> {
+    sandbox: &'a Sandbox,
+    texts: BTreeMap<String, Option<String>>,
+}
+
+impl Help<'_> {
+    fn of(&mut self, words: &[&str]) -> Option<String> {
+        let key = words.join(" ");
+        if !self.texts.contains_key(&key) {
+            let answer = self.sandbox.flow(["help"].iter().chain(words));
+            self.texts.insert(key.clone(), (answer.code == Some(0)).then_some(answer.stdout));
+        }
+        self.texts[&key].clone()
+    }
+
+    fn all(&mut self) -> String {
+        let source = read("src/cli/args.rs");
+        let mut all = self.of(&[]).unwrap() + &self.of(&["workflow", "show"]).unwrap();
+        for (_, name) in literals(&source) {
+            all.extend(self.of(&[name]));
+        }
+        all
+    }
+}
+
+/// What follows each `flow ` in a line, up to where a shell would end the command.
+fn commands(code: &str) -> Vec<String> {
+    let starts = code.match_indices("flow ").filter(|(at, _)| {
+        let before = code[..*at].chars().next_back();
+        before.is_none_or(|c| " ($`'".contains(c))
+    });
+    let rests = starts.map(|(at, found)| &code[at + found.len()..]);
+    rests.map(|rest| rest.split(['|', ';', ')', '\'', '<', '>', '`']).next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn commands_and_options_exist() {
+    let sandbox = Sandbox::new();
+    let mut help = Help { sandbox: &sandbox, texts: BTreeMap::new() };
+    let all = help.all();
+    let mut checked = 0;
+    for page in PAGES {
+        let text = read(page);
+        let mut code: Vec<String> = spans(&text);
+        for (language, block) in blocks(&text) {
+            let lines =
+                block.lines().filter(|line| language == "sh" || line.starts_with("$ ") || line.contains("`flow "));
+            code.extend(lines.map(str::to_owned));
+        }
+        for span in &code {
+            for command in commands(span) {
+                let words: Vec<_> = command.split_whitespace().collect();
+                let Some(first) = words.first().filter(|word| word.starts_with(|c: char| c.is_ascii_lowercase()))
+                else {
+                    continue;
+                };
+                let path = match (*first, words.get(1)) {
+                    ("help", _) => &[][..],
+                    ("workflow", Some(_)) => &words[..2],
+                    _ => &words[..1],
+                };
+                let known = help.of(path).unwrap_or_else(|| panic!("{page}: there is no `flow {}`", path.join(" ")));
+                for option in words.iter().filter(|word| word.starts_with("--")) {
+                    assert!(known.contains(&format!("{option} ")), "{page}: `flow {command}`: no {option}");
+                }
+                checked += 1;
+            }
+            // An option on its own.
+            let option = span.split([' ', '=']).next().unwrap();
+            if option.starts_with("--") {
+                assert!(all.contains(&format!("{option} ")), "{page}: no command has {option}");
+                checked += 1;
+            }
+        }
+        for variable in text.split(|c: char| !(c.is_ascii_uppercase() || c == '_')).filter(|w| w.starts_with("FLOW_")) {
+            assert!(all.contains(variable), "{page}: {variable} is not in the help");
+        }
+    }
+    assert!(checked > 80, "{checked}");
+}
+
+#[test]
+fn links_lead_somewhere() {
+    for page in PAGES {
+        let text = prose(&read(page));
+        let here = PathBuf::from(page);
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            if target.contains("://") {
+                continue;
+            }
+            let (path, anchor) = target.split_once('#').map_or((target, None), |(path, anchor)| (path, Some(anchor)));
+            let path = if path.is_empty() { here.clone() } else { here.parent().unwrap().join(path) };
+            assert!(repository().join(&path).is_file(), "{page}: {target}");
+            let Some(anchor) = anchor else { continue };
+            let linked = prose(&read(path.to_str().unwrap()));
+            let slug = |heading: &str| -> String {
+                let heading = heading.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
+                heading.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect()
+            };
+            let found = linked.lines().filter(|line| line.starts_with('#')).any(|line| slug(line) == anchor);
+            assert!(found, "{page}: {target}");
+        }
+    }
+}
+
+#[test]
+fn workflows_are_those_that_are_shipped() {
+    let sandbox = Sandbox::new();
+    let page = read("docs/workflows.md");
+    let rows = table(&page, "## Shipped workflows");
+    let listed = sandbox.flow(["workflow", "list", "--json"]).ok().json();
+    let ids = listed["workflows"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_owned());
+    assert_eq!(column(&rows, 0).into_iter().collect::<BTreeSet<_>>(), ids.collect());
+    for row in &rows {
+        let shown = sandbox.flow(["workflow", "show", &row[0], "--json"]).ok().json();
+        let phases = shown["states"].as_array().unwrap().iter().map(|state| state["name"].as_str().unwrap());
+        assert_eq!(row[1], phases.collect::<Vec<_>>().join(" → "));
+    }
+    // The codes of its table are those that a definition in this notation can have.
+    let mut known = BTreeSet::new();
+    for file in ["src/machine/check.rs", "src/machine/phases.rs", "src/catalog.rs"] {
+        let source = read(file);
+        let source = source.split("#[cfg(test)]").next().unwrap();
+        let reports = ["error(", "warning(", "invalid(text,", "invalid(String::new(),"];
+        let codes = literals(source)
+            .into_iter()
+            .filter(|(before, _)| reports.iter().any(|call| before.trim_end().ends_with(call)));
+        known.extend(codes.map(|(_, code)| code.to_owned()));
+    }
+    let explained: BTreeSet<_> = column(&table(&page, "## Checking one"), 0).into_iter().collect();
+    assert_eq!(explained, known);
+}
