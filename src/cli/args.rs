@@ -52,7 +52,7 @@ fn positive(text: &str) -> Result<u64, String> {
     number.ok_or_else(|| format!("give a whole number from 1 to {}", limits::COUNTER))
 }
 
-/// The commands.
+// The commands.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(super) enum Command {
@@ -72,7 +72,7 @@ pub(super) enum Command {
     Fail(StatusArgs),
     /// Give a run up
     Cancel(StatusArgs),
-    /// Note that a session ended while its runs did not (for hooks; always exits 0)
+    /// Note that a session ended while its runs did not (for hooks: whatever happens, it exits 0)
     SessionEnd(SessionEndArgs),
     /// Say what the next safe action is
     Resume(ResumeArgs),
@@ -120,7 +120,7 @@ impl Command {
     }
 }
 
-/// Arguments of `start`.
+// Arguments of `start`.
 #[derive(Debug, Args)]
 pub(super) struct StartArgs {
     /// The workflow; `flow workflow list` shows all
@@ -157,7 +157,7 @@ pub(super) struct StartArgs {
     pub(super) id: Option<RunId>,
 }
 
-/// Arguments of `record-activity`.
+// Arguments of `record-activity`.
 #[derive(Debug, Args)]
 pub(super) struct RecordArgs {
     /// The run [default: the session's, or the only active one]
@@ -206,7 +206,7 @@ pub(super) struct RecordArgs {
     pub(super) caller: CallerArgs,
 }
 
-/// Who calls.
+// Who calls.
 #[derive(Debug, Args)]
 pub(super) struct CallerArgs {
     /// The session that calls [env: FLOW_SESSION]
@@ -217,7 +217,7 @@ pub(super) struct CallerArgs {
     pub(super) epoch: Option<u64>,
 }
 
-/// Arguments of the commands that change a status.
+// Arguments of the commands that change a status.
 #[derive(Debug, Args)]
 pub(super) struct StatusArgs {
     /// The run [default: the session's, or the only active one]
@@ -232,7 +232,7 @@ pub(super) struct StatusArgs {
     pub(super) caller: CallerArgs,
 }
 
-/// Arguments of `session-end`.
+// Arguments of `session-end`.
 #[derive(Debug, Args)]
 pub(super) struct SessionEndArgs {
     /// The session that ends [default: the hook's session_id on standard input, else FLOW_SESSION]
@@ -240,7 +240,7 @@ pub(super) struct SessionEndArgs {
     pub(super) session: Option<SessionId>,
 }
 
-/// Arguments of `resume`.
+// Arguments of `resume`.
 #[derive(Debug, Args)]
 pub(super) struct ResumeArgs {
     /// The run [default: the session's, or the one that changed last]
@@ -259,7 +259,7 @@ pub(super) struct ResumeArgs {
     pub(super) session: Option<SessionId>,
 }
 
-/// Arguments of `list`.
+// Arguments of `list`.
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {
     /// Only runs with this status; may be repeated
@@ -279,7 +279,7 @@ pub(super) struct ListArgs {
     pub(super) limit: Option<usize>,
 }
 
-/// Arguments of `show`.
+// Arguments of `show`.
 #[derive(Debug, Args)]
 pub(super) struct ShowArgs {
     /// The run [default: the session's, or the only active one]
@@ -289,7 +289,7 @@ pub(super) struct ShowArgs {
     pub(super) at: Option<u64>,
 }
 
-/// Arguments of `log`.
+// Arguments of `log`.
 #[derive(Debug, Args)]
 pub(super) struct LogArgs {
     /// The run [default: the session's, or the only active one]
@@ -302,21 +302,21 @@ pub(super) struct LogArgs {
     pub(super) after: u64,
 }
 
-/// Arguments of `validate`.
+// Arguments of `validate`.
 #[derive(Debug, Args)]
 pub(super) struct ValidateArgs {
     /// A file, a directory, or a run [default: the whole project]
     pub(super) target: Option<String>,
 }
 
-/// Arguments of `workflow`.
+// Arguments of `workflow`.
 #[derive(Debug, Args)]
 pub(super) struct WorkflowArgs {
     #[command(subcommand)]
     pub(super) command: WorkflowCommand,
 }
 
-/// Commands of `workflow`.
+// Commands of `workflow`.
 #[derive(Debug, Subcommand)]
 pub(super) enum WorkflowCommand {
     /// List the workflows that can be started here
@@ -336,14 +336,14 @@ pub(super) enum WorkflowCommand {
     },
 }
 
-/// Arguments of `schema`.
+// Arguments of `schema`.
 #[derive(Debug, Args)]
 pub(super) struct SchemaArgs {
     /// Which document
     pub(super) document: SchemaArg,
 }
 
-/// Arguments of `completions`.
+// Arguments of `completions`.
 #[derive(Debug, Args)]
 pub(super) struct CompletionArgs {
     /// The shell

@@ -7,6 +7,8 @@ mod out;
 mod page;
 
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use clap::{CommandFactory, FromArgMatches};
 
@@ -20,6 +22,7 @@ use crate::report::{Kind, Problem};
 /// Runs the program with the arguments, environment and clock of this process.
 #[must_use]
 pub fn main() -> ExitCode {
+    outlive_file_size_limit();
     let args: Vec<_> = std::env::args_os().collect();
     // Known before the arguments are understood, so that their errors come in the right shape too.
     let json = args.iter().any(|arg| arg == "--json");
@@ -33,6 +36,15 @@ pub fn main() -> ExitCode {
     };
     exit.into()
 }
+
+/// Lets a write beyond the limit on file sizes fail with an error instead of ending the program in the middle of it.
+fn outlive_file_size_limit() {
+    // Without the handler the program is still safe to kill, only less polite.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
+}
+
+/// Not among the names of the library, but 25 on Linux, macOS and the BSDs.
+const SIGXFSZ: i32 = 25;
 
 fn usage(error: &clap::Error, out: &mut Out) -> Exit {
     if !error.use_stderr() {

@@ -30,7 +30,9 @@ const LABEL: usize = 11;
 impl Page {
     /// A line whose first word is styled.
     pub(super) fn head(&mut self, style: Style, word: &str, rest: &str) {
-        let _ = writeln!(self.text, "{style}{}{style:#}  {}", clean(word), clean(rest));
+        let rest = clean(rest);
+        let gap = if rest.is_empty() { "" } else { "  " };
+        let _ = writeln!(self.text, "{style}{}{style:#}{gap}{rest}", clean(word));
     }
 
     /// A label and its value.

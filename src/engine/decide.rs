@@ -40,7 +40,7 @@ pub fn decide(state: &RunState, machine: Option<&Machine>, caller: &Caller, comm
             }
         },
         Command::Complete { reason } => {
-            if status != RunStatus::Completed && state.document().state.last_number.0 == 0 {
+            if !status.is_terminal() && state.document().state.completed_activities.is_empty() {
                 return Err(Refusal::NothingRecorded);
             }
             end(state, caller, RunStatus::Completed, reason)

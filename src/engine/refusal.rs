@@ -55,8 +55,8 @@ pub enum Refusal {
         /// Why it is blocked.
         reason: Option<String>,
     },
-    /// A run without a record did nothing.
-    #[error("nothing was recorded, so there is nothing to complete")]
+    /// A run without a completed activity did nothing (seed 003).
+    #[error("no activity is completed, so there is nothing to complete")]
     NothingRecorded,
     /// The outcome of begun work is unknown.
     #[error("the outcome of {} is not recorded", ids.join(", "))]

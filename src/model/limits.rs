@@ -24,5 +24,3 @@ pub const YAML_NODES: usize = 50_000;
 pub const COUNTER: u64 = 1 << 48;
 /// How many violations of one document are reported.
 pub const VIOLATIONS: usize = 100;
-/// Longest reason, goal or summary given on the command line, in bytes.
-pub const TEXT_BYTES: usize = 64 << 10;

@@ -102,9 +102,14 @@ impl Flow {
                 error => error.into(),
             });
         }
-        let start = self.search_from()?;
-        let top = self.git.top(&start);
-        let parent = Project::find(&start, top.as_deref()).ok_or(Error::NoProject { start })?;
+        self.project_above(&self.search_from()?)
+    }
+
+    /// Opens the project whose `.flow` is in `start` or above.
+    pub(crate) fn project_above(&self, start: &Path) -> Result<Project> {
+        let top = self.git.top(start);
+        let missing = || Error::NoProject { start: start.to_owned() };
+        let parent = Project::find(start, top.as_deref())?.ok_or_else(missing)?;
         Ok(Project::open(&parent, self.trust())?)
     }
 
@@ -120,7 +125,7 @@ impl Flow {
         }
         let start = self.search_from()?;
         let top = self.git.top(&start);
-        let parent = Project::find(&start, top.as_deref()).or(top).unwrap_or(start);
+        let parent = Project::find(&start, top.as_deref())?.or(top).unwrap_or(start);
         Ok(Project::init(&parent, self.trust(), &schemas)?)
     }
 

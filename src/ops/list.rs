@@ -45,7 +45,7 @@ impl Flow {
             }
             Err(error) => return Err(error),
         };
-        let runs = Runs::read(&project)?;
+        let runs = Runs::read(self, &project)?;
         let listed = runs.states.iter().filter(|state| filter.takes(state)).map(|state| {
             let run = state.document();
             ListedRun {

@@ -45,13 +45,18 @@ pub(crate) fn for_writing_within<'a>(
             warnings.push("run.yaml was missing; it is rebuilt from the log".to_owned());
             let text = rebuild(run, &locked.read_log()?)?;
             // Shows the run as of now, so nothing is left to roll forward, but it has to be written.
-            locked.roll_forward(text.text(), &[], text.document().state.last_seq.unwrap_or_default())?;
+            locked.roll_forward(None, text.text(), &[], &mut |_| None)?;
             text
         }
     };
     let position = Position::find(&mut locked, text.document().state.last_seq, &mut warnings)?;
     clear_leftovers(&mut locked, position.since, now)?;
-    let machine = pinned_machine(run, &mut warnings)?;
+    let pinned = run.first_event()?.as_ref().and_then(|first| machine_of(first, &mut warnings));
+    let machine = match pinned {
+        // Its log is lost or begins elsewhere: today's definition is nearer to the truth than none.
+        None if !position.foreign => catalog_machine(flow, project, text.document(), &mut warnings),
+        pinned => pinned,
+    };
     let edited = position.by_hand || is_edited(&text, &locked, position.since);
     let state = RunState::from_document(text.document().clone());
     let mut loaded = Loaded { state, locked, text, machine, warnings };
@@ -155,11 +160,19 @@ fn clear_leftovers(locked: &mut LockedRun<'_>, shown: Seq, now: Timestamp) -> Re
     Ok(())
 }
 
-/// The workflow that the run's first event pins.
-pub(crate) fn pinned_machine(run: &RunDir, warnings: &mut Vec<String>) -> Result<Option<Machine>> {
-    Ok(run.first_event()?.as_ref().and_then(|first| machine_of(first, warnings)))
+/// Today's definition of the run's workflow, when it knows the run's phase.
+fn catalog_machine(flow: &Flow, project: &Project, run: &RunDocument, warnings: &mut Vec<String>) -> Option<Machine> {
+    let found = flow.catalog(Some(project)).find(run.workflow.as_str()).ok().map(|found| found.machine);
+    let fits = |machine: &Machine| run.state.current_phase.as_ref().is_none_or(|phase| machine.contains(phase));
+    let machine = found.filter(fits);
+    warnings.push(match &machine {
+        Some(_) => format!("the run pins no workflow; phases are checked against today's {}", run.workflow),
+        None => format!("workflow {} does not fit this run; phases are not checked", run.workflow),
+    });
+    machine
 }
 
+/// The workflow that a first event pins.
 fn machine_of(first: &Event, warnings: &mut Vec<String>) -> Option<Machine> {
     let pinned = match &first.kind {
         EventKind::RunStarted(started) => Some(&started.machine),
@@ -189,11 +202,11 @@ impl Loaded<'_> {
             newer.iter().for_each(|event| state.apply(event));
             state
         };
+        let old = self.text.text().to_owned();
         self.text = self.with_state()?;
         let files: Vec<_> = newer.iter().filter_map(activity_file).collect();
-        self.locked.roll_forward(self.text.text(), &files, since)?;
-        self.locked.reread_tail(self.state.document().state.last_seq.unwrap_or(since))?;
-        Ok(())
+        let mut merge = |saved: &str| replay(saved, since, &newer);
+        Ok(self.locked.roll_forward(Some(&old), self.text.text(), &files, &mut merge)?)
     }
 
     fn with_state(&self) -> Result<RunText> {
@@ -207,12 +220,11 @@ impl Loaded<'_> {
         let names = run.activity_names()?;
         let mut document = self.text.document().clone();
         document.state.last_number = names.last().map_or(Number(0), |(number, _)| *number);
-        let found = flow.catalog(Some(project)).find(document.workflow.as_str()).ok().map(|found| found.machine);
-        let fits =
-            |machine: &Machine| document.state.current_phase.as_ref().is_none_or(|phase| machine.contains(phase));
-        self.machine = found.filter(fits);
-        if self.machine.is_none() {
-            self.warnings.push(format!("workflow {} does not fit this run; phases are not checked", document.workflow));
+        // From now on it is a run like any other, in a `.flow` like any other.
+        project.init_again()?;
+        self.machine = catalog_machine(flow, project, &document, &mut self.warnings);
+        if self.machine.is_some() {
+            self.warnings.pop();
         }
         let machine = self.machine.as_ref().map(Machine::to_value);
         let text = self.text.text().to_owned();
@@ -275,7 +287,9 @@ impl Loaded<'_> {
         event.run = Some(TextDigest(digest(text.text().as_bytes())));
         let batch = Batch { event: &event, old_text: self.text.text(), new_text: text.text(), activity };
         let before = self.text.document().state.last_seq;
-        let committed = self.locked.commit(&batch, &mut |saved| merge(saved, before, &event))?;
+        let newer = std::slice::from_ref(&event);
+        let mut merge = |saved: &str| before.and_then(|before| replay(saved, before, newer));
+        let committed = self.locked.commit(&batch, &mut merge)?;
         if let Some(why) = committed.lagging {
             self.warnings.push(format!("recorded as event {seq}; its files follow with the next command: {why}"));
         }
@@ -294,15 +308,15 @@ impl Loaded<'_> {
     }
 }
 
-/// A text that a person saved during a commit, with the event on top; `None` when it shows another position and has to
-/// wait for recovery.
-fn merge(saved: &str, before: Option<Seq>, event: &Event) -> Option<String> {
+/// A text that a person saved while it was being replaced, with the events on top; `None` when it shows another position
+/// and has to wait for the next command.
+fn replay(saved: &str, since: Seq, newer: &[Event]) -> Option<String> {
     let saved = RunText::parse(saved).ok()?;
-    if saved.document().state.last_seq != before {
+    if saved.document().state.last_seq != Some(since) {
         return None;
     }
     let mut state = RunState::from_document(saved.document().clone());
-    state.apply(event);
+    newer.iter().for_each(|event| state.apply(event));
     Some(saved.with_state(&state.document().state).ok()?.text().to_owned())
 }
 
@@ -325,7 +339,7 @@ pub(crate) struct View {
 }
 
 /// Reads `run` without a lock and without writing.
-pub(crate) fn for_reading(run: &RunDir) -> Result<View> {
+pub(crate) fn for_reading(flow: &Flow, project: &Project, run: &RunDir) -> Result<View> {
     let mut notes = Vec::new();
     let found = run.read_text()?;
     // The log is read after run.yaml, so it is never behind it.
@@ -341,15 +355,15 @@ pub(crate) fn for_reading(run: &RunDir) -> Result<View> {
         Some(shown) => caught_up(text.document(), shown, &log),
         None => RunState::from_document(text.document().clone()),
     };
-    let machine = log.events().next().and_then(|first| machine_of(first, &mut notes));
-    if let (Some(phase), Some(machine)) = (state.phase(), &machine)
-        && !machine.contains(phase)
-    {
-        let folded = RunState::fold(log.events());
-        if let Some(Err(fault)) = folded.map(|folded| edited(&folded, state.document(), Some(machine))) {
-            let path = run.file_path(layout::RUN_FILE);
-            return Err(Error::Edit { place: place(text.text(), fault.pointer()), path, fault });
+    let mut machine = log.events().next().and_then(|first| machine_of(first, &mut notes));
+    match RunState::fold(log.events()) {
+        Some(folded) => {
+            if let Err(fault) = edited(&folded, state.document(), machine.as_ref()) {
+                let path = run.file_path(layout::RUN_FILE);
+                return Err(Error::Edit { place: place(text.text(), fault.pointer()), path, fault });
+            }
         }
+        None => machine = catalog_machine(flow, project, text.document(), &mut notes),
     }
     let mut history = History::fold(log.events()).unwrap_or_else(|| History::without_log(state.clone()));
     history.show(state);
@@ -400,7 +414,7 @@ fn earlier_attempts(run: &RunDir, history: &History) -> Result<Vec<Attempt>> {
 }
 
 /// Only what a list shows: `run.yaml`, and for runs that are not over the events behind it.
-pub(crate) fn for_listing(run: &RunDir) -> Result<RunState> {
+pub(crate) fn for_listing(flow: &Flow, project: &Project, run: &RunDir) -> Result<RunState> {
     let Some(text) = run.read_text()? else {
         return RunState::fold(run.read_log()?.events()).ok_or(Error::EmptyRun { path: run.path().to_owned() });
     };
@@ -410,11 +424,16 @@ pub(crate) fn for_listing(run: &RunDir) -> Result<RunState> {
         _ => parse_run(run, &text)?.document().clone(),
     };
     let Owned { status, last_seq, .. } = document.state;
-    let mut state = RunState::from_document(document);
-    if let (false, Some(shown)) = (status.is_terminal(), last_seq)
-        && let Some(tail) = run.read_tail(shown)?
-    {
-        tail.newer.iter().for_each(|event| state.apply(event));
+    let (false, Some(shown)) = (status.is_terminal(), last_seq) else {
+        return Ok(RunState::from_document(document));
+    };
+    let tail = run.read_tail(shown)?;
+    let written = tail.as_ref().and_then(|tail| tail.at.as_ref()).filter(|event| event.seq == shown);
+    if written.and_then(|event| event.run.as_ref()).is_none_or(|written| written.0 != digest(text.as_bytes())) {
+        // A person changed it, or it is behind a log that cannot be found: worth a careful look.
+        return Ok(for_reading(flow, project, run)?.history.state().clone());
     }
+    let mut state = RunState::from_document(document);
+    tail.iter().flat_map(|tail| &tail.newer).for_each(|event| state.apply(event));
     Ok(state)
 }

@@ -42,6 +42,20 @@ pub fn problem(error: &Error) -> Problem {
             let message = format!("several runs are active: {names}");
             new(Kind::Usage, "several_runs", message, Some("name one of them with --run-id".into()))
         }
+        Error::RunFile { .. } | Error::RunSchema { .. } | Error::Edit { .. } | Error::EmptyRun { .. } => on_disk(error),
+        Error::InputYaml { .. } | Error::InputSchema { .. } | Error::Input { .. } => given(error),
+        Error::NoSuchEvent { run, .. } => new(
+            Kind::NotFound,
+            "event_not_found",
+            error.to_string(),
+            Some(format!("`flow log {run}` shows all events")),
+        ),
+    }
+}
+
+/// What is wrong with a run's own files.
+fn on_disk(error: &Error) -> Problem {
+    match error {
         Error::RunFile { path, error: fault } => {
             let help = "correct the file by hand, or bring an earlier one back with git; nothing was written";
             let message = format!("{}{} {fault}", path.display(), suffix(fault.place()));
@@ -61,6 +75,13 @@ pub fn problem(error: &Error) -> Problem {
             let help = "bring run.yaml or events.jsonl back with git, or remove the directory";
             new(Kind::Damaged, "run_empty", error.to_string(), Some(help.into()))
         }
+        other => new(Kind::Damaged, "run_file_invalid", other.to_string(), None),
+    }
+}
+
+/// What is wrong with a document that the caller gave.
+fn given(error: &Error) -> Problem {
+    match error {
         Error::InputYaml { origin, error: fault } => {
             let message = format!("{origin}{} is not valid YAML: {fault}", suffix(fault.place));
             new(Kind::Refused, "invalid_document", message, Some("nothing was recorded".into()))
@@ -84,12 +105,7 @@ pub fn problem(error: &Error) -> Problem {
             };
             caused(new(kind, "input_unreadable", error.to_string(), help), source)
         }
-        Error::NoSuchEvent { run, .. } => new(
-            Kind::NotFound,
-            "event_not_found",
-            error.to_string(),
-            Some(format!("`flow log {run}` shows all events")),
-        ),
+        other => new(Kind::Refused, "invalid_document", other.to_string(), None),
     }
 }
 
@@ -226,9 +242,14 @@ fn refused(run: &RunId, refusal: &Refusal) -> Problem {
         Refusal::StaleEpoch { .. } => {
             (Kind::Held, "stale_epoch", format!("another session took the run; see `flow resume {run}`"))
         }
-        Refusal::Mismatch { what, .. } => {
-            (Kind::Refused, "wrong_run", format!("correct metadata.{what} in the activity, or name the other run"))
-        }
+        Refusal::Mismatch { what, .. } => (
+            Kind::Refused,
+            "wrong_run",
+            format!(
+                "correct metadata.{} in the activity, or name the other run",
+                if *what == "run" { "run_id" } else { what }
+            ),
+        ),
         Refusal::IdReused { .. } => {
             let help = "use another --id for other work; a retry must give the same content".to_owned();
             (Kind::Refused, "id_reused", help)

@@ -247,7 +247,7 @@ fn report(
         number: recorded.number,
         activity: recorded.id().to_string(),
         path: Flow::relative(project, &file),
-        phase: state.state.current_phase.as_ref().filter(|_| !repeated).unwrap_or(phase).clone(),
+        phase: state.state.current_phase.as_ref().unwrap_or(phase).clone(),
         status: recorded.activity.status(),
         completed_activities: state.state.completed_activities.len(),
         repeated,

@@ -1,9 +1,9 @@
 //! `resume`: what is the next safe action?
 
-use crate::engine::{Action, Drift, Next, Outlook, Plan, RunState, Verdict, resume};
+use crate::engine::{Action, Drift, History, Outlook, Plan, RunState, Verdict, resume};
 use crate::host::WorkingTree;
 use crate::machine::Machine;
-use crate::model::{RunStatus, SessionId};
+use crate::model::{RunStatus, SessionId, StateName, slug};
 use crate::ops::claim::ClaimRequest;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
@@ -36,7 +36,7 @@ impl Flow {
             Err(error) => return Err(error),
         };
         let caller = self.caller(request.session.clone(), None)?;
-        let runs = Runs::read(&project)?;
+        let runs = Runs::read(self, &project)?;
         let run = match &request.run {
             Some(id) => self.run(&project, id)?,
             None => match self.most_promising(&runs, caller.session.as_ref())? {
@@ -48,7 +48,7 @@ impl Flow {
             Some(how) => Some(self.claim(&project, &run, request.session.clone(), how)?),
             None => None,
         };
-        let view = for_reading(&run)?;
+        let view = for_reading(self, &project, &run)?;
         let outlook = self.outlook(&project, &view, &caller, claim.as_ref())?;
         let plan = resume(&view.history, &outlook);
         let others = candidates(&runs, run.id().as_str());
@@ -108,6 +108,7 @@ impl Flow {
         unreadable: Vec<Unreadable>,
     ) -> ResumeReport {
         let document = view.history.state().document();
+        let command = command(&view.history, &plan);
         let mut notes = plan.notes;
         notes.extend(view.notes);
         let working_tree = self.working_tree(project, document.context_text("branch"), &mut notes);
@@ -123,7 +124,7 @@ impl Flow {
             phase: document.state.current_phase.clone(),
             reason: plan.reason,
             next: NextReport {
-                command: command(run.id().as_str(), &plan.next, plan.in_doubt.first().map(|first| first.id.as_str())),
+                command,
                 action: plan.next.action,
                 phase: plan.next.phase,
                 choices: plan.next.choices,
@@ -234,28 +235,41 @@ fn nothing(candidates: Vec<Candidate>, unreadable: Vec<Unreadable>) -> ResumeRep
 }
 
 /// The command line that does the next action, or records it once it is done.
-fn command(run: &str, next: &Next, in_doubt: Option<&str>) -> Option<String> {
-    let record = |phase: Option<&str>| {
-        let phase = phase.unwrap_or("PHASE");
-        let id = crate::model::slug(phase, 80).unwrap_or_else(|| "activity".to_owned());
-        format!("flow record-activity --run-id {run} --phase {} --id {id} --status passed", quoted(phase))
+fn command(history: &History, plan: &Plan) -> Option<String> {
+    let run = history.state().id();
+    let next = &plan.next;
+    let record = |phase: Option<&StateName>, id: String| {
+        let phase = phase.map(|phase| format!(" --phase {}", quoted(phase.as_str()))).unwrap_or_default();
+        format!("flow record-activity --run-id {run}{phase} --id {id} --status passed")
     };
-    let here = next.phase.as_ref().map(|phase| phase.as_str());
+    let fresh = |phase: Option<&StateName>| {
+        let base = phase.and_then(|phase| slug(phase.as_str(), 80)).unwrap_or_else(|| "activity".to_owned());
+        record(phase, unused(history, base))
+    };
     Some(match next.action {
-        Action::StartPhase | Action::WorkPhase | Action::RetryPhase => record(here),
-        Action::ChoosePhase => record(next.choices.first().map(|phase| phase.as_str())),
+        Action::StartPhase | Action::WorkPhase | Action::RetryPhase => fresh(next.phase.as_ref()),
+        Action::ChoosePhase => fresh(next.choices.first()),
         Action::Complete => format!("flow complete {run}"),
-        Action::Reconcile => {
-            let id = in_doubt.unwrap_or("ID");
-            let phase = here.map(|phase| format!(" --phase {}", quoted(phase))).unwrap_or_default();
-            format!("flow record-activity --run-id {run}{phase} --id {id} --status passed")
-        }
+        // The same id again: how the begun work ended.
+        Action::Reconcile => record(next.phase.as_ref(), plan.in_doubt.first()?.id.clone()),
         Action::ResolveBlocker => format!("flow unblock {run} --reason 'what was resolved'"),
         Action::TakeOver => format!("flow resume {run} --take-over"),
         Action::ReviewWorkflow => format!("flow show {run}"),
         Action::Repair => format!("flow log {run}"),
         Action::Start | Action::Nothing => return None,
     })
+}
+
+/// An id that no passed record has: recording under one of those would look like a retry.
+fn unused(history: &History, base: String) -> String {
+    let taken = |id: &str| history.attempts().iter().any(|attempt| attempt.id == id && attempt.status.is_completed());
+    let mut id = base.clone();
+    let mut n = 1;
+    while taken(&id) {
+        n += 1;
+        id = format!("{base}-{n}");
+    }
+    id
 }
 
 /// A word for a shell.

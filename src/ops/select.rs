@@ -15,13 +15,15 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    pub(crate) fn read(project: &Project) -> Result<Self> {
+    pub(crate) fn read(flow: &Flow, project: &Project) -> Result<Self> {
         let mut runs = Self { states: Vec::new(), unreadable: Vec::new() };
-        project.each_run(|name, run| match run.map_err(Error::from).and_then(|run| for_listing(&run)) {
-            Ok(state) => runs.states.push(state),
-            Err(error) => runs
-                .unreadable
-                .push(Unreadable { run_id: name.to_owned(), reason: crate::ops::problem::one_line(&error) }),
+        project.each_run(|name, run| {
+            match run.map_err(Error::from).and_then(|run| for_listing(flow, project, &run)) {
+                Ok(state) => runs.states.push(state),
+                Err(error) => runs
+                    .unreadable
+                    .push(Unreadable { run_id: name.to_owned(), reason: crate::ops::problem::one_line(&error) }),
+            }
         })?;
         runs.states.sort_by(|a, b| {
             let key = |state: &RunState| (state.document().created_at, state.id().clone());
@@ -38,7 +40,7 @@ impl Flow {
         if let Some(id) = named {
             return self.run(project, id);
         }
-        let runs = Runs::read(project)?;
+        let runs = Runs::read(self, project)?;
         let open: Vec<_> = runs.states.iter().filter(|state| !state.status().is_terminal()).collect();
         let own = |state: &&&RunState| session.is_some() && state.document().state.session.as_ref() == session;
         let active = |state: &&&RunState| state.status() == RunStatus::Active;

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::engine::{Command, Decision, RunState, decide};
 use crate::model::{RunStatus, SESSION_ENDED, SessionId};
-use crate::ops::error::Result;
+use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::load::for_writing_within;
 use crate::ops::problem::one_line;
@@ -61,10 +61,14 @@ impl Flow {
     /// When the project cannot be used. A single run's trouble is a warning.
     pub fn session_end(&self, request: &SessionEndRequest) -> Result<SessionEndReport> {
         let started = Instant::now();
-        let project = self.project()?;
+        let project = match (self.project(), &request.hook.cwd) {
+            // A host may run its hooks elsewhere, and says where the session worked.
+            (Err(Error::NoProject { .. }), Some(cwd)) => self.project_above(cwd)?,
+            (found, _) => found?,
+        };
         let session = request.session.clone().or_else(|| request.hook.session.clone());
         let caller = self.caller(session, None)?;
-        let runs = Runs::read(&project)?;
+        let runs = Runs::read(self, &project)?;
         let mut report =
             SessionEndReport { session: caller.session.clone(), persisted: Vec::new(), warnings: Vec::new() };
         for unreadable in runs.unreadable {

@@ -19,7 +19,7 @@ impl Flow {
         let project = self.project()?;
         let caller = self.caller(session, None)?;
         let run = self.select(&project, run, caller.session.as_ref())?;
-        let mut view = for_reading(&run)?;
+        let mut view = for_reading(self, &project, &run)?;
         if let Some(at) = at {
             go_back(run.id(), &mut view, at)?;
         }

@@ -6,7 +6,8 @@ use crate::codec::seal;
 use crate::model::{Event, EventKind, Number, Seq, limits};
 use crate::store::StoreError;
 use crate::store::dir::{self, Onto};
-use crate::store::layout::{ACTIVITY_TMP, LOG, RUN_FILE, RUN_MERGE_TMP, RUN_TMP};
+use crate::store::layout::{ACTIVITY_TMP, LOG, RUN_FILE, RUN_TMP};
+use crate::store::publish::Merge;
 use crate::store::run_dir::LockedRun;
 
 /// An activity file.
@@ -40,9 +41,6 @@ pub struct Committed {
     pub lagging: Option<String>,
 }
 
-/// How often a `run.yaml` that somebody saves again and again is merged before recovery is left to do it.
-const MERGE_TRIES: usize = 3;
-
 impl LockedRun<'_> {
     /// Commits `batch`. `merge` makes the new `run.yaml` from a text that a person saved after the decision.
     ///
@@ -53,11 +51,7 @@ impl LockedRun<'_> {
     ///
     /// # Panics
     /// When the event's position is not the next one: a caller's mistake that must never reach a log.
-    pub fn commit(
-        &mut self,
-        batch: &Batch<'_>,
-        merge: &mut dyn FnMut(&str) -> Option<String>,
-    ) -> Result<Committed, StoreError> {
+    pub fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<Committed, StoreError> {
         let seq = batch.event.seq;
         assert!(seq > self.tail.last_seq, "BUG: event {seq} does not follow {}", self.tail.last_seq);
         let line = seal(&batch.event.to_object());
@@ -89,6 +83,8 @@ impl LockedRun<'_> {
     /// Writes both files under their temporary names.
     fn prepare(&self, batch: &Batch<'_>) -> Result<std::fs::File, StoreError> {
         let dir = &self.run.dir;
+        // Somebody saved run.yaml during an earlier commit under this lock.
+        self.set_aside(RUN_TMP, batch.event.at)?;
         let new_run = dir.create(RUN_TMP, batch.new_text.as_bytes(), dir.mode_of(RUN_FILE))?;
         if let Some(file) = &batch.activity {
             self.activities.create(ACTIVITY_TMP, file.text.as_bytes(), 0o666).inspect_err(|_| self.discard())?;
@@ -121,64 +117,13 @@ impl LockedRun<'_> {
         let _ = self.activities.remove(ACTIVITY_TMP);
     }
 
-    /// Renames both files into place.
-    fn publish(&self, batch: &Batch<'_>, merge: &mut dyn FnMut(&str) -> Option<String>) -> Result<(), StoreError> {
-        if let Some(file) = &batch.activity {
-            self.activities.rename(ACTIVITY_TMP, &file.name, Onto::Nothing)?;
-        }
-        let dir = &self.run.dir;
-        if dir.rename(RUN_TMP, RUN_FILE, Onto::Exchange).is_err() {
-            return self.publish_without_exchange(batch, merge);
-        }
-        let mut expected = batch.old_text.to_owned();
-        let mut placed = batch.new_text.to_owned();
-        for _ in 0..MERGE_TRIES {
-            let swapped_out = dir.read_text(RUN_TMP, limits::RUN_BYTES)?.unwrap_or_default();
-            if swapped_out == expected {
-                return dir.remove(RUN_TMP);
-            }
-            // Somebody saved the file between our reading and now: their text, with our change on top.
-            let Some(merged) = merge(&swapped_out) else {
-                // Theirs is no run document: it comes back as it was, and the next command says what is wrong with it.
-                return dir.rename(RUN_TMP, RUN_FILE, Onto::Exchange);
-            };
-            self.write_merged(&merged)?;
-            dir.rename(RUN_MERGE_TMP, RUN_FILE, Onto::Exchange)?;
-            // What they saved is in place now, so the copy that is replaced here holds nothing new.
-            dir.rename(RUN_MERGE_TMP, RUN_TMP, Onto::Whatever)?;
-            expected = std::mem::replace(&mut placed, merged);
-        }
-        // Still being saved: the next command merges, or keeps it in quarantine.
-        Ok(())
-    }
-
-    /// For a missing `run.yaml` and for file systems that cannot exchange two names (NFS). A text saved between the
-    /// check and the rename would be lost; `docs/durability.md` says so.
-    fn publish_without_exchange(
-        &self,
-        batch: &Batch<'_>,
-        merge: &mut dyn FnMut(&str) -> Option<String>,
-    ) -> Result<(), StoreError> {
-        let dir = &self.run.dir;
-        match dir.read_text(RUN_FILE, limits::RUN_BYTES)? {
-            Some(text) if text != batch.old_text => {
-                let Some(merged) = merge(&text) else {
-                    return dir.remove(RUN_TMP);
-                };
-                self.write_merged(&merged)?;
-                dir.rename(RUN_MERGE_TMP, RUN_FILE, Onto::Whatever)?;
-                dir.remove(RUN_TMP)
-            }
-            _ => dir.rename(RUN_TMP, RUN_FILE, Onto::Whatever),
-        }
-    }
-
-    fn write_merged(&self, merged: &str) -> Result<(), StoreError> {
-        let dir = &self.run.dir;
-        dir.remove(RUN_MERGE_TMP)?;
-        let new = dir.create(RUN_MERGE_TMP, merged.as_bytes(), dir.mode_of(RUN_FILE))?;
-        let fault = |source| StoreError::Io { action: "flush", path: dir.join(RUN_MERGE_TMP), source };
-        dir::sync_all(&new).map_err(fault)
+    /// Renames both files into place; the failure of one does not keep the other back.
+    fn publish(&self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<(), StoreError> {
+        let activity = match &batch.activity {
+            Some(file) => self.activities.rename(ACTIVITY_TMP, &file.name, Onto::Nothing),
+            None => Ok(()),
+        };
+        activity.and(self.publish_run(Some(batch.old_text), batch.new_text, merge))
     }
 }
 

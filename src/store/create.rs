@@ -3,7 +3,7 @@
 use crate::codec::seal;
 use crate::model::{Event, RunId};
 use crate::store::StoreError;
-use crate::store::dir::{Dir, Onto, sync_all, write_all};
+use crate::store::dir::{Onto, sync_all, write_all};
 use crate::store::layout::{ACTIVITIES, EVIDENCE, LOG, NEW_RUN, RUN_FILE, RUNS};
 use crate::store::lock::{Lock, LockRequest};
 use crate::store::project::Project;
@@ -52,7 +52,9 @@ impl Project {
                 continue;
             }
             let aside = format!("{NEW_RUN}{}", new.id);
-            let built = self.build(&aside, &new).and_then(|()| self.flow.rename_to(&aside, &runs, new.id.as_str()));
+            let built = self
+                .build(&aside, &new)
+                .and_then(|()| self.flow.rename_into(&aside, &runs, new.id.as_str(), Onto::Nothing));
             match built {
                 Ok(()) => {
                     runs.sync()?;
@@ -93,17 +95,6 @@ impl Project {
                 let _ = dir.remove_dir(EVIDENCE);
             }
             let _ = self.flow.remove_dir(name);
-        }
-    }
-}
-
-impl Dir {
-    /// Renames `name` to `new_name` in another directory, which must not have it.
-    fn rename_to(&self, name: &str, into: &Self, new_name: &str) -> Result<(), StoreError> {
-        match self.rename_into(name, into, new_name, Onto::Nothing) {
-            // File systems without that flag: the lock and the check before keep the name free.
-            Err(StoreError::Io { .. }) => self.rename_into(name, into, new_name, Onto::Whatever),
-            done => done,
         }
     }
 }

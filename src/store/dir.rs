@@ -238,6 +238,11 @@ impl Dir {
             Onto::Nothing => rustix::fs::renameat_with(&self.fd, from, &into.fd, to, RenameFlags::NOREPLACE),
             Onto::Exchange => rustix::fs::renameat_with(&self.fd, from, &into.fd, to, RenameFlags::EXCHANGE),
         };
+        let unsupported = matches!(result, Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP));
+        if onto == Onto::Nothing && unsupported && !into.exists(to)? {
+            // A file system without that flag: the caller's lock keeps the name free after the look.
+            return self.rename_into(from, into, to, Onto::Whatever);
+        }
         result.map_err(|errno| match errno {
             Errno::EXIST => StoreError::Exists { path: into.join(to) },
             _ => fault("rename", self.join(from), errno),

@@ -244,6 +244,18 @@ impl Directory {
         Ok(Some(Old { text, mode }))
     }
 
+    /// Removes temporary files of writers that died. Only called under the document's lock, so none is in use.
+    fn sweep(&self, prefix: &OsStr) {
+        let Ok(names) = rustix::fs::Dir::read_from(&self.handle) else { return };
+        let (prefix, suffix) = (prefix.as_encoded_bytes(), b".tmp");
+        for entry in names.flatten() {
+            let name = entry.file_name().to_bytes();
+            if name.starts_with(prefix) && name.ends_with(suffix) && name.len() == prefix.len() + 6 + suffix.len() {
+                let _ = rustix::fs::unlinkat(&self.handle, entry.file_name(), rustix::fs::AtFlags::empty());
+            }
+        }
+    }
+
     /// Temporary file, its bytes on stable storage, rename, the directory on stable storage.
     fn replace<E: std::error::Error + 'static>(
         &self,
@@ -252,8 +264,10 @@ impl Directory {
         mode: Option<Mode>,
     ) -> Result<(), DocumentError<E>> {
         let path = self.path.join(name);
-        let mut prefix = name.to_owned();
+        let mut prefix = OsStr::new(".").to_owned();
+        prefix.push(name);
         prefix.push(".");
+        self.sweep(&prefix);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let create = |temporary: &Path| -> io::Result<File> {
             let name = temporary.file_name().ok_or(io::ErrorKind::InvalidInput)?;

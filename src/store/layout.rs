@@ -20,7 +20,7 @@ pub const ACTIVITIES: &str = "activities";
 pub const EVIDENCE: &str = "evidence";
 /// The next `run.yaml`; a leftover of this name belongs to a dead writer.
 pub const RUN_TMP: &str = ".run.tmp";
-/// A `run.yaml` merged with what a person saved during a commit. Never a person's own bytes.
+/// A `run.yaml` merged with what a person saved during a commit; a leftover may hold what they saved after that.
 pub const RUN_MERGE_TMP: &str = ".run.merge.tmp";
 /// The log's copy during recovery.
 pub const LOG_TMP: &str = ".events.tmp";
@@ -28,6 +28,8 @@ pub const LOG_TMP: &str = ".events.tmp";
 pub const ACTIVITY_TMP: &str = ".act.tmp";
 /// Where recovery puts what it does not understand.
 pub const QUARANTINE: &str = ".quarantine";
+/// A file of `init` on its way.
+pub const INIT_TMP: &str = ".init.tmp";
 /// Name prefix of a run that is being created.
 pub const NEW_RUN: &str = ".new-";
 

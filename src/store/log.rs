@@ -61,10 +61,14 @@ impl LogScan {
     /// Reads a whole log from memory. Total: every input gives an answer.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Self {
-        let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        let mut whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        if event(&bytes[whole..]).is_ok() {
+            // Only its line break is missing.
+            whole = bytes.len();
+        }
         let mut scan = Self { torn: bytes.len() - whole, ..Self::default() };
         for (at, line) in bytes[..whole].split_inclusive(|&byte| byte == b'\n').enumerate() {
-            let line = &line[..line.len() - 1];
+            let line = line.strip_suffix(b"\n").unwrap_or(line);
             match event(line) {
                 Ok(event) => scan.lines.push(Line { number: at + 1, event }),
                 Err(_) if line.iter().all(u8::is_ascii_whitespace) => {}
@@ -125,8 +129,10 @@ pub struct LogTail {
     pub at: Option<Event>,
     /// The highest sealed position that was seen; 0 without any.
     pub last_seq: Seq,
-    /// Length up to and including the last line break.
+    /// Length up to and including the last line break; the whole file when only that break is missing.
     pub whole: u64,
+    /// Whether the last line verifies and only its line break is missing, as an editor may leave it.
+    pub unended: bool,
     /// Length of the file.
     pub len: u64,
 }
@@ -138,7 +144,10 @@ impl LogTail {
     /// What reading the file gives.
     pub fn read(file: &File, since: Seq) -> io::Result<Self> {
         let len = file.metadata()?.len();
-        let whole = end_of_last_line(file, len)?;
+        let (whole, unended) = match end_of_last_line(file, len)? {
+            end if end < len && is_sealed(file, end, len)? => (len, true),
+            end => (end, false),
+        };
         let mut window = limits::TAIL_BYTES as u64;
         loop {
             let start = whole.saturating_sub(window);
@@ -152,17 +161,17 @@ impl LogTail {
             };
             let (tail, reached) = Self::collect(lines, since);
             if reached || start == 0 {
-                return Ok(Self { whole, len, ..tail });
+                return Ok(Self { whole, len, unended, ..tail });
             }
             window *= 8;
         }
     }
 
     fn collect(lines: &[u8], since: Seq) -> (Self, bool) {
-        let mut tail = Self { newer: Vec::new(), at: None, last_seq: Seq(0), whole: 0, len: 0 };
+        let mut tail = Self { newer: Vec::new(), at: None, last_seq: Seq(0), whole: 0, unended: false, len: 0 };
         let mut reached = false;
         for line in lines.split_inclusive(|&byte| byte == b'\n').rev() {
-            let Ok(event) = event(&line[..line.len() - 1]) else {
+            let Ok(event) = event(line.strip_suffix(b"\n").unwrap_or(line)) else {
                 continue;
             };
             tail.last_seq = tail.last_seq.max(event.seq);
@@ -178,6 +187,17 @@ impl LogTail {
         tail.newer.dedup();
         (tail, reached)
     }
+}
+
+/// Whether the bytes from `start` to the end of the file are a sealed line without its line break.
+fn is_sealed(file: &File, start: u64, len: u64) -> io::Result<bool> {
+    let torn = usize::try_from(len - start).unwrap_or(usize::MAX);
+    if torn > limits::LINE_BYTES {
+        return Ok(false);
+    }
+    let mut bytes = vec![0; torn];
+    file.read_exact_at(&mut bytes, start)?;
+    Ok(event(&bytes).is_ok())
 }
 
 /// The position behind the last line break, found in bounded memory: a torn tail may be as long as the disk.

@@ -20,6 +20,7 @@ pub mod layout;
 mod lock;
 mod log;
 mod project;
+mod publish;
 mod run_dir;
 
 pub use commit::{ActivityFile, Batch, Committed};

@@ -1,11 +1,14 @@
 //! A project's `.flow`: finding it, making it, and telling it from another program's.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::model::{RunId, limits};
 use crate::store::StoreError;
-use crate::store::dir::{Dir, Trust};
-use crate::store::layout::{FLOW, GITATTRIBUTES, GITIGNORE, LOCK, NEW_RUN, RUN_FILE, RUNS, SCHEMAS, WORKFLOWS};
+use crate::store::dir::{Dir, Onto, Trust, sync_all};
+use crate::store::layout::{
+    FLOW, GITATTRIBUTES, GITIGNORE, INIT_TMP, LOCK, NEW_RUN, RUN_FILE, RUNS, SCHEMAS, WORKFLOWS,
+};
 use crate::store::run_dir::RunDir;
 
 /// A project with a `.flow` that is flow's own.
@@ -44,17 +47,22 @@ const RUNS_LOOKED_AT: usize = 20;
 
 impl Project {
     /// The directory that holds the `.flow` nearest to `start`: there or above, but not above `top`.
-    #[must_use]
-    pub fn find(start: &Path, top: Option<&Path>) -> Option<PathBuf> {
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] when it cannot be told whether there is one: a project that cannot be looked at is not absent.
+    pub fn find(start: &Path, top: Option<&Path>) -> Result<Option<PathBuf>, StoreError> {
         for dir in start.ancestors() {
-            if std::fs::symlink_metadata(dir.join(FLOW)).is_ok() {
-                return Some(dir.to_owned());
+            let path = dir.join(FLOW);
+            match std::fs::symlink_metadata(&path) {
+                Ok(_) => return Ok(Some(dir.to_owned())),
+                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+                Err(source) => return Err(StoreError::Io { action: "inspect", path, source }),
             }
             if top == Some(dir) {
                 break;
             }
         }
-        None
+        Ok(None)
     }
 
     /// Opens the `.flow` in `parent`.
@@ -103,34 +111,48 @@ impl Project {
     fn init_in(parent: &Dir, name: &str, schemas: &[(&str, &str)]) -> Result<(Self, Initialised), StoreError> {
         let (_, fresh) = parent.ensure_dir(name)?;
         let project = Self::open_flow(parent, name)?;
+        let created = project.complete(schemas)?;
+        if fresh {
+            parent.sync()?;
+        }
+        Ok((project, Initialised { path: parent.join(name), created }))
+    }
+
+    /// Makes what is missing, and says what that was.
+    fn complete(&self, schemas: &[(&str, &str)]) -> Result<Vec<String>, StoreError> {
         let mut created = Vec::new();
         for dir in [RUNS, WORKFLOWS, SCHEMAS] {
-            if project.flow.ensure_dir(dir)?.1 {
+            if self.flow.ensure_dir(dir)?.1 {
                 created.push(format!("{dir}/"));
             }
         }
-        let schema_dir = project.flow.open_dir(SCHEMAS)?;
+        let schema_dir = self.flow.open_dir(SCHEMAS)?;
         for (file, text) in schemas {
             // Schemas describe this program's documents, so they follow its version.
             if schema_dir.read(file, limits::WORKFLOW_BYTES)?.as_deref() != Some(text.as_bytes()) {
-                schema_dir.remove(file)?;
-                schema_dir.create(file, text.as_bytes(), 0o666)?;
+                put(&schema_dir, file, text)?;
                 created.push(format!("{SCHEMAS}/{file}"));
             }
         }
         for (file, text) in [(".gitattributes", GITATTRIBUTES), (".gitignore", GITIGNORE)] {
-            if !project.flow.exists(file)? {
-                project.flow.create(file, text.as_bytes(), 0o666)?;
+            // An empty one was left by a writer that died.
+            if self.flow.read(file, limits::JOURNAL_BYTES)?.is_none_or(|bytes| bytes.is_empty()) {
+                put(&self.flow, file, text)?;
                 created.push(file.to_owned());
             }
         }
         if !created.is_empty() {
-            project.flow.sync()?;
+            self.flow.sync()?;
         }
-        if fresh {
-            parent.sync()?;
-        }
-        Ok((Self { flow: project.flow }, Initialised { path: parent.join(name), created }))
+        Ok(created)
+    }
+
+    /// Completes the `.flow` of a project that another program made, so that lock files stay out of version control.
+    ///
+    /// # Errors
+    /// As [`Self::init`].
+    pub fn init_again(&self) -> Result<(), StoreError> {
+        self.complete(&[]).map(|_| ())
     }
 
     /// The path of `.flow`, for messages and for reading definitions.
@@ -211,6 +233,15 @@ impl Project {
         };
         Ok(runs.names()?.into_iter().filter(|name| RunId::new(name.as_str()).is_ok()).collect())
     }
+}
+
+/// Writes a small file so that it is there wholly or not at all.
+fn put(dir: &Dir, name: &str, text: &str) -> Result<(), StoreError> {
+    dir.remove(INIT_TMP)?;
+    let file = dir.create(INIT_TMP, text.as_bytes(), 0o666)?;
+    let fault = |source| StoreError::Io { action: "flush", path: dir.join(name), source };
+    sync_all(&file).map_err(fault)?;
+    dir.rename(INIT_TMP, name, Onto::Whatever)
 }
 
 fn split(flow: &Path) -> Result<(PathBuf, String), StoreError> {

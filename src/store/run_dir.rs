@@ -1,14 +1,17 @@
 //! One run on disk: reading it without a lock, and the guard under which it is written.
 
 use std::fs::File;
+use std::io;
 
 use rustix::fs::OFlags;
 
 use crate::model::{Event, Number, RunId, Seq, Timestamp, limits};
+use crate::store::commit::ActivityFile;
 use crate::store::dir::{Dir, Onto, write_all};
 use crate::store::layout::{ACTIVITIES, ACTIVITY_TMP, LOG, LOG_TMP, QUARANTINE, RUN_FILE, RUN_MERGE_TMP, RUN_TMP};
 use crate::store::lock::{Lock, LockRequest};
 use crate::store::log::{LogScan, LogTail};
+use crate::store::publish::Merge;
 use crate::store::{StoreError, dir};
 
 /// The directory of a run.
@@ -145,13 +148,13 @@ impl RunDir {
         let log = self.dir.open_own(LOG, OFlags::APPEND, 0o666)?;
         let tail = LogTail::read(&log, Seq(u64::MAX)).map_err(|source| self.log_fault("read", source))?;
         let mut locked = LockedRun { run: self, lock, activities, log, tail };
-        if locked.tail.whole < locked.tail.len {
+        if locked.tail.unended || locked.tail.whole < locked.tail.len {
             locked.mend_torn_tail(request.note.since)?;
         }
         Ok(locked)
     }
 
-    pub(super) fn log_fault(&self, action: &'static str, source: std::io::Error) -> StoreError {
+    pub(super) fn log_fault(&self, action: &'static str, source: io::Error) -> StoreError {
         StoreError::Io { action, path: self.dir.join(LOG), source }
     }
 }
@@ -225,25 +228,24 @@ impl LockedRun<'_> {
         Ok(!self.activities.exists(name)?)
     }
 
-    /// Removes temporary files of dead writers. `.run.tmp` may hold a person's text that was just swapped out: it is
-    /// removed only when it is known to be flow's own, and quarantined otherwise.
+    /// Removes temporary files of dead writers. Those beside `run.yaml` may hold a person's text that was just swapped
+    /// out: they are removed only when they are known to be flow's own, and quarantined otherwise.
     ///
     /// # Errors
     /// [`StoreError`] when a file cannot be read or removed.
     pub fn clear_leftovers(&mut self, is_ours: impl Fn(&str) -> bool, now: Timestamp) -> Result<(), StoreError> {
         let dir = &self.run.dir;
         dir.remove(LOG_TMP)?;
-        dir.remove(RUN_MERGE_TMP)?;
         self.activities.remove(ACTIVITY_TMP)?;
-        if !dir.exists(RUN_TMP)? {
-            return Ok(());
+        for name in [RUN_TMP, RUN_MERGE_TMP] {
+            let ours = match dir.read_text(name, limits::RUN_BYTES) {
+                Ok(Some(text)) => text.trim_matches('\0').trim().is_empty() || is_ours(&text),
+                Ok(None) => continue,
+                Err(_) => false,
+            };
+            if ours { dir.remove(name)? } else { self.set_aside(name, now)? }
         }
-        let ours = match dir.read_text(RUN_TMP, limits::RUN_BYTES) {
-            Ok(Some(text)) => text.trim_matches('\0').trim().is_empty() || is_ours(&text),
-            Ok(None) => true,
-            Err(_) => false,
-        };
-        if ours { dir.remove(RUN_TMP) } else { self.quarantine(RUN_TMP, "run", "yaml", now) }
+        Ok(())
     }
 
     /// Whether a temporary file of an earlier writer is there.
@@ -258,38 +260,52 @@ impl LockedRun<'_> {
             || self.activities.exists(ACTIVITY_TMP)?)
     }
 
-    fn quarantine(&self, name: &str, stem: &str, extension: &str, now: Timestamp) -> Result<(), StoreError> {
+    /// Moves a leftover beside `run.yaml` into quarantine; nothing of that name is fine.
+    pub(super) fn set_aside(&self, name: &str, now: Timestamp) -> Result<(), StoreError> {
+        if !self.run.dir.exists(name)? {
+            return Ok(());
+        }
         let (quarantine, _) = self.run.dir.ensure_dir(QUARANTINE)?;
-        let free = free_name(&quarantine, stem, extension, now)?;
+        let free = free_name(&quarantine, "run", "yaml", now)?;
         self.run.dir.rename_into(name, &quarantine, &free, Onto::Whatever)
     }
 
-    /// Takes bytes behind the last line break off the log. A line that somebody wrote by hand without its line break
-    /// only gets that; a torn one is kept in quarantine.
+    /// Takes bytes behind the last line break off the log. A line that lost or never had its line break only gets
+    /// that: when somebody wrote it by hand, or an editor cut the break off a sealed one. A torn line is kept in
+    /// quarantine.
     fn mend_torn_tail(&mut self, now: Timestamp) -> Result<(), StoreError> {
-        use std::os::unix::fs::FileExt;
         let fault = |source| self.run.log_fault("repair", source);
-        let torn = self.tail.len - self.tail.whole;
-        let keep = usize::try_from(torn).unwrap_or(usize::MAX).min(limits::LINE_BYTES);
-        let mut bytes = vec![0; keep];
-        self.log.read_exact_at(&mut bytes, self.tail.whole).map_err(fault)?;
-        let by_hand = crate::codec::unseal(&bytes) == Err(crate::codec::LineFault::Unsealed);
-        if by_hand {
+        if self.tail.unended || self.is_by_hand().map_err(fault)? {
             write_all(&self.log, b"\n").map_err(fault)?;
             self.tail.len += 1;
             self.tail.whole = self.tail.len;
-        } else {
-            let (quarantine, _) = self.run.dir.ensure_dir(QUARANTINE)?;
-            let free = free_name(&quarantine, "events", "jsonl", now)?;
-            quarantine.create(&free, &bytes, 0o666)?;
-            self.log.set_len(self.tail.whole).map_err(fault)?;
-            self.tail.len = self.tail.whole;
+            return Ok(());
         }
+        let (quarantine, _) = self.run.dir.ensure_dir(QUARANTINE)?;
+        let free = free_name(&quarantine, "events", "jsonl", now)?;
+        let kept = quarantine.create(&free, b"", 0o666)?;
+        copy(&self.log, self.tail.whole..self.tail.len, &kept).map_err(fault)?;
+        // What is cut off must be safe before it is cut off.
+        dir::sync_all(&kept).map_err(fault)?;
+        self.log.set_len(self.tail.whole).map_err(fault)?;
+        self.tail.len = self.tail.whole;
         Ok(())
     }
 
-    /// Brings projections up to a log that is ahead of them (recovery, step R3). `text` is the `run.yaml` that the log
-    /// demands; `activities` are the files of the events it lacked.
+    /// Whether the unended last line is a whole JSON object of another program.
+    fn is_by_hand(&self) -> io::Result<bool> {
+        use std::os::unix::fs::FileExt;
+        let torn = usize::try_from(self.tail.len - self.tail.whole).unwrap_or(usize::MAX);
+        if torn > limits::LINE_BYTES {
+            return Ok(false);
+        }
+        let mut bytes = vec![0; torn];
+        self.log.read_exact_at(&mut bytes, self.tail.whole)?;
+        Ok(crate::codec::unseal(&bytes) == Err(crate::codec::LineFault::Unsealed))
+    }
+
+    /// Brings projections up to a log that is ahead of them (recovery, step R3). `old` is the `run.yaml` that was read,
+    /// `new` the one that the log demands; `activities` are the files of the events that the old one lacked.
     ///
     /// The log is first copied to a new file: after a failed flush the kernel may call pages clean that never reached
     /// the disk, and only fresh bytes can be flushed with certainty.
@@ -298,47 +314,38 @@ impl LockedRun<'_> {
     /// [`StoreError`]; the next writer starts over.
     pub fn roll_forward(
         &mut self,
-        text: &str,
-        activities: &[super::commit::ActivityFile],
-        since: Seq,
+        old: Option<&str>,
+        new: &str,
+        activities: &[ActivityFile],
+        merge: Merge<'_>,
     ) -> Result<(), StoreError> {
-        self.renew_log(since)?;
+        self.renew_log()?;
         for file in activities {
             self.restore_activity(file)?;
         }
-        self.run.dir.remove(RUN_TMP)?;
         let mode = self.run.dir.mode_of(RUN_FILE);
-        let new = self.run.dir.create(RUN_TMP, text.as_bytes(), mode)?;
+        let file = self.run.dir.create(RUN_TMP, new.as_bytes(), mode)?;
         let fault = |source| StoreError::Io { action: "flush", path: self.run.dir.join(RUN_TMP), source };
-        dir::sync_all(&new).map_err(fault)?;
-        self.run.dir.rename(RUN_TMP, RUN_FILE, Onto::Whatever)?;
+        dir::sync_all(&file).map_err(fault)?;
+        self.publish_run(old, new, merge)?;
         self.run.dir.sync()
     }
 
-    fn renew_log(&mut self, since: Seq) -> Result<(), StoreError> {
-        use std::os::unix::fs::FileExt;
+    fn renew_log(&mut self) -> Result<(), StoreError> {
         let run = self.run;
         let fault = |source| run.log_fault("repair", source);
         run.dir.remove(LOG_TMP)?;
-        let mode = run.dir.mode_of(LOG);
-        let copy = run.dir.create(LOG_TMP, b"", mode)?;
-        let mut at = 0;
-        let mut chunk = vec![0; limits::TAIL_BYTES];
-        while at < self.tail.whole {
-            let want = usize::try_from(self.tail.whole - at).unwrap_or(usize::MAX).min(chunk.len());
-            self.log.read_exact_at(&mut chunk[..want], at).map_err(fault)?;
-            write_all(&copy, &chunk[..want]).map_err(fault)?;
-            at += want as u64;
-        }
-        dir::sync_all(&copy).map_err(fault)?;
+        let renewed = run.dir.create(LOG_TMP, b"", run.dir.mode_of(LOG))?;
+        copy(&self.log, 0..self.tail.whole, &renewed).map_err(fault)?;
+        dir::sync_all(&renewed).map_err(fault)?;
         run.dir.rename(LOG_TMP, LOG, Onto::Whatever)?;
         run.dir.sync()?;
         self.log = run.dir.open_own(LOG, OFlags::APPEND, 0o666)?;
-        self.reread_tail(since)
+        self.reread_tail(Seq(u64::MAX))
     }
 
     /// Writes an activity file that is missing or was cut off; any other difference is a person's and stays.
-    fn restore_activity(&self, file: &super::commit::ActivityFile) -> Result<(), StoreError> {
+    fn restore_activity(&self, file: &ActivityFile) -> Result<(), StoreError> {
         let found = match self.activities.read(&file.name, limits::ACTIVITY_BYTES * 2) {
             Ok(found) => found,
             // A directory or a link of that name is a person's doing.
@@ -357,6 +364,20 @@ impl LockedRun<'_> {
         dir::sync_all(&new).map_err(|source| StoreError::Io { action: "flush", path, source })?;
         self.activities.rename(ACTIVITY_TMP, &file.name, Onto::Whatever)
     }
+}
+
+/// Copies bytes in bounded memory.
+fn copy(from: &File, range: std::ops::Range<u64>, to: &File) -> io::Result<()> {
+    use std::os::unix::fs::FileExt;
+    let mut chunk = vec![0; 64 << 10];
+    let mut at = range.start;
+    while at < range.end {
+        let want = usize::try_from(range.end - at).unwrap_or(usize::MAX).min(chunk.len());
+        from.read_exact_at(&mut chunk[..want], at)?;
+        write_all(to, &chunk[..want])?;
+        at += want as u64;
+    }
+    Ok(())
 }
 
 fn free_name(dir: &Dir, stem: &str, extension: &str, now: Timestamp) -> Result<String, StoreError> {

@@ -92,6 +92,9 @@ fn open(path: &Path) -> io::Result<File> {
     if meta.file_type().is_fifo() && !path.starts_with("/dev") && !path.starts_with("/proc") {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a FIFO; use `-` and a redirection"));
     }
+    if meta.file_type().is_socket() || meta.file_type().is_block_device() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
+    }
     File::open(path)
 }
 

@@ -1,0 +1,77 @@
+//! Putting a new `run.yaml` into place while a person may be saving the old one.
+
+use crate::model::limits;
+use crate::store::StoreError;
+use crate::store::dir::{Onto, sync_all};
+use crate::store::layout::{RUN_FILE, RUN_MERGE_TMP, RUN_TMP};
+use crate::store::run_dir::LockedRun;
+
+/// Makes the new text from one that a person saved meanwhile; `None` when that has to wait for the next command.
+pub type Merge<'a> = &'a mut dyn FnMut(&str) -> Option<String>;
+
+/// How often a `run.yaml` that somebody saves again and again is merged before the next command is left to do it.
+const MERGE_TRIES: usize = 3;
+
+impl LockedRun<'_> {
+    /// Exchanges `.run.tmp`, which holds `new` and is flushed, with `run.yaml`. What comes out must be `old`; anything
+    /// else was saved by a person between reading and now, and is merged.
+    pub(super) fn publish_run(&self, old: Option<&str>, new: &str, merge: Merge<'_>) -> Result<(), StoreError> {
+        let dir = &self.run.dir;
+        if dir.rename(RUN_TMP, RUN_FILE, Onto::Exchange).is_err() {
+            return self.publish_without_exchange(old, merge);
+        }
+        let mut expected = old.map(str::to_owned);
+        let mut placed = new.to_owned();
+        for _ in 0..MERGE_TRIES {
+            let swapped_out = dir.read_text(RUN_TMP, limits::RUN_BYTES)?;
+            if swapped_out == expected {
+                return dir.remove(RUN_TMP);
+            }
+            let Some(merged) = swapped_out.as_deref().and_then(&mut *merge) else {
+                return self.give_back(&placed);
+            };
+            self.write_merged(&merged)?;
+            dir.rename(RUN_MERGE_TMP, RUN_FILE, Onto::Exchange)?;
+            // What they saved is in place now, so the copy that is replaced here holds nothing new.
+            dir.rename(RUN_MERGE_TMP, RUN_TMP, Onto::Whatever)?;
+            expected = Some(std::mem::replace(&mut placed, merged));
+        }
+        // Still being saved: what is left aside goes to quarantine.
+        Ok(())
+    }
+
+    /// Puts a person's text back as it was: the log carries the record, and the next command merges or explains.
+    fn give_back(&self, placed: &str) -> Result<(), StoreError> {
+        let dir = &self.run.dir;
+        dir.rename(RUN_TMP, RUN_FILE, Onto::Exchange)?;
+        match dir.read_text(RUN_TMP, limits::RUN_BYTES)? {
+            Some(text) if text == placed => dir.remove(RUN_TMP),
+            // Saved once more meanwhile; it stays aside for the quarantine.
+            _ => Ok(()),
+        }
+    }
+
+    /// For a missing `run.yaml` and for file systems that cannot exchange two names (NFS). A text saved between the
+    /// check and the rename would be lost; `docs/durability.md` says so.
+    fn publish_without_exchange(&self, old: Option<&str>, merge: Merge<'_>) -> Result<(), StoreError> {
+        let dir = &self.run.dir;
+        match dir.read_text(RUN_FILE, limits::RUN_BYTES)? {
+            Some(text) if Some(text.as_str()) != old => {
+                let Some(merged) = merge(&text) else {
+                    return dir.remove(RUN_TMP);
+                };
+                self.write_merged(&merged)?;
+                dir.rename(RUN_MERGE_TMP, RUN_FILE, Onto::Whatever)?;
+                dir.remove(RUN_TMP)
+            }
+            _ => dir.rename(RUN_TMP, RUN_FILE, Onto::Whatever),
+        }
+    }
+
+    fn write_merged(&self, merged: &str) -> Result<(), StoreError> {
+        let dir = &self.run.dir;
+        let new = dir.create(RUN_MERGE_TMP, merged.as_bytes(), dir.mode_of(RUN_FILE))?;
+        let fault = |source| StoreError::Io { action: "flush", path: dir.join(RUN_MERGE_TMP), source };
+        sync_all(&new).map_err(fault)
+    }
+}
