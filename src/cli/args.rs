@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::model::limits;
-use crate::model::{ActivityId, RunId, SessionId, StateName};
+use crate::model::{ActivityId, RunId, SessionId, StateName, Timestamp};
 
 /// Keeps the state of long-running workflows in plain files, so that work survives
 ///
@@ -45,6 +45,20 @@ fn seconds(text: &str) -> Result<Duration, String> {
     } else {
         Err("give a number of seconds from 0 to 1000000".to_owned())
     }
+}
+
+fn whole(text: &str) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|number| *number <= limits::COUNTER);
+    number.ok_or_else(|| format!("give a whole number from 0 to {}", limits::COUNTER))
+}
+
+fn exit_status(text: &str) -> Result<i64, String> {
+    let number = text.parse().ok().filter(|number: &i64| number.unsigned_abs() <= limits::COUNTER);
+    number.ok_or_else(|| "give a whole number".to_owned())
+}
+
+fn time(text: &str) -> Result<String, String> {
+    text.parse::<Timestamp>().map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
 
 fn positive(text: &str) -> Result<u64, String> {
@@ -194,10 +208,10 @@ pub(super) struct RecordArgs {
     #[arg(long, value_name = "PATH")]
     pub(super) file: Vec<String>,
     /// The exit status of a command
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = exit_status)]
     pub(super) exit_code: Option<i64>,
     /// When the work began (RFC 3339)
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     pub(super) started_at: Option<String>,
     /// Move on afterwards: to PHASE, or to the only next one
     #[arg(long, value_name = "PHASE", num_args = 0..=1)]
@@ -213,7 +227,7 @@ pub(super) struct CallerArgs {
     #[arg(long, value_name = "ID")]
     pub(super) session: Option<SessionId>,
     /// The epoch that the session was given with the run [env: FLOW_EPOCH]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole)]
     pub(super) epoch: Option<u64>,
 }
 
@@ -275,8 +289,8 @@ pub(super) struct ListArgs {
     #[arg(long, value_name = "WHEN")]
     pub(super) since: Option<String>,
     /// At most so many
-    #[arg(long, short = 'n', value_name = "N")]
-    pub(super) limit: Option<usize>,
+    #[arg(long, short = 'n', value_name = "N", value_parser = whole)]
+    pub(super) limit: Option<u64>,
 }
 
 // Arguments of `show`.
@@ -285,7 +299,7 @@ pub(super) struct ShowArgs {
     /// The run [default: the session's, or the only active one]
     pub(super) run: Option<String>,
     /// The state as it was after this event
-    #[arg(long, value_name = "SEQ")]
+    #[arg(long, value_name = "SEQ", value_parser = whole)]
     pub(super) at: Option<u64>,
 }
 
@@ -298,7 +312,7 @@ pub(super) struct LogArgs {
     #[arg(long, short = 'f')]
     pub(super) follow: bool,
     /// Only events behind this one
-    #[arg(long, value_name = "SEQ", default_value_t = 0)]
+    #[arg(long, value_name = "SEQ", default_value = "0", value_parser = whole)]
     pub(super) after: u64,
 }
 

@@ -120,13 +120,14 @@ impl Flow {
     /// [`Error::Store`] when it cannot be made or used.
     pub fn project_or_init(&self) -> Result<(Project, crate::store::Initialised)> {
         let schemas = crate::ops::init::SCHEMAS;
+        let request = self.lock_request(self.clock.now(), self.lock_wait()?);
         if let Some(named) = self.named()? {
-            return Ok(Project::init_named(&named, self.trust(), &schemas)?);
+            return Ok(Project::init_named(&named, self.trust(), &schemas, &request)?);
         }
         let start = self.search_from()?;
         let top = self.git.top(&start);
         let parent = Project::find(&start, top.as_deref())?.or(top).unwrap_or(start);
-        Ok(Project::init(&parent, self.trust(), &schemas)?)
+        Ok(Project::init(&parent, self.trust(), &schemas, &request)?)
     }
 
     /// The definitions that can be used here.

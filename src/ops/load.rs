@@ -45,7 +45,7 @@ pub(crate) fn for_writing_within<'a>(
             warnings.push("run.yaml was missing; it is rebuilt from the log".to_owned());
             let text = rebuild(run, &locked.read_log()?)?;
             // Shows the run as of now, so nothing is left to roll forward, but it has to be written.
-            locked.roll_forward(None, text.text(), &[], &mut |_| None)?;
+            locked.roll_forward(None, text.text(), &[], now, &mut |_| None)?;
             text
         }
     };
@@ -65,7 +65,7 @@ pub(crate) fn for_writing_within<'a>(
         return Ok(loaded);
     }
     if !position.by_hand {
-        loaded.roll_forward(position.since, edited)?;
+        loaded.roll_forward(position.since, edited, now)?;
     }
     if edited {
         loaded.adopt_edit(flow, run, now)?;
@@ -136,6 +136,14 @@ fn rebuild(run: &RunDir, log: &LogScan) -> Result<RunText> {
     text.with_state(&state.document().state).map_err(fault)
 }
 
+fn check_schema(run: &RunDir, text: &RunText) -> Result<()> {
+    let path = run.file_path(layout::RUN_FILE);
+    let fault = |error: RunTextError| Error::RunFile { path: path.clone(), error };
+    let root = parse(text.text()).map_err(|error| fault(error.into()))?;
+    let violations = validate(DocumentKind::Run, &root.to_value(), Some(&root));
+    if violations.is_empty() { Ok(()) } else { Err(Error::RunSchema { path, violations }) }
+}
+
 fn is_edited(text: &RunText, locked: &LockedRun<'_>, since: Seq) -> bool {
     let written = locked.tail().at.as_ref().filter(|event| event.seq == since).and_then(|event| event.run.as_ref());
     written.is_some_and(|written| written.0 != digest(text.text().as_bytes()))
@@ -190,7 +198,7 @@ fn machine_of(first: &Event, warnings: &mut Vec<String>) -> Option<Machine> {
 
 impl Loaded<'_> {
     /// Brings the projections up to the log.
-    fn roll_forward(&mut self, since: Seq, edited: bool) -> Result<()> {
+    fn roll_forward(&mut self, since: Seq, edited: bool, now: Timestamp) -> Result<()> {
         let newer = self.locked.tail().newer.clone();
         if newer.is_empty() {
             return Ok(());
@@ -206,7 +214,7 @@ impl Loaded<'_> {
         self.text = self.with_state()?;
         let files: Vec<_> = newer.iter().filter_map(activity_file).collect();
         let mut merge = |saved: &str| replay(saved, since, &newer);
-        Ok(self.locked.roll_forward(Some(&old), self.text.text(), &files, &mut merge)?)
+        Ok(self.locked.roll_forward(Some(&old), self.text.text(), &files, now, &mut merge)?)
     }
 
     fn with_state(&self) -> Result<RunText> {
@@ -216,12 +224,12 @@ impl Loaded<'_> {
 
     /// Takes over a run that another program wrote.
     fn adopt_run(&mut self, flow: &Flow, project: &Project, run: &RunDir, now: Timestamp) -> Result<()> {
-        self.check_schema(run)?;
+        check_schema(run, &self.text)?;
         let names = run.activity_names()?;
         let mut document = self.text.document().clone();
         document.state.last_number = names.last().map_or(Number(0), |(number, _)| *number);
         // From now on it is a run like any other, in a `.flow` like any other.
-        project.init_again()?;
+        project.init_again(&flow.lock_request(now, flow.lock_wait()?))?;
         self.machine = catalog_machine(flow, project, &document, &mut self.warnings);
         if self.machine.is_some() {
             self.warnings.pop();
@@ -235,7 +243,7 @@ impl Loaded<'_> {
 
     /// Adopts what a person changed in `run.yaml`.
     fn adopt_edit(&mut self, flow: &Flow, run: &RunDir, now: Timestamp) -> Result<()> {
-        self.check_schema(run)?;
+        check_schema(run, &self.text)?;
         let log = self.locked.read_log()?;
         let Some(folded) = RunState::fold(log.events()) else {
             return Ok(());
@@ -253,14 +261,6 @@ impl Loaded<'_> {
         let kind = EventKind::RunEdited(Box::new(RunEdited { changes: edit.changes, text }));
         self.commit(flow, kind, None, now, None)?;
         Ok(())
-    }
-
-    fn check_schema(&self, run: &RunDir) -> Result<()> {
-        let path = run.file_path(layout::RUN_FILE);
-        let fault = |error: RunTextError| Error::RunFile { path: path.clone(), error };
-        let root = parse(self.text.text()).map_err(|error| fault(error.into()))?;
-        let violations = validate(DocumentKind::Run, &root.to_value(), Some(&root));
-        if violations.is_empty() { Ok(()) } else { Err(Error::RunSchema { path, violations }) }
     }
 
     /// Commits one event on top of the state. `key` makes it recognisable on a retry.
@@ -358,6 +358,11 @@ pub(crate) fn for_reading(flow: &Flow, project: &Project, run: &RunDir) -> Resul
     let mut machine = log.events().next().and_then(|first| machine_of(first, &mut notes));
     match RunState::fold(log.events()) {
         Some(folded) => {
+            let shown = text.document().state.last_seq;
+            let written = log.events().find(|event| Some(event.seq) == shown).and_then(|event| event.run.as_ref());
+            if written.is_none_or(|written| written.0 != digest(text.text().as_bytes())) {
+                check_schema(run, &text)?;
+            }
             if let Err(fault) = edited(&folded, state.document(), machine.as_ref()) {
                 let path = run.file_path(layout::RUN_FILE);
                 return Err(Error::Edit { place: place(text.text(), fault.pointer()), path, fault });

@@ -98,6 +98,7 @@ fn given(error: &Error) -> Problem {
                 _ => Kind::Io,
             };
             let help = match kind {
+                Kind::NotFound => Some("check the path; nothing was written".into()),
                 Kind::Refused => {
                     Some("a document may have 1 MiB; put long output into a file and name it as evidence".into())
                 }

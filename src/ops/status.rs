@@ -1,7 +1,7 @@
 //! `block`, `unblock`, `complete`, `fail`, `cancel`: changes of a run's status.
 
 use crate::engine::{Command, Decision, Refusal, decide};
-use crate::model::{ActivityStatus, EventKind, SessionId};
+use crate::model::{ActivityStatus, SessionId};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::journal;
@@ -59,12 +59,12 @@ impl Flow {
             StatusVerb::Cancel => Command::Cancel { reason },
         };
         let refused = |refusal| Error::Refused { run: run.id().clone(), refusal };
+        if request.verb == StatusVerb::Complete && !loaded.state.status().is_terminal() {
+            check_completion(&mut loaded).map_err(refused)?;
+        }
         let decision = decide(&loaded.state, loaded.machine.as_ref(), &caller, command).map_err(refused)?;
         let mut changed = false;
         if let Decision::Commit(kind) = decision {
-            if let EventKind::RunCompleted(_) = kind {
-                check_completion(&mut loaded).map_err(refused)?;
-            }
             loaded.commit(self, kind, None, now, None)?;
             changed = true;
         }

@@ -117,13 +117,13 @@ impl LockedRun<'_> {
         let _ = self.activities.remove(ACTIVITY_TMP);
     }
 
-    /// Renames both files into place; the failure of one does not keep the other back.
+    /// Renames both files into place, the activity first: while `run.yaml` shows the older position, the next command
+    /// restores whatever is missing.
     fn publish(&self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<(), StoreError> {
-        let activity = match &batch.activity {
-            Some(file) => self.activities.rename(ACTIVITY_TMP, &file.name, Onto::Nothing),
-            None => Ok(()),
-        };
-        activity.and(self.publish_run(Some(batch.old_text), batch.new_text, merge))
+        if let Some(file) = &batch.activity {
+            self.activities.rename(ACTIVITY_TMP, &file.name, Onto::Nothing)?;
+        }
+        self.publish_run(Some(batch.old_text), batch.new_text, batch.event.at, merge)
     }
 }
 

@@ -9,6 +9,7 @@ use crate::store::dir::{Dir, Onto, Trust, sync_all};
 use crate::store::layout::{
     FLOW, GITATTRIBUTES, GITIGNORE, INIT_TMP, LOCK, NEW_RUN, RUN_FILE, RUNS, SCHEMAS, WORKFLOWS,
 };
+use crate::store::lock::{Lock, LockRequest};
 use crate::store::run_dir::RunDir;
 
 /// A project with a `.flow` that is flow's own.
@@ -29,11 +30,12 @@ pub struct Initialised {
 /// The line by which flow knows its own `.flow`.
 const MARK: &str = "# Written by flow";
 /// What flow and the original scripts keep in `.flow`.
-const OWN_NAMES: [&str; 11] = [
+const OWN_NAMES: [&str; 12] = [
     RUNS,
     WORKFLOWS,
     SCHEMAS,
     LOCK,
+    INIT_TMP,
     "state",
     "goals",
     "triggers",
@@ -95,23 +97,38 @@ impl Project {
     ///
     /// # Errors
     /// As [`Self::open`], and when something cannot be created. Nothing is written into another program's `.flow`.
-    pub fn init(parent: &Path, trust: Trust, schemas: &[(&str, &str)]) -> Result<(Self, Initialised), StoreError> {
-        Self::init_in(&Dir::open_path(parent, trust)?, FLOW, schemas)
+    pub fn init(
+        parent: &Path,
+        trust: Trust,
+        schemas: &[(&str, &str)],
+        request: &LockRequest,
+    ) -> Result<(Self, Initialised), StoreError> {
+        Self::init_in(&Dir::open_path(parent, trust)?, FLOW, schemas, request)
     }
 
     /// As [`Self::init`], for a `.flow` directory that is called `flow` itself.
     ///
     /// # Errors
     /// As [`Self::init`].
-    pub fn init_named(flow: &Path, trust: Trust, schemas: &[(&str, &str)]) -> Result<(Self, Initialised), StoreError> {
+    pub fn init_named(
+        flow: &Path,
+        trust: Trust,
+        schemas: &[(&str, &str)],
+        request: &LockRequest,
+    ) -> Result<(Self, Initialised), StoreError> {
         let (parent, name) = split(flow)?;
-        Self::init_in(&Dir::open_path(&parent, trust)?, &name, schemas)
+        Self::init_in(&Dir::open_path(&parent, trust)?, &name, schemas, request)
     }
 
-    fn init_in(parent: &Dir, name: &str, schemas: &[(&str, &str)]) -> Result<(Self, Initialised), StoreError> {
+    fn init_in(
+        parent: &Dir,
+        name: &str,
+        schemas: &[(&str, &str)],
+        request: &LockRequest,
+    ) -> Result<(Self, Initialised), StoreError> {
         let (_, fresh) = parent.ensure_dir(name)?;
         let project = Self::open_flow(parent, name)?;
-        let created = project.complete(schemas)?;
+        let created = project.complete(schemas, request)?;
         if fresh {
             parent.sync()?;
         }
@@ -119,40 +136,51 @@ impl Project {
     }
 
     /// Makes what is missing, and says what that was.
-    fn complete(&self, schemas: &[(&str, &str)]) -> Result<Vec<String>, StoreError> {
+    fn complete(&self, schemas: &[(&str, &str)], request: &LockRequest) -> Result<Vec<String>, StoreError> {
         let mut created = Vec::new();
         for dir in [RUNS, WORKFLOWS, SCHEMAS] {
             if self.flow.ensure_dir(dir)?.1 {
                 created.push(format!("{dir}/"));
             }
         }
-        let schema_dir = self.flow.open_dir(SCHEMAS)?;
-        for (file, text) in schemas {
-            // Schemas describe this program's documents, so they follow its version.
-            if schema_dir.read(file, limits::WORKFLOW_BYTES)?.as_deref() != Some(text.as_bytes()) {
-                put(&schema_dir, file, text)?;
-                created.push(format!("{SCHEMAS}/{file}"));
-            }
+        if self.outdated(schemas)?.is_empty() && created.is_empty() {
+            return Ok(created);
         }
-        for (file, text) in [(".gitattributes", GITATTRIBUTES), (".gitignore", GITIGNORE)] {
-            // An empty one was left by a writer that died.
-            if self.flow.read(file, limits::JOURNAL_BYTES)?.is_none_or(|bytes| bytes.is_empty()) {
-                put(&self.flow, file, text)?;
-                created.push(file.to_owned());
-            }
+        // Two first commands at once must not use one temporary file. Looked at again, since the other one was first.
+        let _lock = Lock::take(&self.flow, request)?;
+        for (dir, name, text) in self.outdated(schemas)? {
+            let into = self.flow.open_dir(dir)?;
+            put(&into, name, text)?;
+            created.push(if dir == "." { name.to_owned() } else { format!("{dir}/{name}") });
         }
-        if !created.is_empty() {
-            self.flow.sync()?;
-        }
+        self.flow.sync()?;
         Ok(created)
+    }
+
+    /// Files that are missing or, for schemas, of another version. An empty file was left by a writer that died.
+    fn outdated<'a>(&self, schemas: &[(&'a str, &'a str)]) -> Result<Vec<(&'a str, &'a str, &'a str)>, StoreError> {
+        let mut outdated = Vec::new();
+        let dir = self.flow.open_dir(SCHEMAS)?;
+        for (name, text) in schemas {
+            // Schemas describe this program's documents, so they follow its version.
+            if dir.read(name, limits::WORKFLOW_BYTES)?.as_deref() != Some(text.as_bytes()) {
+                outdated.push((SCHEMAS, *name, *text));
+            }
+        }
+        for (name, text) in [(".gitattributes", GITATTRIBUTES), (".gitignore", GITIGNORE)] {
+            if self.flow.read(name, limits::JOURNAL_BYTES)?.is_none_or(|bytes| bytes.is_empty()) {
+                outdated.push((".", name, text));
+            }
+        }
+        Ok(outdated)
     }
 
     /// Completes the `.flow` of a project that another program made, so that lock files stay out of version control.
     ///
     /// # Errors
     /// As [`Self::init`].
-    pub fn init_again(&self) -> Result<(), StoreError> {
-        self.complete(&[]).map(|_| ())
+    pub fn init_again(&self, request: &LockRequest) -> Result<(), StoreError> {
+        self.complete(&[], request).map(|_| ())
     }
 
     /// The path of `.flow`, for messages and for reading definitions.

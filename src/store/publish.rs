@@ -1,6 +1,6 @@
 //! Putting a new `run.yaml` into place while a person may be saving the old one.
 
-use crate::model::limits;
+use crate::model::{Timestamp, limits};
 use crate::store::StoreError;
 use crate::store::dir::{Onto, sync_all};
 use crate::store::layout::{RUN_FILE, RUN_MERGE_TMP, RUN_TMP};
@@ -15,7 +15,13 @@ const MERGE_TRIES: usize = 3;
 impl LockedRun<'_> {
     /// Exchanges `.run.tmp`, which holds `new` and is flushed, with `run.yaml`. What comes out must be `old`; anything
     /// else was saved by a person between reading and now, and is merged.
-    pub(super) fn publish_run(&self, old: Option<&str>, new: &str, merge: Merge<'_>) -> Result<(), StoreError> {
+    pub(super) fn publish_run(
+        &self,
+        old: Option<&str>,
+        new: &str,
+        now: Timestamp,
+        merge: Merge<'_>,
+    ) -> Result<(), StoreError> {
         let dir = &self.run.dir;
         if dir.rename(RUN_TMP, RUN_FILE, Onto::Exchange).is_err() {
             return self.publish_without_exchange(old, merge);
@@ -28,7 +34,7 @@ impl LockedRun<'_> {
                 return dir.remove(RUN_TMP);
             }
             let Some(merged) = swapped_out.as_deref().and_then(&mut *merge) else {
-                return self.give_back(&placed);
+                return self.give_back(&placed, new, now);
             };
             self.write_merged(&merged)?;
             dir.rename(RUN_MERGE_TMP, RUN_FILE, Onto::Exchange)?;
@@ -41,13 +47,13 @@ impl LockedRun<'_> {
     }
 
     /// Puts a person's text back as it was: the log carries the record, and the next command merges or explains.
-    fn give_back(&self, placed: &str) -> Result<(), StoreError> {
+    fn give_back(&self, placed: &str, new: &str, now: Timestamp) -> Result<(), StoreError> {
         let dir = &self.run.dir;
         dir.rename(RUN_TMP, RUN_FILE, Onto::Exchange)?;
         match dir.read_text(RUN_TMP, limits::RUN_BYTES)? {
-            Some(text) if text == placed => dir.remove(RUN_TMP),
-            // Saved once more meanwhile; it stays aside for the quarantine.
-            _ => Ok(()),
+            Some(text) if text == placed && placed == new => dir.remove(RUN_TMP),
+            // Saved once more meanwhile, or an earlier save that this one does not know.
+            _ => self.set_aside(RUN_TMP, now),
         }
     }
 

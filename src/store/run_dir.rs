@@ -317,6 +317,7 @@ impl LockedRun<'_> {
         old: Option<&str>,
         new: &str,
         activities: &[ActivityFile],
+        now: Timestamp,
         merge: Merge<'_>,
     ) -> Result<(), StoreError> {
         self.renew_log()?;
@@ -327,7 +328,7 @@ impl LockedRun<'_> {
         let file = self.run.dir.create(RUN_TMP, new.as_bytes(), mode)?;
         let fault = |source| StoreError::Io { action: "flush", path: self.run.dir.join(RUN_TMP), source };
         dir::sync_all(&file).map_err(fault)?;
-        self.publish_run(old, new, merge)?;
+        self.publish_run(old, new, now, merge)?;
         self.run.dir.sync()
     }
 

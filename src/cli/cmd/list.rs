@@ -17,7 +17,7 @@ pub(super) fn run(flow: &Flow, args: ListArgs, out: &mut Out) -> Exit {
         workflow: args.workflow,
         session: args.session,
         since,
-        limit: args.limit,
+        limit: args.limit.and_then(|limit| usize::try_from(limit).ok()),
     };
     match flow.list(&filter) {
         Ok(report) => {
