@@ -53,8 +53,7 @@ fn whole(text: &str) -> Result<u64, String> {
 }
 
 fn exit_status(text: &str) -> Result<i64, String> {
-    let number = text.parse().ok().filter(|number: &i64| number.unsigned_abs() <= limits::COUNTER);
-    number.ok_or_else(|| "give a whole number".to_owned())
+    text.parse().map_err(|_| "give a whole number".to_owned())
 }
 
 fn time(text: &str) -> Result<String, String> {

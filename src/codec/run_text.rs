@@ -225,7 +225,7 @@ fn owned(state: &Section, completed_activities: IdList) -> Result<Owned, Wrong> 
         completed_activities,
         blocked_reason: state.optional("blocked_reason")?,
         open_activities: id_list(state.map.get("open_activities"))
-            .map_err(|message| state.wrong("open_activities", message))?,
+            .map_err(|message| state.wrong("open_activities", format!("open_activities {message}")))?,
         session: state.optional::<SessionId>("session")?,
         epoch: state.number("epoch")?.unwrap_or(0),
         last_number: Number(state.number("last_number")?.unwrap_or(0)),
@@ -238,10 +238,10 @@ fn id_list(value: Option<&Value>) -> Result<IdList, String> {
     let items = match value {
         None | Some(Value::Null) => return Ok(IdList::default()),
         Some(Value::Array(items)) => items,
-        Some(_) => return Err("this must be a list of activity ids".to_owned()),
+        Some(_) => return Err("must be a list of activity ids".to_owned()),
     };
     let texts = items.iter().map(|item| item.as_str().filter(|text| !text.contains('\n')));
-    texts.collect::<Option<IdList>>().ok_or_else(|| "an entry of this list is not an activity id".to_owned())
+    texts.collect::<Option<IdList>>().ok_or_else(|| "has an entry that is not an activity id".to_owned())
 }
 
 /// A mapping of the document, for reading single keys with good errors.
@@ -318,6 +318,7 @@ impl Reading {
         let list = root.get("state").and_then(|state| state.get("completed_activities"));
         let completed = id_list(list.map(Node::to_value).as_ref()).map_err(|message| {
             let place = Some(root.nearest(pointer).place);
+            let message = format!("completed_activities {message}");
             RunTextError::Document(Violation { pointer: pointer.to_owned(), message, place })
         })?;
         Ok(Self { text: text.to_owned(), root, completed, elided: None })

@@ -246,10 +246,7 @@ fn refused(run: &RunId, refusal: &Refusal) -> Problem {
         Refusal::Mismatch { what, .. } => (
             Kind::Refused,
             "wrong_run",
-            format!(
-                "correct metadata.{} in the activity, or name the other run",
-                if *what == "run" { "run_id" } else { what }
-            ),
+            format!("correct the {what} in the activity's metadata, or name the other run"),
         ),
         Refusal::IdReused { .. } => {
             let help = "use another --id for other work; a retry must give the same content".to_owned();

@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
@@ -293,8 +293,10 @@ impl Dir {
         }
     }
 
-    pub(crate) fn as_fd(&self) -> rustix::fd::BorrowedFd<'_> {
-        self.fd.as_fd()
+    /// A second handle that shares nothing with this one, for a lock that ends before this one is closed.
+    pub(crate) fn another_handle(&self) -> Result<OwnedFd, StoreError> {
+        rustix::fs::openat(&self.fd, ".", DIR_FLAGS, Mode::empty())
+            .map_err(|errno| fault("open", self.path.clone(), errno))
     }
 }
 

@@ -5,8 +5,9 @@
 //! `.lock` while it is held (`git clean -fdx`). Waiting blocks in the kernel, which is fair; polling is not.
 
 use std::fs::File;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -50,6 +51,8 @@ pub struct LockRequest {
 #[derive(Debug)]
 pub(crate) struct Lock {
     file: File,
+    /// A handle of its own: the lock ends with it, and not only with the last handle to the directory.
+    _dir: OwnedFd,
     note: WriterNote,
 }
 
@@ -61,8 +64,9 @@ impl Lock {
         let started = Instant::now();
         loop {
             let file = dir.open_own(LOCK, OFlags::empty(), 0o666)?;
+            let handle = dir.another_handle()?;
             let left = request.wait.saturating_sub(started.elapsed());
-            if !lock_both(dir, &file, left)? {
+            if !lock_both(&dir.join(LOCK), &handle, &file, left)? {
                 let holder = read_note(&file);
                 return Err(StoreError::Held { path: dir.join(LOCK), holder, waited: started.elapsed() });
             }
@@ -74,7 +78,7 @@ impl Lock {
                     note.seq = before.seq;
                     note.number = before.number;
                 }
-                let lock = Self { file, note };
+                let lock = Self { file, _dir: handle, note };
                 lock.write();
                 return Ok(lock);
             }
@@ -112,8 +116,8 @@ fn read_note(file: &File) -> Option<WriterNote> {
 }
 
 /// Locks file and directory, in this order everywhere. `false` when the time is over.
-fn lock_both(dir: &Dir, file: &File, wait: Duration) -> Result<bool, StoreError> {
-    let fault = |source| StoreError::Io { action: "lock", path: dir.join(LOCK), source };
+fn lock_both(path: &Path, dir: &OwnedFd, file: &File, wait: Duration) -> Result<bool, StoreError> {
+    let fault = |source| StoreError::Io { action: "lock", path: path.to_owned(), source };
     match fs2::FileExt::try_lock_exclusive(file) {
         Ok(()) if lock_dir(dir.as_fd(), FlockOperation::NonBlockingLockExclusive) => return Ok(true),
         Ok(()) => {}
@@ -127,10 +131,10 @@ fn lock_both(dir: &Dir, file: &File, wait: Duration) -> Result<bool, StoreError>
     // handle, and dropping that frees the lock.
     let (locked, wait_for) = mpsc::channel();
     let file = file.try_clone().map_err(fault)?;
-    let fd = dir.as_fd().try_clone_to_owned().map_err(fault)?;
+    let dir = dir.try_clone().map_err(fault)?;
     thread::spawn(move || {
         let result = fs2::FileExt::lock_exclusive(&file);
-        lock_dir(fd.as_fd(), FlockOperation::LockExclusive);
+        lock_dir(dir.as_fd(), FlockOperation::LockExclusive);
         let _ = locked.send(result);
     });
     match wait_for.recv_timeout(wait) {

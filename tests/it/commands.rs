@@ -216,7 +216,7 @@ fn hand_edits_are_adopted_and_bad_ones_refused_with_line_and_column() {
     sandbox.edit(&run, "  current_phase: preflight", "  current_phase: plan # skip ahead, agreed with Ann");
     sandbox.edit(&run, "metadata:", "x-team: blue\nmetadata:");
     // `x-team` is not a key that the document may have on its top level.
-    let refused = sandbox.flow(["record-activity", "--id", "two"]).exits(65);
+    let refused = sandbox.flow(["record-activity", "--run-id", &run, "--id", "two"]).exits(65);
     let file = sandbox.run_dir(&run).join("run.yaml");
     let message = format!("error: {}:5:1 is not a valid run: ", file.display());
     assert!(refused.stderr.starts_with(&message), "{}", refused.stderr);
