@@ -7,6 +7,7 @@
 //! Reading stays cheap with thousands of completed activities: a long run of plain list lines is cut out before the
 //! parser sees the text and put back afterwards ([`Reading`]).
 
+use std::ops::Range;
 use std::str::FromStr;
 
 use serde_json::{Map, Value, json};
@@ -17,7 +18,7 @@ use crate::codec::splice::{Field, splice};
 use crate::codec::yaml::{Node, YamlError, emit, parse, parse_value};
 use crate::codec::{Place, Violation};
 use crate::model::limits;
-use crate::model::{IdList, Number, Owned, RunDocument, RunStatus, Seq, SessionId, StateName, Timestamp};
+use crate::model::{ActivityId, IdList, Number, Owned, RunDocument, RunStatus, Seq, SessionId, StateName, Timestamp};
 
 /// Why a `run.yaml` cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -240,7 +241,7 @@ fn id_list(value: Option<&Value>) -> Result<IdList, String> {
         Some(Value::Array(items)) => items,
         Some(_) => return Err("must be a list of activity ids".to_owned()),
     };
-    let texts = items.iter().map(|item| item.as_str().filter(|text| !text.contains('\n')));
+    let texts = items.iter().map(|item| item.as_str().filter(|text| ActivityId::new(*text).is_ok()));
     texts.collect::<Option<IdList>>().ok_or_else(|| "has an entry that is not an activity id".to_owned())
 }
 
@@ -327,13 +328,13 @@ impl Reading {
     /// Reads with a cut, when there is a long run of list lines and it turns out to be the right list. Whatever looks
     /// unusual is left to [`Self::whole`].
     fn cut(text: &str) -> Option<Self> {
-        let (start, end) = long_list(text)?;
-        if text.contains(MARKER) {
+        let (block, hidden) = long_list(text)?;
+        let lines = &text[block.clone()];
+        let indent = &lines[..lines.find('-')?];
+        let reduced = format!("{}{indent}- {MARKER}\n{}", &text[..block.start], &text[block.end..]);
+        if reduced.matches(MARKER).count() != 1 {
             return None;
         }
-        let block = &text[start..end];
-        let indent = &block[..block.find('-')?];
-        let reduced = format!("{}{indent}- {MARKER}\n{}", &text[..start], &text[end..]);
         let root = parse(&reduced).ok()?;
         let mut completed = IdList::default();
         let mut found = false;
@@ -341,13 +342,13 @@ impl Reading {
             match item.text()? {
                 MARKER => {
                     found = true;
-                    block.lines().for_each(|line| completed.push(plain_item(line).unwrap_or_default().1));
+                    completed.append(&hidden);
                 }
-                id if !id.contains('\n') => completed.push(id),
+                id if ActivityId::new(id).is_ok() => completed.push(id),
                 _ => return None,
             }
         }
-        found.then(|| Self { text: reduced, root, completed, elided: Some(block.to_owned()) })
+        found.then(|| Self { text: reduced, root, completed, elided: Some(lines.to_owned()) })
     }
 
     /// The whole text with `wanted` in its `state`.
@@ -376,15 +377,15 @@ impl Reading {
         self.put_back(edited)
     }
 
-    /// The list with the marker in the place of the lines that were cut out.
+    /// The list with the marker in the place of the lines that were cut out. With a cut, `list` begins with all that
+    /// was read.
     fn as_parsed(&self, list: &IdList) -> IdList {
-        let Some(block) = &self.elided else { return list.clone() };
+        if self.elided.is_none() {
+            return list.clone();
+        }
         let items = self.root.get("state").and_then(|state| state.get("completed_activities"));
-        let seen: IdList = items.into_iter().flat_map(Node::items).filter_map(Node::text).collect();
-        let before = seen.iter().take_while(|id| *id != MARKER).count();
-        let hidden = block.lines().count();
-        let (head, tail) = (list.iter().take(before), list.iter().skip(before + hidden));
-        head.chain(std::iter::once(MARKER)).chain(tail).collect()
+        let seen = items.into_iter().flat_map(Node::items).filter_map(Node::text);
+        seen.chain(list.after(&self.completed)).collect()
     }
 
     fn put_back(&self, edited: String) -> Result<String, String> {
@@ -397,43 +398,90 @@ impl Reading {
     }
 }
 
-/// The bytes of the longest run of plain list lines, without its first and its last line, when it is long enough.
-fn long_list(text: &str) -> Option<(usize, usize)> {
-    let mut best: (usize, usize, usize) = (0, 0, 0);
-    let mut run: Option<(usize, usize, usize, usize)> = None; // indent, second line's start, last line's start, lines
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        let item = plain_item(line.strip_suffix('\n').unwrap_or(line)).map(|(indent, _)| indent);
-        run = match (run, item) {
-            (Some((indent, second, _, lines)), Some(same)) if same == indent => {
-                Some((indent, if lines == 1 { at } else { second }, at, lines + 1))
-            }
-            (_, Some(indent)) => Some((indent, at, at, 1)),
-            (_, None) => None,
-        };
-        if let Some((_, second, last, lines)) = run
-            && lines > best.2
-        {
-            best = (second, last, lines);
+/// A long run of plain lines in the list of completed activities: its bytes without its first and its last line, and
+/// the ids in them. Lines that are not plain may come before and after it.
+fn long_list(text: &str) -> Option<(Range<usize>, IdList)> {
+    let key = "completed_activities:";
+    let mut at = text.find(key)? + key.len();
+    at += text[at..].find('\n')? + 1;
+    for _ in 0..ELIDE_FROM {
+        let run = PlainLines::at(text, at);
+        if run.starts.len() >= ELIDE_FROM {
+            return Some(run.inner());
         }
-        at += line.len();
+        // The first line behind the run is not plain.
+        at = run.end + text[run.end..].find('\n')? + 1;
     }
-    (best.2 >= ELIDE_FROM).then_some((best.0, best.1))
+    None
+}
+
+/// Lines `- id` of the same indentation that follow each other.
+struct PlainLines {
+    /// Where each line starts in the text, and where its id starts in `ids`.
+    starts: Vec<(usize, usize)>,
+    /// The ids, a line each.
+    ids: String,
+    /// The end of the last line.
+    end: usize,
+}
+
+impl PlainLines {
+    fn at(text: &str, start: usize) -> Self {
+        let mut lines = Self { starts: Vec::new(), ids: String::new(), end: start };
+        let first = text[start..].split_inclusive('\n').next().unwrap_or_default();
+        let Some((indent, _)) = plain_item(first.trim_end_matches('\n')) else { return lines };
+        let prefix = &text[start..start + indent + 2];
+        while text[lines.end..].starts_with(prefix) {
+            let id = lines.end + prefix.len();
+            let Some(len) = text.as_bytes()[id..].iter().position(|byte| !is_id_byte(*byte)) else { break };
+            let word = &text[id..id + len];
+            if text.as_bytes()[id + len] == b'\n' && is_plain_word(word) {
+                lines.push(word, id + len + 1);
+                continue;
+            }
+            // Quoted, or not plain at all.
+            let Some(newline) = text[id..].find('\n') else { break };
+            let Some((_, word)) = plain_item(&text[lines.end..id + newline]) else { break };
+            lines.push(word, id + newline + 1);
+        }
+        lines
+    }
+
+    fn push(&mut self, id: &str, end: usize) {
+        self.starts.push((self.end, self.ids.len()));
+        self.ids.push_str(id);
+        self.ids.push('\n');
+        self.end = end;
+    }
+
+    /// Without the first and the last line.
+    fn inner(self) -> (Range<usize>, IdList) {
+        let (second, last) = (self.starts[1], self.starts[self.starts.len() - 1]);
+        let ids = IdList::from_lines(&self.ids[second.1..last.1], self.starts.len() - 2);
+        (second.0..last.0, ids)
+    }
+}
+
+fn is_id_byte(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_'
+}
+
+/// Whether every YAML version reads an unquoted id as this text: what they take for a number, a date, a boolean or null
+/// begins otherwise or is one of these words.
+fn is_plain_word(id: &str) -> bool {
+    let special = matches!(id, "null" | "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n");
+    id.as_bytes().first().is_some_and(u8::is_ascii_lowercase) && !special
 }
 
 /// The indentation and the id of a line `- id` whose YAML value is that id, whatever YAML version reads it.
 fn plain_item(line: &str) -> Option<(usize, &str)> {
     let indent = line.bytes().take_while(|&byte| byte == b' ').count();
     let item = line[indent..].strip_prefix("- ")?;
-    let is_id = |id: &str| {
-        !id.is_empty() && id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_')
-    };
+    let is_id = |id: &str| !id.is_empty() && id.bytes().all(is_id_byte);
     if let Some(quoted) = item.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        return is_id(quoted).then_some((indent, quoted));
+        return (is_id(quoted) && ActivityId::new(quoted).is_ok()).then_some((indent, quoted));
     }
-    // Everything that some YAML reads as a number, a date, a boolean or null begins otherwise or is one of these words.
-    let word = matches!(item, "null" | "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n");
-    (is_id(item) && item.as_bytes()[0].is_ascii_lowercase() && !word).then_some((indent, item))
+    (is_id(item) && is_plain_word(item)).then_some((indent, item))
 }
 
 #[cfg(test)]

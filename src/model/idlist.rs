@@ -44,6 +44,23 @@ impl IdList {
         self.lines.starts_with(&other.lines)
     }
 
+    /// The entries behind those of `other`, with which the list begins.
+    pub fn after<'a>(&'a self, other: &Self) -> impl Iterator<Item = &'a str> {
+        self.lines.get(other.lines.len()..).unwrap_or_default().split_terminator('\n')
+    }
+
+    /// Appends all entries of `other`.
+    pub fn append(&mut self, other: &Self) {
+        self.lines.push_str(&other.lines);
+        self.len += other.len;
+    }
+
+    /// From `len` entries, each ended by a line break.
+    #[must_use]
+    pub fn from_lines(lines: &str, len: usize) -> Self {
+        Self { lines: lines.to_owned(), len }
+    }
+
     /// Removes every entry equal to `id`.
     pub fn remove(&mut self, id: &str) {
         if self.contains(id) {

@@ -181,7 +181,7 @@ fn catalog_machine(flow: &Flow, project: &Project, run: &RunDocument, warnings: 
 }
 
 /// The workflow that a first event pins.
-fn machine_of(first: &Event, warnings: &mut Vec<String>) -> Option<Machine> {
+pub(crate) fn machine_of(first: &Event, warnings: &mut Vec<String>) -> Option<Machine> {
     let pinned = match &first.kind {
         EventKind::RunStarted(started) => Some(&started.machine),
         EventKind::RunAdopted(adopted) => adopted.machine.as_ref(),

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
-use crate::codec::{DocumentKind, LineFault, Node, Violation, parse, validate};
+use crate::codec::{DocumentKind, LineFault, Node, RunText, Violation, parse, validate};
 use crate::machine::{Notation, compile_text};
 use crate::model::limits;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
+use crate::ops::load::machine_of;
 use crate::report::{CheckedFile, ValidateReport, ViolationReport};
 use crate::store::{LogScan, Project, layout};
 
@@ -112,6 +113,7 @@ fn check_file(path: &Path, report: &mut ValidateReport, named: bool) -> Result<(
         }
     };
     let violations = match kind {
+        Some(DocumentKind::Run) => check_run(path, &text),
         Some(DocumentKind::Event) => check_log(text.as_bytes()),
         Some(DocumentKind::Workflow) => check_workflow(&text, name),
         kind => check_document(&text, kind),
@@ -156,9 +158,30 @@ fn check_document(text: &str, kind: Option<DocumentKind>) -> Vec<Violation> {
     let mut violations = validate(kind, &root.to_value(), Some(&root));
     if kind == DocumentKind::Run
         && violations.is_empty()
-        && let Err(error) = crate::codec::RunText::parse(text)
+        && let Err(error) = RunText::parse(text)
     {
         violations.push(violation(error.place(), error.to_string()));
+    }
+    violations
+}
+
+/// A `run.yaml`, also against the workflow that the log beside it pins.
+fn check_run(path: &Path, text: &str) -> Vec<Violation> {
+    let mut violations = check_document(text, Some(DocumentKind::Run));
+    let log = path.with_file_name(layout::LOG);
+    let first = read(&log).ok().and_then(|log| LogScan::parse(log.as_bytes()).lines.into_iter().next());
+    let pinned = first.and_then(|line| machine_of(&line.event, &mut Vec::new()));
+    if let (true, Some(machine), Ok(run)) = (violations.is_empty(), pinned, RunText::parse(text))
+        && let Some(phase) = &run.document().state.current_phase
+        && !machine.contains(phase)
+    {
+        let meant = machine.suggest(phase.as_str()).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        let pointer = "/state/current_phase";
+        violations.push(Violation {
+            pointer: pointer.to_owned(),
+            message: format!("the workflow has no phase `{phase}`{meant}"),
+            place: parse(text).ok().map(|root| root.nearest(pointer).place),
+        });
     }
     violations
 }

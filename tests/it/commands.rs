@@ -342,6 +342,14 @@ fn validate_names_every_violation_with_its_place() {
     assert_eq!(found.iter().map(|one| one["line"].as_u64().unwrap()).collect::<Vec<_>>(), [19, 32]);
     let human = sandbox.flow(["validate"]).exits(1).stdout;
     assert!(human.contains(&format!(".flow/runs/{run}/run.yaml:19:11: ")), "{human}");
+    sandbox.edit(&run, "status: Active", "status: active");
+    sandbox.edit(&run, "max_iterations: 0", "max_iterations: 10");
+    sandbox.edit(&run, "current_phase: preflight", "current_phase: prefligth");
+    let human = sandbox.flow(["validate", &run]).exits(1).stdout;
+    assert!(
+        human.contains("run.yaml:20:18: the workflow has no phase `prefligth`; did you mean `preflight`?"),
+        "{human}"
+    );
     assert_eq!(sandbox.flow(["validate", "no/such.yaml", "--json"]).exits(3).error()["code"], "input_unreadable");
     sandbox.flow(["validate", "no-such-run"]).exits(3);
 }
