@@ -15,7 +15,7 @@ use thiserror::Error;
 
 use crate::codec::plain;
 use crate::codec::splice::{Field, splice};
-use crate::codec::yaml::{Node, YamlError, emit, parse, parse_value};
+use crate::codec::yaml::{Node, YamlError, emit, parse};
 use crate::codec::{Place, Violation};
 use crate::model::limits;
 use crate::model::{ActivityId, IdList, Number, Owned, RunDocument, RunStatus, Seq, SessionId, StateName, Timestamp};
@@ -92,7 +92,7 @@ impl RunText {
     /// # Errors
     /// As [`Self::parse`].
     pub fn glance(text: &str) -> Result<RunDocument, RunTextError> {
-        let plain = plain::read(text).and_then(|value| {
+        let plain = plain::read(text).map(|root| root.to_value()).and_then(|value| {
             let completed = id_list(value.pointer("/state/completed_activities")).ok()?;
             document(&value, completed).ok()
         });
@@ -286,6 +286,11 @@ impl Section {
     }
 }
 
+/// What `text` says and where, by the cheap reader where it can.
+fn nodes(text: &str) -> Result<Node, YamlError> {
+    plain::read(text).map_or_else(|| parse(text), Ok)
+}
+
 /// The list item that stands for lines that were cut out. The dot keeps it apart from every activity id.
 const MARKER: &str = "flow.elided";
 /// Shorter lists are parsed as they are.
@@ -314,7 +319,7 @@ impl Reading {
 
     /// Reads without cutting.
     fn whole(text: &str) -> Result<Self, RunTextError> {
-        let root = parse(text)?;
+        let root = nodes(text)?;
         let pointer = "/state/completed_activities";
         let list = root.get("state").and_then(|state| state.get("completed_activities"));
         let completed = id_list(list.map(Node::to_value).as_ref()).map_err(|message| {
@@ -335,7 +340,7 @@ impl Reading {
         if reduced.matches(MARKER).count() != 1 {
             return None;
         }
-        let root = parse(&reduced).ok()?;
+        let root = nodes(&reduced).ok()?;
         let mut completed = IdList::default();
         let mut found = false;
         for item in root.get("state")?.get("completed_activities")?.items() {
@@ -370,7 +375,7 @@ impl Reading {
             }
         }
         let edited = splice(&self.text, state, &changes)?;
-        let reads = parse_value(&edited).map_err(|error| error.to_string())?;
+        let reads = nodes(&edited).map_err(|error| error.to_string())?.to_value();
         if reads != expected {
             return Err("reading the changed text back gives something else".to_owned());
         }

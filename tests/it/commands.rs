@@ -283,11 +283,11 @@ fn lists_are_newest_first_and_filtered() {
         report["runs"].as_array().unwrap().iter().map(|run| run["run_id"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(ids(&[]), [second.clone(), first.clone()]);
-    assert_eq!(ids(&["--status", "active"]), [first.clone()]);
-    assert_eq!(ids(&["--status", "cancelled,completed"]), [second.clone()]);
-    assert_eq!(ids(&["--workflow", "debug"]), [first.clone()]);
-    assert_eq!(ids(&["--session", "s1"]), [first.clone()]);
-    assert_eq!(ids(&["--since", "2026-05-20T14:30:07Z"]), [second.clone()]);
+    assert_eq!(ids(&["--status", "active"]), [first.as_str()]);
+    assert_eq!(ids(&["--status", "cancelled,completed"]), [second.as_str()]);
+    assert_eq!(ids(&["--workflow", "debug"]), [first.as_str()]);
+    assert_eq!(ids(&["--session", "s1"]), [first.as_str()]);
+    assert_eq!(ids(&["--since", "2026-05-20T14:30:07Z"]), [second.as_str()]);
     assert_eq!(ids(&["--since", "1d", "-n", "1"]), [second]);
     sandbox.flow(["list", "--since", "yesterday"]).exits(2);
     let human = sandbox.flow(["list"]).ok().stdout;

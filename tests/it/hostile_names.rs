@@ -108,7 +108,6 @@ fn a_slug_keeps_only_what_an_id_may_hold() {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "a table of every option")]
 fn arguments_that_are_no_text_are_a_usage_error_on_every_option() {
     let sandbox = Sandbox::new();
     let run = sandbox.start("start-issue");
