@@ -16,10 +16,13 @@ pub(super) fn read(text: &str) -> Option<Node> {
     for (number, whole) in text.split_inclusive('\n').enumerate() {
         let line = whole.strip_suffix('\n').unwrap_or(whole);
         let indent = line.bytes().take_while(|&byte| byte == b' ').count();
+        if line.bytes().any(|byte| byte.is_ascii_control()) {
+            return None;
+        }
         match &line[indent..] {
             "" => {}
             comment if comment.starts_with('#') => {}
-            content if content.is_ascii() && !content.ends_with([' ', '\r']) => {
+            content if content.is_ascii() && !content.ends_with(' ') => {
                 lines.push(Line { indent, content, start: start + indent, number: number + 1 });
             }
             _ => return None,
@@ -244,6 +247,9 @@ events:
             "\ta: 1\n",
             "a: b\n---\nc: d\n",
             "a: é\n",
+            "a: \"\0\"\n",
+            "# a\rb: c\n",
+            "a: b\r\n",
             "a: b \n",
             "<<<<<<< HEAD\n",
         ] {

@@ -395,10 +395,16 @@ impl Reading {
 
     fn put_back(&self, edited: String) -> Result<String, String> {
         let Some(block) = &self.elided else { return Ok(edited) };
+        // The reading accepted the text, so one whole line is the marker; a reason may contain its characters.
+        let mut lines = edited.split_inclusive('\n').scan(0, |at, line| {
+            let start = *at;
+            *at += line.len();
+            Some((start, line))
+        });
         let marker = format!("- {MARKER}");
-        let at = edited.find(&marker).ok_or("the list of activities was not found again")?;
-        let start = edited[..at].rfind('\n').map_or(0, |newline| newline + 1);
-        let end = edited[at..].find('\n').map_or(edited.len(), |newline| at + newline + 1);
+        let (start, line) =
+            lines.find(|(_, line)| line.trim() == marker).ok_or("the list of activities was not found again")?;
+        let end = start + line.len();
         Ok(format!("{}{block}{}", &edited[..start], &edited[end..]))
     }
 }

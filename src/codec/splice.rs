@@ -177,8 +177,27 @@ impl<'a> Target<'a> {
             (Some(_), None) if in_flow => {
                 Ok((value.span.start..self.closing_bracket(items, value)?, self.render(&Field::List(list.clone()))))
             }
-            (Some(last), None) => Ok((colon..last.span.end, self.fresh_list(list))),
+            (Some(last), None) => Ok((colon..last.span.end, self.kept_lines(colon, items, list))),
         }
+    }
+
+    /// A block list without some of its entries: the lines of the others stay as they are, with their comments.
+    fn kept_lines(&self, colon: usize, items: &[Node], list: &IdList) -> String {
+        let (Some(first), Some(last)) = (items.first(), items.last()) else { return self.fresh_list(list) };
+        let kept: Vec<_> = items.iter().filter(|item| item.text().is_some_and(|id| list.contains(id))).collect();
+        let only_removed = kept.iter().filter_map(|item| item.text()).eq(list.iter());
+        if !only_removed || list.is_empty() {
+            return self.fresh_list(list);
+        }
+        let mut text = self.text[colon..line_start(self.text, first.span.start)].to_owned();
+        for (at, item) in items.iter().enumerate() {
+            let start = line_start(self.text, item.span.start);
+            let end = items.get(at + 1).map_or(last.span.end, |next| line_start(self.text, next.span.start));
+            if kept.iter().any(|kept| kept.span == item.span) {
+                text.push_str(&self.text[start..end]);
+            }
+        }
+        text.trim_end_matches(['\r', '\n']).to_owned()
     }
 
     fn item(&self, indent: &str, id: &str) -> String {

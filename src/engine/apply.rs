@@ -40,6 +40,11 @@ impl RunState {
             EventKind::RunEdited(edit) => self.change(&edit.changes),
             EventKind::Unknown(_) => {}
         }
+        self.advance(event);
+    }
+
+    /// Only moves on to the position of `event`.
+    pub fn advance(&mut self, event: &Event) {
         self.run.state.last_seq = Some(event.seq);
         self.run.state.updated_at = Some(event.at);
     }

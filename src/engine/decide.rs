@@ -34,10 +34,8 @@ pub fn decide(state: &RunState, machine: Option<&Machine>, caller: &Caller, comm
                 refuse_other_session(state, caller)?;
                 Ok(Decision::Commit(EventKind::RunUnblocked(change(state, caller, reason))))
             }
-            RunStatus::Active if state.document().state.blocked_reason.is_none() => Ok(Decision::Already),
-            RunStatus::Active | RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled => {
-                Err(Refusal::NotBlocked { status })
-            }
+            RunStatus::Active => Ok(Decision::Already),
+            RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled => Err(Refusal::NotBlocked { status }),
         },
         Command::Complete { reason } => {
             if !status.is_terminal() && state.document().state.completed_activities.is_empty() {
@@ -228,27 +226,36 @@ fn next_phase(machine: Option<&Machine>, phase: &StateName, advance: Advance) ->
     }
 }
 
-/// What to make of an operation id that was used before.
+/// What to make of an operation id that may have been used before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
-    /// The same request again: answer as then, record nothing.
-    Same,
-    /// The activity goes on (begun work ends, failed work passes), or the earlier record came without operation id:
-    /// another record.
+    /// The same request again: answer as then (this many records back), record nothing.
+    Same(usize),
+    /// New, or the activity goes on (begun work ends, failed work passes), or the earlier record came without
+    /// operation id: another record.
     Another,
 }
 
-/// Compares a request with the latest record of the same operation id.
+/// Compares a request with the records of the same operation id, latest first.
 ///
 /// # Errors
 /// [`Refusal::IdReused`] when the same id and status come with other content: it is neither a retry nor progress.
-pub fn retry(before: &ActivityRecorded, record: &Record) -> Result<Retry> {
-    let status = before.activity.status();
-    if before.request.is_some() && before.request == record.request {
-        Ok(Retry::Same)
-    } else if status != record.activity.status() || before.request.is_none() {
-        Ok(Retry::Another)
-    } else {
-        Err(Refusal::IdReused { id: before.id().to_string(), number: before.number, status })
+pub fn retry<'a>(before: impl IntoIterator<Item = &'a ActivityRecorded>, record: &Record) -> Result<Retry> {
+    let mut before = before.into_iter();
+    let Some(latest) = before.next() else { return Ok(Retry::Another) };
+    let same = |earlier: &ActivityRecorded| earlier.request.is_some() && earlier.request == record.request;
+    let status = latest.activity.status();
+    if same(latest) {
+        return Ok(Retry::Same(0));
     }
+    // A late retry of what came before work that ended well must not begin it again.
+    if status.is_completed()
+        && let Some(at) = before.position(same)
+    {
+        return Ok(Retry::Same(at + 1));
+    }
+    if status != record.activity.status() || latest.request.is_none() {
+        return Ok(Retry::Another);
+    }
+    Err(Refusal::IdReused { id: latest.id().to_string(), number: latest.number, status })
 }

@@ -41,6 +41,8 @@ pub struct History {
     state: RunState,
     attempts: Vec<Attempt>,
     hold: Option<Hold>,
+    /// Up to which position a person knew all records when they set the phase by hand.
+    moved_by_hand: Option<Seq>,
 }
 
 impl History {
@@ -49,7 +51,8 @@ impl History {
     pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>) -> Option<Self> {
         let mut events = events.into_iter();
         let first = events.next()?;
-        let mut history = Self { state: RunState::begin(first)?, attempts: Vec::new(), hold: None };
+        let mut history =
+            Self { state: RunState::begin(first)?, attempts: Vec::new(), hold: None, moved_by_hand: None };
         history.note(first);
         for event in events {
             history.state.apply(event);
@@ -61,7 +64,7 @@ impl History {
     /// A history without events, for documents that flow did not write.
     #[must_use]
     pub fn without_log(state: RunState) -> Self {
-        Self { state, attempts: Vec::new(), hold: None }
+        Self { state, attempts: Vec::new(), hold: None, moved_by_hand: None }
     }
 
     fn note(&mut self, event: &Event) {
@@ -83,6 +86,9 @@ impl History {
                 let holder = claim.holder.clone();
                 self.hold = claim.session.clone().map(|session| Hold { session, since: event.at, holder });
             }
+            EventKind::RunEdited(edit) if edit.changes.current_phase.is_some() => {
+                self.moved_by_hand = Some(event.seq);
+            }
             _ => {}
         }
         if self.hold.as_ref().map(|hold| &hold.session) != self.state.document().state.session.as_ref() {
@@ -92,6 +98,9 @@ impl History {
 
     /// Shows `state` instead of the log's fold: the document as a person left it.
     pub fn show(&mut self, state: RunState) {
+        if state.phase() != self.state.phase() {
+            self.moved_by_hand = state.document().state.last_seq;
+        }
         self.state = state;
     }
 
@@ -111,6 +120,15 @@ impl History {
     #[must_use]
     pub fn attempts(&self) -> &[Attempt] {
         &self.attempts
+    }
+
+    /// The latest record in the phase where the run stands, since it came there: when a person set the phase back, what
+    /// was done there before is to be done again.
+    #[must_use]
+    pub fn latest_here(&self) -> Option<&Attempt> {
+        let here = self.state.phase()?;
+        let since = |attempt: &&Attempt| self.moved_by_hand.is_none_or(|moved| attempt.seq > Some(moved));
+        self.attempts.iter().rev().find(|attempt| attempt.phase.as_ref() == Some(here)).filter(since)
     }
 
     /// Who holds the run.

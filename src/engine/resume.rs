@@ -63,6 +63,10 @@ pub enum Action {
     Reconcile,
     /// Resolve what blocks the run.
     ResolveBlocker,
+    /// Resolve what blocks an activity, and record how it went on.
+    ResolveActivity,
+    /// Raise the limit, or end the run.
+    RaiseLimit,
     /// Ask the holder, or take the run over.
     TakeOver,
     /// Compare the run with the changed workflow.
@@ -233,7 +237,7 @@ fn judge(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt]) -> (Ver
         return (Verdict::Drifted, reason, next(Action::ReviewWorkflow));
     }
     if let Some(reached) = limit_reached(history, outlook.now) {
-        return (Verdict::NeedsHuman, reached, next(Action::ResolveBlocker));
+        return (Verdict::NeedsHuman, reached, next(Action::RaiseLimit));
     }
     if let Some(first) = in_doubt.first() {
         let reason = format!("{} {} was begun and its outcome is unknown", first.number, first.id);
@@ -255,31 +259,37 @@ fn go_on(
         let next = Next { action: Action::StartPhase, phase: first, choices };
         return (Verdict::Continue, "the run has not entered a phase yet".to_owned(), next);
     };
-    let latest = history.attempts().iter().rev().find(|attempt| attempt.phase.as_ref() == Some(&here));
-    let ended = match latest {
+    let counts = |id: &str| history.state().document().state.completed_activities.contains(id);
+    let ended = match history.latest_here() {
         Some(latest) if latest.status == ActivityStatus::Blocked => {
             let what = latest.summary.as_deref().unwrap_or("it gave no reason");
             let reason = format!("{} {} is blocked: {what}", latest.number, latest.id);
-            return (Verdict::NeedsHuman, reason, Next { action: Action::ResolveBlocker, phase: Some(here), choices });
+            return (Verdict::NeedsHuman, reason, Next { action: Action::ResolveActivity, phase: Some(here), choices });
         }
         Some(latest) if latest.status == ActivityStatus::Failed => {
             let reason = format!("{} {} failed in `{here}`", latest.number, latest.id);
             return (Verdict::Continue, reason, Next { action: Action::RetryPhase, phase: Some(here), choices });
         }
-        Some(latest) => latest.status.is_completed(),
+        // A person who takes an entry out of the list wants it done again.
+        Some(latest) => latest.status.is_completed() && counts(&latest.id),
         None => false,
     };
     if !ended {
         let reason = format!("nothing is completed in `{here}` yet");
         return (Verdict::Continue, reason, Next { action: Action::WorkPhase, phase: Some(here), choices });
     }
-    let terminal = machine.is_none_or(|machine| machine.is_terminal(&here));
-    let (action, phase, reason) = match choices.as_slice() {
-        [] => (Action::Complete, Some(here.clone()), format!("`{here}` is done and is the last phase")),
-        [only] if !terminal => {
-            (Action::StartPhase, Some(only.clone()), format!("`{here}` is done; `{only}` comes next"))
+    let Some(machine) = machine else {
+        let reason = format!("`{here}` is done; its workflow is not known here, so what follows is not known");
+        return (Verdict::Continue, reason, Next { action: Action::ChoosePhase, phase: Some(here), choices });
+    };
+    let (action, phase, reason) = match (choices.as_slice(), machine.is_terminal(&here)) {
+        ([], _) => (Action::Complete, Some(here.clone()), format!("`{here}` is done and is the last phase")),
+        ([only], false) => (Action::StartPhase, Some(only.clone()), format!("`{here}` is done; `{only}` comes next")),
+        (_, false) => (Action::ChoosePhase, Some(here.clone()), format!("`{here}` is done; several phases can follow")),
+        (_, true) => {
+            let reason = format!("`{here}` is done; the run can end here or go on");
+            (Action::ChoosePhase, Some(here.clone()), reason)
         }
-        _ => (Action::ChoosePhase, Some(here.clone()), format!("`{here}` is done; several phases can follow")),
     };
     (Verdict::Continue, reason, Next { action, phase, choices })
 }
@@ -315,7 +325,9 @@ fn limit_reached(history: &History, now: Timestamp) -> Option<String> {
     if let Some(minutes) = run.limit("max_runtime_minutes") {
         let age = run.created_at.minutes_until(now);
         if age >= minutes {
-            return Some(format!("the run is {age} minutes old; its limit is {minutes}"));
+            return Some(format!(
+                "the run is {age} minutes old; its limit is {minutes} (max_runtime_minutes in run.yaml)"
+            ));
         }
     }
     let most = run.limit("max_iterations")?;
@@ -326,7 +338,8 @@ fn limit_reached(history: &History, now: Timestamp) -> Option<String> {
         .filter(|attempt| attempt.phase.as_ref() == Some(here) && attempt.status == ActivityStatus::Failed)
         .count();
     let failed = u64::try_from(failed).unwrap_or(u64::MAX);
-    (failed >= most).then(|| format!("`{here}` failed {failed} times; the run's limit is {most}"))
+    (failed >= most)
+        .then(|| format!("`{here}` failed {failed} times; the run's limit is {most} (max_iterations in run.yaml)"))
 }
 
 fn notes(history: &History, outlook: &Outlook<'_>) -> Vec<String> {

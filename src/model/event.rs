@@ -4,6 +4,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::model::limits;
 use crate::model::{
     Activity, ActivityId, EventId, IdList, Number, RunDocument, RunId, RunStatus, Seq, SessionId, StateName, Timestamp,
     WorkflowId,
@@ -334,11 +335,19 @@ impl Event {
             .filter_map(|key| object.shift_remove_entry(key))
             .collect();
         let head: Head = serde_json::from_value(Value::Object(head))?;
+        if head.seq.0 > limits::COUNTER {
+            return Err(serde::de::Error::custom("a position that no run can reach"));
+        }
         let kind = if head.v > LINE_VERSION {
             EventKind::Unknown(UnknownEvent { kind: head.kind, body: object })
         } else {
             EventKind::from_parts(&head.kind, object)?
         };
+        if let EventKind::ActivityRecorded(record) = &kind
+            && record.number.0 > limits::COUNTER
+        {
+            return Err(serde::de::Error::custom("a number that no run can reach"));
+        }
         Ok(Self { seq: head.seq, id: head.id, at: head.at, kind, run: head.run })
     }
 }

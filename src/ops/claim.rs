@@ -2,7 +2,7 @@
 
 use crate::engine::{Caller, Claim, Command, Decision, Presence, decide};
 use crate::host::{Holder, Liveness};
-use crate::model::{Event, EventKind, SessionId};
+use crate::model::{Event, EventKind, SessionId, Timestamp};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::load::{Loaded, for_writing};
@@ -58,6 +58,19 @@ impl Flow {
         let log = loaded.locked.read_log()?;
         let evidence = log.events().rev().find_map(holder_of).flatten();
         Ok(Caller { holder_dead: liveness(evidence.as_deref()) == Liveness::Dead, ..caller })
+    }
+
+    /// Gives the run to the caller when its holder is known dead.
+    pub(crate) fn replace_dead_holder(&self, loaded: &mut Loaded<'_>, caller: &Caller, now: Timestamp) -> Result<()> {
+        if !caller.holder_dead || caller.session.is_none() {
+            return Ok(());
+        }
+        let holder = self.holder()?.map(|holder| holder.to_string());
+        let claim = Command::Claim(Claim { holder, take_over: false });
+        if let Ok(Decision::Commit(kind)) = decide(&loaded.state, loaded.machine.as_ref(), caller, claim) {
+            loaded.commit(self, kind, None, now, None)?;
+        }
+        Ok(())
     }
 
     /// Whether whoever holds a run keeps the caller from it. A caller without a session is the holder when it comes

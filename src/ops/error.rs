@@ -71,6 +71,14 @@ pub enum Error {
         /// The active runs, newest first.
         candidates: Vec<RunId>,
     },
+    /// No run was named, one is active, and another one that cannot be read may be meant.
+    #[error("{candidate} is active, but {unreadable} cannot be read and may be the one that is meant")]
+    UnsureRun {
+        /// The active run.
+        candidate: RunId,
+        /// The run that cannot be read.
+        unreadable: String,
+    },
     /// A run's `run.yaml` cannot be used as it is.
     #[error("{} {error}", path.display())]
     RunFile {

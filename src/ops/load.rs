@@ -9,7 +9,8 @@ use crate::codec::{DocumentKind, RunText, RunTextError, digest, parse, validate}
 use crate::engine::{Attempt, EditFault, History, RunState, edited, rebase};
 use crate::machine::Machine;
 use crate::model::{
-    Activity, Event, EventKind, Number, Owned, RunAdopted, RunDocument, RunEdited, Seq, TextDigest, Timestamp, limits,
+    Activity, ActivityRecorded, Event, EventKind, Number, Owned, RunAdopted, RunDocument, RunEdited, Seq, TextDigest,
+    Timestamp, limits,
 };
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
@@ -43,9 +44,12 @@ pub(crate) fn for_writing_within<'a>(
         Some(text) => parse_run(run, &text)?,
         None => {
             warnings.push("run.yaml was missing; it is rebuilt from the log".to_owned());
-            let text = rebuild(run, &locked.read_log()?)?;
+            let log = locked.read_log()?;
+            let text = rebuild(run, &log)?;
+            clear_leftovers(&mut locked, log.last_seq(), now)?;
             // Shows the run as of now, so nothing is left to roll forward, but it has to be written.
-            locked.roll_forward(None, text.text(), &[], now, &mut |_| None)?;
+            let files: Vec<_> = log.events().filter_map(activity_file).collect();
+            locked.roll_forward(None, text.text(), &files, now, &mut |_| None)?;
             text
         }
     };
@@ -61,7 +65,7 @@ pub(crate) fn for_writing_within<'a>(
     let state = RunState::from_document(text.document().clone());
     let mut loaded = Loaded { state, locked, text, machine, warnings };
     if loaded.locked.tail().last_seq == Seq(0) && position.foreign {
-        loaded.adopt_run(flow, project, run, now)?;
+        loaded.adopt_run(flow, project, run, now, wait)?;
         return Ok(loaded);
     }
     if !position.by_hand {
@@ -70,6 +74,9 @@ pub(crate) fn for_writing_within<'a>(
     if edited {
         loaded.adopt_edit(flow, run, now)?;
     }
+    loaded.restore_latest()?;
+    let notes = loaded.locked.take_notes();
+    loaded.warnings.extend(notes);
     Ok(loaded)
 }
 
@@ -217,19 +224,39 @@ impl Loaded<'_> {
         Ok(self.locked.roll_forward(Some(&old), self.text.text(), &files, now, &mut merge)?)
     }
 
+    /// The file of the latest record is not flushed by its commit; after a power cut it may be missing while `run.yaml`
+    /// is not.
+    fn restore_latest(&self) -> Result<()> {
+        let Some(event) = &self.locked.tail().at else { return Ok(()) };
+        let EventKind::ActivityRecorded(record) = &event.kind else { return Ok(()) };
+        if self.locked.is_lost(&record.number.file_name(&record.id())).unwrap_or(false)
+            && let Some(file) = activity_file(event)
+        {
+            self.locked.restore_activity(&file)?;
+        }
+        Ok(())
+    }
+
     fn with_state(&self) -> Result<RunText> {
         let fault = |error| Error::RunFile { path: self.locked.run_file(), error };
         self.text.with_state(&self.state.document().state).map_err(fault)
     }
 
     /// Takes over a run that another program wrote.
-    fn adopt_run(&mut self, flow: &Flow, project: &Project, run: &RunDir, now: Timestamp) -> Result<()> {
+    fn adopt_run(
+        &mut self,
+        flow: &Flow,
+        project: &Project,
+        run: &RunDir,
+        now: Timestamp,
+        wait: Duration,
+    ) -> Result<()> {
         check_schema(run, &self.text)?;
         let names = run.activity_names()?;
         let mut document = self.text.document().clone();
         document.state.last_number = names.last().map_or(Number(0), |(number, _)| *number);
         // From now on it is a run like any other, in a `.flow` like any other.
-        project.init_again(&flow.lock_request(now, flow.lock_wait()?))?;
+        project.init_again(&flow.lock_request(now, wait))?;
         self.machine = catalog_machine(flow, project, &document, &mut self.warnings);
         if self.machine.is_some() {
             self.warnings.pop();
@@ -293,6 +320,7 @@ impl Loaded<'_> {
         if let Some(why) = committed.lagging {
             self.warnings.push(format!("recorded as event {seq}; its files follow with the next command: {why}"));
         }
+        self.warnings.extend(self.locked.take_notes());
         self.state = state;
         self.text = text;
         Ok(seq)
@@ -316,7 +344,13 @@ fn replay(saved: &str, since: Seq, newer: &[Event]) -> Option<String> {
         return None;
     }
     let mut state = RunState::from_document(saved.document().clone());
-    newer.iter().for_each(|event| state.apply(event));
+    for event in newer {
+        match &event.kind {
+            // An earlier save, adopted: this later one says itself what it wants, and is adopted next.
+            EventKind::RunEdited(_) => state.advance(event),
+            _ => state.apply(event),
+        }
+    }
     Some(saved.with_state(&state.document().state).ok()?.text().to_owned())
 }
 
@@ -325,8 +359,12 @@ pub(crate) fn activity_file(event: &Event) -> Option<ActivityFile> {
     let EventKind::ActivityRecorded(record) = &event.kind else {
         return None;
     };
-    let text = crate::codec::emit(&record.activity);
-    Some(ActivityFile { name: record.number.file_name(&record.id()), text })
+    Some(file_of(record))
+}
+
+/// As [`activity_file`], of the record alone.
+pub(crate) fn file_of(record: &ActivityRecorded) -> ActivityFile {
+    ActivityFile { name: record.number.file_name(&record.id()), text: crate::codec::emit(&record.activity) }
 }
 
 /// A run as a reader sees it.
@@ -368,7 +406,10 @@ pub(crate) fn for_reading(flow: &Flow, project: &Project, run: &RunDir) -> Resul
                 return Err(Error::Edit { place: place(text.text(), fault.pointer()), path, fault });
             }
         }
-        None => machine = catalog_machine(flow, project, text.document(), &mut notes),
+        None => {}
+    }
+    if machine.is_none() {
+        machine = catalog_machine(flow, project, text.document(), &mut notes);
     }
     let mut history = History::fold(log.events()).unwrap_or_else(|| History::without_log(state.clone()));
     history.show(state);

@@ -42,6 +42,11 @@ pub fn problem(error: &Error) -> Problem {
             let message = format!("several runs are active: {names}");
             new(Kind::Usage, "several_runs", message, Some("name one of them with --run-id".into()))
         }
+        Error::UnsureRun { unreadable, .. } => {
+            let help =
+                format!("name the run with --run-id; `flow resume {unreadable}` says what is wrong with the other");
+            new(Kind::Usage, "several_runs", error.to_string(), Some(help))
+        }
         Error::RunFile { .. } | Error::RunSchema { .. } | Error::Edit { .. } | Error::EmptyRun { .. } => on_disk(error),
         Error::InputYaml { .. } | Error::InputSchema { .. } | Error::Input { .. } => given(error),
         Error::NoSuchEvent { run, .. } => new(
@@ -283,6 +288,13 @@ fn store(error: &StoreError) -> Problem {
             let help = "shorten it, or bring an earlier one back with git; nothing was written";
             new(Kind::Damaged, "too_large", message, Some(help.into()))
         }
+        StoreError::TooLong { .. } => {
+            let help = "put long texts into a file and refer to it as evidence; nothing was written";
+            new(Kind::Refused, "record_too_large", message, Some(help.into()))
+        }
+        StoreError::Replaced { .. } => {
+            new(Kind::Held, "log_replaced", message, Some("try again; nothing was written".into()))
+        }
         StoreError::NotUtf8 { .. } => {
             new(Kind::Damaged, "not_utf8", message, Some("bring an earlier version back with git".into()))
         }
@@ -300,7 +312,7 @@ fn store(error: &StoreError) -> Problem {
             caused(new(Kind::Io, "io_error", message, Some(help.into())), source)
         }
         StoreError::Unconfirmed { source, .. } => {
-            let help = "try again with the same --id: it is recorded once, whatever happened";
+            let help = "try again; a record with the same --id is recorded once, whatever happened";
             caused(new(Kind::Io, "unconfirmed", message, Some(help.into())), source)
         }
     }

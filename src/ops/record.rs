@@ -10,7 +10,7 @@ use crate::model::{
 };
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
-use crate::ops::load::{Loaded, for_writing};
+use crate::ops::load::{Loaded, file_of, for_writing};
 use crate::report::RecordReport;
 use crate::store::Project;
 
@@ -72,7 +72,7 @@ impl Flow {
         let caller = self.caller(request.session.clone(), request.epoch)?;
         let (mut document, from_file) = self.document(request)?;
         let run_id = request.run.clone().or_else(|| text_of(&document, "metadata", "run_id"));
-        let run = self.select(&project, run_id.as_deref(), caller.session.as_ref())?;
+        let run = self.select_to_write(&project, run_id.as_deref(), caller.session.as_ref())?;
         let now = self.clock.now();
         let asked = request.id.as_ref().map(|_| TextDigest(digest(&canonical(&document, request))));
         fill_defaults(&mut document, request, run.id().as_str(), now, from_file);
@@ -82,10 +82,11 @@ impl Flow {
         let mut loaded = for_writing(self, &project, &run, now)?;
         let id = activity.id();
         let mut record = Record { activity, advance: request.advance.clone(), request: asked, number: Number(0) };
-        if let Some(before) = key.and_then(|_| loaded.recorded_before(&id).transpose()).transpose()? {
-            let verdict = retry(&before.1, &record);
+        if key.is_some() {
+            let before = loaded.recorded_before(&id)?;
+            let verdict = retry(before.iter().map(|(_, record)| record), &record);
             match verdict.map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })? {
-                Retry::Same => return Ok(report(&project, &loaded, before.0, &before.1, true)),
+                Retry::Same(at) => return Ok(report(&project, &loaded, before[at].0, &before[at].1, true)),
                 Retry::Another => {}
             }
         }
@@ -99,6 +100,7 @@ impl Flow {
                 let recorded = (**recorded).clone();
                 check_size(&recorded)?;
                 let file = file_of(&recorded);
+                self.replace_dead_holder(&mut loaded, &caller, now)?;
                 let seq = loaded.commit(self, kind, key, now, Some(file))?;
                 Ok(report(&project, &loaded, seq, &recorded, false))
             }
@@ -215,11 +217,6 @@ fn check(document: &Map<String, Value>, request: &RecordRequest) -> Result<()> {
     Err(Error::InputSchema { origin, what: "FlowActivity document", violations })
 }
 
-fn file_of(recorded: &ActivityRecorded) -> crate::store::ActivityFile {
-    let text = crate::codec::emit(&recorded.activity);
-    crate::store::ActivityFile { name: recorded.number.file_name(&recorded.id()), text }
-}
-
 fn check_size(recorded: &ActivityRecorded) -> Result<()> {
     let limit = crate::model::limits::ACTIVITY_BYTES;
     let len = serde_json::to_vec(&recorded.activity).map_or(0, |bytes| bytes.len());
@@ -256,17 +253,17 @@ fn report(
 }
 
 impl Loaded<'_> {
-    /// The latest record of this id, looked up only when the state says that there is one: the log is long.
-    fn recorded_before(&self, id: &ActivityId) -> Result<Option<(Seq, ActivityRecorded)>> {
+    /// The records of this id, latest first; looked up only when the state says that there are some: the log is long.
+    fn recorded_before(&self, id: &ActivityId) -> Result<Vec<(Seq, ActivityRecorded)>> {
         let state = &self.state.document().state;
         if !state.open_activities.contains(id.as_str()) && !state.completed_activities.contains(id.as_str()) {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let log = self.locked.read_log()?;
         let record = |event: &Event| match &event.kind {
             EventKind::ActivityRecorded(record) if record.id() == *id => Some((event.seq, (**record).clone())),
             _ => None,
         };
-        Ok(log.events().rev().find_map(record))
+        Ok(log.events().rev().filter_map(record).collect())
     }
 }

@@ -44,7 +44,8 @@ impl Flow {
                 None => return Ok(nothing(Vec::new(), runs.unreadable)),
             },
         };
-        let claim = match request.claim {
+        let over = runs.states.iter().any(|state| state.id() == run.id() && state.status().is_terminal());
+        let claim = match request.claim.filter(|_| !over) {
             Some(how) => Some(self.claim(&project, &run, request.session.clone(), how)?),
             None => None,
         };
@@ -248,11 +249,13 @@ fn command(history: &History, plan: &Plan) -> Option<String> {
     };
     Some(match next.action {
         Action::StartPhase | Action::WorkPhase | Action::RetryPhase => fresh(next.phase.as_ref()),
-        Action::ChoosePhase => fresh(next.choices.first()),
+        Action::ChoosePhase => fresh(Some(next.choices.first()?)),
         Action::Complete => format!("flow complete {run}"),
         // The same id again: how the begun work ended.
         Action::Reconcile => record(next.phase.as_ref(), plan.in_doubt.first()?.id.clone()),
         Action::ResolveBlocker => format!("flow unblock {run} --reason 'what was resolved'"),
+        Action::ResolveActivity => record(next.phase.as_ref(), history.latest_here()?.id.clone()),
+        Action::RaiseLimit => format!("flow fail {run} --reason 'the limit is reached'"),
         Action::TakeOver => format!("flow resume {run} --take-over"),
         Action::ReviewWorkflow => format!("flow show {run}"),
         Action::Repair => format!("flow log {run}"),

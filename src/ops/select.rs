@@ -35,6 +35,25 @@ impl Runs {
 }
 
 impl Flow {
+    /// As [`Self::select`], for writing: a guess is refused when a run that cannot be read may be the one that is meant.
+    pub(crate) fn select_to_write(
+        &self,
+        project: &Project,
+        named: Option<&str>,
+        session: Option<&SessionId>,
+    ) -> Result<RunDir> {
+        let run = self.select(project, named, session)?;
+        if named.is_none() {
+            let runs = Runs::read(self, project)?;
+            let mine = |state: &RunState| session.is_some() && state.document().state.session.as_ref() == session;
+            let sure = runs.states.iter().any(|state| state.id() == run.id() && mine(state));
+            if let (false, Some(unreadable)) = (sure, runs.unreadable.into_iter().next()) {
+                return Err(Error::UnsureRun { candidate: run.id().clone(), unreadable: unreadable.run_id });
+            }
+        }
+        Ok(run)
+    }
+
     /// The run that is named, or the session's, or the only one that is active.
     pub(crate) fn select(&self, project: &Project, named: Option<&str>, session: Option<&SessionId>) -> Result<RunDir> {
         if let Some(id) = named {

@@ -49,9 +49,9 @@ impl HookInput {
 }
 
 /// A host waits about that long for its hooks.
-const TIME: Duration = Duration::from_millis(800);
+const TIME: Duration = Duration::from_millis(500);
 /// So long for one run's lock: whoever holds it longer is recording, and knows itself that the run goes on.
-const LOCK_WAIT: Duration = Duration::from_millis(200);
+const LOCK_WAIT: Duration = Duration::from_millis(100);
 
 impl Flow {
     /// Marks the ending session's runs, and runs without owner, so that the next session finds them. Ends within a

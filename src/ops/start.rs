@@ -157,8 +157,8 @@ fn initial_phase(machine: &Machine, asked: Option<&StateName>) -> Result<StateNa
         return Ok(phase.clone());
     }
     let known = machine.states().iter().map(|state| state.name.as_str()).collect::<Vec<_>>().join(", ");
-    let meant = machine.suggest(phase.as_str()).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-    Err(Error::Usage(format!("workflow {} has no phase `{phase}`{meant} It has {known}", machine.id())))
+    let meant = machine.suggest(phase.as_str()).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+    Err(Error::Usage(format!("workflow {} has no phase `{phase}`; {meant}It has {known}", machine.id())))
 }
 
 /// The seed's template: ten attempts, no time limit.

@@ -1,6 +1,6 @@
 //! `block`, `unblock`, `complete`, `fail`, `cancel`: changes of a run's status.
 
-use crate::engine::{Command, Decision, Refusal, decide};
+use crate::engine::{Command, Decision, History, Refusal, decide};
 use crate::model::{ActivityStatus, SessionId};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
@@ -46,7 +46,7 @@ impl Flow {
     pub fn change_status(&self, request: &StatusRequest) -> Result<StatusReport> {
         let project = self.project()?;
         let caller = self.caller(request.session.clone(), request.epoch)?;
-        let run = self.select(&project, request.run.as_deref(), caller.session.as_ref())?;
+        let run = self.select_to_write(&project, request.run.as_deref(), caller.session.as_ref())?;
         let now = self.clock.now();
         let mut loaded = for_writing(self, &project, &run, now)?;
         let caller = self.judge_holder(&loaded, caller)?;
@@ -60,36 +60,41 @@ impl Flow {
         };
         let refused = |refusal| Error::Refused { run: run.id().clone(), refusal };
         if request.verb == StatusVerb::Complete && !loaded.state.status().is_terminal() {
-            check_completion(&mut loaded).map_err(refused)?;
+            check_completion(&mut loaded)?;
         }
         let decision = decide(&loaded.state, loaded.machine.as_ref(), &caller, command).map_err(refused)?;
         let mut changed = false;
         if let Decision::Commit(kind) = decision {
+            if !matches!(request.verb, StatusVerb::Cancel) {
+                self.replace_dead_holder(&mut loaded, &caller, now)?;
+            }
             loaded.commit(self, kind, None, now, None)?;
             changed = true;
         }
-        let state = loaded.state.document();
-        if changed && state.state.status.is_terminal() {
-            let lost = journal::note(&project, state, state.state.status, now);
-            loaded.warnings.extend(lost);
+        let mut report = report(&loaded, changed);
+        let document = loaded.state.document().clone();
+        // Others may record while the journal is written.
+        drop(loaded);
+        if changed && document.state.status.is_terminal() {
+            report.warnings.extend(journal::note(&project, &document, document.state.status, now));
         }
-        Ok(report(&loaded, changed))
+        Ok(report)
     }
 }
 
 /// Completing a run whose begun work has no known outcome would hide that work; ending before the last phase is the
 /// caller's decision, but not a silent one.
-fn check_completion(loaded: &mut Loaded<'_>) -> std::result::Result<(), Refusal> {
+fn check_completion(loaded: &mut Loaded<'_>) -> Result<()> {
+    let state_id = loaded.state.id().clone();
     let state = &loaded.state.document().state;
     if !state.open_activities.is_empty()
-        && let Ok(log) = loaded.locked.read_log()
-        && let Some(history) = crate::engine::History::fold(log.events())
+        && let Some(history) = History::fold(loaded.locked.read_log()?.events())
     {
         let latest = history.latest();
         let ids = latest.iter().filter(|attempt| attempt.status == ActivityStatus::Running);
         let ids: Vec<_> = ids.map(|attempt| attempt.id.clone()).collect();
         if !ids.is_empty() {
-            return Err(Refusal::InDoubt { ids });
+            return Err(Error::Refused { run: state_id, refusal: Refusal::InDoubt { ids } });
         }
     }
     if let (Some(phase), Some(machine)) = (&state.current_phase, &loaded.machine)

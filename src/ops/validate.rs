@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
 use crate::codec::{DocumentKind, LineFault, Node, RunText, Violation, parse, validate};
+use crate::engine::{RunState, edited};
 use crate::machine::{Notation, compile_text};
 use crate::model::limits;
 use crate::ops::error::{Error, Result};
@@ -165,23 +166,18 @@ fn check_document(text: &str, kind: Option<DocumentKind>) -> Vec<Violation> {
     violations
 }
 
-/// A `run.yaml`, also against the workflow that the log beside it pins.
+/// A `run.yaml`, also against its directory and the log beside it, as every command does that uses it.
 fn check_run(path: &Path, text: &str) -> Vec<Violation> {
     let mut violations = check_document(text, Some(DocumentKind::Run));
-    let log = path.with_file_name(layout::LOG);
-    let first = read(&log).ok().and_then(|log| LogScan::parse(log.as_bytes()).lines.into_iter().next());
-    let pinned = first.and_then(|line| machine_of(&line.event, &mut Vec::new()));
-    if let (true, Some(machine), Ok(run)) = (violations.is_empty(), pinned, RunText::parse(text))
-        && let Some(phase) = &run.document().state.current_phase
-        && !machine.contains(phase)
-    {
-        let meant = machine.suggest(phase.as_str()).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        let pointer = "/state/current_phase";
-        violations.push(Violation {
-            pointer: pointer.to_owned(),
-            message: format!("the workflow has no phase `{phase}`{meant}"),
-            place: parse(text).ok().map(|root| root.nearest(pointer).place),
-        });
+    let Ok(run) = RunText::parse(text) else { return violations };
+    let log = read(&path.with_file_name(layout::LOG)).unwrap_or_default();
+    let log = LogScan::parse(log.as_bytes());
+    let folded = RunState::fold(log.events());
+    let machine = log.events().next().and_then(|first| machine_of(first, &mut Vec::new()));
+    let fault = folded.and_then(|folded| edited(&folded, run.document(), machine.as_ref()).err());
+    if let (true, Some(fault)) = (violations.is_empty(), fault) {
+        let place = parse(text).ok().map(|root| root.nearest(fault.pointer()).place);
+        violations.push(Violation { pointer: fault.pointer().to_owned(), message: fault.to_string(), place });
     }
     violations
 }

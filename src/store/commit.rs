@@ -56,15 +56,24 @@ impl LockedRun<'_> {
         assert!(seq > self.tail.last_seq, "BUG: event {seq} does not follow {}", self.tail.last_seq);
         let line = seal(&batch.event.to_object());
         if line.len() > limits::LINE_BYTES {
-            return Err(StoreError::TooLarge { path: self.run.dir.join(LOG), limit: limits::LINE_BYTES });
+            return Err(StoreError::TooLong { limit: limits::LINE_BYTES });
         }
         if batch.new_text.len() > limits::RUN_BYTES {
             return Err(StoreError::TooLarge { path: self.run.dir.join(RUN_FILE), limit: limits::RUN_BYTES });
+        }
+        let replaced = || StoreError::Replaced { path: self.run.dir.join(LOG) };
+        if !self.run.dir.is_still(LOG, &self.log)? {
+            return Err(replaced());
         }
         let new_run = self.prepare(batch)?;
         let before = self.tail.len;
         self.append(&line).inspect_err(|_| self.discard())?;
         if let Err(source) = dir::sync_data(&self.log).and_then(|()| dir::sync_all(&new_run)) {
+            return Err(self.unconfirmed(before, source));
+        }
+        if !self.run.dir.is_still(LOG, &self.log)? {
+            // Git or an editor put another file there: the line went into the old one.
+            let source = io::Error::other("another program replaced the log meanwhile");
             return Err(self.unconfirmed(before, source));
         }
         // Acknowledged from here on: nothing below may fail the operation.

@@ -28,8 +28,8 @@ impl Project {
     /// the run cannot be created under another id.
     ///
     /// # Errors
-    /// [`StoreError::Exists`] when every proposal is taken; others when files cannot be written. A failed creation
-    /// leaves nothing behind.
+    /// [`StoreError::Exists`] when every proposal is taken; others when files cannot be written, and nothing is left
+    /// behind. [`StoreError::Unconfirmed`] when the run is there, but maybe not after a power cut.
     pub fn create_run(
         &self,
         request: &LockRequest,
@@ -57,7 +57,10 @@ impl Project {
                 .and_then(|()| self.flow.rename_into(&aside, &runs, new.id.as_str(), Onto::Nothing));
             match built {
                 Ok(()) => {
-                    runs.sync()?;
+                    runs.sync().map_err(|error| match error {
+                        StoreError::Io { source, .. } => StoreError::Unconfirmed { path: taken.clone(), source },
+                        other => other,
+                    })?;
                     return Ok(RunDir { dir: runs.open_dir(new.id.as_str())?, id: new.id });
                 }
                 Err(StoreError::Exists { .. }) => self.remove_half_made(),

@@ -41,6 +41,9 @@ pub(crate) enum Onto {
     Exchange,
 }
 
+/// Mode of a new file, before the umask.
+pub(crate) const NEW_FILE: u32 = 0o666;
+
 const DIR_FLAGS: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const FILE_FLAGS: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
 
@@ -201,6 +204,11 @@ impl Dir {
     /// Creates `name` with `bytes`; it must not exist. Not flushed.
     pub(crate) fn create(&self, name: &str, bytes: &[u8], mode: u32) -> Result<File, StoreError> {
         let file = self.open_file(name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL, mode, "create")?;
+        let wanted = Mode::from_raw_mode(mode);
+        if mode != NEW_FILE && self.stat_file(&file, name)?.st_mode & 0o777 != mode {
+            // The mode of a file that is replaced is its owner's choice, not the umask's.
+            rustix::fs::fchmod(&file, wanted).map_err(|errno| fault("create", self.join(name), errno))?;
+        }
         write_all(&file, bytes).map_err(|source| {
             // The half-written file would only be found and removed later.
             let _ = self.remove(name);
@@ -214,7 +222,7 @@ impl Dir {
         rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)
             .ok()
             .filter(|stat| file_type(stat) == FileType::RegularFile)
-            .map_or(0o666, |stat| stat.st_mode & 0o777)
+            .map_or(NEW_FILE, |stat| stat.st_mode & 0o777)
     }
 
     /// Whether anything of that name exists.

@@ -47,6 +47,18 @@ pub enum StoreError {
         /// Its bound in bytes.
         limit: usize,
     },
+    /// What is to be recorded does not fit into one line of the log.
+    #[error("the record is larger than {limit} bytes")]
+    TooLong {
+        /// The bound in bytes.
+        limit: usize,
+    },
+    /// Another program put a file of its own in the place of the log.
+    #[error("another program replaced {} just now", path.display())]
+    Replaced {
+        /// The log.
+        path: PathBuf,
+    },
     /// A file that must be text is not.
     #[error("{} is not UTF-8 text", path.display())]
     NotUtf8 {

@@ -116,6 +116,13 @@ fn event(line: &[u8]) -> Result<Event, LineFault> {
     Event::from_object(unseal(line)?).map_err(|_| LineFault::NotAnEvent)
 }
 
+/// The position that a line claims at its beginning, without opening it.
+fn said_position(line: &[u8]) -> Option<u64> {
+    let digits = line.strip_prefix(b"{\"v\":1,\"seq\":")?;
+    let len = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    std::str::from_utf8(&digits[..len]).ok()?.parse().ok().filter(|seq| *seq <= limits::COUNTER)
+}
+
 fn preview(line: &[u8]) -> String {
     String::from_utf8_lossy(&line[..line.len().min(4 * PREVIEW_CHARS)]).chars().take(PREVIEW_CHARS).collect()
 }
@@ -160,6 +167,18 @@ impl LogTail {
                 bytes.iter().position(|&byte| byte == b'\n').map_or(&[][..], |at| &bytes[at + 1..])
             };
             let (tail, reached) = Self::collect(lines, since);
+            let highest = lines.split(|&byte| byte == b'\n').filter_map(said_position).max();
+            if reached && start > 0 && highest > Some(tail.last_seq.0) {
+                // After a merge of two branches the last line is not the latest event: look at all of them.
+                window = whole;
+                continue;
+            }
+            if start == 0 && highest > Some(tail.last_seq.0) {
+                let scan = LogScan::parse(&bytes);
+                let newer = scan.events().filter(|event| event.seq > since).cloned().collect();
+                let at = scan.events().rfind(|event| event.seq <= since).cloned();
+                return Ok(Self { newer, at, last_seq: scan.last_seq(), whole, unended, len });
+            }
             if reached || start == 0 {
                 return Ok(Self { whole, len, unended, ..tail });
             }

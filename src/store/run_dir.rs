@@ -1,5 +1,6 @@
 //! One run on disk: reading it without a lock, and the guard under which it is written.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io;
 
@@ -96,10 +97,16 @@ impl RunDir {
         let Some(file) = self.dir.open_read(LOG)? else {
             return Ok(None);
         };
-        let mut head = vec![0; limits::TAIL_BYTES];
-        let len = file.read_at(&mut head, 0).map_err(|source| self.log_fault("read", source))?;
-        let line = head[..len].iter().position(|&byte| byte == b'\n').map(|end| &head[..=end]);
-        let first = line.and_then(|line| LogScan::parse(line).lines.pop()).map(|line| line.event);
+        let mut window = limits::TAIL_BYTES;
+        let first = loop {
+            let mut head = vec![0; window];
+            let len = file.read_at(&mut head, 0).map_err(|source| self.log_fault("read", source))?;
+            match head[..len].iter().position(|&byte| byte == b'\n') {
+                Some(end) => break LogScan::parse(&head[..=end]).lines.pop().map(|line| line.event),
+                None if len < window || window > limits::LINE_BYTES => break None,
+                None => window *= 8,
+            }
+        };
         match first {
             Some(event) if event.seq == Seq(1) => Ok(Some(event)),
             // An unusual head, or a first line longer than the window.
@@ -118,7 +125,10 @@ impl RunDir {
             return Ok(Vec::new());
         };
         let numbered = |name: String| {
-            let number = name.split_once('-').filter(|_| name.ends_with(".yaml"))?.0.parse().ok()?;
+            let number: Number = name.split_once('-').filter(|_| name.ends_with(".yaml"))?.0.parse().ok()?;
+            if number.0 > limits::COUNTER {
+                return None;
+            }
             Some((number, name))
         };
         let mut names: Vec<_> = dir.names()?.into_iter().filter_map(numbered).collect();
@@ -147,7 +157,8 @@ impl RunDir {
         let (activities, _) = self.dir.ensure_dir(ACTIVITIES)?;
         let log = self.dir.open_own(LOG, OFlags::APPEND, 0o666)?;
         let tail = LogTail::read(&log, Seq(u64::MAX)).map_err(|source| self.log_fault("read", source))?;
-        let mut locked = LockedRun { run: self, lock, activities, log, tail };
+        let put_aside = RefCell::default();
+        let mut locked = LockedRun { run: self, lock, activities, log, tail, put_aside };
         if locked.tail.unended || locked.tail.whole < locked.tail.len {
             locked.mend_torn_tail(request.note.since)?;
         }
@@ -168,9 +179,38 @@ pub struct LockedRun<'a> {
     pub(super) activities: Dir,
     pub(super) log: File,
     pub(super) tail: LogTail,
+    /// What was put aside under this lock, in words.
+    pub(super) put_aside: RefCell<Vec<String>>,
 }
 
 impl LockedRun<'_> {
+    /// What went to quarantine since the last call, in words for people.
+    #[must_use]
+    pub fn take_notes(&self) -> Vec<String> {
+        self.put_aside.take()
+    }
+
+    fn note(&self, what: &str, quarantine: &Dir, name: &str) {
+        let path = quarantine.join(name);
+        self.put_aside.borrow_mut().push(format!("{what} was put into {}", path.display()));
+    }
+
+    /// Whether the file of a recorded activity was lost in a power cut: missing, empty, or ending in zeros.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be looked at.
+    pub fn is_lost(&self, name: &str) -> Result<bool, StoreError> {
+        use std::os::unix::fs::FileExt;
+        let Some(file) = self.activities.open_read(name)? else { return Ok(true) };
+        let fault = |source| StoreError::Io { action: "read", path: self.activities.join(name), source };
+        let len = file.metadata().map_err(fault)?.len();
+        let mut last = [0];
+        if len > 0 {
+            file.read_exact_at(&mut last, len - 1).map_err(fault)?;
+        }
+        Ok(last == [0])
+    }
+
     /// The log's end.
     #[must_use]
     pub fn tail(&self) -> &LogTail {
@@ -267,7 +307,9 @@ impl LockedRun<'_> {
         }
         let (quarantine, _) = self.run.dir.ensure_dir(QUARANTINE)?;
         let free = free_name(&quarantine, "run", "yaml", now)?;
-        self.run.dir.rename_into(name, &quarantine, &free, Onto::Whatever)
+        self.run.dir.rename_into(name, &quarantine, &free, Onto::Whatever)?;
+        self.note("a text saved while run.yaml was being written", &quarantine, &free);
+        Ok(())
     }
 
     /// Takes bytes behind the last line break off the log. A line that lost or never had its line break only gets
@@ -287,6 +329,8 @@ impl LockedRun<'_> {
         copy(&self.log, self.tail.whole..self.tail.len, &kept).map_err(fault)?;
         // What is cut off must be safe before it is cut off.
         dir::sync_all(&kept).map_err(fault)?;
+        quarantine.sync()?;
+        self.note("a torn end of the log", &quarantine, &free);
         self.log.set_len(self.tail.whole).map_err(fault)?;
         self.tail.len = self.tail.whole;
         Ok(())
@@ -346,15 +390,20 @@ impl LockedRun<'_> {
     }
 
     /// Writes an activity file that is missing or was cut off; any other difference is a person's and stays.
-    fn restore_activity(&self, file: &ActivityFile) -> Result<(), StoreError> {
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be written.
+    pub fn restore_activity(&self, file: &ActivityFile) -> Result<(), StoreError> {
         let found = match self.activities.read(&file.name, limits::ACTIVITY_BYTES * 2) {
             Ok(found) => found,
             // A directory or a link of that name is a person's doing.
             Err(_) => return Ok(()),
         };
         let wanted = file.text.as_bytes();
+        // A power cut may leave a part, and zeros where the rest should be.
         let lost = found.is_none_or(|found| {
-            found.len() < wanted.len() && (wanted.starts_with(&found) || found.iter().all(|&byte| byte == 0))
+            let written = found.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+            (written < wanted.len() || found.len() < wanted.len()) && wanted.starts_with(&found[..written])
         });
         if !lost {
             return Ok(());

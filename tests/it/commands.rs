@@ -347,7 +347,7 @@ fn validate_names_every_violation_with_its_place() {
     sandbox.edit(&run, "current_phase: preflight", "current_phase: prefligth");
     let human = sandbox.flow(["validate", &run]).exits(1).stdout;
     assert!(
-        human.contains("run.yaml:20:18: the workflow has no phase `prefligth`; did you mean `preflight`?"),
+        human.contains("run.yaml:20:18: state.current_phase is `prefligth`, which the workflow does not have"),
         "{human}"
     );
     assert_eq!(sandbox.flow(["validate", "no/such.yaml", "--json"]).exits(3).error()["code"], "input_unreadable");

@@ -77,13 +77,13 @@ fn a_limit_that_is_reached_needs_a_person() {
         sandbox.flow(["record-activity", "--id", &format!("try-{n}"), "--status", "failed"]).ok();
     }
     let report = verdict(&sandbox, &[], "needs_human", 4);
-    assert_eq!(report["reason"], "`preflight` failed 2 times; the run's limit is 2");
+    assert_eq!(report["reason"], "`preflight` failed 2 times; the run's limit is 2 (max_iterations in run.yaml)");
     sandbox.edit(&run, "max_iterations: 2", "max_iterations: 9");
     sandbox.edit(&run, "max_runtime_minutes: null", "max_runtime_minutes: 1");
     // A sandbox's commands are a second apart.
     (0..60).for_each(|_| drop(sandbox.command("true")));
     let report = verdict(&sandbox, &[], "needs_human", 4);
-    assert_eq!(report["reason"], "the run is 1 minutes old; its limit is 1");
+    assert_eq!(report["reason"], "the run is 1 minutes old; its limit is 1 (max_runtime_minutes in run.yaml)");
 }
 
 #[test]

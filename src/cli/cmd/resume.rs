@@ -16,10 +16,16 @@ pub(super) fn run(flow: &Flow, args: ResumeArgs, out: &mut Out) -> Exit {
     };
     let request = ResumeRequest { run: args.run.or(args.run_id), claim, session: args.session };
     match flow.resume(&request) {
-        Ok(report) => match out.answer(&report, || page(&report)) {
-            Exit::Done => report.verdict.into(),
-            failed => failed,
-        },
+        Ok(report) => {
+            if let Some(claim) = report.claim.as_ref().filter(|claim| claim.changed) {
+                let session = claim.session.as_ref().map_or("a person", |session| session.as_str());
+                out.committed(format!("the run is held by {session} in epoch {}", claim.epoch));
+            }
+            match out.answer(&report, || page(&report)) {
+                Exit::Done => report.verdict.into(),
+                failed => failed,
+            }
+        }
         Err(error) => out.error(&error),
     }
 }
