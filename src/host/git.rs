@@ -117,22 +117,44 @@ impl Git {
         if self.top(dir).is_none() {
             return WorkingTree::Unknown("not a git repository".to_owned());
         }
-        let question = ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--renames"];
-        let answer = match self.ask(dir, &question) {
-            Ok(answer) => answer,
+        let tracked = ["status", "--porcelain=v1", "-z", "--untracked-files=no", "--renames"];
+        // Left out by git itself: walking thousands of runs would cost more than the answer is worth. (Asked apart, since
+        // a rename is only seen when both names are looked at.)
+        let mut others = vec!["ls-files", "--others", "--exclude-standard", "-z", "--full-name", "--", ":(top)"];
+        let left_out: Vec<_> =
+            own.iter().map(|prefix| format!(":(top,exclude,literal){}", prefix.trim_end_matches('/'))).collect();
+        others.extend(left_out.iter().map(String::as_str));
+        let mut out = match self.listing(dir, &tracked) {
+            Ok(out) => out,
             Err(reason) => return WorkingTree::Unknown(reason),
         };
-        // Git is stopped by the closed pipe when it has more to say than is read.
-        let cut = answer.out.len() as u64 >= OUTPUT_BYTES;
-        if !cut && !answer.status.success() {
-            return WorkingTree::Unknown(reason(&answer));
+        let untracked = match self.listing(dir, &others) {
+            Ok(out) => out,
+            Err(reason) => return WorkingTree::Unknown(reason),
+        };
+        for path in untracked.split(|&byte| byte == 0).filter(|path| !path.is_empty()) {
+            out.extend_from_slice(b"?? ");
+            out.extend_from_slice(path);
+            out.push(0);
         }
-        let paths = changed_paths(&answer.out, own);
+        let cut = out.len() as u64 >= OUTPUT_BYTES;
+        let paths = changed_paths(&out, own);
         match (paths.is_empty(), cut) {
             (false, _) => WorkingTree::Dirty(paths),
             (true, false) => WorkingTree::Clean,
             (true, true) => WorkingTree::Unknown("git lists too many changed files".to_owned()),
         }
+    }
+
+    /// What git lists, entries ended by NUL; or why it does not.
+    fn listing(&self, dir: &Path, question: &[&str]) -> Result<Vec<u8>, String> {
+        let answer = self.ask(dir, question)?;
+        // Git is stopped by the closed pipe when it has more to say than is read.
+        let cut = answer.out.len() as u64 >= OUTPUT_BYTES;
+        if !cut && !answer.status.success() {
+            return Err(reason(&answer));
+        }
+        Ok(answer.out)
     }
 
     /// The one line that git answers; `None` when it fails or says nothing.

@@ -460,3 +460,71 @@ fn a_hand_edit_to_an_unknown_phase_is_refused() {
     past.sandbox.flow(["record-activity", "--run-id", &past.run, "--id", "more"]).exits(65);
     assert_eq!(past.sandbox.events(&past.run).len(), 4);
 }
+
+#[test]
+fn a_rebuild_that_was_killed_does_not_stand_in_its_own_way() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("debug");
+    sandbox.record(&run, "preflight", "one");
+    sandbox.record(&run, "reproduce", "two");
+    let whole = sandbox.read(&run, "run.yaml");
+    for half in [whole.as_str(), "", "apiVersion"] {
+        std::fs::remove_file(sandbox.run_dir(&run).join("run.yaml")).unwrap();
+        std::fs::write(sandbox.run_dir(&run).join(".run.tmp"), half).unwrap();
+        std::fs::remove_file(sandbox.run_dir(&run).join("activities/001-one.yaml")).unwrap();
+        // Says what is so already, and brings everything back.
+        sandbox.flow(["unblock", &run]).ok();
+        assert_eq!(sandbox.read(&run, "run.yaml"), whole);
+        assert!(sandbox.read(&run, "activities/001-one.yaml").contains("id: one"));
+    }
+}
+
+#[test]
+fn the_latest_activity_file_comes_back_when_a_power_cut_took_it() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("debug");
+    sandbox.record(&run, "preflight", "one");
+    let file = sandbox.run_dir(&run).join("activities/001-one.yaml");
+    let whole = std::fs::read_to_string(&file).unwrap();
+    let zeros = "\0".repeat(whole.len());
+    let half = format!("{}{}", &whole[..whole.len() / 2], "\0".repeat(whole.len() - whole.len() / 2));
+    for lost in ["", &zeros, &half] {
+        std::fs::write(&file, lost).unwrap();
+        sandbox.flow(["unblock", &run]).ok();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), whole);
+    }
+    // What a person wrote into it is theirs.
+    std::fs::write(&file, format!("{whole}# mine\n")).unwrap();
+    sandbox.flow(["unblock", &run]).ok();
+    assert!(std::fs::read_to_string(&file).unwrap().ends_with("# mine\n"));
+}
+
+#[test]
+fn counters_that_no_run_can_reach_are_not_believed() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("debug");
+    for number in ["20260520143000123", "18446744073709551615"] {
+        std::fs::write(sandbox.run_dir(&run).join(format!("activities/{number}-x.yaml")), "a: b\n").unwrap();
+    }
+    assert_eq!(sandbox.record(&run, "preflight", "one")["number"], "001");
+}
+
+#[test]
+fn a_log_merged_from_two_branches_is_read_to_its_highest_event() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("debug");
+    sandbox.record(&run, "preflight", "one");
+    let base = sandbox.read(&run, "events.jsonl");
+    sandbox.record(&run, "preflight", "two");
+    sandbox.record(&run, "preflight", "three");
+    let ours = sandbox.read(&run, "events.jsonl");
+    // Theirs: another event 3, behind ours after a union merge; run.yaml and lock as in a fresh clone.
+    let theirs = ours[base.len()..].lines().next().unwrap();
+    let object = flowrun::codec::unseal(theirs.as_bytes()).unwrap();
+    let mut object = object;
+    object.insert("id".into(), "theirs".into());
+    let log = format!("{ours}{}", flowrun::codec::seal(&object));
+    std::fs::write(sandbox.run_dir(&run).join("events.jsonl"), log).unwrap();
+    std::fs::remove_file(sandbox.run_dir(&run).join(".lock")).unwrap();
+    assert_eq!(sandbox.record(&run, "preflight", "four")["seq"], 5);
+}

@@ -148,6 +148,20 @@ fn a_dead_holder_keeps_nobody_away() {
 }
 
 #[test]
+fn a_record_in_the_place_of_a_dead_holder_takes_the_run() {
+    let sandbox = Sandbox::new();
+    let mut child = sandbox.command("sleep").arg("60").spawn().unwrap();
+    let mut start = sandbox.flow_command();
+    start.args(["start", "debug", "--session", "alice"]).env("FLOW_HOLDER_PID", child.id().to_string());
+    let run = crate::support::run(start, "").ok().line().to_owned();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    sandbox.flow(["record-activity", "--run-id", &run, "--id", "x", "--session", "bob"]).ok();
+    let ended = sandbox.flow(["session-end", "--session", "bob"]).ok();
+    assert_eq!(ended.line(), format!("Active FlowRun {run} persisted; use /flow:resume to continue"));
+}
+
+#[test]
 fn a_workflow_that_changed_under_the_run_is_drift_only_where_the_run_stands() {
     let sandbox = Sandbox::new();
     sandbox.flow(["init"]).ok();
@@ -220,6 +234,84 @@ fn the_session_comes_first_then_the_active_run_that_changed_last() {
     // Without a name, recording into one of several runs would be a guess.
     let refused = sandbox.flow(["record-activity", "--id", "x", "--json"]).exits(2);
     assert_eq!(refused.error()["code"], "several_runs");
+}
+
+#[test]
+fn what_a_person_takes_back_is_done_again() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("debug");
+    sandbox.record(&run, "preflight", "look");
+    sandbox.record(&run, "reproduce", "try");
+    // An entry taken out of the list.
+    sandbox.edit(&run, "    - try\n", "");
+    let report = verdict(&sandbox, &[], "continue", 0);
+    assert_eq!((&report["next"]["action"], &report["next"]["phase"]), (&"work_phase".into(), &"reproduce".into()));
+    // The phase set back, seen before and after it is adopted.
+    sandbox.edit(&run, "current_phase: reproduce", "current_phase: preflight");
+    for _ in 0..2 {
+        let report = verdict(&sandbox, &[], "continue", 0);
+        assert_eq!((&report["next"]["action"], &report["next"]["phase"]), (&"work_phase".into(), &"preflight".into()));
+        sandbox.flow(["block", &run, "--reason", "x"]).ok();
+        sandbox.flow(["unblock", &run]).ok();
+    }
+    // The proposed command names an id of its own, and leads on.
+    let command = verdict(&sandbox, &[], "continue", 0)["next"]["command"].as_str().unwrap().to_owned();
+    sandbox.flow(command.split(' ').skip(1)).ok();
+    assert_eq!(verdict(&sandbox, &[], "continue", 0)["next"]["phase"], "reproduce");
+}
+
+#[test]
+fn a_loop_in_the_workflow_is_followed_by_the_proposed_commands() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    let text = "apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: own\nphases:\n  - id: plan\n  \
+                - id: code\n    next: [plan, done]\n  - id: done\n";
+    std::fs::write(sandbox.path(".flow/workflows/own.workflow.yaml"), text).unwrap();
+    let run = sandbox.start("own");
+    for phase in ["plan", "code", "plan", "code", "plan"] {
+        let report = verdict(&sandbox, &[&run], "continue", 0);
+        let command = report["next"]["command"].as_str().unwrap().to_owned();
+        let answer = sandbox.flow(command.split(' ').skip(1).chain(["--json"])).ok().json();
+        assert_eq!((answer["phase"].as_str(), answer["repeated"].as_bool()), (Some(phase), Some(false)), "{command}");
+    }
+}
+
+#[test]
+fn a_blocked_activity_is_resolved_under_its_own_id() {
+    let sandbox = Sandbox::new();
+    sandbox.start("debug");
+    sandbox.flow(["record-activity", "--id", "wait", "--status", "blocked", "--summary", "no access"]).ok();
+    let report = verdict(&sandbox, &[], "needs_human", 4);
+    assert_eq!(report["reason"], "001 wait is blocked: no access");
+    let command = report["next"]["command"].as_str().unwrap().to_owned();
+    sandbox.flow(command.split(' ').skip(1)).ok();
+    assert_eq!(verdict(&sandbox, &[], "continue", 0)["next"]["phase"], "reproduce");
+}
+
+#[test]
+fn a_late_retry_does_not_begin_finished_work_again() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("debug");
+    let record =
+        |status: &str| sandbox.flow(["record-activity", "--id", "b", "--status", status, "--json"]).ok().json();
+    assert_eq!(record("running")["number"], "001");
+    assert_eq!(record("passed")["number"], "002");
+    let late = record("running");
+    assert_eq!((late["number"].as_str(), late["repeated"].as_bool()), (Some("001"), Some(true)));
+    assert_eq!(record("passed")["number"], "002");
+    sandbox.flow(["complete", &run]).ok();
+}
+
+#[test]
+fn no_record_goes_into_a_run_that_was_only_guessed() {
+    let sandbox = Sandbox::new();
+    let first = sandbox.start("debug");
+    let second = sandbox.flow(["start", "debug", "--slug", "second"]).ok().line().to_owned();
+    sandbox.edit(&first, "status: active", "status: [");
+    let refused = sandbox.flow(["record-activity", "--id", "x", "--json"]).exits(2).error();
+    assert_eq!(refused["code"], "several_runs");
+    assert!(refused["message"].as_str().unwrap().contains(&second), "{refused}");
+    sandbox.record(&second, "preflight", "x");
 }
 
 #[test]
