@@ -1,6 +1,6 @@
 //! Workflow definitions, compiled.
 //!
-//! A definition is text in one of several notations. A front end ([`phases`]) turns the text into a [`MachineSource`]:
+//! A definition is text in one of several notations. A front end (`phases`) turns the text into a [`MachineSource`]:
 //! names with the places where they stand. [`compile`] checks such a source, the same way for every notation, and is
 //! the only maker of a [`Machine`]. Every problem becomes a [`Diagnostic`] and all of them are reported at once.
 //!

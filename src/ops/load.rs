@@ -1,16 +1,16 @@
-//! From files to a state, for writers (under the lock) and for readers (without).
+//! From files to a state under the lock, and back: how writers load a run, bring it in order, and commit.
 //!
-//! Both see the same thing: `run.yaml` as of its `last_seq`, plus the sealed events behind it. What a person changed in
-//! `run.yaml` counts; a writer adopts it as an event before anything else.
+//! A run is what `run.yaml` shows as of its `last_seq`, plus the sealed events behind it. What a person changed in
+//! `run.yaml` counts; a writer adopts it as an event before anything else. Readers do the same in [`crate::ops::view`],
+//! in memory.
 
 use std::time::Duration;
 
 use crate::codec::{DocumentKind, RunText, RunTextError, digest, parse, validate};
-use crate::engine::{Attempt, EditFault, History, RunState, edited, rebase};
+use crate::engine::{EditFault, RunState, edited, rebase};
 use crate::machine::Machine;
 use crate::model::{
-    Activity, ActivityRecorded, Event, EventKind, Number, Owned, RunAdopted, RunDocument, RunEdited, Seq, TextDigest,
-    Timestamp, limits,
+    ActivityRecorded, Event, EventKind, Number, RunAdopted, RunDocument, RunEdited, Seq, TextDigest, Timestamp,
 };
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
@@ -109,7 +109,7 @@ impl Position {
     }
 }
 
-fn parse_run(run: &RunDir, text: &str) -> Result<RunText> {
+pub(crate) fn parse_run(run: &RunDir, text: &str) -> Result<RunText> {
     let path = run.file_path(layout::RUN_FILE);
     let parsed = RunText::parse(text).map_err(|error| Error::RunFile { path: path.clone(), error })?;
     if parsed.document().id != *run.id() {
@@ -119,12 +119,12 @@ fn parse_run(run: &RunDir, text: &str) -> Result<RunText> {
     Ok(parsed)
 }
 
-fn place(text: &str, pointer: &str) -> Option<crate::codec::Place> {
+pub(crate) fn place(text: &str, pointer: &str) -> Option<crate::codec::Place> {
     parse(text).ok().map(|root| root.nearest(pointer).place)
 }
 
 /// `run.yaml` as the log demands it. Comments of adopted hand edits are in the log and come back.
-fn rebuild(run: &RunDir, log: &LogScan) -> Result<RunText> {
+pub(crate) fn rebuild(run: &RunDir, log: &LogScan) -> Result<RunText> {
     let empty = || Error::EmptyRun { path: run.path().to_owned() };
     let first = log.events().next().ok_or_else(empty)?;
     let begin = RunState::begin(first).ok_or_else(empty)?;
@@ -143,7 +143,7 @@ fn rebuild(run: &RunDir, log: &LogScan) -> Result<RunText> {
     text.with_state(&state.document().state).map_err(fault)
 }
 
-fn check_schema(run: &RunDir, text: &RunText) -> Result<()> {
+pub(crate) fn check_schema(run: &RunDir, text: &RunText) -> Result<()> {
     let path = run.file_path(layout::RUN_FILE);
     let fault = |error: RunTextError| Error::RunFile { path: path.clone(), error };
     let root = parse(text.text()).map_err(|error| fault(error.into()))?;
@@ -176,7 +176,12 @@ fn clear_leftovers(locked: &mut LockedRun<'_>, shown: Seq, now: Timestamp) -> Re
 }
 
 /// Today's definition of the run's workflow, when it knows the run's phase.
-fn catalog_machine(flow: &Flow, project: &Project, run: &RunDocument, warnings: &mut Vec<String>) -> Option<Machine> {
+pub(crate) fn catalog_machine(
+    flow: &Flow,
+    project: &Project,
+    run: &RunDocument,
+    warnings: &mut Vec<String>,
+) -> Option<Machine> {
     let found = flow.catalog(Some(project)).find(run.workflow.as_str()).ok().map(|found| found.machine);
     let fits = |machine: &Machine| run.state.current_phase.as_ref().is_none_or(|phase| machine.contains(phase));
     let machine = found.filter(fits);
@@ -367,61 +372,8 @@ pub(crate) fn file_of(record: &ActivityRecorded) -> ActivityFile {
     ActivityFile { name: record.number.file_name(&record.id()), text: crate::codec::emit(&record.activity) }
 }
 
-/// A run as a reader sees it.
-pub(crate) struct View {
-    pub(crate) history: History,
-    pub(crate) text: String,
-    pub(crate) machine: Option<Machine>,
-    pub(crate) log: LogScan,
-    pub(crate) notes: Vec<String>,
-}
-
-/// Reads `run` without a lock and without writing.
-pub(crate) fn for_reading(flow: &Flow, project: &Project, run: &RunDir) -> Result<View> {
-    let mut notes = Vec::new();
-    let found = run.read_text()?;
-    // The log is read after run.yaml, so it is never behind it.
-    let log = run.read_log()?;
-    let text = match found {
-        Some(text) => parse_run(run, &text)?,
-        None => {
-            notes.push("run.yaml is missing; the next record rebuilds it from the log".to_owned());
-            rebuild(run, &log)?
-        }
-    };
-    let state = match text.document().state.last_seq {
-        Some(shown) => caught_up(text.document(), shown, &log),
-        None => RunState::from_document(text.document().clone()),
-    };
-    let mut machine = log.events().next().and_then(|first| machine_of(first, &mut notes));
-    match RunState::fold(log.events()) {
-        Some(folded) => {
-            let shown = text.document().state.last_seq;
-            let written = log.events().find(|event| Some(event.seq) == shown).and_then(|event| event.run.as_ref());
-            if written.is_none_or(|written| written.0 != digest(text.text().as_bytes())) {
-                check_schema(run, &text)?;
-            }
-            if let Err(fault) = edited(&folded, state.document(), machine.as_ref()) {
-                let path = run.file_path(layout::RUN_FILE);
-                return Err(Error::Edit { place: place(text.text(), fault.pointer()), path, fault });
-            }
-        }
-        None => {}
-    }
-    if machine.is_none() {
-        machine = catalog_machine(flow, project, text.document(), &mut notes);
-    }
-    let mut history = History::fold(log.events()).unwrap_or_else(|| History::without_log(state.clone()));
-    history.show(state);
-    let recorded = log.events().any(|event| matches!(event.kind, EventKind::RunStarted(_)));
-    if !recorded {
-        history.add_earlier(earlier_attempts(run, &history)?);
-    }
-    Ok(View { history, text: text.text().to_owned(), machine, log, notes })
-}
-
 /// The state of a run whose `run.yaml` shows it as of `since`, maybe with a person's changes.
-fn caught_up(document: &RunDocument, since: Seq, log: &LogScan) -> RunState {
+pub(crate) fn caught_up(document: &RunDocument, since: Seq, log: &LogScan) -> RunState {
     let newer: Vec<Event> = log.events().filter(|event| event.seq > since).cloned().collect();
     let until = log.events().filter(|event| event.seq <= since);
     match (RunState::fold(until), RunState::fold(log.events())) {
@@ -432,54 +384,4 @@ fn caught_up(document: &RunDocument, since: Seq, log: &LogScan) -> RunState {
             state
         }
     }
-}
-
-/// Activities that another program recorded, from their files.
-fn earlier_attempts(run: &RunDir, history: &History) -> Result<Vec<Attempt>> {
-    let mut attempts = Vec::new();
-    for (number, name) in run.activity_names()? {
-        let known = history.attempts().iter().any(|attempt| attempt.number == number);
-        let text = if known { None } else { run.read_activity(&name).ok().flatten() };
-        let activity = text
-            .filter(|text| text.len() <= limits::ACTIVITY_BYTES)
-            .and_then(|text| crate::codec::parse_value(&text).ok())
-            .and_then(|value| Activity::new(value.as_object()?.clone()).ok());
-        if let Some(activity) = activity {
-            attempts.push(Attempt {
-                number,
-                id: activity.id().to_string(),
-                phase: activity.phase(),
-                status: activity.status(),
-                summary: activity.summary().or(activity.name()).map(str::to_owned),
-                at: None,
-                seq: None,
-            });
-        }
-    }
-    Ok(attempts)
-}
-
-/// Only what a list shows: `run.yaml`, and for runs that are not over the events behind it.
-pub(crate) fn for_listing(flow: &Flow, project: &Project, run: &RunDir) -> Result<RunState> {
-    let Some(text) = run.read_text()? else {
-        return RunState::fold(run.read_log()?.events()).ok_or(Error::EmptyRun { path: run.path().to_owned() });
-    };
-    let document = match RunText::glance(&text) {
-        Ok(document) if document.id == *run.id() => document,
-        // Something is wrong: the careful reader says what and where.
-        _ => parse_run(run, &text)?.document().clone(),
-    };
-    let Owned { status, last_seq, .. } = document.state;
-    let (false, Some(shown)) = (status.is_terminal(), last_seq) else {
-        return Ok(RunState::from_document(document));
-    };
-    let tail = run.read_tail(shown)?;
-    let written = tail.as_ref().and_then(|tail| tail.at.as_ref()).filter(|event| event.seq == shown);
-    if written.and_then(|event| event.run.as_ref()).is_none_or(|written| written.0 != digest(text.as_bytes())) {
-        // A person changed it, or it is behind a log that cannot be found: worth a careful look.
-        return Ok(for_reading(flow, project, run)?.history.state().clone());
-    }
-    let mut state = RunState::from_document(document);
-    tail.iter().flat_map(|tail| &tail.newer).for_each(|event| state.apply(event));
-    Ok(state)
 }

@@ -17,6 +17,7 @@ mod show;
 mod start;
 mod status;
 mod validate;
+mod view;
 mod workflow;
 
 pub use crate::codec::{DocumentKind, schema_text};

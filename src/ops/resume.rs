@@ -7,8 +7,8 @@ use crate::model::{RunStatus, SessionId, StateName, slug};
 use crate::ops::claim::ClaimRequest;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
-use crate::ops::load::{View, for_reading};
 use crate::ops::select::Runs;
+use crate::ops::view::{View, for_reading};
 use crate::report::{Candidate, ClaimReport, NextReport, ResumeReport, TreeState, Unreadable, WorkingTreeReport};
 use crate::store::{LogScan, Project, RunDir};
 

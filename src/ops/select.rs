@@ -4,7 +4,7 @@ use crate::engine::RunState;
 use crate::model::{RunId, RunStatus, SessionId};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
-use crate::ops::load::for_listing;
+use crate::ops::view::for_listing;
 use crate::report::Unreadable;
 use crate::store::{Project, RunDir};
 

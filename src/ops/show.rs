@@ -7,7 +7,7 @@ use crate::engine::{History, RunState};
 use crate::model::{EventKind, RunId, Seq, SessionId};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
-use crate::ops::load::{View, for_reading};
+use crate::ops::view::{View, for_reading};
 use crate::report::ShownActivity;
 
 impl Flow {

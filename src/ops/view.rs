@@ -1,0 +1,110 @@
+//! A run as readers see it: no lock, no writing, and the same answer that recovery would give.
+
+use crate::codec::{RunText, digest};
+use crate::engine::{Attempt, History, RunState, edited};
+use crate::machine::Machine;
+use crate::model::{Activity, EventKind, Owned, limits};
+use crate::ops::error::{Error, Result};
+use crate::ops::flow::Flow;
+use crate::ops::load::{catalog_machine, caught_up, check_schema, machine_of, parse_run, place, rebuild};
+use crate::store::{LogScan, Project, RunDir, layout};
+
+/// A run as a reader sees it.
+pub(crate) struct View {
+    pub(crate) history: History,
+    pub(crate) text: String,
+    pub(crate) machine: Option<Machine>,
+    pub(crate) log: LogScan,
+    pub(crate) notes: Vec<String>,
+}
+
+/// Reads `run` without a lock and without writing.
+pub(crate) fn for_reading(flow: &Flow, project: &Project, run: &RunDir) -> Result<View> {
+    let mut notes = Vec::new();
+    let found = run.read_text()?;
+    // The log is read after run.yaml, so it is never behind it.
+    let log = run.read_log()?;
+    let text = match found {
+        Some(text) => parse_run(run, &text)?,
+        None => {
+            notes.push("run.yaml is missing; the next record rebuilds it from the log".to_owned());
+            rebuild(run, &log)?
+        }
+    };
+    let state = match text.document().state.last_seq {
+        Some(shown) => caught_up(text.document(), shown, &log),
+        None => RunState::from_document(text.document().clone()),
+    };
+    let mut machine = log.events().next().and_then(|first| machine_of(first, &mut notes));
+    if let Some(folded) = RunState::fold(log.events()) {
+        let shown = text.document().state.last_seq;
+        let written = log.events().find(|event| Some(event.seq) == shown).and_then(|event| event.run.as_ref());
+        if written.is_none_or(|written| written.0 != digest(text.text().as_bytes())) {
+            check_schema(run, &text)?;
+        }
+        if let Err(fault) = edited(&folded, state.document(), machine.as_ref()) {
+            let path = run.file_path(layout::RUN_FILE);
+            return Err(Error::Edit { place: place(text.text(), fault.pointer()), path, fault });
+        }
+    }
+    if machine.is_none() {
+        machine = catalog_machine(flow, project, text.document(), &mut notes);
+    }
+    let mut history = History::fold(log.events()).unwrap_or_else(|| History::without_log(state.clone()));
+    history.show(state);
+    let recorded = log.events().any(|event| matches!(event.kind, EventKind::RunStarted(_)));
+    if !recorded {
+        history.add_earlier(earlier_attempts(run, &history)?);
+    }
+    Ok(View { history, text: text.text().to_owned(), machine, log, notes })
+}
+
+/// Activities that another program recorded, from their files.
+fn earlier_attempts(run: &RunDir, history: &History) -> Result<Vec<Attempt>> {
+    let mut attempts = Vec::new();
+    for (number, name) in run.activity_names()? {
+        let known = history.attempts().iter().any(|attempt| attempt.number == number);
+        let text = if known { None } else { run.read_activity(&name).ok().flatten() };
+        let activity = text
+            .filter(|text| text.len() <= limits::ACTIVITY_BYTES)
+            .and_then(|text| crate::codec::parse_value(&text).ok())
+            .and_then(|value| Activity::new(value.as_object()?.clone()).ok());
+        if let Some(activity) = activity {
+            attempts.push(Attempt {
+                number,
+                id: activity.id().to_string(),
+                phase: activity.phase(),
+                status: activity.status(),
+                summary: activity.summary().or(activity.name()).map(str::to_owned),
+                at: None,
+                seq: None,
+            });
+        }
+    }
+    Ok(attempts)
+}
+
+/// Only what a list shows: `run.yaml`, and for runs that are not over the events behind it.
+pub(crate) fn for_listing(flow: &Flow, project: &Project, run: &RunDir) -> Result<RunState> {
+    let Some(text) = run.read_text()? else {
+        return RunState::fold(run.read_log()?.events()).ok_or(Error::EmptyRun { path: run.path().to_owned() });
+    };
+    let document = match RunText::glance(&text) {
+        Ok(document) if document.id == *run.id() => document,
+        // Something is wrong: the careful reader says what and where.
+        _ => parse_run(run, &text)?.document().clone(),
+    };
+    let Owned { status, last_seq, .. } = document.state;
+    let (false, Some(shown)) = (status.is_terminal(), last_seq) else {
+        return Ok(RunState::from_document(document));
+    };
+    let tail = run.read_tail(shown)?;
+    let written = tail.as_ref().and_then(|tail| tail.at.as_ref()).filter(|event| event.seq == shown);
+    if written.and_then(|event| event.run.as_ref()).is_none_or(|written| written.0 != digest(text.as_bytes())) {
+        // A person changed it, or it is behind a log that cannot be found: worth a careful look.
+        return Ok(for_reading(flow, project, run)?.history.state().clone());
+    }
+    let mut state = RunState::from_document(document);
+    tail.iter().flat_map(|tail| &tail.newer).for_each(|event| state.apply(event));
+    Ok(state)
+}
