@@ -7,6 +7,7 @@ mod journal;
 mod journal_edit;
 mod place;
 mod plain;
+mod reading;
 mod run_text;
 mod schema;
 mod seal;

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use crate::engine::RunState;
 use crate::model::{ActivityStatus, Event, EventKind, Number, Seq, SessionId, StateName, Timestamp};
 
 /// One record of an activity.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Attempt {
     /// Its number.
     pub number: Number,

@@ -8,7 +8,6 @@ use crate::model::{EventKind, RunId, Seq, SessionId};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::view::{View, for_reading};
-use crate::report::ShownActivity;
 
 impl Flow {
     /// The run document with `steps`, `activities` and `artifacts`. With `at` it is the state after that event.
@@ -28,16 +27,7 @@ impl Flow {
             _ => Map::new(),
         };
         shown.insert("steps".into(), steps(&view));
-        let activities = view.history.attempts().iter().map(|attempt| ShownActivity {
-            number: attempt.number,
-            id: attempt.id.clone(),
-            phase: attempt.phase.clone(),
-            status: attempt.status,
-            summary: attempt.summary.clone(),
-            at: attempt.at,
-            seq: attempt.seq,
-        });
-        shown.insert("activities".into(), json!(activities.collect::<Vec<_>>()));
+        shown.insert("activities".into(), json!(view.history.attempts()));
         shown.insert("artifacts".into(), json!([]));
         shown.insert("notes".into(), json!(view.notes));
         Ok(shown)

@@ -7,7 +7,7 @@ use crate::machine::{Diagnostic, Machine, Notation, compile_text};
 use crate::model::limits;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
-use crate::report::{StateReport, TransitionReport, WorkflowEntry, WorkflowListReport, WorkflowReport};
+use crate::report::{WorkflowEntry, WorkflowListReport, WorkflowReport};
 
 impl Flow {
     /// The known workflows, by id.
@@ -99,25 +99,14 @@ fn report(
     origin: String,
     diagnostics: Vec<Diagnostic>,
 ) -> WorkflowReport {
-    let states = machine.map(Machine::states).unwrap_or_default().iter().map(|state| StateReport {
-        name: state.name.clone(),
-        label: state.label.clone(),
-        kind: state.kind.clone(),
-        description: state.description.clone(),
-    });
-    let transitions = machine.map(Machine::transitions).unwrap_or_default().iter().map(|transition| TransitionReport {
-        from: transition.from.clone(),
-        to: transition.to.clone(),
-        label: transition.label.clone(),
-    });
     WorkflowReport {
         id: machine.map(|machine| machine.id().clone()),
         notation,
         origin,
-        states: states.collect(),
+        states: machine.map(|machine| machine.states().to_vec()).unwrap_or_default(),
         initial: machine.map(|machine| machine.initial().to_vec()).unwrap_or_default(),
         terminal: machine.map(|machine| machine.terminal().to_vec()).unwrap_or_default(),
-        transitions: transitions.collect(),
+        transitions: machine.map(|machine| machine.transitions().to_vec()).unwrap_or_default(),
         diagnostics,
     }
 }

@@ -9,13 +9,13 @@ mod workflow;
 
 pub use log::{LogReport, SkippedLine};
 // Values of the engine and the machine that are part of reports.
-pub use crate::engine::{Action, Completed, InDoubt, Verdict};
+pub use crate::engine::{Action, Attempt, Completed, InDoubt, Verdict};
 pub use crate::machine::{Diagnostic, render};
 pub use problem::{Kind, Problem};
 pub use resume::{Candidate, NextReport, ResumeReport, TreeState, WorkingTreeReport};
 pub use run::{
-    ClaimReport, EndedRun, InitReport, ListReport, ListedRun, RecordReport, SessionEndReport, ShownActivity,
-    StartReport, StatusReport, Unreadable,
+    ClaimReport, EndedRun, InitReport, ListReport, ListedRun, RecordReport, SessionEndReport, StartReport,
+    StatusReport, Unreadable,
 };
 pub use validate::{CheckedFile, ValidateReport, ViolationReport};
-pub use workflow::{StateReport, TransitionReport, WorkflowEntry, WorkflowListReport, WorkflowReport};
+pub use workflow::{WorkflowEntry, WorkflowListReport, WorkflowReport};

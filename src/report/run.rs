@@ -151,22 +151,3 @@ pub struct Unreadable {
     /// Why.
     pub reason: String,
 }
-
-/// An activity of `show`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ShownActivity {
-    /// Its number.
-    pub number: Number,
-    /// Its id.
-    pub id: String,
-    /// The phase in which it was done.
-    pub phase: Option<StateName>,
-    /// How it stands.
-    pub status: ActivityStatus,
-    /// Its title or summary.
-    pub summary: Option<String>,
-    /// When it was recorded.
-    pub at: Option<Timestamp>,
-    /// Its event.
-    pub seq: Option<Seq>,
-}

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::machine::{Diagnostic, Notation};
+use crate::machine::{Diagnostic, Notation, State, Transition};
 use crate::model::{StateName, WorkflowId};
 
 /// The known workflows.
@@ -37,38 +37,13 @@ pub struct WorkflowReport {
     /// `shipped`, or the file.
     pub origin: String,
     /// Its states in order.
-    pub states: Vec<StateReport>,
+    pub states: Vec<State>,
     /// Where runs begin.
     pub initial: Vec<StateName>,
     /// Where runs can end.
     pub terminal: Vec<StateName>,
     /// The transitions in order.
-    pub transitions: Vec<TransitionReport>,
+    pub transitions: Vec<Transition>,
     /// Errors and warnings.
     pub diagnostics: Vec<Diagnostic>,
-}
-
-/// A state.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct StateReport {
-    /// Its name.
-    pub name: StateName,
-    /// Its title.
-    pub label: Option<String>,
-    /// Its type.
-    #[serde(rename = "type")]
-    pub kind: Option<String>,
-    /// What it is about.
-    pub description: Option<String>,
-}
-
-/// A transition.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct TransitionReport {
-    /// From.
-    pub from: StateName,
-    /// To.
-    pub to: StateName,
-    /// Its label.
-    pub label: Option<String>,
 }

@@ -1,0 +1,234 @@
+//! Reading `run.yaml` cheaply: without the parser when the text is plain, and with its long list cut out.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use crate::codec::Violation;
+use crate::codec::plain;
+use crate::codec::run_text::RunTextError;
+use crate::codec::splice::{Field, splice};
+use crate::codec::yaml::{Node, YamlError, parse};
+use crate::model::{ActivityId, IdList};
+
+/// A list of activity ids; absent and null are empty.
+pub(super) fn id_list(value: Option<&Value>) -> Result<IdList, String> {
+    let items = match value {
+        None | Some(Value::Null) => return Ok(IdList::default()),
+        Some(Value::Array(items)) => items,
+        Some(_) => return Err("must be a list of activity ids".to_owned()),
+    };
+    let texts = items.iter().map(|item| item.as_str().filter(|text| ActivityId::new(*text).is_ok()));
+    texts.collect::<Option<IdList>>().ok_or_else(|| "has an entry that is not an activity id".to_owned())
+}
+
+/// What `text` says and where, by the cheap reader where it can.
+fn nodes(text: &str) -> Result<Node, YamlError> {
+    let Some(plain) = plain::read(text) else { return parse(text) };
+    debug_assert_eq!(Some(plain.to_value()), parse(text).ok().map(|root| root.to_value()), "{text}");
+    Ok(plain)
+}
+
+/// The list item that stands for lines that were cut out. The dot keeps it apart from every activity id.
+const MARKER: &str = "flow.elided";
+/// Shorter lists are parsed as they are.
+const ELIDE_FROM: usize = 64;
+
+/// A run text read with its long list of completed activities cut out.
+#[derive(Debug, Clone)]
+pub(super) struct Reading {
+    /// The text that the parser saw.
+    pub(super) text: String,
+    /// What the parser made of it.
+    pub(super) root: Node,
+    /// All of `state.completed_activities`.
+    pub(super) completed: IdList,
+    /// The lines that were cut out.
+    pub(super) elided: Option<String>,
+}
+
+impl Reading {
+    pub(super) fn read(text: &str) -> Result<Self, RunTextError> {
+        match Self::cut(text) {
+            Some(read) => Ok(read),
+            None => Self::whole(text),
+        }
+    }
+
+    /// Reads without cutting.
+    pub(super) fn whole(text: &str) -> Result<Self, RunTextError> {
+        let root = nodes(text)?;
+        let pointer = "/state/completed_activities";
+        let list = root.get("state").and_then(|state| state.get("completed_activities"));
+        let completed = id_list(list.map(Node::to_value).as_ref()).map_err(|message| {
+            let place = Some(root.nearest(pointer).place);
+            let message = format!("completed_activities {message}");
+            RunTextError::Document(Violation { pointer: pointer.to_owned(), message, place })
+        })?;
+        Ok(Self { text: text.to_owned(), root, completed, elided: None })
+    }
+
+    /// Reads with a cut, when there is a long run of list lines and it turns out to be the right list. Whatever looks
+    /// unusual is left to [`Self::whole`].
+    fn cut(text: &str) -> Option<Self> {
+        let (block, hidden) = long_list(text)?;
+        let lines = &text[block.clone()];
+        let indent = &lines[..lines.find('-')?];
+        let reduced = format!("{}{indent}- {MARKER}\n{}", &text[..block.start], &text[block.end..]);
+        if reduced.matches(MARKER).count() != 1 {
+            return None;
+        }
+        let root = nodes(&reduced).ok()?;
+        let mut completed = IdList::default();
+        let mut found = false;
+        for item in root.get("state")?.get("completed_activities")?.items() {
+            match item.text()? {
+                MARKER => {
+                    found = true;
+                    completed.append(&hidden);
+                }
+                id if ActivityId::new(id).is_ok() => completed.push(id),
+                _ => return None,
+            }
+        }
+        found.then(|| Self { text: reduced, root, completed, elided: Some(lines.to_owned()) })
+    }
+
+    /// The whole text with these fields in its `state`.
+    pub(super) fn edit(&self, fields: Vec<(&'static str, Field)>) -> Result<String, String> {
+        let state = self.root.get("state").ok_or("`state` is missing")?;
+        let mut expected = self.root.to_value();
+        let says = expected["state"].as_object_mut().ok_or("`state` is not a mapping")?;
+        let mut changes = Vec::new();
+        for (key, field) in fields {
+            let field = match field {
+                // What the parser did not see stays out of the comparison too.
+                Field::List(list) if key == "completed_activities" => Field::List(self.as_parsed(&list)),
+                field => field,
+            };
+            let unset = matches!(says.get(key), None | Some(Value::Null));
+            if says.get(key) != Some(&field.to_value()) && !(unset && field.is_empty_list()) {
+                says.insert(key.to_owned(), field.to_value());
+                changes.push((key, field));
+            }
+        }
+        let edited = splice(&self.text, state, &changes)?;
+        let reads = nodes(&edited).map_err(|error| error.to_string())?.to_value();
+        if reads != expected {
+            return Err("reading the changed text back gives something else".to_owned());
+        }
+        self.put_back(edited)
+    }
+
+    /// The list with the marker in the place of the lines that were cut out. With a cut, `list` begins with all that
+    /// was read.
+    fn as_parsed(&self, list: &IdList) -> IdList {
+        if self.elided.is_none() {
+            return list.clone();
+        }
+        let items = self.root.get("state").and_then(|state| state.get("completed_activities"));
+        let seen = items.into_iter().flat_map(Node::items).filter_map(Node::text);
+        seen.chain(list.after(&self.completed)).collect()
+    }
+
+    fn put_back(&self, edited: String) -> Result<String, String> {
+        let Some(block) = &self.elided else { return Ok(edited) };
+        // The reading accepted the text, so one whole line is the marker; a reason may contain its characters.
+        let mut lines = edited.split_inclusive('\n').scan(0, |at, line| {
+            let start = *at;
+            *at += line.len();
+            Some((start, line))
+        });
+        let marker = format!("- {MARKER}");
+        let (start, line) =
+            lines.find(|(_, line)| line.trim() == marker).ok_or("the list of activities was not found again")?;
+        let end = start + line.len();
+        Ok(format!("{}{block}{}", &edited[..start], &edited[end..]))
+    }
+}
+
+/// A long run of plain lines in the list of completed activities: its bytes without its first and its last line, and
+/// the ids in them. Lines that are not plain may come before and after it.
+fn long_list(text: &str) -> Option<(Range<usize>, IdList)> {
+    let key = "completed_activities:";
+    let mut at = text.find(key)? + key.len();
+    at += text[at..].find('\n')? + 1;
+    for _ in 0..ELIDE_FROM {
+        let run = PlainLines::at(text, at);
+        if run.starts.len() >= ELIDE_FROM {
+            return Some(run.inner());
+        }
+        // The first line behind the run is not plain.
+        at = run.end + text[run.end..].find('\n')? + 1;
+    }
+    None
+}
+
+/// Lines `- id` of the same indentation that follow each other.
+struct PlainLines {
+    /// Where each line starts in the text, and where its id starts in `ids`.
+    starts: Vec<(usize, usize)>,
+    /// The ids, a line each.
+    ids: String,
+    /// The end of the last line.
+    end: usize,
+}
+
+impl PlainLines {
+    fn at(text: &str, start: usize) -> Self {
+        let mut lines = Self { starts: Vec::new(), ids: String::new(), end: start };
+        let first = text[start..].split_inclusive('\n').next().unwrap_or_default();
+        let Some((indent, _)) = plain_item(first.trim_end_matches('\n')) else { return lines };
+        let prefix = &text[start..start + indent + 2];
+        while text[lines.end..].starts_with(prefix) {
+            let id = lines.end + prefix.len();
+            let Some(len) = text.as_bytes()[id..].iter().position(|byte| !is_id_byte(*byte)) else { break };
+            let word = &text[id..id + len];
+            if text.as_bytes()[id + len] == b'\n' && is_plain_word(word) {
+                lines.push(word, id + len + 1);
+                continue;
+            }
+            // Quoted, or not plain at all.
+            let Some(newline) = text[id..].find('\n') else { break };
+            let Some((_, word)) = plain_item(&text[lines.end..id + newline]) else { break };
+            lines.push(word, id + newline + 1);
+        }
+        lines
+    }
+
+    fn push(&mut self, id: &str, end: usize) {
+        self.starts.push((self.end, self.ids.len()));
+        self.ids.push_str(id);
+        self.ids.push('\n');
+        self.end = end;
+    }
+
+    /// Without the first and the last line.
+    fn inner(self) -> (Range<usize>, IdList) {
+        let (second, last) = (self.starts[1], self.starts[self.starts.len() - 1]);
+        let ids = IdList::from_lines(&self.ids[second.1..last.1], self.starts.len() - 2);
+        (second.0..last.0, ids)
+    }
+}
+
+fn is_id_byte(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_'
+}
+
+/// Whether every YAML version reads an unquoted id as this text: what they take for a number, a date, a boolean or null
+/// begins otherwise or is one of these words.
+fn is_plain_word(id: &str) -> bool {
+    let special = matches!(id, "null" | "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n");
+    id.as_bytes().first().is_some_and(u8::is_ascii_lowercase) && !special
+}
+
+/// The indentation and the id of a line `- id` whose YAML value is that id, whatever YAML version reads it.
+fn plain_item(line: &str) -> Option<(usize, &str)> {
+    let indent = line.bytes().take_while(|&byte| byte == b' ').count();
+    let item = line[indent..].strip_prefix("- ")?;
+    let is_id = |id: &str| !id.is_empty() && id.bytes().all(is_id_byte);
+    if let Some(quoted) = item.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        return (is_id(quoted) && ActivityId::new(quoted).is_ok()).then_some((indent, quoted));
+    }
+    (is_id(item) && is_plain_word(item)).then_some((indent, item))
+}
