@@ -17,17 +17,20 @@ use crate::model::{ActivityId, RunId, SessionId, StateName, Timestamp};
 #[command(after_help = EXIT_CODES)]
 pub struct Cli {
     /// The project's directory [default: found from the working directory upwards]
-    #[arg(short = 'C', long, global = true, value_name = "DIR")]
+    #[arg(short = 'C', long, global = true, value_name = "DIR", help_heading = EVERYWHERE)]
     pub(super) project: Option<PathBuf>,
     /// Answer with one JSON object
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     json: bool,
     /// How long to wait for another writer [default: 30]
-    #[arg(long, global = true, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, global = true, value_name = "SECONDS", value_parser = seconds, help_heading = EVERYWHERE)]
     pub(super) lock_timeout: Option<Duration>,
     #[command(subcommand)]
     pub(super) command: Command,
 }
+
+/// Heading of the options that every command takes.
+const EVERYWHERE: &str = "Options of every command";
 
 const EXIT_CODES: &str = "\
 Exit status:
