@@ -43,8 +43,8 @@ pub(super) struct Reading {
     pub(super) root: Node,
     /// All of `state.completed_activities`.
     pub(super) completed: IdList,
-    /// The lines that were cut out.
-    pub(super) elided: Option<String>,
+    /// The lines that were cut out, as bytes of the whole text.
+    pub(super) elided: Option<Range<usize>>,
 }
 
 impl Reading {
@@ -71,31 +71,29 @@ impl Reading {
     /// Reads with a cut, when there is a long run of list lines and it turns out to be the right list. Whatever looks
     /// unusual is left to [`Self::whole`].
     fn cut(text: &str) -> Option<Self> {
-        let (block, hidden) = long_list(text)?;
-        let lines = &text[block.clone()];
-        let indent = &lines[..lines.find('-')?];
+        let lines = long_list(text)?;
+        let block = lines.inner();
+        let indent = &text[block.start..block.start + text[block.start..].find('-')?];
         let reduced = format!("{}{indent}- {MARKER}\n{}", &text[..block.start], &text[block.end..]);
         if reduced.matches(MARKER).count() != 1 {
             return None;
         }
         let root = nodes(&reduced).ok()?;
-        let mut completed = IdList::default();
-        let mut found = false;
-        for item in root.get("state")?.get("completed_activities")?.items() {
-            match item.text()? {
-                MARKER => {
-                    found = true;
-                    completed.append(&hidden);
-                }
-                id if ActivityId::new(id).is_ok() => completed.push(id),
-                _ => return None,
-            }
-        }
-        found.then(|| Self { text: reduced, root, completed, elided: Some(lines.to_owned()) })
+        let items = root.get("state")?.get("completed_activities")?.items();
+        let ids = items.iter().map(|item| item.text().filter(|id| *id == MARKER || ActivityId::new(*id).is_ok()));
+        let ids: Vec<&str> = ids.collect::<Option<_>>()?;
+        let marker = ids.iter().position(|id| *id == MARKER)?;
+        // The neighbours of the marker are the first and the last of the plain lines.
+        let (before, after) = (ids.get(..marker.checked_sub(1)?)?, ids.get(marker + 2..)?);
+        let plain = IdList::from_lines(lines.ids, lines.len);
+        let mut completed =
+            if before.is_empty() { plain } else { before.iter().copied().chain(plain.iter()).collect() };
+        after.iter().for_each(|id| completed.push(id));
+        Some(Self { text: reduced, root, completed, elided: Some(block) })
     }
 
-    /// The whole text with these fields in its `state`.
-    pub(super) fn edit(&self, fields: Vec<(&'static str, Field)>) -> Result<String, String> {
+    /// The `whole` text that was read, with these fields in its `state`.
+    pub(super) fn edit(&self, whole: &str, fields: Vec<(&'static str, Field)>) -> Result<String, String> {
         let state = self.root.get("state").ok_or("`state` is missing")?;
         let mut expected = self.root.to_value();
         let says = expected["state"].as_object_mut().ok_or("`state` is not a mapping")?;
@@ -117,7 +115,7 @@ impl Reading {
         if reads != expected {
             return Err("reading the changed text back gives something else".to_owned());
         }
-        self.put_back(edited)
+        self.put_back(whole, edited)
     }
 
     /// The list with the marker in the place of the lines that were cut out. With a cut, `list` begins with all that
@@ -131,7 +129,7 @@ impl Reading {
         seen.chain(list.after(&self.completed)).collect()
     }
 
-    fn put_back(&self, edited: String) -> Result<String, String> {
+    fn put_back(&self, whole: &str, edited: String) -> Result<String, String> {
         let Some(block) = &self.elided else { return Ok(edited) };
         // The reading accepted the text, so one whole line is the marker; a reason may contain its characters.
         let mut lines = edited.split_inclusive('\n').scan(0, |at, line| {
@@ -143,20 +141,19 @@ impl Reading {
         let (start, line) =
             lines.find(|(_, line)| line.trim() == marker).ok_or("the list of activities was not found again")?;
         let end = start + line.len();
-        Ok(format!("{}{block}{}", &edited[..start], &edited[end..]))
+        Ok([&edited[..start], &whole[block.clone()], &edited[end..]].concat())
     }
 }
 
-/// A long run of plain lines in the list of completed activities: its bytes without its first and its last line, and
-/// the ids in them. Lines that are not plain may come before and after it.
-fn long_list(text: &str) -> Option<(Range<usize>, IdList)> {
+/// A long run of plain lines in the list of completed activities. Lines that are not plain may come before and after it.
+fn long_list(text: &str) -> Option<PlainLines> {
     let key = "completed_activities:";
     let mut at = text.find(key)? + key.len();
     at += text[at..].find('\n')? + 1;
     for _ in 0..ELIDE_FROM {
         let run = PlainLines::at(text, at);
-        if run.starts.len() >= ELIDE_FROM {
-            return Some(run.inner());
+        if run.len >= ELIDE_FROM {
+            return Some(run);
         }
         // The first line behind the run is not plain.
         at = run.end + text[run.end..].find('\n')? + 1;
@@ -166,20 +163,26 @@ fn long_list(text: &str) -> Option<(Range<usize>, IdList)> {
 
 /// Lines `- id` of the same indentation that follow each other.
 struct PlainLines {
-    /// Where each line starts in the text, and where its id starts in `ids`.
-    starts: Vec<(usize, usize)>,
     /// The ids, a line each.
     ids: String,
+    /// How many there are.
+    len: usize,
+    /// Where the second line starts in the text.
+    second: usize,
+    /// Where the last line starts in the text.
+    last: usize,
     /// The end of the last line.
     end: usize,
 }
 
 impl PlainLines {
     fn at(text: &str, start: usize) -> Self {
-        let mut lines = Self { starts: Vec::new(), ids: String::new(), end: start };
+        let mut lines = Self { ids: String::new(), len: 0, second: start, last: start, end: start };
         let first = text[start..].split_inclusive('\n').next().unwrap_or_default();
         let Some((indent, _)) = plain_item(first.trim_end_matches('\n')) else { return lines };
         let prefix = &text[start..start + indent + 2];
+        // One allocation: a list that grows by doubling would be copied again and again.
+        lines.ids.reserve(text.len() - start);
         while text[lines.end..].starts_with(prefix) {
             let id = lines.end + prefix.len();
             let Some(len) = text.as_bytes()[id..].iter().position(|byte| !is_id_byte(*byte)) else { break };
@@ -197,17 +200,19 @@ impl PlainLines {
     }
 
     fn push(&mut self, id: &str, end: usize) {
-        self.starts.push((self.end, self.ids.len()));
+        if self.len == 1 {
+            self.second = self.end;
+        }
+        self.last = self.end;
+        self.len += 1;
         self.ids.push_str(id);
         self.ids.push('\n');
         self.end = end;
     }
 
-    /// Without the first and the last line.
-    fn inner(self) -> (Range<usize>, IdList) {
-        let (second, last) = (self.starts[1], self.starts[self.starts.len() - 1]);
-        let ids = IdList::from_lines(&self.ids[second.1..last.1], self.starts.len() - 2);
-        (second.0..last.0, ids)
+    /// The bytes of the text without the first and the last line.
+    fn inner(&self) -> Range<usize> {
+        self.second..self.last
     }
 }
 

@@ -77,14 +77,15 @@ impl RunText {
     ///
     /// # Errors
     /// [`RunTextError`] with the place of the first thing that is wrong. (`codec::validate` finds all of them.)
-    pub fn parse(text: &str) -> Result<Self, RunTextError> {
-        let reading = Reading::read(text)?;
+    pub fn parse(text: impl Into<String>) -> Result<Self, RunTextError> {
+        let text = text.into();
+        let reading = Reading::read(&text)?;
         let document =
             document(&reading.root.to_value(), reading.completed.clone()).map_err(|(pointer, message)| {
-                let place = parse(text).ok().map(|root| root.nearest(&pointer).place);
+                let place = parse(&text).ok().map(|root| root.nearest(&pointer).place);
                 RunTextError::Document(Violation { pointer, message, place })
             })?;
-        Ok(Self { text: text.to_owned(), document, reading: Some(reading) })
+        Ok(Self { text, document, reading: Some(reading) })
     }
 
     /// What `text` says, for lists of many runs: cheap when it is as plain as flow writes it.
@@ -156,8 +157,9 @@ impl RunText {
             whole = Reading::whole(&self.text)?;
             reading = &whole;
         }
-        let text = reading.edit(state_fields(wanted)).map_err(RunTextError::Edit)?;
-        let document = RunDocument { state: wanted.clone(), ..self.document.clone() };
+        let text = reading.edit(&self.text, state_fields(wanted)).map_err(RunTextError::Edit)?;
+        let mut document = self.document.clone();
+        document.state.clone_from(wanted);
         Ok(Self { text, document, reading: None })
     }
 }
@@ -339,7 +341,7 @@ mod tests {
 
     #[test]
     fn saying_the_same_again_changes_no_byte() {
-        let text = RunText::parse(&sample("state:\n  status: active\n  completed_activities: [a]\n")).unwrap();
+        let text = RunText::parse(sample("state:\n  status: active\n  completed_activities: [a]\n")).unwrap();
         let once = text.with_state(&record(&text, "b")).unwrap();
         let state = once.document().state.clone();
         assert_eq!(once.with_state(&state).unwrap().text(), once.text());
@@ -347,7 +349,7 @@ mod tests {
 
     #[test]
     fn reasons_of_any_shape_are_read_back_as_they_were() {
-        let text = RunText::parse(&sample("state:\n  status: active\n  blocked_reason: null # because\n")).unwrap();
+        let text = RunText::parse(sample("state:\n  status: active\n  blocked_reason: null # because\n")).unwrap();
         for reason in
             ["plain", "a: b # c", "two\nlines", " \"quoted\" ", "yes", "- x", "é\u{1b}[31m", "'", "{", "%", "@"]
         {
@@ -402,7 +404,7 @@ mod tests {
             ("state:\n  status: active\n<<<<<<< HEAD\n", Some((12, 1)), "conflict markers"),
             ("state: []\n", Some((10, 8)), "mapping"),
         ] {
-            let error = RunText::parse(&sample(state)).unwrap_err();
+            let error = RunText::parse(sample(state)).unwrap_err();
             assert_eq!(error.place().map(|at| (at.line, at.column)), place, "{state}{error}");
             assert!(error.to_string().contains(message), "{error}");
         }

@@ -1,10 +1,13 @@
 //! An ordered list of activity ids that stays cheap at ten thousand entries.
 
+use std::sync::Arc;
+
 /// Activity ids in order, kept as one text with a line each: appending and searching allocate nothing per entry.
 /// Order and repeats are significant (seed 003). An entry is any text without a line break.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IdList {
-    lines: String,
+    /// Shared between copies until one of them changes: a state is copied several times on its way to the disk.
+    lines: Arc<String>,
     len: usize,
 }
 
@@ -27,8 +30,9 @@ impl IdList {
     /// When `id` contains a line break: documents with such ids are refused before they get here.
     pub fn push(&mut self, id: &str) {
         assert!(!id.contains('\n'), "BUG: a line break in an activity id");
-        self.lines.push_str(id);
-        self.lines.push('\n');
+        let lines = Arc::make_mut(&mut self.lines);
+        lines.push_str(id);
+        lines.push('\n');
         self.len += 1;
     }
 
@@ -41,7 +45,7 @@ impl IdList {
     /// Whether the list begins with all entries of `other`.
     #[must_use]
     pub fn starts_with(&self, other: &Self) -> bool {
-        self.lines.starts_with(&other.lines)
+        self.lines.starts_with(other.lines.as_str())
     }
 
     /// The entries behind those of `other`, with which the list begins.
@@ -49,16 +53,10 @@ impl IdList {
         self.lines.get(other.lines.len()..).unwrap_or_default().split_terminator('\n')
     }
 
-    /// Appends all entries of `other`.
-    pub fn append(&mut self, other: &Self) {
-        self.lines.push_str(&other.lines);
-        self.len += other.len;
-    }
-
     /// From `len` entries, each ended by a line break.
     #[must_use]
-    pub fn from_lines(lines: &str, len: usize) -> Self {
-        Self { lines: lines.to_owned(), len }
+    pub fn from_lines(lines: String, len: usize) -> Self {
+        Self { lines: Arc::new(lines), len }
     }
 
     /// Removes every entry equal to `id`.

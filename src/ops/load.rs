@@ -41,7 +41,7 @@ pub(crate) fn for_writing_within<'a>(
     let mut locked = run.lock(&flow.lock_request(now, wait))?;
     let mut warnings = Vec::new();
     let text = match locked.read_text()? {
-        Some(text) => parse_run(run, &text)?,
+        Some(text) => parse_run(run, text)?,
         None => {
             warnings.push("run.yaml was missing; it is rebuilt from the log".to_owned());
             let log = locked.read_log()?;
@@ -109,12 +109,12 @@ impl Position {
     }
 }
 
-pub(crate) fn parse_run(run: &RunDir, text: &str) -> Result<RunText> {
+pub(crate) fn parse_run(run: &RunDir, text: String) -> Result<RunText> {
     let path = run.file_path(layout::RUN_FILE);
     let parsed = RunText::parse(text).map_err(|error| Error::RunFile { path: path.clone(), error })?;
     if parsed.document().id != *run.id() {
         let fault = EditFault::Id { expected: run.id().clone(), found: parsed.document().id.clone() };
-        return Err(Error::Edit { place: place(text, fault.pointer()), path, fault });
+        return Err(Error::Edit { place: place(parsed.text(), fault.pointer()), path, fault });
     }
     Ok(parsed)
 }
@@ -132,12 +132,12 @@ pub(crate) fn rebuild(run: &RunDir, log: &LogScan) -> Result<RunText> {
     let path = run.file_path(layout::RUN_FILE);
     let fault = |error| Error::RunFile { path: path.clone(), error };
     let mut text = match &first.kind {
-        EventKind::RunAdopted(adopted) => RunText::parse(&adopted.text).map_err(fault)?,
+        EventKind::RunAdopted(adopted) => RunText::parse(adopted.text.as_str()).map_err(fault)?,
         _ => RunText::create(begin.document()),
     };
     for event in log.events() {
         if let EventKind::RunEdited(edit) = &event.kind {
-            text = RunText::parse(&edit.text).map_err(fault)?;
+            text = RunText::parse(edit.text.as_str()).map_err(fault)?;
         }
     }
     text.with_state(&state.document().state).map_err(fault)

@@ -25,7 +25,7 @@ pub(crate) fn for_reading(flow: &Flow, project: &Project, run: &RunDir) -> Resul
     // The log is read after run.yaml, so it is never behind it.
     let log = run.read_log()?;
     let text = match found {
-        Some(text) => parse_run(run, &text)?,
+        Some(text) => parse_run(run, text)?,
         None => {
             notes.push("run.yaml is missing; the next record rebuilds it from the log".to_owned());
             rebuild(run, &log)?
@@ -92,7 +92,7 @@ pub(crate) fn for_listing(flow: &Flow, project: &Project, run: &RunDir) -> Resul
     let document = match RunText::glance(&text) {
         Ok(document) if document.id == *run.id() => document,
         // Something is wrong: the careful reader says what and where.
-        _ => parse_run(run, &text)?.document().clone(),
+        _ => parse_run(run, text.clone())?.document().clone(),
     };
     let Owned { status, last_seq, .. } = document.state;
     let (false, Some(shown)) = (status.is_terminal(), last_seq) else {
