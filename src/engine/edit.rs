@@ -6,13 +6,6 @@ use crate::engine::RunState;
 use crate::machine::Machine;
 use crate::model::{Event, RunChanges, RunDocument, RunId, StateName, WorkflowId};
 
-/// An edit that can be adopted.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Edit {
-    /// The changed fields; nothing when only comments, order or unknown keys changed.
-    pub changes: RunChanges,
-}
-
 /// An edit that cannot be adopted, with the JSON pointer of the value.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum EditFault {
@@ -88,11 +81,12 @@ pub fn rebase(base: &RunState, theirs: &RunDocument, newer: &[Event], ours: &Run
     RunState::from_document(merged)
 }
 
-/// Compares what `run.yaml` says with what the log says.
+/// Compares what `run.yaml` says with what the log says: the changed fields; nothing when only comments, order or
+/// unknown keys changed.
 ///
 /// # Errors
 /// [`EditFault`] when the document contradicts what no edit may change.
-pub fn edited(log: &RunState, document: &RunDocument, machine: Option<&Machine>) -> Result<Edit, EditFault> {
+pub fn edited(log: &RunState, document: &RunDocument, machine: Option<&Machine>) -> Result<RunChanges, EditFault> {
     let before = log.document();
     if document.id != before.id {
         return Err(EditFault::Id { expected: before.id.clone(), found: document.id.clone() });
@@ -112,7 +106,7 @@ pub fn edited(log: &RunState, document: &RunDocument, machine: Option<&Machine>)
     fn new<T: Clone + PartialEq>(before: &T, now: &T) -> Option<T> {
         (before != now).then(|| now.clone())
     }
-    let changes = RunChanges {
+    Ok(RunChanges {
         status: new(&before.state.status, &document.state.status),
         current_phase: new(&before.state.current_phase, &document.state.current_phase),
         current_activity: new(&before.state.current_activity, &document.state.current_activity),
@@ -121,6 +115,5 @@ pub fn edited(log: &RunState, document: &RunDocument, machine: Option<&Machine>)
         goal: new(&before.goal, &document.goal),
         context: new(&before.context, &document.context),
         limits: new(&before.limits, &document.limits),
-    };
-    Ok(Edit { changes })
+    })
 }

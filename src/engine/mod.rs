@@ -14,7 +14,7 @@ mod state;
 
 pub use command::{Advance, Caller, Claim, Command, Decision, Record};
 pub use decide::{Retry, decide, retry};
-pub use edit::{Edit, EditFault, edited, rebase};
+pub use edit::{EditFault, edited, rebase};
 pub use history::{Attempt, History, Hold};
 pub use refusal::Refusal;
 pub use resume::{Action, Completed, Drift, InDoubt, Next, Outlook, Plan, Presence, Verdict, resume};

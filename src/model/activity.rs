@@ -202,12 +202,17 @@ impl Activity {
 
     /// Sets `section.key` where it is absent or null; what the caller wrote stays.
     pub fn fill(&mut self, section: &str, key: &str, value: impl Into<Value>) {
-        let section = self.document.entry(section).or_insert_with(|| Value::Object(Map::new()));
-        if let Some(section) = section.as_object_mut() {
-            let slot = section.entry(key).or_insert(Value::Null);
-            if slot.is_null() {
-                *slot = value.into();
-            }
+        fill(&mut self.document, section, key, value);
+    }
+}
+
+/// Sets `section.key` of a document where it is absent or null.
+pub fn fill(document: &mut Map<String, Value>, section: &str, key: &str, value: impl Into<Value>) {
+    let section = document.entry(section).or_insert_with(|| Value::Object(Map::new()));
+    if let Some(section) = section.as_object_mut() {
+        let slot = section.entry(key).or_insert(Value::Null);
+        if slot.is_null() {
+            *slot = value.into();
         }
     }
 }

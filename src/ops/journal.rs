@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::codec::{Artifact, JournalHead, append_artifact};
+use crate::codec::{Artifact, JournalHead, append_artifact, coerce};
 use crate::model::{RunDocument, RunStatus, Timestamp, limits};
 use crate::store::{Project, update_document};
 
@@ -39,9 +39,9 @@ pub(crate) fn note(project: &Project, run: &RunDocument, status: RunStatus, now:
         kind: "workflow-run".to_owned(),
         captured_at: now.to_string(),
         fields: vec![
-            ("workflow".to_owned(), run.workflow.as_str().into()),
-            ("run_id".to_owned(), run.id.as_str().into()),
-            ("status".to_owned(), status.as_str().into()),
+            ("workflow".to_owned(), coerce(run.workflow.as_str())),
+            ("run_id".to_owned(), coerce(run.id.as_str())),
+            ("status".to_owned(), coerce(status.as_str())),
         ],
     };
     let relative = journal.strip_prefix(project.root()).unwrap_or(&journal).to_owned();

@@ -281,7 +281,7 @@ impl Loaded<'_> {
             return Ok(());
         };
         let path = run.file_path(layout::RUN_FILE);
-        let edit = edited(&folded, self.state.document(), self.machine.as_ref()).map_err(|fault| Error::Edit {
+        let changes = edited(&folded, self.state.document(), self.machine.as_ref()).map_err(|fault| Error::Edit {
             place: place(self.text.text(), fault.pointer()),
             path,
             fault,
@@ -290,7 +290,7 @@ impl Loaded<'_> {
         // What flow keeps for itself is set right again; the rest is the person's.
         let mut state = folded;
         std::mem::swap(&mut state, &mut self.state);
-        let kind = EventKind::RunEdited(Box::new(RunEdited { changes: edit.changes, text }));
+        let kind = EventKind::RunEdited(Box::new(RunEdited { changes, text }));
         self.commit(flow, kind, None, now, None)?;
         Ok(())
     }

@@ -6,7 +6,7 @@ use crate::codec::{DocumentKind, digest, parse, validate};
 use crate::engine::{Advance, Command, Decision, Record, Retry, decide, retry};
 use crate::model::{
     Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, Event, EventKind, Number, Seq, SessionId,
-    StateName, TextDigest, Timestamp, slug,
+    StateName, TextDigest, Timestamp, fill, slug,
 };
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
@@ -183,15 +183,7 @@ fn fill_defaults(
     from_file: bool,
 ) {
     let phase = text_of(document, "metadata", "phase");
-    let mut fill = |section: &str, key: &str, value: Value| {
-        let section = document.entry(section).or_insert_with(|| Value::Object(Map::new()));
-        if let Some(section) = section.as_object_mut() {
-            let slot = section.entry(key).or_insert(Value::Null);
-            if slot.is_null() {
-                *slot = value;
-            }
-        }
-    };
+    let mut fill = |section, key, value: Value| fill(document, section, key, value);
     fill("metadata", "run_id", run_id.into());
     if !from_file {
         let named = request.name.as_deref().and_then(|name| slug(name, 80));

@@ -1,7 +1,7 @@
 //! Which run is meant when none is named.
 
 use crate::engine::RunState;
-use crate::model::{RunId, RunStatus, SessionId};
+use crate::model::{RunStatus, SessionId};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::view::for_listing;
@@ -32,6 +32,27 @@ impl Runs {
         runs.unreadable.sort_by(|a, b| a.run_id.cmp(&b.run_id));
         Ok(runs)
     }
+
+    /// The run that is meant when none is named: the session's, else the only active one, else the only open one.
+    fn meant(&self, session: Option<&SessionId>) -> Result<&RunState> {
+        let open: Vec<_> = self.states.iter().filter(|state| !state.status().is_terminal()).collect();
+        let only = |wanted: &dyn Fn(&RunState) -> bool| -> Vec<&RunState> {
+            open.iter().copied().filter(|state| wanted(state)).collect()
+        };
+        let groups = [
+            only(&|state| is_own(state, session)),
+            only(&|state| state.status() == RunStatus::Active),
+            only(&|_| true),
+        ];
+        let candidates = groups.into_iter().find(|group| !group.is_empty()).unwrap_or_default();
+        match candidates.as_slice() {
+            [only] => Ok(only),
+            [] => Err(Error::NoActiveRun {
+                unreadable: self.unreadable.iter().map(|run| format!("{}: {}", run.run_id, run.reason)).collect(),
+            }),
+            several => Err(Error::SeveralRuns { candidates: several.iter().map(|state| state.id().clone()).collect() }),
+        }
+    }
 }
 
 impl Flow {
@@ -42,39 +63,29 @@ impl Flow {
         named: Option<&str>,
         session: Option<&SessionId>,
     ) -> Result<RunDir> {
-        let run = self.select(project, named, session)?;
-        if named.is_none() {
-            let runs = Runs::read(self, project)?;
-            let mine = |state: &RunState| session.is_some() && state.document().state.session.as_ref() == session;
-            let sure = runs.states.iter().any(|state| state.id() == run.id() && mine(state));
-            if let (false, Some(unreadable)) = (sure, runs.unreadable.into_iter().next()) {
-                return Err(Error::UnsureRun { candidate: run.id().clone(), unreadable: unreadable.run_id });
-            }
-        }
-        Ok(run)
-    }
-
-    /// The run that is named, or the session's, or the only one that is active.
-    pub(crate) fn select(&self, project: &Project, named: Option<&str>, session: Option<&SessionId>) -> Result<RunDir> {
         if let Some(id) = named {
             return self.run(project, id);
         }
         let runs = Runs::read(self, project)?;
-        let open: Vec<_> = runs.states.iter().filter(|state| !state.status().is_terminal()).collect();
-        let own = |state: &&&RunState| session.is_some() && state.document().state.session.as_ref() == session;
-        let active = |state: &&&RunState| state.status() == RunStatus::Active;
-        let mine: Vec<_> = open.iter().filter(own).collect();
-        let candidates: Vec<RunId> = match (mine.is_empty(), open.iter().filter(active).count()) {
-            (false, _) => mine.iter().map(|state| state.id().clone()).collect(),
-            (true, 0) => open.iter().map(|state| state.id().clone()).collect(),
-            (true, _) => open.iter().filter(active).map(|state| state.id().clone()).collect(),
-        };
-        match candidates.as_slice() {
-            [only] => Ok(project.run(only)?),
-            [] => Err(Error::NoActiveRun {
-                unreadable: runs.unreadable.into_iter().map(|run| format!("{}: {}", run.run_id, run.reason)).collect(),
-            }),
-            _ => Err(Error::SeveralRuns { candidates }),
+        let run = runs.meant(session)?;
+        match runs.unreadable.first() {
+            Some(unreadable) if !is_own(run, session) => {
+                let unreadable = unreadable.run_id.clone();
+                Err(Error::UnsureRun { candidate: run.id().clone(), unreadable })
+            }
+            _ => Ok(project.run(run.id())?),
         }
     }
+
+    /// The run that is named, or the session's, or the only one that is active.
+    pub(crate) fn select(&self, project: &Project, named: Option<&str>, session: Option<&SessionId>) -> Result<RunDir> {
+        match named {
+            Some(id) => self.run(project, id),
+            None => Ok(project.run(Runs::read(self, project)?.meant(session)?.id())?),
+        }
+    }
+}
+
+fn is_own(state: &RunState, session: Option<&SessionId>) -> bool {
+    session.is_some() && state.document().state.session.as_ref() == session
 }

@@ -37,8 +37,6 @@ pub struct LogScan {
     pub lines: Vec<Line>,
     /// The other lines, in the order of the file.
     pub skipped: Vec<Skipped>,
-    /// Bytes behind the last line break: a write that was cut off.
-    pub torn: usize,
 }
 
 const PREVIEW_CHARS: usize = 200;
@@ -66,7 +64,7 @@ impl LogScan {
             // Only its line break is missing.
             whole = bytes.len();
         }
-        let mut scan = Self { torn: bytes.len() - whole, ..Self::default() };
+        let mut scan = Self::default();
         for (at, line) in bytes[..whole].split_inclusive(|&byte| byte == b'\n').enumerate() {
             let line = line.strip_suffix(b"\n").unwrap_or(line);
             match event(line) {

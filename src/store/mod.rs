@@ -31,4 +31,4 @@ pub use error::StoreError;
 pub use lock::{LockRequest, WriterNote};
 pub use log::{Line, LogScan, LogTail, Skipped};
 pub use project::{Initialised, Project};
-pub use run_dir::{LockedRun, RunDir, RunFiles};
+pub use run_dir::{LockedRun, RunDir};

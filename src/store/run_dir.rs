@@ -22,15 +22,6 @@ pub struct RunDir {
     pub(super) id: RunId,
 }
 
-/// What a reader sees of a run: `run.yaml`, and the log's end as of a moment not before that.
-#[derive(Debug)]
-pub struct RunFiles {
-    /// `run.yaml`; `None` when it is missing.
-    pub text: Option<String>,
-    /// The log's end; `None` when there is no log.
-    pub tail: Option<LogTail>,
-}
-
 impl RunDir {
     /// The run.
     #[must_use]

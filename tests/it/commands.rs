@@ -263,6 +263,9 @@ fn the_journal_gets_an_artifact_at_both_ends_and_nothing_else_changes() {
     };
     let added = entry("2026-05-20T14:30:03.000Z", "active") + &entry("2026-05-20T14:30:05.000Z", "completed");
     assert_eq!(after, before.replace("00:00:00Z\n---\n#", &format!("00:00:00Z\n{added}---\n#")));
+    // Values change their type as in the original's entries.
+    sandbox.flow(["start", "debug", "--issue", "42", "--id", "123"]).ok();
+    assert!(std::fs::read_to_string(&journal).unwrap().contains("    run_id: 123\n"));
     // Its loss is a warning.
     std::fs::write(&journal, "---\nissue: [\n").unwrap();
     let answer = sandbox.flow(["start", "debug", "--issue", "42"]).ok();

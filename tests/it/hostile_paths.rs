@@ -41,20 +41,25 @@ fn readers(run: &str) -> Vec<Vec<&str>> {
     vec![vec!["list"], vec!["resume"], vec!["resume", run], vec!["show", run], vec!["log", run], vec!["validate"]]
 }
 
+/// Puts a symbolic link in the place of `spot`. Its target would serve: whoever follows the link changes it.
+fn led_away(sandbox: &Sandbox, spot: &Path) -> PathBuf {
+    let target = sandbox.path("../victim");
+    if spot.is_dir() {
+        copy(spot, &target);
+    } else {
+        std::fs::copy(spot, &target).unwrap();
+    }
+    clear(spot);
+    symlink(&target, spot).unwrap();
+    target
+}
+
 #[test]
 fn no_symbolic_link_below_the_project_is_followed_by_a_writer() {
     for at in 0..spots("x").len() {
         let (sandbox, run) = with_run();
         let spot = sandbox.path(&spots(&run)[at]);
-        // The target would serve: whoever follows the link changes it.
-        let target = sandbox.path("../victim");
-        if spot.is_dir() {
-            copy(&spot, &target);
-        } else {
-            std::fs::copy(&spot, &target).unwrap();
-        }
-        clear(&spot);
-        symlink(&target, &spot).unwrap();
+        let target = led_away(&sandbox, &spot);
         let (theirs, ours) = (picture(&target), picture(&sandbox.root()));
         let lock = std::fs::read(&target).ok();
         for command in writers(&run) {
@@ -76,14 +81,7 @@ fn a_reader_neither_follows_a_link_nor_writes_through_one() {
     for at in 0..spots("x").len() {
         let (sandbox, run) = with_run();
         let spot = sandbox.path(&spots(&run)[at]);
-        let target = sandbox.path("../victim");
-        if spot.is_dir() {
-            copy(&spot, &target);
-        } else {
-            std::fs::copy(&spot, &target).unwrap();
-        }
-        clear(&spot);
-        symlink(&target, &spot).unwrap();
+        let target = led_away(&sandbox, &spot);
         let before = (picture(&target), picture(&sandbox.root()));
         for command in readers(&run) {
             let answer = sandbox.attack(&command);
