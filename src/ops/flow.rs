@@ -1,6 +1,7 @@
 //! What every verb needs: where the project is, who calls, what time it is.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::catalog::Catalog;
@@ -8,7 +9,8 @@ use crate::engine::Caller;
 use crate::host::{Clock, Env, Git, Holder, Ids};
 use crate::model::{RunId, Seq, SessionId, Timestamp};
 use crate::ops::error::{Error, Result};
-use crate::store::{LockRequest, Project, RunDir, StoreError, Trust, WriterNote};
+use crate::store::disk::Disk;
+use crate::store::{LockRequest, Os, Project, RunDir, StoreError, Trust, WriterNote};
 
 /// How long a writer waits for another one unless told otherwise.
 pub const LOCK_WAIT: Duration = Duration::from_secs(30);
@@ -33,6 +35,7 @@ pub struct Flow {
     pub(crate) ids: Ids,
     pub(crate) env: Env,
     pub(crate) git: Git,
+    pub(crate) disk: Arc<dyn Disk>,
     pub(crate) options: Options,
 }
 
@@ -40,7 +43,13 @@ impl Flow {
     /// From its parts; see [`crate::host`] for the real ones.
     #[must_use]
     pub fn new(clock: Clock, ids: Ids, env: Env, git: Git, options: Options) -> Self {
-        Self { clock, ids, env, git, options }
+        Self { clock, ids, env, git, disk: Arc::new(Os), options }
+    }
+
+    /// The same with another file system for everything below `.flow`.
+    #[must_use]
+    pub fn on(self, disk: Arc<dyn Disk>) -> Self {
+        Self { disk, ..self }
     }
 
     fn trust(&self) -> Trust {
@@ -97,7 +106,7 @@ impl Flow {
     /// [`Error::NoProject`] without a `.flow`, [`Error::Store`] when it cannot be used.
     pub fn project(&self) -> Result<Project> {
         if let Some(named) = self.named()? {
-            return Project::open_named(&named, self.trust()).map_err(|error| match error {
+            return Project::open_named(&*self.disk, &named, self.trust()).map_err(|error| match error {
                 StoreError::NotFound { .. } => Error::NoProject { start: named },
                 error => error.into(),
             });
@@ -109,8 +118,8 @@ impl Flow {
     pub(crate) fn project_above(&self, start: &Path) -> Result<Project> {
         let top = self.git.top(start);
         let missing = || Error::NoProject { start: start.to_owned() };
-        let parent = Project::find(start, top.as_deref())?.ok_or_else(missing)?;
-        Ok(Project::open(&parent, self.trust())?)
+        let parent = Project::find(&*self.disk, start, top.as_deref())?.ok_or_else(missing)?;
+        Ok(Project::open(&*self.disk, &parent, self.trust())?)
     }
 
     /// Opens the project, making its `.flow` when there is none: at the top of the repository, or where the caller is
@@ -122,12 +131,12 @@ impl Flow {
         let schemas = crate::ops::init::SCHEMAS;
         let request = self.lock_request(self.clock.now(), self.lock_wait()?);
         if let Some(named) = self.named()? {
-            return Ok(Project::init_named(&named, self.trust(), &schemas, &request)?);
+            return Ok(Project::init_named(&*self.disk, &named, self.trust(), &schemas, &request)?);
         }
         let start = self.search_from()?;
         let top = self.git.top(&start);
-        let parent = Project::find(&start, top.as_deref())?.or(top).unwrap_or(start);
-        Ok(Project::init(&parent, self.trust(), &schemas, &request)?)
+        let parent = Project::find(&*self.disk, &start, top.as_deref())?.or(top).unwrap_or(start);
+        Ok(Project::init(&*self.disk, &parent, self.trust(), &schemas, &request)?)
     }
 
     /// The definitions that can be used here.

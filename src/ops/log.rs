@@ -1,14 +1,10 @@
 //! `log`: what happened to a run, and following it as it happens.
 
-use std::fs::File;
-use std::io::Read;
-use std::os::unix::fs::MetadataExt;
-
 use crate::model::{Seq, SessionId};
-use crate::ops::error::{Error, Result};
+use crate::ops::error::Result;
 use crate::ops::flow::Flow;
 use crate::report::{LogReport, SkippedLine};
-use crate::store::{LogScan, RunDir, StoreError};
+use crate::store::{LogPosition, LogScan, RunDir};
 
 /// Which events.
 #[derive(Debug, Clone, Default)]
@@ -25,7 +21,7 @@ impl Flow {
     /// The events of a run.
     ///
     /// # Errors
-    /// [`Error::NoSuchRun`], and [`Error::Store`] when the log cannot be read.
+    /// [`crate::ops::Error::NoSuchRun`], and [`crate::ops::Error::Store`] when the log cannot be read.
     pub fn log(&self, request: &LogRequest) -> Result<LogReport> {
         Ok(report(&self.logged_run(request)?.read_log()?, request.after))
     }
@@ -35,7 +31,7 @@ impl Flow {
     /// # Errors
     /// As [`Self::log`].
     pub fn follow(&self, request: &LogRequest) -> Result<Follow> {
-        Ok(Follow { run: self.logged_run(request)?, after: request.after, open: None })
+        Ok(Follow { run: self.logged_run(request)?, after: request.after, position: LogPosition::default() })
     }
 
     fn logged_run(&self, request: &LogRequest) -> Result<RunDir> {
@@ -56,52 +52,22 @@ fn report(scan: &LogScan, after: Seq) -> LogReport {
     }
 }
 
-/// A log that is followed. Recovery and git put other files in its place, so the path is looked at again each time.
+/// A log that is followed.
 pub struct Follow {
     run: RunDir,
     after: Seq,
-    open: Option<Position>,
-}
-
-struct Position {
-    file: File,
-    inode: u64,
-    offset: u64,
+    position: LogPosition,
 }
 
 impl Follow {
     /// What came since the last call. Only lines that end in a line break count.
     ///
     /// # Errors
-    /// [`Error::Store`] when the log cannot be read.
+    /// [`crate::ops::Error::Store`] when the log cannot be read.
     pub fn poll(&mut self) -> Result<LogReport> {
-        let fault = |run: &RunDir, source| {
-            Error::Store(StoreError::Io { action: "read", path: run.file_path(crate::store::layout::LOG), source })
-        };
-        let Some(file) = self.run.open_log()? else {
-            return Ok(report(&LogScan::default(), self.after));
-        };
-        let meta = file.metadata().map_err(|source| fault(&self.run, source))?;
-        let same = self.open.as_ref().is_some_and(|at| at.inode == meta.ino() && at.offset <= meta.len());
-        if !same {
-            self.open = Some(Position { file, inode: meta.ino(), offset: 0 });
-        }
-        let Some(position) = &mut self.open else { unreachable!("BUG: just set") };
-        let mut bytes = Vec::new();
-        read_from(&mut position.file, position.offset, &mut bytes).map_err(|source| fault(&self.run, source))?;
-        let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-        position.offset += whole as u64;
-        let scan = LogScan::parse(&bytes[..whole]);
+        let scan = self.run.read_log_from(&mut self.position)?;
         let report = report(&scan, self.after);
         self.after = self.after.max(scan.last_seq());
         Ok(report)
     }
-}
-
-fn read_from(file: &mut File, offset: u64, bytes: &mut Vec<u8>) -> std::io::Result<()> {
-    use std::io::{Seek, SeekFrom};
-    file.seek(SeekFrom::Start(offset))?;
-    let bound = crate::model::limits::LOG_BYTES as u64;
-    Read::take(file, bound).read_to_end(bytes)?;
-    Ok(())
 }

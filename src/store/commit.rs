@@ -5,7 +5,8 @@ use std::io;
 use crate::codec::seal;
 use crate::model::{Event, EventKind, Number, Seq, limits};
 use crate::store::StoreError;
-use crate::store::dir::{self, Onto};
+use crate::store::dir::{File, NEW_FILE};
+use crate::store::disk::{DiskFile, Onto};
 use crate::store::layout::{ACTIVITY_TMP, LOG, RUN_FILE, RUN_TMP};
 use crate::store::publish::Merge;
 use crate::store::run_dir::LockedRun;
@@ -68,8 +69,8 @@ impl LockedRun<'_> {
         let new_run = self.prepare(batch)?;
         let before = self.tail.len;
         self.append(&line).inspect_err(|_| self.discard())?;
-        if let Err(source) = dir::sync_data(&self.log).and_then(|()| dir::sync_all(&new_run)) {
-            return Err(self.unconfirmed(before, source));
+        if let Err(errno) = self.log.sync_data().and_then(|()| new_run.sync_all()) {
+            return Err(self.unconfirmed(before, errno.into()));
         }
         if !self.run.dir.is_still(LOG, &self.log)? {
             // Git or an editor put another file there: the line went into the old one.
@@ -90,13 +91,13 @@ impl LockedRun<'_> {
     }
 
     /// Writes both files under their temporary names.
-    fn prepare(&self, batch: &Batch<'_>) -> Result<std::fs::File, StoreError> {
+    fn prepare(&self, batch: &Batch<'_>) -> Result<File, StoreError> {
         let dir = &self.run.dir;
         // Somebody saved run.yaml during an earlier commit under this lock.
         self.set_aside(RUN_TMP, batch.event.at)?;
         let new_run = dir.create(RUN_TMP, batch.new_text.as_bytes(), dir.mode_of(RUN_FILE))?;
         if let Some(file) = &batch.activity {
-            self.activities.create(ACTIVITY_TMP, file.text.as_bytes(), 0o666).inspect_err(|_| self.discard())?;
+            self.activities.create(ACTIVITY_TMP, file.text.as_bytes(), NEW_FILE).inspect_err(|_| self.discard())?;
         }
         Ok(new_run)
     }
@@ -104,7 +105,7 @@ impl LockedRun<'_> {
     /// Appends the line with one write; a short write is taken back.
     fn append(&mut self, line: &str) -> Result<(), StoreError> {
         let before = self.tail.len;
-        let result = write_once(&self.log, line.as_bytes());
+        let result = write_once(&*self.log, line.as_bytes());
         if let Err(source) = result {
             let _ = self.log.set_len(before);
             return Err(self.run.log_fault("append to", source));
@@ -136,14 +137,10 @@ impl LockedRun<'_> {
     }
 }
 
-fn write_once(mut file: &std::fs::File, bytes: &[u8]) -> io::Result<()> {
-    loop {
-        match io::Write::write(&mut file, bytes) {
-            Ok(len) if len == bytes.len() => return Ok(()),
-            Ok(_) => return Err(io::Error::new(io::ErrorKind::WriteZero, "only a part was written")),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
+fn write_once(file: &dyn DiskFile, bytes: &[u8]) -> io::Result<()> {
+    match file.append(bytes)? {
+        len if len == bytes.len() => Ok(()),
+        _ => Err(io::Error::new(io::ErrorKind::WriteZero, "only a part was written")),
     }
 }
 

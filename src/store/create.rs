@@ -3,11 +3,12 @@
 use crate::codec::seal;
 use crate::model::{Event, RunId};
 use crate::store::StoreError;
-use crate::store::dir::{Onto, sync_all, write_all};
+use crate::store::dir::NEW_FILE;
+use crate::store::disk::Onto;
 use crate::store::layout::{ACTIVITIES, EVIDENCE, LOG, NEW_RUN, RUN_FILE, RUNS};
 use crate::store::lock::{Lock, LockRequest};
 use crate::store::project::Project;
-use crate::store::run_dir::RunDir;
+use crate::store::run_dir::{RunDir, flush};
 
 /// The first files of a run.
 #[derive(Debug)]
@@ -79,9 +80,7 @@ impl Project {
         dir.make_dir(ACTIVITIES)?;
         dir.make_dir(EVIDENCE)?;
         for (name, text) in [(LOG, seal(&new.event.to_object())), (RUN_FILE, new.text.clone())] {
-            let file = dir.create(name, b"", 0o666)?;
-            let fault = |source| StoreError::Io { action: "write", path: dir.join(name), source };
-            write_all(&file, text.as_bytes()).and_then(|()| sync_all(&file)).map_err(fault)?;
+            flush(&*dir.create(name, text.as_bytes(), NEW_FILE)?, || dir.join(name))?;
         }
         dir.sync()
     }

@@ -1,17 +1,14 @@
 //! Directory handles: the only way to files below `.flow`.
 //!
 //! A handle plus one name, opened without following links, cannot be led elsewhere by anybody who swaps directories for
-//! symbolic links meanwhile. `O_NONBLOCK` keeps a FIFO from hanging the open; what is no regular file is refused.
+//! symbolic links meanwhile. What is no regular file is refused. The calls themselves are a [`Disk`]'s.
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::os::fd::OwnedFd;
+use std::io;
 use std::path::{Path, PathBuf};
-
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
-use rustix::io::Errno;
+use std::sync::Arc;
 
 use crate::store::StoreError;
+use crate::store::disk::{Disk, DiskDir, DiskFile, Errno, FileType, Onto, Open, Stat};
 
 /// Whether files of other users may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,34 +22,22 @@ pub enum Trust {
 /// An open directory.
 #[derive(Debug)]
 pub(crate) struct Dir {
-    fd: OwnedFd,
+    handle: Arc<dyn DiskDir>,
     path: PathBuf,
     trust: Trust,
 }
 
-/// How a rename treats a file of the new name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Onto {
-    /// It must not exist.
-    Nothing,
-    /// It is replaced.
-    Whatever,
-    /// It takes the old name.
-    Exchange,
-}
+/// An open regular file.
+pub(crate) type File = Arc<dyn DiskFile>;
 
 /// Mode of a new file, before the umask.
 pub(crate) const NEW_FILE: u32 = 0o666;
 
-const DIR_FLAGS: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-const FILE_FLAGS: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
-
 impl Dir {
     /// Opens a directory by its path. Links on the way to a project are the user's own business.
-    pub(crate) fn open_path(path: &Path, trust: Trust) -> Result<Self, StoreError> {
-        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let fd = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| fault("open", path.to_owned(), errno))?;
-        Ok(Self { fd, path: path.to_owned(), trust })
+    pub(crate) fn open_path(disk: &dyn Disk, path: &Path, trust: Trust) -> Result<Self, StoreError> {
+        let handle = disk.open(path).map_err(|errno| fault("open", path.to_owned(), errno))?;
+        Ok(Self { handle, path: path.to_owned(), trust })
     }
 
     /// The path, for messages only.
@@ -67,12 +52,12 @@ impl Dir {
     /// Opens the directory `name` inside this one.
     pub(crate) fn open_dir(&self, name: &str) -> Result<Self, StoreError> {
         let path = self.join(name);
-        let fd = rustix::fs::openat(&self.fd, name, DIR_FLAGS, Mode::empty()).map_err(|errno| match errno {
+        let handle = self.handle.open_dir(name).map_err(|errno| match errno {
             // With O_DIRECTORY a symbolic link is reported as "not a directory".
             Errno::LOOP | Errno::NOTDIR => self.why_not(name),
             _ => fault("open", path.clone(), errno),
         })?;
-        let dir = Self { fd, path, trust: self.trust };
+        let dir = Self { handle, path, trust: self.trust };
         dir.check_owner(&dir.stat()?)?;
         Ok(dir)
     }
@@ -87,8 +72,7 @@ impl Dir {
 
     /// Creates the directory `name`.
     pub(crate) fn make_dir(&self, name: &str) -> Result<(), StoreError> {
-        rustix::fs::mkdirat(&self.fd, name, Mode::from_raw_mode(0o777))
-            .map_err(|errno| fault("create", self.join(name), errno))
+        self.handle.make_dir(name).map_err(|errno| fault("create", self.join(name), errno))
     }
 
     /// Opens the directory `name`, creating it first when it is missing. Says whether it was created.
@@ -105,11 +89,11 @@ impl Dir {
     }
 
     fn stat(&self) -> Result<Stat, StoreError> {
-        rustix::fs::fstat(&self.fd).map_err(|errno| fault("inspect", self.path.clone(), errno))
+        self.handle.stat().map_err(|errno| fault("inspect", self.path.clone(), errno))
     }
 
     fn check_owner(&self, stat: &Stat) -> Result<(), StoreError> {
-        if self.trust == Trust::OwnFiles && stat.st_uid != rustix::process::geteuid().as_raw() {
+        if self.trust == Trust::OwnFiles && stat.owner != rustix::process::geteuid().as_raw() {
             return Err(StoreError::Unsafe { path: self.path.clone(), why: "belongs to another user" });
         }
         Ok(())
@@ -117,7 +101,7 @@ impl Dir {
 
     /// Says in words why `name` is not what it should be.
     fn why_not(&self, name: &str) -> StoreError {
-        let kind = rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| file_type(&stat));
+        let kind = self.handle.look(name).map(|stat| stat.kind);
         let why = match kind {
             Ok(FileType::Symlink) => "is a symbolic link",
             Ok(FileType::Directory) => "is a directory",
@@ -130,44 +114,40 @@ impl Dir {
         StoreError::Unsafe { path: self.join(name), why }
     }
 
-    /// Opens the regular file `name` with `flags`.
-    fn open_file(&self, name: &str, flags: OFlags, mode: u32, action: &'static str) -> Result<File, StoreError> {
-        let fd =
-            rustix::fs::openat(&self.fd, name, flags | FILE_FLAGS, Mode::from_raw_mode(mode)).map_err(|errno| {
-                match errno {
-                    Errno::LOOP | Errno::ISDIR | Errno::NXIO => self.why_not(name),
-                    _ => fault(action, self.join(name), errno),
-                }
-            })?;
-        let file = File::from(fd);
-        if file_type(&self.stat_file(&file, name)?) != FileType::RegularFile {
+    /// Opens the regular file `name`.
+    fn open_file(&self, name: &str, how: Open, action: &'static str) -> Result<(File, Stat), StoreError> {
+        let file = self.handle.open_file(name, how).map_err(|errno| match errno {
+            Errno::LOOP | Errno::ISDIR | Errno::NXIO => self.why_not(name),
+            _ => fault(action, self.join(name), errno),
+        })?;
+        let stat = self.stat_file(&file, name)?;
+        if stat.kind != FileType::RegularFile {
             return Err(self.why_not(name));
         }
-        Ok(file)
+        Ok((file, stat))
     }
 
     fn stat_file(&self, file: &File, name: &str) -> Result<Stat, StoreError> {
-        rustix::fs::fstat(file).map_err(|errno| fault("inspect", self.join(name), errno))
+        file.stat().map_err(|errno| fault("inspect", self.join(name), errno))
     }
 
     /// Opens `name` for reading; `None` when there is nothing of that name.
     pub(crate) fn open_read(&self, name: &str) -> Result<Option<File>, StoreError> {
-        match self.open_file(name, OFlags::RDONLY, 0, "read") {
+        match self.open_file(name, Open::Read, "read") {
             Err(error) if error.is_not_found() => Ok(None),
-            found => found.map(Some),
+            found => found.map(|(file, _)| Some(file)),
         }
     }
 
     /// Opens or creates `name` for reading and writing. A file with another name elsewhere (a hard link) is refused:
     /// what is written here would appear there.
-    pub(crate) fn open_own(&self, name: &str, flags: OFlags, mode: u32) -> Result<File, StoreError> {
-        let file = self.open_file(name, flags | OFlags::RDWR | OFlags::CREATE, mode, "open")?;
-        let stat = self.stat_file(&file, name)?;
-        if stat.st_nlink > 1 {
+    pub(crate) fn open_own(&self, name: &str, how: Open) -> Result<File, StoreError> {
+        let (file, stat) = self.open_file(name, how, "open")?;
+        if stat.links > 1 {
             let why = "is a hard link: writing to it would change another file too";
             return Err(StoreError::Unsafe { path: self.join(name), why });
         }
-        if self.trust == Trust::OwnFiles && stat.st_uid != rustix::process::geteuid().as_raw() {
+        if self.trust == Trust::OwnFiles && stat.owner != rustix::process::geteuid().as_raw() {
             return Err(StoreError::Unsafe { path: self.join(name), why: "belongs to another user" });
         }
         Ok(file)
@@ -175,18 +155,12 @@ impl Dir {
 
     /// The whole of the regular file `name`; `None` when there is none.
     pub(crate) fn read(&self, name: &str, limit: usize) -> Result<Option<Vec<u8>>, StoreError> {
-        let Some(mut file) = self.open_read(name)? else {
-            return Ok(None);
+        let (file, stat) = match self.open_file(name, Open::Read, "read") {
+            Err(error) if error.is_not_found() => return Ok(None),
+            found => found?,
         };
-        let mut bytes = Vec::new();
-        let bound = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
-        let hint = file.metadata().map_or(0, |meta| meta.len().min(bound));
-        bytes.reserve_exact(usize::try_from(hint).unwrap_or(0) + 1);
-        Read::by_ref(&mut file).take(bound).read_to_end(&mut bytes).map_err(|source| StoreError::Io {
-            action: "read",
-            path: self.join(name),
-            source,
-        })?;
+        let fault = |source| StoreError::Io { action: "read", path: self.join(name), source };
+        let bytes = read_up_to(&*file, 0, stat.len, limit).map_err(fault)?;
         if bytes.len() > limit {
             return Err(StoreError::TooLarge { path: self.join(name), limit });
         }
@@ -203,13 +177,12 @@ impl Dir {
 
     /// Creates `name` with `bytes`; it must not exist. Not flushed.
     pub(crate) fn create(&self, name: &str, bytes: &[u8], mode: u32) -> Result<File, StoreError> {
-        let file = self.open_file(name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL, mode, "create")?;
-        let wanted = Mode::from_raw_mode(mode);
-        if mode != NEW_FILE && self.stat_file(&file, name)?.st_mode & 0o777 != mode {
+        let (file, stat) = self.open_file(name, Open::New { mode }, "create")?;
+        if mode != NEW_FILE && stat.mode & 0o777 != mode {
             // The mode of a file that is replaced is its owner's choice, not the umask's.
-            rustix::fs::fchmod(&file, wanted).map_err(|errno| fault("create", self.join(name), errno))?;
+            file.set_mode(mode).map_err(|errno| fault("create", self.join(name), errno))?;
         }
-        write_all(&file, bytes).map_err(|source| {
+        write_all(&*file, bytes).map_err(|source| {
             // The half-written file would only be found and removed later.
             let _ = self.remove(name);
             StoreError::Io { action: "write", path: self.join(name), source }
@@ -219,15 +192,13 @@ impl Dir {
 
     /// The mode bits of `name`, or those of a new file.
     pub(crate) fn mode_of(&self, name: &str) -> u32 {
-        rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)
-            .ok()
-            .filter(|stat| file_type(stat) == FileType::RegularFile)
-            .map_or(NEW_FILE, |stat| stat.st_mode & 0o777)
+        let stat = self.handle.look(name).ok().filter(|stat| stat.kind == FileType::RegularFile);
+        stat.map_or(NEW_FILE, |stat| stat.mode & 0o777)
     }
 
     /// Whether anything of that name exists.
     pub(crate) fn exists(&self, name: &str) -> Result<bool, StoreError> {
-        match rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+        match self.handle.look(name) {
             Ok(_) => Ok(true),
             Err(Errno::NOENT) => Ok(false),
             Err(errno) => Err(fault("inspect", self.join(name), errno)),
@@ -241,11 +212,7 @@ impl Dir {
 
     /// Renames `from` to `to` in the directory `into`, which must be on the same file system.
     pub(crate) fn rename_into(&self, from: &str, into: &Self, to: &str, onto: Onto) -> Result<(), StoreError> {
-        let result = match onto {
-            Onto::Whatever => rustix::fs::renameat(&self.fd, from, &into.fd, to),
-            Onto::Nothing => rustix::fs::renameat_with(&self.fd, from, &into.fd, to, RenameFlags::NOREPLACE),
-            Onto::Exchange => rustix::fs::renameat_with(&self.fd, from, &into.fd, to, RenameFlags::EXCHANGE),
-        };
+        let result = self.handle.rename(from, &*into.handle, to, onto);
         let unsupported = matches!(result, Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP));
         if onto == Onto::Nothing && unsupported && !into.exists(to)? {
             // A file system without that flag: the caller's lock keeps the name free after the look.
@@ -259,7 +226,7 @@ impl Dir {
 
     /// Removes the file `name`; nothing of that name is fine.
     pub(crate) fn remove(&self, name: &str) -> Result<(), StoreError> {
-        match rustix::fs::unlinkat(&self.fd, name, AtFlags::empty()) {
+        match self.handle.remove(name) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
             Err(errno) => Err(fault("remove", self.join(name), errno)),
         }
@@ -267,49 +234,34 @@ impl Dir {
 
     /// Removes the empty directory `name`.
     pub(crate) fn remove_dir(&self, name: &str) -> Result<(), StoreError> {
-        rustix::fs::unlinkat(&self.fd, name, AtFlags::REMOVEDIR)
-            .map_err(|errno| fault("remove", self.join(name), errno))
+        self.handle.remove_dir(name).map_err(|errno| fault("remove", self.join(name), errno))
     }
 
-    /// Names in this directory, except `.` and `..`, in no order. Names that are not UTF-8 are left out: no file of
-    /// flow's has one.
+    /// Names in this directory, in no order. Names that are not UTF-8 are left out: no file of flow's has one.
     pub(crate) fn names(&self) -> Result<Vec<String>, StoreError> {
-        let io = |errno| fault("list", self.path.clone(), errno);
-        let mut names = Vec::new();
-        for entry in rustix::fs::Dir::read_from(&self.fd).map_err(io)? {
-            let entry = entry.map_err(io)?;
-            match entry.file_name().to_str() {
-                Ok("." | "..") | Err(_) => {}
-                Ok(name) => names.push(name.to_owned()),
-            }
-        }
-        Ok(names)
+        let names = self.handle.names().map_err(|errno| fault("list", self.path.clone(), errno))?;
+        Ok(names.into_iter().filter_map(|name| name.into_string().ok()).collect())
     }
 
     /// Puts this directory's entries on stable storage.
     pub(crate) fn sync(&self) -> Result<(), StoreError> {
-        rustix::fs::fsync(&self.fd).map_err(|errno| fault("flush", self.path.clone(), errno))
+        self.handle.sync().map_err(|errno| fault("flush", self.path.clone(), errno))
     }
 
     /// Whether the open `file` still is what `name` leads to.
     pub(crate) fn is_still(&self, name: &str, file: &File) -> Result<bool, StoreError> {
         let open = self.stat_file(file, name)?;
-        match rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(named) => Ok((named.st_dev, named.st_ino) == (open.st_dev, open.st_ino) && open.st_nlink > 0),
+        match self.handle.look(name) {
+            Ok(named) => Ok(named.is_same(&open) && open.links > 0),
             Err(Errno::NOENT) => Ok(false),
             Err(errno) => Err(fault("inspect", self.join(name), errno)),
         }
     }
 
     /// A second handle that shares nothing with this one, for a lock that ends before this one is closed.
-    pub(crate) fn another_handle(&self) -> Result<OwnedFd, StoreError> {
-        rustix::fs::openat(&self.fd, ".", DIR_FLAGS, Mode::empty())
-            .map_err(|errno| fault("open", self.path.clone(), errno))
+    pub(crate) fn another_handle(&self) -> Result<Arc<dyn DiskDir>, StoreError> {
+        self.handle.open_dir(".").map_err(|errno| fault("open", self.path.clone(), errno))
     }
-}
-
-fn file_type(stat: &Stat) -> FileType {
-    FileType::from_raw_mode(stat.st_mode)
 }
 
 fn fault(action: &'static str, path: PathBuf, errno: Errno) -> StoreError {
@@ -320,18 +272,45 @@ fn fault(action: &'static str, path: PathBuf, errno: Errno) -> StoreError {
     }
 }
 
-/// Writes all of `bytes`; an interrupted call is repeated.
-pub(crate) fn write_all(mut file: &File, bytes: &[u8]) -> io::Result<()> {
-    io::Write::write_all(&mut file, bytes)
+/// Writes all of `bytes` at the end.
+pub(crate) fn write_all(file: &dyn DiskFile, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match file.append(bytes)? {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            written => bytes = &bytes[written..],
+        }
+    }
+    Ok(())
 }
 
-/// Puts a file's data, and what is needed to find it, on stable storage.
-pub(crate) fn sync_data(file: &File) -> io::Result<()> {
-    // On Apple's systems this is F_FULLFSYNC: a plain flush stays in the drive's cache there.
-    file.sync_data()
+/// Fills `buffer` from `offset` on.
+pub(crate) fn read_exact_at(file: &dyn DiskFile, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
+    while !buffer.is_empty() {
+        match file.read_at(buffer, offset)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            read => {
+                buffer = &mut buffer[read..];
+                offset += read as u64;
+            }
+        }
+    }
+    Ok(())
 }
 
-/// Puts a file's data and metadata on stable storage.
-pub(crate) fn sync_all(file: &File) -> io::Result<()> {
-    file.sync_all()
+/// Everything from `offset` on, but not much more than `limit` bytes. `expected` is how much it may be.
+pub(crate) fn read_up_to(file: &dyn DiskFile, offset: u64, expected: u64, limit: usize) -> io::Result<Vec<u8>> {
+    let room = usize::try_from(expected).unwrap_or(usize::MAX).min(limit) + 1;
+    let mut bytes = vec![0; room];
+    let mut filled = 0;
+    while filled <= limit {
+        if filled == bytes.len() {
+            bytes.resize((2 * filled).min(limit + 1), 0);
+        }
+        match file.read_at(&mut bytes[filled..], offset + filled as u64)? {
+            0 => break,
+            read => filled += read,
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
 }

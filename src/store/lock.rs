@@ -4,20 +4,17 @@
 //! never deleted. On top of it the directory itself is locked, which closes the hole that opens when somebody removes
 //! `.lock` while it is held (`git clean -fdx`). Waiting blocks in the kernel, which is fair; polling is not.
 
-use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, OFlags};
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Number, Seq, Timestamp};
 use crate::store::StoreError;
-use crate::store::dir::Dir;
+use crate::store::dir::{Dir, File, NEW_FILE};
+use crate::store::disk::{DiskDir, Errno, Open, Wait};
 use crate::store::layout::LOCK;
 
 /// What a writer leaves in `.lock`: who it is, and the highest counters it has seen, so that neither is used again
@@ -52,7 +49,7 @@ pub struct LockRequest {
 pub(crate) struct Lock {
     file: File,
     /// A handle of its own: the lock ends with it, and not only with the last handle to the directory.
-    _dir: OwnedFd,
+    _dir: Arc<dyn DiskDir>,
     note: WriterNote,
 }
 
@@ -63,7 +60,7 @@ impl Lock {
     pub(crate) fn take(dir: &Dir, request: &LockRequest) -> Result<Self, StoreError> {
         let started = Instant::now();
         loop {
-            let file = dir.open_own(LOCK, OFlags::empty(), 0o666)?;
+            let file = dir.open_own(LOCK, Open::Write { mode: NEW_FILE })?;
             let handle = dir.another_handle()?;
             let left = request.wait.saturating_sub(started.elapsed());
             if !lock_both(&dir.join(LOCK), &handle, &file, left)? {
@@ -104,7 +101,7 @@ impl Lock {
         text.truncate(NOTE_BYTES - 1);
         let padded = format!("{text:<width$}\n", width = NOTE_BYTES - 1);
         // Only informative: a full disk must not keep anybody from recording.
-        let _ = self.file.write_all_at(padded.as_bytes(), 0);
+        let _ = self.file.write_at(padded.as_bytes(), 0);
     }
 }
 
@@ -116,13 +113,12 @@ fn read_note(file: &File) -> Option<WriterNote> {
 }
 
 /// Locks file and directory, in this order everywhere. `false` when the time is over.
-fn lock_both(path: &Path, dir: &OwnedFd, file: &File, wait: Duration) -> Result<bool, StoreError> {
-    let fault = |source| StoreError::Io { action: "lock", path: path.to_owned(), source };
-    match fs2::FileExt::try_lock_exclusive(file) {
-        Ok(()) if lock_dir(dir.as_fd(), FlockOperation::NonBlockingLockExclusive) => return Ok(true),
-        Ok(()) => {}
-        Err(error) if error.kind() == fs2::lock_contended_error().kind() => {}
-        Err(error) => return Err(fault(error)),
+fn lock_both(path: &Path, dir: &Arc<dyn DiskDir>, file: &File, wait: Duration) -> Result<bool, StoreError> {
+    let fault = |errno: Errno| StoreError::Io { action: "lock", path: path.to_owned(), source: errno.into() };
+    match file.lock(Wait::No) {
+        Ok(()) if lock_dir(&**dir, Wait::No) => return Ok(true),
+        Ok(()) | Err(Errno::WOULDBLOCK) => {}
+        Err(errno) => return Err(fault(errno)),
     }
     if wait.is_zero() {
         return Ok(false);
@@ -130,11 +126,10 @@ fn lock_both(path: &Path, dir: &OwnedFd, file: &File, wait: Duration) -> Result<
     // A blocking flock has no time limit, so another thread waits. When it gets the lock too late it holds the last
     // handle, and dropping that frees the lock.
     let (locked, wait_for) = mpsc::channel();
-    let file = file.try_clone().map_err(fault)?;
-    let dir = dir.try_clone().map_err(fault)?;
+    let (file, dir) = (Arc::clone(file), Arc::clone(dir));
     thread::spawn(move || {
-        let result = fs2::FileExt::lock_exclusive(&file);
-        lock_dir(dir.as_fd(), FlockOperation::LockExclusive);
+        let result = file.lock(Wait::Forever);
+        lock_dir(&*dir, Wait::Forever);
         let _ = locked.send(result);
     });
     match wait_for.recv_timeout(wait) {
@@ -145,6 +140,6 @@ fn lock_both(path: &Path, dir: &OwnedFd, file: &File, wait: Duration) -> Result<
 
 /// Locks a directory; `false` when another process holds it. File systems that cannot lock directories (NFS) count as
 /// locked: the lock file does the work there.
-fn lock_dir(dir: rustix::fd::BorrowedFd<'_>, how: FlockOperation) -> bool {
-    !matches!(rustix::fs::flock(dir, how), Err(rustix::io::Errno::WOULDBLOCK))
+fn lock_dir(dir: &dyn DiskDir, wait: Wait) -> bool {
+    dir.lock(wait) != Err(Errno::WOULDBLOCK)
 }

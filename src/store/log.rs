@@ -3,12 +3,12 @@
 //! A line counts when it is whole, ends in a line break and verifies. Everything else is skipped and reported, and
 //! never trusted: a torn tail, damage, merge markers, lines that other programs appended.
 
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::FileExt;
+use std::io;
 
 use crate::codec::{LineFault, unseal};
 use crate::model::{Event, Seq, limits};
+use crate::store::dir::{read_exact_at, read_up_to};
+use crate::store::disk::DiskFile;
 
 /// A sealed line.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,10 +46,8 @@ impl LogScan {
     ///
     /// # Errors
     /// What reading the file gives, and `InvalidData` beyond [`limits::LOG_BYTES`].
-    pub fn read(mut file: &File) -> io::Result<Self> {
-        let mut bytes = Vec::new();
-        file.seek(SeekFrom::Start(0))?;
-        file.take(limits::LOG_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    pub fn read(file: &dyn DiskFile) -> io::Result<Self> {
+        let bytes = read_up_to(file, 0, file.stat()?.len, limits::LOG_BYTES)?;
         if bytes.len() > limits::LOG_BYTES {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "the log is too long"));
         }
@@ -125,6 +123,26 @@ fn preview(line: &[u8]) -> String {
     String::from_utf8_lossy(&line[..line.len().min(4 * PREVIEW_CHARS)]).chars().take(PREVIEW_CHARS).collect()
 }
 
+/// How far a log was read by somebody who follows it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LogPosition {
+    inode: u64,
+    offset: u64,
+}
+
+impl LogPosition {
+    pub(super) fn read(&mut self, file: &dyn DiskFile) -> io::Result<LogScan> {
+        let stat = file.stat()?;
+        if stat.inode != self.inode || self.offset > stat.len {
+            *self = Self { inode: stat.inode, offset: 0 };
+        }
+        let bytes = read_up_to(file, self.offset, stat.len - self.offset, limits::LOG_BYTES)?;
+        let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        self.offset += whole as u64;
+        Ok(LogScan::parse(&bytes[..whole]))
+    }
+}
+
 /// The end of a log: all that a writer needs, whatever the length of the log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogTail {
@@ -147,8 +165,8 @@ impl LogTail {
     ///
     /// # Errors
     /// What reading the file gives.
-    pub fn read(file: &File, since: Seq) -> io::Result<Self> {
-        let len = file.metadata()?.len();
+    pub fn read(file: &dyn DiskFile, since: Seq) -> io::Result<Self> {
+        let len = file.stat()?.len;
         let (whole, unended) = match end_of_last_line(file, len)? {
             end if end < len && is_sealed(file, end, len)? => (len, true),
             end => (end, false),
@@ -157,7 +175,7 @@ impl LogTail {
         loop {
             let start = whole.saturating_sub(window);
             let mut bytes = vec![0; usize::try_from(whole - start).unwrap_or(usize::MAX)];
-            file.read_exact_at(&mut bytes, start)?;
+            read_exact_at(file, &mut bytes, start)?;
             // The first line is whole only when the window begins with the file.
             let lines = if start == 0 {
                 &bytes[..]
@@ -207,24 +225,24 @@ impl LogTail {
 }
 
 /// Whether the bytes from `start` to the end of the file are a sealed line without its line break.
-fn is_sealed(file: &File, start: u64, len: u64) -> io::Result<bool> {
+fn is_sealed(file: &dyn DiskFile, start: u64, len: u64) -> io::Result<bool> {
     let torn = usize::try_from(len - start).unwrap_or(usize::MAX);
     if torn > limits::LINE_BYTES {
         return Ok(false);
     }
     let mut bytes = vec![0; torn];
-    file.read_exact_at(&mut bytes, start)?;
+    read_exact_at(file, &mut bytes, start)?;
     Ok(event(&bytes).is_ok())
 }
 
 /// The position behind the last line break, found in bounded memory: a torn tail may be as long as the disk.
-fn end_of_last_line(file: &File, len: u64) -> io::Result<u64> {
+fn end_of_last_line(file: &dyn DiskFile, len: u64) -> io::Result<u64> {
     let mut end = len;
     let mut chunk = [0; 4096];
     while end > 0 {
         let start = end.saturating_sub(chunk.len() as u64);
         let part = &mut chunk[..usize::try_from(end - start).unwrap_or(0)];
-        file.read_exact_at(part, start)?;
+        read_exact_at(file, part, start)?;
         if let Some(at) = part.iter().rposition(|&byte| byte == b'\n') {
             return Ok(start + at as u64 + 1);
         }

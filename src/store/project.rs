@@ -1,16 +1,16 @@
 //! A project's `.flow`: finding it, making it, and telling it from another program's.
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::model::{RunId, limits};
 use crate::store::StoreError;
-use crate::store::dir::{Dir, Onto, Trust, sync_all};
+use crate::store::dir::{Dir, NEW_FILE, Trust};
+use crate::store::disk::{Disk, Errno, Onto};
 use crate::store::layout::{
     FLOW, GITATTRIBUTES, GITIGNORE, INIT_TMP, LOCK, NEW_RUN, RUN_FILE, RUNS, SCHEMAS, WORKFLOWS,
 };
 use crate::store::lock::{Lock, LockRequest};
-use crate::store::run_dir::RunDir;
+use crate::store::run_dir::{RunDir, flush};
 
 /// A project with a `.flow` that is flow's own.
 #[derive(Debug)]
@@ -52,13 +52,13 @@ impl Project {
     ///
     /// # Errors
     /// [`StoreError::Io`] when it cannot be told whether there is one: a project that cannot be looked at is not absent.
-    pub fn find(start: &Path, top: Option<&Path>) -> Result<Option<PathBuf>, StoreError> {
+    pub fn find(disk: &dyn Disk, start: &Path, top: Option<&Path>) -> Result<Option<PathBuf>, StoreError> {
         for dir in start.ancestors() {
             let path = dir.join(FLOW);
-            match std::fs::symlink_metadata(&path) {
+            match disk.look(&path) {
                 Ok(_) => return Ok(Some(dir.to_owned())),
-                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
-                Err(source) => return Err(StoreError::Io { action: "inspect", path, source }),
+                Err(Errno::NOENT | Errno::NOTDIR) => {}
+                Err(errno) => return Err(StoreError::Io { action: "inspect", path, source: errno.into() }),
             }
             if top == Some(dir) {
                 break;
@@ -72,17 +72,17 @@ impl Project {
     /// # Errors
     /// [`StoreError::NotFound`] without one, [`StoreError::Foreign`] when it is another program's, and
     /// [`StoreError::Unsafe`] when it is no plain directory of this user.
-    pub fn open(parent: &Path, trust: Trust) -> Result<Self, StoreError> {
-        Self::open_flow(&Dir::open_path(parent, trust)?, FLOW)
+    pub fn open(disk: &dyn Disk, parent: &Path, trust: Trust) -> Result<Self, StoreError> {
+        Self::open_flow(&Dir::open_path(disk, parent, trust)?, FLOW)
     }
 
     /// Opens a `.flow` directory that is called `flow` itself.
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub fn open_named(flow: &Path, trust: Trust) -> Result<Self, StoreError> {
+    pub fn open_named(disk: &dyn Disk, flow: &Path, trust: Trust) -> Result<Self, StoreError> {
         let (parent, name) = split(flow)?;
-        Self::open_flow(&Dir::open_path(&parent, trust)?, &name)
+        Self::open_flow(&Dir::open_path(disk, &parent, trust)?, &name)
     }
 
     fn open_flow(parent: &Dir, name: &str) -> Result<Self, StoreError> {
@@ -98,12 +98,13 @@ impl Project {
     /// # Errors
     /// As [`Self::open`], and when something cannot be created. Nothing is written into another program's `.flow`.
     pub fn init(
+        disk: &dyn Disk,
         parent: &Path,
         trust: Trust,
         schemas: &[(&str, &str)],
         request: &LockRequest,
     ) -> Result<(Self, Initialised), StoreError> {
-        Self::init_in(&Dir::open_path(parent, trust)?, FLOW, schemas, request)
+        Self::init_in(&Dir::open_path(disk, parent, trust)?, FLOW, schemas, request)
     }
 
     /// As [`Self::init`], for a `.flow` directory that is called `flow` itself.
@@ -111,13 +112,14 @@ impl Project {
     /// # Errors
     /// As [`Self::init`].
     pub fn init_named(
+        disk: &dyn Disk,
         flow: &Path,
         trust: Trust,
         schemas: &[(&str, &str)],
         request: &LockRequest,
     ) -> Result<(Self, Initialised), StoreError> {
         let (parent, name) = split(flow)?;
-        Self::init_in(&Dir::open_path(&parent, trust)?, &name, schemas, request)
+        Self::init_in(&Dir::open_path(disk, &parent, trust)?, &name, schemas, request)
     }
 
     fn init_in(
@@ -266,9 +268,7 @@ impl Project {
 /// Writes a small file so that it is there wholly or not at all.
 fn put(dir: &Dir, name: &str, text: &str) -> Result<(), StoreError> {
     dir.remove(INIT_TMP)?;
-    let file = dir.create(INIT_TMP, text.as_bytes(), 0o666)?;
-    let fault = |source| StoreError::Io { action: "flush", path: dir.join(name), source };
-    sync_all(&file).map_err(fault)?;
+    flush(&*dir.create(INIT_TMP, text.as_bytes(), NEW_FILE)?, || dir.join(name))?;
     dir.rename(INIT_TMP, name, Onto::Whatever)
 }
 

@@ -2,9 +2,9 @@
 
 use crate::model::{Timestamp, limits};
 use crate::store::StoreError;
-use crate::store::dir::{Onto, sync_all};
+use crate::store::disk::Onto;
 use crate::store::layout::{RUN_FILE, RUN_MERGE_TMP, RUN_TMP};
-use crate::store::run_dir::LockedRun;
+use crate::store::run_dir::{LockedRun, flush};
 
 /// Makes the new text from one that a person saved meanwhile; `None` when that has to wait for the next command.
 pub type Merge<'a> = &'a mut dyn FnMut(&str) -> Option<String>;
@@ -80,7 +80,6 @@ impl LockedRun<'_> {
     fn write_merged(&self, merged: &str) -> Result<(), StoreError> {
         let dir = &self.run.dir;
         let new = dir.create(RUN_MERGE_TMP, merged.as_bytes(), dir.mode_of(RUN_FILE))?;
-        let fault = |source| StoreError::Io { action: "flush", path: dir.join(RUN_MERGE_TMP), source };
-        sync_all(&new).map_err(fault)
+        flush(&*new, || dir.join(RUN_MERGE_TMP))
     }
 }

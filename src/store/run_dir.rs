@@ -1,19 +1,17 @@
 //! One run on disk: reading it without a lock, and the guard under which it is written.
 
 use std::cell::RefCell;
-use std::fs::File;
 use std::io;
 
-use rustix::fs::OFlags;
-
 use crate::model::{Event, Number, RunId, Seq, Timestamp, limits};
+use crate::store::StoreError;
 use crate::store::commit::ActivityFile;
-use crate::store::dir::{Dir, Onto, write_all};
+use crate::store::dir::{Dir, File, NEW_FILE, read_exact_at, write_all};
+use crate::store::disk::{DiskFile, Onto, Open};
 use crate::store::layout::{ACTIVITIES, ACTIVITY_TMP, LOG, LOG_TMP, QUARANTINE, RUN_FILE, RUN_MERGE_TMP, RUN_TMP};
 use crate::store::lock::{Lock, LockRequest};
-use crate::store::log::{LogScan, LogTail};
+use crate::store::log::{LogPosition, LogScan, LogTail};
 use crate::store::publish::Merge;
-use crate::store::{StoreError, dir};
 
 /// The directory of a run.
 #[derive(Debug)]
@@ -57,7 +55,7 @@ impl RunDir {
         let Some(file) = self.dir.open_read(LOG)? else {
             return Ok(None);
         };
-        LogTail::read(&file, since).map(Some).map_err(|source| self.log_fault("read", source))
+        LogTail::read(&*file, since).map(Some).map_err(|source| self.log_fault("read", source))
     }
 
     /// The whole log; empty without one.
@@ -68,15 +66,19 @@ impl RunDir {
         let Some(file) = self.dir.open_read(LOG)? else {
             return Ok(LogScan::default());
         };
-        LogScan::read(&file).map_err(|source| self.log_fault("read", source))
+        LogScan::read(&*file).map_err(|source| self.log_fault("read", source))
     }
 
-    /// The log as an open file, for following it; `None` without one.
+    /// The whole lines of the log behind `position`, which moves on. Recovery and git put other files in the log's
+    /// place: those are read from their beginning.
     ///
     /// # Errors
-    /// [`StoreError`] when there is a log that cannot be opened.
-    pub fn open_log(&self) -> Result<Option<File>, StoreError> {
-        self.dir.open_read(LOG)
+    /// [`StoreError`] when there is a log that cannot be read.
+    pub fn read_log_from(&self, position: &mut LogPosition) -> Result<LogScan, StoreError> {
+        let Some(file) = self.dir.open_read(LOG)? else {
+            return Ok(LogScan::default());
+        };
+        position.read(&*file).map_err(|source| self.log_fault("read", source))
     }
 
     /// The first event of the log, which pins the workflow; `None` when it cannot be read.
@@ -84,14 +86,13 @@ impl RunDir {
     /// # Errors
     /// [`StoreError`] when there is a log that cannot be read.
     pub fn first_event(&self) -> Result<Option<Event>, StoreError> {
-        use std::os::unix::fs::FileExt;
         let Some(file) = self.dir.open_read(LOG)? else {
             return Ok(None);
         };
         let mut window = limits::TAIL_BYTES;
         let first = loop {
             let mut head = vec![0; window];
-            let len = file.read_at(&mut head, 0).map_err(|source| self.log_fault("read", source))?;
+            let len = file.read_at(&mut head, 0).map_err(|errno| self.log_fault("read", errno.into()))?;
             match head[..len].iter().position(|&byte| byte == b'\n') {
                 Some(end) => break LogScan::parse(&head[..=end]).lines.pop().map(|line| line.event),
                 None if len < window || window > limits::LINE_BYTES => break None,
@@ -146,8 +147,8 @@ impl RunDir {
     pub fn lock(&self, request: &LockRequest) -> Result<LockedRun<'_>, StoreError> {
         let lock = Lock::take(&self.dir, request)?;
         let (activities, _) = self.dir.ensure_dir(ACTIVITIES)?;
-        let log = self.dir.open_own(LOG, OFlags::APPEND, 0o666)?;
-        let tail = LogTail::read(&log, Seq(u64::MAX)).map_err(|source| self.log_fault("read", source))?;
+        let log = self.dir.open_own(LOG, Open::Append { mode: NEW_FILE })?;
+        let tail = LogTail::read(&*log, Seq(u64::MAX)).map_err(|source| self.log_fault("read", source))?;
         let put_aside = RefCell::default();
         let mut locked = LockedRun { run: self, lock, activities, log, tail, put_aside };
         if locked.tail.unended || locked.tail.whole < locked.tail.len {
@@ -191,13 +192,12 @@ impl LockedRun<'_> {
     /// # Errors
     /// [`StoreError`] when it cannot be looked at.
     pub fn is_lost(&self, name: &str) -> Result<bool, StoreError> {
-        use std::os::unix::fs::FileExt;
         let Some(file) = self.activities.open_read(name)? else { return Ok(true) };
         let fault = |source| StoreError::Io { action: "read", path: self.activities.join(name), source };
-        let len = file.metadata().map_err(fault)?.len();
+        let len = file.stat().map_err(|errno| fault(errno.into()))?.len;
         let mut last = [0];
         if len > 0 {
-            file.read_exact_at(&mut last, len - 1).map_err(fault)?;
+            read_exact_at(&*file, &mut last, len - 1).map_err(fault)?;
         }
         Ok(last == [0])
     }
@@ -225,7 +225,7 @@ impl LockedRun<'_> {
     /// # Errors
     /// [`StoreError`] when it cannot be read.
     pub fn reread_tail(&mut self, since: Seq) -> Result<(), StoreError> {
-        self.tail = LogTail::read(&self.log, since).map_err(|source| self.run.log_fault("read", source))?;
+        self.tail = LogTail::read(&*self.log, since).map_err(|source| self.run.log_fault("read", source))?;
         Ok(())
     }
 
@@ -234,7 +234,7 @@ impl LockedRun<'_> {
     /// # Errors
     /// [`StoreError`] when it cannot be read.
     pub fn read_log(&self) -> Result<LogScan, StoreError> {
-        LogScan::read(&self.log).map_err(|source| self.run.log_fault("read", source))
+        LogScan::read(&*self.log).map_err(|source| self.run.log_fault("read", source))
     }
 
     /// `run.yaml` as it is now.
@@ -309,33 +309,32 @@ impl LockedRun<'_> {
     fn mend_torn_tail(&mut self, now: Timestamp) -> Result<(), StoreError> {
         let fault = |source| self.run.log_fault("repair", source);
         if self.tail.unended || self.is_by_hand().map_err(fault)? {
-            write_all(&self.log, b"\n").map_err(fault)?;
+            write_all(&*self.log, b"\n").map_err(fault)?;
             self.tail.len += 1;
             self.tail.whole = self.tail.len;
             return Ok(());
         }
         let (quarantine, _) = self.run.dir.ensure_dir(QUARANTINE)?;
         let free = free_name(&quarantine, "events", "jsonl", now)?;
-        let kept = quarantine.create(&free, b"", 0o666)?;
-        copy(&self.log, self.tail.whole..self.tail.len, &kept).map_err(fault)?;
+        let kept = quarantine.create(&free, b"", NEW_FILE)?;
+        copy(&*self.log, self.tail.whole..self.tail.len, &*kept).map_err(fault)?;
         // What is cut off must be safe before it is cut off.
-        dir::sync_all(&kept).map_err(fault)?;
+        kept.sync_all().map_err(|errno| fault(errno.into()))?;
         quarantine.sync()?;
         self.note("a torn end of the log", &quarantine, &free);
-        self.log.set_len(self.tail.whole).map_err(fault)?;
+        self.log.set_len(self.tail.whole).map_err(|errno| fault(errno.into()))?;
         self.tail.len = self.tail.whole;
         Ok(())
     }
 
     /// Whether the unended last line is a whole JSON object of another program.
     fn is_by_hand(&self) -> io::Result<bool> {
-        use std::os::unix::fs::FileExt;
         let torn = usize::try_from(self.tail.len - self.tail.whole).unwrap_or(usize::MAX);
         if torn > limits::LINE_BYTES {
             return Ok(false);
         }
         let mut bytes = vec![0; torn];
-        self.log.read_exact_at(&mut bytes, self.tail.whole)?;
+        read_exact_at(&*self.log, &mut bytes, self.tail.whole)?;
         Ok(crate::codec::unseal(&bytes) == Err(crate::codec::LineFault::Unsealed))
     }
 
@@ -361,8 +360,7 @@ impl LockedRun<'_> {
         }
         let mode = self.run.dir.mode_of(RUN_FILE);
         let file = self.run.dir.create(RUN_TMP, new.as_bytes(), mode)?;
-        let fault = |source| StoreError::Io { action: "flush", path: self.run.dir.join(RUN_TMP), source };
-        dir::sync_all(&file).map_err(fault)?;
+        flush(&*file, || self.run.dir.join(RUN_TMP))?;
         self.publish_run(old, new, now, merge)?;
         self.run.dir.sync()
     }
@@ -372,11 +370,11 @@ impl LockedRun<'_> {
         let fault = |source| run.log_fault("repair", source);
         run.dir.remove(LOG_TMP)?;
         let renewed = run.dir.create(LOG_TMP, b"", run.dir.mode_of(LOG))?;
-        copy(&self.log, 0..self.tail.whole, &renewed).map_err(fault)?;
-        dir::sync_all(&renewed).map_err(fault)?;
+        copy(&*self.log, 0..self.tail.whole, &*renewed).map_err(fault)?;
+        renewed.sync_all().map_err(|errno| fault(errno.into()))?;
         run.dir.rename(LOG_TMP, LOG, Onto::Whatever)?;
         run.dir.sync()?;
-        self.log = run.dir.open_own(LOG, OFlags::APPEND, 0o666)?;
+        self.log = run.dir.open_own(LOG, Open::Append { mode: NEW_FILE })?;
         self.reread_tail(Seq(u64::MAX))
     }
 
@@ -400,21 +398,24 @@ impl LockedRun<'_> {
             return Ok(());
         }
         self.activities.remove(ACTIVITY_TMP)?;
-        let new = self.activities.create(ACTIVITY_TMP, wanted, 0o666)?;
-        let path = self.activities.join(&file.name);
-        dir::sync_all(&new).map_err(|source| StoreError::Io { action: "flush", path, source })?;
+        let new = self.activities.create(ACTIVITY_TMP, wanted, NEW_FILE)?;
+        flush(&*new, || self.activities.join(&file.name))?;
         self.activities.rename(ACTIVITY_TMP, &file.name, Onto::Whatever)
     }
 }
 
+/// Puts a new file on stable storage.
+pub(super) fn flush(file: &dyn DiskFile, path: impl FnOnce() -> std::path::PathBuf) -> Result<(), StoreError> {
+    file.sync_all().map_err(|errno| StoreError::Io { action: "flush", path: path(), source: errno.into() })
+}
+
 /// Copies bytes in bounded memory.
-fn copy(from: &File, range: std::ops::Range<u64>, to: &File) -> io::Result<()> {
-    use std::os::unix::fs::FileExt;
+fn copy(from: &dyn DiskFile, range: std::ops::Range<u64>, to: &dyn DiskFile) -> io::Result<()> {
     let mut chunk = vec![0; 64 << 10];
     let mut at = range.start;
     while at < range.end {
         let want = usize::try_from(range.end - at).unwrap_or(usize::MAX).min(chunk.len());
-        from.read_exact_at(&mut chunk[..want], at)?;
+        read_exact_at(from, &mut chunk[..want], at)?;
         write_all(to, &chunk[..want])?;
         at += want as u64;
     }
