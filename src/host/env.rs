@@ -25,6 +25,8 @@ pub struct Env {
     pub lock_timeout: Option<Setting>,
     /// `FLOW_TRUST_OWNER=1`: files of other users may be used.
     pub trust_any_owner: bool,
+    /// `__FLOW_CANARY`: what to do wrong, in a test of the tests.
+    pub canary: Option<Setting>,
     /// The working directory; `None` when it was deleted or may not be read.
     pub cwd: Option<PathBuf>,
 }
@@ -93,6 +95,7 @@ impl Env {
             epoch: setting("FLOW_EPOCH"),
             holder_pid,
             lock_timeout: setting("FLOW_LOCK_TIMEOUT"),
+            canary: setting("__FLOW_CANARY"),
             trust_any_owner: setting("FLOW_TRUST_OWNER").is_some_and(|setting| setting.raw == "1"),
             cwd,
         }

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use crate::catalog::Catalog;
 use crate::engine::Caller;
-use crate::host::{Clock, Env, Git, Holder, Ids};
+use crate::host::{Clock, Env, Git, Holder, Ids, Setting};
 use crate::model::{RunId, Seq, SessionId, Timestamp};
 use crate::ops::error::{Error, Result};
 use crate::store::disk::Disk;
-use crate::store::{LockRequest, Os, Project, RunDir, StoreError, Trust, WriterNote};
+use crate::store::{Canary, LockRequest, Os, Project, RunDir, StoreError, Trust, WriterNote};
 
 /// How long a writer waits for another one unless told otherwise.
 pub const LOCK_WAIT: Duration = Duration::from_secs(30);
@@ -36,6 +36,7 @@ pub struct Flow {
     pub(crate) env: Env,
     pub(crate) git: Git,
     pub(crate) disk: Arc<dyn Disk>,
+    canary: Option<Canary>,
     pub(crate) options: Options,
 }
 
@@ -43,13 +44,19 @@ impl Flow {
     /// From its parts; see [`crate::host`] for the real ones.
     #[must_use]
     pub fn new(clock: Clock, ids: Ids, env: Env, git: Git, options: Options) -> Self {
-        Self { clock, ids, env, git, disk: Arc::new(Os), options }
+        Self { clock, ids, env, git, disk: Arc::new(Os), canary: None, options }
     }
 
     /// The same with another file system for everything below `.flow`.
     #[must_use]
     pub fn on(self, disk: Arc<dyn Disk>) -> Self {
         Self { disk, ..self }
+    }
+
+    /// The same with a mistake in its commits, which only debug builds make.
+    #[must_use]
+    pub fn broken_by(self, canary: Canary) -> Self {
+        Self { canary: Some(canary), ..self }
     }
 
     fn trust(&self) -> Trust {
@@ -62,7 +69,12 @@ impl Flow {
     /// [`Error::Usage`] when a variable for tests cannot be used.
     pub fn of_this_process(options: Options) -> Result<Self> {
         let clock = Clock::from_env().map_err(|error| Error::Usage(error.to_string()))?;
-        Ok(Self::new(clock, Ids::from_env(), Env::read(), Git::default(), options))
+        let flow = Self::new(clock, Ids::from_env(), Env::read(), Git::default(), options);
+        Ok(if cfg!(debug_assertions) {
+            Self { canary: flow.env.canary.as_ref().map(Setting::parse).transpose()?, ..flow }
+        } else {
+            flow
+        })
     }
 
     /// What the clock says.
@@ -168,7 +180,8 @@ impl Flow {
     /// What is written into a lock, and how long to wait for it.
     pub(crate) fn lock_request(&self, now: Timestamp, wait: Duration) -> LockRequest {
         let (pid, command) = (std::process::id(), self.options.command.clone());
-        LockRequest { wait, note: WriterNote { pid, command, since: now, seq: Seq(0), number: 0 } }
+        let note = WriterNote { pid, command, since: now, seq: Seq(0), number: 0 };
+        LockRequest { wait, note, canary: self.canary }
     }
 
     /// Who calls: the session given, or the environment's.

@@ -53,6 +53,9 @@ impl LockedRun<'_> {
     /// # Panics
     /// When the event's position is not the next one: a caller's mistake that must never reach a log.
     pub fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<Committed, StoreError> {
+        if let Some(canary) = self.mistake() {
+            return self.commit_wrongly(canary, batch, merge);
+        }
         let seq = batch.event.seq;
         assert!(seq > self.tail.last_seq, "BUG: event {seq} does not follow {}", self.tail.last_seq);
         let line = seal(&batch.event.to_object());
@@ -91,7 +94,7 @@ impl LockedRun<'_> {
     }
 
     /// Writes both files under their temporary names.
-    fn prepare(&self, batch: &Batch<'_>) -> Result<File, StoreError> {
+    pub(super) fn prepare(&self, batch: &Batch<'_>) -> Result<File, StoreError> {
         let dir = &self.run.dir;
         // Somebody saved run.yaml during an earlier commit under this lock.
         self.set_aside(RUN_TMP, batch.event.at)?;
@@ -103,7 +106,7 @@ impl LockedRun<'_> {
     }
 
     /// Appends the line with one write; a short write is taken back.
-    fn append(&mut self, line: &str) -> Result<(), StoreError> {
+    pub(super) fn append(&mut self, line: &str) -> Result<(), StoreError> {
         let before = self.tail.len;
         let result = write_once(&*self.log, line.as_bytes());
         if let Err(source) = result {
@@ -116,7 +119,7 @@ impl LockedRun<'_> {
     }
 
     /// A flush failed. The line is taken back as far as possible; whether it is on the disk nobody knows.
-    fn unconfirmed(&self, before: u64, source: io::Error) -> StoreError {
+    pub(super) fn unconfirmed(&self, before: u64, source: io::Error) -> StoreError {
         let _ = self.log.set_len(before);
         self.discard();
         StoreError::Unconfirmed { path: self.run.dir.join(LOG), source }
@@ -129,7 +132,7 @@ impl LockedRun<'_> {
 
     /// Renames both files into place, the activity first: while `run.yaml` shows the older position, the next command
     /// restores whatever is missing.
-    fn publish(&self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<(), StoreError> {
+    pub(super) fn publish(&self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<(), StoreError> {
         if let Some(file) = &batch.activity {
             self.activities.rename(ACTIVITY_TMP, &file.name, Onto::Nothing)?;
         }

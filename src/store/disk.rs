@@ -99,6 +99,12 @@ pub trait DiskDir: Debug + Send + Sync {
     /// `EWOULDBLOCK` when another handle has it and [`Wait::No`]; others where directories cannot be locked.
     fn lock(&self, wait: Wait) -> Answer<()>;
 
+    /// Gives the lock back before the handle is closed.
+    ///
+    /// # Errors
+    /// Any error number.
+    fn unlock(&self) -> Answer<()>;
+
     /// Itself, so that [`DiskDir::rename`] can tell whether `into` is of the same kind.
     fn as_any(&self) -> &dyn Any;
 }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Number, Seq, Timestamp};
 use crate::store::StoreError;
+use crate::store::canary::Canary;
 use crate::store::dir::{Dir, File, NEW_FILE};
 use crate::store::disk::{DiskDir, Errno, Open, Wait};
 use crate::store::layout::LOCK;
@@ -42,6 +43,8 @@ pub struct LockRequest {
     pub wait: Duration,
     /// Written into the lock for those who wait.
     pub note: WriterNote,
+    /// What to do wrong under the lock, in a test of the tests.
+    pub canary: Option<Canary>,
 }
 
 /// The held lock; free again when it is dropped.
@@ -49,7 +52,7 @@ pub struct LockRequest {
 pub(crate) struct Lock {
     file: File,
     /// A handle of its own: the lock ends with it, and not only with the last handle to the directory.
-    _dir: Arc<dyn DiskDir>,
+    dir: Arc<dyn DiskDir>,
     note: WriterNote,
 }
 
@@ -75,7 +78,7 @@ impl Lock {
                     note.seq = before.seq;
                     note.number = before.number;
                 }
-                let lock = Self { file, _dir: handle, note };
+                let lock = Self { file, dir: handle, note };
                 lock.write();
                 return Ok(lock);
             }
@@ -92,6 +95,18 @@ impl Lock {
         self.note.seq = self.note.seq.max(seq);
         self.note.number = self.note.number.max(number.0);
         self.write();
+    }
+
+    /// Frees the lock and keeps the handles: a mistake, see [`Canary::SequenceOutsideLock`].
+    pub(super) fn release(&self) -> Result<(), StoreError> {
+        let fault = |errno: Errno| StoreError::Io { action: "unlock", path: LOCK.into(), source: errno.into() };
+        self.dir.unlock().and_then(|()| self.file.unlock()).map_err(fault)
+    }
+
+    /// Takes the lock that was freed.
+    pub(super) fn again(&self) -> Result<(), StoreError> {
+        let fault = |errno: Errno| StoreError::Io { action: "lock", path: LOCK.into(), source: errno.into() };
+        self.file.lock(Wait::Forever).and_then(|()| self.dir.lock(Wait::Forever)).map_err(fault)
     }
 
     fn write(&self) {

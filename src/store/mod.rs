@@ -11,6 +11,7 @@
 //! Everything but the line is a projection that the line can rebuild. Paths are never used twice: a directory handle
 //! plus one name, and no symbolic link is followed anywhere below `.flow`.
 
+mod canary;
 mod commit;
 mod create;
 mod dir;
@@ -25,6 +26,7 @@ mod project;
 mod publish;
 mod run_dir;
 
+pub use canary::Canary;
 pub use commit::{ActivityFile, Batch, Committed};
 pub use create::NewRun;
 pub use dir::Trust;

@@ -111,6 +111,10 @@ impl DiskDir for OsDir {
         retry_on_intr(|| rustix::fs::flock(&self.0, how))
     }
 
+    fn unlock(&self) -> Answer<()> {
+        rustix::fs::flock(&self.0, FlockOperation::Unlock)
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }

@@ -5,6 +5,7 @@ use std::io;
 
 use crate::model::{Event, Number, RunId, Seq, Timestamp, limits};
 use crate::store::StoreError;
+use crate::store::canary::Canary;
 use crate::store::commit::ActivityFile;
 use crate::store::dir::{Dir, File, NEW_FILE, read_exact_at, write_all};
 use crate::store::disk::{DiskFile, Onto, Open};
@@ -149,10 +150,13 @@ impl RunDir {
         let (activities, _) = self.dir.ensure_dir(ACTIVITIES)?;
         let log = self.dir.open_own(LOG, Open::Append { mode: NEW_FILE })?;
         let tail = LogTail::read(&*log, Seq(u64::MAX)).map_err(|source| self.log_fault("read", source))?;
-        let put_aside = RefCell::default();
-        let mut locked = LockedRun { run: self, lock, activities, log, tail, put_aside };
+        let (put_aside, canary) = (RefCell::default(), request.canary);
+        let mut locked = LockedRun { run: self, lock, activities, log, tail, put_aside, canary };
         if locked.tail.unended || locked.tail.whole < locked.tail.len {
             locked.mend_torn_tail(request.note.since)?;
+        }
+        if locked.mistake() == Some(Canary::SequenceOutsideLock) {
+            locked.lock.release()?;
         }
         Ok(locked)
     }
@@ -173,6 +177,8 @@ pub struct LockedRun<'a> {
     pub(super) tail: LogTail,
     /// What was put aside under this lock, in words.
     pub(super) put_aside: RefCell<Vec<String>>,
+    /// What to do wrong, in a test of the tests.
+    pub(super) canary: Option<Canary>,
 }
 
 impl LockedRun<'_> {
@@ -368,6 +374,9 @@ impl LockedRun<'_> {
     fn renew_log(&mut self) -> Result<(), StoreError> {
         let run = self.run;
         let fault = |source| run.log_fault("repair", source);
+        if self.mistake() == Some(Canary::ReuseLog) {
+            return Ok(());
+        }
         run.dir.remove(LOG_TMP)?;
         let renewed = run.dir.create(LOG_TMP, b"", run.dir.mode_of(LOG))?;
         copy(&*self.log, 0..self.tail.whole, &*renewed).map_err(fault)?;
