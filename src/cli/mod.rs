@@ -69,6 +69,7 @@ fn run(cli: Cli, out: &mut Out) -> Exit {
         lock_wait: cli.lock_timeout,
         command: format!("flow {}", cli.command.name()),
         holder_pid: None,
+        boot: None,
     };
     match Flow::of_this_process(options) {
         Ok(flow) => cmd::run(&flow, cli.command, out),

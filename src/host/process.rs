@@ -113,6 +113,16 @@ impl Holder {
     }
 }
 
+/// The kernel's name of the machine's current boot; `None` where it gives none.
+#[must_use]
+pub fn boot_id() -> Option<String> {
+    line("/proc/sys/kernel/random/boot_id").filter(|boot| !boot.is_empty())
+}
+
+fn line(path: &str) -> Option<String> {
+    std::fs::read_to_string(path).ok().map(|text| plain(text.trim()))
+}
+
 /// What this process and a holder must share before its number means anything.
 struct Machine {
     host: String,
@@ -123,10 +133,9 @@ struct Machine {
 impl Machine {
     #[cfg(target_os = "linux")]
     fn read() -> Option<Self> {
-        let line = |path| std::fs::read_to_string(path).ok().map(|text| plain(text.trim()));
         Some(Self {
             host: line("/proc/sys/kernel/hostname").filter(|host| !host.is_empty())?,
-            boot: line("/proc/sys/kernel/random/boot_id").filter(|boot| !boot.is_empty())?,
+            boot: boot_id()?,
             namespace: std::fs::read_link("/proc/self/ns/pid")
                 .map_or_else(|_| String::new(), |link| plain(&link.to_string_lossy())),
         })

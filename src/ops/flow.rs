@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::catalog::Catalog;
 use crate::engine::Caller;
-use crate::host::{Clock, Env, Git, Holder, Ids, Setting};
+use crate::host::{Clock, Env, Git, Holder, Ids, Setting, boot_id};
 use crate::model::{RunId, Seq, SessionId, Timestamp};
 use crate::ops::error::{Error, Result};
 use crate::store::disk::Disk;
@@ -26,6 +26,8 @@ pub struct Options {
     pub command: String,
     /// The process whose life is the session's; otherwise it is found.
     pub holder_pid: Option<u32>,
+    /// Which boot of the machine this is; otherwise the kernel says so.
+    pub boot: Option<String>,
 }
 
 /// The entry to all verbs. Cheap to make; nothing is opened before a verb needs it.
@@ -180,7 +182,8 @@ impl Flow {
     /// What is written into a lock, and how long to wait for it.
     pub(crate) fn lock_request(&self, now: Timestamp, wait: Duration) -> LockRequest {
         let (pid, command) = (std::process::id(), self.options.command.clone());
-        let note = WriterNote { pid, command, since: now, seq: Seq(0), number: 0 };
+        let boot = self.options.boot.clone().or_else(boot_id).unwrap_or_default();
+        let note = WriterNote { pid, command, since: now, seq: Seq(0), number: 0, boot };
         LockRequest { wait, note, canary: self.canary }
     }
 

@@ -14,6 +14,7 @@ use crate::model::{
 };
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
+use crate::ops::problem::one_line;
 use crate::store::{ActivityFile, Batch, LockedRun, LogScan, Project, RunDir, layout};
 
 /// A run ready for a decision: locked, recovered, hand edits adopted.
@@ -74,7 +75,7 @@ pub(crate) fn for_writing_within<'a>(
     if edited {
         loaded.adopt_edit(flow, run, now)?;
     }
-    loaded.restore_latest()?;
+    loaded.restore_activities()?;
     let notes = loaded.locked.take_notes();
     loaded.warnings.extend(notes);
     Ok(loaded)
@@ -229,8 +230,23 @@ impl Loaded<'_> {
         Ok(self.locked.roll_forward(Some(&old), self.text.text(), &files, now, &mut merge)?)
     }
 
-    /// The file of the latest record is not flushed by its commit; after a power cut it may be missing while `run.yaml`
-    /// is not.
+    /// The files of records are not flushed by their commits; after a power cut some may be missing while `run.yaml` is
+    /// not.
+    fn restore_activities(&mut self) -> Result<()> {
+        if !self.locked.may_lack_activities() {
+            return self.restore_latest();
+        }
+        for file in self.locked.read_log()?.events().filter_map(activity_file) {
+            if let Err(error) = self.locked.restore_activity(&file) {
+                // The record itself is in the log. The next writer tries again.
+                self.warnings.push(format!("an activity file may be damaged: {}", one_line(&error.into())));
+                return Ok(());
+            }
+        }
+        self.locked.note_activities_checked();
+        Ok(())
+    }
+
     fn restore_latest(&self) -> Result<()> {
         let Some(event) = &self.locked.tail().at else { return Ok(()) };
         let EventKind::ActivityRecorded(record) = &event.kind else { return Ok(()) };

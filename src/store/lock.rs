@@ -34,6 +34,9 @@ pub struct WriterNote {
     /// The highest activity number given so far.
     #[serde(default)]
     pub number: u64,
+    /// The boot of the machine since which no power cut can have taken activity files: all were looked at in it.
+    #[serde(default)]
+    pub boot: String,
 }
 
 /// How to wait for a lock.
@@ -54,6 +57,8 @@ pub(crate) struct Lock {
     /// A handle of its own: the lock ends with it, and not only with the last handle to the directory.
     dir: Arc<dyn DiskDir>,
     note: WriterNote,
+    /// This boot of the machine; empty where that cannot be told.
+    boot: String,
 }
 
 const NOTE_BYTES: usize = 512;
@@ -77,8 +82,12 @@ impl Lock {
                 if let Some(before) = before {
                     note.seq = before.seq;
                     note.number = before.number;
+                    note.boot = before.boot;
+                } else {
+                    note.boot = String::new();
                 }
-                let lock = Self { file, dir: handle, note };
+                let boot = request.note.boot.clone();
+                let lock = Self { file, dir: handle, note, boot };
                 lock.write();
                 return Ok(lock);
             }
@@ -88,6 +97,17 @@ impl Lock {
     /// The highest event position and activity number that earlier writers noted.
     pub(crate) fn high_water(&self) -> (Seq, Number) {
         (self.note.seq, Number(self.note.number))
+    }
+
+    /// Whether the machine was started anew since all activity files were looked at.
+    pub(crate) fn is_another_boot(&self) -> bool {
+        self.note.boot != self.boot
+    }
+
+    /// Notes that all activity files are there.
+    pub(crate) fn note_boot(&mut self) {
+        self.note.boot.clone_from(&self.boot);
+        self.write();
     }
 
     /// Notes the counters that were just used.

@@ -171,6 +171,7 @@ impl LogTail {
             end if end < len && is_sealed(file, end, len)? => (len, true),
             end => (end, false),
         };
+        let mut whole = whole;
         let mut window = limits::TAIL_BYTES as u64;
         loop {
             let start = whole.saturating_sub(window);
@@ -182,6 +183,11 @@ impl LogTail {
             } else {
                 bytes.iter().position(|&byte| byte == b'\n').map_or(&[][..], |at| &bytes[at + 1..])
             };
+            let torn = torn_end(lines);
+            if torn > 0 {
+                whole -= torn;
+                continue;
+            }
             let (tail, reached) = Self::collect(lines, since);
             let highest = lines.split(|&byte| byte == b'\n').filter_map(said_position).max();
             if reached && start > 0 && highest > Some(tail.last_seq.0) {
@@ -222,6 +228,14 @@ impl LogTail {
         tail.newer.dedup();
         (tail, reached)
     }
+}
+
+/// How long the last line is when it has zeros in it: a power cut took blocks of a line, but not the one with its end.
+/// Whoever wrote it was never told that it is there.
+fn torn_end(lines: &[u8]) -> u64 {
+    let body = lines.strip_suffix(b"\n").unwrap_or(lines);
+    let begin = body.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    if body[begin..].contains(&0) { (lines.len() - begin) as u64 } else { 0 }
 }
 
 /// Whether the bytes from `start` to the end of the file are a sealed line without its line break.

@@ -153,6 +153,8 @@ impl Project {
         for (dir, name, text) in self.outdated(schemas)? {
             let into = self.flow.open_dir(dir)?;
             put(&into, name, text)?;
+            // Otherwise a power cut could bring the temporary name back, which only another `init` removes.
+            into.sync()?;
             created.push(if dir == "." { name.to_owned() } else { format!("{dir}/{name}") });
         }
         self.flow.sync()?;

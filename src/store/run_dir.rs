@@ -257,6 +257,18 @@ impl LockedRun<'_> {
         self.lock.high_water()
     }
 
+    /// Whether a power cut may have taken activity files that were recorded a while ago: their bytes are not flushed by
+    /// their commits, and only the newest one is looked at every time.
+    #[must_use]
+    pub fn may_lack_activities(&self) -> bool {
+        self.lock.is_another_boot()
+    }
+
+    /// Notes that all activity files were looked at since the machine was started.
+    pub fn note_activities_checked(&mut self) {
+        self.lock.note_boot();
+    }
+
     /// Whether the activity file name of this number is free.
     ///
     /// # Errors
@@ -390,18 +402,20 @@ impl LockedRun<'_> {
     /// Writes an activity file that is missing or was cut off; any other difference is a person's and stays.
     ///
     /// # Errors
-    /// [`StoreError`] when it cannot be written.
+    /// [`StoreError`] when it cannot be read or written.
     pub fn restore_activity(&self, file: &ActivityFile) -> Result<(), StoreError> {
         let found = match self.activities.read(&file.name, limits::ACTIVITY_BYTES * 2) {
             Ok(found) => found,
+            Err(error @ StoreError::Io { .. }) => return Err(error),
             // A directory or a link of that name is a person's doing.
             Err(_) => return Ok(()),
         };
         let wanted = file.text.as_bytes();
-        // A power cut may leave a part, and zeros where the rest should be.
+        // A power cut may leave a part, and zeros where any block should be.
         let lost = found.is_none_or(|found| {
             let written = found.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-            (written < wanted.len() || found.len() < wanted.len()) && wanted.starts_with(&found[..written])
+            let fits = |(found, wanted): (&u8, &u8)| found == wanted || *found == 0;
+            found != wanted && written <= wanted.len() && found[..written].iter().zip(wanted).all(fits)
         });
         if !lost {
             return Ok(());

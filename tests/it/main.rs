@@ -16,6 +16,7 @@ mod kill;
 mod readme;
 mod recovery;
 mod seed_session;
+mod sim;
 mod terminal;
 mod tidy;
 mod verdicts;

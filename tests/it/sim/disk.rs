@@ -1,0 +1,427 @@
+//! The file system in memory.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use flowrun::store::disk::{Answer, Disk, DiskDir, DiskFile, Errno, FileType, Onto, Open, Stat, Wait};
+
+use super::image::{Change, Image, Inode, Kind, Node};
+
+/// Where the program thinks it is.
+pub const HERE: &str = "/project";
+/// Bytes that a disk writes at once.
+const BLOCK: usize = 4096;
+
+/// A file system in memory, with a memory of all that happened since it was made.
+#[derive(Debug, Clone)]
+pub struct SimDisk(Arc<Mutex<State>>);
+
+/// What is to go wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    /// The process dies before call number `at`.
+    Death { at: usize },
+    /// Call number `at` fails, and changes nothing.
+    Failure { at: usize, errno: Errno },
+    /// Call number `at` and all of the same kind after it fail.
+    Failures { at: usize, errno: Errno },
+    /// Call number `at`, when it is a write, writes only half, and the next write fails with `ENOSPC`.
+    ShortWrite { at: usize },
+}
+
+type Hook = Box<dyn FnMut(usize) + Send>;
+
+struct State {
+    base: Image,
+    live: Image,
+    changes: Vec<Change>,
+    locks: BTreeMap<Inode, u64>,
+    handles: u64,
+    next_inode: Inode,
+    calls: Vec<&'static str>,
+    troubles: Vec<Trouble>,
+    dead: bool,
+    short: bool,
+    between: Option<Hook>,
+}
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SimDisk with {} changes", self.changes.len())
+    }
+}
+
+#[derive(Debug)]
+struct Handle {
+    disk: SimDisk,
+    inode: Inode,
+    number: u64,
+}
+
+impl SimDisk {
+    /// A disk on which this is stored.
+    pub fn holding(base: Image) -> Self {
+        let (live, next_inode) = (base.clone(), base.free_inode());
+        let (changes, calls, troubles) = (Vec::new(), Vec::new(), Vec::new());
+        let (locks, handles, dead, short, between) = (BTreeMap::new(), 0, false, false, None);
+        Self(Arc::new(Mutex::new(State {
+            base,
+            live,
+            changes,
+            locks,
+            handles,
+            next_inode,
+            calls,
+            troubles,
+            dead,
+            short,
+            between,
+        })))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Lets things go wrong from now on; calls are counted from 1 anew.
+    pub fn plan(&self, troubles: &[Trouble]) {
+        let mut state = self.state();
+        (state.troubles, state.calls, state.dead) = (troubles.to_vec(), Vec::new(), false);
+    }
+
+    /// Calls `hook` before every call from now on. Calls that it makes itself are not counted.
+    pub fn between(&self, hook: Option<Hook>) {
+        self.state().between = hook;
+    }
+
+    /// The names of the calls since the last plan.
+    pub fn calls(&self) -> Vec<&'static str> {
+        self.state().calls.clone()
+    }
+
+    /// Whether the process died.
+    pub fn died(&self) -> bool {
+        self.state().dead
+    }
+
+    /// What the caller was told is a change like others: it comes after what was done before.
+    pub fn acknowledge(&self) {
+        self.state().changes.push(Change::Acknowledged);
+    }
+
+    /// What was stored when this disk was made, and all that changed since.
+    pub fn history(&self) -> (Image, Vec<Change>) {
+        let state = self.state();
+        (state.base.clone(), state.changes.clone())
+    }
+
+    /// What running programs see.
+    pub fn live(&self) -> Image {
+        self.state().live.clone()
+    }
+
+    /// Ends the process: the next one starts with what was written. Locks went with the handles.
+    pub fn end_process(&self) {
+        let mut state = self.state();
+        (state.troubles, state.dead, state.short) = (Vec::new(), false, false);
+    }
+
+    fn handle(&self, state: &mut State, inode: Inode) -> Handle {
+        state.handles += 1;
+        Handle { disk: self.clone(), inode, number: state.handles }
+    }
+
+    /// Counts a call, and lets it fail when it shall.
+    fn call(&self, name: &'static str) -> Answer<MutexGuard<'_, State>> {
+        let mut state = self.state();
+        if let Some(mut hook) = state.between.take() {
+            let at = state.calls.len() + 1;
+            drop(state);
+            hook(at);
+            state = self.state();
+            state.between = Some(hook);
+            // What the hook did is not this process's.
+            state.calls.truncate(at - 1);
+        }
+        state.calls.push(name);
+        let at = state.calls.len();
+        for trouble in state.troubles.clone() {
+            match trouble {
+                Trouble::Death { at: when } if when == at => state.dead = true,
+                Trouble::Failure { at: when, errno } if when == at => return Err(errno),
+                Trouble::Failures { at: when, errno } if when <= at && state.calls[when - 1] == name => {
+                    return Err(errno);
+                }
+                _ => {}
+            }
+        }
+        if state.dead { Err(Errno::IO) } else { Ok(state) }
+    }
+}
+
+impl State {
+    fn change(&mut self, change: Change) {
+        self.live.apply(&change);
+        self.changes.push(change);
+    }
+
+    fn write(&mut self, file: Inode, offset: usize, bytes: &[u8]) -> Answer<usize> {
+        if self.short {
+            return Err(Errno::NOSPC);
+        }
+        let at = self.calls.len();
+        self.short = self.troubles.contains(&Trouble::ShortWrite { at });
+        let bytes = if self.short { &bytes[..bytes.len() / 2] } else { bytes };
+        let end = offset + bytes.len();
+        if self.len(file) < end {
+            self.change(Change::Len { file, len: end });
+        }
+        let mut from = offset;
+        while from < end {
+            let until = end.min((from / BLOCK + 1) * BLOCK);
+            let bytes = bytes[from - offset..until - offset].to_vec();
+            self.change(Change::Data { file, offset: from, bytes });
+            from = until;
+        }
+        Ok(bytes.len())
+    }
+
+    fn len(&self, file: Inode) -> usize {
+        match self.live.node(file) {
+            Some(Node::File(bytes)) => bytes.len(),
+            _ => 0,
+        }
+    }
+
+    fn stat(&self, (inode, kind): (Inode, Kind)) -> Stat {
+        let (kind, mode) = match kind {
+            Kind::Dir => (FileType::Directory, 0o755),
+            Kind::File => (FileType::RegularFile, 0o644),
+        };
+        let owner = rustix::process::geteuid().as_raw();
+        Stat { kind, mode, owner, links: 1, device: 1, inode, len: self.len(inode) as u64 }
+    }
+
+    fn lock(&mut self, handle: &Handle) -> Answer<()> {
+        match self.locks.get(&handle.inode) {
+            Some(&holder) if holder != handle.number => Err(Errno::WOULDBLOCK),
+            _ => {
+                self.locks.insert(handle.inode, handle.number);
+                Ok(())
+            }
+        }
+    }
+
+    fn unlock(&mut self, handle: &Handle) {
+        if self.locks.get(&handle.inode) == Some(&handle.number) {
+            self.locks.remove(&handle.inode);
+        }
+    }
+}
+
+impl Handle {
+    fn flush(&self, name: &'static str) -> Answer<()> {
+        match self.disk.call(name) {
+            Ok(mut state) => state.changes.push(Change::Flushed(self.inode)),
+            Err(errno) => {
+                self.disk.state().changes.push(Change::FlushFailed(self.inode));
+                return Err(errno);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        let disk = self.disk.clone();
+        disk.state().unlock(self);
+    }
+}
+
+impl Disk for SimDisk {
+    fn open(&self, path: &Path) -> Answer<Arc<dyn DiskDir>> {
+        let mut state = self.call("open")?;
+        let below = path.strip_prefix(HERE).map_err(|_| Errno::NOENT)?;
+        match state.live.walk(below) {
+            Some((inode, Kind::Dir)) => Ok(Arc::new(self.handle(&mut state, inode))),
+            Some(_) => Err(Errno::NOTDIR),
+            None => Err(Errno::NOENT),
+        }
+    }
+
+    fn look(&self, path: &Path) -> Answer<Stat> {
+        let state = self.call("look")?;
+        let below = path.strip_prefix(HERE).map_err(|_| Errno::NOENT)?;
+        state.live.walk(below).map(|node| state.stat(node)).ok_or(Errno::NOENT)
+    }
+}
+
+impl DiskDir for Handle {
+    fn stat(&self) -> Answer<Stat> {
+        Ok(self.disk.call("stat")?.stat((self.inode, Kind::Dir)))
+    }
+
+    fn look(&self, name: &str) -> Answer<Stat> {
+        let state = self.disk.call("look")?;
+        state.live.find(self.inode, name).map(|node| state.stat(node)).ok_or(Errno::NOENT)
+    }
+
+    fn open_dir(&self, name: &str) -> Answer<Arc<dyn DiskDir>> {
+        let mut state = self.disk.call("open")?;
+        let found = if name == "." { Some((self.inode, Kind::Dir)) } else { state.live.find(self.inode, name) };
+        match found {
+            Some((inode, Kind::Dir)) => Ok(Arc::new(self.disk.handle(&mut state, inode))),
+            Some(_) => Err(Errno::NOTDIR),
+            None => Err(Errno::NOENT),
+        }
+    }
+
+    fn open_file(&self, name: &str, how: Open) -> Answer<Arc<dyn DiskFile>> {
+        let mut state = self.disk.call("open")?;
+        let inode = match (state.live.find(self.inode, name), how) {
+            (Some(_), Open::New { .. }) => return Err(Errno::EXIST),
+            (Some((inode, Kind::File)), _) | (Some((inode, Kind::Dir)), Open::Read) => inode,
+            (Some((_, Kind::Dir)), _) => return Err(Errno::ISDIR),
+            (None, Open::Read) => return Err(Errno::NOENT),
+            (None, _) => {
+                let inode = state.next_inode;
+                state.next_inode += 1;
+                state.change(Change::Name { at: (self.inode, name.to_owned()), to: Some((inode, Kind::File)) });
+                inode
+            }
+        };
+        Ok(Arc::new(self.disk.handle(&mut state, inode)))
+    }
+
+    fn make_dir(&self, name: &str) -> Answer<()> {
+        let mut state = self.disk.call("make_dir")?;
+        if state.live.find(self.inode, name).is_some() {
+            return Err(Errno::EXIST);
+        }
+        let inode = state.next_inode;
+        state.next_inode += 1;
+        state.change(Change::Name { at: (self.inode, name.to_owned()), to: Some((inode, Kind::Dir)) });
+        Ok(())
+    }
+
+    fn rename(&self, from: &str, into: &dyn DiskDir, to: &str, onto: Onto) -> Answer<()> {
+        let mut state = self.disk.call("rename")?;
+        let into = into.as_any().downcast_ref::<Self>().ok_or(Errno::XDEV)?;
+        let node = state.live.find(self.inode, from).ok_or(Errno::NOENT)?;
+        let there = state.live.find(into.inode, to);
+        let (from, to) = ((self.inode, from.to_owned()), (into.inode, to.to_owned()));
+        match (onto, there) {
+            (Onto::Nothing, Some(_)) => return Err(Errno::EXIST),
+            (Onto::Exchange, None) => return Err(Errno::NOENT),
+            (Onto::Exchange, Some(other)) => state.change(Change::Swap { one: (from, other), other: (to, node) }),
+            _ => state.change(Change::Move { from, to, node }),
+        }
+        Ok(())
+    }
+
+    fn remove(&self, name: &str) -> Answer<()> {
+        let mut state = self.disk.call("remove")?;
+        match state.live.find(self.inode, name) {
+            None => Err(Errno::NOENT),
+            Some((_, Kind::Dir)) => Err(Errno::ISDIR),
+            Some((_, Kind::File)) => {
+                state.change(Change::Name { at: (self.inode, name.to_owned()), to: None });
+                Ok(())
+            }
+        }
+    }
+
+    fn remove_dir(&self, name: &str) -> Answer<()> {
+        let mut state = self.disk.call("remove_dir")?;
+        match state.live.find(self.inode, name) {
+            None => Err(Errno::NOENT),
+            Some((inode, _)) if state.live.names(inode).is_some_and(|names| !names.is_empty()) => Err(Errno::NOTEMPTY),
+            Some((_, Kind::File)) => Err(Errno::NOTDIR),
+            Some((_, Kind::Dir)) => {
+                state.change(Change::Name { at: (self.inode, name.to_owned()), to: None });
+                Ok(())
+            }
+        }
+    }
+
+    fn names(&self) -> Answer<Vec<OsString>> {
+        let state = self.disk.call("names")?;
+        Ok(state.live.names(self.inode).into_iter().flatten().map(|(name, _)| name.into()).collect())
+    }
+
+    fn sync(&self) -> Answer<()> {
+        self.flush("sync_all")
+    }
+
+    fn lock(&self, _wait: Wait) -> Answer<()> {
+        self.disk.call("lock")?.lock(self)
+    }
+
+    fn unlock(&self) -> Answer<()> {
+        self.disk.call("unlock")?.unlock(self);
+        Ok(())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl DiskFile for Handle {
+    fn stat(&self) -> Answer<Stat> {
+        let state = self.disk.call("stat")?;
+        let kind = if state.live.names(self.inode).is_some() { Kind::Dir } else { Kind::File };
+        let linked = state.live.has_name(self.inode);
+        Ok(Stat { links: linked.into(), ..state.stat((self.inode, kind)) })
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> Answer<usize> {
+        let state = self.disk.call("read")?;
+        let Some(Node::File(bytes)) = state.live.node(self.inode) else { return Err(Errno::ISDIR) };
+        let rest = bytes.get(usize::try_from(offset).unwrap()..).unwrap_or_default();
+        let len = rest.len().min(buffer.len());
+        buffer[..len].copy_from_slice(&rest[..len]);
+        Ok(len)
+    }
+
+    fn append(&self, bytes: &[u8]) -> Answer<usize> {
+        let mut state = self.disk.call("write")?;
+        let end = state.len(self.inode);
+        state.write(self.inode, end, bytes)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> Answer<usize> {
+        self.disk.call("write")?.write(self.inode, usize::try_from(offset).unwrap(), bytes)
+    }
+
+    fn set_len(&self, len: u64) -> Answer<()> {
+        let len = usize::try_from(len).unwrap();
+        self.disk.call("set_len")?.change(Change::Len { file: self.inode, len });
+        Ok(())
+    }
+
+    fn set_mode(&self, _mode: u32) -> Answer<()> {
+        self.disk.call("set_mode").map(drop)
+    }
+
+    fn sync_data(&self) -> Answer<()> {
+        self.flush("sync_data")
+    }
+
+    fn sync_all(&self) -> Answer<()> {
+        self.flush("sync_all")
+    }
+
+    fn lock(&self, _wait: Wait) -> Answer<()> {
+        self.disk.call("lock")?.lock(self)
+    }
+
+    fn unlock(&self) -> Answer<()> {
+        self.disk.call("unlock")?.unlock(self);
+        Ok(())
+    }
+}

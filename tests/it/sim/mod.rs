@@ -1,0 +1,16 @@
+//! Power cuts, kills and failing calls, all of them, on a file system in memory.
+//!
+//! The program's own library runs on a [`disk::SimDisk`], which keeps every change since the last power cut in a list. A
+//! power cut keeps what completed flushes forced and any legal part of the rest ([`cut`]). Promises about one operation
+//! are tried in every state that can follow; histories of many operations are drawn at random.
+
+mod canaries;
+mod cut;
+mod disk;
+mod every_state;
+mod histories;
+
+mod image;
+mod trouble;
+
+mod world;
