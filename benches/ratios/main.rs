@@ -1,0 +1,136 @@
+//! How long flow takes, as ratios within one run: `cargo bench --bench ratios`.
+//!
+//! Whole processes are timed, alternating with what they are compared to, so that both meet the same machine. With
+//! `-- --write` the table goes into `docs/performance.md`. `-- --quick` takes fewer rounds and smaller projects.
+#![expect(clippy::disallowed_methods, reason = "a benchmark starts processes and looks at the clock")]
+#![expect(clippy::print_stdout, reason = "the table is what it is for")]
+#![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on has failed")]
+
+mod project;
+mod table;
+mod timing;
+
+use std::path::Path;
+
+use project::{Floor, Project};
+use table::{Bound, Row, Table};
+use timing::{Timed, alternate, together};
+
+const FLOW: &str = env!("CARGO_BIN_EXE_flow");
+
+struct Sizes {
+    rounds: usize,
+    few: usize,
+    some: usize,
+    many: usize,
+}
+
+fn main() {
+    let args: Vec<_> = std::env::args().collect();
+    let quick = args.iter().any(|arg| arg == "--quick");
+    let sizes = if quick {
+        Sizes { rounds: 30, few: 10, some: 100, many: 1000 }
+    } else {
+        Sizes { rounds: 200, few: 10, some: 1000, many: 10_000 }
+    };
+    let home = tempfile::tempdir().unwrap();
+    let floor = Floor::build(home.path());
+    let mut table = Table::default();
+    records(home.path(), &floor, &sizes, &mut table);
+    crowd(home.path(), &sizes, &mut table);
+    runs(home.path(), &floor, &sizes, &mut table);
+    definitions(home.path(), &sizes, &mut table);
+    println!("{table}");
+    if args.iter().any(|arg| arg == "--write") {
+        table.write(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/performance.md")));
+    }
+    if table.is_broken() && !quick {
+        std::process::exit(1);
+    }
+}
+
+/// `record-activity` in runs of different lengths.
+fn records(home: &Path, floor: &Floor, sizes: &Sizes, table: &mut Table) {
+    let projects: Vec<_> =
+        [sizes.few, sizes.some, sizes.many].iter().map(|&length| Project::with_activities(home, length)).collect();
+    let mut timed = vec![Timed::new("floor", || floor.append()), Timed::new("version", version)];
+    timed.extend(projects.iter().map(|project| Timed::new("record", || project.record())));
+    let medians = alternate(&mut timed, sizes.rounds);
+    let (least, start_up, first) = (medians[0], medians[1], medians[2]);
+    table.push(Row::new("a process that appends a line and flushes it (the floor)", least, None));
+    table.push(Row::new("`flow --version`: start-up alone", start_up, Some(("the floor", least, Bound::None))));
+    for (length, &median) in [sizes.few, sizes.some, sizes.many].iter().zip(&medians[2..]) {
+        let bound = if *length == sizes.few { Bound::AtMost(2.0) } else { Bound::None };
+        let what = format!("`record-activity` in a run of {length} activities");
+        table.push(Row::new(&what, median, Some(("the floor", least, bound))));
+        if *length == sizes.many {
+            let what = format!("the same, compared with {}", sizes.few);
+            table.push(Row::new(&what, median, Some(("the shortest run", first, Bound::AtMost(1.5)))));
+        }
+    }
+}
+
+/// One recorder and sixteen at once.
+fn crowd(home: &Path, sizes: &Sizes, table: &mut Table) {
+    let project = Project::with_activities(home, sizes.few);
+    let (mut alone, mut crowded) = (Vec::new(), Vec::new());
+    for _ in 0..5 {
+        alone.push(together(1, sizes.rounds, || project.record()));
+        crowded.push(together(16, sizes.rounds, || project.record()));
+    }
+    let (alone, crowded) = (timing::median(&mut alone), timing::median(&mut crowded));
+    table.push(Row::new("a record of one recorder after another", alone, None));
+    table.push(Row::new("a record of sixteen at once", crowded, Some(("one recorder", alone, Bound::AtMost(1.0)))));
+}
+
+/// `start`, `resume` and `list` among finished runs.
+fn runs(home: &Path, floor: &Floor, sizes: &Sizes, table: &mut Table) {
+    let projects: Vec<_> =
+        [sizes.few, sizes.some, sizes.many].iter().map(|&runs| Project::with_runs(home, runs)).collect();
+    for (verb, bound) in [("resume", Some(1.5)), ("start", None), ("list", None)] {
+        let mut timed = vec![Timed::new("floor", || floor.append())];
+        timed.extend(projects.iter().map(|project| Timed::new(verb, || project.verb(verb))));
+        let rounds = if verb == "resume" { sizes.rounds } else { sizes.rounds / 4 };
+        let medians = alternate(&mut timed, rounds);
+        for (runs, &median) in [sizes.few, sizes.some, sizes.many].iter().zip(&medians[1..]) {
+            let what = format!("`{verb}` among {runs} finished runs");
+            let grown = bound.filter(|_| *runs == sizes.many).map_or(Bound::None, Bound::AtMost);
+            table.push(Row::new(&what, median, Some(("the fewest runs", medians[1], grown))));
+        }
+    }
+    let project = &projects[2];
+    let mut timed = [Timed::new("read", || floor.read(project)), Timed::new("list", || project.verb("list"))];
+    let medians = alternate(&mut timed, (sizes.rounds / 10).max(5));
+    let what = format!("reading {} `run.yaml` one after another (a process that does only that)", sizes.many);
+    table.push(Row::new(&what, medians[0], None));
+    let what = format!("`list` of {} runs", sizes.many);
+    table.push(Row::new(&what, medians[1], Some(("reading the files", medians[0], Bound::AtMost(2.0)))));
+}
+
+/// Definitions that were never seen before.
+fn definitions(home: &Path, sizes: &Sizes, table: &mut Table) {
+    let project = Project::with_activities(home, 1);
+    let large = project.large_workflow(1 << 20);
+    let mut timed = [
+        Timed::new("version", version),
+        Timed::new("shipped", || project.check("debug")),
+        Timed::new("large", || project.check(large.to_str().unwrap())),
+    ];
+    let medians = alternate(&mut timed, (sizes.rounds / 4).max(5));
+    table.push(Row::new(
+        "`workflow check` of a shipped definition",
+        medians[1],
+        Some(("start-up", medians[0], Bound::None)),
+    ));
+    table.push(Row::new(
+        "`workflow check` of one MiB of phases",
+        medians[2],
+        Some(("start-up", medians[0], Bound::None)),
+    ));
+}
+
+fn version() -> std::process::Command {
+    let mut command = std::process::Command::new(FLOW);
+    command.arg("--version");
+    command
+}

@@ -1,0 +1,146 @@
+//! Projects of a known size, and the commands that are timed in them.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use flowrun::host::{Clock, Env, Git, Ids};
+use flowrun::ops::{Flow, Options, RecordRequest, StartRequest, StatusRequest, StatusVerb};
+
+use super::FLOW;
+
+/// Programs that do the least that is possible.
+pub struct Floor {
+    writer: PathBuf,
+    reader: PathBuf,
+    log: PathBuf,
+}
+
+impl Floor {
+    /// Compiles them as flow is compiled: optimised and static.
+    pub fn build(home: &Path) -> Self {
+        let compiled = |name: &str| {
+            let program = home.join(name);
+            let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/ratios").join(name).with_extension("rs");
+            let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+            let mut command = Command::new(rustc);
+            command.args(["--edition", "2024", "-O", "-C", "lto=fat", "-C", "codegen-units=1", "-C", "strip=symbols"]);
+            command.args(["-C", "target-feature=+crt-static", "-o"]).arg(&program).arg(source);
+            assert!(command.status().unwrap().success(), "{command:?}");
+            program
+        };
+        Self { writer: compiled("floor"), reader: compiled("reader"), log: home.join("floor.log") }
+    }
+
+    /// Appends a line to a file and flushes it.
+    pub fn append(&self) -> Command {
+        let mut command = Command::new(&self.writer);
+        command.arg(&self.log);
+        command
+    }
+
+    /// Reads every `run.yaml`.
+    pub fn read(&self, project: &Project) -> Command {
+        let mut command = Command::new(&self.reader);
+        command.arg(project.root.join(".flow/runs"));
+        command
+    }
+}
+
+/// A directory with a `.flow`, in which one run is open.
+pub struct Project {
+    root: PathBuf,
+    open: String,
+    used: AtomicUsize,
+}
+
+impl Project {
+    /// Its open run has so many activities.
+    pub fn with_activities(home: &Path, activities: usize) -> Self {
+        let project = Self::new(home);
+        let flow = project.flow();
+        for nth in 0..activities {
+            project.record_in_process(&flow, &project.open, nth);
+        }
+        project
+    }
+
+    /// Besides the open run, so many are finished.
+    pub fn with_runs(home: &Path, runs: usize) -> Self {
+        let project = Self::new(home);
+        let flow = project.flow();
+        for nth in 0..runs {
+            let run = start(&flow, format!("finished-{nth}"));
+            project.record_in_process(&flow, &run, nth);
+            let verb = StatusVerb::Cancel;
+            let reason = Some("enough".to_owned());
+            flow.change_status(&StatusRequest { run: Some(run), verb, reason, session: None, epoch: None }).unwrap();
+        }
+        project
+    }
+
+    fn new(home: &Path) -> Self {
+        let root = tempfile::tempdir_in(home).unwrap().keep();
+        let mut project = Self { root, open: String::new(), used: AtomicUsize::new(0) };
+        project.open = start(&project.flow(), "open".to_owned());
+        project
+    }
+
+    fn flow(&self) -> Flow {
+        let options = Options { project: Some(self.root.clone()), ..Options::default() };
+        Flow::new(Clock::real(), Ids::random(), Env::default(), Git::default(), options)
+    }
+
+    fn record_in_process(&self, flow: &Flow, run: &str, nth: usize) {
+        let id = Some(format!("done-{nth}").parse().unwrap());
+        flow.record_activity(&RecordRequest { run: Some(run.to_owned()), id, ..RecordRequest::default() }).unwrap();
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(FLOW);
+        command.current_dir(&self.root).env_clear().args(args);
+        command
+    }
+
+    /// One more record in the open run.
+    pub fn record(&self) -> Command {
+        let id = format!("timed-{}", self.used.fetch_add(1, Ordering::Relaxed));
+        self.command(&["record-activity", "--run-id", &self.open, "--id", &id, "--summary", "what came out of it"])
+    }
+
+    /// `resume`, `start` or `list`.
+    pub fn verb(&self, verb: &str) -> Command {
+        let slug = format!("timed-{}", self.used.fetch_add(1, Ordering::Relaxed));
+        match verb {
+            "start" => self.command(&["start", "debug", "--slug", &slug]),
+            verb => self.command(&[verb]),
+        }
+    }
+
+    /// `workflow check` of a name or a path.
+    pub fn check(&self, workflow: &str) -> Command {
+        self.command(&["workflow", "check", workflow])
+    }
+
+    /// A definition of about so many bytes.
+    pub fn large_workflow(&self, bytes: usize) -> PathBuf {
+        let mut text =
+            "apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: large\n  version: 1\nphases:\n"
+                .to_owned();
+        let mut nth = 0;
+        while text.len() < bytes {
+            nth += 1;
+            writeln!(text, "  - id: phase-{nth}\n    type: mixed\n    description: {}", "word ".repeat(40).trim())
+                .unwrap();
+        }
+        let path = self.root.join("large.workflow.yaml");
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+fn start(flow: &Flow, slug: String) -> String {
+    let request = StartRequest { workflow: "debug".to_owned(), slug: Some(slug), ..StartRequest::default() };
+    flow.start(&request).unwrap().run_id.to_string()
+}

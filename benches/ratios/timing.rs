@@ -1,0 +1,63 @@
+//! Whole processes, timed in turns.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Something that is timed.
+pub struct Timed<'a> {
+    name: &'static str,
+    make: Box<dyn FnMut() -> Command + 'a>,
+    times: Vec<Duration>,
+}
+
+impl<'a> Timed<'a> {
+    /// `make` gives a new command for every turn.
+    pub fn new(name: &'static str, make: impl FnMut() -> Command + 'a) -> Self {
+        Self { name, make: Box::new(make), times: Vec::new() }
+    }
+
+    fn turn(&mut self) {
+        let mut command = (self.make)();
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let started = Instant::now();
+        let status = command.status().unwrap();
+        self.times.push(started.elapsed());
+        assert!(status.success(), "{}: {command:?}", self.name);
+    }
+}
+
+/// Lets each have its turn, again and again, and gives their medians.
+pub fn alternate(timed: &mut [Timed<'_>], rounds: usize) -> Vec<Duration> {
+    for _ in 0..=rounds {
+        timed.iter_mut().for_each(Timed::turn);
+    }
+    // The first round warmed the caches.
+    for timed in timed.iter_mut() {
+        timed.times.remove(0);
+    }
+    timed.iter_mut().map(|timed| median(&mut timed.times)).collect()
+}
+
+/// Time per process when so many run at once.
+pub fn together(at_once: usize, processes: usize, make: impl Fn() -> Command + Sync) -> Duration {
+    let started = Instant::now();
+    std::thread::scope(|scope| {
+        for worker in 0..at_once {
+            let share = (worker..processes).step_by(at_once).count();
+            let make = &make;
+            scope.spawn(move || {
+                for _ in 0..share {
+                    let status = make().stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+                    assert!(status.success());
+                }
+            });
+        }
+    });
+    started.elapsed() / u32::try_from(processes).unwrap()
+}
+
+/// The one in the middle.
+pub fn median(times: &mut [Duration]) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
