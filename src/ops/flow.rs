@@ -10,7 +10,7 @@ use crate::host::{Clock, Env, Git, Holder, Ids, Setting, boot_id};
 use crate::model::{RunId, Seq, SessionId, Timestamp};
 use crate::ops::error::{Error, Result};
 use crate::store::disk::Disk;
-use crate::store::{Canary, LockRequest, Os, Project, RunDir, StoreError, Trust, WriterNote};
+use crate::store::{Canary, LockRequest, Os, Project, RunDir, StoreError, Trust, WriterNote, git_stamp};
 
 /// How long a writer waits for another one unless told otherwise.
 pub const LOCK_WAIT: Duration = Duration::from_secs(30);
@@ -156,6 +156,14 @@ impl Flow {
     /// The definitions that can be used here.
     pub(crate) fn catalog(&self, project: Option<&Project>) -> Catalog {
         Catalog::new(project.map(|project| project.path().to_owned()))
+    }
+
+    /// What else, changed, may have changed runs: the files that git puts in place. `None` when that cannot be told.
+    pub(crate) fn outside(&self, project: &Project) -> Option<String> {
+        match self.git.top(project.root()) {
+            Some(top) => git_stamp(&*self.disk, &top),
+            None => Some("no repository".to_owned()),
+        }
     }
 
     /// Opens a run by its name.

@@ -8,7 +8,7 @@ use crate::ops::claim::ClaimRequest;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::select::Runs;
-use crate::ops::view::{View, for_reading};
+use crate::ops::view::{View, for_listing, for_reading};
 use crate::report::{Candidate, ClaimReport, NextReport, ResumeReport, TreeState, Unreadable, WorkingTreeReport};
 use crate::store::{LogScan, Project, RunDir};
 
@@ -36,7 +36,7 @@ impl Flow {
             Err(error) => return Err(error),
         };
         let caller = self.caller(request.session.clone(), None)?;
-        let runs = Runs::read(self, &project)?;
+        let runs = Runs::read_open(self, &project)?;
         let run = match &request.run {
             Some(id) => self.run(&project, id)?,
             None => match self.most_promising(&runs, caller.session.as_ref())? {
@@ -44,8 +44,9 @@ impl Flow {
                 None => return Ok(nothing(Vec::new(), runs.unreadable)),
             },
         };
-        let over = runs.states.iter().any(|state| state.id() == run.id() && state.status().is_terminal());
-        let claim = match request.claim.filter(|_| !over) {
+        let claim = match request.claim {
+            // A run that is over is held by nobody.
+            Some(_) if for_listing(self, &project, &run).is_ok_and(|state| state.status().is_terminal()) => None,
             Some(how) => Some(self.claim(&project, &run, request.session.clone(), how)?),
             None => None,
         };

@@ -1,36 +1,70 @@
 //! Which run is meant when none is named.
 
+use std::collections::HashSet;
+use std::time::Duration;
+
 use crate::engine::RunState;
 use crate::model::{RunStatus, SessionId};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
+use crate::ops::problem::one_line;
 use crate::ops::view::for_listing;
 use crate::report::Unreadable;
-use crate::store::{Project, RunDir};
+use crate::store::{Project, RunDir, StoreError};
 
-/// All runs that can be read, newest first, and the others.
+/// Runs that can be read, newest first, and the others.
 pub(crate) struct Runs {
     pub(crate) states: Vec<RunState>,
     pub(crate) unreadable: Vec<Unreadable>,
 }
 
 impl Runs {
+    /// All of them.
     pub(crate) fn read(flow: &Flow, project: &Project) -> Result<Self> {
         let mut runs = Self { states: Vec::new(), unreadable: Vec::new() };
-        project.each_run(|name, run| {
-            match run.map_err(Error::from).and_then(|run| for_listing(flow, project, &run)) {
-                Ok(state) => runs.states.push(state),
-                Err(error) => runs
-                    .unreadable
-                    .push(Unreadable { run_id: name.to_owned(), reason: crate::ops::problem::one_line(&error) }),
-            }
-        })?;
-        runs.states.sort_by(|a, b| {
+        project.each_run(|name, run| runs.add(flow, project, name, run))?;
+        runs.sort();
+        Ok(runs)
+    }
+
+    /// Those that are not over, and maybe some others.
+    pub(crate) fn read_open(flow: &Flow, project: &Project) -> Result<Self> {
+        let found = project.maybe_open(flow.outside(project).as_deref())?;
+        Self::read_of(flow, project, &found.names)
+    }
+
+    /// As [`Self::read_open`], for commands that write: what was found out is remembered.
+    pub(crate) fn read_open_and_remember(flow: &Flow, project: &Project) -> Result<Self> {
+        let outside = flow.outside(project);
+        let found = project.maybe_open(outside.as_deref())?;
+        let runs = Self::read_of(flow, project, &found.names)?;
+        let over = runs.states.iter().filter(|state| state.status().is_terminal()).map(|state| state.id().as_str());
+        let over: HashSet<_> = over.collect();
+        let request = flow.lock_request(flow.now(), Duration::ZERO);
+        project.remember_over(&request, found, outside.as_deref(), |name| over.contains(name));
+        Ok(runs)
+    }
+
+    fn read_of(flow: &Flow, project: &Project, names: &[String]) -> Result<Self> {
+        let mut runs = Self { states: Vec::new(), unreadable: Vec::new() };
+        project.each_of(names, |name, run| runs.add(flow, project, name, run))?;
+        runs.sort();
+        Ok(runs)
+    }
+
+    fn add(&mut self, flow: &Flow, project: &Project, name: &str, run: std::result::Result<RunDir, StoreError>) {
+        match run.map_err(Error::from).and_then(|run| for_listing(flow, project, &run)) {
+            Ok(state) => self.states.push(state),
+            Err(error) => self.unreadable.push(Unreadable { run_id: name.to_owned(), reason: one_line(&error) }),
+        }
+    }
+
+    fn sort(&mut self) {
+        self.states.sort_by(|a, b| {
             let key = |state: &RunState| (state.document().created_at, state.id().clone());
             key(b).cmp(&key(a))
         });
-        runs.unreadable.sort_by(|a, b| a.run_id.cmp(&b.run_id));
-        Ok(runs)
+        self.unreadable.sort_by(|a, b| a.run_id.cmp(&b.run_id));
     }
 
     /// The run that is meant when none is named: the session's, else the only active one, else the only open one.
@@ -66,7 +100,7 @@ impl Flow {
         if let Some(id) = named {
             return self.run(project, id);
         }
-        let runs = Runs::read(self, project)?;
+        let runs = Runs::read_open_and_remember(self, project)?;
         let run = runs.meant(session)?;
         match runs.unreadable.first() {
             Some(unreadable) if !is_own(run, session) => {
@@ -81,7 +115,7 @@ impl Flow {
     pub(crate) fn select(&self, project: &Project, named: Option<&str>, session: Option<&SessionId>) -> Result<RunDir> {
         match named {
             Some(id) => self.run(project, id),
-            None => Ok(project.run(Runs::read(self, project)?.meant(session)?.id())?),
+            None => Ok(project.run(Runs::read_open(self, project)?.meant(session)?.id())?),
         }
     }
 }

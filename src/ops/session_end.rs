@@ -68,7 +68,7 @@ impl Flow {
         };
         let session = request.session.clone().or_else(|| request.hook.session.clone());
         let caller = self.caller(session, None)?;
-        let runs = Runs::read(self, &project)?;
+        let runs = Runs::read_open_and_remember(self, &project)?;
         let mut report =
             SessionEndReport { session: caller.session.clone(), persisted: Vec::new(), warnings: Vec::new() };
         for unreadable in runs.unreadable {

@@ -108,7 +108,9 @@ impl Flow {
     ) -> Result<(RunDir, RunDocument)> {
         let event_id = self.ids.next(now);
         let mut document = None;
-        let run = project.create_run(&self.lock_request(now, self.lock_wait()?), &mut |attempt| {
+        let outside = self.outside(project);
+        let request = self.lock_request(now, self.lock_wait()?);
+        let run = project.create_run(&request, outside.as_deref(), &mut |attempt| {
             let run_id = match attempt {
                 1 => started.run_id.clone(),
                 _ if only_this_id => return None,

@@ -1,12 +1,16 @@
 //! `block`, `unblock`, `complete`, `fail`, `cancel`: changes of a run's status.
 
+use std::time::Duration;
+
 use crate::engine::{Command, Decision, History, Refusal, decide};
-use crate::model::{ActivityStatus, SessionId};
+use crate::model::{ActivityStatus, RunId, SessionId};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::journal;
 use crate::ops::load::{Loaded, for_writing};
+use crate::ops::select::Runs;
 use crate::report::StatusReport;
+use crate::store::Project;
 
 /// A change of status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,9 +80,20 @@ impl Flow {
         // Others may record while the journal is written.
         drop(loaded);
         if changed && document.state.status.is_terminal() {
+            self.remember_end(&project, run.id());
             report.warnings.extend(journal::note(&project, &document, document.state.status, now));
         }
         Ok(report)
+    }
+}
+
+impl Flow {
+    /// Keeps the cache of open runs up to date; nothing that goes wrong with it matters.
+    fn remember_end(&self, project: &Project, run: &RunId) {
+        let request = self.lock_request(self.clock.now(), Duration::ZERO);
+        if !project.remember_end(&request, run, self.outside(project).as_deref()) {
+            let _ = Runs::read_open_and_remember(self, project);
+        }
     }
 }
 

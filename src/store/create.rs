@@ -26,7 +26,7 @@ const ID_TRIES: usize = 10_000;
 
 impl Project {
     /// Creates a run. `propose` is called with 1, 2, 3, … until the id that it proposes is free; when it answers `None`
-    /// the run cannot be created under another id.
+    /// the run cannot be created under another id. `outside` is as in [`Project::maybe_open`].
     ///
     /// # Errors
     /// [`StoreError::Exists`] when every proposal is taken; others when files cannot be written, and nothing is left
@@ -34,6 +34,7 @@ impl Project {
     pub fn create_run(
         &self,
         request: &LockRequest,
+        outside: Option<&str>,
         propose: &mut dyn FnMut(usize) -> Option<NewRun>,
     ) -> Result<RunDir, StoreError> {
         let (runs, made) = self.flow.ensure_dir(RUNS)?;
@@ -43,6 +44,7 @@ impl Project {
         // Also orders creation, so that leftovers of dead creators can be told from the work of live ones.
         let _lock = Lock::take(&self.flow, request)?;
         self.remove_half_made();
+        let known = self.known_open(outside);
         let mut taken = runs.path().to_owned();
         for attempt in 1..=ID_TRIES {
             let Some(new) = propose(attempt) else {
@@ -62,6 +64,9 @@ impl Project {
                         StoreError::Io { source, .. } => StoreError::Unconfirmed { path: taken.clone(), source },
                         other => other,
                     })?;
+                    if let Some(known) = known {
+                        self.remember_start(known, &new.id, outside);
+                    }
                     return Ok(RunDir { dir: runs.open_dir(new.id.as_str())?, id: new.id });
                 }
                 Err(StoreError::Exists { .. }) => self.remove_half_made(),

@@ -88,7 +88,8 @@ impl Dir {
         Ok((self.open_dir(name)?, created))
     }
 
-    fn stat(&self) -> Result<Stat, StoreError> {
+    /// What the directory itself looks like.
+    pub(crate) fn stat(&self) -> Result<Stat, StoreError> {
         self.handle.stat().map_err(|errno| fault("inspect", self.path.clone(), errno))
     }
 
@@ -188,6 +189,11 @@ impl Dir {
             StoreError::Io { action: "write", path: self.join(name), source }
         })?;
         Ok(file)
+    }
+
+    /// What `name` looks like; a symbolic link is not followed.
+    pub(crate) fn look(&self, name: &str) -> Result<Stat, StoreError> {
+        self.handle.look(name).map_err(|errno| fault("inspect", self.join(name), errno))
     }
 
     /// The mode bits of `name`, or those of a new file.

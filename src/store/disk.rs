@@ -189,6 +189,8 @@ pub struct Stat {
     pub inode: u64,
     /// Its length in bytes.
     pub len: u64,
+    /// When it was last changed in any way, in seconds and nanoseconds since 1970.
+    pub changed: (i64, i64),
 }
 
 impl Stat {

@@ -28,6 +28,14 @@ pub const LOG_TMP: &str = ".events.tmp";
 pub const ACTIVITY_TMP: &str = ".act.tmp";
 /// Where recovery puts what it does not understand.
 pub const QUARANTINE: &str = ".quarantine";
+/// Below [`FLOW`]: what can be found out again.
+pub const CACHE: &str = ".cache";
+/// Below [`CACHE`]: the runs that were not over.
+pub const OPEN_RUNS: &str = "open-runs.json";
+/// Below [`CACHE`]: the runs that are over.
+pub const FINISHED_RUNS: &str = "finished-runs";
+/// A file of the cache on its way.
+pub const CACHE_TMP: &str = ".cache.tmp";
 /// A file of `init` on its way.
 pub const INIT_TMP: &str = ".init.tmp";
 /// Name prefix of a run that is being created.

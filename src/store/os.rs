@@ -181,5 +181,6 @@ fn picked(stat: &rustix::fs::Stat) -> Stat {
         device: stat.st_dev.into(),
         inode: stat.st_ino.into(),
         len: u64::try_from(stat.st_size).unwrap_or(0),
+        changed: (stat.st_ctime.into(), i64::try_from(stat.st_ctime_nsec).unwrap_or(0)),
     }
 }

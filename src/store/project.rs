@@ -7,7 +7,7 @@ use crate::store::StoreError;
 use crate::store::dir::{Dir, NEW_FILE, Trust};
 use crate::store::disk::{Disk, Errno, Onto};
 use crate::store::layout::{
-    FLOW, GITATTRIBUTES, GITIGNORE, INIT_TMP, LOCK, NEW_RUN, RUN_FILE, RUNS, SCHEMAS, WORKFLOWS,
+    CACHE, FLOW, GITATTRIBUTES, GITIGNORE, INIT_TMP, LOCK, NEW_RUN, RUN_FILE, RUNS, SCHEMAS, WORKFLOWS,
 };
 use crate::store::lock::{Lock, LockRequest};
 use crate::store::run_dir::{RunDir, flush};
@@ -30,7 +30,8 @@ pub struct Initialised {
 /// The line by which flow knows its own `.flow`.
 const MARK: &str = "# Written by flow";
 /// What flow and the original scripts keep in `.flow`.
-const OWN_NAMES: [&str; 12] = [
+const OWN_NAMES: [&str; 13] = [
+    CACHE,
     RUNS,
     WORKFLOWS,
     SCHEMAS,
@@ -238,18 +239,33 @@ impl Project {
     ///
     /// # Errors
     /// [`StoreError`] when the directory of runs cannot be read; a single bad run is `visit`'s business.
-    pub fn each_run(&self, mut visit: impl FnMut(&str, Result<RunDir, StoreError>)) -> Result<(), StoreError> {
+    pub fn each_run(&self, visit: impl FnMut(&str, Result<RunDir, StoreError>)) -> Result<(), StoreError> {
+        match self.flow.find_dir(RUNS)? {
+            Some(runs) => self.each_of(&runs.names()?, visit),
+            None => Ok(()),
+        }
+    }
+
+    /// As [`Self::each_run`], with those of these names that are there.
+    ///
+    /// # Errors
+    /// As [`Self::each_run`].
+    pub fn each_of(
+        &self,
+        names: &[String],
+        mut visit: impl FnMut(&str, Result<RunDir, StoreError>),
+    ) -> Result<(), StoreError> {
         let Some(runs) = self.flow.find_dir(RUNS)? else {
             return Ok(());
         };
-        for name in runs.names()? {
+        for name in names {
             // Dot names are flow's own half-made things; plain files are not runs.
             let Ok(id) = RunId::new(name.as_str()) else { continue };
-            match runs.open_dir(&name) {
-                Ok(dir) => visit(&name, Ok(RunDir { dir, id })),
+            match runs.open_dir(name) {
+                Ok(dir) => visit(name, Ok(RunDir { dir, id })),
                 Err(StoreError::Unsafe { why: "is a file, not a directory", .. }) => {}
                 Err(error) if error.is_not_found() => {}
-                Err(error) => visit(&name, Err(error)),
+                Err(error) => visit(name, Err(error)),
             }
         }
         Ok(())

@@ -13,6 +13,7 @@ mod hostile_documents;
 mod hostile_names;
 mod hostile_paths;
 mod kill;
+mod open_runs;
 mod readme;
 mod recovery;
 mod seed_session;

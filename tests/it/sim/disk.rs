@@ -4,6 +4,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use flowrun::store::disk::{Answer, Disk, DiskDir, DiskFile, Errno, FileType, Onto, Open, Stat, Wait};
@@ -46,6 +47,7 @@ struct State {
     dead: bool,
     short: bool,
     between: Option<Hook>,
+    serial: i64,
 }
 
 impl std::fmt::Debug for State {
@@ -64,6 +66,8 @@ struct Handle {
 impl SimDisk {
     /// A disk on which this is stored.
     pub fn holding(base: Image) -> Self {
+        static DISKS: AtomicI64 = AtomicI64::new(0);
+        let serial = DISKS.fetch_add(1, Ordering::Relaxed);
         let (live, next_inode) = (base.clone(), base.free_inode());
         let (changes, calls, troubles) = (Vec::new(), Vec::new(), Vec::new());
         let (locks, handles, dead, short, between) = (BTreeMap::new(), 0, false, false, None);
@@ -79,6 +83,7 @@ impl SimDisk {
             dead,
             short,
             between,
+            serial,
         })))
     }
 
@@ -202,7 +207,9 @@ impl State {
             Kind::File => (FileType::RegularFile, 0o644),
         };
         let owner = rustix::process::geteuid().as_raw();
-        Stat { kind, mode, owner, links: 1, device: 1, inode, len: self.len(inode) as u64 }
+        // Whatever was remembered of the clock before a power cut does not fit.
+        let changed = (self.serial, i64::try_from(self.changes.len()).unwrap());
+        Stat { kind, mode, owner, links: 1, device: 1, inode, len: self.len(inode) as u64, changed }
     }
 
     fn lock(&mut self, handle: &Handle) -> Answer<()> {
