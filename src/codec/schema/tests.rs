@@ -1,5 +1,5 @@
 use super::*;
-use crate::codec::{parse, parse_value, seal};
+use crate::codec::{RunText, parse, parse_value, seal};
 use serde_json::json;
 
 /// The seed's template as a shell would have filled it in, timestamps unquoted, `current_activity` null.
@@ -360,6 +360,7 @@ fn sealed_lines_are_events_and_unknown_types_are_kept() {
         line(event)
     };
     let activity = parse_value(SEED_ACTIVITY).unwrap();
+    let document = serde_json::to_value(RunText::parse(SEED_RUN).unwrap().document()).unwrap();
     for good in [
         json!({"type": "from_the_future", "number": 7}),
         json!({"v": 2, "type": "run_blocked"}),
@@ -367,7 +368,7 @@ fn sealed_lines_are_events_and_unknown_types_are_kept() {
         json!({"type": "session_end"}),
         json!({"type": "run_claimed", "session": null, "epoch": 2, "took_over": false}),
         json!({"type": "run_edited", "changes": {"current_phase": null}, "text": "x"}),
-        json!({"type": "run_adopted", "run_id": "r", "last_number": "000", "text": "x"}),
+        json!({"type": "run_adopted", "document": document, "text": "x"}),
         json!({"type": "activity_recorded", "number": "001", "phase": "plan", "activity": activity}),
         json!({"type": "run_started", "run_id": "r", "workflow": "w", "workflow_version": 1, "phase": "p", "goal": null, "context": {}, "limits": {}, "machine": {}}),
     ] {
