@@ -1,68 +1,6 @@
 //! States that no test has to wait for: what a crash, a power cut, git or a person leaves, made by hand.
 
-use crate::support::{Sandbox, Tree, essence};
-
-/// A run with three records, and the files as they were after each of them.
-struct Past {
-    sandbox: Sandbox,
-    run: String,
-    trees: Vec<Tree>,
-}
-
-const PHASES: [&str; 3] = ["preflight", "explore", "plan"];
-
-impl Past {
-    fn new() -> Self {
-        let sandbox = Sandbox::new();
-        let run = sandbox.start("start-issue");
-        let mut trees = vec![Tree::of(&sandbox.run_dir(&run))];
-        for phase in PHASES {
-            sandbox.record(&run, phase, &format!("{phase}-done"));
-            trees.push(Tree::of(&sandbox.run_dir(&run)));
-        }
-        Self { sandbox, run, trees }
-    }
-
-    /// Writes a file of the run, behind flow's back.
-    fn put(&self, file: &str, bytes: impl AsRef<[u8]>) {
-        let path = self.sandbox.run_dir(&self.run).join(file);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, bytes).unwrap();
-    }
-
-    /// Puts back a file as it was after so many records.
-    fn put_back(&self, file: &str, records: usize) {
-        self.put(file, self.trees[records].text(file));
-    }
-
-    fn remove(&self, file: &str) {
-        std::fs::remove_file(self.sandbox.run_dir(&self.run).join(file)).unwrap();
-    }
-
-    fn read(&self, file: &str) -> String {
-        self.sandbox.read(&self.run, file)
-    }
-
-    /// The ids that `resume` calls completed.
-    #[track_caller]
-    fn completed(&self) -> Vec<String> {
-        let answer = self.sandbox.flow(["resume", &self.run, "--json"]).ok().json();
-        let done = answer["completed"].as_array().unwrap().iter();
-        done.map(|done| done["id"].as_str().unwrap().to_owned()).collect()
-    }
-
-    /// Records in `code`, the phase that comes next.
-    #[track_caller]
-    fn go_on(&self) -> serde_json::Value {
-        self.sandbox.record(&self.run, "code", "code-done")
-    }
-
-    #[track_caller]
-    fn assert_all_there(&self) {
-        self.sandbox.assert_sound(&self.run);
-        assert_eq!(self.completed(), ["preflight-done", "explore-done", "plan-done", "code-done"]);
-    }
-}
+use crate::support::{PHASES, Past, Sandbox, Tree, essence};
 
 #[test]
 fn a_log_ahead_of_run_yaml_is_shown_by_readers_and_caught_up_with_by_the_next_record() {
