@@ -99,6 +99,10 @@ pub(super) enum Command {
     Log(LogArgs),
     /// Find everything that is wrong with a file, a run, or the project
     Validate(ValidateArgs),
+    /// Find what is wrong with .flow, explain it, and mend it when asked to
+    Doctor(DoctorArgs),
+    /// Prove that a run's files are what its log says, byte for byte
+    Verify(VerifyArgs),
     /// List, show and check workflows
     Workflow(WorkflowArgs),
     /// Print the JSON Schema of a document
@@ -127,6 +131,8 @@ impl Command {
             Self::Show(_) => "show",
             Self::Log(_) => "log",
             Self::Validate(_) => "validate",
+            Self::Doctor(_) => "doctor",
+            Self::Verify(_) => "verify",
             Self::Workflow(_) => "workflow",
             Self::Schema(_) => "schema",
             Self::Completions(_) => "completions",
@@ -322,6 +328,29 @@ pub(super) struct LogArgs {
 pub(super) struct ValidateArgs {
     /// A file, a directory, or a run [default: the whole project]
     pub(super) target: Option<String>,
+}
+
+// Arguments of `doctor`.
+#[derive(Debug, Args)]
+pub(super) struct DoctorArgs {
+    /// Only this run [default: the project and all of its runs]
+    pub(super) run: Option<String>,
+    /// Mend what can be mended; nothing is deleted, what is in the way goes to .quarantine
+    #[arg(long)]
+    pub(super) repair: bool,
+    /// Show what --repair would do, and do nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Warnings count as errors
+    #[arg(long)]
+    pub(super) strict: bool,
+}
+
+// Arguments of `verify`.
+#[derive(Debug, Args)]
+pub(super) struct VerifyArgs {
+    /// The run [default: the session's, or the only active one]
+    pub(super) run: Option<String>,
 }
 
 // Arguments of `workflow`.

@@ -8,7 +8,7 @@ impl RunState {
     pub fn apply(&mut self, event: &Event) {
         let state = &mut self.run.state;
         match &event.kind {
-            EventKind::RunStarted(_) | EventKind::RunAdopted(_) => {
+            EventKind::RunStarted(_) | EventKind::RunAdopted(_) | EventKind::LogRepaired(_) => {
                 if let Some(fresh) = Self::begin(event) {
                     *self = fresh;
                 }

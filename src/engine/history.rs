@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::engine::RunState;
-use crate::model::{ActivityStatus, Event, EventKind, Number, Seq, SessionId, StateName, Timestamp};
+use crate::model::{
+    ActivityRecorded, ActivityStatus, Event, EventKind, LogRepaired, Number, Seq, SessionId, StateName, Timestamp,
+};
 
 /// One record of an activity.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -24,6 +26,20 @@ pub struct Attempt {
     pub at: Option<Timestamp>,
     /// Its event; none for records that another program made.
     pub seq: Option<Seq>,
+}
+
+impl Attempt {
+    fn new(record: &ActivityRecorded, event: Option<&Event>) -> Self {
+        Self {
+            number: record.number,
+            id: record.id().to_string(),
+            phase: Some(record.phase.clone()),
+            status: record.activity.status(),
+            summary: record.activity.summary().or(record.activity.name()).map(str::to_owned),
+            at: event.map(|event| event.at),
+            seq: event.map(|event| event.seq),
+        }
+    }
 }
 
 /// Who holds the run.
@@ -45,17 +61,30 @@ pub struct History {
     hold: Option<Hold>,
     /// Up to which position a person knew all records when they set the phase by hand.
     moved_by_hand: Option<Seq>,
+    /// What was lost with lines of the log, in words.
+    losses: Vec<String>,
 }
 
 impl History {
-    /// Folds a log; `None` when it does not begin as a log does.
+    /// Folds a log; `None` when nothing in it can begin a run, as in [`RunState::fold`].
     #[must_use]
     pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>) -> Option<Self> {
         let mut events = events.into_iter();
-        let first = events.next()?;
-        let mut history =
-            Self { state: RunState::begin(first)?, attempts: Vec::new(), hold: None, moved_by_hand: None };
-        history.note(first);
+        // Records that damage cut off from the beginning still happened.
+        let mut attempts = Vec::new();
+        let mut history = events.find_map(|event| match (RunState::begin(event), &event.kind) {
+            (Some(state), _) => {
+                let mut history = Self::without_log(state);
+                history.attempts = std::mem::take(&mut attempts);
+                history.note(event);
+                Some(history)
+            }
+            (None, EventKind::ActivityRecorded(record)) => {
+                attempts.push(Attempt::new(record, Some(event)));
+                None
+            }
+            (None, _) => None,
+        })?;
         for event in events {
             history.state.apply(event);
             history.note(event);
@@ -66,20 +95,13 @@ impl History {
     /// A history without events, for documents that flow did not write.
     #[must_use]
     pub fn without_log(state: RunState) -> Self {
-        Self { state, attempts: Vec::new(), hold: None, moved_by_hand: None }
+        Self { state, attempts: Vec::new(), hold: None, moved_by_hand: None, losses: Vec::new() }
     }
 
     fn note(&mut self, event: &Event) {
         match &event.kind {
-            EventKind::ActivityRecorded(record) => self.attempts.push(Attempt {
-                number: record.number,
-                id: record.id().to_string(),
-                phase: Some(record.phase.clone()),
-                status: record.activity.status(),
-                summary: record.activity.summary().or(record.activity.name()).map(str::to_owned),
-                at: Some(event.at),
-                seq: Some(event.seq),
-            }),
+            EventKind::ActivityRecorded(record) => self.attempts.push(Attempt::new(record, Some(event))),
+            EventKind::LogRepaired(repair) => self.note_repair(repair, event),
             EventKind::RunStarted(started) => {
                 let holder = started.holder.clone();
                 self.hold = started.session.clone().map(|session| Hold { session, since: event.at, holder });
@@ -95,6 +117,26 @@ impl History {
         }
         if self.hold.as_ref().map(|hold| &hold.session) != self.state.document().state.session.as_ref() {
             self.hold = None;
+        }
+    }
+
+    fn note_repair(&mut self, repair: &LogRepaired, event: &Event) {
+        self.attempts.extend(repair.salvaged.iter().map(|record| Attempt::new(record, None)));
+        self.attempts.sort_by_key(|attempt| attempt.number);
+        if !repair.lost.is_empty() {
+            // A claim may be among them, and with it the evidence by which the holder could be known dead.
+            let session = self.state.document().state.session.clone();
+            self.hold = session.map(|session| Hold { session, since: event.at, holder: None });
+        }
+        let lost: Vec<_> = repair.lost.iter().map(|range| range.in_words()).collect();
+        if !lost.is_empty() {
+            let found = match repair.salvaged.len() {
+                0 => String::new(),
+                1 => "; 1 record was found again in its activity file".to_owned(),
+                n => format!("; {n} records were found again in their activity files"),
+            };
+            let lost = lost.join(", ");
+            self.losses.push(format!("{lost} lost, as the repair of the log at event {} says{found}", event.seq));
         }
     }
 
@@ -122,6 +164,12 @@ impl History {
     #[must_use]
     pub fn attempts(&self) -> &[Attempt] {
         &self.attempts
+    }
+
+    /// What was lost with lines of the log, in words, as its repairs say.
+    #[must_use]
+    pub fn losses(&self) -> &[String] {
+        &self.losses
     }
 
     /// The latest record in the phase where the run stands, since it came there: when a person set the phase back, what

@@ -354,6 +354,7 @@ fn notes(history: &History, outlook: &Outlook<'_>) -> Vec<String> {
     if let Drift::Elsewhere(lines) = &outlook.drift {
         notes.push(format!("the workflow changed elsewhere: {}", lines.join("; ")));
     }
+    notes.extend(history.losses().iter().cloned());
     if outlook.machine.is_none() {
         notes.push("its workflow is not known here, so phases are not checked".to_owned());
     }

@@ -16,7 +16,7 @@ impl RunState {
         Self { run: document }
     }
 
-    /// The state after the first event of a log; `None` when a log cannot begin with it.
+    /// The state after an event that begins a run; `None` for any other.
     #[must_use]
     pub fn begin(first: &Event) -> Option<Self> {
         let mut run = match &first.kind {
@@ -43,6 +43,7 @@ impl RunState {
                 },
             },
             EventKind::RunAdopted(adopted) => adopted.document.clone(),
+            EventKind::LogRepaired(repair) => repair.document.clone(),
             _ => return None,
         };
         run.state.last_seq = Some(first.seq);
@@ -50,11 +51,12 @@ impl RunState {
         Some(Self { run })
     }
 
-    /// The fold of a whole log; `None` when it is empty or does not begin as a log does.
+    /// The fold of a whole log; `None` when nothing in it can begin a run. What stands before the beginning was cut off
+    /// from it by damage, and the repair that begins the run anew knows what it said.
     #[must_use]
     pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>) -> Option<Self> {
         let mut events = events.into_iter();
-        let mut state = Self::begin(events.next()?)?;
+        let mut state = events.find_map(Self::begin)?;
         events.for_each(|event| state.apply(event));
         Some(state)
     }

@@ -10,6 +10,7 @@ mod clock;
 mod env;
 mod git;
 mod ids;
+mod locks;
 mod process;
 mod remote;
 
@@ -17,4 +18,5 @@ pub use clock::{BadNow, Clock};
 pub use env::{BadSetting, Env, Setting};
 pub use git::{Git, GitFacts, WorkingTree};
 pub use ids::Ids;
+pub use locks::lock_holder;
 pub use process::{BadHolder, Holder, Liveness, boot_id};

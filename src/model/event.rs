@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::model::limits;
 use crate::model::{
-    Activity, ActivityId, EventId, IdList, Number, RunDocument, RunId, RunStatus, Seq, SessionId, StateName, Timestamp,
-    WorkflowId,
+    Activity, ActivityId, EventId, IdList, LogRepaired, Number, RunDocument, RunId, RunStatus, Seq, SessionId,
+    StateName, Timestamp, WorkflowId,
 };
 
 /// The version of the line format that this program writes.
@@ -58,6 +58,8 @@ pub enum EventKind {
     RunClaimed(RunClaimed),
     /// A person edited `run.yaml`.
     RunEdited(Box<RunEdited>),
+    /// A damaged log was replaced by what survived of it.
+    LogRepaired(Box<LogRepaired>),
     /// Written by a newer flow; kept as it is and changes nothing.
     Unknown(UnknownEvent),
 }
@@ -250,6 +252,7 @@ impl EventKind {
             Self::SessionEnded(_) => "session_end",
             Self::RunClaimed(_) => "run_claimed",
             Self::RunEdited(_) => "run_edited",
+            Self::LogRepaired(_) => "log_repaired",
             Self::Unknown(event) => &event.kind,
         }
     }
@@ -267,6 +270,7 @@ impl EventKind {
             Self::SessionEnded(body) => serde_json::to_value(body),
             Self::RunClaimed(body) => serde_json::to_value(body),
             Self::RunEdited(body) => serde_json::to_value(body),
+            Self::LogRepaired(body) => serde_json::to_value(body),
             Self::Unknown(event) => return event.body.clone(),
         };
         match value {
@@ -291,6 +295,7 @@ impl EventKind {
             "session_end" => Self::SessionEnded(read(body)?),
             "run_claimed" => Self::RunClaimed(read(body)?),
             "run_edited" => Self::RunEdited(read(body)?),
+            "log_repaired" => Self::LogRepaired(read(body)?),
             _ => Self::Unknown(UnknownEvent { kind: kind.to_owned(), body }),
         })
     }

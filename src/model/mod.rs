@@ -8,6 +8,7 @@ mod event;
 mod idlist;
 mod ids;
 pub mod limits;
+mod repair;
 mod run;
 mod terminal;
 mod time;
@@ -19,6 +20,7 @@ pub use event::{
 };
 pub use idlist::IdList;
 pub use ids::{ActivityId, BadName, EventId, Number, RunId, Seq, SessionId, StateName, WorkflowId, slug};
+pub use repair::{LogRepaired, LostRange, Renumbered};
 pub use run::{Owned, RunDocument, RunStatus, SESSION_ENDED};
 pub use terminal::is_obeyed;
 pub use time::{BadTime, Timestamp};

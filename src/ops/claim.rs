@@ -99,6 +99,8 @@ fn holder_of(event: &Event) -> Option<Option<String>> {
     match &event.kind {
         EventKind::RunStarted(started) => Some(started.holder.clone()),
         EventKind::RunClaimed(claim) => Some(claim.holder.clone()),
+        // A later claim may be among what was lost.
+        EventKind::LogRepaired(repair) if !repair.lost.is_empty() => Some(None),
         _ => None,
     }
 }

@@ -49,14 +49,26 @@ pub(crate) fn for_writing_within<'a>(
             let text = rebuild(run, &log)?;
             clear_leftovers(&mut locked, log.last_seq(), now)?;
             // Shows the run as of now, so nothing is left to roll forward, but it has to be written.
-            let files: Vec<_> = log.events().filter_map(activity_file).collect();
+            let files: Vec<_> = log.events().flat_map(activity_files).collect();
             locked.roll_forward(None, text.text(), &files, now, &mut |_| None)?;
             text
         }
     };
-    let position = Position::find(&mut locked, text.document().state.last_seq, &mut warnings)?;
+    let mut position = Position::find(&mut locked, text.document().state.last_seq, &mut warnings)?;
     clear_leftovers(&mut locked, position.since, now)?;
-    let pinned = run.first_event()?.as_ref().and_then(|first| machine_of(first, &mut warnings));
+    let text = match superseded(&locked.tail().newer, &text)? {
+        Some(repaired) => {
+            put_repaired(&mut locked, &text, &repaired, now)?;
+            position.since = locked.tail().last_seq;
+            repaired
+        }
+        None => text,
+    };
+    let pinned = match run.first_event()? {
+        Some(first) => machine_of(&first, &mut warnings),
+        // Its first line is lost; a repair of the log pins the workflow then.
+        None => locked.read_log()?.events().find_map(|event| machine_of(event, &mut warnings)),
+    };
     let machine = match pinned {
         // Its log is lost or begins elsewhere: today's definition is nearer to the truth than none.
         None if !position.foreign => catalog_machine(flow, project, text.document(), &mut warnings),
@@ -127,21 +139,71 @@ pub(crate) fn place(text: &str, pointer: &str) -> Option<crate::codec::Place> {
 /// `run.yaml` as the log demands it. Comments of adopted hand edits are in the log and come back.
 pub(crate) fn rebuild(run: &RunDir, log: &LogScan) -> Result<RunText> {
     let empty = || Error::EmptyRun { path: run.path().to_owned() };
-    let first = log.events().next().ok_or_else(empty)?;
-    let begin = RunState::begin(first).ok_or_else(empty)?;
-    let state = RunState::fold(log.events()).ok_or_else(empty)?;
     let path = run.file_path(layout::RUN_FILE);
     let fault = |error| Error::RunFile { path: path.clone(), error };
-    let mut text = match &first.kind {
-        EventKind::RunAdopted(adopted) => RunText::parse(adopted.text.as_str()).map_err(fault)?,
-        _ => RunText::create(begin.document()),
+    rebuilt(log.events()).map_err(fault)?.ok_or_else(empty)
+}
+
+/// As [`rebuild`], from events alone; `None` when none of them begins a run.
+pub(crate) fn rebuilt<'a>(
+    events: impl DoubleEndedIterator<Item = &'a Event> + Clone,
+) -> std::result::Result<Option<RunText>, RunTextError> {
+    let (Some(begin), Some(state)) = (events.clone().find_map(RunState::begin), RunState::fold(events.clone())) else {
+        return Ok(None);
     };
-    for event in log.events() {
-        if let EventKind::RunEdited(edit) = &event.kind {
-            text = RunText::parse(edit.text.as_str()).map_err(fault)?;
-        }
+    let text = match events.rev().find_map(text_of) {
+        Some(text) => RunText::parse(text)?,
+        None => RunText::create(begin.document()),
+    };
+    text.with_state(&state.document().state).map(Some)
+}
+
+/// The `run.yaml` that an event carries.
+pub(crate) fn text_of(event: &Event) -> Option<&str> {
+    match &event.kind {
+        EventKind::RunEdited(edit) => Some(&edit.text),
+        EventKind::RunAdopted(adopted) => Some(&adopted.text),
+        EventKind::LogRepaired(repair) => Some(&repair.text),
+        _ => None,
     }
-    text.with_state(&state.document().state).map_err(fault)
+}
+
+/// The `run.yaml` that takes the place of `found`, when the log was repaired since: positions mean something else
+/// now, so the two are not compared.
+pub(crate) fn superseded(newer: &[Event], found: &RunText) -> Result<Option<RunText>> {
+    let Some(at) = newer.iter().rposition(|event| matches!(event.kind, EventKind::LogRepaired(_))) else {
+        return Ok(None);
+    };
+    let fault = |error| Error::RunFile { path: layout::RUN_FILE.into(), error };
+    let Some(mut text) = text_of(&newer[at]).map(RunText::parse).transpose().map_err(fault)? else {
+        return Ok(None);
+    };
+    if text.document().id != found.document().id {
+        return Ok(None);
+    }
+    let mut state = RunState::from_document(text.document().clone());
+    for event in &newer[at + 1..] {
+        if let Some(edited) = text_of(event) {
+            text = RunText::parse(edited).map_err(fault)?;
+        }
+        state.apply(event);
+    }
+    text.with_state(&state.document().state).map(Some).map_err(fault)
+}
+
+/// Ends a repair of the log whose last step a crash prevented. What a person wrote into `run.yaml` meanwhile is kept
+/// aside.
+fn put_repaired(locked: &mut LockedRun<'_>, found: &RunText, repaired: &RunText, now: Timestamp) -> Result<()> {
+    let log = locked.read_log()?;
+    let known = TextDigest(digest(found.text().as_bytes()));
+    if !log.events().any(|event| event.run.as_ref() == Some(&known)) {
+        locked.keep_copy(layout::RUN_FILE, now)?;
+    }
+    let shown = found.document().state.last_seq.unwrap_or_default();
+    let files: Vec<_> = log.events().filter(|event| event.seq > shown).flat_map(activity_files).collect();
+    locked.roll_forward(Some(found.text()), repaired.text(), &files, now, &mut |_| None)?;
+    locked.reread_tail(Seq(u64::MAX))?;
+    Ok(())
 }
 
 pub(crate) fn check_schema(run: &RunDir, text: &RunText) -> Result<()> {
@@ -198,6 +260,7 @@ pub(crate) fn machine_of(first: &Event, warnings: &mut Vec<String>) -> Option<Ma
     let pinned = match &first.kind {
         EventKind::RunStarted(started) => Some(&started.machine),
         EventKind::RunAdopted(adopted) => adopted.machine.as_ref(),
+        EventKind::LogRepaired(repair) => repair.machine.as_ref(),
         _ => None,
     }?;
     match Machine::from_value(pinned) {
@@ -225,7 +288,7 @@ impl Loaded<'_> {
         };
         let old = self.text.text().to_owned();
         self.text = self.with_state()?;
-        let files: Vec<_> = newer.iter().filter_map(activity_file).collect();
+        let files: Vec<_> = newer.iter().flat_map(activity_files).collect();
         let mut merge = |saved: &str| replay(saved, since, &newer);
         Ok(self.locked.roll_forward(Some(&old), self.text.text(), &files, now, &mut merge)?)
     }
@@ -236,7 +299,7 @@ impl Loaded<'_> {
         if !self.locked.may_lack_activities() {
             return self.restore_latest();
         }
-        for file in self.locked.read_log()?.events().filter_map(activity_file) {
+        for file in self.locked.read_log()?.events().flat_map(activity_files) {
             if let Err(error) = self.locked.restore_activity(&file) {
                 // The record itself is in the log. The next writer tries again.
                 self.warnings.push(format!("an activity file may be damaged: {}", one_line(&error.into())));
@@ -250,10 +313,8 @@ impl Loaded<'_> {
     fn restore_latest(&self) -> Result<()> {
         let Some(event) = &self.locked.tail().at else { return Ok(()) };
         let EventKind::ActivityRecorded(record) = &event.kind else { return Ok(()) };
-        if self.locked.is_lost(&record.number.file_name(&record.id())).unwrap_or(false)
-            && let Some(file) = activity_file(event)
-        {
-            self.locked.restore_activity(&file)?;
+        if self.locked.is_lost(&record.number.file_name(&record.id())).unwrap_or(false) {
+            self.locked.restore_activity(&file_of(record))?;
         }
         Ok(())
     }
@@ -375,12 +436,13 @@ fn replay(saved: &str, since: Seq, newer: &[Event]) -> Option<String> {
     Some(saved.with_state(&state.document().state).ok()?.text().to_owned())
 }
 
-/// The file of a record.
-pub(crate) fn activity_file(event: &Event) -> Option<ActivityFile> {
-    let EventKind::ActivityRecorded(record) = &event.kind else {
-        return None;
-    };
-    Some(file_of(record))
+/// The file of a record; those of the records that a repair found again.
+pub(crate) fn activity_files(event: &Event) -> Vec<ActivityFile> {
+    match &event.kind {
+        EventKind::ActivityRecorded(record) => vec![file_of(record)],
+        EventKind::LogRepaired(repair) => repair.salvaged.iter().map(file_of).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// As [`activity_file`], of the record alone.

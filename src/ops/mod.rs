@@ -1,6 +1,7 @@
 //! The verbs: load, decide, commit. One file a verb; every face of flow calls these and nothing below.
 
 mod claim;
+mod doctor;
 mod error;
 mod flow;
 pub(crate) mod init;
@@ -17,12 +18,14 @@ mod show;
 mod start;
 mod status;
 mod validate;
+mod verify;
 mod view;
 mod workflow;
 
 pub use crate::codec::{DocumentKind, schema_text};
 pub use crate::engine::Advance;
 pub use claim::ClaimRequest;
+pub use doctor::DoctorRequest;
 pub use error::{Error, Result};
 pub use flow::{Flow, LOCK_WAIT, Options};
 pub use list::{ListFilter, parse_since};

@@ -215,7 +215,7 @@ fn nothing(candidates: Vec<Candidate>, unreadable: Vec<Unreadable>) -> ResumeRep
     let action = if unreadable.is_empty() { Action::Start } else { Action::Repair };
     let command = match unreadable.is_empty() {
         true => "flow workflow list".to_owned(),
-        false => "flow validate".to_owned(),
+        false => "flow doctor".to_owned(),
     };
     ResumeReport {
         verdict: Verdict::None,
@@ -259,7 +259,7 @@ fn command(history: &History, plan: &Plan) -> Option<String> {
         Action::RaiseLimit => format!("flow fail {run} --reason 'the limit is reached'"),
         Action::TakeOver => format!("flow resume {run} --take-over"),
         Action::ReviewWorkflow => format!("flow show {run}"),
-        Action::Repair => format!("flow log {run}"),
+        Action::Repair => format!("flow doctor {run}"),
         Action::Start | Action::Nothing => return None,
     })
 }

@@ -173,7 +173,7 @@ fn check_run(path: &Path, text: &str) -> Vec<Violation> {
     let log = read(&path.with_file_name(layout::LOG)).unwrap_or_default();
     let log = LogScan::parse(log.as_bytes());
     let folded = RunState::fold(log.events());
-    let machine = log.events().next().and_then(|first| machine_of(first, &mut Vec::new()));
+    let machine = log.events().find_map(|event| machine_of(event, &mut Vec::new()));
     let fault = folded.and_then(|folded| edited(&folded, run.document(), machine.as_ref()).err());
     if let (true, Some(fault)) = (violations.is_empty(), fault) {
         let place = parse(text).ok().map(|root| root.nearest(fault.pointer()).place);

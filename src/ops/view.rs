@@ -6,7 +6,7 @@ use crate::machine::Machine;
 use crate::model::{Activity, EventKind, Owned, limits};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
-use crate::ops::load::{catalog_machine, caught_up, check_schema, machine_of, parse_run, place, rebuild};
+use crate::ops::load::{catalog_machine, caught_up, check_schema, machine_of, parse_run, place, rebuild, superseded};
 use crate::store::{LogScan, Project, RunDir, layout};
 
 /// A run as a reader sees it.
@@ -31,11 +31,17 @@ pub(crate) fn for_reading(flow: &Flow, project: &Project, run: &RunDir) -> Resul
             rebuild(run, &log)?
         }
     };
+    let shown = text.document().state.last_seq;
+    let newer: Vec<_> = log.events().filter(|event| Some(event.seq) > shown && shown.is_some()).cloned().collect();
+    let text = match superseded(&newer, &text)? {
+        Some(repaired) => repaired,
+        None => text,
+    };
     let state = match text.document().state.last_seq {
         Some(shown) => caught_up(text.document(), shown, &log),
         None => RunState::from_document(text.document().clone()),
     };
-    let mut machine = log.events().next().and_then(|first| machine_of(first, &mut notes));
+    let mut machine = log.events().find_map(|event| machine_of(event, &mut notes));
     if let Some(folded) = RunState::fold(log.events()) {
         let shown = text.document().state.last_seq;
         let written = log.events().find(|event| Some(event.seq) == shown).and_then(|event| event.run.as_ref());

@@ -1,12 +1,15 @@
 //! What callers see: plain structs whose JSON shape is fixed by the design (section 7). Every list is `[]`, not absent.
 
+mod doctor;
 mod log;
 mod problem;
 mod resume;
 mod run;
 mod validate;
+mod verify;
 mod workflow;
 
+pub use doctor::{DoctorReport, FindingReport, FindingState, PlanStep, Severity};
 pub use log::{LogReport, SkippedLine};
 // Values of the engine and the machine that are part of reports.
 pub use crate::engine::{Action, Attempt, Completed, InDoubt, Verdict};
@@ -18,4 +21,5 @@ pub use run::{
     StatusReport, Unreadable,
 };
 pub use validate::{CheckedFile, ValidateReport, ViolationReport};
+pub use verify::{Checked, Difference, VerifyReport};
 pub use workflow::{WorkflowEntry, WorkflowListReport, WorkflowReport};

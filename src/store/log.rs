@@ -6,7 +6,7 @@
 use std::io;
 
 use crate::codec::{LineFault, unseal};
-use crate::model::{Event, Seq, limits};
+use crate::model::{Event, EventKind, Seq, limits};
 use crate::store::dir::{read_exact_at, read_up_to};
 use crate::store::disk::DiskFile;
 
@@ -77,7 +77,7 @@ impl LogScan {
     }
 
     /// The events in order.
-    pub fn events(&self) -> impl DoubleEndedIterator<Item = &Event> {
+    pub fn events(&self) -> impl DoubleEndedIterator<Item = &Event> + Clone {
         self.lines.iter().map(|line| &line.event)
     }
 
@@ -87,16 +87,33 @@ impl LogScan {
         self.events().next_back().map_or(Seq(0), |event| event.seq)
     }
 
-    /// Positions below the last one that no line has, as inclusive ranges: acknowledged events that are gone.
+    /// Positions below the last one that no line has, as inclusive ranges: acknowledged events that are gone. Those that
+    /// a repair names as lost are looked for no more.
     #[must_use]
     pub fn gaps(&self) -> Vec<(Seq, Seq)> {
-        let mut expected = Seq(1);
+        let named = self.events().filter_map(|event| match &event.kind {
+            EventKind::LogRepaired(repair) => Some(&repair.lost),
+            _ => None,
+        });
+        let mut named: Vec<_> = named.flatten().map(|range| (range.from, range.to)).collect();
+        named.sort_unstable();
         let mut gaps = Vec::new();
+        let mut expected = Seq(1);
         for event in self.events() {
+            for &(from, to) in &named {
+                // A repair can name a range of which only a part is missing here.
+                let (from, to) = (from.max(expected), Seq(to.0.min(event.seq.0.saturating_sub(1))));
+                if from <= to {
+                    if from > expected {
+                        gaps.push((expected, Seq(from.0 - 1)));
+                    }
+                    expected = to.next();
+                }
+            }
             if event.seq > expected {
                 gaps.push((expected, Seq(event.seq.0 - 1)));
             }
-            expected = event.seq.next();
+            expected = expected.max(event.seq.next());
         }
         gaps
     }

@@ -7,7 +7,7 @@ use crate::store::StoreError;
 use crate::store::dir::{Dir, NEW_FILE, Trust};
 use crate::store::disk::{Disk, Errno, Onto};
 use crate::store::layout::{
-    CACHE, FLOW, GITATTRIBUTES, GITIGNORE, INIT_TMP, LOCK, NEW_RUN, RUN_FILE, RUNS, SCHEMAS, WORKFLOWS,
+    CACHE, FLOW, GITATTRIBUTES, GITIGNORE, INIT_TMP, LOCK, NEW_RUN, QUARANTINE, RUN_FILE, RUNS, SCHEMAS, WORKFLOWS,
 };
 use crate::store::lock::{Lock, LockRequest};
 use crate::store::run_dir::{RunDir, flush};
@@ -30,13 +30,14 @@ pub struct Initialised {
 /// The line by which flow knows its own `.flow`.
 const MARK: &str = "# Written by flow";
 /// What flow and the original scripts keep in `.flow`.
-const OWN_NAMES: [&str; 13] = [
+const OWN_NAMES: [&str; 14] = [
     CACHE,
     RUNS,
     WORKFLOWS,
     SCHEMAS,
     LOCK,
     INIT_TMP,
+    QUARANTINE,
     "state",
     "goals",
     "triggers",

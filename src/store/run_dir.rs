@@ -445,7 +445,7 @@ fn copy(from: &dyn DiskFile, range: std::ops::Range<u64>, to: &dyn DiskFile) -> 
     Ok(())
 }
 
-fn free_name(dir: &Dir, stem: &str, extension: &str, now: Timestamp) -> Result<String, StoreError> {
+pub(super) fn free_name(dir: &Dir, stem: &str, extension: &str, now: Timestamp) -> Result<String, StoreError> {
     let base = format!("{stem}-{}", now.compact());
     let mut name = format!("{base}.{extension}");
     let mut n = 1;

@@ -10,9 +10,10 @@ use flowrun::model::limits;
 use crate::support::Sandbox;
 
 /// Every page, by its path in the repository.
-const PAGES: [&str; 7] = [
+const PAGES: [&str; 8] = [
     "README.md",
     "CHANGELOG.md",
+    "docs/doctor.md",
     "docs/durability.md",
     "docs/errors.md",
     "docs/format.md",
@@ -151,7 +152,7 @@ fn event_types_are_those_of_the_program() {
     let source = read("src/model/event.rs");
     let names = source.lines().filter_map(|line| line.trim().strip_prefix("Self::")?.split_once("(_) => \""));
     let known: Vec<_> = names.filter_map(|(_, rest)| Some(rest.split_once('"')?.0.to_owned())).collect();
-    assert_eq!(known.len(), 11, "{known:?}");
+    assert_eq!(known.len(), 12, "{known:?}");
     let rows = table(&read("docs/format.md"), "### Event types");
     assert_eq!(column(&rows, 0), known);
     // Members are those of the schema.
@@ -165,12 +166,28 @@ fn event_types_are_those_of_the_program() {
 }
 
 #[test]
+fn findings_are_those_of_the_program() {
+    let source = read("src/ops/doctor/codes.rs");
+    let rows = source.lines().filter_map(|line| line.trim().strip_prefix("(\"")?.split_once("\", Severity::"));
+    let known: Vec<_> =
+        rows.map(|(code, rest)| (code.to_owned(), rest.trim_end_matches("),").to_lowercase())).collect();
+    assert!(known.len() > 50, "{known:?}");
+    let explained = table(&read("docs/doctor.md"), "## Findings");
+    let explained: Vec<_> = explained.into_iter().map(|row| (row[0].clone(), row[1].clone())).collect();
+    assert_eq!(explained, known);
+    // Each is found by a test.
+    let tests = read("tests/it/doctor.rs");
+    let untested: Vec<_> = known.iter().filter(|(code, _)| !tests.contains(&format!("\"{code}\""))).collect();
+    assert_eq!(untested, [&("doubtful_file_system".to_owned(), "warning".to_owned())], "tested in its own file");
+}
+
+#[test]
 fn limits_are_those_of_the_program() {
     macro_rules! known {
         ($($name:ident)*) => { [$((stringify!($name), limits::$name as u64)),*] };
     }
-    let known = known![RUN_BYTES ACTIVITY_BYTES LINE_BYTES LOG_BYTES WORKFLOW_BYTES JOURNAL_BYTES HOOK_BYTES TAIL_BYTES
-        YAML_DEPTH YAML_NODES COUNTER VIOLATIONS];
+    let known = known![RUN_BYTES ACTIVITY_BYTES LINE_BYTES LOG_BYTES WORKFLOW_BYTES JOURNAL_BYTES HOOK_BYTES CACHE_BYTES
+        TAIL_BYTES YAML_DEPTH YAML_NODES COUNTER VIOLATIONS];
     let source = read("src/model/limits.rs");
     let declared = source.lines().filter_map(|line| line.strip_prefix("pub const ")?.split(':').next());
     assert_eq!(declared.collect::<Vec<_>>(), known.map(|(name, _)| name));

@@ -86,6 +86,11 @@ fn line(event: &Map<String, Value>) -> String {
             let keys: Vec<_> = changes.into_iter().flatten().map(|(key, _)| key.as_str()).collect();
             if keys.is_empty() { "comments or own keys".to_owned() } else { keys.join(", ") }
         }
+        "log_repaired" => {
+            let lost = event.get("lost").and_then(Value::as_array).map_or(0, Vec::len);
+            let renumbered = event.get("renumbered").and_then(Value::as_array).map_or(0, Vec::len);
+            format!("{} (ranges lost: {lost}, lines renumbered: {renumbered})", text("reason"))
+        }
         _ => text("reason").to_owned(),
     };
     let line = format!("{seq:>4}  {}  {:<18} {about}", text("at"), text("type"));

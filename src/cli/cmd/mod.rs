@@ -1,5 +1,6 @@
 //! One file a command: arguments to a request, report to text.
 
+mod doctor;
 mod list;
 mod log;
 mod record;
@@ -10,6 +11,7 @@ mod show;
 mod start;
 mod status;
 mod validate;
+mod verify;
 mod workflow;
 
 use crate::cli::args::Command;
@@ -34,6 +36,8 @@ pub(super) fn run(flow: &Flow, command: Command, out: &mut Out) -> Exit {
         Command::Show(args) => show::run(flow, &args, out),
         Command::Log(args) => log::run(flow, args, out),
         Command::Validate(args) => validate::run(flow, &args, out),
+        Command::Doctor(args) => doctor::run(flow, args, out),
+        Command::Verify(args) => verify::run(flow, &args, out),
         Command::Workflow(args) => workflow::run(flow, args.command, out),
         Command::Schema(args) => setup::schema(&args, out),
         Command::Completions(args) => setup::completions(&args, out),

@@ -361,6 +361,9 @@ fn sealed_lines_are_events_and_unknown_types_are_kept() {
     };
     let activity = parse_value(SEED_ACTIVITY).unwrap();
     let document = serde_json::to_value(RunText::parse(SEED_RUN).unwrap().document()).unwrap();
+    let lost = json!([{"from": 3, "to": 4}]);
+    let moved = json!([{"id": "x", "seq_before": 5, "seq": 6, "number_before": "004", "number": "005"}]);
+    let salvaged = json!([{"number": "003", "phase": "plan", "activity": activity}]);
     for good in [
         json!({"type": "from_the_future", "number": 7}),
         json!({"v": 2, "type": "run_blocked"}),
@@ -369,6 +372,8 @@ fn sealed_lines_are_events_and_unknown_types_are_kept() {
         json!({"type": "run_claimed", "session": null, "epoch": 2, "took_over": false}),
         json!({"type": "run_edited", "changes": {"current_phase": null}, "text": "x"}),
         json!({"type": "run_adopted", "document": document, "text": "x"}),
+        json!({"type": "log_repaired", "lost": lost, "renumbered": moved, "salvaged": salvaged, "reason": "a gap",
+            "quarantined": null, "document": document, "text": "x"}),
         json!({"type": "activity_recorded", "number": "001", "phase": "plan", "activity": activity}),
         json!({"type": "run_started", "run_id": "r", "workflow": "w", "workflow_version": 1, "phase": "p", "goal": null, "context": {}, "limits": {}, "machine": {}}),
     ] {

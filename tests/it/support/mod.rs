@@ -1,6 +1,7 @@
 //! What tests stand on.
 
 mod calls;
+pub mod clinic;
 pub mod hostile;
 mod past;
 mod sandbox;

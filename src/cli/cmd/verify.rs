@@ -1,0 +1,38 @@
+//! `verify`.
+
+use crate::cli::args::VerifyArgs;
+use crate::cli::exit::Exit;
+use crate::cli::out::Out;
+use crate::cli::page::{BAD, GOOD, Page};
+use crate::ops::Flow;
+use crate::report::VerifyReport;
+
+pub(super) fn run(flow: &Flow, args: &VerifyArgs, out: &mut Out) -> Exit {
+    match flow.verify(args.run.as_deref(), None) {
+        Ok(report) => match out.answer(&report, || page(&report)) {
+            Exit::Done if !report.ok => Exit::Damaged,
+            exit => exit,
+        },
+        Err(error) => out.error(&error),
+    }
+}
+
+fn page(report: &VerifyReport) -> String {
+    let mut page = Page::default();
+    let (style, word) = if report.ok { (GOOD, "ok") } else { (BAD, "differs") };
+    page.head(style, word, report.run_id.as_str());
+    let checked = &report.checked;
+    page.field("log", &format!("{} sealed events", checked.events));
+    let versions =
+        format!("{} bytes; {} versions have their digest in the log", checked.run_bytes, checked.run_digests);
+    page.field("run.yaml", &versions);
+    page.field("activities", &format!("{} files", checked.activity_files));
+    for difference in &report.differences {
+        let line = difference.line.map(|line| format!(":{line}")).unwrap_or_default();
+        page.line(&format!("{}{line}: {}", difference.path.display(), difference.why));
+        page.line(&format!("  expected  {}", difference.expected));
+        page.line(&format!("  found     {}", difference.found));
+    }
+    report.notes.iter().for_each(|note| page.field("note", note));
+    page.finish()
+}

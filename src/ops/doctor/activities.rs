@@ -1,0 +1,138 @@
+//! What is wrong with activity files, and with what they refer to.
+
+use std::collections::BTreeMap;
+
+use crate::codec::parse_value;
+use crate::model::{EventKind, Number, Seq};
+use crate::ops::doctor::facts::{Content, RunFacts};
+use crate::ops::doctor::finding::{Action, Findings};
+use crate::ops::doctor::rewrite::{Rewrite, activity, file_number};
+use crate::ops::load::activity_files;
+use crate::store::inspect::{Entry, FileKind};
+use crate::store::layout::{ACTIVITIES, ACTIVITY_TMP, EVIDENCE};
+
+/// Checks the files against the log. `rewrite` is the repair of the log, when one is due: it takes what the log lost.
+pub(super) fn check(facts: &RunFacts, rewrite: Option<&Rewrite>, found: &mut Findings) {
+    let known: BTreeMap<String, String> =
+        facts.scan.events().flat_map(activity_files).map(|file| (file.name, file.text)).collect();
+    // While somebody writes, the newest file is on its way.
+    let newest = known.keys().filter_map(|name| file_number(name)).max().filter(|_| facts.writer.is_some());
+    for (name, wanted) in &known {
+        if newest.is_none() || file_number(name) != newest {
+            recorded(facts, name, wanted, found);
+        }
+    }
+    let numbers: Vec<Number> = known.keys().filter_map(|name| file_number(name)).collect();
+    let earlier = earlier(facts);
+    let plain = facts.activities.iter().filter(|entry| entry.kind == FileKind::File);
+    for name in plain.filter_map(Entry::text).filter(|name| !known.contains_key(*name) && *name != ACTIVITY_TMP) {
+        let number = file_number(name);
+        let path = facts.path(ACTIVITIES).join(name);
+        if number.is_some() && number <= earlier {
+            let readable = facts.files.get(name).and_then(Content::here).is_some_and(|bytes| activity(bytes).is_some());
+            if !readable {
+                found.add("activity_unreadable", &path, "the file holds no activity, and no log has it");
+            }
+        } else if name.starts_with('.') {
+            found.add("unknown_file", &path, "flow puts no such file there");
+        } else if number.is_some_and(|number| rewrite.is_some_and(|rewrite| rewrite.salvages(number))) {
+            // The log lost it, and the repair of the log takes it from here.
+        } else if number.is_some_and(|number| numbers.contains(&number)) && facts.writer.is_none() {
+            let message = format!("number {} belongs to another activity", number.unwrap_or_default());
+            found.add("activity_number_twice", &path, message).mend(Action::ShelveActivity(name.to_owned()));
+        } else if facts.writer.is_none() {
+            let message = "the log knows no such activity";
+            found.add("activity_unknown", &path, message).mend(Action::ShelveActivity(name.to_owned()));
+        }
+    }
+    evidence(facts, found);
+}
+
+/// The highest number that another program gave before the log began.
+fn earlier(facts: &RunFacts) -> Option<Number> {
+    if facts.scan.lines.is_empty() {
+        return Some(Number(u64::MAX));
+    }
+    facts.scan.events().find_map(|event| match &event.kind {
+        EventKind::RunAdopted(adopted) => Some(adopted.document.state.last_number),
+        // A run of another program whose log lost its beginning.
+        EventKind::LogRepaired(repair) if event.seq == Seq(1) => Some(repair.document.state.last_number),
+        _ => None,
+    })
+}
+
+/// A file that the log can write again.
+fn recorded(facts: &RunFacts, name: &str, wanted: &str, found: &mut Findings) {
+    let path = facts.path(ACTIVITIES).join(name);
+    let content = match facts.files.get(name) {
+        Some(Content::Here(bytes)) => bytes,
+        Some(Content::Unusable(why)) => {
+            found.add("activity_unreadable", &path, why.clone()).mend(Action::ReplaceActivity(name.to_owned()));
+            return;
+        }
+        Some(Content::Missing) | None => {
+            if facts.activities.iter().all(|entry| entry.text() != Some(name)) {
+                let message = "the file of a recorded activity is missing; the log has its record";
+                found.add("activity_missing", &path, message).mend(Action::RestoreActivity(name.to_owned()));
+            }
+            return;
+        }
+    };
+    if content == wanted.as_bytes() {
+        return;
+    }
+    if is_cut_off(content, wanted.as_bytes()) {
+        let message = "the file is empty, cut off, or ends in zeros; the log has its record";
+        found.add("activity_cut_off", &path, message).mend(Action::RestoreActivity(name.to_owned()));
+    } else if let Err(why) = readable(content) {
+        let message = format!("the file can no longer be read as an activity: {why}");
+        found.add("activity_unreadable", &path, message).mend(Action::ReplaceActivity(name.to_owned()));
+    } else {
+        found.add("activity_edited", &path, "a person edited the file; what counts is the record in the log");
+    }
+}
+
+/// What a crash leaves of a file; the same rule by which recovery restores it.
+fn is_cut_off(found: &[u8], wanted: &[u8]) -> bool {
+    let written = found.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    (written < wanted.len() || found.len() < wanted.len()) && wanted.starts_with(&found[..written])
+}
+
+fn readable(content: &[u8]) -> Result<(), String> {
+    let text = std::str::from_utf8(content).map_err(|_| "it is not UTF-8 text".to_owned())?;
+    parse_value(text).map_err(|error| error.to_string())?;
+    activity(content).map(|_| ()).ok_or_else(|| "it has no usable id, phase or status".to_owned())
+}
+
+/// References that name a file of the run. Others are text: an address, a job, a commit.
+fn evidence(facts: &RunFacts, found: &mut Findings) {
+    for event in facts.scan.events() {
+        let records = match &event.kind {
+            EventKind::ActivityRecorded(record) => std::slice::from_ref(&**record),
+            EventKind::LogRepaired(repair) => &repair.salvaged,
+            _ => &[],
+        };
+        for record in records {
+            let refs = record.activity.document().get("outputs").and_then(|outputs| outputs.get("evidence_refs"));
+            let refs = refs.and_then(|refs| refs.as_array()).into_iter().flatten().filter_map(|one| one.as_str());
+            for named in refs {
+                let Some(inside) = named.trim_start_matches("./").strip_prefix("evidence/") else { continue };
+                let steps: Vec<_> = inside.split('/').collect();
+                let first = facts.evidence.iter().find(|entry| entry.text() == steps.first().copied());
+                let there = match (first, steps.len()) {
+                    (Some(_), 1) => true,
+                    (Some(entry), _) => {
+                        let below = steps[1..].iter().all(|step| !["", ".", ".."].contains(step));
+                        below && entry.kind == FileKind::Directory && entry.path.join(steps[1..].join("/")).exists()
+                    }
+                    (None, _) => false,
+                };
+                if !there {
+                    let path = facts.path(EVIDENCE).join(inside);
+                    let message = format!("{} {} refers to it, and it is not there", record.number, record.id());
+                    found.add("evidence_missing", &path, message);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The names of all findings, and how much each of them matters. `docs/doctor.md` explains them; a test compares.
+
+use crate::report::Severity;
+
+/// A finding's code and its severity. An error is what flow cannot get over by itself, or acknowledged data that is gone;
+/// a warning is what it gets over; an info is nothing that needs to be done.
+pub(super) const CODES: &[(&str, Severity)] = &[
+    // The project.
+    ("flow_missing", Severity::Error),
+    ("flow_foreign", Severity::Error),
+    ("flow_unsafe", Severity::Error),
+    ("flow_incomplete", Severity::Warning),
+    ("not_writable", Severity::Warning),
+    ("doubtful_file_system", Severity::Warning),
+    ("gitignore_incomplete", Severity::Warning),
+    ("gitattributes_incomplete", Severity::Warning),
+    ("schema_outdated", Severity::Warning),
+    ("half_made_run", Severity::Warning),
+    ("stray_file", Severity::Warning),
+    ("bad_run_name", Severity::Warning),
+    ("twin_runs", Severity::Warning),
+    ("workflow_invalid", Severity::Error),
+    // Anywhere.
+    ("unreadable", Severity::Error),
+    ("symbolic_link", Severity::Error),
+    ("special_file", Severity::Error),
+    ("wrong_kind", Severity::Error),
+    ("hard_link", Severity::Error),
+    ("foreign_owner", Severity::Error),
+    ("odd_file", Severity::Warning),
+    ("leftover_file", Severity::Warning),
+    ("unknown_file", Severity::Info),
+    ("quarantine", Severity::Info),
+    // run.yaml.
+    ("run_empty", Severity::Error),
+    ("run_yaml_missing", Severity::Warning),
+    ("run_yaml_unreadable", Severity::Error),
+    ("run_yaml_conflict", Severity::Error),
+    ("run_yaml_invalid", Severity::Error),
+    ("run_yaml_schema", Severity::Error),
+    ("run_yaml_refused", Severity::Error),
+    ("run_yaml_behind", Severity::Warning),
+    ("run_yaml_edited", Severity::Info),
+    ("run_not_adopted", Severity::Info),
+    // events.jsonl.
+    ("log_missing", Severity::Error),
+    ("log_no_start", Severity::Error),
+    ("log_gap", Severity::Error),
+    ("log_end_missing", Severity::Error),
+    ("log_put_back", Severity::Warning),
+    ("log_double", Severity::Error),
+    ("log_unordered", Severity::Warning),
+    ("log_line_damaged", Severity::Error),
+    ("log_line_unreadable", Severity::Warning),
+    ("log_merge_markers", Severity::Warning),
+    ("log_line_unsealed", Severity::Info),
+    ("log_torn_tail", Severity::Warning),
+    ("log_nul_tail", Severity::Warning),
+    ("log_repaired", Severity::Info),
+    ("pinned_workflow_unreadable", Severity::Warning),
+    // Activity files and what they refer to.
+    ("activity_missing", Severity::Warning),
+    ("activity_cut_off", Severity::Warning),
+    ("activity_unreadable", Severity::Warning),
+    ("activity_edited", Severity::Info),
+    ("activity_unknown", Severity::Warning),
+    ("activity_number_twice", Severity::Warning),
+    ("evidence_missing", Severity::Warning),
+    // The lock.
+    ("lock_held", Severity::Info),
+    ("lock_missing", Severity::Info),
+];
+
+/// How much `code` matters.
+///
+/// # Panics
+/// When the code is in no row of [`CODES`].
+pub(super) fn severity(code: &str) -> Severity {
+    let row = CODES.iter().find(|(known, _)| *known == code);
+    row.unwrap_or_else(|| panic!("BUG: {code} is not among the codes")).1
+}

@@ -1,0 +1,71 @@
+//! One run: all that is wrong with it, and the log that would take the place of its log.
+
+use crate::codec::RunText;
+use crate::engine::RunState;
+use crate::machine::Machine;
+use crate::model::{Number, Seq, Timestamp};
+use crate::ops::doctor::facts::RunFacts;
+use crate::ops::doctor::finding::{Action, Findings};
+use crate::ops::doctor::rewrite::{Basis, Rewrite};
+use crate::ops::doctor::{activities, document, log, tree};
+use crate::ops::flow::Flow;
+use crate::ops::load::{catalog_machine, machine_of};
+use crate::store::{Project, RunDir};
+
+/// What is wrong with a run, and the log that would take the place of its log.
+pub(super) struct Diagnosis {
+    pub(super) findings: Findings,
+    pub(super) rewrite: Option<Rewrite>,
+}
+
+impl Flow {
+    /// Finds what is wrong with a run. `noted` are the counters in its lock, when it is held by the caller.
+    pub(super) fn diagnose(
+        &self,
+        project: &Project,
+        run: &RunDir,
+        noted: Option<(Seq, Number)>,
+        now: Timestamp,
+    ) -> Diagnosis {
+        let facts = RunFacts::gather(run);
+        let mut findings = Findings::of_run(run.id());
+        tree::check(&facts, self.env.trust_any_owner, &mut findings);
+        let shown = document::check(&facts, &mut findings);
+        let rewrite = self.rewrite(project, &facts, shown.as_ref(), noted, now);
+        log::check(&facts, shown.as_ref(), rewrite.is_some(), &mut findings);
+        // Salvaging is for logs that need a repair; what a sound log does not know is a stranger.
+        let due = findings.list.iter().any(|finding| finding.repair == Some(Action::RewriteLog));
+        let rewrite = rewrite.filter(|_| due);
+        activities::check(&facts, rewrite.as_ref(), &mut findings);
+        if rewrite.is_none() && shown.is_none() && RunState::fold(facts.scan.events()).is_none() {
+            // Without a log that begins the run there is nothing to rebuild it from.
+            findings.list.iter_mut().for_each(|finding| {
+                finding.repair.take_if(|repair| matches!(repair, Action::Rebuild | Action::Recover));
+            });
+        }
+        Diagnosis { findings, rewrite }
+    }
+
+    fn rewrite(
+        &self,
+        project: &Project,
+        facts: &RunFacts,
+        shown: Option<&RunText>,
+        noted: Option<(Seq, Number)>,
+        now: Timestamp,
+    ) -> Option<Rewrite> {
+        // A run that flow never wrote has no log to repair.
+        if facts.scan.lines.is_empty() && shown.is_none_or(|text| text.document().state.last_seq.is_none()) {
+            return None;
+        }
+        let pinned = facts.scan.events().find_map(|event| machine_of(event, &mut Vec::new()));
+        let machine = match (pinned, shown) {
+            (None, Some(text)) => catalog_machine(self, project, text.document(), &mut Vec::new()),
+            _ => None,
+        };
+        let by_note = facts.note.as_ref().map(|note| (note.seq, Number(note.number)));
+        let noted = noted.or(by_note).unwrap_or_default();
+        let machine = machine.as_ref().map(Machine::to_value);
+        Rewrite::plan(facts, &Basis { shown, noted, machine, now })
+    }
+}

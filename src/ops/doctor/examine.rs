@@ -1,0 +1,150 @@
+//! The verb: look, mend, look again, report.
+
+use crate::ops::doctor::finding::{Finding, Findings};
+use crate::ops::doctor::project;
+use crate::ops::doctor::repair::Mending;
+use crate::ops::error::{Error, Result};
+use crate::ops::flow::Flow;
+use crate::report::{DoctorReport, FindingState, Severity};
+use crate::store::{Project, StoreError};
+
+/// What to look at, and what to do about it.
+#[derive(Debug, Clone, Default)]
+pub struct DoctorRequest {
+    /// Only this run; otherwise the project and all of its runs.
+    pub run: Option<String>,
+    /// Mend what can be mended.
+    pub repair: bool,
+    /// Only say what a repair would do.
+    pub dry_run: bool,
+    /// Warnings count as errors.
+    pub strict: bool,
+}
+
+impl Flow {
+    /// Looks at everything and, when asked to, mends it.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchRun`] when the named run does not exist, and [`Error::Store`] when a directory of runs cannot be
+    /// read. What is wrong is in the report, also what keeps a repair from doing its work.
+    pub fn doctor(&self, request: &DoctorRequest) -> Result<DoctorReport> {
+        let project = match self.project() {
+            Ok(project) => project,
+            Err(error) => return self.no_project(error, request),
+        };
+        let mut before = self.survey(&project, request)?;
+        let mut mending = Mending::default();
+        if request.repair && !request.dry_run {
+            self.mend(&project, request, &before, &mut mending)?;
+            let after = self.survey(&project, request)?;
+            return Ok(report(&project, request, before, Some(after), mending));
+        }
+        if request.dry_run {
+            for findings in &before.parts {
+                mending.note(findings);
+            }
+        }
+        before.parts.iter_mut().for_each(|part| part.list.sort_by_key(Finding::severity));
+        Ok(report(&project, request, before, None, mending))
+    }
+
+    /// The report of a project that cannot be opened.
+    fn no_project(&self, error: Error, request: &DoctorRequest) -> Result<DoctorReport> {
+        if request.run.is_some() {
+            return Err(error);
+        }
+        let mut found = Findings::default();
+        let line = crate::ops::problem::one_line(&error);
+        match &error {
+            Error::NoProject { start } => {
+                found.add("flow_missing", start, format!("{line}; `flow init` makes one"));
+            }
+            Error::Store(StoreError::Foreign { path, .. }) => drop(found.add("flow_foreign", path, line)),
+            Error::Store(StoreError::Unsafe { path, .. }) => drop(found.add("flow_unsafe", path, line)),
+            _ => return Err(error),
+        }
+        let root = std::path::Path::new("");
+        let findings = found.list.iter().map(|finding| finding.report(root, FindingState::Found, None)).collect();
+        Ok(DoctorReport { ok: false, runs: 0, findings, plan: Vec::new(), repaired: false })
+    }
+
+    fn survey(&self, project: &Project, request: &DoctorRequest) -> Result<Survey> {
+        let mut survey = Survey { parts: Vec::new(), runs: 0 };
+        let now = self.clock.now();
+        if let Some(id) = &request.run {
+            let run = self.run(project, id)?;
+            survey.runs = 1;
+            survey.parts.push(self.diagnose(project, &run, None, now).findings);
+            return Ok(survey);
+        }
+        let mut found = Findings::default();
+        project::check(project, self.env.trust_any_owner, &mut found);
+        let mut runs = Vec::new();
+        let listed = project.each_run(|name, run| {
+            survey.runs += 1;
+            match run {
+                Ok(run) => runs.push(run),
+                // What stands there and why flow refuses it has been said above; what cannot be opened has not.
+                Err(StoreError::Unsafe { .. }) => {}
+                Err(error) => {
+                    let path = project.path().join(crate::store::layout::RUNS).join(name);
+                    found.add("unreadable", &path, crate::ops::problem::one_line(&error.into()));
+                }
+            }
+        });
+        if let Err(error) = listed
+            && found.list.iter().all(|finding| finding.severity() != Severity::Error)
+        {
+            return Err(error.into());
+        }
+        survey.parts.push(found);
+        runs.sort_by(|a, b| a.id().cmp(b.id()));
+        survey.parts.extend(runs.iter().map(|run| self.diagnose(project, run, None, now).findings));
+        Ok(survey)
+    }
+}
+
+/// Puts both looks together: what is mended, what is left, what is new.
+fn report(
+    project: &Project,
+    request: &DoctorRequest,
+    before: Survey,
+    after: Option<Survey>,
+    mending: Mending,
+) -> DoctorReport {
+    let root = project.root();
+    let repaired = after.is_some();
+    let runs = before.runs;
+    let found: Vec<Finding> = before.parts.into_iter().flat_map(|part| part.list).collect();
+    let mut findings = Vec::new();
+    let mut left: Vec<Finding> = match after {
+        Some(after) => after.parts.into_iter().flat_map(|part| part.list).collect(),
+        None => {
+            findings.extend(found.iter().map(|one| one.report(root, FindingState::Found, None)));
+            Vec::new()
+        }
+    };
+    if repaired {
+        // What is still there comes from the second look, in its words.
+        for one in found.iter().filter(|one| one.severity() != Severity::Info && !left.iter().any(|now| now.is(one))) {
+            findings.push(one.report(root, FindingState::Mended, None));
+        }
+        left.sort_by_key(Finding::severity);
+        for one in &left {
+            let state = match one.severity() {
+                Severity::Info => FindingState::Found,
+                _ => FindingState::Left,
+            };
+            findings.push(one.report(root, state, mending.why_left(one)));
+        }
+    }
+    let bad = |severity| severity == Severity::Error || (request.strict && severity == Severity::Warning);
+    let ok = findings.iter().all(|one| one.state == FindingState::Mended || !bad(one.severity));
+    DoctorReport { ok, runs, findings, plan: mending.plan, repaired }
+}
+
+/// What was found: the project first, then run by run.
+pub(super) struct Survey {
+    pub(super) parts: Vec<Findings>,
+    runs: usize,
+}

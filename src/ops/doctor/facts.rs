@@ -1,0 +1,141 @@
+//! What is on disk of one run, read without a lock and without an opinion.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+use crate::host::lock_holder;
+use crate::model::RunId;
+use crate::store::inspect::{Entry, FileKind, entries, is_writable};
+use crate::store::layout::{ACTIVITIES, EVIDENCE, LOCK, QUARANTINE};
+use crate::store::{LogScan, RunDir, StoreError, WriterNote};
+
+/// A file.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::ops) enum Content<T> {
+    Missing,
+    Here(T),
+    /// Why it cannot be read.
+    Unusable(String),
+}
+
+impl<T> Content<T> {
+    fn of(read: Result<Option<T>, StoreError>) -> Self {
+        match read {
+            Ok(Some(content)) => Self::Here(content),
+            Ok(None) => Self::Missing,
+            Err(error) => Self::Unusable(crate::ops::problem::one_line(&error.into())),
+        }
+    }
+
+    pub(in crate::ops) fn here(&self) -> Option<&T> {
+        match self {
+            Self::Here(content) => Some(content),
+            Self::Missing | Self::Unusable(_) => None,
+        }
+    }
+}
+
+/// All of a run that is looked at.
+#[derive(Debug)]
+pub(in crate::ops) struct RunFacts {
+    pub(in crate::ops) id: RunId,
+    pub(in crate::ops) dir: PathBuf,
+    pub(in crate::ops) writable: bool,
+    pub(in crate::ops) entries: Vec<Entry>,
+    pub(in crate::ops) activities: Vec<Entry>,
+    pub(in crate::ops) evidence: Vec<Entry>,
+    pub(in crate::ops) quarantined: Vec<Entry>,
+    pub(in crate::ops) text: Content<String>,
+    pub(in crate::ops) log: Content<Vec<u8>>,
+    pub(in crate::ops) scan: LogScan,
+    /// Regular files in `activities/`.
+    pub(in crate::ops) files: BTreeMap<String, Content<Vec<u8>>>,
+    pub(in crate::ops) note: Option<WriterNote>,
+    /// A living process that holds the run's lock; what it is doing is not finished.
+    pub(in crate::ops) writer: Option<u32>,
+    /// Directories that cannot be read, and why.
+    pub(in crate::ops) unreadable: Vec<(PathBuf, String)>,
+}
+
+/// How often, and with which pauses, a run that changes under the reading is read again.
+const TRIES: usize = 200;
+const PAUSE: Duration = Duration::from_millis(10);
+/// After so many equal pictures a writer that holds the lock is taken to be stopped or waiting.
+const STILL: usize = 10;
+
+impl RunFacts {
+    /// Reads a run, and reads it again while it changes under the reading.
+    pub(in crate::ops) fn gather(run: &RunDir) -> Self {
+        let mut still = 0;
+        for _ in 1..TRIES {
+            let before = Self::picture(run);
+            let facts = Self::read(run);
+            let unchanged = before == Self::picture(run);
+            still = if unchanged { still + 1 } else { 0 };
+            if unchanged && (facts.writer.is_none() || still == STILL) {
+                return facts;
+            }
+            thread::sleep(PAUSE);
+        }
+        let mut facts = Self::read(run);
+        // Somebody writes all the time, also when nobody does at this very moment.
+        facts.writer = facts.writer.or(facts.note.as_ref().map(|note| note.pid));
+        facts
+    }
+
+    /// What stands in the run's directories, with lengths and inodes; every commit changes some of it.
+    fn picture(run: &RunDir) -> [Option<Vec<Entry>>; 2] {
+        [entries(run.path()).ok(), entries(&run.path().join(ACTIVITIES)).ok()]
+    }
+
+    fn read(run: &RunDir) -> Self {
+        let mut unreadable = Vec::new();
+        let mut list = |path: PathBuf| {
+            entries(&path).unwrap_or_else(|error| {
+                unreadable.push((path, error.to_string()));
+                Vec::new()
+            })
+        };
+        let dir = run.path().to_owned();
+        let top = list(dir.clone());
+        let activities = list(dir.join(ACTIVITIES));
+        let evidence = list(dir.join(EVIDENCE));
+        let quarantined = list(dir.join(QUARANTINE));
+        let lock = top.iter().find(|entry| entry.text() == Some(LOCK));
+        let writer = lock.and_then(|lock| lock_holder(lock.id.1)).filter(|&pid| pid != std::process::id());
+        // run.yaml before the log, as every reader does.
+        let text = Content::of(run.read_text());
+        let log = Content::of(run.log_bytes());
+        let scan = log.here().map_or_else(LogScan::default, |bytes| LogScan::parse(bytes));
+        let plain = activities.iter().filter(|entry| entry.kind == FileKind::File).filter_map(Entry::text);
+        let files = plain.map(|name| (name.to_owned(), Content::of(run.activity_bytes(name)))).collect();
+        Self {
+            id: run.id().clone(),
+            writable: is_writable(&dir),
+            dir,
+            entries: top,
+            activities,
+            evidence,
+            quarantined,
+            text,
+            log,
+            scan,
+            files,
+            note: run.writer_note(),
+            writer,
+            unreadable,
+        }
+    }
+
+    /// The path of a file of the run.
+    pub(in crate::ops) fn path(&self, name: &str) -> PathBuf {
+        self.dir.join(name)
+    }
+
+    /// What stands under `name` in the run's directory.
+    pub(in crate::ops) fn entry(&self, name: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.text() == Some(name))
+    }
+}

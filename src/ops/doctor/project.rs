@@ -1,0 +1,242 @@
+//! What is wrong with `.flow` itself and with what stands between the runs.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::catalog::{Catalog, CatalogError, Origin};
+use crate::host::lock_holder;
+use crate::model::{RunId, limits};
+use crate::ops::doctor::finding::{Action, Findings, FlowShelf};
+use crate::ops::doctor::log::counted;
+use crate::ops::doctor::tree::{inside, odd};
+use crate::ops::init::SCHEMAS;
+use crate::store::Project;
+use crate::store::inspect::{Entry, FileKind, doubtful_file_system, entries, is_own, is_writable};
+use crate::store::layout::{
+    CACHE, GITATTRIBUTES, GITIGNORE, INIT_TMP, LOCK, NEW_RUN, QUARANTINE, RUNS, SCHEMAS as SCHEMA_DIR, WORKFLOWS,
+};
+
+/// Names that flow or the original scripts give, besides those of half-made runs.
+const KNOWN: [&str; 14] = [
+    CACHE,
+    RUNS,
+    WORKFLOWS,
+    SCHEMA_DIR,
+    LOCK,
+    INIT_TMP,
+    QUARANTINE,
+    ".gitignore",
+    ".gitattributes",
+    "config.yaml",
+    "state",
+    "goals",
+    "triggers",
+    "README.md",
+];
+/// How deep other directories are looked into.
+const DEPTH: usize = 16;
+
+/// Checks everything but the runs.
+pub(super) fn check(project: &Project, any_owner: bool, found: &mut Findings) {
+    let root = project.path();
+    let all = match entries(root) {
+        Ok(all) => all,
+        Err(error) => {
+            found.add("unreadable", root, format!("the directory cannot be read: {error}"));
+            return;
+        }
+    };
+    if let Some(name) = doubtful_file_system(root) {
+        let message = format!("the project is on {name}, where locks and flushes may not mean what they say");
+        found.add("doubtful_file_system", root, message);
+    }
+    for dir in [root.to_owned(), root.join(RUNS)] {
+        if dir.is_dir() && !is_writable(&dir) {
+            found.add("not_writable", &dir, "the directory cannot be written; commands that only read work");
+        }
+    }
+    let find = |name: &str| all.iter().find(|entry| entry.text() == Some(name));
+    for name in [RUNS, WORKFLOWS, SCHEMA_DIR] {
+        match find(name) {
+            None => {
+                let message = format!("{name}/ is missing");
+                found.add("flow_incomplete", &root.join(name), message).mend(Action::Complete);
+            }
+            Some(entry) if entry.kind != FileKind::Directory => {
+                let (code, what) = odd(entry, FileKind::Directory);
+                found.add(code, &entry.path, format!("{name} {what}"));
+            }
+            Some(_) => {}
+        }
+    }
+    for entry in &all {
+        name_in_flow(root, entry, any_owner, found);
+    }
+    rules(root, ".gitignore", GITIGNORE, "gitignore_incomplete", found);
+    rules(root, ".gitattributes", GITATTRIBUTES, "gitattributes_incomplete", found);
+    schemas(root, found);
+    workflows(root, found);
+    runs(root, any_owner, found);
+    ["state", "goals", "triggers", WORKFLOWS].iter().for_each(|name| inside(&root.join(name), DEPTH, found));
+}
+
+fn name_in_flow(root: &Path, entry: &Entry, any_owner: bool, found: &mut Findings) {
+    let Some(name) = entry.text() else {
+        found.add("unknown_file", &entry.path, "flow gives no such name");
+        return;
+    };
+    let lock = Entry::of(&root.join(LOCK)).ok().flatten();
+    let creating = lock.and_then(|lock| lock_holder(lock.id.1)).is_some_and(|pid| pid != std::process::id());
+    let aside = || Action::ShelveInFlow(FlowShelf::Flow, name.to_owned());
+    if name.starts_with(NEW_RUN) {
+        if !creating {
+            let message = "a run that was being created when its creator died";
+            found.add("half_made_run", &entry.path, message).mend(aside());
+        }
+    } else if !KNOWN.contains(&name) {
+        found.add("unknown_file", &entry.path, "flow puts no such file there");
+    } else if name == INIT_TMP && !creating {
+        found.add("leftover_file", &entry.path, "a writer that died left this temporary file").mend(aside());
+    } else if name == QUARANTINE {
+        let kept = entries(&entry.path).unwrap_or_default().len();
+        if kept > 0 {
+            let message = format!("{} put aside for a person to look at", counted(kept, "name"));
+            found.add("quarantine", &entry.path, message);
+        }
+    } else if name == LOCK {
+        if entry.kind != FileKind::File {
+            let (code, what) = odd(entry, FileKind::File);
+            found.add(code, &entry.path, format!("{name} {what}"));
+        } else if entry.links > 1 {
+            let message = "the lock has another name elsewhere: writing to it would change another file too";
+            found.add("hard_link", &entry.path, message);
+        } else if !any_owner && !is_own(entry.owner) {
+            let message = "the lock belongs to another user; flow refuses it unless FLOW_TRUST_OWNER=1";
+            found.add("foreign_owner", &entry.path, message);
+        }
+    }
+}
+
+/// Rules of `wanted` that a file of git's lacks.
+fn rules(root: &Path, name: &'static str, wanted: &str, code: &'static str, found: &mut Findings) {
+    let path = root.join(name);
+    match Entry::of(&path) {
+        Ok(Some(entry)) if entry.kind != FileKind::File => {
+            let (odd_code, what) = odd(&entry, FileKind::File);
+            let mend = Action::ShelveInFlow(FlowShelf::Flow, name.to_owned());
+            found.add(odd_code, &path, format!("{name} {what}")).mend(mend);
+            return;
+        }
+        Ok(Some(entry)) if entry.len > limits::JOURNAL_BYTES as u64 => {
+            found.add("unreadable", &path, "the file is too large");
+            return;
+        }
+        _ => {}
+    }
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => {
+            found.add("unreadable", &path, format!("the file cannot be read: {error}"));
+            return;
+        }
+    };
+    let has: Vec<_> = text.lines().map(str::trim).collect();
+    let lacks: Vec<_> = wanted.lines().filter(|rule| !rule.starts_with('#') && !has.contains(rule)).collect();
+    if lacks.is_empty() {
+        return;
+    }
+    let message = match text.is_empty() {
+        true => format!("{name} is missing or empty"),
+        false => format!("{name} lacks {}", lacks.join(", ")),
+    };
+    let lines = match text.is_empty() {
+        true => wanted.lines().map(str::to_owned).collect(),
+        false => lacks.into_iter().map(str::to_owned).collect(),
+    };
+    found.add(code, &path, message).mend(Action::AddLines(name, lines));
+}
+
+fn schemas(root: &Path, found: &mut Findings) {
+    for (name, text) in SCHEMAS {
+        let path = root.join(SCHEMA_DIR).join(name);
+        match Entry::of(&path) {
+            Ok(Some(entry)) if entry.kind != FileKind::File => {
+                let (code, what) = odd(&entry, FileKind::File);
+                found.add(code, &path, format!("{name} {what}"));
+            }
+            Ok(Some(entry))
+                if entry.len == text.len() as u64 && std::fs::read(&path).ok().as_deref() == Some(text.as_bytes()) => {}
+            _ => {
+                let message = format!("{name} is not the one of this version of flow");
+                found.add("schema_outdated", &path, message).mend(Action::Complete);
+            }
+        }
+    }
+}
+
+fn workflows(root: &Path, found: &mut Findings) {
+    let catalog = Catalog::new(Some(root.to_owned()));
+    // A directory that is none has been named already.
+    for entry in catalog.list().unwrap_or_default() {
+        let (Some(_), Origin::Project(path)) = (&entry.error, &entry.origin) else { continue };
+        match catalog.find(&entry.id) {
+            Err(CatalogError::Invalid { diagnostics, .. }) => {
+                for error in diagnostics.iter().filter(|one| one.is_error()).take(limits::VIOLATIONS) {
+                    let finding = found.add("workflow_invalid", path, error.message.clone());
+                    finding.at(Some(error.place));
+                }
+            }
+            Err(error) => drop(found.add("workflow_invalid", path, crate::ops::problem::one_line(&error.into()))),
+            Ok(_) => {}
+        }
+    }
+}
+
+/// Names in `runs/` that no command takes for runs, or that cannot be told apart everywhere.
+fn runs(root: &Path, any_owner: bool, found: &mut Findings) {
+    let dir = root.join(RUNS);
+    let all = match entries(&dir) {
+        Ok(all) => all,
+        Err(error) => {
+            found.add("unreadable", &dir, format!("the directory cannot be read: {error}"));
+            return;
+        }
+    };
+    let mut twins: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for entry in &all {
+        let Some(name) = entry.text() else {
+            found.add("stray_file", &entry.path, "flow gives no such name");
+            continue;
+        };
+        let aside = || Action::ShelveInFlow(FlowShelf::Runs, name.to_owned());
+        match (entry.kind, RunId::new(name)) {
+            (FileKind::Directory, Ok(_)) => {
+                twins.entry(name.to_ascii_lowercase()).or_default().push(name);
+                if !any_owner && !is_own(entry.owner) {
+                    let message = "the run belongs to another user; flow refuses it unless FLOW_TRUST_OWNER=1";
+                    found.add("foreign_owner", &entry.path, message);
+                }
+            }
+            (FileKind::Directory, Err(why)) => {
+                found.add("bad_run_name", &entry.path, format!("no command can name it: {why}")).mend(aside());
+            }
+            // Whoever keeps a run elsewhere has to bring it back; its link says where it is.
+            (FileKind::Link, _) => {
+                let (code, what) = odd(entry, FileKind::Directory);
+                found.add(code, &entry.path, format!("{name} {what}"));
+            }
+            (FileKind::Special, _) => {
+                let (code, what) = odd(entry, FileKind::Directory);
+                found.add(code, &entry.path, format!("{name} {what}")).mend(aside());
+            }
+            (FileKind::File, _) => {
+                found.add("stray_file", &entry.path, "only runs belong here").mend(aside());
+            }
+        }
+    }
+    for names in twins.values().filter(|names| names.len() > 1) {
+        let message = format!("{} differ only in case; some file systems take them for one", names.join(" and "));
+        found.add("twin_runs", &dir.join(names[0]), message);
+    }
+}

@@ -1,0 +1,212 @@
+//! Taking the steps of a repair.
+//!
+//! A run is looked at again under its lock, and only what is found there is mended. First what keeps commands from using
+//! its files: odd things go to quarantine, a damaged log is replaced. Then recovery does what it does for every writer.
+//! Then files that follow from the log. Since the first part can leave work for the others, it is done again until
+//! nothing is left that this run of the program has not tried.
+
+use crate::model::{RunId, Timestamp};
+use crate::ops::doctor::diagnosis::Diagnosis;
+use crate::ops::doctor::examine::{DoctorRequest, Survey};
+use crate::ops::doctor::finding::{Action, Finding, Findings};
+use crate::ops::error::Result;
+use crate::ops::flow::Flow;
+use crate::ops::load::{activity_files, for_writing};
+use crate::report::PlanStep;
+use crate::store::{Project, RunDir, Shelf};
+
+/// How often a run is looked at and mended: each round can only leave what the one before could not see.
+const ROUNDS: usize = 4;
+
+/// What was done, and what could not be done.
+#[derive(Debug, Default)]
+pub(super) struct Mending {
+    pub(super) plan: Vec<PlanStep>,
+    failed: Vec<(Option<RunId>, String)>,
+}
+
+impl Mending {
+    /// Notes the steps that would mend `findings`.
+    pub(super) fn note(&mut self, findings: &Findings) {
+        let run = findings.list.first().and_then(|finding| finding.run.clone());
+        for action in findings.actions() {
+            self.step(run.as_ref(), &action);
+        }
+    }
+
+    fn step(&mut self, run: Option<&RunId>, action: &Action) {
+        let step = PlanStep { run_id: run.cloned(), step: action.in_words() };
+        if !self.plan.contains(&step) {
+            self.plan.push(step);
+        }
+    }
+
+    fn failed(&mut self, run: Option<&RunId>, why: &crate::ops::Error) {
+        let why = crate::ops::problem::one_line(why);
+        if !self.failed.iter().any(|(of, said)| of.as_ref() == run && *said == why) {
+            self.failed.push((run.cloned(), why));
+        }
+    }
+
+    /// Why a finding that could have been mended was not.
+    pub(super) fn why_left(&self, finding: &Finding) -> Option<String> {
+        finding.repair.as_ref()?;
+        let mine = self.failed.iter().filter(|(run, _)| *run == finding.run);
+        let why: Vec<_> = mine.map(|(_, why)| why.as_str()).collect();
+        (!why.is_empty()).then(|| why.join("; "))
+    }
+}
+
+impl Flow {
+    /// Mends what was found. What fails is noted; the rest goes on.
+    pub(super) fn mend(
+        &self,
+        project: &Project,
+        request: &DoctorRequest,
+        found: &Survey,
+        mending: &mut Mending,
+    ) -> Result<()> {
+        for part in &found.parts {
+            let actions = part.actions();
+            if actions.is_empty() {
+                continue;
+            }
+            match part.list.first().and_then(|finding| finding.run.clone()) {
+                Some(id) => {
+                    let run = project.run(&id)?;
+                    self.mend_run(project, &run, mending);
+                }
+                None if request.run.is_none() => self.mend_project(project, actions, mending),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn mend_project(&self, project: &Project, first: Vec<Action>, mending: &mut Mending) {
+        let mut tried: Vec<Vec<Action>> = Vec::new();
+        let mut actions = first;
+        while tried.len() < ROUNDS && !actions.is_empty() && !tried.contains(&actions) {
+            self.take_steps(project, &actions, mending);
+            let mut found = Findings::default();
+            crate::ops::doctor::project::check(project, self.env.trust_any_owner, &mut found);
+            tried.push(std::mem::replace(&mut actions, found.actions()));
+        }
+    }
+
+    fn take_steps(&self, project: &Project, actions: &[Action], mending: &mut Mending) {
+        let now = self.clock.now();
+        for action in actions {
+            // Each step takes the lock for itself: completing `.flow` takes it too.
+            let done = self.lock_wait().and_then(|wait| {
+                let request = self.lock_request(now, wait);
+                match action {
+                    Action::Complete => self.project_or_init().map(|_| ()),
+                    Action::AddLines(name, lines) => Ok(project.lock_to_mend(&request)?.add_lines(name, lines)?),
+                    Action::ShelveInFlow(shelf, name) => {
+                        let set_aside = project.lock_to_mend(&request)?.set_aside((*shelf).into(), name, now);
+                        // Its creator was alive after all, or another repair was faster.
+                        match set_aside {
+                            Err(error) if error.is_not_found() => Ok(()),
+                            other => Ok(other.map(|_| ())?),
+                        }
+                    }
+                    _ => Ok(()),
+                }
+            });
+            match done {
+                Ok(()) => mending.step(None, action),
+                Err(error) => mending.failed(None, &error),
+            }
+        }
+    }
+
+    fn mend_run(&self, project: &Project, run: &RunDir, mending: &mut Mending) {
+        let mut tried: Vec<Vec<Action>> = Vec::new();
+        for _ in 0..ROUNDS {
+            let now = self.clock.now();
+            let actions = match self.mend_files(project, run, now, mending) {
+                Ok(actions) => actions,
+                Err(error) => {
+                    mending.failed(Some(run.id()), &error);
+                    return;
+                }
+            };
+            if actions.is_empty() || tried.contains(&actions) {
+                return;
+            }
+            if let Err(error) = self.recover(project, run, &actions, now, mending) {
+                mending.failed(Some(run.id()), &error);
+            }
+            tried.push(actions);
+        }
+    }
+
+    /// Looks again under the lock, and mends what keeps the run's files from being used. Gives all steps that are due.
+    fn mend_files(
+        &self,
+        project: &Project,
+        run: &RunDir,
+        now: Timestamp,
+        mending: &mut Mending,
+    ) -> Result<Vec<Action>> {
+        let mut locked = run.lock_to_mend(&self.lock_request(now, self.lock_wait()?))?;
+        let Diagnosis { findings, rewrite } = self.diagnose(project, run, Some(locked.high_water()), now);
+        let actions = findings.actions();
+        for action in actions.iter().filter(|action| action.is_mending()) {
+            match action {
+                Action::Shelve(name) => drop(locked.set_aside(Shelf::Top, name, now)?),
+                Action::Rebuild => drop(locked.set_aside(Shelf::Top, crate::store::layout::RUN_FILE, now)?),
+                Action::OwnLog => locked.own_log()?,
+                Action::RewriteLog => {
+                    if let Some(rewrite) = &rewrite {
+                        let id = self.ids.next(now);
+                        locked.replace_log(|kept| rewrite.bytes(&id, now, kept), rewrite.last(), now)?;
+                    }
+                }
+                _ => {}
+            }
+            mending.step(Some(run.id()), action);
+        }
+        Ok(actions)
+    }
+
+    /// What the next writer would do, and then what nobody but a repair does.
+    fn recover(
+        &self,
+        project: &Project,
+        run: &RunDir,
+        actions: &[Action],
+        now: Timestamp,
+        mending: &mut Mending,
+    ) -> Result<()> {
+        let loaded = for_writing(self, project, run, now)?;
+        let locked = &loaded.locked;
+        let log = locked.read_log()?;
+        let files: Vec<_> = log.events().flat_map(activity_files).collect();
+        let restore = |name: &str| match files.iter().find(|file| file.name == name) {
+            Some(file) => locked.restore_activity(file),
+            None => Ok(()),
+        };
+        for action in actions.iter().filter(|action| !action.is_mending()) {
+            match action {
+                Action::ShelveActivity(name) => drop(locked.set_activity_aside(name, now)?),
+                Action::ReplaceActivity(name) => {
+                    locked.set_activity_aside(name, now)?;
+                    restore(name)?;
+                }
+                Action::RestoreActivity(name) => restore(name)?,
+                _ => {}
+            }
+            mending.step(Some(run.id()), action);
+        }
+        // Of a log that was replaced, and of links that were taken away: whatever has no file by now.
+        for file in &files {
+            if locked.is_free(&file.name)? {
+                locked.restore_activity(file)?;
+            }
+        }
+        locked.flush_activities()?;
+        Ok(())
+    }
+}

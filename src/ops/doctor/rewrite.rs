@@ -1,0 +1,371 @@
+//! A new log from what survived of a damaged one. Pure: the same facts give the same lines.
+//!
+//! Lines that verify stay byte for byte, unless a position or number is there twice; lines of other programs stay where
+//! they are. The last line says what was lost and what the run is from here on, so that the fold of the new log is the
+//! run that `run.yaml` showed, also where the events that led there are gone.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use crate::codec::{LineFault, RunText, digest, seal, unseal};
+use crate::engine::RunState;
+use crate::model::{
+    Activity, ActivityRecorded, Event, EventId, EventKind, LogRepaired, LostRange, Number, Renumbered, Seq, StateName,
+    TextDigest, Timestamp, limits,
+};
+use crate::ops::doctor::facts::RunFacts;
+use crate::ops::load::{caught_up, rebuilt};
+
+/// What a repair stands on besides the files.
+pub(super) struct Basis<'a> {
+    /// `run.yaml`, when it can be used.
+    pub(super) shown: Option<&'a RunText>,
+    /// The highest position and number that any writer noted.
+    pub(super) noted: (Seq, Number),
+    /// The workflow, for a run that lost the event that pinned it.
+    pub(super) machine: Option<Value>,
+    /// The time.
+    pub(super) now: Timestamp,
+}
+
+/// A new log, but for its last line.
+#[derive(Debug, Clone)]
+pub(super) struct Rewrite {
+    /// All lines but the last one.
+    lines: Vec<u8>,
+    /// What the last line says; where the old log is kept is not known yet.
+    repair: LogRepaired,
+    /// Its position.
+    seq: Seq,
+}
+
+impl Rewrite {
+    /// Plans it; `None` when neither the lines nor `run.yaml` say what the run is, or when it fits into no line.
+    pub(super) fn plan(facts: &RunFacts, basis: &Basis<'_>) -> Option<Self> {
+        let lines = Lines::renumbered(facts);
+        let shown = basis.shown.and_then(|text| text.document().state.last_seq).unwrap_or_default();
+        let last = lines.events.last().map_or(Seq(0), |event| event.seq);
+        let seq = last.max(shown).max(basis.noted.0).next();
+        let lost = lines.lost(seq);
+        let salvaged = salvage(facts, &lines, &lost);
+        let mut text = state_after(facts, basis.shown, &lines, &salvaged)?;
+        let mut state = text.document().state.clone();
+        let numbers = salvaged.iter().map(|record| record.number).chain(lines.numbers());
+        state.last_number = numbers.fold(state.last_number.max(basis.noted.1), Number::max);
+        state.last_seq = Some(seq);
+        text = text.with_state(&state).ok()?;
+        let repair = LogRepaired {
+            lost,
+            renumbered: lines.renumbered,
+            salvaged,
+            reason: lines.reason,
+            quarantined: None,
+            machine: basis.machine.clone(),
+            document: text.document().clone(),
+            text: text.text().to_owned(),
+        };
+        let rewrite = Self { lines: lines.bytes, repair, seq };
+        rewrite.fits(basis.now).or_else(|| rewrite.without_salvaged().fits(basis.now))
+    }
+
+    /// A record may be as large as a document may be; many of them may not fit into a line.
+    fn fits(&self, now: Timestamp) -> Option<Self> {
+        let event = self.event(&EventId::new("0".repeat(26)).ok()?, now, Some(&"0".repeat(64)))?;
+        (seal(&event.to_object()).len() <= limits::LINE_BYTES).then(|| self.clone())
+    }
+
+    fn without_salvaged(&self) -> Self {
+        let mut other = self.clone();
+        other.repair.salvaged.clear();
+        other
+    }
+
+    /// Whether it takes this record from its activity file.
+    pub(super) fn salvages(&self, number: Number) -> bool {
+        self.repair.salvaged.iter().any(|record| record.number == number)
+    }
+
+    /// The highest position and number after it.
+    pub(super) fn last(&self) -> (Seq, Number) {
+        (self.seq, self.repair.document.state.last_number)
+    }
+
+    fn event(&self, id: &EventId, now: Timestamp, quarantined: Option<&str>) -> Option<Event> {
+        let mut repair = self.repair.clone();
+        repair.quarantined = quarantined.map(str::to_owned);
+        repair.document.state.updated_at = Some(now);
+        let text = RunText::parse(repair.text.as_str()).ok()?.with_state(&repair.document.state).ok()?;
+        let run = Some(TextDigest(digest(text.text().as_bytes())));
+        repair.text = text.text().to_owned();
+        Some(Event { seq: self.seq, id: id.clone(), at: now, kind: EventKind::LogRepaired(Box::new(repair)), run })
+    }
+
+    /// The whole new log.
+    pub(super) fn bytes(&self, id: &EventId, now: Timestamp, quarantined: Option<&str>) -> Vec<u8> {
+        let event = self.event(id, now, quarantined).expect("BUG: a text that was read before");
+        let mut bytes = self.lines.clone();
+        bytes.extend(seal(&event.to_object()).into_bytes());
+        bytes
+    }
+}
+
+/// The sound lines of a log in their order, with positions and numbers that are there once.
+struct Lines {
+    bytes: Vec<u8>,
+    events: Vec<Event>,
+    renumbered: Vec<Renumbered>,
+    /// The first position or number that was there twice, before.
+    branched_at: Option<Seq>,
+    /// What is wrong with the log, in words.
+    reason: String,
+}
+
+impl Lines {
+    fn renumbered(facts: &RunFacts) -> Self {
+        let empty = Vec::new();
+        let raw: Vec<&[u8]> = facts.log.here().unwrap_or(&empty).split_inclusive(|&byte| byte == b'\n').collect();
+        let (attached, mut out) = foreign_lines(facts, &raw);
+        let mut lines = Self {
+            bytes: Vec::new(),
+            events: Vec::new(),
+            renumbered: Vec::new(),
+            branched_at: None,
+            reason: reason(facts),
+        };
+        let (mut seq, mut number) = (Counter::default(), Counter::default());
+        for line in facts.scan.lines.iter().filter(|line| line.event.seq > Seq(0)) {
+            let before = (line.event.seq, number_of(&line.event));
+            let after = (Seq(seq.next(before.0.0)), before.1.map(|old| Number(number.next(old.0))));
+            let bytes = raw.get(line.number - 1).copied().unwrap_or_default();
+            let event = match before == after {
+                true => {
+                    out.extend_from_slice(bytes);
+                    line.event.clone()
+                }
+                false => {
+                    lines.branched_at = lines.branched_at.or(Some(before.0));
+                    lines.renumbered.push(Renumbered {
+                        id: line.event.id.clone(),
+                        seq_before: before.0,
+                        seq: after.0,
+                        number_before: before.1.filter(|_| before.1 != after.1),
+                        number: after.1.filter(|_| before.1 != after.1),
+                    });
+                    let object = moved(bytes, after);
+                    out.extend(seal(&object).into_bytes());
+                    Event::from_object(object).unwrap_or_else(|_| line.event.clone())
+                }
+            };
+            if out.last().is_some_and(|&byte| byte != b'\n') {
+                out.push(b'\n');
+            }
+            lines.events.push(event);
+            for (_, bytes) in attached.iter().filter(|(behind, _)| *behind == line.number) {
+                out.extend_from_slice(bytes);
+            }
+        }
+        lines.bytes = out;
+        lines
+    }
+
+    fn numbers(&self) -> impl Iterator<Item = Number> {
+        self.events.iter().filter_map(number_of)
+    }
+
+    /// All positions below `end` that no line has, also those that an earlier repair named.
+    fn lost(&self, end: Seq) -> Vec<LostRange> {
+        let mut lost = Vec::new();
+        let mut expected = Seq(1);
+        for seq in self.events.iter().map(|event| event.seq).chain([end]) {
+            if seq > expected {
+                lost.push(LostRange { from: expected, to: Seq(seq.0 - 1) });
+            }
+            expected = expected.max(seq.next());
+        }
+        lost
+    }
+}
+
+/// Counts on as another counter does, but never stands still and never goes back.
+#[derive(Default)]
+struct Counter {
+    before: u64,
+    after: u64,
+}
+
+impl Counter {
+    fn next(&mut self, before: u64) -> u64 {
+        self.after += if before > self.before { before - self.before } else { 1 };
+        self.before = self.before.max(before);
+        self.after
+    }
+}
+
+pub(super) fn number_of(event: &Event) -> Option<Number> {
+    match &event.kind {
+        EventKind::ActivityRecorded(record) => Some(record.number),
+        _ => None,
+    }
+}
+
+/// The object of a sealed line with another position and number; every other member as it is.
+fn moved(line: &[u8], (seq, number): (Seq, Option<Number>)) -> Map<String, Value> {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let mut object = unseal(line).expect("BUG: a line that verified before");
+    object.insert("seq".into(), seq.0.into());
+    if let Some(number) = number {
+        object.insert("number".into(), number.to_string().into());
+    }
+    object
+}
+
+/// Lines of other programs: those behind a sealed line that stays, by its number, and those before all of them.
+fn foreign_lines(facts: &RunFacts, raw: &[&[u8]]) -> (Vec<(usize, Vec<u8>)>, Vec<u8>) {
+    let kept: BTreeSet<usize> = facts.scan.lines.iter().map(|line| line.number).collect();
+    let (mut attached, mut head) = (Vec::new(), Vec::new());
+    let mut behind = None;
+    for (at, line) in raw.iter().enumerate() {
+        if kept.contains(&(at + 1)) {
+            behind = Some(at + 1);
+            continue;
+        }
+        let bare = line.strip_suffix(b"\n").unwrap_or(line);
+        if unseal(bare) != Err(LineFault::Unsealed) {
+            continue;
+        }
+        let ended = [bare, b"\n"].concat();
+        match behind {
+            Some(number) => attached.push((number, ended)),
+            None => head.extend(ended),
+        }
+    }
+    (attached, head)
+}
+
+fn reason(facts: &RunFacts) -> String {
+    let mut words = Vec::new();
+    if facts.log.here().is_none() {
+        words.push("the log was missing".to_owned());
+    }
+    for skipped in facts.scan.skipped.iter().filter(|line| line.fault != LineFault::Unsealed) {
+        words.push(format!("line {}: {}", skipped.line, skipped.fault.as_str()));
+    }
+    if let Some(seq) = facts.scan.doubles().first() {
+        words.push(format!("event {seq} was there twice"));
+    }
+    if words.is_empty() {
+        words.push("acknowledged events were gone".to_owned());
+    }
+    words.truncate(3);
+    words.join("; ")
+}
+
+/// Lost records that their activity files still hold.
+fn salvage(facts: &RunFacts, lines: &Lines, lost: &[LostRange]) -> Vec<ActivityRecorded> {
+    let known: BTreeSet<Number> = lines.numbers().collect();
+    let earlier = lines.events.iter().find_map(|event| match &event.kind {
+        EventKind::RunAdopted(adopted) => Some(adopted.document.state.last_number),
+        _ => None,
+    });
+    let before = lines.events.iter().filter_map(|event| match &event.kind {
+        EventKind::LogRepaired(repair) => Some(repair.salvaged.iter().map(|record| record.number)),
+        _ => None,
+    });
+    let before: BTreeSet<Number> = before.flatten().collect();
+    let mut salvaged: Vec<ActivityRecorded> = Vec::new();
+    for (name, content) in &facts.files {
+        let Some(number) = file_number(name) else { continue };
+        let taken = known.contains(&number) || before.contains(&number) || earlier.is_some_and(|last| number <= last);
+        let twice = salvaged.iter().any(|record| record.number == number);
+        if taken || twice {
+            continue;
+        }
+        let Some(activity) = content.here().and_then(|bytes| activity(bytes)) else { continue };
+        if activity.run_id().is_some_and(|run| run != facts.id.as_str()) || number.file_name(&activity.id()) != *name {
+            continue;
+        }
+        let unknown = || StateName::new("unknown").expect("a valid name");
+        let phase = activity.phase().unwrap_or_else(unknown);
+        salvaged.push(ActivityRecorded { number, phase, advanced_to: None, session: None, request: None, activity });
+    }
+    salvaged.sort_by_key(|record| record.number);
+    // No more records than events can have been lost.
+    let room: u64 = lost.iter().map(|range| range.to.0 - range.from.0 + 1).sum();
+    salvaged.truncate(usize::try_from(room).unwrap_or(usize::MAX));
+    salvaged
+}
+
+/// The number in an activity file's name.
+pub(in crate::ops) fn file_number(name: &str) -> Option<Number> {
+    let number: Number = name.split_once('-').filter(|_| name.ends_with(".yaml"))?.0.parse().ok()?;
+    (number.0 <= limits::COUNTER).then_some(number)
+}
+
+/// The activity that a file holds.
+pub(super) fn activity(bytes: &[u8]) -> Option<Activity> {
+    let value = crate::codec::parse_value(std::str::from_utf8(bytes).ok()?).ok()?;
+    Activity::new(value.as_object()?.clone()).ok()
+}
+
+/// The run from here on. What `run.yaml` shows is believed, since it shows lost events too; after a merge of two branches
+/// it shows one of them, and the lines of both decide.
+fn state_after(
+    facts: &RunFacts,
+    shown: Option<&RunText>,
+    lines: &Lines,
+    salvaged: &[ActivityRecorded],
+) -> Option<RunText> {
+    let Some(text) = shown else {
+        let events = interleaved(&lines.events, salvaged, lines.events.first()?.at);
+        return rebuilt(events.iter()).ok()?;
+    };
+    let document = text.document();
+    if let Some(branched) = lines.branched_at {
+        let fold = RunState::fold(&lines.events)?;
+        let base = RunState::fold(lines.events.iter().filter(|event| event.seq < branched));
+        let free = |run: &crate::model::RunDocument| (run.goal.clone(), run.context.clone(), run.limits.clone());
+        let untouched = base.is_some_and(|base| free(base.document()) == free(document));
+        if untouched && free(fold.document()) != free(document) {
+            // Only the other branch changed them, and its text says so.
+            return rebuilt(lines.events.iter()).ok()?;
+        }
+        return text.with_state(&fold.document().state).ok();
+    }
+    let since = document.state.last_seq.unwrap_or(facts.scan.last_seq());
+    let newer_files = salvaged.iter().any(|record| record.number > document.state.last_number);
+    let state = match newer_files {
+        false => caught_up(document, since, &facts.scan),
+        true => {
+            let newer: Vec<_> = lines.events.iter().filter(|event| event.seq > since).cloned().collect();
+            let lost: Vec<_> =
+                salvaged.iter().filter(|record| record.number > document.state.last_number).cloned().collect();
+            let mut state = RunState::from_document(document.clone());
+            interleaved(&newer, &lost, document.created_at).iter().for_each(|event| state.apply(event));
+            state
+        }
+    };
+    text.with_state(&state.document().state).ok()
+}
+
+/// Events with the salvaged records between them, by their numbers. `at` is the time of those that have none near.
+fn interleaved(events: &[Event], salvaged: &[ActivityRecorded], mut at: Timestamp) -> Vec<Event> {
+    let mut all = Vec::new();
+    let mut salvaged = salvaged.iter().peekable();
+    for event in events {
+        at = event.at;
+        let comes_first = |record: &&ActivityRecorded| number_of(event).is_some_and(|number| record.number < number);
+        while let Some(record) = salvaged.next_if(comes_first) {
+            all.push(of_record(record, at));
+        }
+        all.push(event.clone());
+    }
+    all.extend(salvaged.map(|record| of_record(record, at)));
+    all
+}
+
+/// An event that says what a lost one said. Its position and id are never written.
+fn of_record(record: &ActivityRecorded, at: Timestamp) -> Event {
+    let kind = EventKind::ActivityRecorded(Box::new(record.clone()));
+    Event { seq: Seq(0), id: EventId::new("salvaged").expect("a valid id"), at, kind, run: None }
+}

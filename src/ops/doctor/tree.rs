@@ -1,0 +1,148 @@
+//! What stands in a run's directory: kinds of files, owners, leftovers, strangers.
+
+use std::path::Path;
+
+use crate::ops::doctor::facts::RunFacts;
+use crate::ops::doctor::finding::{Action, Findings};
+use crate::ops::doctor::log::counted;
+use crate::store::inspect::{Entry, FileKind, entries, is_own};
+use crate::store::layout::{
+    ACTIVITIES, ACTIVITY_TMP, EVIDENCE, LOCK, LOG, LOG_TMP, QUARANTINE, RUN_FILE, RUN_MERGE_TMP, RUN_TMP,
+};
+
+const DIRECTORIES: [&str; 3] = [ACTIVITIES, EVIDENCE, QUARANTINE];
+const FILES: [&str; 6] = [RUN_FILE, LOG, LOCK, RUN_TMP, RUN_MERGE_TMP, LOG_TMP];
+const TEMPORARY: [&str; 4] = [RUN_TMP, RUN_MERGE_TMP, LOG_TMP, ACTIVITY_TMP];
+/// How deep other directories are looked into.
+const DEPTH: usize = 16;
+
+/// Checks it. `any_owner` says that files of other users are trusted.
+pub(super) fn check(facts: &RunFacts, any_owner: bool, found: &mut Findings) {
+    for (path, why) in &facts.unreadable {
+        found.add("unreadable", path, format!("the directory cannot be read: {why}"));
+    }
+    if !facts.writable {
+        found.add("not_writable", &facts.dir, "the run cannot be written; commands that only read work");
+    }
+    for entry in &facts.entries {
+        let Some(name) = entry.text() else {
+            found.add("unknown_file", &entry.path, "flow gives no such name");
+            continue;
+        };
+        let wanted = match name {
+            _ if DIRECTORIES.contains(&name) => FileKind::Directory,
+            _ if FILES.contains(&name) => FileKind::File,
+            _ => {
+                stranger(entry, found);
+                continue;
+            }
+        };
+        if entry.kind != wanted {
+            // Whoever waits for a lock must find it again, and nothing can go to a quarantine that is none.
+            let mend = (name != LOCK && name != QUARANTINE).then(|| Action::Shelve(name.to_owned()));
+            let (code, what) = odd(entry, wanted);
+            found.add(code, &entry.path, format!("{name} {what}")).mend(mend);
+            continue;
+        }
+        of_plain(entry, name, any_owner, facts, found);
+    }
+    for entry in &facts.activities {
+        let Some(name) = entry.text() else {
+            found.add("unknown_file", &entry.path, "flow gives no such name");
+            continue;
+        };
+        if entry.kind != FileKind::File {
+            let (code, what) = odd(entry, FileKind::File);
+            found.add(code, &entry.path, format!("{name} {what}")).mend(Action::ShelveActivity(name.to_owned()));
+        } else if name == ACTIVITY_TMP {
+            leftover(facts, entry, found);
+        }
+    }
+    facts.evidence.iter().for_each(|entry| deep(entry, DEPTH, found));
+    if !facts.quarantined.is_empty() {
+        let message = format!("{} put aside for a person to look at", counted(facts.quarantined.len(), "file"));
+        found.add("quarantine", &facts.path(QUARANTINE), message);
+    }
+    match (facts.writer, facts.entry(LOCK)) {
+        (Some(pid), _) => {
+            let command =
+                facts.note.as_ref().filter(|note| note.pid == pid).map(|note| format!(", `{}`", note.command));
+            let message = format!("process {pid}{} is writing the run", command.unwrap_or_default());
+            found.add("lock_held", &facts.path(LOCK), message);
+        }
+        // It is made by the first command that writes behind the start.
+        (None, None) if facts.scan.lines.len() > 1 => {
+            let message = "the lock file is gone, and with it the highest numbers given; the next writer makes another";
+            found.add("lock_missing", &facts.path(LOCK), message);
+        }
+        (None, _) => {}
+    }
+}
+
+/// A file or directory of the right kind.
+fn of_plain(entry: &Entry, name: &str, any_owner: bool, facts: &RunFacts, found: &mut Findings) {
+    if TEMPORARY.contains(&name) {
+        leftover(facts, entry, found);
+    }
+    let own = [LOG, LOCK].contains(&name);
+    if own && entry.links > 1 {
+        let message = format!("{name} has another name elsewhere: writing to it would change another file too");
+        // A lock that is put back under another file would let two writers in.
+        found.add("hard_link", &entry.path, message).mend((name == LOG).then_some(Action::OwnLog));
+    }
+    if (own || name == ACTIVITIES) && !any_owner && !is_own(entry.owner) {
+        let message = format!("{name} belongs to another user; flow refuses it unless FLOW_TRUST_OWNER=1");
+        found.add("foreign_owner", &entry.path, message);
+    }
+}
+
+fn leftover(facts: &RunFacts, entry: &Entry, found: &mut Findings) {
+    // Of a living writer it is no leftover.
+    if facts.writer.is_none() {
+        let message = "a writer that died left this temporary file";
+        found.add("leftover_file", &entry.path, message).mend(Action::Recover);
+    }
+}
+
+fn stranger(entry: &Entry, found: &mut Findings) {
+    if matches!(entry.kind, FileKind::Link | FileKind::Special) {
+        let (_, what) = odd(entry, FileKind::File);
+        found.add("odd_file", &entry.path, what);
+    } else {
+        found.add("unknown_file", &entry.path, "flow puts no such file there");
+    }
+}
+
+/// What a name stands for instead.
+pub(super) fn odd(entry: &Entry, wanted: FileKind) -> (&'static str, String) {
+    let wanted = if wanted == FileKind::Directory { "a directory" } else { "a file" };
+    match entry.kind {
+        FileKind::Link => ("symbolic_link", "is a symbolic link; flow follows none below .flow".to_owned()),
+        FileKind::Special => ("special_file", format!("is a FIFO, a socket or a device, not {wanted}")),
+        FileKind::Directory => ("wrong_kind", format!("is a directory, not {wanted}")),
+        FileKind::File => ("wrong_kind", format!("is a file, not {wanted}")),
+    }
+}
+
+/// Links and special files anywhere below, where flow writes nothing itself.
+pub(super) fn deep(entry: &Entry, depth: usize, found: &mut Findings) {
+    match entry.kind {
+        FileKind::File => {}
+        FileKind::Link | FileKind::Special => {
+            let (_, what) = odd(entry, FileKind::File);
+            found.add("odd_file", &entry.path, what);
+        }
+        FileKind::Directory => inside(&entry.path, depth, found),
+    }
+}
+
+/// As [`deep`], for what is in a directory.
+pub(super) fn inside(dir: &Path, depth: usize, found: &mut Findings) {
+    if depth == 0 {
+        return;
+    }
+    match entries(dir) {
+        Ok(below) => below.iter().for_each(|entry| deep(entry, depth - 1, found)),
+        Err(error) => drop(found.add("unreadable", dir, format!("the directory cannot be read: {error}"))),
+    }
+}

@@ -1,0 +1,153 @@
+//! Looking at what is there without opening it: names, kinds, owners, the file system.
+//!
+//! Everything here is for diagnosis. It goes by paths, follows no link, and nothing is written on what it says: whoever
+//! changes files looks again, through handles and under a lock.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// What a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Link,
+    /// A FIFO, a socket or a device.
+    Special,
+}
+
+/// A name in a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The name.
+    pub name: OsString,
+    /// Its path.
+    pub path: PathBuf,
+    /// What it stands for.
+    pub kind: FileKind,
+    /// How many names the file has.
+    pub links: u64,
+    /// The owner's user id.
+    pub owner: u32,
+    /// Length in bytes.
+    pub len: u64,
+    /// Device and inode.
+    pub id: (u64, u64),
+}
+
+impl Entry {
+    /// Looks at `path`; `None` when there is nothing.
+    ///
+    /// # Errors
+    /// When it cannot be looked at.
+    pub fn of(path: &Path) -> io::Result<Option<Self>> {
+        let meta = match std::fs::symlink_metadata(path) {
+            Ok(meta) => meta,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let kind = match meta.file_type() {
+            kind if kind.is_symlink() => FileKind::Link,
+            kind if kind.is_dir() => FileKind::Directory,
+            kind if kind.is_fifo() || kind.is_socket() || kind.is_block_device() || kind.is_char_device() => {
+                FileKind::Special
+            }
+            _ => FileKind::File,
+        };
+        Ok(Some(Self {
+            name: path.file_name().unwrap_or_default().to_owned(),
+            path: path.to_owned(),
+            kind,
+            links: meta.nlink(),
+            owner: meta.uid(),
+            len: meta.len(),
+            id: (meta.dev(), meta.ino()),
+        }))
+    }
+
+    /// The name, when it is one that flow can have given.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        self.name.to_str()
+    }
+}
+
+/// What stands in `dir`, by name; nothing when it is missing or no directory.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn entries(dir: &Path) -> io::Result<Vec<Entry>> {
+    if !Entry::of(dir)?.is_some_and(|entry| entry.kind == FileKind::Directory) {
+        return Ok(Vec::new());
+    }
+    let mut entries = Vec::new();
+    for entry in std::fs::read_dir(dir)? {
+        // What vanished meanwhile is not there.
+        entries.extend(Entry::of(&entry?.path())?);
+    }
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(entries)
+}
+
+/// Whether this process may write `path`: its mode, its file system and the capabilities of the process together.
+#[must_use]
+pub fn is_writable(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
+}
+
+/// Whether files of `owner` are this process's own.
+#[must_use]
+pub fn is_own(owner: u32) -> bool {
+    owner == rustix::process::geteuid().as_raw()
+}
+
+/// The name of the file system below `path`, when it is one on which locks or flushes may not mean what they say.
+#[must_use]
+pub fn doubtful_file_system(path: &Path) -> Option<&'static str> {
+    let magic = rustix::fs::statfs(path).ok()?.f_type;
+    doubtful(u32::try_from(magic & 0xffff_ffff).ok()?)
+}
+
+/// Magic numbers of `statfs(2)`.
+fn doubtful(magic: u32) -> Option<&'static str> {
+    let known = [
+        (0x6969, "NFS"),
+        (0xfe53_4d42, "SMB2"),
+        (0xff53_4d42, "CIFS"),
+        (0x517b, "SMB"),
+        (0x0102_1997, "9p"),
+        (0x6573_5546, "FUSE"),
+        (0x00c3_6400, "Ceph"),
+        (0x5346_414f, "AFS"),
+    ];
+    known.iter().find(|(known, _)| *known == magic).map(|(_, name)| *name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_systems_are_told_by_their_magic_number() {
+        assert_eq!(doubtful(0x6969), Some("NFS"));
+        assert_eq!(doubtful(0x6573_5546), Some("FUSE"));
+        assert_eq!(doubtful(0xef53), None, "ext4");
+        assert_eq!(doubtful(0x0102_1994), None, "tmpfs");
+    }
+
+    #[test]
+    fn kinds_are_told_without_following_anything() {
+        let dir = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("nowhere", dir.path().join("link")).unwrap();
+        std::fs::create_dir(dir.path().join("dir")).unwrap();
+        let seen = entries(dir.path()).unwrap();
+        assert_eq!(seen.iter().map(|entry| entry.kind).collect::<Vec<_>>(), [FileKind::Directory, FileKind::Link]);
+        assert_eq!(Entry::of(&dir.path().join("no")).unwrap(), None);
+        assert_eq!(entries(&dir.path().join("no")).unwrap(), []);
+    }
+}

@@ -1,0 +1,111 @@
+//! SIGKILL before every system call of a repair that changes something, and each of them failing: no line is lost, and
+//! the next repair ends what this one began.
+
+use crate::support::clinic::{assert_nothing_lost, files, troubles};
+use crate::support::{Past, Tree, calls, can_inject, injected, killed_at, try_all};
+
+/// Kills the repair everywhere, each time beginning with the same damage.
+fn dies_everywhere(past: &Past, least: usize) {
+    let flow = past.sandbox.path(".flow");
+    let base = Tree::of(&flow);
+    let before = files(&past.sandbox);
+    let args = ["doctor", "--repair", "--json"];
+    let (answer, calls) = calls(&past.sandbox, &args);
+    assert!(troubles(&answer.ok().json()).is_empty());
+    let calls: Vec<_> = calls.into_iter().filter(|call| call.changes_something()).collect();
+    assert!(calls.len() > least, "only {} calls were found", calls.len());
+    try_all(&calls, |call| {
+        base.restore(&flow);
+        killed_at(&past.sandbox, call, &args);
+        assert_nothing_lost(&before, &past.sandbox);
+        let (report, code) = past.doctor(&["--repair"]);
+        assert_eq!((code, troubles(&report)), (0, Vec::new()), "after {call:?}: {report:#}");
+        assert_nothing_lost(&before, &past.sandbox);
+        past.go_on();
+        past.sandbox.flow(["verify", &past.run]).ok();
+        let completed = past.completed();
+        for id in ["preflight-done", "explore-done", "plan-done", "code-done"] {
+            assert!(completed.iter().any(|one| one == id), "{id} is gone after {call:?}");
+        }
+        past.sandbox.assert_nothing_left(&past.run);
+    });
+}
+
+#[test]
+fn a_killed_repair_of_a_merged_log_loses_nothing_and_can_be_repeated() {
+    if !can_inject("a_killed_repair_of_a_merged_log_loses_nothing_and_can_be_repeated") {
+        return;
+    }
+    let past = Past::new();
+    past.sandbox.edit(&past.run, "state:", "# ask Ada first\nstate:");
+    past.merge_branches(2);
+    dies_everywhere(&past, 40);
+    assert!(past.read("run.yaml").contains("# ask Ada first\n"));
+}
+
+#[test]
+fn a_killed_repair_of_everything_at_once_loses_nothing_and_can_be_repeated() {
+    if !can_inject("a_killed_repair_of_everything_at_once_loses_nothing_and_can_be_repeated") {
+        return;
+    }
+    let past = Past::new();
+    let log = past.read("events.jsonl");
+    let lines: Vec<_> = log.lines().collect();
+    past.put("events.jsonl", format!("{}\n{}\n<<<<<<< HEAD\n{}\n{{\"v\":1,\"se", lines[0], lines[1], lines[3]));
+    past.put("run.yaml", past.read("run.yaml").replacen("state:", "<<<<<<< HEAD\n# ask Ada first\nstate:", 1));
+    past.put(".run.tmp", "only here: call Ada\n");
+    past.put("activities/001-preflight-done.yaml", "");
+    past.put("activities/003-plan-done.yaml", "[ # Ada\n");
+    past.put("activities/009-mine.yaml", "mine: true\n");
+    past.put("../notes.txt", "call Ada\n");
+    past.put("../../.gitignore", "# Written by flow\nmine/\n");
+    std::fs::remove_file(past.real_path("/.gitattributes")).unwrap();
+    dies_everywhere(&past, 60);
+}
+
+#[test]
+fn a_killed_repair_of_a_lost_log_loses_nothing_and_can_be_repeated() {
+    if !can_inject("a_killed_repair_of_a_lost_log_loses_nothing_and_can_be_repeated") {
+        return;
+    }
+    let past = Past::new();
+    past.remove("events.jsonl");
+    dies_everywhere(&past, 20);
+}
+
+#[test]
+fn a_repair_whose_system_calls_fail_says_so_and_can_be_repeated() {
+    if !can_inject("a_repair_whose_system_calls_fail_says_so_and_can_be_repeated") {
+        return;
+    }
+    let past = Past::new();
+    let log = past.read("events.jsonl");
+    let lines: Vec<_> = log.lines().collect();
+    past.put("events.jsonl", format!("{}\n{}\n# what is this\n{}\n", lines[0], lines[1], lines[3]));
+    past.put("run.yaml", "[ # Ada\n");
+    past.put("activities/001-preflight-done.yaml", "");
+    let flow = past.sandbox.path(".flow");
+    let base = Tree::of(&flow);
+    let before = files(&past.sandbox);
+    let args = ["doctor", "--repair", "--json"];
+    let (answer, calls) = calls(&past.sandbox, &args);
+    answer.ok();
+    let failing = ["write", "fsync", "fdatasync", "renameat", "renameat2", "mkdirat", "unlinkat", "ftruncate"];
+    let calls: Vec<_> = calls.into_iter().filter(|call| failing.contains(&call.name.as_str())).collect();
+    assert!(calls.len() > 15, "only {} calls were found", calls.len());
+    try_all(&calls, |call| {
+        base.restore(&flow);
+        let error = if call.name.contains("sync") { "EIO" } else { "ENOSPC" };
+        let answer = injected(&past.sandbox, &format!("{}:error={error}:when={}", call.name, call.nth), &args);
+        assert!([Some(0), Some(65), Some(74)].contains(&answer.code), "{answer:?}");
+        assert!(!answer.stderr.contains("panicked"), "{answer:?}");
+        assert_nothing_lost(&before, &past.sandbox);
+        if answer.code == Some(0) {
+            assert_eq!(past.doctor(&[]).1, 0, "it said that all is well after {call:?}");
+        }
+        let (report, code) = past.doctor(&["--repair"]);
+        assert_eq!((code, troubles(&report)), (0, Vec::new()), "after {call:?}: {report:#}");
+        past.go_on();
+        past.sandbox.flow(["verify", &past.run]).ok();
+    });
+}
