@@ -6,6 +6,7 @@ mod support;
 
 mod commands;
 mod concurrency;
+mod disks;
 mod docs;
 mod engine;
 mod faults;
@@ -14,6 +15,7 @@ mod hostile_names;
 mod hostile_paths;
 mod images;
 mod kill;
+mod limits;
 mod open_runs;
 mod readme;
 mod recovery;
