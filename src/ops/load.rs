@@ -250,9 +250,12 @@ impl Loaded<'_> {
     fn restore_latest(&self) -> Result<()> {
         let Some(event) = &self.locked.tail().at else { return Ok(()) };
         let EventKind::ActivityRecorded(record) = &event.kind else { return Ok(()) };
-        if self.locked.is_lost(&record.number.file_name(&record.id())).unwrap_or(false)
-            && let Some(file) = activity_file(event)
-        {
+        let lost = match self.locked.is_lost(&record.number.file_name(&record.id())) {
+            // The next record is the latest then, and nobody looks at this one again.
+            Err(error) if error.may_pass() => return Err(error.into()),
+            found => found.unwrap_or(false),
+        };
+        if lost && let Some(file) = activity_file(event) {
             self.locked.restore_activity(&file)?;
         }
         Ok(())

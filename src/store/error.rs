@@ -101,4 +101,10 @@ impl StoreError {
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::NotFound { .. })
     }
+
+    /// Whether the same may work another time, because the system refused it and nobody's permissions did.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() != std::io::ErrorKind::PermissionDenied)
+    }
 }

@@ -138,6 +138,29 @@ fn a_short_append_is_taken_back() {
 }
 
 #[test]
+fn a_lost_file_that_cannot_be_looked_at_is_restored_later() {
+    if !can_inject("a_lost_file_that_cannot_be_looked_at_is_restored_later") {
+        return;
+    }
+    let scene = Scene::new(case("record-activity"), &temporary());
+    let args: Vec<&str> = scene.order.args.iter().map(String::as_str).collect();
+    let lost = scene.sandbox.run_dir("r1").join("activities/001-preflight-done.yaml");
+    let opened = scene.calls(&[]).into_iter().find(|call| call.shown.contains("001-preflight-done.yaml")).unwrap();
+    for error in ["EIO", "EMFILE"] {
+        scene.restore();
+        std::fs::write(&lost, "").unwrap();
+        let fails = format!("{}:error={error}:when={}", opened.name, opened.nth);
+        run(injecting(&scene.sandbox, &[&fails], &args), "").exits(74);
+        scene.again().ok();
+        scene.sandbox.assert_sound("r1");
+        assert!(
+            std::fs::read_to_string(&lost).unwrap().contains("preflight-done"),
+            "{error}: the file is lost for good"
+        );
+    }
+}
+
+#[test]
 fn a_failed_flush_that_cannot_be_taken_back_is_recovered_on_a_new_file() {
     use std::os::unix::fs::MetadataExt;
     if !can_inject("a_failed_flush_that_cannot_be_taken_back_is_recovered_on_a_new_file") {
