@@ -150,12 +150,8 @@ impl Scene {
             assert!(code == Some(0) || answer.stdout.contains("\"claim\":{"), "the retry: {answer:?}");
         }
         self.assert_kept();
-        let (mut seen, mut wanted) = (self.view().without_times(), self.new.without_times());
-        let mut events = self.events_now();
-        if self.order.adopts.is_some() {
-            events.values_mut().for_each(Vec::dedup);
-            (seen, wanted) = (seen.without_positions(), wanted.without_positions());
-        }
+        let (seen, wanted) = (self.view().without_times(), self.new.without_times());
+        let events = self.events_now();
         match self.order.retry {
             Retry::Same | Retry::Taken => {
                 assert_same(&seen, &wanted, "the retry");
@@ -187,8 +183,7 @@ impl Scene {
         }
         // What a death interrupted may have been put aside already, in part.
         let partial = |text: &String| state.kills && self.order.puts_aside.iter().any(|whole| whole.starts_with(text));
-        let adopted = |text: &String| self.order.adopts.as_ref() == Some(text);
-        aside.retain(|text| !self.order.puts_aside.contains(text) && !partial(text) && !adopted(text));
+        aside.retain(|text| !self.order.puts_aside.contains(text) && !partial(text));
         assert!(aside.is_empty(), "clutter in quarantine: {aside:?}");
         assert_eq!(self.sandbox.find(".flow", ".new-"), None, "half a run is left");
         let own = Files::of(&self.sandbox).own();

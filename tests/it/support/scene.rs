@@ -39,8 +39,6 @@ pub struct Order {
     pub keeps: Option<&'static str>,
     /// What is in quarantine in the end, and nothing else.
     pub puts_aside: Vec<String>,
-    /// A person's text that it adopts: a death may lead to its being adopted twice, and put aside once it is adopted.
-    pub adopts: Option<String>,
     /// Whether it exits 0 whatever happens, and says on standard output what it did: `session-end`.
     pub is_a_hook: bool,
 }
@@ -56,7 +54,6 @@ impl Order {
             then: vec![(owned(then.0), then.1)],
             keeps: None,
             puts_aside: Vec::new(),
-            adopts: None,
             is_a_hook: false,
         }
     }
@@ -88,11 +85,6 @@ impl View {
     /// The same, but for when it was.
     pub fn without_times(&self) -> Self {
         self.without(|key| key == "at" || key.ends_with("_at"))
-    }
-
-    /// The same, but for positions in the log.
-    pub fn without_positions(&self) -> Self {
-        self.without(|key| key == "seq")
     }
 
     fn without(&self, left_out: fn(&str) -> bool) -> Self {
