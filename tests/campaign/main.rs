@@ -2,6 +2,7 @@
 //!
 //!     cargo test --locked --test campaign                       everything
 //!     cargo test --locked --test campaign -- NAME               only the section of this name
+//!     cargo test --locked --test campaign -- --only=TEXT        only rows and columns that contain TEXT
 //!     cargo test --locked --test campaign -- --write            and the table into docs/durability.md
 //!
 //! It takes an hour or so, needs strace, and makes file systems of its own when it runs as root. It ends with 1 when a
@@ -20,7 +21,7 @@ mod table;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
-use section::Row;
+use section::{Plan, Row};
 
 /// Set once mounts are this program's own.
 const APART: &str = "__FLOW_CAMPAIGN_APART";
@@ -32,7 +33,9 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let (options, names): (Vec<_>, Vec<_>) = args.into_iter().partition(|arg| arg.starts_with("--"));
     let write = options.iter().any(|option| option == "--write");
-    if let Some(unknown) = options.iter().find(|option| *option != "--write") {
+    let plan =
+        Plan { only: options.iter().filter_map(|option| option.strip_prefix("--only=")).map(str::to_owned).collect() };
+    if let Some(unknown) = options.iter().find(|option| *option != "--write" && !option.starts_with("--only=")) {
         eprintln!("unknown option {unknown}");
         return ExitCode::from(2);
     }
@@ -45,7 +48,7 @@ fn main() -> ExitCode {
     let mut rows: Vec<Row> = Vec::new();
     for section in sections.iter().filter(|section| names.is_empty() || names.iter().any(|name| name == section.name)) {
         println!("{}", section.name);
-        match (section.run)() {
+        match (section.run)(&plan) {
             Ok(found) => rows.extend(found),
             Err(why) => support::skipped(section.name, &why),
         }

@@ -6,12 +6,26 @@ use std::thread;
 
 use crate::commands;
 
+/// What is to be tried.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// Only rows and columns that contain one of these; all when there is none.
+    pub only: Vec<String>,
+}
+
+impl Plan {
+    /// Whether this row and column is to be tried.
+    pub fn takes(&self, what: &str, trouble: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|part| what.contains(part) || trouble.contains(part))
+    }
+}
+
 /// A part of the campaign.
 pub struct Section {
     /// Its name on the command line.
     pub name: &'static str,
     /// Tries everything; why not, when it cannot be tried here.
-    pub run: fn() -> Result<Vec<Row>, String>,
+    pub run: fn(&Plan) -> Result<Vec<Row>, String>,
 }
 
 /// What came of one row and column of the table in one place.
