@@ -49,6 +49,7 @@ impl Scene {
     fn assert_honest(&self, state: &State, answer: &Answer) -> bool {
         assert!(!answer.stderr.contains("panicked") && !answer.stderr.contains("BUG"), "{answer:?}");
         assert_ne!(answer.code, Some(124), "it hangs");
+        assert!(!state.kills || answer.code.is_none(), "it was not killed: {answer:?}");
         if answer.code.is_none() {
             assert!(state.kills, "ended by a signal: {answer:?}");
             return !answer.stdout.is_empty() && self.did_its_work(answer);
