@@ -259,7 +259,7 @@ impl Loaded<'_> {
         let EventKind::ActivityRecorded(record) = &event.kind else { return Ok(()) };
         let lost = match self.locked.is_lost(&record.number.file_name(&record.id())) {
             // The next record is the latest then, and nobody looks at this one again.
-            Err(error) if error.may_pass() => return Err(error.into()),
+            Err(error) if error.is_io() => return Err(error.into()),
             found => found.unwrap_or(false),
         };
         if lost && let Some(file) = activity_file(event) {

@@ -102,9 +102,9 @@ impl StoreError {
         matches!(self, Self::NotFound { .. })
     }
 
-    /// Whether the same may work another time, because the system refused it and nobody's permissions did.
+    /// Whether the system refused something that may well be there.
     #[must_use]
-    pub fn may_pass(&self) -> bool {
-        matches!(self, Self::Io { source, .. } if source.kind() != std::io::ErrorKind::PermissionDenied)
+    pub fn is_io(&self) -> bool {
+        matches!(self, Self::Io { .. })
     }
 }
