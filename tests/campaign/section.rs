@@ -9,14 +9,15 @@ use crate::commands;
 /// What is to be tried.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// Only rows and columns that contain one of these; all when there is none.
+    /// Only cells whose "row, column" contains one of these; all when there is none.
     pub only: Vec<String>,
 }
 
 impl Plan {
     /// Whether this row and column is to be tried.
     pub fn takes(&self, what: &str, trouble: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|part| what.contains(part) || trouble.contains(part))
+        let name = format!("{what}, {trouble}");
+        self.only.is_empty() || self.only.iter().any(|part| name.contains(part))
     }
 }
 
@@ -76,6 +77,9 @@ pub fn in_parallel<J: Sync>(jobs: &[J], work: impl Fn(&J) -> Row + Sync) -> Vec<
                         row.what,
                         row.trouble
                     );
+                    for violation in &row.violations {
+                        println!("    VIOLATION: {violation}");
+                    }
                     rows.lock().unwrap().push((at, row));
                 }
             });

@@ -184,7 +184,8 @@ impl Scene {
         }
         // What a death interrupted may have been put aside already, in part.
         let partial = |text: &String| state.kills && self.order.puts_aside.iter().any(|whole| whole.starts_with(text));
-        aside.retain(|text| !self.order.puts_aside.contains(text) && !partial(text));
+        let stayed = |text: &String| !state.kills && self.order.may_put_aside.as_ref() == Some(text);
+        aside.retain(|text| !self.order.puts_aside.contains(text) && !partial(text) && !stayed(text));
         assert!(aside.is_empty(), "clutter in quarantine: {aside:?}");
         assert_eq!(self.sandbox.find(".flow", ".new-"), None, "half a run is left");
         let own = Files::of(&self.sandbox).own();

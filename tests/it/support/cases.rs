@@ -83,7 +83,8 @@ fn record_and_advance(sandbox: &Sandbox) -> Order {
 fn record_over_an_edit(sandbox: &Sandbox) -> Order {
     begin(sandbox);
     sandbox.edit("r1", "state:", "# ask Ada first\nstate:");
-    Order { keeps: Some("# ask Ada first"), ..Order::new(&EXPLORE, (&PLAN, 0)) }
+    let may_put_aside = Some(sandbox.read("r1", "run.yaml"));
+    Order { keeps: Some("# ask Ada first"), may_put_aside, ..Order::new(&EXPLORE, (&PLAN, 0)) }
 }
 
 /// The log is ahead of everything and torn, files are missing or empty, and a person's text lies where a swap left it.

@@ -39,6 +39,8 @@ pub struct Order {
     pub keeps: Option<&'static str>,
     /// What is in quarantine in the end, and nothing else.
     pub puts_aside: Vec<String>,
+    /// A person's text that is put aside as well when it cannot be removed after it was adopted.
+    pub may_put_aside: Option<String>,
     /// Whether it exits 0 whatever happens, and says on standard output what it did: `session-end`.
     pub is_a_hook: bool,
 }
@@ -54,6 +56,7 @@ impl Order {
             then: vec![(owned(then.0), then.1)],
             keeps: None,
             puts_aside: Vec::new(),
+            may_put_aside: None,
             is_a_hook: false,
         }
     }

@@ -168,8 +168,9 @@ impl Trouble {
             Self::ShortAppend if scene.old.0.len() != scene.new.0.len() => Vec::new(),
             Self::ShortAppend => {
                 let calls = scene.calls(&[]);
-                let lines = calls.iter().filter(|call| call.name == "write" && call.shown.contains("\"{\\\"v\\\":1"));
-                lines.map(State::short).collect()
+                // A line is flushed with this call, and nothing else is.
+                let lines = calls.windows(2).filter(|pair| pair[0].name == "write" && pair[1].name == "fdatasync");
+                lines.map(|pair| State::short(&pair[0])).collect()
             }
             Self::FileSize { ignored } => sizes(scene).into_iter().map(|size| file_size(size, ignored)).collect(),
             Self::Descriptors => (3..=DESCRIPTORS).map(descriptors).collect(),
