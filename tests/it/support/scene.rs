@@ -150,9 +150,10 @@ impl Files {
         self.decisions.restore(&sandbox.path(".decisions"));
     }
 
-    /// The files of the project itself: neither runs nor locks.
+    /// The files of the project itself: neither runs nor locks nor what is only there to be quick.
     pub fn own(&self) -> BTreeMap<PathBuf, String> {
-        let own = self.flow.files().filter(|file| !file.starts_with("runs") && !file.ends_with(".lock"));
+        let aside = |file: &Path| file.starts_with("runs") || file.starts_with(".cache") || file.ends_with(".lock");
+        let own = self.flow.files().filter(|file| !aside(file));
         own.map(|file| (file.to_owned(), self.flow.text(file))).collect()
     }
 
