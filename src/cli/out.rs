@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::cli::exit::Exit;
 use crate::cli::page::{self, Page};
 use crate::ops::{Error, problem::problem};
-use crate::report::Problem;
+use crate::report::{Kind, Problem};
 
 /// Where answers go.
 #[derive(Debug)]
@@ -61,8 +61,8 @@ impl Out {
 
     fn undelivered(&self, error: &io::Error) -> Exit {
         let done = self.done.as_ref().map(|done| format!("; {done}")).unwrap_or_default();
-        self.stderr(&format!("error: cannot write to standard output: {error}{done}\n"));
-        Exit::Io
+        let message = format!("cannot write to standard output: {error}{done}");
+        self.problem(&Problem { code: "io_error", message, help: None, causes: Vec::new(), kind: Kind::Io })
     }
 
     /// Things that went wrong beside the work itself.

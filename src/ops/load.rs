@@ -74,7 +74,7 @@ pub(crate) fn for_writing_within<'a>(
         None if !position.foreign => catalog_machine(flow, project, text.document(), &mut warnings),
         pinned => pinned,
     };
-    let edited = position.by_hand || is_edited(&text, &locked, position.since);
+    let mut edited = position.by_hand || is_edited(&text, &locked, position.since);
     let state = RunState::from_document(text.document().clone());
     let mut loaded = Loaded { state, locked, text, machine, warnings };
     if loaded.locked.tail().last_seq == Seq(0) && position.foreign {
@@ -83,6 +83,8 @@ pub(crate) fn for_writing_within<'a>(
     }
     if !position.by_hand {
         loaded.roll_forward(position.since, edited, now)?;
+        // A writer may have died between an edit's line in the log and run.yaml: then all of it is adopted already.
+        edited = edited && is_edited(&loaded.text, &loaded.locked, loaded.locked.tail().last_seq);
     }
     if edited {
         loaded.adopt_edit(flow, run, now)?;
@@ -224,7 +226,12 @@ fn clear_leftovers(locked: &mut LockedRun<'_>, shown: Seq, now: Timestamp) -> Re
         return Ok(());
     }
     let log = locked.read_log()?;
-    let written: Vec<_> = log.events().filter_map(|event| event.run.clone()).collect();
+    // What flow wrote, and what a person saved and the log keeps word for word.
+    let adopted = |event: &Event| match &event.kind {
+        EventKind::RunEdited(edit) => Some(TextDigest(digest(edit.text.as_bytes()))),
+        _ => None,
+    };
+    let written: Vec<_> = log.events().flat_map(|event| [event.run.clone(), adopted(event)]).flatten().collect();
     let last = log.last_seq().max(shown);
     locked.clear_leftovers(
         |text| {
@@ -313,7 +320,12 @@ impl Loaded<'_> {
     fn restore_latest(&self) -> Result<()> {
         let Some(event) = &self.locked.tail().at else { return Ok(()) };
         let EventKind::ActivityRecorded(record) = &event.kind else { return Ok(()) };
-        if self.locked.is_lost(&record.number.file_name(&record.id())).unwrap_or(false) {
+        let lost = match self.locked.is_lost(&record.number.file_name(&record.id())) {
+            // The next record is the latest then, and nobody looks at this one again.
+            Err(error) if error.is_io() => return Err(error.into()),
+            found => found.unwrap_or(false),
+        };
+        if lost {
             self.locked.restore_activity(&file_of(record))?;
         }
         Ok(())

@@ -56,6 +56,12 @@ pub(crate) fn for_reading(flow: &Flow, project: &Project, run: &RunDir) -> Resul
     if machine.is_none() {
         machine = catalog_machine(flow, project, text.document(), &mut notes);
     }
+    // A run.yaml behind the log is shown as the next writer will make it; what it holds beside the state stays.
+    let text = if text.document().state == state.document().state {
+        text
+    } else {
+        text.with_state(&state.document().state).unwrap_or_else(|_| RunText::create(state.document()))
+    };
     let mut history = History::fold(log.events()).unwrap_or_else(|| History::without_log(state.clone()));
     history.show(state);
     let recorded = log.events().any(|event| matches!(event.kind, EventKind::RunStarted(_)));

@@ -101,4 +101,10 @@ impl StoreError {
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::NotFound { .. })
     }
+
+    /// Whether the system refused something that may well be there.
+    #[must_use]
+    pub fn is_io(&self) -> bool {
+        matches!(self, Self::Io { .. })
+    }
 }

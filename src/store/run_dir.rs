@@ -334,15 +334,21 @@ impl LockedRun<'_> {
         }
         let (quarantine, _) = self.run.dir.ensure_dir(QUARANTINE)?;
         let free = free_name(&quarantine, "events", "jsonl", now)?;
-        let kept = quarantine.create(&free, b"", NEW_FILE)?;
-        copy(&*self.log, self.tail.whole..self.tail.len, &*kept).map_err(fault)?;
-        // What is cut off must be safe before it is cut off.
-        kept.sync_all().map_err(|errno| fault(errno.into()))?;
-        quarantine.sync()?;
+        // The next writer keeps it whole; a part of it would only be a riddle.
+        self.keep_torn_tail(&quarantine, &free).inspect_err(|_| drop(quarantine.remove(&free)))?;
         self.note("a torn end of the log", &quarantine, &free);
         self.log.set_len(self.tail.whole).map_err(|errno| fault(errno.into()))?;
         self.tail.len = self.tail.whole;
         Ok(())
+    }
+
+    /// Copies what will be cut off, so that it is safe before that.
+    fn keep_torn_tail(&self, quarantine: &Dir, name: &str) -> Result<(), StoreError> {
+        let fault = |source| self.run.log_fault("repair", source);
+        let kept = quarantine.create(name, b"", NEW_FILE)?;
+        copy(&*self.log, self.tail.whole..self.tail.len, &*kept).map_err(fault)?;
+        kept.sync_all().map_err(|errno| fault(errno.into()))?;
+        quarantine.sync()
     }
 
     /// Whether the unended last line is a whole JSON object of another program.

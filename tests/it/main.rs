@@ -6,6 +6,7 @@ mod support;
 
 mod commands;
 mod concurrency;
+mod disks;
 mod docs;
 mod doctor;
 mod doctor_kill;
@@ -14,7 +15,9 @@ mod faults;
 mod hostile_documents;
 mod hostile_names;
 mod hostile_paths;
+mod images;
 mod kill;
+mod limits;
 mod open_runs;
 mod readme;
 mod recovery;

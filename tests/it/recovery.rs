@@ -19,6 +19,18 @@ fn a_log_ahead_of_run_yaml_is_shown_by_readers_and_caught_up_with_by_the_next_re
 }
 
 #[test]
+fn a_run_behind_its_log_is_shown_as_it_will_be() {
+    let past = Past::new();
+    past.sandbox.flow(["block", &past.run, "--reason", "which region?"]).ok();
+    let whole = past.sandbox.flow(["show", &past.run, "--json"]).ok().json();
+    past.put_back("run.yaml", 1);
+    let shown = past.sandbox.flow(["show", &past.run, "--json"]).ok().json();
+    assert_eq!(shown["state"], whole["state"], "the state in run.yaml, and the records of the log beside it");
+    assert_eq!(shown, whole);
+    assert!(past.sandbox.flow(["show", &past.run]).ok().stdout.contains("which region?"));
+}
+
+#[test]
 fn a_run_caught_up_with_is_the_same_run() {
     let past = Past::new();
     let whole = past.trees[3].text("run.yaml");

@@ -1,17 +1,25 @@
 //! What tests stand on.
 
+mod aftermath;
 mod calls;
+pub mod cases;
 pub mod clinic;
 pub mod hostile;
+#[allow(dead_code, reason = "a toolbox: not every test binary uses all of it")]
+pub mod mount;
 mod past;
 mod sandbox;
+pub mod scene;
 mod sweep;
 mod tree;
+pub mod trouble;
 mod witness;
 
 pub use calls::{Call, calls, can_inject, injected, injecting, killed_at, skipped};
 pub use past::{PHASES, Past};
-pub use sandbox::{Answer, Sandbox, run};
-pub use sweep::try_all;
+pub use sandbox::{Answer, Sandbox, run, temporary};
+pub use scene::Scene;
+pub use sweep::{Tally, try_all};
 pub use tree::Tree;
+pub use trouble::Trouble;
 pub use witness::essence;

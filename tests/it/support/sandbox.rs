@@ -62,7 +62,12 @@ impl Answer {
 impl Sandbox {
     /// A repository `demo` with one commit on the branch `main`.
     pub fn new() -> Self {
-        let sandbox = Self { home: tempfile::tempdir().unwrap(), commands: Cell::new(0) };
+        Self::within(&temporary())
+    }
+
+    /// As [`Self::new`], in a directory of the caller's, for instance on another file system.
+    pub fn within(dir: &Path) -> Self {
+        let sandbox = Self { home: tempfile::tempdir_in(dir).unwrap(), commands: Cell::new(0) };
         std::fs::create_dir(sandbox.root()).unwrap();
         sandbox.git(&["init", "-q", "-b", "main"]);
         sandbox.git(&["remote", "add", "origin", "git@example.com:acme/widgets.git"]);
@@ -126,6 +131,16 @@ impl Sandbox {
         command
     }
 
+    /// How many commands there were, which is what their clock shows.
+    pub fn now(&self) -> u64 {
+        self.commands.get()
+    }
+
+    /// Puts the clock to where it was after so many commands, so that the next one writes the very same bytes again.
+    pub fn put_clock(&self, to: u64) {
+        self.commands.set(to);
+    }
+
     /// The program under test.
     pub fn flow_command(&self) -> Command {
         self.command(env!("CARGO_BIN_EXE_flow"))
@@ -154,6 +169,11 @@ impl Sandbox {
     pub fn record(&self, run: &str, phase: &str, id: &str) -> Value {
         self.flow(["record-activity", "--run-id", run, "--phase", phase, "--id", id, "--json"]).ok().json()
     }
+}
+
+/// Where repositories are when nobody says otherwise.
+pub fn temporary() -> PathBuf {
+    std::env::temp_dir()
 }
 
 /// The time `at` seconds after half past two, on the same day.

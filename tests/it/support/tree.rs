@@ -42,6 +42,11 @@ impl Tree {
         String::from_utf8(bytes.clone()).unwrap()
     }
 
+    /// The contents of one file, when it is there.
+    pub fn bytes(&self, path: &Path) -> Option<&[u8]> {
+        self.0.get(path)?.as_ref().map(|(bytes, _)| bytes.as_slice())
+    }
+
     /// The paths of all files, in order.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         let files = self.0.iter().filter(|(_, entry)| entry.is_some());

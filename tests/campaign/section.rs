@@ -1,0 +1,91 @@
+//! Parts of the campaign. A new one is a line in [`all`].
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use crate::commands;
+
+/// What is to be tried.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// Only cells whose "row, column" contains one of these; all when there is none.
+    pub only: Vec<String>,
+}
+
+impl Plan {
+    /// Whether this row and column is to be tried.
+    pub fn takes(&self, what: &str, trouble: &str) -> bool {
+        let name = format!("{what}, {trouble}");
+        self.only.is_empty() || self.only.iter().any(|part| name.contains(part))
+    }
+}
+
+/// A part of the campaign.
+pub struct Section {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// Tries everything; why not, when it cannot be tried here.
+    pub run: fn(&Plan) -> Result<Vec<Row>, String>,
+}
+
+/// What came of one row and column of the table in one place.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// Where it was tried: a file system.
+    pub place: String,
+    /// The table's row: a command.
+    pub what: String,
+    /// The table's column: a trouble.
+    pub trouble: String,
+    /// How many states were tried.
+    pub states: usize,
+    /// What went wrong.
+    pub violations: Vec<String>,
+}
+
+/// All sections, in the order in which they run.
+pub fn all() -> Vec<Section> {
+    vec![
+        Section { name: "tmpfs", run: commands::on_memory },
+        Section { name: "temporary", run: commands::in_the_temporary_directory },
+        Section { name: "ext4", run: commands::on_ext4 },
+        Section { name: "xfs", run: commands::on_xfs },
+        Section { name: "btrfs", run: commands::on_btrfs },
+        Section { name: "disk", run: commands::on_small_disks },
+    ]
+}
+
+/// How many things are tried at once.
+const THREADS: usize = 2;
+
+/// Tries every job on a few threads, and gives what came of them in the order of the jobs.
+pub fn in_parallel<J: Sync>(jobs: &[J], work: impl Fn(&J) -> Row + Sync) -> Vec<Row> {
+    let next = AtomicUsize::new(0);
+    let rows = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(job) = jobs.get(at) else { break };
+                    let row = work(job);
+                    println!(
+                        "  {:6} states, {:3} violations: {}, {}",
+                        row.states,
+                        row.violations.len(),
+                        row.what,
+                        row.trouble
+                    );
+                    for violation in &row.violations {
+                        println!("    VIOLATION: {violation}");
+                    }
+                    rows.lock().unwrap().push((at, row));
+                }
+            });
+        }
+    });
+    let mut rows = rows.into_inner().unwrap();
+    rows.sort_by_key(|(at, _)| *at);
+    rows.into_iter().map(|(_, row)| row).collect()
+}

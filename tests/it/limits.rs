@@ -1,0 +1,92 @@
+//! Little is allowed or nobody listens: small files, few descriptors, standard streams that are closed, full or unread.
+//!
+//! The commands that are tried in every state write all kinds of files between them; the others are tried in every
+//! so manieth, and in all of them in the campaign.
+
+use crate::support::cases::{CASES, case};
+use crate::support::{Scene, Tally, Trouble, run, skipped, temporary};
+
+/// Whether this program is here; says so loudly when not.
+fn has(program: &str, test: &str) -> bool {
+    let here = std::process::Command::new(program).arg("--version").output().is_ok();
+    if !here {
+        skipped(test, &format!("{program} is missing"));
+    }
+    here
+}
+
+/// Every `step`-th state of every command, beginning with another one for each.
+fn some(trouble: Trouble, step: usize) -> Tally {
+    let mut tally = Tally::default();
+    for (at, case) in CASES.into_iter().enumerate() {
+        let scene = Scene::new(case, &temporary());
+        let states = trouble.states(&scene).into_iter().skip(at % step).step_by(step);
+        tally.add(Tally::of_scene(&scene, &states.collect::<Vec<_>>()));
+    }
+    tally
+}
+
+#[test]
+fn a_file_size_limit_is_an_error_like_a_full_disk_and_ends_nothing_by_a_signal() {
+    if !has("prlimit", "a_file_size_limit_is_an_error_like_a_full_disk_and_ends_nothing_by_a_signal") {
+        return;
+    }
+    for (at, row) in
+        ["record-activity", "start, further", "record-activity after a dead writer"].into_iter().enumerate()
+    {
+        let scene = Scene::new(case(row), &temporary());
+        let trouble = Trouble::FileSize { ignored: at % 2 == 0 };
+        let states: Vec<_> = trouble.states(&scene).into_iter().step_by(2).collect();
+        assert!(states.len() > 10, "{row}: only {} sizes", states.len());
+        Tally::of_scene(&scene, &states).assert_clean();
+    }
+    some(Trouble::FileSize { ignored: false }, 29).assert_clean();
+}
+
+#[test]
+fn too_many_open_files_are_an_error_that_loses_nothing() {
+    if !has("prlimit", "too_many_open_files_are_an_error_that_loses_nothing") {
+        return;
+    }
+    let scene = Scene::new(case("record-activity"), &temporary());
+    let states = Trouble::Descriptors.states(&scene);
+    // The first leave no room for anything, and the last are enough.
+    assert!(states.len() > 10);
+    Tally::of_scene(&scene, &states).assert_clean();
+    some(Trouble::Descriptors, 6).assert_clean();
+}
+
+#[test]
+fn closed_full_and_unread_streams_neither_stop_a_command_nor_reach_its_files() {
+    let scene = Scene::new(case("record-activity"), &temporary());
+    Tally::of_scene(&scene, &Trouble::Streams.states(&scene)).assert_clean();
+    some(Trouble::Streams, 4).assert_clean();
+}
+
+#[test]
+fn a_record_whose_answer_cannot_be_delivered_stays_and_says_so() {
+    use std::process::Stdio;
+    let scene = Scene::new(case("record-activity"), &temporary());
+    for json in [false, true] {
+        scene.restore();
+        let mut command = scene.sandbox.flow_command();
+        command.args(&scene.order.args).args(json.then_some("--json"));
+        command.stdin(Stdio::null()).stderr(Stdio::piped());
+        command.stdout(std::fs::File::options().write(true).open("/dev/full").unwrap());
+        let output = command.output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(74), "{stderr}");
+        assert!(stderr.contains("recorded") && stderr.contains("002"), "{stderr}");
+        assert_eq!(json, stderr.starts_with("{\"error\":{\"code\":\"io_error\","), "{stderr}");
+        assert_eq!(scene.view(), scene.new);
+        let again = run(
+            {
+                let mut again = scene.sandbox.flow_command();
+                again.args(&scene.order.args).arg("--json");
+                again
+            },
+            "",
+        );
+        assert_eq!(again.ok().json()["repeated"], true);
+    }
+}

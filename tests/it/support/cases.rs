@@ -1,0 +1,173 @@
+//! The table of commands that write. A new one is a row.
+
+use super::scene::{Case, Order, Retry};
+use super::{Sandbox, Tree};
+
+/// Every command that writes, in the ways that differ in what they write.
+pub const CASES: [Case; 17] = [
+    Case { name: "init", prepare: init },
+    Case { name: "start, first in a project", prepare: first_start },
+    Case { name: "start, further", prepare: further_start },
+    Case { name: "record-activity", prepare: record },
+    Case { name: "record-activity, from a file", prepare: record_file },
+    Case { name: "record-activity --advance", prepare: record_and_advance },
+    Case { name: "record-activity over a hand edit", prepare: record_over_an_edit },
+    Case { name: "record-activity after a dead writer", prepare: record_after_a_death },
+    Case { name: "block", prepare: block },
+    Case { name: "unblock", prepare: unblock },
+    Case { name: "complete", prepare: complete },
+    Case { name: "fail", prepare: fail },
+    Case { name: "cancel", prepare: cancel },
+    Case { name: "resume --claim", prepare: claim },
+    Case { name: "resume --take-over", prepare: take_over },
+    Case { name: "session-end", prepare: session_end },
+    Case { name: "session-end, from a hook", prepare: session_end_of_a_holder },
+];
+
+/// The row of this name.
+#[track_caller]
+pub fn case(name: &str) -> Case {
+    *CASES.iter().find(|case| case.name == name).unwrap_or_else(|| panic!("no case {name}"))
+}
+
+const START: [&str; 8] = ["start", "start-issue", "--issue", "42", "--branch", "main", "--repo", "acme/widgets"];
+const EXPLORE: [&str; 7] = ["record-activity", "--run-id", "r1", "--phase", "explore", "--id", "explore-done"];
+const PLAN: [&str; 7] = ["record-activity", "--run-id", "r1", "--phase", "plan", "--id", "plan-done"];
+
+fn start(sandbox: &Sandbox, id: &str) {
+    sandbox.flow(START.iter().chain(&["--id", id])).ok();
+}
+
+/// The run `r1` with one record.
+fn begin(sandbox: &Sandbox) {
+    start(sandbox, "r1");
+    sandbox.record("r1", "preflight", "preflight-done");
+}
+
+fn init(_: &Sandbox) -> Order {
+    Order::new(&["init"], (&START, 0))
+}
+
+fn first_start(_: &Sandbox) -> Order {
+    Order { retry: Retry::Another, ..Order::new(&START, (&["start", "debug", "--id", "last"], 0)) }
+}
+
+fn further_start(sandbox: &Sandbox) -> Order {
+    begin(sandbox);
+    let args = [&START[..], &["--id", "r2"]].concat();
+    Order { retry: Retry::Taken, ..Order::new(&args, (&EXPLORE, 0)) }
+}
+
+fn record(sandbox: &Sandbox) -> Order {
+    begin(sandbox);
+    Order::new(&EXPLORE, (&PLAN, 0))
+}
+
+fn record_file(sandbox: &Sandbox) -> Order {
+    begin(sandbox);
+    let document = "apiVersion: flow.synapti.ai/v1\nkind: FlowActivity\nmetadata:\n  id: explore-done\n  run_id: r1\n  \
+                    workflow: start-issue\n  phase: explore\nactivity:\n  type: skill\n  name: Explore\n  \
+                    status: passed\nresult:\n  summary: found both callers\n  confidence: high\n";
+    std::fs::write(sandbox.path("explore.yaml"), document).unwrap();
+    Order::new(
+        &["record-activity", "--run-id", "r1", "--activity-file", "explore.yaml", "--id", "explore-done"],
+        (&PLAN, 0),
+    )
+}
+
+fn record_and_advance(sandbox: &Sandbox) -> Order {
+    begin(sandbox);
+    Order::new(&[&EXPLORE[..], &["--advance"]].concat(), (&PLAN, 0))
+}
+
+fn record_over_an_edit(sandbox: &Sandbox) -> Order {
+    begin(sandbox);
+    sandbox.edit("r1", "state:", "# ask Ada first\nstate:");
+    let may_put_aside = Some(sandbox.read("r1", "run.yaml"));
+    Order { keeps: Some("# ask Ada first"), may_put_aside, ..Order::new(&EXPLORE, (&PLAN, 0)) }
+}
+
+/// The log is ahead of everything and torn, files are missing or empty, and a person's text lies where a swap left it.
+fn record_after_a_death(sandbox: &Sandbox) -> Order {
+    begin(sandbox);
+    let dir = sandbox.run_dir("r1");
+    let older = Tree::of(&dir).text("run.yaml");
+    for phase in ["explore", "plan"] {
+        sandbox.record("r1", phase, &format!("{phase}-done"));
+    }
+    let torn = "{\"v\":1,\"seq\":5,\"id\":\"torn";
+    let theirs = "only here: call Ada\n";
+    std::fs::write(dir.join("run.yaml"), older).unwrap();
+    std::fs::remove_file(dir.join("activities/003-plan-done.yaml")).unwrap();
+    std::fs::write(dir.join("activities/002-explore-done.yaml"), "").unwrap();
+    std::fs::write(dir.join("events.jsonl"), sandbox.read("r1", "events.jsonl") + torn).unwrap();
+    std::fs::write(dir.join(".run.tmp"), theirs).unwrap();
+    let args = ["record-activity", "--run-id", "r1", "--phase", "code", "--id", "code-done"];
+    let then = ["record-activity", "--run-id", "r1", "--phase", "verify", "--id", "verify-done"];
+    Order { puts_aside: vec![theirs.to_owned(), torn.to_owned()], ..Order::new(&args, (&then, 0)) }
+}
+
+fn block(sandbox: &Sandbox) -> Order {
+    begin(sandbox);
+    Order::new(&["block", "r1", "--reason", "which region?"], (&["unblock", "r1"], 0))
+}
+
+fn unblock(sandbox: &Sandbox) -> Order {
+    begin(sandbox);
+    sandbox.flow(["block", "r1", "--reason", "which region?"]).ok();
+    Order::new(&["unblock", "r1", "--reason", "the near one"], (&EXPLORE, 0))
+}
+
+fn complete(sandbox: &Sandbox) -> Order {
+    begin(sandbox);
+    Order::new(&["complete", "r1"], (&EXPLORE, 1))
+}
+
+fn fail(sandbox: &Sandbox) -> Order {
+    begin(sandbox);
+    Order::new(&["fail", "r1", "--reason", "out of time"], (&EXPLORE, 1))
+}
+
+fn cancel(sandbox: &Sandbox) -> Order {
+    begin(sandbox);
+    Order::new(&["cancel", "r1", "--reason", "not needed"], (&EXPLORE, 1))
+}
+
+/// A holder that lives as long as the test does.
+fn alive() -> (&'static str, String) {
+    ("FLOW_HOLDER_PID", std::process::id().to_string())
+}
+
+fn claim(sandbox: &Sandbox) -> Order {
+    begin(sandbox);
+    let then = [&EXPLORE[..], &["--session", "s1"]].concat();
+    Order { env: vec![alive()], ..Order::new(&["resume", "r1", "--claim", "--session", "s1"], (&then, 0)) }
+}
+
+/// Gives the run to a session.
+fn held(sandbox: &Sandbox, session: &str) {
+    let mut command = sandbox.flow_command();
+    command.args(["resume", "r1", "--claim", "--session", session]).envs([alive()]);
+    super::run(command, "").ok();
+}
+
+fn take_over(sandbox: &Sandbox) -> Order {
+    begin(sandbox);
+    held(sandbox, "s1");
+    let then = [&EXPLORE[..], &["--session", "s2"]].concat();
+    let order = Order::new(&["resume", "r1", "--take-over", "--session", "s2"], (&then, 0));
+    Order { env: vec![alive()], retry: Retry::Again, ..order }
+}
+
+fn session_end(sandbox: &Sandbox) -> Order {
+    begin(sandbox);
+    start(sandbox, "r2");
+    let order = Order::new(&["session-end", "--session", "s1"], (&EXPLORE, 0));
+    Order { is_a_hook: true, ..order.and(&["record-activity", "--run-id", "r2", "--id", "begun"]) }
+}
+
+fn session_end_of_a_holder(sandbox: &Sandbox) -> Order {
+    begin(sandbox);
+    held(sandbox, "s1");
+    Order { is_a_hook: true, ..Order::new(&["session-end", "--session", "s1"], (&EXPLORE, 0)) }
+}

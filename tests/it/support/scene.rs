@@ -1,0 +1,354 @@
+//! A command about to be given in a prepared project, again and again from the very same files.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::calls::calls_of;
+use super::mount::Memory;
+use super::trouble::Disk;
+use super::{Answer, Call, Sandbox, Tree, essence};
+
+/// How a command behaves when it is given once more after it did its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retry {
+    /// It answers the same and changes nothing.
+    Same,
+    /// It is refused, because the name that it wants is taken: `start --id`.
+    Taken,
+    /// It does another piece of the same work: `start`.
+    Another,
+    /// It writes one more event that says the same: `resume --take-over`.
+    Again,
+}
+
+/// A command, and what is right about it.
+#[derive(Debug, Clone)]
+pub struct Order {
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Further environment.
+    pub env: Vec<(&'static str, String)>,
+    /// What the same command again does.
+    pub retry: Retry,
+    /// The next commands, at least one for each run that this one writes, and their exit statuses.
+    pub then: Vec<(Vec<String>, i32)>,
+    /// What every `run.yaml` of the run `r1` says at every moment.
+    pub keeps: Option<&'static str>,
+    /// What is in quarantine in the end, and nothing else.
+    pub puts_aside: Vec<String>,
+    /// A person's text that is put aside as well when it cannot be removed after it was adopted.
+    pub may_put_aside: Option<String>,
+    /// Whether it exits 0 whatever happens, and says on standard output what it did: `session-end`.
+    pub is_a_hook: bool,
+}
+
+impl Order {
+    /// A command that can be repeated, and the one after it.
+    pub fn new(args: &[&str], then: (&[&str], i32)) -> Self {
+        let owned = |args: &[&str]| args.iter().map(|&arg| arg.to_owned()).collect();
+        Self {
+            args: owned(args),
+            env: Vec::new(),
+            retry: Retry::Same,
+            then: vec![(owned(then.0), then.1)],
+            keeps: None,
+            puts_aside: Vec::new(),
+            may_put_aside: None,
+            is_a_hook: false,
+        }
+    }
+
+    /// One more command behind it.
+    pub fn and(mut self, args: &[&str]) -> Self {
+        self.then.push((args.iter().map(|&arg| arg.to_owned()).collect(), 0));
+        self
+    }
+}
+
+/// A row of the table of commands.
+#[derive(Debug, Clone, Copy)]
+pub struct Case {
+    /// Its name in the table.
+    pub name: &'static str,
+    /// Prepares a new repository, and gives the command.
+    pub prepare: fn(&Sandbox) -> Order,
+}
+
+/// What readers say about one run.
+pub type RunView = Value;
+
+/// What readers say about every run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct View(pub BTreeMap<String, RunView>);
+
+impl View {
+    /// The same, but for when it was.
+    pub fn without_times(&self) -> Self {
+        self.without(|key| key == "at" || key.ends_with("_at"))
+    }
+
+    fn without(&self, left_out: fn(&str) -> bool) -> Self {
+        Self(self.0.iter().map(|(run, view)| (run.clone(), without(view, left_out))).collect())
+    }
+}
+
+fn without(value: &Value, left_out: fn(&str) -> bool) -> Value {
+    match value {
+        Value::Array(list) => list.iter().map(|value| without(value, left_out)).collect(),
+        Value::Object(map) => {
+            let kept = map.iter().filter(|(key, _)| !left_out(key));
+            Value::Object(kept.map(|(key, value)| (key.clone(), without(value, left_out))).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// A prepared project and a command.
+pub struct Scene {
+    /// The row.
+    pub case: Case,
+    /// The project.
+    pub sandbox: Sandbox,
+    /// The command.
+    pub order: Order,
+    /// What readers say before it.
+    pub old: View,
+    /// What readers say after it.
+    pub new: View,
+    /// Types of the events after it.
+    pub events: BTreeMap<String, Vec<String>>,
+    base: Files,
+    done: Files,
+    clock: u64,
+    /// Set for this command alone: what breaks it on purpose.
+    canary: Option<&'static str>,
+    /// The tmpfs in which the project is, when it has one of its own.
+    memory: Option<Memory>,
+}
+
+/// All that flow writes in a repository.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Files {
+    /// `.flow`.
+    pub flow: Tree,
+    /// Decision journals.
+    pub decisions: Tree,
+}
+
+impl Files {
+    /// As they are now.
+    pub fn of(sandbox: &Sandbox) -> Self {
+        Self { flow: Tree::of(&sandbox.path(".flow")), decisions: Tree::of(&sandbox.path(".decisions")) }
+    }
+
+    /// Puts them back.
+    pub fn restore(&self, sandbox: &Sandbox) {
+        self.flow.restore(&sandbox.path(".flow"));
+        self.decisions.restore(&sandbox.path(".decisions"));
+    }
+
+    /// The files of the project itself: neither runs nor locks nor what is only there to be quick.
+    pub fn own(&self) -> BTreeMap<PathBuf, String> {
+        let aside = |file: &Path| file.starts_with("runs") || file.starts_with(".cache") || file.ends_with(".lock");
+        let own = self.flow.files().filter(|file| !aside(file));
+        own.map(|file| (file.to_owned(), self.flow.text(file))).collect()
+    }
+
+    /// Decision journals: neither locks nor what a writer at work leaves.
+    pub fn journals(&self) -> BTreeMap<PathBuf, String> {
+        let journals = self.decisions.files().filter(|file| file.extension().is_some_and(|end| end == "md"));
+        journals.map(|file| (file.to_owned(), self.decisions.text(file))).collect()
+    }
+
+    /// What writers of journals that died left.
+    pub fn strays(&self) -> Vec<PathBuf> {
+        let strays = self.decisions.files().filter(|file| file.to_string_lossy().ends_with(".tmp"));
+        strays.map(Path::to_owned).collect()
+    }
+}
+
+/// Time between the command and what is done to it.
+const LATER: u64 = 100;
+/// Options of a tmpfs that is as large as anybody could want.
+const ROOMY: &str = "size=64m,nr_inodes=10000";
+
+/// A disk that is sound again when this is dropped.
+pub struct Troubled<'a>(Option<&'a Memory>);
+
+impl Drop for Troubled<'_> {
+    fn drop(&mut self) {
+        if let Some(memory) = self.0 {
+            memory.remount(&format!("rw,{ROOMY}")).unwrap();
+        }
+    }
+}
+
+impl Scene {
+    /// The case in a new repository in `dir`, with the command's answer to nothing in its way.
+    pub fn new(case: Case, dir: &Path) -> Self {
+        Self::prepare(case, dir, None, None)
+    }
+
+    /// As [`Self::new`], in a tmpfs that can be filled up and made read-only.
+    pub fn on_a_disk(case: Case) -> Result<Self, String> {
+        let memory = Memory::new(ROOMY)?;
+        let dir = memory.path().to_owned();
+        Ok(Self::prepare(case, &dir, None, Some(memory)))
+    }
+
+    /// As [`Self::new`], with a mistake switched on in the program (see `docs/durability.md`).
+    pub fn broken(case: Case, dir: &Path, canary: &'static str) -> Self {
+        Self::prepare(case, dir, Some(canary), None)
+    }
+
+    fn prepare(case: Case, dir: &Path, canary: Option<&'static str>, memory: Option<Memory>) -> Self {
+        let sandbox = Sandbox::within(dir);
+        let order = (case.prepare)(&sandbox);
+        let base = Files::of(&sandbox);
+        let clock = sandbox.now();
+        let nothing = View(BTreeMap::new());
+        let mut scene = Self {
+            case,
+            sandbox,
+            order,
+            old: nothing.clone(),
+            new: nothing,
+            events: BTreeMap::new(),
+            done: base.clone(),
+            base,
+            clock,
+            canary,
+            memory,
+        };
+        scene.old = scene.view();
+        scene.calls(&[]);
+        scene.done = Files::of(&scene.sandbox);
+        scene.new = scene.view();
+        scene.events = scene.events_now();
+        assert_ne!(scene.done, scene.base, "{} changes nothing", case.name);
+        scene
+    }
+
+    /// Everything as it was before the command, and the clock as well.
+    pub fn restore(&self) {
+        self.base.restore(&self.sandbox);
+        self.sandbox.put_clock(self.clock);
+    }
+
+    /// The files as they are without trouble.
+    pub fn undisturbed(&self) -> &Files {
+        &self.done
+    }
+
+    /// The files as they are before the command.
+    pub fn before(&self) -> &Files {
+        &self.base
+    }
+
+    /// The system calls of the command when strace does `injects` to it. It must do its work all the same.
+    pub fn calls(&self, injects: &[String]) -> Vec<Call> {
+        self.restore();
+        let (answer, calls) = calls_of(&self.sandbox, injects, |command| self.complete(command));
+        assert!(answer.stderr.is_empty(), "{}: {answer:?}", self.case.name);
+        assert!(self.did_its_work(&answer), "{}: {answer:?}", self.case.name);
+        calls
+    }
+
+    /// Appends the program and the command's arguments.
+    fn complete(&self, command: &mut Command) {
+        command.arg(env!("CARGO_BIN_EXE_flow")).args(&self.order.args).arg("--json");
+        command.envs(self.order.env.iter().map(|(key, value)| (key, value)));
+        command.envs(self.canary.map(|canary| ("__FLOW_CANARY", canary)));
+    }
+
+    /// The command behind a prefix of words that start another one, at its own time.
+    pub fn command(&self, prefix: &[String]) -> Command {
+        self.sandbox.put_clock(self.clock);
+        let mut command = self.sandbox.command("timeout");
+        command.args(["-k", "1", "60"]).args(prefix);
+        self.complete(&mut command);
+        command
+    }
+
+    /// The same command once more, later and without trouble.
+    pub fn again(&self) -> Answer {
+        self.sandbox.put_clock(self.clock + LATER);
+        let mut command = self.sandbox.flow_command();
+        command.args(&self.order.args).arg("--json").envs(self.order.env.iter().map(|(key, value)| (key, value)));
+        super::run(command, "")
+    }
+
+    /// Whether the answer says that the work was done.
+    pub fn did_its_work(&self, answer: &Answer) -> bool {
+        if self.order.is_a_hook {
+            let report: Value = serde_json::from_str(&answer.stdout).unwrap_or_default();
+            let marked = report["persisted"].as_array().map_or(0, Vec::len);
+            return marked == self.old.0.len() && report["warnings"] == serde_json::json!([]);
+        }
+        // `resume` answers with its verdict, also when it gives the run to somebody.
+        !answer.stdout.is_empty() && (answer.code == Some(0) || answer.stdout.contains("\"claim\":{"))
+    }
+
+    /// Brings the project's disk into trouble for a while.
+    pub fn troubled(&self, disk: Disk) -> Troubled<'_> {
+        if disk == Disk::Sound {
+            return Troubled(None);
+        }
+        let memory = self.memory.as_ref().expect("a scene without a disk of its own");
+        let now = rustix::fs::statvfs(memory.path()).unwrap();
+        let used = (now.f_blocks - now.f_bfree) * now.f_frsize;
+        let options = match disk {
+            Disk::Sound => ROOMY.to_owned(),
+            // No size at all would mean no bound.
+            Disk::Pages(free) => format!("size={}k", (used >> 10) + 4 * free),
+            Disk::Files(free) => format!("nr_inodes={}", now.f_files - now.f_ffree + free),
+            Disk::ReadOnly => "ro".to_owned(),
+        };
+        memory.remount(&options).unwrap();
+        Troubled(Some(memory))
+    }
+
+    /// What readers say now.
+    #[track_caller]
+    pub fn view(&self) -> View {
+        self.sandbox.put_clock(self.clock + 2 * LATER);
+        let list = self.sandbox.flow(["list", "--json"]);
+        if list.code == Some(3) {
+            return View(BTreeMap::new());
+        }
+        let list = list.ok().json();
+        assert_eq!(list["unreadable"], serde_json::json!([]), "a run cannot be read");
+        let named = list["runs"].as_array().unwrap().iter().map(|run| run["run_id"].as_str().unwrap().to_owned());
+        let named: Vec<String> = named.collect();
+        assert_eq!(named.len(), self.sandbox.runs().len(), "not every run is listed");
+        View(named.into_iter().map(|run| (run.clone(), self.view_of(&run))).collect())
+    }
+
+    fn view_of(&self, run: &str) -> RunView {
+        self.sandbox.put_clock(self.clock + 3 * LATER);
+        let mut resume = self.sandbox.flow_command();
+        // What git says about the working tree is not about the run, and takes longer than all the rest.
+        resume.args(["resume", run, "--json"]).env("PATH", "/nonexistent");
+        let resumed = super::run(resume, "");
+        let mut shown = self.sandbox.flow(["show", run, "--json"]).ok().json();
+        // A hand edit that is adopted, but not yet recorded upon, differs in these.
+        for volatile in ["last_seq", "updated_at"] {
+            shown["state"][volatile] = Value::Null;
+        }
+        for volatile in ["notes", "events"] {
+            shown[volatile] = Value::Null;
+        }
+        serde_json::json!({ "exit": resumed.code, "resume": essence(&resumed.json()), "show": shown })
+    }
+
+    /// The types of the events of every run.
+    #[track_caller]
+    pub fn events_now(&self) -> BTreeMap<String, Vec<String>> {
+        let kind = |event: &Value| event["type"].as_str().unwrap().to_owned();
+        let types = |run: &String| self.sandbox.events(run).iter().map(kind).collect();
+        self.sandbox.runs().into_iter().map(|run| (run.clone(), types(&run))).collect()
+    }
+}
