@@ -189,13 +189,14 @@ impl LogTail {
                 continue;
             }
             let (tail, reached) = Self::collect(lines, since);
-            let highest = lines.split(|&byte| byte == b'\n').filter_map(said_position).max();
-            if reached && start > 0 && highest > Some(tail.last_seq.0) {
-                // After a merge of two branches the last line is not the latest event: look at all of them.
-                window = whole;
-                continue;
-            }
-            if start == 0 && highest > Some(tail.last_seq.0) {
+            let said: Vec<_> = lines.split(|&byte| byte == b'\n').filter_map(said_position).collect();
+            // After a merge of two branches the last line is not the latest event, and what comes before an older one
+            // may be newer: look at all of them.
+            if !said.is_sorted() || said.last() > Some(&tail.last_seq.0) {
+                if start > 0 {
+                    window = whole;
+                    continue;
+                }
                 let scan = LogScan::parse(&bytes);
                 let newer = scan.events().filter(|event| event.seq > since).cloned().collect();
                 let at = scan.events().rfind(|event| event.seq <= since).cloned();

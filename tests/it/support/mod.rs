@@ -2,7 +2,9 @@
 
 mod calls;
 pub mod hostile;
+mod onlooker;
 mod sandbox;
+pub mod storm;
 mod sweep;
 mod tree;
 mod witness;
