@@ -14,6 +14,7 @@ mod hostile_documents;
 mod hostile_names;
 mod hostile_paths;
 mod kill;
+mod lock;
 mod open_runs;
 mod properties;
 mod readme;

@@ -19,7 +19,7 @@ pub fn look_on(dir: &Path, over: &AtomicBool, broken: &Mutex<Vec<String>>) -> us
         }
         looks += 1;
         // What is looked at are the others.
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        std::thread::sleep(std::time::Duration::from_millis(20));
     }
     looks
 }

@@ -1,6 +1,7 @@
 //! Many processes at once that write, read and die on a few runs, and what must be true meanwhile and afterwards.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::onlooker::look_on;
-use super::{Answer, Sandbox, run};
+use super::{Answer, Sandbox};
 
 /// How large a storm is. Every number may be as large as the machine bears.
 #[derive(Debug, Clone)]
@@ -56,6 +57,13 @@ impl Plan {
             }
         }
         plan
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { processes, commands, runs, kills, seed, .. } = self;
+        write!(f, "FLOW_STORM=processes={processes},commands={commands},runs={runs},kills={kills},seed={seed}")
     }
 }
 
@@ -117,8 +125,6 @@ pub struct Told {
     pub answer: Answer,
     /// Whether it was killed.
     pub killed: bool,
-    /// How long it took.
-    pub took: Duration,
 }
 
 /// A storm that is over.
@@ -133,15 +139,6 @@ pub struct Storm {
     pub looks: usize,
     /// Promises that were broken, in words.
     pub broken: Vec<String>,
-}
-
-impl Drop for Storm {
-    #[expect(clippy::print_stderr, reason = "whoever sees the failure wants to see it again")]
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("{} commands, {} killed, {} looks", self.told.len(), self.killed(), self.looks);
-        }
-    }
 }
 
 /// Lets a storm pass over a repository of its own. What is wrong is in [`Storm::broken`].
@@ -174,7 +171,10 @@ pub fn storm(plan: &Plan) -> Storm {
             .map(|orders| {
                 let (told, pace) = (&told, &pace);
                 scope.spawn(move || {
-                    orders.into_iter().for_each(|(order, kill)| told.lock().unwrap().push(obey(order, kill, pace)))
+                    for (order, kill) in orders {
+                        let answered = obey(order, kill, pace);
+                        told.lock().unwrap().push(answered);
+                    }
                 })
             })
             .collect();
@@ -241,12 +241,11 @@ fn obey(order: Order, kill: Option<u64>, pace: &AtomicU64) -> Told {
         let _ = child.kill();
     }
     let answer = answered(child);
-    let took = begun.elapsed();
     if kill.is_none() {
-        let micros = u64::try_from(took.as_micros()).unwrap();
+        let micros = u64::try_from(begun.elapsed().as_micros()).unwrap();
         let _ = pace.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |old| Some((old * 7 + micros) / 8));
     }
-    Told { deed, run, killed: answer.code.is_none(), answer, took }
+    Told { deed, run, killed: answer.code.is_none(), answer }
 }
 
 fn answered(child: Child) -> Answer {
@@ -337,7 +336,8 @@ impl Storm {
                 .get(&promise.run)
                 .and_then(|events: &Vec<Value>| events.iter().find(|event| event["seq"] == promise.seq));
             if !at.is_some_and(|event| promise.is_kept_by(event)) {
-                self.broken.push(format!("{promise:?} was acknowledged and is not there: {at:?}"));
+                let there = at.map(|event| (&event["type"], &event["id"], &event["number"]));
+                self.broken.push(format!("{promise:?} was acknowledged and is not there: {there:?}"));
             }
             let before = promised.insert((promise.run.clone(), promise.seq), &told.deed);
             if let Some(before) = before.filter(|before| *before != &told.deed || matches!(told.deed, Deed::Change(_)))
@@ -443,9 +443,4 @@ fn promises(told: &Told) -> Vec<Promise<'_>> {
         }
         Deed::Change(_) | Deed::Look(_) => Vec::new(),
     }
-}
-
-/// Runs a command of the storm alone.
-pub fn alone(command: Command) -> Answer {
-    run(command, "")
 }
