@@ -3,6 +3,7 @@
 //! Callers read the result back and compare: what is done here has to be right for the texts that people write, and
 //! needs not be for every text that YAML allows.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use serde_json::Value;
@@ -185,28 +186,30 @@ impl<'a> Target<'a> {
             (Some(_), None) if in_flow => {
                 Ok((value.span.start..self.closing_bracket(items, value)?, self.render(&Field::List(list.clone()))))
             }
-            (Some(last), None) => Ok((colon..last.span.end, self.kept_lines(colon, items, list))),
+            (Some(last), None) => Ok((colon..last.span.end, self.kept_lines(colon, items, list)?)),
         }
     }
 
     /// A block list without some of its entries: everything but their lines stays as it is.
-    fn kept_lines(&self, colon: usize, items: &[Node], list: &IdList) -> String {
-        let Some(end) = items.last().map(|last| last.span.end) else { return self.fresh_list(list) };
-        let is_kept = |item: &Node| item.text().is_some_and(|id| list.contains(id));
+    fn kept_lines(&self, colon: usize, items: &[Node], list: &IdList) -> Result<String, String> {
+        let end = items.last().map_or(colon, |last| last.span.end);
+        let wanted: HashSet<&str> = list.iter().collect();
+        let is_kept = |item: &Node| item.text().is_some_and(|id| wanted.contains(id));
         let only_removed = items.iter().filter(|item| is_kept(item)).filter_map(Node::text).eq(list.iter());
         let mut text = String::new();
         let mut at = colon;
         for item in items.iter().filter(|item| !only_removed || !is_kept(item)) {
-            text.push_str(&self.text[at..line_start(self.text, item.span.start)]);
+            let line = line_start(self.text, item.span.start);
+            text.push_str(self.text.get(at..line).ok_or("two entries of a list share a line")?);
             at = self.text[item.span.end..end].find('\n').map_or(end, |newline| item.span.end + newline + 1);
         }
         text.push_str(&self.text[at..end]);
         let text = text.trim_end();
-        match (list.is_empty(), only_removed) {
+        Ok(match (list.is_empty(), only_removed) {
             (true, _) => format!("{}{text}", self.fresh_list(list)),
             (false, true) => text.to_owned(),
             (false, false) => format!("{text}{}", self.fresh_list(list)),
-        }
+        })
     }
 
     fn item(&self, indent: &str, id: &str) -> String {
