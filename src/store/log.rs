@@ -225,6 +225,8 @@ impl LogTail {
                 break;
             }
         }
+        // Back into the order of the file, which decides between two of the same id.
+        tail.newer.reverse();
         tail.newer.sort_by(|a, b| (a.seq, &a.id).cmp(&(b.seq, &b.id)));
         tail.newer.dedup();
         (tail, reached)

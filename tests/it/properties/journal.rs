@@ -38,8 +38,11 @@ pub fn holds(bytes: &[u8]) {
         }
     }
     assert_lines_stay(text, &new);
-    let twice = append_artifact(Some(&new), &head, &artifact);
-    assert!(twice.is_ok_and(|twice| twice.len() > new.len()), "a journal that flow wrote takes no more: {new:?}");
+    // A key behind a question mark may be refused: nobody can say then where the list above it ends.
+    if !new.lines().any(|line| line.trim_start().starts_with('?')) {
+        let twice = append_artifact(Some(&new), &head, &artifact);
+        assert!(twice.is_ok_and(|twice| twice.len() > new.len()), "a journal that flow wrote takes no more: {new:?}");
+    }
 }
 
 /// Every line of the journal is in the new one, in order. Only an empty list or a null may be taken from its line.
