@@ -8,6 +8,7 @@
 
 mod clock;
 mod env;
+mod file;
 mod git;
 mod ids;
 mod process;
@@ -15,6 +16,7 @@ mod remote;
 
 pub use clock::{BadNow, Clock};
 pub use env::{BadSetting, Env, Setting};
+pub(crate) use file::{read_named, read_plain};
 pub use git::{Git, GitFacts, WorkingTree};
 pub use ids::Ids;
 pub use process::{BadHolder, Holder, Liveness, boot_id};
