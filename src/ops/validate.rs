@@ -217,6 +217,9 @@ fn check_log(bytes: &[u8]) -> Vec<Violation> {
     let at = |line: usize| Some(crate::codec::Place { line, column: 1 });
     let damaged = scan.skipped.iter().filter(|line| line.fault != LineFault::Unsealed);
     let mut violations: Vec<_> = damaged.map(|line| violation(at(line.line), line.fault.as_str().to_owned())).collect();
+    if scan.more_skipped > 0 {
+        violations.push(violation(None, format!("{} more lines are no events", scan.more_skipped)));
+    }
     for (from, to) in scan.gaps().into_iter().take(limits::VIOLATIONS) {
         let next = scan.lines.iter().find(|line| line.event.seq > to).map(|line| line.number);
         violations.push(violation(next.and_then(at), format!("events {from} to {to} are missing before this line")));

@@ -35,8 +35,10 @@ pub struct Skipped {
 pub struct LogScan {
     /// The sealed lines by position; two of the same position (a merge of two branches) by id.
     pub lines: Vec<Line>,
-    /// The other lines, in the order of the file.
+    /// The other lines, in the order of the file; the first [`limits::SKIPPED`] of them.
     pub skipped: Vec<Skipped>,
+    /// How many more there are: a log of many short lines must not take many times its own size.
+    pub more_skipped: usize,
 }
 
 const PREVIEW_CHARS: usize = 200;
@@ -68,6 +70,7 @@ impl LogScan {
             match event(line) {
                 Ok(event) => scan.lines.push(Line { number: at + 1, event }),
                 Err(_) if line.iter().all(u8::is_ascii_whitespace) => {}
+                Err(_) if scan.skipped.len() == limits::SKIPPED => scan.more_skipped += 1,
                 Err(fault) => scan.skipped.push(Skipped { line: at + 1, fault, text: preview(line) }),
             }
         }
