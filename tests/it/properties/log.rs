@@ -11,7 +11,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use flowrun::model::{Event, RunId, Seq, limits};
-use flowrun::store::{LogScan, LogTail, Project, RunDir, Trust};
+use flowrun::store::{LogScan, LogTail, Os, Project, RunDir, Trust};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -136,7 +136,7 @@ thread_local! {
         fs::create_dir_all(&path).expect("a temporary directory can be written");
         // By this a run is known as flow's.
         fs::write(path.join("run.yaml"), "kind: FlowRun\n").expect("a temporary file can be written");
-        let project = Project::open(dir.path(), Trust::OwnFiles).expect("an empty project can be opened");
+        let project = Project::open(&Os, dir.path(), Trust::OwnFiles).expect("an empty project can be opened");
         let run = project.run(&RunId::new("run-1").expect("a name")).expect("the run is there");
         Home { run, log: path.join("events.jsonl"), _dir: dir }
     };
