@@ -123,9 +123,9 @@ fn untouched<'a>(text: &'a str, root: &Node, wanted: &Owned) -> Vec<&'a str> {
     pieces
 }
 
-/// Lines, and the empty piece that allows a text to go on behind the last one.
+/// Lines without blanks at their end, and the empty piece that allows a text to go on behind the last one.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
-    text.split_inclusive('\n').map(|line| line.trim_end_matches(['\r', '\n'])).chain([""])
+    text.split_inclusive('\n').map(str::trim_end).chain([""])
 }
 
 /// What of an entry may go: its value, and never a comment between it and its key.
