@@ -512,3 +512,28 @@ fn in_a_tree_that_everybody_may_write_nothing_of_another_user_is_used() {
     assert_eq!(sandbox.records_of(&run_id, "no"), 0);
     sandbox.assert_sound(&run_id);
 }
+
+#[test]
+fn a_reader_goes_into_no_directory_of_another_user_and_says_why() {
+    const TEST: &str = "a_reader_goes_into_no_directory_of_another_user_and_says_why";
+    if !is_root() {
+        return skipped(TEST, "only root can give files to another user");
+    }
+    for spot in [".flow", ".flow/runs", ".flow/runs/ID"] {
+        let (sandbox, run_id) = with_run();
+        std::os::unix::fs::chown(sandbox.path(spot.replace("ID", &run_id)), Some(12345), Some(12345)).unwrap();
+        let before = whole(&sandbox.root());
+        for command in
+            [["list"].as_slice(), &["show", &run_id], &["log", &run_id], &["resume", &run_id], &["session-end"]]
+        {
+            let answer = sandbox.attack(command);
+            let said = format!("{}{}", answer.stdout, answer.stderr);
+            assert!(said.contains("belongs to another user"), "{spot} {command:?}: {answer:?}");
+            assert!(!said.contains("preflight"), "{spot} {command:?} looked into it: {answer:?}");
+            assert_eq!(whole(&sandbox.root()), before, "{spot} {command:?}");
+        }
+        let mut trusting = sandbox.flow_command();
+        trusting.env("FLOW_TRUST_OWNER", "1").args(["show", &run_id]);
+        sane(run(limited(&trusting), "")).ok();
+    }
+}
