@@ -1,4 +1,4 @@
-//! What the machine says: clock, randomness, environment, processes, git.
+//! What the machine says: clock, randomness, environment, processes, git, and files that somebody named.
 //!
 //! The one place that asks for any of these. Everything else takes the answers as arguments, so that it can be tested
 //! without a machine and decides the same way on a retry. Answers are facts for people and evidence for decisions; a
