@@ -362,6 +362,39 @@ mod tests {
     }
 
     #[test]
+    fn what_a_person_noted_between_a_key_and_its_value_stays() {
+        let below = "state:\n  status: # st\n    active\n  blocked_reason: | # why\n    two\n    lines\n\n  last_seq:\n    # do not touch\n    7\n";
+        let text = RunText::parse(sample(below)).unwrap();
+        let mut state = record(&text, "a");
+        state.status = RunStatus::Completed;
+        state.blocked_reason = None;
+        let new = text.with_state(&state).unwrap();
+        assert_eq!(RunText::parse(new.text()).unwrap(), new);
+        keeps_lines(text.text(), new.text());
+        assert!(new.text().contains("  status: # st\n    completed\n"), "{}", new.text());
+        assert!(new.text().contains("  blocked_reason: null # why\n\n  last_seq"), "{}", new.text());
+        assert!(new.text().contains("    # do not touch\n    18\n"), "{}", new.text());
+    }
+
+    #[test]
+    fn an_entry_that_leaves_a_list_takes_no_other_line_with_it() {
+        let list = "state:\n  status: active\n  open_activities: # in doubt\n    # Ann\n    - a # x\n    # Bob\n    - b\n    # Cy\n    - c\n  # end\n";
+        let text = RunText::parse(sample(list)).unwrap();
+        for (gone, left) in [
+            (vec!["a"], "open_activities: # in doubt\n    # Ann\n    # Bob\n    - b\n    # Cy\n    - c\n"),
+            (vec!["b"], "open_activities: # in doubt\n    # Ann\n    - a # x\n    # Bob\n    # Cy\n    - c\n"),
+            (vec!["c"], "open_activities: # in doubt\n    # Ann\n    - a # x\n    # Bob\n    - b\n    # Cy\n"),
+            (vec!["a", "b", "c"], "open_activities: [] # in doubt\n    # Ann\n    # Bob\n    # Cy\n"),
+        ] {
+            let mut state = text.document().state.clone();
+            gone.iter().for_each(|id| state.open_activities.remove(id));
+            let new = text.with_state(&state).unwrap_or_else(|error| panic!("{gone:?}: {error}"));
+            assert_eq!(RunText::parse(new.text()).unwrap(), new);
+            assert!(new.text().contains(left), "{gone:?}: {}", new.text());
+        }
+    }
+
+    #[test]
     fn a_long_list_reads_and_grows_as_if_it_were_not_cut() {
         let ids: Vec<_> = (0..500).map(|n| if n % 7 == 0 { format!("\"{n}\"") } else { format!("step-{n}") }).collect();
         let lines: String = ids.iter().map(|id| format!("    - {id}\n")).collect();

@@ -3,6 +3,7 @@
 //! Callers read the result back and compare: what is done here has to be right for the texts that people write, and
 //! needs not be for every text that YAML allows.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use serde_json::Value;
@@ -144,12 +145,20 @@ impl<'a> Target<'a> {
             }
             _ if value.span.is_empty() => Ok((colon..colon, format!(" {rendered}"))),
             _ if value.place.line == key.place.line => Ok((value.span.clone(), rendered)),
-            // A block of lines (`|`, `>`): its indicator goes as well.
-            _ => {
-                let tail = if self.text[value.span.clone()].ends_with('\n') { self.newline } else { "" };
-                Ok((colon..value.span.end, format!(" {rendered}{tail}")))
-            }
+            _ => Ok(self.scalar_below(colon, value, &rendered)),
         }
+    }
+
+    /// A value that begins below its key. What a person noted between the two stays.
+    fn scalar_below(&self, colon: usize, value: &Node, rendered: &str) -> Edit {
+        let head = &self.text[colon..value.span.start.max(colon)];
+        let comment = head.find(" #").unwrap_or(head.len());
+        if !head[..comment].contains(['|', '>']) {
+            return (value.span.clone(), rendered.to_owned());
+        }
+        // A block of lines (`|`, `>`): its indicator goes as well. What the parser calls its end is the next key.
+        let end = value.span.start + self.text[value.span.clone()].trim_end().len();
+        (colon..end, format!(" {rendered}{}", head[comment..].trim_end()))
     }
 
     fn list(&self, key: &Node, value: &Node, list: &IdList) -> Result<Edit, String> {
@@ -177,27 +186,30 @@ impl<'a> Target<'a> {
             (Some(_), None) if in_flow => {
                 Ok((value.span.start..self.closing_bracket(items, value)?, self.render(&Field::List(list.clone()))))
             }
-            (Some(last), None) => Ok((colon..last.span.end, self.kept_lines(colon, items, list))),
+            (Some(last), None) => Ok((colon..last.span.end, self.kept_lines(colon, items, list)?)),
         }
     }
 
-    /// A block list without some of its entries: the lines of the others stay as they are, with their comments.
-    fn kept_lines(&self, colon: usize, items: &[Node], list: &IdList) -> String {
-        let (Some(first), Some(last)) = (items.first(), items.last()) else { return self.fresh_list(list) };
-        let kept: Vec<_> = items.iter().filter(|item| item.text().is_some_and(|id| list.contains(id))).collect();
-        let only_removed = kept.iter().filter_map(|item| item.text()).eq(list.iter());
-        if !only_removed || list.is_empty() {
-            return self.fresh_list(list);
+    /// A block list without some of its entries: everything but their lines stays as it is.
+    fn kept_lines(&self, colon: usize, items: &[Node], list: &IdList) -> Result<String, String> {
+        let end = items.last().map_or(colon, |last| last.span.end);
+        let wanted: HashSet<&str> = list.iter().collect();
+        let is_kept = |item: &Node| item.text().is_some_and(|id| wanted.contains(id));
+        let only_removed = items.iter().filter(|item| is_kept(item)).filter_map(Node::text).eq(list.iter());
+        let mut text = String::new();
+        let mut at = colon;
+        for item in items.iter().filter(|item| !only_removed || !is_kept(item)) {
+            let line = line_start(self.text, item.span.start);
+            text.push_str(self.text.get(at..line).ok_or("two entries of a list share a line")?);
+            at = self.text[item.span.end..end].find('\n').map_or(end, |newline| item.span.end + newline + 1);
         }
-        let mut text = self.text[colon..line_start(self.text, first.span.start)].to_owned();
-        for (at, item) in items.iter().enumerate() {
-            let start = line_start(self.text, item.span.start);
-            let end = items.get(at + 1).map_or(last.span.end, |next| line_start(self.text, next.span.start));
-            if kept.iter().any(|kept| kept.span == item.span) {
-                text.push_str(&self.text[start..end]);
-            }
-        }
-        text.trim_end_matches(['\r', '\n']).to_owned()
+        text.push_str(&self.text[at..end]);
+        let text = text.trim_end();
+        Ok(match (list.is_empty(), only_removed) {
+            (true, _) => format!("{}{text}", self.fresh_list(list)),
+            (false, true) => text.to_owned(),
+            (false, false) => format!("{text}{}", self.fresh_list(list)),
+        })
     }
 
     fn item(&self, indent: &str, id: &str) -> String {

@@ -1,4 +1,4 @@
-//! What the machine says: clock, randomness, environment, processes, git.
+//! What the machine says: clock, randomness, environment, processes, git, and files that somebody named.
 //!
 //! The one place that asks for any of these. Everything else takes the answers as arguments, so that it can be tested
 //! without a machine and decides the same way on a retry. Answers are facts for people and evidence for decisions; a
@@ -8,6 +8,7 @@
 
 mod clock;
 mod env;
+mod file;
 mod git;
 mod ids;
 mod locks;
@@ -16,6 +17,7 @@ mod remote;
 
 pub use clock::{BadNow, Clock};
 pub use env::{BadSetting, Env, Setting};
+pub(crate) use file::{read_named, read_plain};
 pub use git::{Git, GitFacts, WorkingTree};
 pub use ids::Ids;
 pub use locks::lock_holder;

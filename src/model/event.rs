@@ -230,6 +230,8 @@ mod double_option {
 /// An event whose type this program does not know.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnknownEvent {
+    /// The version of its line.
+    pub version: u64,
     /// Its `type`.
     pub kind: String,
     /// Its other fields.
@@ -279,7 +281,7 @@ impl EventKind {
         }
     }
 
-    fn from_parts(kind: &str, body: Map<String, Value>) -> Result<Self, serde_json::Error> {
+    fn from_parts(version: u64, kind: &str, body: Map<String, Value>) -> Result<Self, serde_json::Error> {
         fn read<T: DeserializeOwned>(body: Map<String, Value>) -> Result<T, serde_json::Error> {
             serde_json::from_value(Value::Object(body))
         }
@@ -296,7 +298,7 @@ impl EventKind {
             "run_claimed" => Self::RunClaimed(read(body)?),
             "run_edited" => Self::RunEdited(read(body)?),
             "log_repaired" => Self::LogRepaired(read(body)?),
-            _ => Self::Unknown(UnknownEvent { kind: kind.to_owned(), body }),
+            _ => Self::Unknown(UnknownEvent { version, kind: kind.to_owned(), body }),
         })
     }
 }
@@ -306,7 +308,11 @@ impl Event {
     #[must_use]
     pub fn to_object(&self) -> Map<String, Value> {
         let mut object = Map::new();
-        object.insert("v".into(), LINE_VERSION.into());
+        let version = match &self.kind {
+            EventKind::Unknown(event) => event.version,
+            _ => LINE_VERSION,
+        };
+        object.insert("v".into(), version.into());
         object.insert("seq".into(), self.seq.0.into());
         object.insert("id".into(), self.id.as_str().into());
         object.insert("at".into(), self.at.to_string().into());
@@ -344,9 +350,9 @@ impl Event {
             return Err(serde::de::Error::custom("a position that no run can reach"));
         }
         let kind = if head.v > LINE_VERSION {
-            EventKind::Unknown(UnknownEvent { kind: head.kind, body: object })
+            EventKind::Unknown(UnknownEvent { version: head.v, kind: head.kind, body: object })
         } else {
-            EventKind::from_parts(&head.kind, object)?
+            EventKind::from_parts(head.v, &head.kind, object)?
         };
         if let EventKind::ActivityRecorded(record) = &kind
             && record.number.0 > limits::COUNTER

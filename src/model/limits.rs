@@ -26,3 +26,5 @@ pub const YAML_NODES: usize = 50_000;
 pub const COUNTER: u64 = 1 << 48;
 /// How many violations of one document are reported.
 pub const VIOLATIONS: usize = 100;
+/// How many lines of a log that are no events are reported; the others are counted.
+pub const SKIPPED: usize = 10_000;

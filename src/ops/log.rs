@@ -49,6 +49,7 @@ fn report(scan: &LogScan, after: Seq) -> LogReport {
             .iter()
             .map(|line| SkippedLine { line: line.line, why: line.fault.as_str().to_owned(), text: line.text.clone() })
             .collect(),
+        more_skipped: scan.more_skipped,
     }
 }
 

@@ -99,7 +99,9 @@ fn given(error: &Error) -> Problem {
         Error::Input { source, .. } => {
             let kind = match source.kind() {
                 std::io::ErrorKind::NotFound => Kind::NotFound,
-                std::io::ErrorKind::InvalidData | std::io::ErrorKind::InvalidInput => Kind::Refused,
+                std::io::ErrorKind::InvalidData
+                | std::io::ErrorKind::InvalidInput
+                | std::io::ErrorKind::FileTooLarge => Kind::Refused,
                 _ => Kind::Io,
             };
             let help = match kind {

@@ -1,11 +1,13 @@
 //! `validate`: everything that is wrong with a file, a run, or the whole project.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
 use crate::codec::{DocumentKind, LineFault, Node, RunText, Violation, parse, validate};
 use crate::engine::{RunState, edited};
+use crate::host;
 use crate::machine::{Notation, compile_text};
 use crate::model::limits;
 use crate::ops::error::{Error, Result};
@@ -106,7 +108,7 @@ fn check_file(path: &Path, report: &mut ValidateReport, named: bool) -> Result<(
     if kind.is_none() && !named {
         return Ok(());
     }
-    let text = match read(path) {
+    let text = match read(path, bound(kind)) {
         Ok(text) => text,
         Err(message) => {
             add(report, path, label, vec![Violation { pointer: String::new(), message, place: None }]);
@@ -123,16 +125,23 @@ fn check_file(path: &Path, report: &mut ValidateReport, named: bool) -> Result<(
     Ok(())
 }
 
-fn read(path: &Path) -> std::result::Result<String, String> {
-    let meta = std::fs::symlink_metadata(path).map_err(|error| format!("cannot be read: {error}"))?;
-    if !meta.is_file() {
-        return Err("is not a regular file".to_owned());
-    }
-    if meta.len() > limits::LOG_BYTES as u64 {
-        return Err("is too large".to_owned());
-    }
-    let bytes = std::fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
+fn read(path: &Path, limit: usize) -> std::result::Result<String, String> {
+    let bytes = host::read_plain(path, limit).map_err(|error| match error.kind() {
+        ErrorKind::InvalidInput | ErrorKind::FileTooLarge => error.to_string(),
+        _ => format!("cannot be read: {error}"),
+    })?;
     String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())
+}
+
+/// The largest file of a kind that is looked into.
+fn bound(kind: Option<DocumentKind>) -> usize {
+    match kind {
+        Some(DocumentKind::Event) => limits::LOG_BYTES,
+        Some(DocumentKind::Workflow) => limits::WORKFLOW_BYTES,
+        Some(DocumentKind::Activity) => limits::ACTIVITY_BYTES,
+        // What a document of another name is, its text says.
+        Some(DocumentKind::Run) | None => limits::RUN_BYTES,
+    }
 }
 
 fn violation(place: Option<crate::codec::Place>, message: String) -> Violation {
@@ -170,7 +179,7 @@ fn check_document(text: &str, kind: Option<DocumentKind>) -> Vec<Violation> {
 fn check_run(path: &Path, text: &str) -> Vec<Violation> {
     let mut violations = check_document(text, Some(DocumentKind::Run));
     let Ok(run) = RunText::parse(text) else { return violations };
-    let log = read(&path.with_file_name(layout::LOG)).unwrap_or_default();
+    let log = read(&path.with_file_name(layout::LOG), limits::LOG_BYTES).unwrap_or_default();
     let log = LogScan::parse(log.as_bytes());
     let folded = RunState::fold(log.events());
     let machine = log.events().find_map(|event| machine_of(event, &mut Vec::new()));
@@ -208,11 +217,14 @@ fn check_log(bytes: &[u8]) -> Vec<Violation> {
     let at = |line: usize| Some(crate::codec::Place { line, column: 1 });
     let damaged = scan.skipped.iter().filter(|line| line.fault != LineFault::Unsealed);
     let mut violations: Vec<_> = damaged.map(|line| violation(at(line.line), line.fault.as_str().to_owned())).collect();
-    for (from, to) in scan.gaps() {
+    if scan.more_skipped > 0 {
+        violations.push(violation(None, format!("{} more lines are no events", scan.more_skipped)));
+    }
+    for (from, to) in scan.gaps().into_iter().take(limits::VIOLATIONS) {
         let next = scan.lines.iter().find(|line| line.event.seq > to).map(|line| line.number);
         violations.push(violation(next.and_then(at), format!("events {from} to {to} are missing before this line")));
     }
-    for seq in scan.doubles() {
+    for seq in scan.doubles().into_iter().take(limits::VIOLATIONS) {
         let line = scan.lines.iter().rfind(|line| line.event.seq == seq).map(|line| line.number);
         violations.push(violation(line.and_then(at), format!("event {seq} is here more than once")));
     }

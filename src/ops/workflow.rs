@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::catalog::{CatalogError, Origin};
+use crate::host;
 use crate::machine::{Diagnostic, Machine, Notation, compile_text};
 use crate::model::limits;
 use crate::ops::error::{Error, Result};
@@ -79,10 +80,7 @@ impl Flow {
 
 fn read(path: &Path, origin: &str) -> Result<String> {
     let fault = |source| Error::Input { origin: origin.to_owned(), source };
-    let bytes = std::fs::read(path).map_err(fault)?;
-    if bytes.len() > limits::WORKFLOW_BYTES {
-        return Err(Error::Usage(format!("{origin} is larger than {} bytes", limits::WORKFLOW_BYTES)));
-    }
+    let bytes = host::read_named(path, limits::WORKFLOW_BYTES).map_err(fault)?;
     String::from_utf8(bytes).map_err(|error| fault(std::io::Error::new(std::io::ErrorKind::InvalidData, error)))
 }
 

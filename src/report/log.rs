@@ -8,8 +8,10 @@ use serde_json::{Map, Value};
 pub struct LogReport {
     /// The sealed events in order, as on disk without their checksum.
     pub events: Vec<Map<String, Value>>,
-    /// Lines that are not state.
+    /// Lines that are not state; the first ten thousand.
     pub skipped: Vec<SkippedLine>,
+    /// How many more there are.
+    pub more_skipped: usize,
 }
 
 /// A line that is not state.

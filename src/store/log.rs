@@ -35,8 +35,10 @@ pub struct Skipped {
 pub struct LogScan {
     /// The sealed lines by position; two of the same position (a merge of two branches) by id.
     pub lines: Vec<Line>,
-    /// The other lines, in the order of the file.
+    /// The other lines, in the order of the file; the first [`limits::SKIPPED`] of them.
     pub skipped: Vec<Skipped>,
+    /// How many more there are: a log of many short lines must not take many times its own size.
+    pub more_skipped: usize,
 }
 
 const PREVIEW_CHARS: usize = 200;
@@ -68,6 +70,7 @@ impl LogScan {
             match event(line) {
                 Ok(event) => scan.lines.push(Line { number: at + 1, event }),
                 Err(_) if line.iter().all(u8::is_ascii_whitespace) => {}
+                Err(_) if scan.skipped.len() == limits::SKIPPED => scan.more_skipped += 1,
                 Err(fault) => scan.skipped.push(Skipped { line: at + 1, fault, text: preview(line) }),
             }
         }
@@ -206,13 +209,14 @@ impl LogTail {
                 continue;
             }
             let (tail, reached) = Self::collect(lines, since);
-            let highest = lines.split(|&byte| byte == b'\n').filter_map(said_position).max();
-            if reached && start > 0 && highest > Some(tail.last_seq.0) {
-                // After a merge of two branches the last line is not the latest event: look at all of them.
-                window = whole;
-                continue;
-            }
-            if start == 0 && highest > Some(tail.last_seq.0) {
+            let said: Vec<_> = lines.split(|&byte| byte == b'\n').filter_map(said_position).collect();
+            // After a merge of two branches the last line is not the latest event, and what comes before an older one
+            // may be newer: look at all of them.
+            if !said.is_sorted() || said.last() > Some(&tail.last_seq.0) {
+                if start > 0 {
+                    window = whole;
+                    continue;
+                }
                 let scan = LogScan::parse(&bytes);
                 let newer = scan.events().filter(|event| event.seq > since).cloned().collect();
                 let at = scan.events().rfind(|event| event.seq <= since).cloned();
@@ -241,6 +245,8 @@ impl LogTail {
                 break;
             }
         }
+        // Back into the order of the file, which decides between two of the same id.
+        tail.newer.reverse();
         tail.newer.sort_by(|a, b| (a.seq, &a.id).cmp(&(b.seq, &b.id)));
         tail.newer.dedup();
         (tail, reached)

@@ -56,6 +56,9 @@ fn page(report: &LogReport) -> String {
     for skipped in &report.skipped {
         page.line(&format!("line {}  {}  {}", skipped.line, skipped.why, skipped.text));
     }
+    if report.more_skipped > 0 {
+        page.line(&format!("{} more lines are no events", report.more_skipped));
+    }
     page.finish()
 }
 

@@ -7,9 +7,11 @@ pub mod clinic;
 pub mod hostile;
 #[allow(dead_code, reason = "a toolbox: not every test binary uses all of it")]
 pub mod mount;
+mod onlooker;
 mod past;
 mod sandbox;
 pub mod scene;
+pub mod storm;
 mod sweep;
 mod tree;
 pub mod trouble;

@@ -1,0 +1,199 @@
+//! Waiting for the lock: bounded, fair, and with the name of who holds it.
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::support::{Answer, Sandbox, can_inject, injecting, run, skipped};
+
+fn spawned(mut command: Command) -> Child {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn answered(child: Child) -> Answer {
+    let output = child.wait_with_output().unwrap();
+    Answer {
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+        code: output.status.code(),
+    }
+}
+
+fn until<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "{what}: it never came to that");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// A recorder that was stopped while it holds the lock.
+struct Stopped {
+    recorder: Option<Child>,
+    pid: Pid,
+}
+
+impl Stopped {
+    /// `record-activity` as `held`, stopped before its first flush.
+    fn in_the_middle(sandbox: &Sandbox, run: &str) -> Self {
+        let args = ["record-activity", "--run-id", run, "--phase", "preflight", "--id", "held", "--json"];
+        let recorder = spawned(injecting(sandbox, &["fdatasync:signal=STOP:when=1"], &args));
+        let log = sandbox.run_dir(run).join("events.jsonl");
+        // The line is in the log, and the flush comes next.
+        until("the line of the holder", || {
+            std::fs::read_to_string(&log).ok().filter(|log| log.contains(r#""id":"held""#))
+        });
+        let note: Value = serde_json::from_str(sandbox.read(run, ".lock").trim()).unwrap();
+        let pid = i32::try_from(note["pid"].as_i64().unwrap()).ok().and_then(Pid::from_raw).unwrap();
+        let status = format!("/proc/{}/status", pid.as_raw_nonzero());
+        // Under strace a stopped process counts as traced.
+        until("the stop", || {
+            std::fs::read_to_string(&status)
+                .ok()
+                .filter(|text| text.contains("State:\tT") || text.contains("State:\tt"))
+        });
+        Self { recorder: Some(recorder), pid }
+    }
+
+    /// Lets it go on, and gives its answer.
+    fn goes_on(mut self) -> Answer {
+        let recorder = self.recorder.take().unwrap();
+        kill_process(self.pid, Signal::CONT).unwrap();
+        answered(recorder)
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        if self.recorder.is_some() {
+            // Nothing is left behind, also by a test that fails.
+            let _ = kill_process(self.pid, Signal::CONT);
+            let _ = kill_process(self.pid, Signal::KILL);
+        }
+    }
+}
+
+#[test]
+fn a_stopped_holder_is_named_waited_for_within_bounds_and_never_robbed() {
+    if !can_inject("a_stopped_holder_is_named_waited_for_within_bounds_and_never_robbed") {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let run_id = sandbox.start("start-issue");
+    sandbox.record(&run_id, "preflight", "before");
+    let stopped = Stopped::in_the_middle(&sandbox, &run_id);
+    for (timeout, args) in [
+        ("0", vec!["record-activity", "--run-id", &run_id, "--id", "next"]),
+        ("0.3", vec!["record-activity", "--run-id", &run_id, "--id", "next"]),
+        ("0.1", vec!["block", &run_id, "--reason", "x"]),
+        ("0.1", vec!["cancel", &run_id]),
+        ("0.1", vec!["resume", &run_id, "--claim", "--session", "s9"]),
+    ] {
+        let log = sandbox.read(&run_id, "events.jsonl");
+        let begun = Instant::now();
+        let all = args.iter().copied().chain(["--lock-timeout", timeout, "--json"]);
+        let error = sandbox.flow(all).exits(5).error();
+        let waited = begun.elapsed();
+        assert!(waited >= Duration::from_secs_f64(timeout.parse().unwrap()), "{args:?} waited only {waited:?}");
+        assert!(waited < Duration::from_secs(10), "{args:?} waited {waited:?}");
+        assert_eq!(error["code"], "lock_timeout", "{args:?}: {error}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains(&stopped.pid.to_string()), "{args:?} does not name the process: {error}");
+        assert!(message.contains("flow record-activity"), "{args:?} does not name the command: {error}");
+        assert_eq!(sandbox.read(&run_id, "events.jsonl"), log, "{args:?} wrote");
+    }
+    // Who only looks does not wait, and another run has a lock of its own.
+    for args in [["show", &run_id], ["log", &run_id], ["resume", &run_id]] {
+        sandbox.flow(args).ok();
+    }
+    sandbox.flow(["list"]).ok();
+    let begun = Instant::now();
+    sandbox.flow_with(["session-end"], r#"{"session_id":"s1"}"#).ok();
+    assert!(begun.elapsed() < Duration::from_secs(5), "a hook waits for nobody: {:?}", begun.elapsed());
+    let other = sandbox.start("debug");
+    sandbox.record(&other, "preflight", "meanwhile");
+    // A patient writer gets its turn.
+    let mut patient = sandbox.flow_command();
+    patient.args(["record-activity", "--run-id", &run_id, "--phase", "preflight", "--id", "patient", "--json"]);
+    let patient = spawned(patient);
+    let held = stopped.goes_on().ok().json();
+    let patient = answered(patient).ok().json();
+    assert_eq!((held["number"].as_str(), patient["number"].as_str()), (Some("002"), Some("003")));
+    sandbox.record(&run_id, "preflight", "next");
+    sandbox.assert_sound(&run_id);
+    sandbox.assert_sound(&other);
+}
+
+#[test]
+fn a_holder_that_is_killed_while_stopped_blocks_nobody() {
+    if !can_inject("a_holder_that_is_killed_while_stopped_blocks_nobody") {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let run_id = sandbox.start("start-issue");
+    let stopped = Stopped::in_the_middle(&sandbox, &run_id);
+    let mut waiting = sandbox.flow_command();
+    waiting.args(["record-activity", "--run-id", &run_id, "--phase", "preflight", "--id", "waiting", "--json"]);
+    let waiting = spawned(waiting);
+    kill_process(stopped.pid, Signal::KILL).unwrap();
+    let waited = answered(waiting).ok().json();
+    // The dead one's line was in the log, so it counts.
+    assert_eq!(waited["number"], "002", "{waited}");
+    sandbox.assert_sound(&run_id);
+}
+
+/// The longest that anybody may wait among this many writers (design, section 9 with a reserve).
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
+const WRITERS: u32 = 64;
+/// Each writer comes again, so that one who is always passed over can be seen.
+const TURNS: usize = 2;
+
+#[test]
+fn none_of_many_writers_waits_much_longer_than_its_turn() {
+    let sandbox = Sandbox::new();
+    let run_id = sandbox.start("start-issue");
+    let writers: Vec<Vec<Command>> = (0..WRITERS)
+        .map(|writer| {
+            let record = |turn| {
+                let mut command = sandbox.flow_command();
+                let id = format!("turn-{writer}-{turn}");
+                command.args(["record-activity", "--run-id", &run_id, "--phase", "preflight", "--id", &id, "--json"]);
+                command
+            };
+            (0..TURNS).map(record).collect()
+        })
+        .collect();
+    let begun = Instant::now();
+    let mut waits: Vec<Duration> = std::thread::scope(|scope| {
+        let one_after_the_other = |commands: Vec<Command>| {
+            let timed = |command| {
+                let begun = Instant::now();
+                run(command, "").ok();
+                begun.elapsed()
+            };
+            commands.into_iter().map(timed).collect::<Vec<_>>()
+        };
+        let writers: Vec<_> =
+            writers.into_iter().map(|commands| scope.spawn(move || one_after_the_other(commands))).collect();
+        writers.into_iter().flat_map(|writer| writer.join().unwrap()).collect()
+    });
+    waits.sort_unstable();
+    let total = begun.elapsed();
+    // What everybody would wait if all took turns at the pace that this machine has now.
+    let turn = total / u32::try_from(TURNS).unwrap();
+    let (median, longest) = (waits[waits.len() / 2], waits[waits.len() - 1]);
+    let told = format!("{WRITERS} writers: {total:?} in all, one waits {median:?}, the longest {longest:?}");
+    assert!(longest <= LONGEST_WAIT.max(turn * 2), "somebody was passed over again and again: {told}");
+    if longest > LONGEST_WAIT {
+        skipped(
+            "none_of_many_writers_waits_much_longer_than_its_turn",
+            &format!("the machine is too slow now: {told}"),
+        );
+    }
+    sandbox.assert_sound(&run_id);
+}

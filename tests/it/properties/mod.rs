@@ -1,0 +1,28 @@
+//! What holds for every input, whatever its bytes: one function for each parser of what others write.
+//!
+//! Each takes bytes and panics when its promise is broken. `cargo test` calls them with the files of `fuzz/corpus/`,
+//! and the fuzzer (`fuzz/`, of which this is the library) with whatever it can think of. So nothing here may name the
+//! rest of the tests.
+
+pub mod activity;
+pub mod event_line;
+pub mod hook;
+pub mod journal;
+pub mod log;
+pub mod run_yaml;
+mod text;
+pub mod workflow;
+
+/// Panics when `bytes` break a promise.
+pub type Property = fn(&[u8]);
+
+/// Every property under the name of its fuzz target and its corpus.
+pub const ALL: [(&str, Property); 7] = [
+    ("event_line", event_line::holds),
+    ("log", log::holds),
+    ("run_yaml", run_yaml::holds),
+    ("activity", activity::holds),
+    ("workflow", workflow::holds),
+    ("hook", hook::holds),
+    ("journal", journal::holds),
+];

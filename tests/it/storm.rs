@@ -1,0 +1,37 @@
+//! Many processes that write, read and die at once.
+
+use std::time::Instant;
+
+use crate::support::skipped;
+use crate::support::storm::{Plan, storm};
+
+#[test]
+#[expect(clippy::print_stdout, reason = "shown with --nocapture: how large the storm was")]
+fn after_a_storm_of_writers_readers_and_kills_nothing_is_missing_double_or_torn() {
+    let plan = Plan::from_env();
+    let begun = Instant::now();
+    let storm = storm(&plan);
+    let (told, killed, took) = (storm.told.len(), storm.killed(), begun.elapsed());
+    println!("{plan}: {told} commands, {killed} killed, {} looks in {took:?}", storm.looks);
+    assert!(storm.broken.is_empty(), "{plan}\n{}", storm.broken.join("\n"));
+    assert!(storm.looks > 0 && killed > 0, "{plan}: {} looks, {killed} killed", storm.looks);
+    storm.settle();
+    println!("settled in {:?}", begun.elapsed() - took);
+}
+
+/// A storm that finds nothing is worth what it would find.
+#[test]
+fn a_storm_sees_positions_that_were_chosen_outside_the_lock() {
+    if !cfg!(debug_assertions) {
+        return skipped(
+            "a_storm_sees_positions_that_were_chosen_outside_the_lock",
+            "only a debug build can be wrong on purpose",
+        );
+    }
+    let environment = vec![("__FLOW_CANARY".to_owned(), "sequence-outside-lock".to_owned())];
+    let plan = Plan { commands: 2, kills: 0, environment, ..Plan::from_env() };
+    let storm = storm(&plan);
+    let seen = |what: &str| storm.broken.iter().any(|broken| broken.contains(what));
+    assert!(seen("position") && seen("times"), "{plan}: no position twice among\n{}", storm.broken.join("\n"));
+    assert!(seen("was promised to"), "{plan}: nobody was told the same twice\n{}", storm.broken.join("\n"));
+}
