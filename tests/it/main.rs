@@ -12,6 +12,7 @@ mod faults;
 mod hostile_documents;
 mod hostile_names;
 mod hostile_paths;
+mod images;
 mod kill;
 mod readme;
 mod recovery;

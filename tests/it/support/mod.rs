@@ -2,6 +2,8 @@
 
 mod calls;
 pub mod hostile;
+#[allow(dead_code, reason = "a toolbox: not every test binary uses all of it")]
+pub mod mount;
 mod sandbox;
 mod sweep;
 mod tree;

@@ -1,0 +1,200 @@
+//! File systems of a test's own: an image in a file, mounted through a loop device, gone with its guard.
+//!
+//! Only root can do this. What stands in the way comes back as a sentence, so that a test can say why it was skipped.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+/// A kind of file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileSystem {
+    /// ext4.
+    Ext4,
+    /// XFS.
+    Xfs,
+    /// btrfs.
+    Btrfs,
+}
+
+impl FileSystem {
+    /// All kinds.
+    pub const ALL: [Self; 3] = [Self::Ext4, Self::Xfs, Self::Btrfs];
+
+    /// The name that `mkfs` and `mount` know it by.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ext4 => "ext4",
+            Self::Xfs => "xfs",
+            Self::Btrfs => "btrfs",
+        }
+    }
+
+    /// The smallest image that its `mkfs` makes, in MiB, and a little more. Images are sparse.
+    pub fn smallest(self) -> u64 {
+        match self {
+            Self::Ext4 => 16,
+            Self::Xfs => 320,
+            Self::Btrfs => 128,
+        }
+    }
+
+    /// Whether [`Image::cut_power`] can stop it in the kernel. Of others the image is copied as it is at that moment.
+    fn can_shut_down(self) -> bool {
+        self != Self::Btrfs
+    }
+}
+
+/// A file system in a file. Dropping it unmounts and removes everything.
+#[derive(Debug)]
+pub struct Image {
+    kind: FileSystem,
+    home: TempDir,
+    mounted: bool,
+}
+
+impl Image {
+    /// A new ext4 of so many MiB, mounted.
+    pub fn ext4(mebibytes: u64) -> Result<Self, String> {
+        Self::new(FileSystem::Ext4, mebibytes, &[])
+    }
+
+    /// A new XFS, mounted.
+    pub fn xfs(mebibytes: u64) -> Result<Self, String> {
+        Self::new(FileSystem::Xfs, mebibytes, &[])
+    }
+
+    /// A new btrfs, mounted.
+    pub fn btrfs(mebibytes: u64) -> Result<Self, String> {
+        Self::new(FileSystem::Btrfs, mebibytes, &[])
+    }
+
+    /// A new file system of at least so many MiB, mounted; `mkfs` gets further options.
+    pub fn new(kind: FileSystem, mebibytes: u64, mkfs: &[&str]) -> Result<Self, String> {
+        let home = tempfile::tempdir().map_err(|error| error.to_string())?;
+        Self::within(home, kind, mebibytes, mkfs)
+    }
+
+    /// As [`Self::new`], with the image in a directory of the caller's, for instance on another file system.
+    pub fn within(home: TempDir, kind: FileSystem, mebibytes: u64, mkfs: &[&str]) -> Result<Self, String> {
+        if !rustix::process::geteuid().is_root() {
+            return Err("only root can mount".to_owned());
+        }
+        let mut image = Self { kind, home, mounted: false };
+        let file = std::fs::File::create(image.file()).map_err(|error| error.to_string())?;
+        file.set_len(mebibytes.max(kind.smallest()) << 20).map_err(|error| error.to_string())?;
+        std::fs::create_dir(image.path()).map_err(|error| error.to_string())?;
+        let mut make = Command::new(format!("mkfs.{}", kind.name()));
+        done(make.arg("-q").args(mkfs).arg(image.file()))?;
+        image.mount("")?;
+        Ok(image)
+    }
+
+    /// What kind of file system it is.
+    pub fn kind(&self) -> FileSystem {
+        self.kind
+    }
+
+    /// Where its files are while it is mounted.
+    pub fn path(&self) -> PathBuf {
+        self.home.path().join("mounted")
+    }
+
+    /// The file that holds it.
+    pub fn file(&self) -> PathBuf {
+        self.home.path().join("image")
+    }
+
+    /// Mounts it, with further options, `ro` for instance. After a power cut this replays its journal.
+    pub fn mount(&mut self, options: &str) -> Result<(), String> {
+        assert!(!self.mounted, "mounted twice");
+        let options = if options.is_empty() { "loop".to_owned() } else { format!("loop,{options}") };
+        let mut mount = Command::new("mount");
+        done(mount.args(["-t", self.kind.name(), "-o", &options]).arg(self.file()).arg(self.path()))?;
+        self.mounted = true;
+        Ok(())
+    }
+
+    /// Unmounts it. What was written is on the image then.
+    pub fn unmount(&mut self) -> Result<(), String> {
+        assert!(self.mounted, "not mounted");
+        done(Command::new("umount").arg(self.path()))?;
+        self.mounted = false;
+        Ok(())
+    }
+
+    /// Stops it as a power cut does: what was not flushed is lost, and the next [`Self::mount`] finds the rest. Nothing
+    /// of flow may be running in it.
+    pub fn cut_power(&mut self) -> Result<(), String> {
+        if self.kind.can_shut_down() {
+            // FS_IOC_SHUTDOWN without writing the journal.
+            done(Command::new("xfs_io").args(["-x", "-c", "shutdown"]).arg(self.path()))?;
+            return self.unmount();
+        }
+        let at_that_moment = self.copy("cut")?;
+        self.unmount()?;
+        std::fs::rename(at_that_moment, self.file()).map_err(|error| error.to_string())
+    }
+
+    /// A copy of the image as it is on its device now, beside it: what a power cut would leave.
+    pub fn copy(&self, name: &str) -> Result<PathBuf, String> {
+        let copy = self.home.path().join(name);
+        done(Command::new("cp").arg("--sparse=always").arg(self.file()).arg(&copy))?;
+        Ok(copy)
+    }
+}
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        if self.mounted && self.unmount().is_err() {
+            // A process that a failed test left behind: it keeps the mount, and nobody else sees it any more.
+            let _ = done(Command::new("umount").arg("--lazy").arg(self.path()));
+        }
+    }
+}
+
+/// A tmpfs. Dropping it unmounts it.
+#[derive(Debug)]
+pub struct Memory(TempDir);
+
+impl Memory {
+    /// A new one with these options, `size=24k` for instance.
+    pub fn new(options: &str) -> Result<Self, String> {
+        if !rustix::process::geteuid().is_root() {
+            return Err("only root can mount".to_owned());
+        }
+        let home = tempfile::tempdir().map_err(|error| error.to_string())?;
+        done(Command::new("mount").args(["-t", "tmpfs", "-o", options, "none"]).arg(home.path()))?;
+        Ok(Self(home))
+    }
+
+    /// Where it is mounted.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Changes its options: `ro`, `rw`, `size=48k`.
+    pub fn remount(&self, options: &str) -> Result<(), String> {
+        done(Command::new("mount").args(["-o", &format!("remount,{options}")]).arg(self.path()))
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if done(Command::new("umount").arg(self.path())).is_err() {
+            let _ = done(Command::new("umount").arg("--lazy").arg(self.path()));
+        }
+    }
+}
+
+/// Runs a command; its complaint when it fails.
+fn done(command: &mut Command) -> Result<(), String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| format!("{program}: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(format!("{program}: {}", said.lines().next().unwrap_or("it failed without a word")))
+}
