@@ -61,7 +61,7 @@ pub(crate) fn for_writing_within<'a>(
         None if !position.foreign => catalog_machine(flow, project, text.document(), &mut warnings),
         pinned => pinned,
     };
-    let edited = position.by_hand || is_edited(&text, &locked, position.since);
+    let edited = position.by_hand || (is_edited(&text, &locked, position.since) && !is_adopted(&text, &locked));
     let state = RunState::from_document(text.document().clone());
     let mut loaded = Loaded { state, locked, text, machine, warnings };
     if loaded.locked.tail().last_seq == Seq(0) && position.foreign {
@@ -154,6 +154,12 @@ pub(crate) fn check_schema(run: &RunDir, text: &RunText) -> Result<()> {
 fn is_edited(text: &RunText, locked: &LockedRun<'_>, since: Seq) -> bool {
     let written = locked.tail().at.as_ref().filter(|event| event.seq == since).and_then(|event| event.run.as_ref());
     written.is_some_and(|written| written.0 != digest(text.text().as_bytes()))
+}
+
+/// Whether the edit is in the log already: whoever adopted it died before `run.yaml` showed that.
+fn is_adopted(text: &RunText, locked: &LockedRun<'_>) -> bool {
+    let next = locked.tail().newer.first();
+    next.is_some_and(|next| matches!(&next.kind, EventKind::RunEdited(edit) if edit.text == text.text()))
 }
 
 fn clear_leftovers(locked: &mut LockedRun<'_>, shown: Seq, now: Timestamp) -> Result<()> {
