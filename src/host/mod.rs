@@ -17,4 +17,4 @@ pub use clock::{BadNow, Clock};
 pub use env::{BadSetting, Env, Setting};
 pub use git::{Git, GitFacts, WorkingTree};
 pub use ids::Ids;
-pub use process::{BadHolder, Holder, Liveness};
+pub use process::{BadHolder, Holder, Liveness, boot};

@@ -113,6 +113,19 @@ impl Holder {
     }
 }
 
+/// The kernel's id of the current boot: another one after every start of the machine. `None` where the machine does not
+/// say.
+#[must_use]
+pub fn boot() -> Option<String> {
+    line("/proc/sys/kernel/random/boot_id")
+}
+
+/// A file of one line; `None` when it is missing or empty.
+fn line(path: &str) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    Some(plain(text.trim())).filter(|line| !line.is_empty())
+}
+
 /// What this process and a holder must share before its number means anything.
 struct Machine {
     host: String,
@@ -123,10 +136,9 @@ struct Machine {
 impl Machine {
     #[cfg(target_os = "linux")]
     fn read() -> Option<Self> {
-        let line = |path| std::fs::read_to_string(path).ok().map(|text| plain(text.trim()));
         Some(Self {
-            host: line("/proc/sys/kernel/hostname").filter(|host| !host.is_empty())?,
-            boot: line("/proc/sys/kernel/random/boot_id").filter(|boot| !boot.is_empty())?,
+            host: line("/proc/sys/kernel/hostname")?,
+            boot: boot()?,
             namespace: std::fs::read_link("/proc/self/ns/pid")
                 .map_or_else(|_| String::new(), |link| plain(&link.to_string_lossy())),
         })

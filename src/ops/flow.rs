@@ -180,7 +180,7 @@ impl Flow {
     /// What is written into a lock, and how long to wait for it.
     pub(crate) fn lock_request(&self, now: Timestamp, wait: Duration) -> LockRequest {
         let (pid, command) = (std::process::id(), self.options.command.clone());
-        let note = WriterNote { pid, command, since: now, seq: Seq(0), number: 0 };
+        let note = WriterNote { pid, command, since: now, seq: Seq(0), number: 0, boot: crate::host::boot() };
         LockRequest { wait, note, canary: self.canary }
     }
 

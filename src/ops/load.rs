@@ -74,7 +74,7 @@ pub(crate) fn for_writing_within<'a>(
     if edited {
         loaded.adopt_edit(flow, run, now)?;
     }
-    loaded.restore_latest()?;
+    loaded.restore_lost()?;
     let notes = loaded.locked.take_notes();
     loaded.warnings.extend(notes);
     Ok(loaded)
@@ -235,8 +235,22 @@ impl Loaded<'_> {
         Ok(self.locked.roll_forward(Some(&old), self.text.text(), &files, now, &mut merge)?)
     }
 
-    /// The file of the latest record is not flushed by its commit; after a power cut it may be missing while `run.yaml`
-    /// is not.
+    /// Activity files are not flushed by their commits. A power cut takes those of the last half minute, and not only
+    /// the latest, while `run.yaml` shows them all: so the first writer after each start of the machine looks at every
+    /// one.
+    fn restore_lost(&mut self) -> Result<()> {
+        if !self.locked.is_first_since_boot() {
+            return self.restore_latest();
+        }
+        for file in self.locked.read_log()?.events().filter_map(activity_file) {
+            self.locked.restore_activity(&file)?;
+        }
+        // Only now: who dies before this leaves the work to the next one.
+        self.locked.note_boot();
+        Ok(())
+    }
+
+    /// The latest may also have been removed by a person.
     fn restore_latest(&self) -> Result<()> {
         let Some(event) = &self.locked.tail().at else { return Ok(()) };
         let EventKind::ActivityRecorded(record) = &event.kind else { return Ok(()) };

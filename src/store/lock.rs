@@ -34,6 +34,10 @@ pub struct WriterNote {
     /// The highest activity number given so far.
     #[serde(default)]
     pub number: u64,
+    /// The boot of the machine in which the activity files were last known to be there. Under another one, a power cut
+    /// may have taken some of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot: Option<String>,
 }
 
 /// How to wait for a lock.
@@ -54,6 +58,8 @@ pub(crate) struct Lock {
     /// A handle of its own: the lock ends with it, and not only with the last handle to the directory.
     dir: Arc<dyn DiskDir>,
     note: WriterNote,
+    /// The boot that it is now.
+    boot: Option<String>,
 }
 
 const NOTE_BYTES: usize = 512;
@@ -74,11 +80,13 @@ impl Lock {
             if dir.is_still(LOCK, &file)? {
                 let before = read_note(&file);
                 let mut note = request.note.clone();
+                let boot = note.boot.take();
                 if let Some(before) = before {
                     note.seq = before.seq;
                     note.number = before.number;
+                    note.boot = before.boot;
                 }
-                let lock = Self { file, dir: handle, note };
+                let lock = Self { file, dir: handle, note, boot };
                 lock.write();
                 return Ok(lock);
             }
@@ -94,6 +102,17 @@ impl Lock {
     pub(crate) fn note_counters(&mut self, seq: Seq, number: Number) {
         self.note.seq = self.note.seq.max(seq);
         self.note.number = self.note.number.max(number.0);
+        self.write();
+    }
+
+    /// Whether the machine may have started anew since files were last looked after.
+    pub(crate) fn is_first_since_boot(&self) -> bool {
+        self.boot.is_some() && self.boot != self.note.boot
+    }
+
+    /// Notes that they have been looked after in this boot.
+    pub(crate) fn note_boot(&mut self) {
+        self.note.boot.clone_from(&self.boot);
         self.write();
     }
 

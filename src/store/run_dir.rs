@@ -259,6 +259,17 @@ impl LockedRun<'_> {
         self.lock.high_water()
     }
 
+    /// Whether no writer has looked for lost activity files since the machine started.
+    #[must_use]
+    pub fn is_first_since_boot(&self) -> bool {
+        self.lock.is_first_since_boot()
+    }
+
+    /// Says that somebody has.
+    pub fn note_boot(&mut self) {
+        self.lock.note_boot();
+    }
+
     /// Whether the activity file name of this number is free.
     ///
     /// # Errors
@@ -400,11 +411,9 @@ impl LockedRun<'_> {
             Err(_) => return Ok(()),
         };
         let wanted = file.text.as_bytes();
-        // A power cut may leave a part, and zeros where the rest should be.
-        let lost = found.is_none_or(|found| {
-            let written = found.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-            (written < wanted.len() || found.len() < wanted.len()) && wanted.starts_with(&found[..written])
-        });
+        // A power cut may leave a part, and zeros where anything else should be. Nobody writes zeros.
+        let lost =
+            found.is_none_or(|found| found.contains(&0) || (found.len() < wanted.len() && wanted.starts_with(&found)));
         if !lost {
             return Ok(());
         }
