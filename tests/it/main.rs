@@ -14,6 +14,7 @@ mod hostile_names;
 mod hostile_paths;
 mod images;
 mod kill;
+mod power;
 mod readme;
 mod recovery;
 mod seed_session;
