@@ -6,10 +6,9 @@ use std::path::Path;
 use flowrun::codec::{RunText, emit, unseal};
 use flowrun::engine::RunState;
 use flowrun::model::{Event, EventKind};
-use flowrun::ops::Error;
 use serde_json::Value;
 
-use super::reference::{Reference, cause, flow, has_lost_block, record_next, start, told};
+use super::reference::{Reference, done, flow, has_lost_block, record_next, start, told};
 
 /// Names that only a writer at work leaves.
 const LEFTOVERS: [&str; 4] = [".run.tmp", ".run.merge.tmp", ".events.tmp", "activities/.act.tmp"];
@@ -45,9 +44,7 @@ pub fn check(root: &Path, reference: &Reference, begun: usize, repeat_first: boo
     }
     let journal = version_of_journal(root, reference, begun)?;
     let repeat = || match reference.again {
-        Some(again) => {
-            again(&flow(root), run, begun).map_err(|error| format!("the command again fails: {}", cause(&error)))
-        }
+        Some(again) => again(&flow(root), run, begun).map_err(|error| format!("the command again fails: {error}")),
         None => Ok(()),
     };
     // A command that is not recognised by an id has to be the next one, or it does something else.
@@ -72,15 +69,16 @@ fn next(root: &Path, reference: &Reference, goes_on: bool) -> Result<(), String>
     let run = reference.run.as_str();
     let flow = flow(root);
     if !root.join(".flow/runs").join(run).is_dir() {
-        start(&flow, run).map_err(|error| format!("start fails: {}", cause(&error)))?;
+        start(&flow, run).map_err(|error| format!("start fails: {error}"))?;
     }
     if others(root, reference).is_err() {
         // What `.flow` itself lacks is made by the next `init` or `start`.
-        flow.init().map_err(|error| format!("init fails: {}", cause(&error)))?;
+        done(flow.init()).map_err(|error| format!("init fails: {error}"))?;
     }
-    match (record_next(&flow, run), goes_on) {
-        (Ok(()), _) | (Err(Error::Refused { .. }), false) => Ok(()),
-        (Err(error), _) => Err(format!("the next record fails: {}", cause(&error))),
+    match record_next(&flow, run) {
+        Ok(recorded) if recorded || !goes_on => Ok(()),
+        Ok(_) => Err("the next record is refused".to_owned()),
+        Err(error) => Err(format!("the next record fails: {error}")),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use flowrun::ops::{ClaimRequest, Flow, RecordRequest, ResumeRequest, SessionEndRequest, StatusRequest, StatusVerb};
 
-use super::reference::Again;
+use super::reference::{Again, done};
 use crate::support::Sandbox;
 
 /// Stands for the run in the arguments of a command.
@@ -94,7 +94,7 @@ pub const ALL: &[Case] = &[
     LONG_ONE,
     FIRST_START,
     COMPLETE,
-    Case { name: "init", commands: &[&["init"]], again: Some(|flow, _, _| flow.init().map(drop)), ..FIRST_START },
+    Case { name: "init", commands: &[&["init"]], again: Some(|flow, _, _| done(flow.init())), ..FIRST_START },
     Case { name: "start (first) with a journal", commands: &[START_NOTED], ..FIRST_START },
     Case { name: "start (further)", scene: with_another_run, commands: &[START_NOTED], ..FIRST_START },
     Case { name: "record-activity after a hand edit", scene: edited, kept: &[COMMENT, LATER], ..ONE_RECORD },
@@ -129,7 +129,7 @@ pub const ALL: &[Case] = &[
         commands: &[&["resume", RUN, "--claim", "--session", "s1"]],
         again: Some(|flow, run, _| {
             let (run, session) = (Some(run.to_owned()), Some("s1".parse().unwrap()));
-            flow.resume(&ResumeRequest { run, session, claim: Some(ClaimRequest::Claim) }).map(drop)
+            done(flow.resume(&ResumeRequest { run, session, claim: Some(ClaimRequest::Claim) }))
         }),
         ..COMPLETE
     },
@@ -138,16 +138,16 @@ pub const ALL: &[Case] = &[
         commands: &[&["session-end", "--session", "s1"]],
         again: Some(|flow, _, _| {
             let session = Some("s1".parse().unwrap());
-            flow.session_end(&SessionEndRequest { session, ..SessionEndRequest::default() }).map(drop)
+            done(flow.session_end(&SessionEndRequest { session, ..SessionEndRequest::default() }))
         }),
         ..COMPLETE
     },
 ];
 
 /// [`RECOVERY`] once more.
-pub fn recover(flow: &Flow, run: &str, _: usize) -> flowrun::ops::Result<()> {
+pub fn recover(flow: &Flow, run: &str, _: usize) -> Result<(), String> {
     let (run, id) = (Some(run.to_owned()), Some(RECOVERED.parse().unwrap()));
-    flow.record_activity(&RecordRequest { run, id, ..RecordRequest::default() }).map(drop)
+    done(flow.record_activity(&RecordRequest { run, id, ..RecordRequest::default() }))
 }
 
 /// Twenty thousand bytes of text.
@@ -155,14 +155,14 @@ pub fn long() -> String {
     (0..2000).map(|line| format!("{line:>9}\n")).collect()
 }
 
-fn record(flow: &Flow, run: &str, phase: &str, id: &str, summary: Option<String>) -> flowrun::ops::Result<()> {
+fn record(flow: &Flow, run: &str, phase: &str, id: &str, summary: Option<String>) -> Result<(), String> {
     let (run, id, phase) = (Some(run.to_owned()), Some(id.parse().unwrap()), Some(phase.parse().unwrap()));
-    flow.record_activity(&RecordRequest { run, id, phase, summary, ..RecordRequest::default() }).map(drop)
+    done(flow.record_activity(&RecordRequest { run, id, phase, summary, ..RecordRequest::default() }))
 }
 
-fn status(flow: &Flow, run: &str, verb: StatusVerb, reason: &str) -> flowrun::ops::Result<()> {
+fn status(flow: &Flow, run: &str, verb: StatusVerb, reason: &str) -> Result<(), String> {
     let (run, reason) = (Some(run.to_owned()), Some(reason.to_owned()).filter(|reason| !reason.is_empty()));
-    flow.change_status(&StatusRequest { run, verb, reason, session: None, epoch: None }).map(drop)
+    done(flow.change_status(&StatusRequest { run, verb, reason, session: None, epoch: None }))
 }
 
 /// Two records, and a person's comment that the second one adopted.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::support::{Tree, essence};
 
 /// Doing one of the commands again, the first, second, …, in this process.
-pub type Again = fn(&Flow, &str, usize) -> flowrun::ops::Result<()>;
+pub type Again = fn(&Flow, &str, usize) -> Result<(), String>;
 
 /// The activity that is recorded after each crash.
 pub const NEXT: &str = "after-the-cut";
@@ -47,17 +47,25 @@ pub fn flow(root: &Path) -> Flow {
     Flow::new(clock, Ids::seeded("after"), Env::default(), Git::default(), options)
 }
 
-/// Records what comes next, in the phase where the run stands.
-pub fn record_next(flow: &Flow, run: &str) -> flowrun::ops::Result<()> {
+/// An answer without what it says, or the error with its causes.
+pub fn done<T>(answer: flowrun::ops::Result<T>) -> Result<(), String> {
+    answer.map(drop).map_err(|error| cause(&error))
+}
+
+/// Records what comes next, in the phase where the run stands. `false` when a rule forbids it.
+pub fn record_next(flow: &Flow, run: &str) -> Result<bool, String> {
     let id = Some(NEXT.parse().unwrap());
-    flow.record_activity(&RecordRequest { run: Some(run.to_owned()), id, ..RecordRequest::default() }).map(drop)
+    match flow.record_activity(&RecordRequest { run: Some(run.to_owned()), id, ..RecordRequest::default() }) {
+        Ok(_) => Ok(true),
+        Err(Error::Refused { .. }) => Ok(false),
+        Err(error) => Err(cause(&error)),
+    }
 }
 
 /// Starts the run that a crash prevented.
-pub fn start(flow: &Flow, run: &str) -> flowrun::ops::Result<()> {
+pub fn start(flow: &Flow, run: &str) -> Result<(), String> {
     let id = Some(run.parse().unwrap());
-    let request = StartRequest { workflow: "start-issue".to_owned(), id, ..StartRequest::default() };
-    flow.start(&request).map(drop)
+    done(flow.start(&StartRequest { workflow: "start-issue".to_owned(), id, ..StartRequest::default() }))
 }
 
 /// How many events readers see, and all they say about the run. No run is no event.
@@ -124,7 +132,7 @@ impl Reference {
             let (events, told) = told(root, &self.run).unwrap();
             assert_eq!(events, self.events(lines), "readers of the reference");
             self.told.push(told);
-            self.goes_on.push(lines > 0 && record_next(&flow(root), &self.run).is_ok());
+            self.goes_on.push(lines > 0 && record_next(&flow(root), &self.run).unwrap());
         }
     }
 
