@@ -69,6 +69,10 @@ impl LockedRun<'_> {
         if !self.run.dir.is_still(LOG, &self.log)? {
             return Err(replaced());
         }
+        if self.tail.last_seq <= Seq(1) {
+            // Whoever created the run may have been killed before its name was on stable storage.
+            self.run.runs.sync()?;
+        }
         let new_run = self.prepare(batch)?;
         let before = self.tail.len;
         self.append(&line).inspect_err(|_| self.discard())?;

@@ -37,10 +37,9 @@ impl Project {
         outside: Option<&str>,
         propose: &mut dyn FnMut(usize) -> Option<NewRun>,
     ) -> Result<RunDir, StoreError> {
-        let (runs, made) = self.flow.ensure_dir(RUNS)?;
-        if made {
-            self.flow.sync()?;
-        }
+        let (runs, _) = self.flow.ensure_dir(RUNS)?;
+        // Also when it was there: whoever made it may have been killed before this.
+        self.flow.sync()?;
         // Also orders creation, so that leftovers of dead creators can be told from the work of live ones.
         let _lock = Lock::take(&self.flow, request)?;
         self.remove_half_made();
@@ -67,7 +66,7 @@ impl Project {
                     if let Some(known) = known {
                         self.remember_start(known, &new.id, outside);
                     }
-                    return Ok(RunDir { dir: runs.open_dir(new.id.as_str())?, id: new.id });
+                    return Ok(RunDir { dir: runs.open_dir(new.id.as_str())?, runs, id: new.id });
                 }
                 Err(StoreError::Exists { .. }) => self.remove_half_made(),
                 Err(error) => {

@@ -20,7 +20,7 @@ pub enum Trust {
 }
 
 /// An open directory.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Dir {
     handle: Arc<dyn DiskDir>,
     path: PathBuf,

@@ -130,12 +130,11 @@ impl Project {
         schemas: &[(&str, &str)],
         request: &LockRequest,
     ) -> Result<(Self, Initialised), StoreError> {
-        let (_, fresh) = parent.ensure_dir(name)?;
+        parent.ensure_dir(name)?;
         let project = Self::open_flow(parent, name)?;
         let created = project.complete(schemas, request)?;
-        if fresh {
-            parent.sync()?;
-        }
+        // Also when it was there: whoever made it may have been killed before this.
+        parent.sync()?;
         Ok((project, Initialised { path: parent.join(name), created }))
     }
 
@@ -233,7 +232,7 @@ impl Project {
     pub fn run(&self, id: &RunId) -> Result<RunDir, StoreError> {
         let missing = || StoreError::NotFound { path: self.flow.join(RUNS).join(id.as_str()) };
         let runs = self.flow.find_dir(RUNS)?.ok_or_else(missing)?;
-        Ok(RunDir { dir: runs.open_dir(id.as_str())?, id: id.clone() })
+        Ok(RunDir { dir: runs.open_dir(id.as_str())?, runs, id: id.clone() })
     }
 
     /// Calls `visit` with every run, opened or the reason why it cannot be, in no order.
@@ -263,7 +262,7 @@ impl Project {
             // Dot names are flow's own half-made things; plain files are not runs.
             let Ok(id) = RunId::new(name.as_str()) else { continue };
             match runs.open_dir(name) {
-                Ok(dir) => visit(name, Ok(RunDir { dir, id })),
+                Ok(dir) => visit(name, Ok(RunDir { dir, runs: runs.clone(), id })),
                 Err(StoreError::Unsafe { why: "is a file, not a directory", .. }) => {}
                 Err(error) if error.is_not_found() => {}
                 Err(error) => visit(name, Err(error)),

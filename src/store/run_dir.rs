@@ -18,6 +18,8 @@ use crate::store::publish::Merge;
 #[derive(Debug)]
 pub struct RunDir {
     pub(super) dir: Dir,
+    /// The directory that its name is in.
+    pub(super) runs: Dir,
     pub(super) id: RunId,
 }
 

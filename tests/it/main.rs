@@ -23,6 +23,7 @@ mod kill;
 mod limits;
 mod lock;
 mod open_runs;
+mod power;
 mod properties;
 mod readme;
 mod recovery;

@@ -35,6 +35,17 @@ impl Tree {
         }
     }
 
+    /// The same without one of the names at its top.
+    pub fn without(mut self, name: &str) -> Self {
+        self.0.retain(|path, _| !path.starts_with(name));
+        self
+    }
+
+    /// The files, with their contents.
+    pub fn contents(&self) -> impl Iterator<Item = (&Path, &[u8])> {
+        self.0.iter().filter_map(|(path, entry)| Some((path.as_path(), entry.as_ref()?.0.as_slice())))
+    }
+
     /// The contents of one file, as text.
     pub fn text(&self, path: impl AsRef<Path>) -> String {
         let entry = self.0.get(path.as_ref()).and_then(Option::as_ref);

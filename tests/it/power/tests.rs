@@ -1,0 +1,220 @@
+//! What of this runs with every `cargo test`.
+
+use super::commands::{ALL, COMPLETE, Case, FIRST_START, ONE_RECORD};
+use super::enumerate::{Row, enumerate};
+use super::failing_flush::ThinDevice;
+use super::materialise::reboot;
+use super::model::{Effort, Model};
+use super::nested::{crash_in_recovery, cut_after_kill};
+use super::real_cut::cut_everywhere;
+use super::recorded::{How, Recorded};
+use crate::support::mount::FileSystem;
+use crate::support::{Sandbox, can_inject, skipped};
+
+/// Everything.
+const COMPLETE_EFFORT: Effort = Effort { drawn: 4000, states: usize::MAX, seed: 1 };
+/// A few states of each command.
+const SOME: Effort = Effort { drawn: 50, states: 12, seed: 1 };
+
+#[expect(clippy::print_stdout, reason = "shown with --nocapture: how far the enumeration reaches")]
+fn show(rows: &[Row]) {
+    rows.iter().for_each(|row| println!("{row}"));
+}
+
+fn all_models(case: &Case, effort: &Effort) {
+    let rows = enumerate(case.name, &Recorded::of(case, How::USUAL), &Model::ALL, effort);
+    show(&rows);
+    rows.iter().for_each(Row::assert_clean);
+}
+
+#[test]
+fn no_legal_crash_state_of_a_record_breaks_a_promise() {
+    if can_inject("no_legal_crash_state_of_a_record_breaks_a_promise") {
+        all_models(&ONE_RECORD, &COMPLETE_EFFORT);
+    }
+}
+
+#[test]
+fn no_legal_crash_state_of_a_completed_run_breaks_a_promise() {
+    if can_inject("no_legal_crash_state_of_a_completed_run_breaks_a_promise") {
+        all_models(&COMPLETE, &COMPLETE_EFFORT);
+    }
+}
+
+#[test]
+fn no_sampled_crash_state_of_any_command_breaks_a_promise() {
+    if can_inject("no_sampled_crash_state_of_any_command_breaks_a_promise") {
+        ALL.iter().for_each(|case| all_models(case, &SOME));
+    }
+}
+
+#[test]
+fn a_power_cut_during_recovery_breaks_no_promise() {
+    if can_inject("a_power_cut_during_recovery_breaks_no_promise") {
+        for case in [&ONE_RECORD, &FIRST_START] {
+            let row = crash_in_recovery(case, &Effort { states: 5, ..SOME }, &SOME);
+            show(std::slice::from_ref(&row));
+            row.assert_clean();
+        }
+    }
+}
+
+#[test]
+fn a_power_cut_after_a_killed_command_was_made_good_breaks_no_promise() {
+    if can_inject("a_power_cut_after_a_killed_command_was_made_good_breaks_no_promise") {
+        for case in [&ONE_RECORD, &FIRST_START] {
+            let row = cut_after_kill(case, 4, &Effort { states: 10, ..SOME });
+            show(std::slice::from_ref(&row));
+            row.assert_clean();
+        }
+    }
+}
+
+/// The enumerator has to notice each of these mistakes.
+#[test]
+fn a_commit_that_is_wrong_on_purpose_is_caught_by_the_enumerator() {
+    let name = "a_commit_that_is_wrong_on_purpose_is_caught_by_the_enumerator";
+    if !cfg!(debug_assertions) {
+        return skipped(name, "a release build makes no mistakes on purpose");
+    }
+    if !can_inject(name) {
+        return;
+    }
+    for canary in ["no-flush", "run-first", "publish-before-flush"] {
+        let recorded = Recorded::of(&ONE_RECORD, How { canary: Some(canary), ..How::USUAL });
+        let rows = enumerate(canary, &recorded, &[Model::Weak], &Effort { states: 60, ..SOME });
+        show(&rows);
+        assert!(!rows[0].violations.is_empty(), "{canary} was not noticed in {} states", rows[0].checked);
+    }
+}
+
+#[test]
+fn a_real_power_cut_breaks_no_promise() {
+    let name = "a_real_power_cut_breaks_no_promise";
+    for kind in FileSystem::ALL {
+        for case in [&ONE_RECORD, &FIRST_START] {
+            if let Some(row) = cut(name, kind, case, 6, None) {
+                row.assert_clean();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_commit_without_flushes_is_caught_by_a_real_power_cut() {
+    let name = "a_commit_without_flushes_is_caught_by_a_real_power_cut";
+    if !cfg!(debug_assertions) {
+        return skipped(name, "a release build makes no mistakes on purpose");
+    }
+    for kind in [FileSystem::Ext4, FileSystem::Xfs] {
+        if let Some(row) = cut(name, kind, &ONE_RECORD, 1, Some("no-flush")) {
+            assert!(!row.violations.is_empty(), "{}: nothing was noticed", row.what);
+        }
+    }
+}
+
+fn cut(name: &str, kind: FileSystem, case: &Case, cuts: usize, canary: Option<&str>) -> Option<Row> {
+    if !can_inject(name) {
+        return None;
+    }
+    match cut_everywhere(kind, case, cuts, canary) {
+        Ok(row) => {
+            show(std::slice::from_ref(&row));
+            Some(row)
+        }
+        Err(why) => {
+            skipped(name, &format!("{}: {why}", kind.name()));
+            None
+        }
+    }
+}
+
+/// A device for a test, unless this machine has none.
+fn thin_device(name: &str) -> Option<ThinDevice> {
+    if !can_inject(name) {
+        return None;
+    }
+    ThinDevice::new().map_err(|why| skipped(name, &why)).ok()
+}
+
+#[test]
+fn a_record_whose_flush_failed_is_unconfirmed_and_the_retry_durable() {
+    let Some(mut thin) = thin_device("a_record_whose_flush_failed_is_unconfirmed_and_the_retry_durable") else {
+        return;
+    };
+    let (refused, verdict) = thin.fail_and_repeat(&[], None, None);
+    assert_eq!(refused.code, Some(74), "{refused:?}");
+    assert!(refused.stderr.contains("could not be confirmed"), "{refused:?}");
+    assert_eq!(verdict, Ok(()));
+}
+
+/// Dies when its flush has failed and the line is still in the log.
+const DIES: &[&str] = &["-e", "inject=ftruncate:signal=KILL:when=1"];
+
+#[test]
+fn a_record_that_died_after_its_flush_failed_is_durable_when_it_is_acknowledged() {
+    let name = "a_record_that_died_after_its_flush_failed_is_durable_when_it_is_acknowledged";
+    let Some(mut thin) = thin_device(name) else { return };
+    let (died, verdict) = thin.fail_and_repeat(DIES, None, None);
+    assert_eq!(died.stdout, "", "{died:?}");
+    assert_eq!(verdict, Ok(()));
+}
+
+#[test]
+fn flushes_that_nobody_looks_at_and_logs_that_are_trusted_are_caught_by_a_failing_flush() {
+    let name = "flushes_that_nobody_looks_at_and_logs_that_are_trusted_are_caught_by_a_failing_flush";
+    if !cfg!(debug_assertions) {
+        return skipped(name, "a release build makes no mistakes on purpose");
+    }
+    let Some(mut thin) = thin_device(name) else { return };
+    let (_, verdict) = thin.fail_and_repeat(DIES, None, Some("reuse-log"));
+    assert!(verdict.is_err(), "reuse-log was not noticed");
+    let mut thin = ThinDevice::new().unwrap();
+    let (_, verdict) = thin.fail_and_repeat(&[], Some("unchecked-flush"), Some("unchecked-flush"));
+    assert!(verdict.is_err(), "unchecked-flush was not noticed");
+}
+
+/// The minimal form of what the enumerator found with three records in a row: only the latest file was looked after.
+#[test]
+fn the_first_writer_after_a_power_cut_restores_every_activity_file_that_it_took() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("start-issue");
+    for phase in ["preflight", "explore", "plan"] {
+        sandbox.record(&run, phase, &format!("{phase}-done"));
+    }
+    let file = |name: &str| sandbox.run_dir(&run).join("activities").join(name);
+    let (first, second) = (file("001-preflight-done.yaml"), file("002-explore-done.yaml"));
+    let whole = [std::fs::read(&first).unwrap(), std::fs::read(&second).unwrap()];
+    std::fs::write(&first, "").unwrap();
+    std::fs::write(&second, [&whole[1][..20], &[0; 40], &whole[1][60..]].concat()).unwrap();
+    reboot(&sandbox.root());
+    sandbox.record(&run, "code", "code-done");
+    assert_eq!([std::fs::read(&first).unwrap(), std::fs::read(&second).unwrap()], whole);
+    sandbox.assert_sound(&run);
+    // In the same boot nobody looks for them again: whoever removes one now meant it.
+    std::fs::remove_file(&first).unwrap();
+    sandbox.record(&run, "verify", "verify-done");
+    assert!(!first.exists());
+}
+
+/// Found with a crash between the line of an adopted edit and its `run.yaml`.
+#[test]
+fn an_edit_whose_adoption_was_cut_short_is_adopted_once() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("start-issue");
+    sandbox.record(&run, "preflight", "preflight-done");
+    sandbox.edit(&run, "state:", "# ask Ada first\nstate:");
+    let theirs = sandbox.read(&run, "run.yaml");
+    sandbox.flow(["block", &run, "--reason", "which region?"]).ok();
+    let log = sandbox.read(&run, "events.jsonl");
+    let adopted: String = log.split_inclusive('\n').take(3).collect();
+    std::fs::write(sandbox.run_dir(&run).join("events.jsonl"), adopted).unwrap();
+    std::fs::write(sandbox.run_dir(&run).join("run.yaml"), theirs).unwrap();
+    // The counters of the events that never were.
+    std::fs::remove_file(sandbox.run_dir(&run).join(".lock")).unwrap();
+    sandbox.record(&run, "explore", "explore-done");
+    let edits = sandbox.events(&run).iter().filter(|event| event["type"] == "run_edited").count();
+    assert_eq!(edits, 1, "{:?}", sandbox.events(&run));
+    assert!(sandbox.read(&run, "run.yaml").contains("# ask Ada first"));
+    sandbox.assert_sound(&run);
+}
