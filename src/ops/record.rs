@@ -72,8 +72,8 @@ impl Flow {
         let caller = self.caller(request.session.clone(), request.epoch)?;
         let (mut document, from_file) = self.document(request)?;
         let run_id = request.run.clone().or_else(|| text_of(&document, "metadata", "run_id"));
-        let run = self.select_to_write(&project, run_id.as_deref(), caller.session.as_ref())?;
         let now = self.clock.now();
+        let run = self.select_to_write(&project, run_id.as_deref(), caller.session.as_ref(), now)?;
         let asked = request.id.as_ref().map(|_| TextDigest(digest(&canonical(&document, request))));
         fill_defaults(&mut document, request, run.id().as_str(), now, from_file);
         check(&document, request)?;

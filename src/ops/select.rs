@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::engine::RunState;
-use crate::model::{RunStatus, SessionId};
+use crate::model::{RunStatus, SessionId, Timestamp};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::problem::one_line;
@@ -34,13 +34,13 @@ impl Runs {
     }
 
     /// As [`Self::read_open`], for commands that write: what was found out is remembered.
-    pub(crate) fn read_open_and_remember(flow: &Flow, project: &Project) -> Result<Self> {
+    pub(crate) fn read_open_and_remember(flow: &Flow, project: &Project, now: Timestamp) -> Result<Self> {
         let outside = flow.outside(project);
         let found = project.maybe_open(outside.as_deref())?;
         let runs = Self::read_of(flow, project, &found.names)?;
         let over = runs.states.iter().filter(|state| state.status().is_terminal()).map(|state| state.id().as_str());
         let over: HashSet<_> = over.collect();
-        let request = flow.lock_request(flow.now(), Duration::ZERO);
+        let request = flow.lock_request(now, Duration::ZERO);
         project.remember_over(&request, found, outside.as_deref(), |name| over.contains(name));
         Ok(runs)
     }
@@ -96,11 +96,12 @@ impl Flow {
         project: &Project,
         named: Option<&str>,
         session: Option<&SessionId>,
+        now: Timestamp,
     ) -> Result<RunDir> {
         if let Some(id) = named {
             return self.run(project, id);
         }
-        let runs = Runs::read_open_and_remember(self, project)?;
+        let runs = Runs::read_open_and_remember(self, project, now)?;
         let run = runs.meant(session)?;
         match runs.unreadable.first() {
             Some(unreadable) if !is_own(run, session) => {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::engine::{Command, Decision, RunState, decide};
-use crate::model::{RunStatus, SESSION_ENDED, SessionId};
+use crate::model::{RunStatus, SESSION_ENDED, SessionId, Timestamp};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::load::for_writing_within;
@@ -68,7 +68,8 @@ impl Flow {
         };
         let session = request.session.clone().or_else(|| request.hook.session.clone());
         let caller = self.caller(session, None)?;
-        let runs = Runs::read_open_and_remember(self, &project)?;
+        let now = self.clock.now();
+        let runs = Runs::read_open_and_remember(self, &project, now)?;
         let mut report =
             SessionEndReport { session: caller.session.clone(), persisted: Vec::new(), warnings: Vec::new() };
         for unreadable in runs.unreadable {
@@ -80,7 +81,7 @@ impl Flow {
                 continue;
             }
             let reason = request.hook.reason.clone();
-            match self.end_in(&project, state, caller.clone(), reason) {
+            match self.end_in(&project, state, caller.clone(), reason, now) {
                 Ok(Some(ended)) => report.persisted.push(ended),
                 Ok(None) => {}
                 Err(error) => report.warnings.push(format!("run {}: {}", state.id(), one_line(&error))),
@@ -95,8 +96,8 @@ impl Flow {
         state: &RunState,
         caller: crate::engine::Caller,
         reason: Option<String>,
+        now: Timestamp,
     ) -> Result<Option<EndedRun>> {
-        let now = self.clock.now();
         let run = project.run(state.id())?;
         let mut loaded = for_writing_within(self, project, &run, now, LOCK_WAIT)?;
         let command = Command::EndSession { reason };

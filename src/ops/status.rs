@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::engine::{Command, Decision, History, Refusal, decide};
-use crate::model::{ActivityStatus, RunId, SessionId};
+use crate::model::{ActivityStatus, RunId, SessionId, Timestamp};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::journal;
@@ -50,8 +50,8 @@ impl Flow {
     pub fn change_status(&self, request: &StatusRequest) -> Result<StatusReport> {
         let project = self.project()?;
         let caller = self.caller(request.session.clone(), request.epoch)?;
-        let run = self.select_to_write(&project, request.run.as_deref(), caller.session.as_ref())?;
         let now = self.clock.now();
+        let run = self.select_to_write(&project, request.run.as_deref(), caller.session.as_ref(), now)?;
         let mut loaded = for_writing(self, &project, &run, now)?;
         let caller = self.judge_holder(&loaded, caller)?;
         let reason = request.reason.clone();
@@ -80,7 +80,7 @@ impl Flow {
         // Others may record while the journal is written.
         drop(loaded);
         if changed && document.state.status.is_terminal() {
-            self.remember_end(&project, run.id());
+            self.remember_end(&project, run.id(), now);
             report.warnings.extend(journal::note(&project, &document, document.state.status, now));
         }
         Ok(report)
@@ -89,10 +89,10 @@ impl Flow {
 
 impl Flow {
     /// Keeps the cache of open runs up to date; nothing that goes wrong with it matters.
-    fn remember_end(&self, project: &Project, run: &RunId) {
-        let request = self.lock_request(self.clock.now(), Duration::ZERO);
+    fn remember_end(&self, project: &Project, run: &RunId, now: Timestamp) {
+        let request = self.lock_request(now, Duration::ZERO);
         if !project.remember_end(&request, run, self.outside(project).as_deref()) {
-            let _ = Runs::read_open_and_remember(self, project);
+            let _ = Runs::read_open_and_remember(self, project, now);
         }
     }
 }

@@ -204,7 +204,10 @@ fn wait_for(path: &Path) {
     }
 }
 
-const RECORD: [&str; 5] = ["record-activity", "--phase", "preflight", "--id", "look"];
+/// Names its run, so that it does nothing but record.
+fn look(run: &str) -> [&str; 7] {
+    ["record-activity", "--run-id", run, "--phase", "preflight", "--id", "look"]
+}
 
 /// The place in the trace of the call that ends with `run.yaml` taking a new text.
 fn onto_run_yaml(calls: &[Call]) -> &Call {
@@ -221,12 +224,12 @@ fn a_save_just_before_the_exchange_is_merged() {
     let sandbox = Sandbox::new();
     let run = sandbox.start("start-issue");
     let base = Tree::of(&sandbox.path(".flow"));
-    let (answer, calls) = calls(&sandbox, &RECORD);
+    let (answer, calls) = calls(&sandbox, &look(&run));
     answer.ok();
     base.restore(&sandbox.path(".flow"));
     let call = onto_run_yaml(&calls);
     let delay = format!("{}:delay_enter=500000:when={}", call.name, call.nth);
-    let recorder = spawned(injecting(&sandbox, &[&delay], &RECORD));
+    let recorder = spawned(injecting(&sandbox, &[&delay], &look(&run)));
     wait_for(&sandbox.run_dir(&run).join("activities/001-look.yaml"));
     Editor::new(&sandbox, &run).add(1);
     answered(recorder).ok();
@@ -245,7 +248,7 @@ fn a_second_save_during_the_merge_survives_a_kill() {
     let sandbox = Sandbox::new();
     let run = sandbox.start("start-issue");
     let base = Tree::of(&sandbox.path(".flow"));
-    let (answer, calls) = calls(&sandbox, &RECORD);
+    let (answer, calls) = calls(&sandbox, &look(&run));
     answer.ok();
     let call = onto_run_yaml(&calls);
     for killed in [false, true] {
@@ -254,7 +257,7 @@ fn a_second_save_during_the_merge_survives_a_kill() {
         // The rename that follows the merge's exchange.
         let kill = "renameat:signal=KILL:when=1".to_owned();
         let injects = if killed { vec![delay.as_str(), kill.as_str()] } else { vec![delay.as_str()] };
-        let recorder = spawned(injecting(&sandbox, &injects, &RECORD));
+        let recorder = spawned(injecting(&sandbox, &injects, &look(&run)));
         wait_for(&sandbox.run_dir(&run).join("activities/001-look.yaml"));
         let mut editor = Editor::new(&sandbox, &run);
         editor.add(1);
@@ -266,7 +269,7 @@ fn a_second_save_during_the_merge_survives_a_kill() {
         std::fs::rename(&editor.aside, &editor.file).unwrap();
         let answer = answered(recorder);
         assert_eq!(answer.code == Some(0), !killed, "{answer:?}");
-        sandbox.flow(RECORD).ok();
+        sandbox.flow(look(&run)).ok();
         sandbox.record(&run, "preflight", "more");
         sandbox.assert_sound(&run);
         assert_eq!(sandbox.records_of(&run, "look"), 1);
@@ -286,12 +289,12 @@ fn a_save_during_recovery_is_not_lost() {
     sandbox.record(&run, "preflight", "before");
     std::fs::write(sandbox.run_dir(&run).join("run.yaml"), older).unwrap();
     let base = Tree::of(&sandbox.path(".flow"));
-    let (answer, calls) = calls(&sandbox, &RECORD);
+    let (answer, calls) = calls(&sandbox, &look(&run));
     answer.ok();
     base.restore(&sandbox.path(".flow"));
     let call = onto_run_yaml(&calls);
     let delay = format!("{}:delay_enter=500000:when={}", call.name, call.nth);
-    let recorder = spawned(injecting(&sandbox, &[&delay], &RECORD));
+    let recorder = spawned(injecting(&sandbox, &[&delay], &look(&run)));
     wait_for(&sandbox.run_dir(&run).join(".run.tmp"));
     Editor::new(&sandbox, &run).add(1);
     answered(recorder).ok();
@@ -313,13 +316,13 @@ fn an_old_text_saved_during_the_adoption_of_an_edit_does_not_keep_the_record_out
     let edited = older.replacen("\nstate:", "\n# note 1\nstate:", 1);
     std::fs::write(sandbox.run_dir(&run).join("run.yaml"), edited).unwrap();
     let base = Tree::of(&sandbox.path(".flow"));
-    let (answer, calls) = calls(&sandbox, &RECORD);
+    let (answer, calls) = calls(&sandbox, &look(&run));
     answer.ok();
     base.restore(&sandbox.path(".flow"));
     let exchanges: Vec<_> = calls.iter().filter(|call| call.name == "renameat2").cloned().collect();
     let call = onto_run_yaml(&exchanges);
     let delay = format!("{}:delay_enter=500000:when={}", call.name, call.nth);
-    let recorder = spawned(injecting(&sandbox, &[&delay], &RECORD));
+    let recorder = spawned(injecting(&sandbox, &[&delay], &look(&run)));
     let deadline = Instant::now() + Duration::from_secs(10);
     while !sandbox.read(&run, "events.jsonl").contains("run_edited") {
         assert!(Instant::now() < deadline, "the edit was not adopted");

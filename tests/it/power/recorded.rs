@@ -184,6 +184,11 @@ fn others(tree: &Tree, run: &str) -> std::collections::BTreeMap<String, Vec<u8>>
     let run = format!(".flow/runs/{run}/");
     let path = |path: &Path| path.to_str().unwrap().to_owned();
     let all = tree.contents().map(|(name, bytes)| (path(name), bytes.to_vec()));
-    all.filter(|(name, _)| !name.starts_with(&run) && !name.starts_with(".decisions") && !name.ends_with(".lock"))
-        .collect()
+    all.filter(|(name, _)| {
+        !name.starts_with(&run)
+            && !name.starts_with(".decisions")
+            && !name.ends_with(".lock")
+            && !name.starts_with(".flow/.cache")
+    })
+    .collect()
 }

@@ -174,7 +174,7 @@ impl Play {
 }
 
 fn cases() -> u32 {
-    std::env::var("FLOW_HISTORIES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(48)
+    std::env::var("FLOW_HISTORIES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(200)
 }
 
 proptest! {

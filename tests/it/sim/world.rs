@@ -307,7 +307,7 @@ impl World {
         let tree = image.tree();
         let strays = |path: &&PathBuf| {
             let name = path.file_name().unwrap().to_string_lossy();
-            name.ends_with(".tmp") || name.starts_with(".new-")
+            (name.ends_with(".tmp") || name.starts_with(".new-")) && !path.starts_with(".flow/.cache")
         };
         if let Some(stray) = tree.keys().find(strays) {
             return Some(format!("{} was left behind", stray.display()));

@@ -15,8 +15,8 @@ use super::sandbox::{Answer, Sandbox, run};
 /// Nothing that a test does may take longer, also on a busy machine.
 const SECONDS: &str = "30";
 
-/// Everything in a tree: kind, mode and content. Lock files are left out: a refused writer
-/// may make and sign one.
+/// Everything in a tree: kind, mode and content. Lock files are left out: a refused writer may make and sign one. So is
+/// the cache, on which nothing rests.
 pub type Picture = BTreeMap<PathBuf, String>;
 
 /// Looks at everything below `root` and follows nothing.
@@ -26,7 +26,8 @@ pub fn picture(root: &Path) -> Picture {
         let entry = entry.unwrap();
         let meta = entry.path().symlink_metadata().unwrap();
         let kind = meta.file_type();
-        if kind.is_file() && meta.nlink() == 1 && entry.file_name() == ".lock" {
+        let cache = entry.path().iter().any(|part| part == ".cache");
+        if cache || kind.is_file() && meta.nlink() == 1 && entry.file_name() == ".lock" {
             continue;
         }
         let what = if kind.is_symlink() {
