@@ -12,6 +12,10 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is a program of its own, for people")]
 
 mod commands;
+#[path = "../it/power/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "the tests use the rest")]
+mod power;
+mod power_cuts;
 mod section;
 #[path = "../it/support/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "the tests use the rest")]

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crate::commands;
+use crate::{commands, power_cuts};
 
 /// What is to be tried.
 #[derive(Debug, Default)]
@@ -53,6 +53,9 @@ pub fn all() -> Vec<Section> {
         Section { name: "xfs", run: commands::on_xfs },
         Section { name: "btrfs", run: commands::on_btrfs },
         Section { name: "disk", run: commands::on_small_disks },
+        Section { name: "states", run: power_cuts::every_state },
+        Section { name: "nested", run: power_cuts::nested },
+        Section { name: "cuts", run: power_cuts::real },
     ]
 }
 

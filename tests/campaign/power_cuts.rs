@@ -1,0 +1,36 @@
+//! Power cuts: every state that they can leave, and real ones.
+
+use crate::power::{self, crashes_in_crashes, every_command, real_cuts};
+use crate::section::{Plan, Row};
+
+/// The draws of the campaign; the rows name it.
+const SEED: u64 = 1;
+
+/// Every state that a power cut may leave of every command.
+pub fn every_state(_: &Plan) -> Result<Vec<Row>, String> {
+    Ok(told("every state after a power cut", every_command(SEED)))
+}
+
+/// Power cuts inside recoveries, and after kills.
+pub fn nested(_: &Plan) -> Result<Vec<Row>, String> {
+    Ok(told("a power cut after a crash", crashes_in_crashes(SEED)))
+}
+
+/// File systems that are shut down at the instant of a kill.
+pub fn real(_: &Plan) -> Result<Vec<Row>, String> {
+    Ok(told("real power cuts", real_cuts()?))
+}
+
+fn told(place: &str, found: Vec<power::Row>) -> Vec<Row> {
+    let row = |row: power::Row| {
+        let (what, trouble) = row.what.rsplit_once(", ").unwrap_or((&row.what, "power cut"));
+        let what = what.replace(&format!(", seed {SEED}"), "");
+        // Pages and sectors are how the power is cut, not what it is cut in.
+        let (what, trouble) = match what.rsplit_once(", ") {
+            Some((what, pieces @ ("pages" | "sectors"))) => (what.to_owned(), format!("{trouble}, {pieces}")),
+            _ => (what.clone(), trouble.to_owned()),
+        };
+        Row { place: place.to_owned(), what, trouble, states: row.states, violations: row.violations }
+    };
+    found.into_iter().map(row).collect()
+}
