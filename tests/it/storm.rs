@@ -33,5 +33,7 @@ fn a_storm_sees_positions_that_were_chosen_outside_the_lock() {
     let storm = storm(&plan);
     let seen = |what: &str| storm.broken.iter().any(|broken| broken.contains(what));
     assert!(seen("position") && seen("times"), "{plan}: no position twice among\n{}", storm.broken.join("\n"));
-    assert!(seen("was promised to"), "{plan}: nobody was told the same twice\n{}", storm.broken.join("\n"));
+    // Whether two were told the same, or one was told what another overwrote, is the scheduler's choice.
+    let broken = seen("was promised to") || seen("was acknowledged and is not there");
+    assert!(broken, "{plan}: no promise was broken\n{}", storm.broken.join("\n"));
 }
