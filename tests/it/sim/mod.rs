@@ -2,7 +2,8 @@
 //!
 //! The program's own library runs on a [`disk::SimDisk`], which keeps every change since the last power cut in a list. A
 //! power cut keeps what completed flushes forced and any legal part of the rest ([`cut`]). Promises about one operation
-//! are tried in every state that can follow; histories of many operations are drawn at random.
+//! are tried in every state that can follow; histories of many operations are drawn at random, as many as the variable
+//! `FLOW_HISTORIES` says.
 
 mod canaries;
 mod cut;
