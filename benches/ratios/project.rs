@@ -123,13 +123,13 @@ impl Project {
         self.command(&["workflow", "check", workflow])
     }
 
-    /// A definition of about so many bytes.
+    /// A definition of almost so many bytes.
     pub fn large_workflow(&self, bytes: usize) -> PathBuf {
         let mut text =
             "apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: large\n  version: 1\nphases:\n"
                 .to_owned();
         let mut nth = 0;
-        while text.len() < bytes {
+        while text.len() + 512 < bytes {
             nth += 1;
             writeln!(text, "  - id: phase-{nth}\n    type: mixed\n    description: {}", "word ".repeat(40).trim())
                 .unwrap();
