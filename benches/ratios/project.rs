@@ -99,7 +99,8 @@ impl Project {
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(FLOW);
-        command.current_dir(&self.root).env_clear().args(args);
+        // A working directory of its own would cost a fork of this process instead of a spawn.
+        command.arg("-C").arg(&self.root).args(args);
         command
     }
 
