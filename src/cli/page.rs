@@ -1,6 +1,7 @@
 //! Text for people: short, aligned, coloured only where colours are shown. Every value that comes from a file is
 //! stripped of control characters here, so that no run can talk to a terminal.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
@@ -47,19 +48,24 @@ impl Page {
 
     /// Columns, as wide as their widest cell; the last one is not padded.
     pub(super) fn table(&mut self, indent: usize, rows: &[Vec<String>]) {
-        let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| clean(cell)).collect()).collect();
-        let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-        let width =
-            |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
-        let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+        let rows: Vec<Vec<Cow<'_, str>>> =
+            rows.iter().map(|row| row.iter().map(|cell| clean(cell)).collect()).collect();
+        let mut widths: Vec<usize> = Vec::new();
         for row in &rows {
-            let mut line = " ".repeat(indent);
-            for (column, cell) in row.iter().enumerate() {
-                let gap = if column + 1 == row.len() { 0 } else { widths[column] + 2 - cell.chars().count() };
-                line.push_str(cell);
-                line.push_str(&" ".repeat(gap));
+            widths.resize(widths.len().max(row.len()), 0);
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = (*width).max(cell.chars().count());
             }
-            let _ = writeln!(self.text, "{}", line.trim_end());
+        }
+        let mut line = String::new();
+        for row in &rows {
+            line.clear();
+            let _ = write!(line, "{:indent$}", "");
+            for (cell, width) in row.iter().zip(&widths) {
+                let _ = write!(line, "{cell:<width$}  ");
+            }
+            self.text.push_str(line.trim_end());
+            self.text.push('\n');
         }
     }
 
@@ -70,7 +76,10 @@ impl Page {
 }
 
 /// One line without anything that a terminal would obey: control characters and marks that turn the direction of text.
-pub(super) fn clean(text: &str) -> String {
+pub(super) fn clean(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
+        return text.into();
+    }
     text.chars().map(|c| if c == '\n' || c == '\t' { ' ' } else { c }).filter(|&c| !is_obeyed(c)).collect()
 }
 

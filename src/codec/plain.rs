@@ -11,29 +11,22 @@ use crate::codec::yaml::{Node, Tree};
 
 /// Reads `text`; `None` when anything in it is not plain.
 pub(super) fn read(text: &str) -> Option<Node> {
-    let mut lines = Vec::new();
-    let mut start = 0;
-    for (number, whole) in text.split_inclusive('\n').enumerate() {
-        let line = whole.strip_suffix('\n').unwrap_or(whole);
-        let indent = line.bytes().take_while(|&byte| byte == b' ').count();
-        if line.bytes().any(|byte| byte.is_ascii_control()) {
-            return None;
-        }
-        match &line[indent..] {
-            "" => {}
-            comment if comment.starts_with('#') => {}
-            content if content.is_ascii() && !content.ends_with(' ') => {
-                lines.push(Line { indent, content, start: start + indent, number: number + 1 });
-            }
-            _ => return None,
-        }
-        start += whole.len();
-    }
-    let mut reader = Reader { lines, at: 0 };
+    let mut reader = Reader { rest: is_usual(text).then_some(text)?, start: 0, number: 0, line: None, strange: false };
+    reader.advance();
     let root = reader.mapping(0)?;
-    (reader.at == reader.lines.len()).then_some(root)
+    (reader.line.is_none() && !reader.strange).then_some(root)
 }
 
+/// Whether `text` has only printable characters that no YAML version takes for a break or a mark, and line feeds.
+fn is_usual(text: &str) -> bool {
+    // Without an early exit this is done for many bytes at once.
+    let printable = text.bytes().fold(true, |all, byte| all & ((byte >= b' ') & (byte != 0x7f) | (byte == b'\n')));
+    let mark = |c: char| matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}');
+    let strange = |c: char| !c.is_ascii() && (c.is_control() || c.is_whitespace() || mark(c));
+    printable && (text.is_ascii() || !text.contains(strange))
+}
+
+/// A line with content that is no comment.
 #[derive(Clone, Copy)]
 struct Line<'a> {
     indent: usize,
@@ -46,15 +39,24 @@ struct Line<'a> {
 impl Line<'_> {
     /// A node at these bytes of the line's content.
     fn node(&self, tree: Tree, bytes: Range<usize>) -> Node {
-        // Everything before is ASCII, so bytes are columns.
+        // Only indentation, a dash and a key stand before: ASCII, so bytes are columns.
         let place = Place { line: self.number, column: self.indent + bytes.start + 1 };
         Node { tree, place, span: self.start + bytes.start..self.start + bytes.end }
     }
 }
 
+/// Goes through the lines of a text.
 struct Reader<'a> {
-    lines: Vec<Line<'a>>,
-    at: usize,
+    /// What comes behind the line.
+    rest: &'a str,
+    /// Where that starts in the text.
+    start: usize,
+    /// How many lines come before it.
+    number: usize,
+    /// The line that is next to be read; `None` at the end.
+    line: Option<Line<'a>>,
+    /// Whether the end is a line that is not plain.
+    strange: bool,
 }
 
 /// Documents that are indented more are not plain.
@@ -63,16 +65,33 @@ const DEEPEST: usize = 16;
 const ENTRIES: usize = 128;
 
 impl<'a> Reader<'a> {
-    fn peek(&self) -> Option<Line<'a>> {
-        self.lines.get(self.at).copied()
+    fn advance(&mut self) {
+        self.line = None;
+        while !self.rest.is_empty() {
+            let end = self.rest.bytes().position(|byte| byte == b'\n').unwrap_or(self.rest.len());
+            let indent = self.rest.bytes().take_while(|&byte| byte == b' ').count().min(end);
+            let content = &self.rest[indent..end];
+            let start = self.start + indent;
+            let whole = (end + 1).min(self.rest.len());
+            self.rest = &self.rest[whole..];
+            self.start += whole;
+            self.number += 1;
+            if content.ends_with(' ') {
+                self.rest = "";
+                self.strange = true;
+            } else if !content.is_empty() && !content.starts_with('#') {
+                self.line = Some(Line { indent, content, start, number: self.number });
+                return;
+            }
+        }
     }
 
     /// The entries of a mapping whose keys stand at `indent`.
     fn mapping(&mut self, indent: usize) -> Option<Node> {
-        let first = self.peek().filter(|_| indent <= DEEPEST)?;
-        let mut entries: Vec<(Node, Node)> = Vec::new();
-        while let Some(line) = self.peek().filter(|line| line.indent == indent && !line.content.starts_with('-')) {
-            self.at += 1;
+        let first = self.line.filter(|_| indent <= DEEPEST)?;
+        let mut entries: Vec<(Node, Node)> = Vec::with_capacity(4);
+        while let Some(line) = self.line.filter(|line| line.indent == indent && !line.content.starts_with('-')) {
+            self.advance();
             let entry = self.entry(line)?;
             if entries.len() == ENTRIES || entries.iter().any(|(key, _)| key.text() == entry.0.text()) {
                 return None;
@@ -83,22 +102,22 @@ impl<'a> Reader<'a> {
     }
 
     fn entry(&mut self, line: Line<'a>) -> Option<(Node, Node)> {
-        let (key, rest) = line.content.split_once(':')?;
-        let plain_key = key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') && is_text(key);
-        if !plain_key {
+        let key_ends = line.content.bytes().position(|byte| !byte.is_ascii_alphanumeric() && byte != b'_')?;
+        let (key, rest) = line.content.split_at(key_ends);
+        if !is_text(key) {
             return None;
         }
-        let value = match rest.strip_prefix(' ') {
+        let value = match rest.strip_prefix(": ") {
             Some(value) => scalar(line, key.len() + 2, value)?,
-            None if rest.is_empty() => self.nested(line.indent)?,
+            None if rest == ":" => self.nested(line.indent)?,
             None => return None,
         };
-        Some((line.node(Tree::Text(key.to_owned()), 0..key.len()), value))
+        Some((line.node(Tree::Text(key.into()), 0..key.len()), value))
     }
 
     /// What stands on the lines below a key.
     fn nested(&mut self, indent: usize) -> Option<Node> {
-        match self.peek() {
+        match self.line {
             Some(line) if line.content.starts_with("- ") && line.indent >= indent => self.list(line),
             Some(line) if line.indent > indent => self.mapping(line.indent),
             // `key:` alone is null; rare enough for the real parser.
@@ -108,15 +127,15 @@ impl<'a> Reader<'a> {
 
     fn list(&mut self, first: Line<'a>) -> Option<Node> {
         let mut items = Vec::new();
-        while let Some(line) = self.peek().filter(|line| line.indent == first.indent) {
+        while let Some(line) = self.line.filter(|line| line.indent == first.indent) {
             let Some(item) = line.content.strip_prefix("- ") else { break };
             if item.contains(": ") && !item.starts_with('"') {
                 // A mapping that begins behind the dash: its first key stands two columns further in.
                 let indent = line.indent + 2;
-                self.lines[self.at] = Line { indent, content: item, start: line.start + 2, number: line.number };
+                self.line = Some(Line { indent, content: item, start: line.start + 2, number: line.number });
                 items.push(self.mapping(indent)?);
             } else {
-                self.at += 1;
+                self.advance();
                 items.push(scalar(line, 2, item)?);
             }
         }
@@ -141,29 +160,49 @@ fn scalar(line: Line<'_>, at: usize, text: &str) -> Option<Node> {
 fn unnamed(text: &str) -> Option<Tree> {
     if let Some(quoted) = text.strip_prefix('"') {
         let inner = quoted.strip_suffix('"')?;
-        return (!inner.contains(['"', '\\'])).then(|| Tree::Text(inner.to_owned()));
+        return (!inner.contains(['"', '\\'])).then(|| Tree::Text(inner.into()));
     }
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     if digits && (1..=18).contains(&text.len()) && (text == "0" || !text.starts_with('0')) {
         return text.parse::<u64>().ok().map(|number| Tree::Number(number.into()));
     }
-    is_text(text).then(|| Tree::Text(text.to_owned()))
+    is_text(text).then(|| Tree::Text(text.into()))
 }
 
 /// Whether every YAML version reads these characters as this text.
 fn is_text(text: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._/-".contains(&byte);
+    // Neither `: ` nor ` #` can stand in here, nor the comma and the brackets of flow collections.
+    if !text.bytes().all(|byte| byte >= 0x80 || IN_TEXT[usize::from(byte)]) {
+        return false;
+    }
+    let unsigned = match text.as_bytes() {
+        [b'a'..=b'z' | b'A'..=b'Z' | b'/', ..] => return !is_special(text),
+        [b'.', ..] => &text[1..],
+        [b'0'..=b'9', ..] => text,
+        _ => return false,
+    };
+    // Numbers have no letters but `e`, unless they begin with 0x, 0o or 0b; a dot may come first.
     let letter = |byte: u8| byte.is_ascii_alphabetic() && !byte.eq_ignore_ascii_case(&b'e');
-    let word = text.to_ascii_lowercase();
-    let special = matches!(
-        word.as_str(),
-        "null" | "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n" | "nan" | "inf" | "infinity" | "e"
-    );
-    let first = text.bytes().next().unwrap_or(b'-');
-    // Numbers have no letters but `e`, unless they begin with 0x, 0o or 0b; dots and signs first mean a number or more.
-    let number = first.is_ascii_digit()
-        && (!text.bytes().any(letter) || word.starts_with("0x") || word.starts_with("0o") || word.starts_with("0b"));
-    first.is_ascii_alphanumeric() && text.bytes().all(plain) && !special && !number
+    let based = matches!(unsigned.as_bytes(), [b'0', b'x' | b'X' | b'o' | b'O' | b'b' | b'B', ..]);
+    text.bytes().any(letter) && !based && !is_special(unsigned)
+}
+
+/// The ASCII characters that may stand in unquoted text.
+const IN_TEXT: [bool; 128] = {
+    let mut table = [false; 128];
+    let characters = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ._/+()@=!?'\"*&%$^~;<>|\\-";
+    let mut at = 0;
+    while at < characters.len() {
+        table[characters[at] as usize] = true;
+        at += 1;
+    }
+    table
+};
+
+/// What some YAML version takes for something else than text.
+fn is_special(word: &str) -> bool {
+    let words = ["null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf", "infinity", "e"];
+    words.iter().any(|special| special.eq_ignore_ascii_case(word))
 }
 
 #[cfg(test)]
@@ -270,6 +309,15 @@ events:
         #[test]
         fn scalars_mean_the_same_to_the_parser(scalar in "[A-Za-z0-9._/\"+-]{1,12}") {
             let text = format!("k: {scalar}\n");
+            if let Some((plain, parsed)) = both(&text) {
+                prop_assert_eq!(Some(plain), parsed);
+            }
+        }
+
+        #[test]
+        fn sentences_mean_the_same_to_the_parser(first in "[A-Za-z0-9./\"]?", rest in "[ -~\u{a0}äß…“—😀\u{85}\u{2028}\u{feff}]{0,12}", key in "k|- k|-") {
+            let colon = if key == "-" { "" } else { ":" };
+            let text = format!("x:\n  {key}{colon} {first}{rest}\n");
             if let Some((plain, parsed)) = both(&text) {
                 prop_assert_eq!(Some(plain), parsed);
             }

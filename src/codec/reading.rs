@@ -2,23 +2,21 @@
 
 use std::ops::Range;
 
-use serde_json::Value;
-
 use crate::codec::Violation;
 use crate::codec::plain;
 use crate::codec::run_text::RunTextError;
 use crate::codec::splice::{Field, splice};
-use crate::codec::yaml::{Node, YamlError, parse};
+use crate::codec::yaml::{Node, Tree, YamlError, parse};
 use crate::model::{ActivityId, IdList};
 
 /// A list of activity ids; absent and null are empty.
-pub(super) fn id_list(value: Option<&Value>) -> Result<IdList, String> {
-    let items = match value {
-        None | Some(Value::Null) => return Ok(IdList::default()),
-        Some(Value::Array(items)) => items,
+pub(super) fn id_list(node: Option<&Node>) -> Result<IdList, String> {
+    let items = match node.map(|node| &node.tree) {
+        None | Some(Tree::Null) => return Ok(IdList::default()),
+        Some(Tree::Sequence(items)) => items,
         Some(_) => return Err("must be a list of activity ids".to_owned()),
     };
-    let texts = items.iter().map(|item| item.as_str().filter(|text| ActivityId::new(*text).is_ok()));
+    let texts = items.iter().map(|item| item.text().filter(|text| ActivityId::new(*text).is_ok()));
     texts.collect::<Option<IdList>>().ok_or_else(|| "has an entry that is not an activity id".to_owned())
 }
 
@@ -60,7 +58,7 @@ impl Reading {
         let root = nodes(text)?;
         let pointer = "/state/completed_activities";
         let list = root.get("state").and_then(|state| state.get("completed_activities"));
-        let completed = id_list(list.map(Node::to_value).as_ref()).map_err(|message| {
+        let completed = id_list(list).map_err(|message| {
             let place = Some(root.nearest(pointer).place);
             let message = format!("completed_activities {message}");
             RunTextError::Document(Violation { pointer: pointer.to_owned(), message, place })
@@ -95,8 +93,6 @@ impl Reading {
     /// The `whole` text that was read, with these fields in its `state`.
     pub(super) fn edit(&self, whole: &str, fields: Vec<(&'static str, Field)>) -> Result<String, String> {
         let state = self.root.get("state").ok_or("`state` is missing")?;
-        let mut expected = self.root.to_value();
-        let says = expected["state"].as_object_mut().ok_or("`state` is not a mapping")?;
         let mut changes = Vec::new();
         for (key, field) in fields {
             let field = match field {
@@ -104,15 +100,18 @@ impl Reading {
                 Field::List(list) if key == "completed_activities" => Field::List(self.as_parsed(&list)),
                 field => field,
             };
-            let unset = matches!(says.get(key), None | Some(Value::Null));
-            if says.get(key) != Some(&field.to_value()) && !(unset && field.is_empty_list()) {
-                says.insert(key.to_owned(), field.to_value());
+            let said = state.get(key);
+            let says_so = match said {
+                Some(value) => field.is_said_by(value) || value.tree == Tree::Null && field.is_empty_list(),
+                None => field.is_empty_list(),
+            };
+            if !says_so {
                 changes.push((key, field));
             }
         }
         let edited = splice(&self.text, state, &changes)?;
-        let reads = nodes(&edited).map_err(|error| error.to_string())?.to_value();
-        if reads != expected {
+        let reads = nodes(&edited).map_err(|error| error.to_string())?;
+        if !is_changed(&self.root, &reads, &changes) {
             return Err("reading the changed text back gives something else".to_owned());
         }
         self.put_back(whole, edited)
@@ -143,6 +142,30 @@ impl Reading {
         let end = start + line.len();
         Ok([&edited[..start], &whole[block.clone()], &edited[end..]].concat())
     }
+}
+
+/// Whether `new` says what `old` says, apart from these `changes` in its `state`.
+fn is_changed(old: &Node, new: &Node, changes: &[(&str, Field)]) -> bool {
+    let (old, new) = (old.entries(), new.entries());
+    let is_state = |key: &Node| key.text() == Some("state");
+    let same = |((key, old), (new_key, new)): (&(Node, Node), &(Node, Node))| {
+        key.says(new_key) && if is_state(key) { is_changed_state(old, new, changes) } else { old.says(new) }
+    };
+    old.len() == new.len() && old.iter().zip(new).all(same)
+}
+
+fn is_changed_state(old: &Node, new: &Node, changes: &[(&str, Field)]) -> bool {
+    let change = |key: &Node| changes.iter().find(|(changed, _)| key.text() == Some(*changed)).map(|(_, field)| field);
+    let is_added = |key: &Node| change(key).is_some() && key.text().and_then(|key| old.get(key)).is_none();
+    let (added, kept): (Vec<_>, Vec<_>) = new.entries().iter().partition(|(key, _)| is_added(key));
+    let missing = changes.iter().filter(|(key, _)| old.get(key).is_none()).count();
+    let is_said = |key: &Node, value: &Node| change(key).is_some_and(|field| field.is_said_by(value));
+    added.len() == missing
+        && added.iter().all(|(key, value)| is_said(key, value))
+        && kept.len() == old.entries().len()
+        && old.entries().iter().zip(kept).all(|((key, before), (new_key, value))| {
+            key.says(new_key) && (is_said(key, value) || change(key).is_none() && before.says(value))
+        })
 }
 
 /// A long run of plain lines in the list of completed activities. Lines that are not plain may come before and after it.

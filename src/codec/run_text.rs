@@ -15,7 +15,7 @@ use thiserror::Error;
 use crate::codec::plain;
 use crate::codec::reading::{Reading, id_list};
 use crate::codec::splice::Field;
-use crate::codec::yaml::{YamlError, emit, parse};
+use crate::codec::yaml::{Node, Tree, YamlError, emit, parse};
 use crate::codec::{Place, Violation};
 use crate::model::limits;
 use crate::model::{IdList, Number, Owned, RunDocument, RunStatus, Seq, SessionId, StateName, Timestamp};
@@ -80,11 +80,10 @@ impl RunText {
     pub fn parse(text: impl Into<String>) -> Result<Self, RunTextError> {
         let text = text.into();
         let reading = Reading::read(&text)?;
-        let document =
-            document(&reading.root.to_value(), reading.completed.clone()).map_err(|(pointer, message)| {
-                let place = parse(&text).ok().map(|root| root.nearest(&pointer).place);
-                RunTextError::Document(Violation { pointer, message, place })
-            })?;
+        let document = document(&reading.root, reading.completed.clone()).map_err(|(pointer, message)| {
+            let place = parse(&text).ok().map(|root| root.nearest(&pointer).place);
+            RunTextError::Document(Violation { pointer, message, place })
+        })?;
         Ok(Self { text, document, reading: Some(reading) })
     }
 
@@ -93,9 +92,9 @@ impl RunText {
     /// # Errors
     /// As [`Self::parse`].
     pub fn glance(text: &str) -> Result<RunDocument, RunTextError> {
-        let plain = plain::read(text).map(|root| root.to_value()).and_then(|value| {
-            let completed = id_list(value.pointer("/state/completed_activities")).ok()?;
-            document(&value, completed).ok()
+        let plain = plain::read(text).and_then(|root| {
+            let completed = id_list(root.get("state").and_then(|state| state.get("completed_activities"))).ok()?;
+            document(&root, completed).ok()
         });
         match plain {
             Some(document) => Ok(document),
@@ -183,39 +182,35 @@ fn state_fields(state: &Owned) -> Vec<(&'static str, Field)> {
 
 type Wrong = (String, String);
 
-fn document(value: &Value, completed: IdList) -> Result<RunDocument, Wrong> {
+fn document(root: &Node, completed: IdList) -> Result<RunDocument, Wrong> {
     let wrong = |pointer: &str, message: &str| (pointer.to_owned(), message.to_owned());
-    if !value.is_object() {
+    if !matches!(root.tree, Tree::Mapping(_)) {
         return Err(wrong("", "the file must hold a mapping with apiVersion, kind, metadata, context and state"));
     }
-    match value["apiVersion"].as_str() {
+    match root.get("apiVersion").and_then(Node::text) {
         Some("flow.synapti.ai/v1") => {}
         Some(_) => return Err(wrong("/apiVersion", "apiVersion is not flow.synapti.ai/v1")),
         None => return Err(wrong("", "apiVersion is missing")),
     }
-    if value["kind"].as_str() != Some("FlowRun") {
+    if root.get("kind").and_then(Node::text) != Some("FlowRun") {
         return Err(wrong("/kind", "kind is not FlowRun"));
     }
-    let mapping = |key: &str| match &value[key] {
-        Value::Object(map) => Ok(map.clone()),
-        Value::Null => Ok(Map::new()),
-        _ => Err(wrong(&format!("/{key}"), &format!("{key} is not a mapping"))),
-    };
-    let metadata = Section { path: "/metadata", map: mapping("metadata")? };
-    let state = Section { path: "/state", map: mapping("state")? };
+    let [metadata, context, state, limits] =
+        ["metadata", "context", "state", "limits"].map(|key| Section::of(root, key));
+    let metadata = metadata?;
     Ok(RunDocument {
         id: metadata.required("id")?,
         workflow: metadata.required("workflow")?,
         workflow_version: metadata.number("workflow_version")?.unwrap_or(1),
         goal: metadata.optional("goal")?,
         created_at: metadata.required("created_at")?,
-        context: mapping("context")?,
-        limits: mapping("limits")?,
-        state: owned(&state, completed)?,
+        context: context?.to_map(),
+        limits: limits?.to_map(),
+        state: owned(&state?, completed)?,
     })
 }
 
-fn owned(state: &Section, completed_activities: IdList) -> Result<Owned, Wrong> {
+fn owned(state: &Section<'_>, completed_activities: IdList) -> Result<Owned, Wrong> {
     let status = state.required_text("status")?;
     let status = RunStatus::from_str(&status).map_err(|()| {
         let known = RunStatus::ALL.map(RunStatus::as_str).join(", ");
@@ -227,7 +222,7 @@ fn owned(state: &Section, completed_activities: IdList) -> Result<Owned, Wrong> 
         current_activity: state.optional("current_activity")?,
         completed_activities,
         blocked_reason: state.optional("blocked_reason")?,
-        open_activities: id_list(state.map.get("open_activities"))
+        open_activities: id_list(state.get("open_activities"))
             .map_err(|message| state.wrong("open_activities", format!("open_activities {message}")))?,
         session: state.optional::<SessionId>("session")?,
         epoch: state.number("epoch")?.unwrap_or(0),
@@ -238,20 +233,38 @@ fn owned(state: &Section, completed_activities: IdList) -> Result<Owned, Wrong> 
 }
 
 /// A mapping of the document, for reading single keys with good errors.
-struct Section {
-    path: &'static str,
-    map: Map<String, Value>,
+struct Section<'a> {
+    name: &'static str,
+    /// `None` when it is absent or null, which is an empty mapping.
+    mapping: Option<&'a Node>,
 }
 
-impl Section {
+impl<'a> Section<'a> {
+    fn of(root: &'a Node, name: &'static str) -> Result<Self, Wrong> {
+        let mapping = root.get(name).filter(|node| node.tree != Tree::Null);
+        match mapping.map(|node| &node.tree) {
+            None | Some(Tree::Mapping(_)) => Ok(Self { name, mapping }),
+            Some(_) => Err((format!("/{name}"), format!("{name} is not a mapping"))),
+        }
+    }
+
+    fn get(&self, key: &str) -> Option<&'a Node> {
+        self.mapping.and_then(|mapping| mapping.get(key))
+    }
+
+    fn to_map(&self) -> Map<String, Value> {
+        let entries = self.mapping.map_or(&[][..], Node::entries);
+        entries.iter().map(|(key, value)| (key.text().unwrap_or_default().to_owned(), value.to_value())).collect()
+    }
+
     fn wrong(&self, key: &str, message: impl Into<String>) -> Wrong {
-        (format!("{}/{key}", self.path), message.into())
+        (format!("/{}/{key}", self.name), message.into())
     }
 
     fn optional<T: FromStr<Err: ToString>>(&self, key: &str) -> Result<Option<T>, Wrong> {
-        match self.map.get(key) {
-            None | Some(Value::Null) => Ok(None),
-            Some(Value::String(text)) => {
+        match self.get(key).map(|node| &node.tree) {
+            None | Some(Tree::Null) => Ok(None),
+            Some(Tree::Text(text)) => {
                 text.parse().map(Some).map_err(|error: T::Err| self.wrong(key, format!("{key}: {}", error.to_string())))
             }
             Some(_) => Err(self.wrong(key, format!("{key} is not text"))),
@@ -267,14 +280,21 @@ impl Section {
     }
 
     fn number(&self, key: &str) -> Result<Option<u64>, Wrong> {
-        match self.map.get(key) {
-            None | Some(Value::Null) => Ok(None),
-            Some(value) => match value.as_u64() {
+        match self.get(key).map(|node| &node.tree) {
+            None | Some(Tree::Null) => Ok(None),
+            Some(tree) => match whole(tree) {
                 Some(number) if number <= limits::COUNTER => Ok(Some(number)),
                 Some(_) => Err(self.wrong(key, format!("{key} is larger than any run can count"))),
                 None => Err(self.wrong(key, format!("{key} is not a whole number from 0 on"))),
             },
         }
+    }
+}
+
+fn whole(tree: &Tree) -> Option<u64> {
+    match tree {
+        Tree::Number(number) => number.as_u64(),
+        _ => None,
     }
 }
 

@@ -38,6 +38,19 @@ impl Field {
         }
     }
 
+    /// Whether `node` has this value.
+    pub(super) fn is_said_by(&self, node: &Node) -> bool {
+        match (self, &node.tree) {
+            (Self::Null, Tree::Null) => true,
+            (Self::Text(text), Tree::Text(said)) => text == said.as_str(),
+            (Self::Number(number), Tree::Number(said)) => said.as_u64() == Some(*number),
+            (Self::List(list), Tree::Sequence(items)) => {
+                list.len() == items.len() && list.iter().zip(items).all(|(id, item)| item.text() == Some(id))
+            }
+            _ => false,
+        }
+    }
+
     pub(super) fn is_empty_list(&self) -> bool {
         matches!(self, Self::List(list) if list.is_empty())
     }

@@ -6,6 +6,7 @@ use serde::de::{DeserializeOwned, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 use serde_yaml::{MessageFormatter, Spanned, UserMessageFormatter};
+use smol_str::SmolStr;
 use thiserror::Error;
 
 use crate::codec::Place;
@@ -144,7 +145,7 @@ pub enum Tree {
     /// A number.
     Number(Number),
     /// Text.
-    Text(String),
+    Text(SmolStr),
     /// A sequence.
     Sequence(Vec<Node>),
     /// A mapping in the order of the file; keys are always [`Tree::Text`].
@@ -185,6 +186,19 @@ impl Node {
         }
     }
 
+    /// Whether `other` has the same value, with the keys in the same order, wherever it stands.
+    #[must_use]
+    pub fn says(&self, other: &Self) -> bool {
+        match (&self.tree, &other.tree) {
+            (Tree::Sequence(a), Tree::Sequence(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.says(b)),
+            (Tree::Mapping(a), Tree::Mapping(b)) => {
+                let same = |((key, a), (other, b)): (&(Self, Self), &(Self, Self))| key.says(other) && a.says(b);
+                a.len() == b.len() && a.iter().zip(b).all(same)
+            }
+            (a, b) => a == b,
+        }
+    }
+
     /// The value as plain data.
     #[must_use]
     pub fn to_value(&self) -> Value {
@@ -192,7 +206,7 @@ impl Node {
             Tree::Null => Value::Null,
             Tree::Bool(yes) => Value::Bool(*yes),
             Tree::Number(number) => Value::Number(number.clone()),
-            Tree::Text(text) => Value::String(text.clone()),
+            Tree::Text(text) => Value::String(text.as_str().to_owned()),
             Tree::Sequence(items) => items.iter().map(Self::to_value).collect(),
             Tree::Mapping(entries) => {
                 let pairs =
@@ -226,7 +240,7 @@ enum RawTree {
     Null,
     Bool(bool),
     Number(Number),
-    Text(String),
+    Text(SmolStr),
     Sequence(Vec<Spanned<RawTree>>),
     Mapping(Vec<(Spanned<String>, Spanned<RawTree>)>),
 }
@@ -245,7 +259,7 @@ impl From<Spanned<RawTree>> for Node {
                     .into_iter()
                     .map(|(key, value)| {
                         let (place, span) = position(&key.referenced);
-                        (Self { tree: Tree::Text(key.value), place, span }, Self::from(value))
+                        (Self { tree: Tree::Text(key.value.into()), place, span }, Self::from(value))
                     })
                     .collect(),
             ),
@@ -305,11 +319,11 @@ impl<'de> Visitor<'de> for RawTreeVisitor {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<RawTree, E> {
-        Ok(RawTree::Text(text.to_owned()))
+        Ok(RawTree::Text(text.into()))
     }
 
     fn visit_string<E>(self, text: String) -> Result<RawTree, E> {
-        Ok(RawTree::Text(text))
+        Ok(RawTree::Text(text.into()))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<RawTree, A::Error> {

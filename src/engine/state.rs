@@ -67,6 +67,12 @@ impl RunState {
         &self.run
     }
 
+    /// The same, when nothing else is needed any more.
+    #[must_use]
+    pub fn into_document(self) -> RunDocument {
+        self.run
+    }
+
     /// The run.
     #[must_use]
     pub fn id(&self) -> &RunId {

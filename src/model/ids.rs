@@ -30,11 +30,13 @@ fn bad(what: &'static str, name: &str, reason: impl Into<String>) -> BadName {
 
 /// Device names that Windows reserves whatever their extension.
 fn is_reserved(name: &str) -> bool {
-    let stem = name.split('.').next().unwrap_or_default().to_ascii_lowercase();
-    let numbered = |prefix: &str| {
-        stem.strip_prefix(prefix).is_some_and(|n| n.len() == 1 && n.bytes().all(|b| b.is_ascii_digit() && b != b'0'))
+    let stem = name.split('.').next().unwrap_or_default();
+    let is = |device: &str| stem.eq_ignore_ascii_case(device);
+    let numbered = |device: &str| match stem.split_at_checked(3) {
+        Some((head, number)) => head.eq_ignore_ascii_case(device) && matches!(number.as_bytes(), [b'1'..=b'9']),
+        None => false,
     };
-    matches!(stem.as_str(), "con" | "prn" | "aux" | "nul") || numbered("com") || numbered("lpt")
+    is("con") || is("prn") || is("aux") || is("nul") || numbered("com") || numbered("lpt")
 }
 
 fn check(

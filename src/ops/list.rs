@@ -4,7 +4,7 @@ use crate::engine::RunState;
 use crate::model::{RunStatus, SessionId, Timestamp};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
-use crate::ops::select::Runs;
+use crate::ops::select::read_runs;
 use crate::report::{ListReport, ListedRun};
 
 /// Which runs to list; nothing given lists all.
@@ -45,22 +45,11 @@ impl Flow {
             }
             Err(error) => return Err(error),
         };
-        let runs = Runs::read(self, &project)?;
-        let listed = runs.states.iter().filter(|state| filter.takes(state)).map(|state| {
-            let run = state.document();
-            ListedRun {
-                run_id: run.id.clone(),
-                workflow: run.workflow.clone(),
-                status: run.state.status,
-                phase: run.state.current_phase.clone(),
-                created_at: run.created_at,
-                updated_at: run.state.updated_at.unwrap_or(run.created_at),
-                completed_activities: run.state.completed_activities.len(),
-                session: run.state.session.clone(),
-                blocked_reason: run.state.blocked_reason.clone(),
-            }
-        });
-        Ok(ListReport { runs: listed.take(filter.limit.unwrap_or(usize::MAX)).collect(), unreadable: runs.unreadable })
+        let listed = |state: RunState| filter.takes(&state).then(|| ListedRun::from(state.into_document()));
+        let (mut runs, unreadable) = read_runs(self, &project, &project.run_names()?, listed)?;
+        runs.sort_by(|a, b| (b.created_at, &b.run_id).cmp(&(a.created_at, &a.run_id)));
+        runs.truncate(filter.limit.unwrap_or(usize::MAX));
+        Ok(ListReport { runs, unreadable })
     }
 }
 

@@ -1,6 +1,8 @@
 //! Which run is meant when none is named.
 
 use std::collections::HashSet;
+use std::panic::resume_unwind;
+use std::thread;
 use std::time::Duration;
 
 use crate::engine::RunState;
@@ -10,7 +12,45 @@ use crate::ops::flow::Flow;
 use crate::ops::problem::one_line;
 use crate::ops::view::for_listing;
 use crate::report::Unreadable;
-use crate::store::{Project, RunDir, StoreError};
+use crate::store::{Project, RunDir};
+
+/// A thread more costs as much as reading some runs.
+const RUNS_A_THREAD: usize = 128;
+
+/// What `pick` takes from those of these runs that can be read, in no order, and the runs that cannot be read. Many runs
+/// are shared out among threads.
+pub(crate) fn read_runs<T: Send>(
+    flow: &Flow,
+    project: &Project,
+    names: &[String],
+    pick: impl Fn(RunState) -> Option<T> + Sync,
+) -> Result<(Vec<T>, Vec<Unreadable>)> {
+    let read = |names: &[String]| -> Result<_> {
+        let (mut picked, mut unreadable) = (Vec::new(), Vec::new());
+        project.each_of(names, |name, run| {
+            match run.map_err(Error::from).and_then(|run| for_listing(flow, project, &run)) {
+                Ok(state) => picked.extend(pick(state)),
+                Err(error) => unreadable.push(Unreadable { run_id: name.to_owned(), reason: one_line(&error) }),
+            }
+        })?;
+        Ok((picked, unreadable))
+    };
+    let useful = names.len() / RUNS_A_THREAD;
+    let threads = if useful < 2 { 1 } else { thread::available_parallelism().map_or(1, usize::from).min(useful) };
+    let (own, others) = names.split_at(names.len().div_ceil(threads));
+    let (picked, mut unreadable) = thread::scope(|scope| {
+        let others: Vec<_> = others.chunks(own.len().max(1)).map(|names| scope.spawn(|| read(names))).collect();
+        let mut all = read(own)?;
+        for other in others {
+            let (picked, unreadable) = other.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+            all.0.extend(picked);
+            all.1.extend(unreadable);
+        }
+        Ok::<_, Error>(all)
+    })?;
+    unreadable.sort_by(|a, b| a.run_id.cmp(&b.run_id));
+    Ok((picked, unreadable))
+}
 
 /// Runs that can be read, newest first, and the others.
 pub(crate) struct Runs {
@@ -19,14 +59,6 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    /// All of them.
-    pub(crate) fn read(flow: &Flow, project: &Project) -> Result<Self> {
-        let mut runs = Self { states: Vec::new(), unreadable: Vec::new() };
-        project.each_run(|name, run| runs.add(flow, project, name, run))?;
-        runs.sort();
-        Ok(runs)
-    }
-
     /// Those that are not over, and maybe some others.
     pub(crate) fn read_open(flow: &Flow, project: &Project) -> Result<Self> {
         let found = project.maybe_open(flow.outside(project).as_deref())?;
@@ -40,31 +72,15 @@ impl Runs {
         let runs = Self::read_of(flow, project, &found.names)?;
         let over = runs.states.iter().filter(|state| state.status().is_terminal()).map(|state| state.id().as_str());
         let over: HashSet<_> = over.collect();
-        let request = flow.lock_request(now, Duration::ZERO);
-        project.remember_over(&request, found, outside.as_deref(), |name| over.contains(name));
+        let request = || flow.lock_request(now, Duration::ZERO);
+        project.remember_over(request, found, outside.as_deref(), |name| over.contains(name));
         Ok(runs)
     }
 
     fn read_of(flow: &Flow, project: &Project, names: &[String]) -> Result<Self> {
-        let mut runs = Self { states: Vec::new(), unreadable: Vec::new() };
-        project.each_of(names, |name, run| runs.add(flow, project, name, run))?;
-        runs.sort();
-        Ok(runs)
-    }
-
-    fn add(&mut self, flow: &Flow, project: &Project, name: &str, run: std::result::Result<RunDir, StoreError>) {
-        match run.map_err(Error::from).and_then(|run| for_listing(flow, project, &run)) {
-            Ok(state) => self.states.push(state),
-            Err(error) => self.unreadable.push(Unreadable { run_id: name.to_owned(), reason: one_line(&error) }),
-        }
-    }
-
-    fn sort(&mut self) {
-        self.states.sort_by(|a, b| {
-            let key = |state: &RunState| (state.document().created_at, state.id().clone());
-            key(b).cmp(&key(a))
-        });
-        self.unreadable.sort_by(|a, b| a.run_id.cmp(&b.run_id));
+        let (mut states, unreadable) = read_runs(flow, project, names, Some)?;
+        states.sort_by(|a, b| (b.document().created_at, b.id()).cmp(&(a.document().created_at, a.id())));
+        Ok(Self { states, unreadable })
     }
 
     /// The run that is meant when none is named: the session's, else the only active one, else the only open one.

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::model::{ActivityStatus, Number, RunId, RunStatus, Seq, SessionId, StateName, Timestamp, WorkflowId};
+use crate::model::{
+    ActivityStatus, Number, RunDocument, RunId, RunStatus, Seq, SessionId, StateName, Timestamp, WorkflowId,
+};
 
 /// What `init` did.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -141,6 +143,22 @@ pub struct ListedRun {
     pub session: Option<SessionId>,
     /// Why it is blocked.
     pub blocked_reason: Option<String>,
+}
+
+impl From<RunDocument> for ListedRun {
+    fn from(run: RunDocument) -> Self {
+        Self {
+            run_id: run.id,
+            workflow: run.workflow,
+            status: run.state.status,
+            phase: run.state.current_phase,
+            created_at: run.created_at,
+            updated_at: run.state.updated_at.unwrap_or(run.created_at),
+            completed_activities: run.state.completed_activities.len(),
+            session: run.state.session,
+            blocked_reason: run.state.blocked_reason,
+        }
+    }
 }
 
 /// A run that cannot be read.

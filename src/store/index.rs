@@ -96,13 +96,13 @@ impl Project {
     /// Remembers which of the runs that were read are over. Only a cache, so nothing that goes wrong matters.
     pub fn remember_over(
         &self,
-        request: &LockRequest,
+        request: impl FnOnce() -> LockRequest,
         read: MaybeOpen,
         outside: Option<&str>,
         is_over: impl Fn(&str) -> bool,
     ) {
         let Some(Mend { world: before, mut over, looked_at }) = read.mend else { return };
-        let _: Result<(), StoreError> = self.with_cache(request, |cache, runs| {
+        let _: Result<(), StoreError> = self.with_cache(&request(), |cache, runs| {
             let now = world(runs, outside)?.filter(|now| *now == before);
             let Some(world) = now else { return Ok(()) };
             over.extend(looked_at.into_iter().filter(|(name, _)| is_over(name)));

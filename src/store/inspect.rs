@@ -8,6 +8,8 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use crate::store::dir::USER;
+
 /// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
@@ -103,7 +105,7 @@ pub fn is_writable(path: &Path) -> bool {
 /// Whether files of `owner` are this process's own.
 #[must_use]
 pub fn is_own(owner: u32) -> bool {
-    owner == rustix::process::geteuid().as_raw()
+    owner == *USER
 }
 
 /// The name of the file system below `path`, when it is one on which locks or flushes may not mean what they say.

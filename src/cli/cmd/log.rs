@@ -97,5 +97,5 @@ fn line(event: &Map<String, Value>) -> String {
         _ => text("reason").to_owned(),
     };
     let line = format!("{seq:>4}  {}  {:<18} {about}", text("at"), text("type"));
-    crate::cli::page::clean(line.trim_end())
+    crate::cli::page::clean(line.trim_end()).into_owned()
 }
