@@ -425,24 +425,7 @@ value_enum!(
     SchemaArg { Run, Activity, Workflow, Event } -> crate::ops::DocumentKind
 );
 
-/// How sure a result is.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum ConfidenceArg {
-    #[doc(hidden)]
-    High,
-    #[doc(hidden)]
-    Medium,
-    #[doc(hidden)]
-    Low,
-}
-
-impl ConfidenceArg {
-    /// As in the document.
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::High => "high",
-            Self::Medium => "medium",
-            Self::Low => "low",
-        }
-    }
-}
+value_enum!(
+    /// How sure a result is.
+    ConfidenceArg { High, Medium, Low } -> crate::model::Confidence
+);

@@ -112,6 +112,32 @@ macro_rules! from_str_by_all {
         }
     };
 }
+/// How sure the author of a result is of it (seed 003).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Confidence {
+    /// Checked by evidence.
+    High,
+    /// Likely, not fully checked.
+    Medium,
+    /// A guess; check before building on it.
+    Low,
+}
+
+impl Confidence {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::High, Self::Medium, Self::Low];
+
+    /// As in the file.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::High => "high",
+            Self::Medium => "medium",
+            Self::Low => "low",
+        }
+    }
+}
+
 from_str_by_all!(ActivityStatus);
 from_str_by_all!(ActivityType);
 

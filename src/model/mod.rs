@@ -13,7 +13,7 @@ mod run;
 mod terminal;
 mod time;
 
-pub use activity::{Activity, ActivityStatus, ActivityType, fill};
+pub use activity::{Activity, ActivityStatus, ActivityType, Confidence, fill};
 pub use event::{
     ActivityRecorded, Event, EventKind, RunAdopted, RunChanges, RunClaimed, RunEdited, RunStarted, SessionEnded,
     StatusChange, TextDigest, UnknownEvent,

@@ -59,7 +59,7 @@ fn request(args: RecordArgs) -> Result<RecordRequest, Error> {
         status: args.status.map(Into::into),
         name: args.name,
         summary: args.summary,
-        confidence: args.confidence.map(|level| level.as_str().to_owned()),
+        confidence: args.confidence.map(Into::into),
         evidence: args.evidence,
         files: args.file,
         exit_code: args.exit_code,
