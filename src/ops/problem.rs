@@ -301,7 +301,7 @@ fn store(error: &StoreError) -> Problem {
             new(Kind::Damaged, "not_utf8", message, Some("bring an earlier version back with git".into()))
         }
         StoreError::Held { holder, waited, .. } => {
-            let who = holder.as_ref().map_or_else(|| "another process".to_owned(), describe);
+            let who = holder.as_deref().map_or_else(|| "another process".to_owned(), describe);
             let message = format!("{message} ({who}); waited {:.1} s", waited.as_secs_f64());
             let help = "try again, or wait longer with --lock-timeout SECONDS; nothing was written";
             new(Kind::Held, "lock_timeout", message, Some(help.into()))

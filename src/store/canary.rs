@@ -71,7 +71,7 @@ impl LockedRun<'_> {
             if let Err(errno) = flushed
                 && canary != Canary::UncheckedFlush
             {
-                return Err(self.unconfirmed(before, errno.into()));
+                return Err(self.unflushed(before, errno.into()));
             }
         }
         if !matches!(canary, Canary::RunFirst | Canary::PublishBeforeFlush) {

@@ -74,10 +74,13 @@ impl LockedRun<'_> {
             self.run.runs.sync()?;
         }
         let new_run = self.prepare(batch)?;
+        // File systems with a journal give the file its blocks now, and the flush of the log takes them along: the
+        // second flush below then finds almost nothing to do.
+        new_run.write_soon();
         let before = self.tail.len;
         self.append(&line).inspect_err(|_| self.discard())?;
         if let Err(errno) = self.log.sync_data().and_then(|()| new_run.sync_all()) {
-            return Err(self.unconfirmed(before, errno.into()));
+            return Err(self.unflushed(before, errno.into()));
         }
         if !self.run.dir.is_still(LOG, &self.log)? {
             // Git or an editor put another file there: the line went into the old one.
@@ -122,8 +125,17 @@ impl LockedRun<'_> {
         Ok(())
     }
 
-    /// A flush failed. The line is taken back as far as possible; whether it is on the disk nobody knows.
-    pub(super) fn unconfirmed(&self, before: u64, source: io::Error) -> StoreError {
+    /// A flush failed. What others had appended before may be lost behind clean pages as well as the line, so the next
+    /// writer copies the log. Where that cannot be noted, the line stays, which makes the next writer do the same.
+    pub(super) fn unflushed(&mut self, before: u64, source: io::Error) -> StoreError {
+        if self.lock.note_suspect(true) {
+            return self.unconfirmed(before, source);
+        }
+        self.unconfirmed(self.tail.len, source)
+    }
+
+    /// The line is cut off at `before`; whether it is on the disk nobody knows.
+    fn unconfirmed(&self, before: u64, source: io::Error) -> StoreError {
         let _ = self.log.set_len(before);
         self.discard();
         StoreError::Unconfirmed { path: self.run.dir.join(LOG), source }

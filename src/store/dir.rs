@@ -5,7 +5,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use crate::store::StoreError;
 use crate::store::disk::{Disk, DiskDir, DiskFile, Errno, FileType, Onto, Open, Stat};
@@ -29,6 +29,9 @@ pub(crate) struct Dir {
 
 /// An open regular file.
 pub(crate) type File = Arc<dyn DiskFile>;
+
+/// Who runs flow; asked once, since thousands of directories are compared with it.
+pub(crate) static USER: LazyLock<u32> = LazyLock::new(|| rustix::process::geteuid().as_raw());
 
 /// Mode of a new file, before the umask.
 pub(crate) const NEW_FILE: u32 = 0o666;
@@ -94,7 +97,7 @@ impl Dir {
     }
 
     fn check_owner(&self, stat: &Stat) -> Result<(), StoreError> {
-        if self.trust == Trust::OwnFiles && stat.owner != rustix::process::geteuid().as_raw() {
+        if self.trust == Trust::OwnFiles && stat.owner != *USER {
             return Err(StoreError::Unsafe { path: self.path.clone(), why: "belongs to another user" });
         }
         Ok(())
@@ -132,12 +135,17 @@ impl Dir {
         file.stat().map_err(|errno| fault("inspect", self.join(name), errno))
     }
 
-    /// Opens `name` for reading; `None` when there is nothing of that name.
-    pub(crate) fn open_read(&self, name: &str) -> Result<Option<File>, StoreError> {
+    /// Opens `name` for reading, with what it looks like; `None` when there is nothing of that name.
+    pub(crate) fn find_file(&self, name: &str) -> Result<Option<(File, Stat)>, StoreError> {
         match self.open_file(name, Open::Read, "read") {
             Err(error) if error.is_not_found() => Ok(None),
-            found => found.map(|(file, _)| Some(file)),
+            found => found.map(Some),
         }
+    }
+
+    /// As [`Self::find_file`], without a look.
+    pub(crate) fn open_read(&self, name: &str) -> Result<Option<File>, StoreError> {
+        Ok(self.find_file(name)?.map(|(file, _)| file))
     }
 
     /// Opens or creates `name` for reading and writing. A file with another name elsewhere (a hard link) is refused:
@@ -148,7 +156,7 @@ impl Dir {
             let why = "is a hard link: writing to it would change another file too";
             return Err(StoreError::Unsafe { path: self.join(name), why });
         }
-        if self.trust == Trust::OwnFiles && stat.owner != rustix::process::geteuid().as_raw() {
+        if self.trust == Trust::OwnFiles && stat.owner != *USER {
             return Err(StoreError::Unsafe { path: self.join(name), why: "belongs to another user" });
         }
         Ok(file)
@@ -156,10 +164,7 @@ impl Dir {
 
     /// The whole of the regular file `name`; `None` when there is none.
     pub(crate) fn read(&self, name: &str, limit: usize) -> Result<Option<Vec<u8>>, StoreError> {
-        let (file, stat) = match self.open_file(name, Open::Read, "read") {
-            Err(error) if error.is_not_found() => return Ok(None),
-            found => found?,
-        };
+        let Some((file, stat)) = self.find_file(name)? else { return Ok(None) };
         let fault = |source| StoreError::Io { action: "read", path: self.join(name), source };
         let bytes = read_up_to(&*file, 0, stat.len, limit).map_err(fault)?;
         if bytes.len() > limit {
@@ -312,9 +317,11 @@ pub(crate) fn read_up_to(file: &dyn DiskFile, offset: u64, expected: u64, limit:
         if filled == bytes.len() {
             bytes.resize((2 * filled).min(limit + 1), 0);
         }
-        match file.read_at(&mut bytes[filled..], offset + filled as u64)? {
-            0 => break,
-            read => filled += read,
+        let read = file.read_at(&mut bytes[filled..], offset + filled as u64)?;
+        filled += read;
+        // At the length that was expected, a read that came up short has seen the end.
+        if read == 0 || (filled < bytes.len() && filled as u64 == expected) {
+            break;
         }
     }
     bytes.truncate(filled);

@@ -147,6 +147,9 @@ pub trait DiskFile: Debug + Send + Sync {
     /// Any error number.
     fn set_mode(&self, mode: u32) -> Answer<()>;
 
+    /// Lets the system begin to write what it still holds, without waiting. Only a hint: nothing may rest on it.
+    fn write_soon(&self) {}
+
     /// Puts data on stable storage, and what is needed to find it.
     ///
     /// # Errors

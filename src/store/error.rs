@@ -71,7 +71,7 @@ pub enum StoreError {
         /// The lock file.
         path: PathBuf,
         /// Who holds it, as far as it wrote that down.
-        holder: Option<WriterNote>,
+        holder: Option<Box<WriterNote>>,
         /// How long was waited.
         waited: Duration,
     },

@@ -37,6 +37,9 @@ pub struct WriterNote {
     /// The boot of the machine since which no power cut can have taken activity files: all were looked at in it.
     #[serde(default)]
     pub boot: String,
+    /// Whether a flush of the log failed: what the system holds of it may count as written without being on the disk.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub suspect: bool,
 }
 
 /// How to wait for a lock.
@@ -72,7 +75,7 @@ impl Lock {
             let handle = dir.another_handle()?;
             let left = request.wait.saturating_sub(started.elapsed());
             if !lock_both(&dir.join(LOCK), &handle, &file, left)? {
-                let holder = read_note(&file);
+                let holder = read_note(&file).map(Box::new);
                 return Err(StoreError::Held { path: dir.join(LOCK), holder, waited: started.elapsed() });
             }
             // Whoever removed the file meanwhile made the next process lock another one.
@@ -83,6 +86,7 @@ impl Lock {
                     note.seq = before.seq;
                     note.number = before.number;
                     note.boot = before.boot;
+                    note.suspect = before.suspect;
                 } else {
                     note.boot = String::new();
                 }
@@ -129,14 +133,26 @@ impl Lock {
         self.file.lock(Wait::Forever).and_then(|()| self.dir.lock(Wait::Forever)).map_err(fault)
     }
 
-    fn write(&self) {
+    /// Whether the log has to be copied before anything is appended to it.
+    pub(crate) fn is_log_suspect(&self) -> bool {
+        self.note.suspect
+    }
+
+    /// Notes that a flush of the log failed, or that a copy of it was flushed. Unlike what else is noted here, this
+    /// matters: `false` when it could not be noted. A power cut may take the note, but it ends the doubt as well.
+    pub(super) fn note_suspect(&mut self, suspect: bool) -> bool {
+        self.note.suspect = suspect;
+        self.write()
+    }
+
+    /// `false` when it was not written. A full disk must not keep anybody from recording, so most callers go on.
+    fn write(&self) -> bool {
         let Ok(mut text) = serde_json::to_string(&self.note) else {
-            return;
+            return false;
         };
         text.truncate(NOTE_BYTES - 1);
         let padded = format!("{text:<width$}\n", width = NOTE_BYTES - 1);
-        // Only informative: a full disk must not keep anybody from recording.
-        let _ = self.file.write_at(padded.as_bytes(), 0);
+        self.file.write_at(padded.as_bytes(), 0) == Ok(padded.len())
     }
 }
 

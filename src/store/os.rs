@@ -145,6 +145,12 @@ impl DiskFile for OsFile {
         retry_on_intr(|| rustix::fs::fchmod(&self.0, Mode::from_raw_mode(mode)))
     }
 
+    fn write_soon(&self) {
+        // Linux begins to write when it is told that the pages will not be needed; they stay until they are written.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::fs::fadvise(&self.0, 0, None, rustix::fs::Advice::DontNeed);
+    }
+
     fn sync_data(&self) -> Answer<()> {
         // On Apple's systems this is F_FULLFSYNC: a plain flush stays in the drive's cache there.
         self.0.sync_data().map_err(errno)

@@ -153,9 +153,12 @@ impl RunDir {
         let log = self.dir.open_own(LOG, Open::Append { mode: NEW_FILE })?;
         let tail = LogTail::read(&*log, Seq(u64::MAX)).map_err(|source| self.log_fault("read", source))?;
         let (put_aside, canary) = (RefCell::default(), request.canary);
-        let mut locked = LockedRun { run: self, lock, activities, log, tail, put_aside, canary };
+        let mut locked = LockedRun { run: self, lock, activities, log, tail, renewed: false, put_aside, canary };
         if locked.tail.unended || locked.tail.whole < locked.tail.len {
             locked.mend_torn_tail(request.note.since)?;
+        }
+        if locked.lock.is_log_suspect() {
+            locked.renew_log()?;
         }
         if locked.mistake() == Some(Canary::SequenceOutsideLock) {
             locked.lock.release()?;
@@ -177,6 +180,8 @@ pub struct LockedRun<'a> {
     pub(super) activities: Dir,
     pub(super) log: File,
     pub(super) tail: LogTail,
+    /// Whether the log was copied to a new file under this lock.
+    renewed: bool,
     /// What was put aside under this lock, in words.
     pub(super) put_aside: RefCell<Vec<String>>,
     /// What to do wrong, in a test of the tests.
@@ -200,12 +205,11 @@ impl LockedRun<'_> {
     /// # Errors
     /// [`StoreError`] when it cannot be looked at.
     pub fn is_lost(&self, name: &str) -> Result<bool, StoreError> {
-        let Some(file) = self.activities.open_read(name)? else { return Ok(true) };
-        let fault = |source| StoreError::Io { action: "read", path: self.activities.join(name), source };
-        let len = file.stat().map_err(|errno| fault(errno.into()))?.len;
+        let Some((file, stat)) = self.activities.find_file(name)? else { return Ok(true) };
         let mut last = [0];
-        if len > 0 {
-            read_exact_at(&*file, &mut last, len - 1).map_err(fault)?;
+        if stat.len > 0 {
+            let fault = |source| StoreError::Io { action: "read", path: self.activities.join(name), source };
+            read_exact_at(&*file, &mut last, stat.len - 1).map_err(fault)?;
         }
         Ok(last == [0])
     }
@@ -380,7 +384,9 @@ impl LockedRun<'_> {
         now: Timestamp,
         merge: Merge<'_>,
     ) -> Result<(), StoreError> {
-        self.renew_log()?;
+        if !self.renewed {
+            self.renew_log()?;
+        }
         for file in activities {
             self.restore_activity(file)?;
         }
@@ -401,9 +407,16 @@ impl LockedRun<'_> {
         let renewed = run.dir.create(LOG_TMP, b"", run.dir.mode_of(LOG))?;
         copy(&*self.log, 0..self.tail.whole, &*renewed).map_err(fault)?;
         renewed.sync_all().map_err(|errno| fault(errno.into()))?;
+        if !run.dir.is_still(LOG, &self.log)? {
+            return Err(StoreError::Replaced { path: run.dir.join(LOG) });
+        }
         run.dir.rename(LOG_TMP, LOG, Onto::Whatever)?;
         run.dir.sync()?;
         self.log = run.dir.open_own(LOG, Open::Append { mode: NEW_FILE })?;
+        if self.lock.is_log_suspect() {
+            self.lock.note_suspect(false);
+        }
+        self.renewed = true;
         self.reread_tail(Seq(u64::MAX))
     }
 

@@ -212,16 +212,6 @@ impl State {
         Stat { kind, mode, owner, links: 1, device: 1, inode, len: self.len(inode) as u64, changed }
     }
 
-    fn lock(&mut self, handle: &Handle) -> Answer<()> {
-        match self.locks.get(&handle.inode) {
-            Some(&holder) if holder != handle.number => Err(Errno::WOULDBLOCK),
-            _ => {
-                self.locks.insert(handle.inode, handle.number);
-                Ok(())
-            }
-        }
-    }
-
     fn unlock(&mut self, handle: &Handle) {
         if self.locks.get(&handle.inode) == Some(&handle.number) {
             self.locks.remove(&handle.inode);
@@ -230,6 +220,22 @@ impl State {
 }
 
 impl Handle {
+    fn try_lock(&self) -> Answer<()> {
+        let mut state = self.disk.call("lock")?;
+        match state.locks.get(&self.inode) {
+            Some(&holder) if holder != self.number => Err(Errno::WOULDBLOCK),
+            _ => {
+                state.locks.insert(self.inode, self.number);
+                Ok(())
+            }
+        }
+    }
+
+    fn give_back(&self) -> Answer<()> {
+        self.disk.call("unlock")?.unlock(self);
+        Ok(())
+    }
+
     fn flush(&self, name: &'static str) -> Answer<()> {
         match self.disk.call(name) {
             Ok(mut state) => state.changes.push(Change::Flushed(self.inode)),
@@ -365,12 +371,11 @@ impl DiskDir for Handle {
     }
 
     fn lock(&self, _wait: Wait) -> Answer<()> {
-        self.disk.call("lock")?.lock(self)
+        self.try_lock()
     }
 
     fn unlock(&self) -> Answer<()> {
-        self.disk.call("unlock")?.unlock(self);
-        Ok(())
+        self.give_back()
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -424,11 +429,10 @@ impl DiskFile for Handle {
     }
 
     fn lock(&self, _wait: Wait) -> Answer<()> {
-        self.disk.call("lock")?.lock(self)
+        self.try_lock()
     }
 
     fn unlock(&self) -> Answer<()> {
-        self.disk.call("unlock")?.unlock(self);
-        Ok(())
+        self.give_back()
     }
 }

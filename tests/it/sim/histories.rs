@@ -9,6 +9,9 @@ use super::cut::{Dice, Order, some_leftover};
 use super::disk::Trouble;
 use super::world::{COMMENT, Deed, World};
 
+/// What another program writes into the log.
+const FOREIGN: &str = "{\"note\":\"hi\"}";
+
 #[derive(Debug, Clone)]
 enum Step {
     /// A record of so many bytes.
@@ -69,6 +72,8 @@ struct Model {
     /// Whether a comment was saved, and whether an event tells of it.
     commented: bool,
     adopted: bool,
+    /// Whether another program wrote into the log.
+    foreign: bool,
 }
 
 struct Play {
@@ -139,7 +144,11 @@ impl Play {
                 }
             }
             Step::Foreign(ended) => {
-                self.world.append(if *ended { "{\"note\":\"hi\"}\n" } else { "{\"note\":\"hi\"}" });
+                self.world.append(FOREIGN);
+                if *ended {
+                    self.world.append("\n");
+                }
+                self.model.foreign = true;
             }
         }
     }
@@ -165,7 +174,8 @@ impl Play {
     fn finish(&mut self) {
         self.record("last".to_owned(), 1, &[]);
         self.check();
-        let broken = self.world.broken_promise_but(&self.model.removed, "{\"note\":\"hi\"}");
+        let foreign = self.model.foreign.then_some(FOREIGN);
+        let broken = self.world.broken_promise_but(&self.model.removed, foreign);
         assert_eq!(broken, None);
         if self.model.commented {
             assert!(self.world.text().contains(COMMENT), "a person's comment is gone");
@@ -188,5 +198,26 @@ proptest! {
             play.check();
         }
         play.finish();
+    }
+}
+
+#[test]
+fn what_others_appended_before_a_failed_flush_does_not_endanger_what_is_recorded_after_it() {
+    let mut begun = Play { world: World::begun(), model: Model::default(), records: 0, cuts: 0 };
+    begun.record("first".to_owned(), 20, &[]);
+    let calls = begun.world.disk.calls();
+    let flush = 1 + calls.iter().position(|call| *call == "sync_data").unwrap();
+    for errno in [Errno::IO, Errno::NOSPC] {
+        for seed in 0..40 {
+            let mut play = Play { world: World::begun(), model: Model::default(), records: 0, cuts: 0 };
+            play.take(&Step::Foreign(true));
+            play.take(&Step::Hindered(Trouble::Failure { at: flush, errno }));
+            assert!(play.model.unconfirmed.is_some(), "the flush did not fail");
+            for step in [Step::Retry, Step::Cut(seed)] {
+                play.take(&step);
+                play.check();
+            }
+            play.finish();
+        }
     }
 }

@@ -266,12 +266,12 @@ impl World {
 
     /// All promises about a run at rest; the first one that is broken.
     pub fn broken_promise(&self) -> Option<String> {
-        self.broken_promise_but(&BTreeSet::new(), "")
+        self.broken_promise_but(&BTreeSet::new(), None)
     }
 
-    /// As [`Self::broken_promise`]; these files of activities may be missing, and the log may have lines that
-    /// begin so.
-    pub fn broken_promise_but(&self, removed: &BTreeSet<String>, foreign: &str) -> Option<String> {
+    /// As [`Self::broken_promise`]; these files of activities may be missing, and another program may have
+    /// written this into the log.
+    pub fn broken_promise_but(&self, removed: &BTreeSet<String>, foreign: Option<&str>) -> Option<String> {
         let events = self.events();
         let seqs: Vec<_> = events.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
         if seqs != (1..=events.len() as u64).collect::<Vec<_>>() {
@@ -282,7 +282,10 @@ impl World {
             return Some("an operation is in the log twice".to_owned());
         }
         let lines = self.file("events.jsonl").unwrap_or_default();
-        let is_foreign = |line: &&[u8]| !foreign.is_empty() && line.starts_with(foreign.as_bytes());
+        // What another program wrote last keeps flow from seeing that a power cut tore the line before it.
+        let is_foreign = |line: &&[u8]| {
+            foreign.is_some_and(|foreign| line.contains(&0) || String::from_utf8_lossy(line).contains(foreign))
+        };
         if lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty() && !is_foreign(line)).count()
             != events.len()
         {
