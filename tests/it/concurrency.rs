@@ -2,32 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::support::{Answer, Call, Sandbox, Tree, calls, can_inject, injecting, run};
+use crate::support::{Answer, Call, Sandbox, Tree, answered, calls, can_inject, injecting, run, spawned};
 
 /// Starts all commands, then waits for all.
 fn at_once(commands: Vec<Command>) -> Vec<Answer> {
     let children: Vec<_> = commands.into_iter().map(spawned).collect();
     children.into_iter().map(answered).collect()
-}
-
-fn spawned(mut command: Command) -> Child {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.spawn().unwrap()
-}
-
-fn answered(child: Child) -> Answer {
-    let output = child.wait_with_output().unwrap();
-    Answer {
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-        code: output.status.code(),
-    }
 }
 
 fn flow(sandbox: &Sandbox, args: &[&str]) -> Command {

@@ -1,25 +1,12 @@
 //! Waiting for the lock: bounded, fair, and with the name of who holds it.
 
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::{Answer, Sandbox, can_inject, injecting, run, skipped};
-
-fn spawned(mut command: Command) -> Child {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-}
-
-fn answered(child: Child) -> Answer {
-    let output = child.wait_with_output().unwrap();
-    Answer {
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-        code: output.status.code(),
-    }
-}
+use crate::support::{Answer, Sandbox, answered, can_inject, injecting, run, skipped, spawned};
 
 fn until<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
     let deadline = Instant::now() + Duration::from_secs(20);

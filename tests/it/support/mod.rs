@@ -19,7 +19,7 @@ mod witness;
 
 pub use calls::{Call, calls, can_inject, injected, injecting, killed_at, skipped};
 pub use past::{PHASES, Past};
-pub use sandbox::{Answer, Sandbox, run, temporary};
+pub use sandbox::{Answer, Sandbox, answered, run, spawned, temporary};
 pub use scene::Scene;
 pub use sweep::{Tally, try_all};
 pub use tree::Tree;

@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -176,7 +177,17 @@ impl Memory {
 
     /// Changes its options: `ro`, `rw`, `size=48k`.
     pub fn remount(&self, options: &str) -> Result<(), String> {
-        done(Command::new("mount").args(["-o", &format!("remount,{options}")]).arg(self.path()))
+        let deadline = Instant::now() + Duration::from_secs(5);
+        loop {
+            let done = done(Command::new("mount").args(["-o", &format!("remount,{options}")]).arg(self.path()));
+            // A process that another thread is just starting holds this one's open files until it runs its program.
+            match done {
+                Err(error) if error.contains("busy") && Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                done => return done,
+            }
+        }
     }
 }
 

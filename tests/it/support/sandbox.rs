@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -188,6 +188,16 @@ pub fn run(mut command: Command, stdin: &str) -> Answer {
     let mut child = command.spawn().unwrap();
     // A program that does not read its input closes the pipe.
     let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
+    answered(child)
+}
+
+/// Starts a command with nothing on standard input.
+pub fn spawned(mut command: Command) -> Child {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Waits for the end of a command and says what it answered.
+pub fn answered(child: Child) -> Answer {
     let output = child.wait_with_output().unwrap();
     Answer {
         stdout: String::from_utf8(output.stdout).unwrap(),
