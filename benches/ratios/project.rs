@@ -26,7 +26,10 @@ impl Floor {
             let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
             let mut command = Command::new(rustc);
             command.args(["--edition", "2024", "-O", "-C", "lto=fat", "-C", "codegen-units=1", "-C", "strip=symbols"]);
-            command.args(["-C", "target-feature=+crt-static", "-o"]).arg(&program).arg(source);
+            command
+                .args(["-C", "target-feature=+crt-static", "-C", "relocation-model=static", "-o"])
+                .arg(&program)
+                .arg(source);
             assert!(command.status().unwrap().success(), "{command:?}");
             program
         };

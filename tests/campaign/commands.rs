@@ -100,6 +100,7 @@ fn row(place: &str, case: Case, trouble: Trouble, scene: impl FnOnce() -> Scene)
     });
     let violations = tally.violations.iter().map(|violation| format!("{place}: {violation}")).collect();
     Row {
+        power: false,
         place: place.to_owned(),
         what: case.name.to_owned(),
         trouble: trouble.name(),

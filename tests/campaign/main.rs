@@ -3,15 +3,17 @@
 //!     cargo test --locked --test campaign                       everything
 //!     cargo test --locked --test campaign -- NAME               only the section of this name
 //!     cargo test --locked --test campaign -- --only=TEXT        only cells with TEXT in "row, column"
+//!     cargo test --locked --test campaign -- --continue         only what this very program has not gone through yet
 //!     cargo test --locked --test campaign -- --write            and the table into docs/durability.md
 //!
-//! It takes an hour or so, needs strace, and makes file systems of its own when it runs as root. It ends with 1 when a
+//! It takes an hour or more, needs strace, and makes file systems of its own when it runs as root. It ends with 1 when a
 //! promise was broken.
 #![expect(clippy::disallowed_methods, reason = "tests set up and look at files, clocks and processes directly")]
 #![allow(clippy::unwrap_used, reason = "a campaign that cannot go on has failed")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is a program of its own, for people")]
 
 mod commands;
+mod kept;
 #[path = "../it/power/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "the tests use the rest")]
 mod power;
@@ -25,6 +27,7 @@ mod table;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
+use kept::Kept;
 use section::{Plan, Row};
 
 /// Set once mounts are this program's own.
@@ -36,10 +39,11 @@ fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|_| {}));
     let args: Vec<String> = std::env::args().skip(1).collect();
     let (options, names): (Vec<_>, Vec<_>) = args.into_iter().partition(|arg| arg.starts_with("--"));
-    let write = options.iter().any(|option| option == "--write");
+    let (write, go_on) = (options.contains(&"--write".to_owned()), options.contains(&"--continue".to_owned()));
     let plan =
         Plan { only: options.iter().filter_map(|option| option.strip_prefix("--only=")).map(str::to_owned).collect() };
-    if let Some(unknown) = options.iter().find(|option| *option != "--write" && !option.starts_with("--only=")) {
+    let known = |option: &String| ["--write", "--continue"].contains(&option.as_str()) || option.starts_with("--only=");
+    if let Some(unknown) = options.iter().find(|option| !known(option)) {
         eprintln!("unknown option {unknown}");
         return ExitCode::from(2);
     }
@@ -50,10 +54,21 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     let mut rows: Vec<Row> = Vec::new();
+    let earlier = Kept::of_this_program();
     for section in sections.iter().filter(|section| names.is_empty() || names.iter().any(|name| name == section.name)) {
+        if go_on && let Some(found) = earlier.load(section.name) {
+            println!("{}: tried before", section.name);
+            rows.extend(found);
+            continue;
+        }
         println!("{}", section.name);
         match (section.run)(&plan) {
-            Ok(found) => rows.extend(found),
+            Ok(found) => {
+                if plan.only.is_empty() {
+                    earlier.save(section.name, &found);
+                }
+                rows.extend(found);
+            }
             Err(why) => support::skipped(section.name, &why),
         }
     }

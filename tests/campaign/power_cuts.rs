@@ -30,7 +30,7 @@ fn told(place: &str, found: Vec<power::Row>) -> Vec<Row> {
             Some((what, pieces @ ("pages" | "sectors"))) => (what.to_owned(), format!("{trouble}, {pieces}")),
             _ => (what.clone(), trouble.to_owned()),
         };
-        Row { place: place.to_owned(), what, trouble, states: row.states, violations: row.violations }
+        Row { power: true, place: place.to_owned(), what, trouble, states: row.states, violations: row.violations }
     };
     found.into_iter().map(row).collect()
 }

@@ -4,6 +4,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{commands, power_cuts};
 
 /// What is to be tried.
@@ -29,9 +31,11 @@ pub struct Section {
     pub run: fn(&Plan) -> Result<Vec<Row>, String>,
 }
 
-/// What came of one row and column of the table in one place.
-#[derive(Debug, Clone)]
+/// What came of one row and column of a table in one place.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Row {
+    /// Whether it belongs to the table of power cuts.
+    pub power: bool,
     /// Where it was tried: a file system.
     pub place: String,
     /// The table's row: a command.

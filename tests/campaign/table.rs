@@ -8,24 +8,29 @@ use crate::section::Row;
 const BEGIN: &str = "<!-- campaign: begin -->\n";
 const END: &str = "<!-- campaign: end -->\n";
 
-/// All rows in one table: commands down, troubles across, and numbers of states over all places.
+/// Commands down, troubles across, and numbers of states over all places; power cuts have a table of their own.
 pub fn text(rows: &[Row]) -> String {
-    let whats = in_order(rows, |row| &row.what);
-    let troubles = in_order(rows, |row| &row.trouble);
     let places = in_order(rows, |row| &row.place);
     let mut text = String::new();
     let states = sum(rows, |_| true);
     let violations: usize = rows.iter().map(|row| row.violations.len()).sum();
     let by_place: Vec<_> =
         places.iter().map(|place| format!("{place} {}", sum(rows, |row| row.place == *place))).collect();
-    let _ = writeln!(
-        text,
-        "Last run: {}, Linux {}. File systems, and states tried on each: {}.",
-        today(),
-        kernel(),
-        by_place.join(", ")
-    );
-    let _ = writeln!(text, "**{states} states, {violations} violations.**\n");
+    let _ = writeln!(text, "Last run: {}, Linux {}. States tried: {}.", today(), kernel(), by_place.join(", "));
+    let _ = writeln!(text, "**{states} states, {violations} violations.**");
+    for power in [false, true] {
+        let rows: Vec<_> = rows.iter().filter(|row| row.power == power).cloned().collect();
+        if !rows.is_empty() {
+            text.push('\n');
+            table(&mut text, &rows);
+        }
+    }
+    text
+}
+
+fn table(text: &mut String, rows: &[Row]) {
+    let whats = in_order(rows, |row| &row.what);
+    let troubles = in_order(rows, |row| &row.trouble);
     let _ = writeln!(text, "| command | {} | all |", troubles.join(" | "));
     let _ = writeln!(text, "|---|{}", "---:|".repeat(troubles.len() + 1));
     for what in &whats {
@@ -34,8 +39,7 @@ pub fn text(rows: &[Row]) -> String {
         let _ = writeln!(text, "| {what} | {} | {} |", cells.join(" | "), sum(rows, |row| row.what == *what));
     }
     let all: Vec<_> = troubles.iter().map(|trouble| sum(rows, |row| row.trouble == *trouble).to_string()).collect();
-    let _ = writeln!(text, "| all | {} | {states} |", all.join(" | "));
-    text
+    let _ = writeln!(text, "| all | {} | {} |", all.join(" | "), sum(rows, |_| true));
 }
 
 /// Puts the table between its marks in `docs/durability.md`.
