@@ -18,8 +18,8 @@ use crate::store::dir::{Dir, File, NEW_FILE};
 use crate::store::disk::{DiskDir, Errno, Open, Wait};
 use crate::store::layout::LOCK;
 
-/// What a writer leaves in `.lock`: who it is, and the highest counters it has seen, so that neither is used again
-/// even when somebody puts back an older log. Only informative; nothing rests on it.
+/// What a writer leaves in `.lock`: who it is, the highest counters it has seen, so that neither is used again even when
+/// somebody puts back an older log, and what the next writer has to look after. A lost note is no error.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WriterNote {
     /// Process id.

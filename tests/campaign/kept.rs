@@ -13,7 +13,7 @@ impl Kept {
     /// Those of the program that is tried now.
     pub fn of_this_program() -> Self {
         let program = std::fs::read(env!("CARGO_BIN_EXE_flow")).unwrap();
-        let name = format!("campaign-{}", &digest(&program)[..16]);
+        let name = format!("campaign-{}", digest(&program));
         Self(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name))
     }
 
