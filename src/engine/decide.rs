@@ -9,6 +9,7 @@ use crate::model::{
 type Result<T = Decision> = std::result::Result<T, Refusal>;
 
 /// Decides on `command`. `machine` is the run's pinned workflow; without one (a run of unknown origin) phases are free.
+/// It need not be given to a command that does not [ask](asks_workflow) for it.
 ///
 /// # Errors
 /// A [`Refusal`] names the rule. Nothing depends on anything but the arguments.
@@ -48,6 +49,15 @@ pub fn decide(state: &RunState, machine: Option<&Machine>, caller: &Caller, comm
             end(state, caller, RunStatus::Failed, reason)
         }
     }
+}
+
+/// Whether deciding on `command` takes a look at the run's workflow: only for a record that is not made, and does not
+/// stay, in the current phase.
+#[must_use]
+pub fn asks_workflow(state: &RunState, command: &Command) -> bool {
+    let Command::Record(record) = command else { return false };
+    let elsewhere = record.activity.phase().is_some_and(|phase| Some(&phase) != state.phase());
+    state.phase().is_none() || elsewhere || record.advance.is_some()
 }
 
 fn refuse_terminal(status: RunStatus) -> Result<()> {
@@ -179,21 +189,17 @@ fn mismatch(what: &'static str, expected: &str, found: &str) -> Refusal {
 /// The phase must be the current one, or one transition away.
 fn check_move(state: &RunState, machine: Option<&Machine>, to: &StateName) -> Result<()> {
     let Some(machine) = machine else { return Ok(()) };
-    if !machine.contains(to) {
-        return Err(unknown(machine, to));
-    }
-    let allowed = match state.phase() {
-        Some(from) if from == to => true,
-        Some(from) => machine.successors(from).any(|transition| transition.to == *to),
-        None => machine.initial().contains(to),
-    };
     match state.phase() {
-        _ if allowed => Ok(()),
+        Some(from) if from == to => Ok(()),
+        _ if !machine.contains(to) => Err(unknown(machine, to)),
         Some(from) => {
-            let (from, to) = (from.clone(), to.clone());
-            let choices = machine.successors(&from).map(|transition| transition.to.clone()).collect();
-            Err(Refusal::InvalidTransition { from, to, choices })
+            let choices: Vec<_> = machine.successors(from).map(|transition| transition.to.clone()).collect();
+            if choices.contains(to) {
+                return Ok(());
+            }
+            Err(Refusal::InvalidTransition { from: from.clone(), to: to.clone(), choices })
         }
+        None if machine.initial().contains(to) => Ok(()),
         None => Err(unknown(machine, to)),
     }
 }

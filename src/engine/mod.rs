@@ -13,7 +13,7 @@ mod resume;
 mod state;
 
 pub use command::{Advance, Caller, Claim, Command, Decision, Record};
-pub use decide::{Retry, decide, retry};
+pub use decide::{Retry, asks_workflow, decide, retry};
 pub use edit::{EditFault, edited, rebase};
 pub use history::{Attempt, History, Hold};
 pub use refusal::Refusal;

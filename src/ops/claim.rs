@@ -37,7 +37,7 @@ impl Flow {
         let holder = self.holder()?.map(|holder| holder.to_string());
         let command = Command::Claim(Claim { holder, take_over: how == ClaimRequest::TakeOver });
         let refused = |refusal| Error::Refused { run: run.id().clone(), refusal };
-        let decision = decide(&loaded.state, loaded.machine.as_ref(), &caller, command).map_err(refused)?;
+        let decision = decide(&loaded.state, None, &caller, command).map_err(refused)?;
         let changed = match decision {
             Decision::Commit(kind) => {
                 loaded.commit(self, kind, None, now, None)?;
@@ -67,7 +67,7 @@ impl Flow {
         }
         let holder = self.holder()?.map(|holder| holder.to_string());
         let claim = Command::Claim(Claim { holder, take_over: false });
-        if let Ok(Decision::Commit(kind)) = decide(&loaded.state, loaded.machine.as_ref(), caller, claim) {
+        if let Ok(Decision::Commit(kind)) = decide(&loaded.state, None, caller, claim) {
             loaded.commit(self, kind, None, now, None)?;
         }
         Ok(())

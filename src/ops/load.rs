@@ -4,6 +4,7 @@
 //! `run.yaml` counts; a writer adopts it as an event before anything else. Readers do the same in [`crate::ops::view`],
 //! in memory.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use crate::codec::{DocumentKind, RunText, RunTextError, digest, parse, validate};
@@ -22,8 +23,24 @@ pub(crate) struct Loaded<'a> {
     pub(crate) locked: LockedRun<'a>,
     pub(crate) text: RunText,
     pub(crate) state: RunState,
-    pub(crate) machine: Option<Machine>,
     pub(crate) warnings: Vec<String>,
+    run: &'a RunDir,
+    workflow: Workflow,
+}
+
+/// The workflow of a loaded run.
+enum Workflow {
+    /// Nothing asked for it yet.
+    Unread,
+    Known(Rc<Machine>),
+    /// The run is of unknown origin.
+    Unknown,
+}
+
+impl From<Option<Machine>> for Workflow {
+    fn from(machine: Option<Machine>) -> Self {
+        machine.map_or(Self::Unknown, |machine| Self::Known(Rc::new(machine)))
+    }
 }
 
 /// Locks `run` and brings it in order: recovers what a dead writer left, adopts what a person changed.
@@ -64,21 +81,11 @@ pub(crate) fn for_writing_within<'a>(
         }
         None => text,
     };
-    let pinned = match run.first_event()? {
-        Some(first) => machine_of(&first, &mut warnings),
-        // Its first line is lost; a repair of the log pins the workflow then.
-        None => locked.read_log()?.events().find_map(|event| machine_of(event, &mut warnings)),
-    };
-    let machine = match pinned {
-        // Its log is lost or begins elsewhere: today's definition is nearer to the truth than none.
-        None if !position.foreign => catalog_machine(flow, project, text.document(), &mut warnings),
-        pinned => pinned,
-    };
     let mut edited = position.by_hand || is_edited(&text, &locked, position.since);
     let state = RunState::from_document(text.document().clone());
-    let mut loaded = Loaded { state, locked, text, machine, warnings };
+    let mut loaded = Loaded { state, locked, text, warnings, run, workflow: Workflow::Unread };
     if loaded.locked.tail().last_seq == Seq(0) && position.foreign {
-        loaded.adopt_run(flow, project, run, now, wait)?;
+        loaded.adopt_run(flow, project, now, wait)?;
         return Ok(loaded);
     }
     if !position.by_hand {
@@ -87,7 +94,7 @@ pub(crate) fn for_writing_within<'a>(
         edited = edited && is_edited(&loaded.text, &loaded.locked, loaded.locked.tail().last_seq);
     }
     if edited {
-        loaded.adopt_edit(flow, run, now)?;
+        loaded.adopt_edit(flow, project, now)?;
     }
     loaded.restore_activities()?;
     let notes = loaded.locked.take_notes();
@@ -280,6 +287,24 @@ pub(crate) fn machine_of(first: &Event, warnings: &mut Vec<String>) -> Option<Ma
 }
 
 impl Loaded<'_> {
+    /// The workflow that the run pins. Read when it is first asked for: most records stay in their phase and need none.
+    pub(crate) fn machine(&mut self, flow: &Flow, project: &Project) -> Result<Option<Rc<Machine>>> {
+        if matches!(self.workflow, Workflow::Unread) {
+            let pinned = match self.run.first_event()? {
+                Some(first) => machine_of(&first, &mut self.warnings),
+                // Its first line is lost; a repair of the log pins the workflow then.
+                None => self.locked.read_log()?.events().find_map(|event| machine_of(event, &mut self.warnings)),
+            };
+            // Its log is lost or begins elsewhere: today's definition is nearer to the truth than none.
+            let machine = pinned.or_else(|| catalog_machine(flow, project, self.state.document(), &mut self.warnings));
+            self.workflow = machine.into();
+        }
+        Ok(match &self.workflow {
+            Workflow::Known(machine) => Some(Rc::clone(machine)),
+            Workflow::Unread | Workflow::Unknown => None,
+        })
+    }
+
     /// Brings the projections up to the log.
     fn roll_forward(&mut self, since: Seq, edited: bool, now: Timestamp) -> Result<()> {
         let newer = self.locked.tail().newer.clone();
@@ -337,25 +362,19 @@ impl Loaded<'_> {
     }
 
     /// Takes over a run that another program wrote.
-    fn adopt_run(
-        &mut self,
-        flow: &Flow,
-        project: &Project,
-        run: &RunDir,
-        now: Timestamp,
-        wait: Duration,
-    ) -> Result<()> {
-        check_schema(run, &self.text)?;
-        let names = run.activity_names()?;
+    fn adopt_run(&mut self, flow: &Flow, project: &Project, now: Timestamp, wait: Duration) -> Result<()> {
+        check_schema(self.run, &self.text)?;
+        let names = self.run.activity_names()?;
         let mut document = self.text.document().clone();
         document.state.last_number = names.last().map_or(Number(0), |(number, _)| *number);
         // From now on it is a run like any other, in a `.flow` like any other.
         project.init_again(&flow.lock_request(now, wait))?;
-        self.machine = catalog_machine(flow, project, &document, &mut self.warnings);
-        if self.machine.is_some() {
+        let known = catalog_machine(flow, project, &document, &mut self.warnings);
+        if known.is_some() {
             self.warnings.pop();
         }
-        let machine = self.machine.as_ref().map(Machine::to_value);
+        let machine = known.as_ref().map(Machine::to_value);
+        self.workflow = known.into();
         let text = self.text.text().to_owned();
         let kind = EventKind::RunAdopted(Box::new(RunAdopted { machine, document, text }));
         self.commit(flow, kind, None, now, None)?;
@@ -363,14 +382,15 @@ impl Loaded<'_> {
     }
 
     /// Adopts what a person changed in `run.yaml`.
-    fn adopt_edit(&mut self, flow: &Flow, run: &RunDir, now: Timestamp) -> Result<()> {
-        check_schema(run, &self.text)?;
+    fn adopt_edit(&mut self, flow: &Flow, project: &Project, now: Timestamp) -> Result<()> {
+        check_schema(self.run, &self.text)?;
         let log = self.locked.read_log()?;
         let Some(folded) = RunState::fold(log.events()) else {
             return Ok(());
         };
-        let path = run.file_path(layout::RUN_FILE);
-        let changes = edited(&folded, self.state.document(), self.machine.as_ref()).map_err(|fault| Error::Edit {
+        let path = self.run.file_path(layout::RUN_FILE);
+        let machine = self.machine(flow, project)?;
+        let changes = edited(&folded, self.state.document(), machine.as_deref()).map_err(|fault| Error::Edit {
             place: place(self.text.text(), fault.pointer()),
             path,
             fault,

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::codec::{DocumentKind, digest, parse, validate};
-use crate::engine::{Advance, Command, Decision, Record, Retry, decide, retry};
+use crate::engine::{Advance, Command, Decision, Record, Retry, asks_workflow, decide, retry};
 use crate::model::{
     Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, Confidence, Event, EventKind, Number, Seq,
     SessionId, StateName, TextDigest, Timestamp, fill, slug,
@@ -94,7 +94,8 @@ impl Flow {
         let caller = self.judge_holder(&loaded, caller)?;
         let command = Command::Record(Box::new(record));
         let refused = |refusal| Error::Refused { run: run.id().clone(), refusal };
-        match decide(&loaded.state, loaded.machine.as_ref(), &caller, command).map_err(refused)? {
+        let machine = if asks_workflow(&loaded.state, &command) { loaded.machine(self, &project)? } else { None };
+        match decide(&loaded.state, machine.as_deref(), &caller, command).map_err(refused)? {
             Decision::Commit(kind) => {
                 let EventKind::ActivityRecorded(recorded) = &kind else { unreachable!("BUG: a record is no record") };
                 let recorded = (**recorded).clone();

@@ -101,7 +101,7 @@ impl Flow {
         let run = project.run(state.id())?;
         let mut loaded = for_writing_within(self, project, &run, now, LOCK_WAIT)?;
         let command = Command::EndSession { reason };
-        match decide(&loaded.state, loaded.machine.as_ref(), &caller, command) {
+        match decide(&loaded.state, None, &caller, command) {
             Ok(Decision::Commit(kind)) => {
                 let seq = loaded.commit(self, kind, None, now, None)?;
                 Ok(Some(EndedRun { run_id: state.id().clone(), seq }))

@@ -64,9 +64,9 @@ impl Flow {
         };
         let refused = |refusal| Error::Refused { run: run.id().clone(), refusal };
         if request.verb == StatusVerb::Complete && !loaded.state.status().is_terminal() {
-            check_completion(&mut loaded)?;
+            self.check_completion(&project, &mut loaded)?;
         }
-        let decision = decide(&loaded.state, loaded.machine.as_ref(), &caller, command).map_err(refused)?;
+        let decision = decide(&loaded.state, None, &caller, command).map_err(refused)?;
         let mut changed = false;
         if let Decision::Commit(kind) = decision {
             if !matches!(request.verb, StatusVerb::Cancel) {
@@ -95,30 +95,30 @@ impl Flow {
             let _ = Runs::read_open_and_remember(self, project, now);
         }
     }
-}
 
-/// Completing a run whose begun work has no known outcome would hide that work; ending before the last phase is the
-/// caller's decision, but not a silent one.
-fn check_completion(loaded: &mut Loaded<'_>) -> Result<()> {
-    let state_id = loaded.state.id().clone();
-    let state = &loaded.state.document().state;
-    if !state.open_activities.is_empty()
-        && let Some(history) = History::fold(loaded.locked.read_log()?.events())
-    {
-        let latest = history.latest();
-        let ids = latest.iter().filter(|attempt| attempt.status == ActivityStatus::Running);
-        let ids: Vec<_> = ids.map(|attempt| attempt.id.clone()).collect();
-        if !ids.is_empty() {
-            return Err(Error::Refused { run: state_id, refusal: Refusal::InDoubt { ids } });
+    /// Completing a run whose begun work has no known outcome would hide that work; ending before the last phase is the
+    /// caller's decision, but not a silent one.
+    fn check_completion(&self, project: &Project, loaded: &mut Loaded<'_>) -> Result<()> {
+        let state = &loaded.state.document().state;
+        if !state.open_activities.is_empty()
+            && let Some(history) = History::fold(loaded.locked.read_log()?.events())
+        {
+            let latest = history.latest();
+            let ids = latest.iter().filter(|attempt| attempt.status == ActivityStatus::Running);
+            let ids: Vec<_> = ids.map(|attempt| attempt.id.clone()).collect();
+            if !ids.is_empty() {
+                return Err(Error::Refused { run: loaded.state.id().clone(), refusal: Refusal::InDoubt { ids } });
+            }
         }
+        let machine = loaded.machine(self, project)?;
+        if let (Some(phase), Some(machine)) = (loaded.state.phase(), machine)
+            && !machine.is_terminal(phase)
+        {
+            let last = machine.terminal().iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            loaded.warnings.push(format!("completed in `{phase}`; the workflow ends in {last}"));
+        }
+        Ok(())
     }
-    if let (Some(phase), Some(machine)) = (&state.current_phase, &loaded.machine)
-        && !machine.is_terminal(phase)
-    {
-        let last = machine.terminal().iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-        loaded.warnings.push(format!("completed in `{phase}`; the workflow ends in {last}"));
-    }
-    Ok(())
 }
 
 fn report(loaded: &Loaded<'_>, changed: bool) -> StatusReport {

@@ -2,7 +2,7 @@
 
 use flowrun::catalog::Catalog;
 use flowrun::codec::{RunText, seal, unseal};
-use flowrun::engine::{Advance, Caller, Claim, Command, Decision, Record, Refusal, RunState, decide};
+use flowrun::engine::{Advance, Caller, Claim, Command, Decision, Record, Refusal, RunState, asks_workflow, decide};
 use flowrun::machine::Machine;
 use flowrun::model::{
     Activity, ActivityStatus, Event, EventId, EventKind, Number, RunId, RunStarted, RunStatus, Seq, SessionId,
@@ -111,6 +111,18 @@ proptest! {
     fn the_state_is_the_fold_of_its_events(commands in prop::collection::vec(commands(), 0..40)) {
         let (events, state) = play(commands);
         prop_assert_eq!(RunState::fold(&events), Some(state));
+    }
+
+    #[test]
+    fn what_does_not_ask_for_the_workflow_is_decided_the_same_without_it(
+        commands in prop::collection::vec(commands(), 0..20),
+        (command, caller) in commands(),
+    ) {
+        let (_, state) = play(commands);
+        if !asks_workflow(&state, &command) {
+            let unasked = decide(&state, None, &caller, command.clone());
+            prop_assert_eq!(decide(&state, Some(&machine()), &caller, command), unasked);
+        }
     }
 
     #[test]
