@@ -1,9 +1,10 @@
 //! The tree of arguments. Doc comments are the help texts.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::model::limits;
 use crate::model::{ActivityId, RunId, SessionId, StateName, Timestamp};
@@ -16,6 +17,15 @@ use crate::model::{ActivityId, RunId, SessionId, StateName, Timestamp};
 #[command(name = "flow", version, max_term_width = 100, arg_required_else_help = true, disable_help_subcommand = false)]
 #[command(after_help = EXIT_CODES)]
 pub struct Cli {
+    #[command(flatten)]
+    pub(super) everywhere: Everywhere,
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+// What every command takes.
+#[derive(Debug, Args)]
+pub(super) struct Everywhere {
     /// The project's directory [default: found from the working directory upwards]
     #[arg(short = 'C', long, global = true, value_name = "DIR", help_heading = EVERYWHERE)]
     pub(super) project: Option<PathBuf>,
@@ -25,8 +35,27 @@ pub struct Cli {
     /// How long to wait for another writer [default: 30]
     #[arg(long, global = true, value_name = "SECONDS", value_parser = seconds, help_heading = EVERYWHERE)]
     pub(super) lock_timeout: Option<Duration>,
-    #[command(subcommand)]
-    pub(super) command: Command,
+}
+
+impl Cli {
+    /// Reads the arguments of a process, with its own name first.
+    ///
+    /// The tree of arguments is cut down to the command that is called: clap would copy the options of every command
+    /// into all the others first, which takes longer than the rest. Whatever is no plain call of a command (a mistake,
+    /// a question for help) is answered from the whole tree.
+    pub(super) fn read(args: &[OsString]) -> Result<Self, clap::Error> {
+        let whole = Self::command();
+        let called = args.iter().skip(1).find_map(|arg| whole.find_subcommand(arg));
+        let called = called.and_then(|command| {
+            let alone = clap::Command::new("flow").disable_help_flag(true).disable_help_subcommand(true);
+            let alone = Everywhere::augment_args(alone).subcommand(command.clone());
+            Self::from_arg_matches(&alone.try_get_matches_from(args).ok()?).ok()
+        });
+        match called {
+            Some(cli) => Ok(cli),
+            None => Self::from_arg_matches(&whole.try_get_matches_from(args)?),
+        }
+    }
 }
 
 /// Heading of the options that every command takes.

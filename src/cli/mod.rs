@@ -10,8 +10,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use clap::{CommandFactory, FromArgMatches};
-
 pub use args::Cli;
 pub use exit::Exit;
 
@@ -27,11 +25,8 @@ pub fn main() -> ExitCode {
     // Known before the arguments are understood, so that their errors come in the right shape too.
     let json = args.iter().any(|arg| arg == "--json");
     let mut out = Out::new(json);
-    let exit = match Cli::command().try_get_matches_from(args) {
-        Ok(matches) => match Cli::from_arg_matches(&matches) {
-            Ok(cli) => run(cli, &mut out),
-            Err(error) => usage(&error, &mut out),
-        },
+    let exit = match Cli::read(&args) {
+        Ok(cli) => run(cli, &mut out),
         Err(error) => usage(&error, &mut out),
     };
     exit.into()
@@ -65,8 +60,8 @@ fn usage(error: &clap::Error, out: &mut Out) -> Exit {
 
 fn run(cli: Cli, out: &mut Out) -> Exit {
     let options = Options {
-        project: cli.project,
-        lock_wait: cli.lock_timeout,
+        project: cli.everywhere.project,
+        lock_wait: cli.everywhere.lock_timeout,
         command: format!("flow {}", cli.command.name()),
         holder_pid: None,
         boot: None,
