@@ -125,7 +125,7 @@ impl Reading {
         }
         let items = self.root.get("state").and_then(|state| state.get("completed_activities"));
         let seen = items.into_iter().flat_map(Node::items).filter_map(Node::text);
-        seen.chain(list.after(&self.completed)).collect()
+        seen.chain(list.after(&self.completed).into_iter().flatten()).collect()
     }
 
     fn put_back(&self, whole: &str, edited: String) -> Result<String, String> {

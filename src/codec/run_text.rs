@@ -151,7 +151,7 @@ impl RunText {
             }
         };
         let whole;
-        let appends = wanted.completed_activities.starts_with(&reading.completed);
+        let appends = wanted.completed_activities.after(&reading.completed).is_some();
         if reading.elided.is_some() && !appends {
             whole = Reading::whole(&self.text)?;
             reading = &whole;

@@ -179,7 +179,7 @@ impl<'a> Target<'a> {
         let old: IdList = items.iter().filter_map(Node::text).collect();
         let in_flow = !value.span.is_empty() && self.text[value.span.start..].starts_with('[');
         let colon = self.after_colon(key)?;
-        let appended = list.starts_with(&old).then(|| list.iter().skip(old.len()));
+        let appended = list.after(&old);
         match (items.last(), appended) {
             (Some(last), Some(new)) if in_flow => {
                 let new: String = new.map(|id| format!(", {}", self.render_text(id))).collect();

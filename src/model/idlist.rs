@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-/// Activity ids in order, kept as one text with a line each: appending and searching allocate nothing per entry.
+/// Activity ids in order, kept as text with a line each: appending and searching allocate nothing per entry.
 /// Order and repeats are significant (seed 003). An entry is any text without a line break.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct IdList {
-    /// Shared between copies until one of them changes: a state is copied several times on its way to the disk.
-    lines: Arc<String>,
+    /// What was read together, shared by all copies: a state is copied several times on its way to the disk.
+    read: Arc<String>,
+    /// What was added since.
+    added: String,
     len: usize,
 }
 
@@ -30,9 +32,8 @@ impl IdList {
     /// When `id` contains a line break: documents with such ids are refused before they get here.
     pub fn push(&mut self, id: &str) {
         assert!(!id.contains('\n'), "BUG: a line break in an activity id");
-        let lines = Arc::make_mut(&mut self.lines);
-        lines.push_str(id);
-        lines.push('\n');
+        self.added.push_str(id);
+        self.added.push('\n');
         self.len += 1;
     }
 
@@ -41,24 +42,27 @@ impl IdList {
     pub fn contains(&self, id: &str) -> bool {
         // Searching the text for the whole line is many times faster than looking at line after line.
         let line = format!("\n{id}\n");
-        !id.contains('\n') && (self.lines.starts_with(&line[1..]) || self.lines.contains(&line))
+        let is_in = |lines: &str| lines.starts_with(&line[1..]) || lines.contains(&line);
+        !id.contains('\n') && (is_in(&self.added) || is_in(&self.read))
     }
 
-    /// Whether the list begins with all entries of `other`.
-    #[must_use]
-    pub fn starts_with(&self, other: &Self) -> bool {
-        self.lines.starts_with(other.lines.as_str())
-    }
-
-    /// The entries behind those of `other`, with which the list begins.
-    pub fn after<'a>(&'a self, other: &Self) -> impl Iterator<Item = &'a str> {
-        self.lines.get(other.lines.len()..).unwrap_or_default().split_terminator('\n')
+    /// The entries behind those of `other`; `None` unless the list begins with all of those.
+    pub fn after<'a>(&'a self, other: &Self) -> Option<impl Iterator<Item = &'a str>> {
+        let begins = match Arc::ptr_eq(&self.read, &other.read) {
+            true => self.added.starts_with(&other.added),
+            false => other.iter().eq(self.iter().take(other.len)),
+        };
+        let len = other.read.len() + other.added.len();
+        begins.then(|| match self.read.get(len..) {
+            Some(rest) => rest.split_terminator('\n').chain(self.added.split_terminator('\n')),
+            None => "".split_terminator('\n').chain(self.added[len - self.read.len()..].split_terminator('\n')),
+        })
     }
 
     /// From `len` entries, each ended by a line break.
     #[must_use]
     pub fn from_lines(lines: String, len: usize) -> Self {
-        Self { lines: Arc::new(lines), len }
+        Self { read: Arc::new(lines), added: String::new(), len }
     }
 
     /// Removes every entry equal to `id`.
@@ -71,15 +75,22 @@ impl IdList {
     /// The entries in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &str> {
         // Not `lines()`: it would also cut a trailing carriage return.
-        self.lines.split_terminator('\n')
+        self.read.split_terminator('\n').chain(self.added.split_terminator('\n'))
     }
 }
+impl PartialEq for IdList {
+    fn eq(&self, other: &Self) -> bool {
+        self.len == other.len && self.after(other).is_some()
+    }
+}
+
+impl Eq for IdList {}
 
 impl<'a> FromIterator<&'a str> for IdList {
     fn from_iter<I: IntoIterator<Item = &'a str>>(ids: I) -> Self {
         let mut list = Self::default();
         ids.into_iter().for_each(|id| list.push(id));
-        list
+        Self::from_lines(list.added, list.len)
     }
 }
 
@@ -96,5 +107,50 @@ impl<'de> serde::Deserialize<'de> for IdList {
             return Err(serde::de::Error::custom("an activity id contains a line break"));
         }
         Ok(ids.iter().map(String::as_str).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same entries, once read and once with some of them added.
+    fn in_two_parts(ids: &[&str], read: usize) -> IdList {
+        let mut list: IdList = ids[..read].iter().copied().collect();
+        ids[read..].iter().for_each(|id| list.push(id));
+        list
+    }
+
+    #[test]
+    fn a_list_says_the_same_whichever_entries_were_read_and_which_added() {
+        let ids = ["a", "b", "a", "", "c"];
+        for (one, other) in (0..=5).flat_map(|one| (0..=5).map(move |other| (one, other))) {
+            let (one, other) = (in_two_parts(&ids, one), in_two_parts(&ids, other));
+            assert_eq!(one, other);
+            assert_eq!(one.iter().collect::<Vec<_>>(), ids);
+            for (id, known) in [("a", true), ("b", true), ("", true), ("c", true), ("d", false), ("a\nb", false)] {
+                assert_eq!(one.contains(id), known, "{id:?}");
+            }
+            let mut fewer = one.clone();
+            fewer.remove("a");
+            assert_eq!(fewer, in_two_parts(&["b", "", "c"], 1));
+        }
+    }
+
+    #[test]
+    fn what_comes_after_another_list_is_told_only_when_it_begins_with_that_list() {
+        let ids = ["a", "b", "c"];
+        for (whole, part) in (0..=3).flat_map(|whole| (0..=2).map(move |part| (whole, part))) {
+            let (list, begin) = (in_two_parts(&ids, whole), in_two_parts(&ids[..2], part));
+            assert_eq!(list.after(&begin).unwrap().collect::<Vec<_>>(), ["c"]);
+            assert!(begin.after(&list).is_none());
+            assert!(list.after(&in_two_parts(&["a", "x"], part)).is_none());
+        }
+        let mut grown = in_two_parts(&ids, 3);
+        let begin = grown.clone();
+        grown.push("d");
+        assert_eq!(grown.after(&begin).unwrap().collect::<Vec<_>>(), ["d"]);
+        assert!(begin.after(&grown).is_none());
+        assert_ne!(grown, begin);
     }
 }

@@ -181,6 +181,27 @@ impl Dir {
         String::from_utf8(bytes).map(Some).map_err(|_| StoreError::NotUtf8 { path: self.join(name) })
     }
 
+    /// Whether `name` is there and holds exactly `bytes`. Compares a piece at a time: fresh memory for a whole file
+    /// costs more than reading it.
+    pub(crate) fn holds(&self, name: &str, bytes: &[u8]) -> Result<bool, StoreError> {
+        let Some((file, stat)) = self.find_file(name)? else { return Ok(false) };
+        if stat.len != bytes.len() as u64 {
+            return Ok(false);
+        }
+        let mut piece = [0; 8192];
+        for (nth, wanted) in bytes.chunks(piece.len()).enumerate() {
+            let at = (nth * piece.len()) as u64;
+            match read_exact_at(&*file, &mut piece[..wanted.len()], at) {
+                Ok(()) if piece[..wanted.len()] == *wanted => {}
+                Ok(()) => return Ok(false),
+                // It was cut off just now.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+                Err(source) => return Err(StoreError::Io { action: "read", path: self.join(name), source }),
+            }
+        }
+        Ok(true)
+    }
+
     /// Creates `name` with `bytes`; it must not exist. Not flushed.
     pub(crate) fn create(&self, name: &str, bytes: &[u8], mode: u32) -> Result<File, StoreError> {
         let (file, stat) = self.open_file(name, Open::New { mode }, "create")?;

@@ -26,7 +26,9 @@ impl LockedRun<'_> {
         if dir.rename(RUN_TMP, RUN_FILE, Onto::Exchange).is_err() {
             return self.publish_without_exchange(old, merge);
         }
-        if dir.read_text(RUN_TMP, limits::RUN_BYTES)?.as_deref() == old {
+        if let Some(old) = old
+            && dir.holds(RUN_TMP, old.as_bytes())?
+        {
             return dir.remove(RUN_TMP);
         }
         let mut expected = old.map(str::to_owned);
