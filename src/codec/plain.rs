@@ -200,9 +200,9 @@ const IN_TEXT: [bool; 128] = {
 };
 
 /// What some YAML version takes for something else than text.
-fn is_special(word: &str) -> bool {
+pub(super) fn is_special(word: &str) -> bool {
     let words = ["null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf", "infinity", "e"];
-    words.iter().any(|special| special.eq_ignore_ascii_case(word))
+    word.len() <= "infinity".len() && words.iter().any(|special| special.eq_ignore_ascii_case(word))
 }
 
 #[cfg(test)]

@@ -256,10 +256,9 @@ const ID_BYTES: [bool; 256] = {
 };
 
 /// Whether every YAML version reads an unquoted id as this text: what they take for a number, a date, a boolean or null
-/// begins otherwise or is one of these words.
+/// begins otherwise or is one of the special words.
 fn is_plain_word(id: &str) -> bool {
-    let special = || matches!(id, "null" | "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n");
-    id.as_bytes().first().is_some_and(u8::is_ascii_lowercase) && (id.len() > "false".len() || !special())
+    id.as_bytes().first().is_some_and(u8::is_ascii_lowercase) && !plain::is_special(id)
 }
 
 /// The indentation and the id of a line `- id` whose YAML value is that id, whatever YAML version reads it.

@@ -84,8 +84,8 @@ impl LockedRun<'_> {
         }
         if !self.run.dir.is_still(LOG, &self.log)? {
             // Git or an editor put another file there: the line went into the old one.
-            let source = io::Error::other("another program replaced the log meanwhile");
-            return Err(self.unconfirmed(before, source));
+            self.take_back(before);
+            return Err(self.unconfirmed(io::Error::other("another program replaced the log meanwhile")));
         }
         // Acknowledged from here on: nothing below may fail the operation.
         let lagging = self.publish(batch, merge).err().map(|error| describe(&error));
@@ -117,7 +117,7 @@ impl LockedRun<'_> {
         let before = self.tail.len;
         let result = write_once(&*self.log, line.as_bytes());
         if let Err(source) = result {
-            let _ = self.log.set_len(before);
+            self.take_back(before);
             return Err(self.run.log_fault("append to", source));
         }
         self.tail.len = before + line.len() as u64;
@@ -129,14 +129,18 @@ impl LockedRun<'_> {
     /// writer copies the log. Where that cannot be noted, the line stays, which makes the next writer do the same.
     pub(super) fn unflushed(&mut self, before: u64, source: io::Error) -> StoreError {
         if self.lock.note_suspect(true) {
-            return self.unconfirmed(before, source);
+            self.take_back(before);
         }
-        self.unconfirmed(self.tail.len, source)
+        self.unconfirmed(source)
     }
 
-    /// The line is cut off at `before`; whether it is on the disk nobody knows.
-    fn unconfirmed(&self, before: u64, source: io::Error) -> StoreError {
+    /// Cuts off the line that was appended behind `before`.
+    fn take_back(&self, before: u64) {
         let _ = self.log.set_len(before);
+    }
+
+    /// Whether the line is on the disk nobody knows.
+    fn unconfirmed(&self, source: io::Error) -> StoreError {
         self.discard();
         StoreError::Unconfirmed { path: self.run.dir.join(LOG), source }
     }
