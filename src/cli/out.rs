@@ -50,7 +50,9 @@ impl Out {
 
     /// Text as it is.
     pub(super) fn plain(&mut self, text: &str) -> Exit {
-        let mut stream = AutoStream::auto(io::stdout());
+        // Most answers have nothing to strip, and looking for it takes long in a list of many runs.
+        let colour = if text.contains('\x1b') { ColorChoice::Auto } else { ColorChoice::AlwaysAnsi };
+        let mut stream = AutoStream::new(io::stdout(), colour);
         match stream.write_all(text.as_bytes()).and_then(|()| stream.flush()) {
             Ok(()) => Exit::Done,
             // `flow log | head` is no failure, as long as nothing was written to the run.

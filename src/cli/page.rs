@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::iter::repeat_n;
 
 use anstyle::{AnsiColor, Style};
 
@@ -47,22 +48,26 @@ impl Page {
     }
 
     /// Columns, as wide as their widest cell; the last one is not padded.
-    pub(super) fn table(&mut self, indent: usize, rows: &[Vec<String>]) {
-        let rows: Vec<Vec<Cow<'_, str>>> =
-            rows.iter().map(|row| row.iter().map(|cell| clean(cell)).collect()).collect();
+    pub(super) fn table<C: AsRef<str>>(&mut self, indent: usize, rows: &[impl AsRef<[C]>]) {
+        let rows = rows.iter().map(|row| {
+            let cells = row.as_ref().iter().map(|cell| clean(cell.as_ref()));
+            cells.map(|cell| (cell.chars().count(), cell)).collect()
+        });
+        let rows: Vec<Vec<(usize, Cow<'_, str>)>> = rows.collect();
         let mut widths: Vec<usize> = Vec::new();
         for row in &rows {
             widths.resize(widths.len().max(row.len()), 0);
-            for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(cell.chars().count());
+            for (widest, (width, _)) in widths.iter_mut().zip(row) {
+                *widest = (*widest).max(*width);
             }
         }
         let mut line = String::new();
         for row in &rows {
             line.clear();
-            let _ = write!(line, "{:indent$}", "");
-            for (cell, width) in row.iter().zip(&widths) {
-                let _ = write!(line, "{cell:<width$}  ");
+            line.extend(repeat_n(' ', indent));
+            for ((width, cell), widest) in row.iter().zip(&widths) {
+                line.push_str(cell);
+                line.extend(repeat_n(' ', widest - width + 2));
             }
             self.text.push_str(line.trim_end());
             self.text.push('\n');

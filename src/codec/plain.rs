@@ -61,6 +61,8 @@ struct Reader<'a> {
 
 /// Documents that are indented more are not plain.
 const DEEPEST: usize = 16;
+/// Room for these is made at once: the `state` of a run has as many.
+const USUAL_ENTRIES: usize = 12;
 /// Mappings with more entries are not plain.
 const ENTRIES: usize = 128;
 
@@ -89,11 +91,12 @@ impl<'a> Reader<'a> {
     /// The entries of a mapping whose keys stand at `indent`.
     fn mapping(&mut self, indent: usize) -> Option<Node> {
         let first = self.line.filter(|_| indent <= DEEPEST)?;
-        let mut entries: Vec<(Node, Node)> = Vec::with_capacity(4);
+        let mut entries: Vec<(Node, Node)> = Vec::with_capacity(USUAL_ENTRIES);
         while let Some(line) = self.line.filter(|line| line.indent == indent && !line.content.starts_with('-')) {
             self.advance();
             let entry = self.entry(line)?;
-            if entries.len() == ENTRIES || entries.iter().any(|(key, _)| key.text() == entry.0.text()) {
+            let same = |key: &Node| key.span.len() == entry.0.span.len() && key.text() == entry.0.text();
+            if entries.len() == ENTRIES || entries.iter().any(|(key, _)| same(key)) {
                 return None;
             }
             entries.push(entry);

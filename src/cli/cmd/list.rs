@@ -1,9 +1,12 @@
 //! `list`.
 
+use std::borrow::Cow;
+
 use crate::cli::args::ListArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
+use crate::model::StateName;
 use crate::ops::{Error, Flow, ListFilter, parse_since};
 use crate::report::ListReport;
 
@@ -33,13 +36,14 @@ pub(super) fn run(flow: &Flow, args: ListArgs, out: &mut Out) -> Exit {
 fn page(report: &ListReport) -> String {
     let mut page = Page::default();
     let rows = report.runs.iter().map(|run| {
-        vec![
-            run.run_id.to_string(),
-            run.workflow.to_string(),
-            run.status.to_string(),
-            run.phase.as_ref().map(ToString::to_string).unwrap_or_default(),
-            format!("{} completed", run.completed_activities),
-            run.blocked_reason.clone().unwrap_or_default(),
+        let completed = format!("{} completed", run.completed_activities);
+        [
+            Cow::from(run.run_id.as_str()),
+            run.workflow.as_str().into(),
+            run.status.as_str().into(),
+            run.phase.as_ref().map_or("", StateName::as_str).into(),
+            completed.into(),
+            run.blocked_reason.as_deref().unwrap_or_default().into(),
         ]
     });
     page.table(0, &rows.collect::<Vec<_>>());
