@@ -188,7 +188,7 @@ impl Dir {
         if stat.len != bytes.len() as u64 {
             return Ok(false);
         }
-        let mut piece = [0; 8192];
+        let mut piece = vec![0; bytes.len().clamp(1, 32 << 10)];
         for (nth, wanted) in bytes.chunks(piece.len()).enumerate() {
             let at = (nth * piece.len()) as u64;
             match read_exact_at(&*file, &mut piece[..wanted.len()], at) {
