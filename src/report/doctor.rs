@@ -9,7 +9,7 @@ use crate::model::RunId;
 /// The answer of `doctor`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DoctorReport {
-    /// Whether no error is left.
+    /// Whether no error is left, and nothing that was to be mended.
     pub ok: bool,
     /// How many runs were looked at.
     pub runs: usize,

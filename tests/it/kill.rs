@@ -5,8 +5,19 @@ use crate::support::cases::{CASES, case};
 use crate::support::{Sandbox, Scene, Tally, Tree, Trouble, calls, can_inject, killed_at, skipped, temporary, try_all};
 
 /// Beginnings of the rows that the tests below take from the table.
-const TAKEN: [&str; 10] =
-    ["init", "start", "record-activity", "block", "unblock", "complete", "fail", "cancel", "resume", "session-end"];
+const TAKEN: [&str; 11] = [
+    "init",
+    "start",
+    "record-activity",
+    "block",
+    "unblock",
+    "complete",
+    "fail",
+    "cancel",
+    "resume",
+    "session-end",
+    "doctor",
+];
 
 /// Kills the commands whose rows begin like this before every call that changes something.
 #[track_caller]
@@ -55,6 +66,11 @@ fn a_killed_change_of_status_is_there_wholly_or_not_at_all() {
 #[test]
 fn a_killed_claim_or_session_end_is_there_wholly_or_not_at_all() {
     dies_everywhere(&["resume", "session-end"], "a_killed_claim_or_session_end_is_there_wholly_or_not_at_all");
+}
+
+#[test]
+fn a_killed_repair_is_there_wholly_or_not_at_all() {
+    dies_everywhere(&["doctor"], "a_killed_repair_is_there_wholly_or_not_at_all");
 }
 
 #[test]

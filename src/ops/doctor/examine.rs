@@ -5,7 +5,7 @@ use crate::ops::doctor::project;
 use crate::ops::doctor::repair::Mending;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
-use crate::report::{DoctorReport, FindingState, Severity};
+use crate::report::{DoctorReport, FindingReport, FindingState, Severity};
 use crate::store::{Project, StoreError};
 
 /// What to look at, and what to do about it.
@@ -138,8 +138,13 @@ fn report(
             findings.push(one.report(root, state, mending.why_left(one)));
         }
     }
-    let bad = |severity| severity == Severity::Error || (request.strict && severity == Severity::Warning);
-    let ok = findings.iter().all(|one| one.state == FindingState::Mended || !bad(one.severity));
+    let bad = |one: &FindingReport| match one.severity {
+        Severity::Error => true,
+        // A repair that was asked for and did not succeed is never well.
+        Severity::Warning => request.strict || one.why.is_some(),
+        Severity::Info => false,
+    };
+    let ok = findings.iter().all(|one| one.state == FindingState::Mended || !bad(one));
     DoctorReport { ok, runs, findings, plan: mending.plan, repaired }
 }
 

@@ -71,7 +71,7 @@ pub(super) fn check(facts: &RunFacts, any_owner: bool, found: &mut Findings) {
             found.add("lock_held", &facts.path(LOCK), message);
         }
         // It is made by the first command that writes behind the start.
-        (None, None) if facts.scan.lines.len() > 1 => {
+        (None, None) if facts.scan.lines.len() > 1 && facts.unreadable.is_empty() => {
             let message = "the lock file is gone, and with it the highest numbers given; the next writer makes another";
             found.add("lock_missing", &facts.path(LOCK), message);
         }

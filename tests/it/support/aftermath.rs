@@ -67,6 +67,12 @@ impl Scene {
             assert!(!answer.stdout.contains("\"warnings\":[]") || state.mute, "not a word about it: {answer:?}");
             return false;
         }
+        if self.order.is_a_doctor && answer.code == Some(65) {
+            let left = answer.stdout.contains("\"state\":\"left\"") || state.mute;
+            assert!(left, "it says neither what is wrong nor what could not be read: {answer:?}");
+            assert!(!answer.stdout.contains("lock_missing"), "it calls gone what it could not look at: {answer:?}");
+            return false;
+        }
         assert_eq!(answer.code, Some(74), "{answer:?}");
         if !state.mute {
             let error = error_object(answer);

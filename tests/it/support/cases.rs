@@ -4,7 +4,7 @@ use super::scene::{Case, Order, Retry};
 use super::{Sandbox, Tree};
 
 /// Every command that writes, in the ways that differ in what they write.
-pub const CASES: [Case; 17] = [
+pub const CASES: [Case; 18] = [
     Case { name: "init", prepare: init },
     Case { name: "start, first in a project", prepare: first_start },
     Case { name: "start, further", prepare: further_start },
@@ -22,6 +22,7 @@ pub const CASES: [Case; 17] = [
     Case { name: "resume --take-over", prepare: take_over },
     Case { name: "session-end", prepare: session_end },
     Case { name: "session-end, from a hook", prepare: session_end_of_a_holder },
+    Case { name: "doctor --repair", prepare: repair },
 ];
 
 /// The row of this name.
@@ -170,4 +171,16 @@ fn session_end_of_a_holder(sandbox: &Sandbox) -> Order {
     begin(sandbox);
     held(sandbox, "s1");
     Order { is_a_hook: true, ..Order::new(&["session-end", "--session", "s1"], (&EXPLORE, 0)) }
+}
+
+/// A merge of two branches left its marks in the log, and the file of a record is cut off.
+fn repair(sandbox: &Sandbox) -> Order {
+    begin(sandbox);
+    sandbox.flow(EXPLORE).ok();
+    let dir = sandbox.run_dir("r1");
+    let log = sandbox.read("r1", "events.jsonl");
+    let merged = log.replacen('\n', "\n<<<<<<< HEAD\n", 1);
+    std::fs::write(dir.join("events.jsonl"), &merged).unwrap();
+    std::fs::write(dir.join("activities/001-preflight-done.yaml"), "").unwrap();
+    Order { puts_aside: vec![merged], is_a_doctor: true, ..Order::new(&["doctor", "--repair"], (&PLAN, 0)) }
 }

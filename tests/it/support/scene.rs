@@ -43,6 +43,8 @@ pub struct Order {
     pub may_put_aside: Option<String>,
     /// Whether it exits 0 whatever happens, and says on standard output what it did: `session-end`.
     pub is_a_hook: bool,
+    /// Whether it answers with what it could not read, and exits 65: `doctor`.
+    pub is_a_doctor: bool,
 }
 
 impl Order {
@@ -58,6 +60,7 @@ impl Order {
             puts_aside: Vec::new(),
             may_put_aside: None,
             is_a_hook: false,
+            is_a_doctor: false,
         }
     }
 
