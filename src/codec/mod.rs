@@ -8,6 +8,7 @@ mod journal_edit;
 mod place;
 mod plain;
 mod reading;
+mod run_document;
 mod run_text;
 mod schema;
 mod seal;

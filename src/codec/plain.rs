@@ -10,11 +10,18 @@ use crate::codec::Place;
 use crate::codec::yaml::{Node, Tree};
 
 /// Reads `text`; `None` when anything in it is not plain.
-pub(super) fn read(text: &str) -> Option<Node> {
-    let mut reader = Reader { rest: is_usual(text).then_some(text)?, start: 0, number: 0, line: None, strange: false };
+pub(super) fn read(text: &str) -> Option<Plain<'_>> {
+    let mut reader = Reader {
+        entries: Vec::with_capacity(USUAL_ENTRIES),
+        rest: is_usual(text).then_some(text)?,
+        start: 0,
+        number: 0,
+        line: None,
+        strange: false,
+    };
     reader.advance();
-    let root = reader.mapping(0)?;
-    (reader.line.is_none() && !reader.strange).then_some(root)
+    reader.mapping(0, 0)?;
+    (reader.line.is_none() && !reader.strange).then_some(Plain { entries: reader.entries })
 }
 
 /// Whether `text` has only printable characters that no YAML version takes for a break or a mark, and line feeds.
@@ -26,9 +33,119 @@ fn is_usual(text: &str) -> bool {
     printable && (text.is_ascii() || !text.contains(strange))
 }
 
-/// A line with content that is no comment.
+/// What a plain text says: entries in its order, each followed by those that are in it. One allocation holds a whole
+/// `run.yaml`.
+pub(super) struct Plain<'a> {
+    entries: Vec<Entry<'a>>,
+}
+
+/// Entries of one mapping or list, with all that is in them.
 #[derive(Clone, Copy)]
-struct Line<'a> {
+pub(super) struct Entries<'p, 'a> {
+    entries: &'p [Entry<'a>],
+    depth: usize,
+}
+
+/// An entry of a mapping, or an item of a list.
+struct Entry<'a> {
+    /// In how many others it is.
+    depth: usize,
+    /// Empty for an item.
+    key: &'a str,
+    value: Value<'a>,
+    /// Where the key or the dash stands.
+    line: Line<'a>,
+    /// Where the value stands in that line.
+    at: Range<usize>,
+}
+
+/// A value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Value<'a> {
+    Null,
+    Bool(bool),
+    Number(u64),
+    Text(&'a str),
+    /// The entries behind this one; their first line.
+    Mapping(Line<'a>),
+    /// The items behind this one; their first line. Without a line there are none.
+    List(Option<Line<'a>>),
+}
+
+impl<'a> Plain<'a> {
+    /// The entries of the document.
+    pub(super) fn entries(&self) -> Entries<'_, 'a> {
+        Entries { entries: &self.entries, depth: 0 }
+    }
+
+    /// The same as the parser's tree.
+    pub(super) fn to_node(&self) -> Node {
+        let entries = self.entries();
+        let first = &entries.entries[0].line;
+        first.node(Tree::Mapping(entries.to_nodes()), 0..0)
+    }
+}
+
+impl<'p, 'a> Entries<'p, 'a> {
+    /// The value of `key`.
+    pub(super) fn get(&self, key: &str) -> Option<Value<'a>> {
+        self.position(key).map(|at| self.entries[at].value)
+    }
+
+    /// What is in the value of `key`; nothing when it is a single value.
+    pub(super) fn within(&self, key: &str) -> Option<Self> {
+        self.position(key).map(|at| self.below(at))
+    }
+
+    /// The values, one after another.
+    pub(super) fn values(&self) -> impl Iterator<Item = Value<'a>> + use<'p, 'a> {
+        let depth = self.depth;
+        self.entries.iter().filter(move |entry| entry.depth == depth).map(|entry| entry.value)
+    }
+
+    fn position(&self, key: &str) -> Option<usize> {
+        self.entries.iter().position(|entry| entry.depth == self.depth && entry.key == key)
+    }
+
+    fn below(&self, at: usize) -> Self {
+        let rest = &self.entries[at + 1..];
+        let len = rest.iter().position(|entry| entry.depth <= self.depth).unwrap_or(rest.len());
+        Self { entries: &rest[..len], depth: self.depth + 1 }
+    }
+
+    fn to_nodes(self) -> Vec<(Node, Node)> {
+        let own = (0..self.entries.len()).filter(|&at| self.entries[at].depth == self.depth);
+        let nodes = own.map(|at| {
+            let entry = &self.entries[at];
+            let key = entry.line.node(Tree::Text(entry.key.into()), 0..entry.key.len());
+            (key, entry.to_node(self.below(at)))
+        });
+        nodes.collect()
+    }
+}
+
+impl Entry<'_> {
+    fn to_node(&self, below: Entries<'_, '_>) -> Node {
+        let single = |tree| self.line.node(tree, self.at.clone());
+        match self.value {
+            Value::Null => single(Tree::Null),
+            Value::Bool(value) => single(Tree::Bool(value)),
+            Value::Number(number) => single(Tree::Number(number.into())),
+            Value::Text(text) => single(Tree::Text(text.into())),
+            // The parser marks a flow collection by its opening bracket.
+            Value::List(None) => single(Tree::Sequence(Vec::new())),
+            Value::List(Some(first)) => {
+                let items = below.to_nodes().into_iter().map(|(_, item)| item).collect();
+                first.node(Tree::Sequence(items), 0..0)
+            }
+            Value::Mapping(first) => first.node(Tree::Mapping(below.to_nodes()), 0..0),
+        }
+    }
+}
+
+/// A line with content that is no comment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Line<'a> {
     indent: usize,
     content: &'a str,
     /// Where the content starts in the text.
@@ -47,6 +164,8 @@ impl Line<'_> {
 
 /// Goes through the lines of a text.
 struct Reader<'a> {
+    /// What was read.
+    entries: Vec<Entry<'a>>,
     /// What comes behind the line.
     rest: &'a str,
     /// Where that starts in the text.
@@ -61,8 +180,8 @@ struct Reader<'a> {
 
 /// Documents that are indented more are not plain.
 const DEEPEST: usize = 16;
-/// Room for these is made at once: the `state` of a run has as many.
-const USUAL_ENTRIES: usize = 12;
+/// Room for these is made at once: flow's own files have as many.
+const USUAL_ENTRIES: usize = 48;
 /// Mappings with more entries are not plain.
 const ENTRIES: usize = 128;
 
@@ -88,88 +207,91 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The entries of a mapping whose keys stand at `indent`.
-    fn mapping(&mut self, indent: usize) -> Option<Node> {
-        let first = self.line.filter(|_| indent <= DEEPEST)?;
-        let mut entries: Vec<(Node, Node)> = Vec::with_capacity(USUAL_ENTRIES);
-        while let Some(line) = self.line.filter(|line| line.indent == indent && !line.content.starts_with('-')) {
-            self.advance();
-            let entry = self.entry(line)?;
-            let same = |key: &Node| key.span.len() == entry.0.span.len() && key.text() == entry.0.text();
-            if entries.len() == ENTRIES || entries.iter().any(|(key, _)| same(key)) {
-                return None;
-            }
-            entries.push(entry);
-        }
-        (!entries.is_empty()).then(|| first.node(Tree::Mapping(entries), 0..0))
-    }
-
-    fn entry(&mut self, line: Line<'a>) -> Option<(Node, Node)> {
-        let key_ends = line.content.bytes().position(|byte| !byte.is_ascii_alphanumeric() && byte != b'_')?;
-        let (key, rest) = line.content.split_at(key_ends);
-        if !is_text(key) {
+    /// Reads a mapping whose keys stand at `indent`.
+    fn mapping(&mut self, indent: usize, depth: usize) -> Option<()> {
+        if indent > DEEPEST {
             return None;
         }
-        let value = match rest.strip_prefix(": ") {
-            Some(value) => scalar(line, key.len() + 2, value)?,
-            None if rest == ":" => self.nested(line.indent)?,
-            None => return None,
-        };
-        Some((line.node(Tree::Text(key.into()), 0..key.len()), value))
+        let begin = self.entries.len();
+        let mut count = 0;
+        while let Some(line) = self.line.filter(|line| line.indent == indent && !line.content.starts_with('-')) {
+            self.advance();
+            count += 1;
+            let key_ends = line.content.bytes().position(|byte| !byte.is_ascii_alphanumeric() && byte != b'_')?;
+            let (key, rest) = line.content.split_at(key_ends);
+            let said = self.entries[begin..].iter().any(|entry| entry.depth == depth && entry.key == key);
+            if !is_text(key) || said || count > ENTRIES {
+                return None;
+            }
+            match rest.strip_prefix(": ") {
+                Some(value) => self.single(line, depth, key, key_ends + 2, value)?,
+                None if rest == ":" => self.nested(line, depth, key)?,
+                None => return None,
+            }
+        }
+        (count > 0).then_some(())
     }
 
-    /// What stands on the lines below a key.
-    fn nested(&mut self, indent: usize) -> Option<Node> {
-        match self.line {
-            Some(line) if line.content.starts_with("- ") && line.indent >= indent => self.list(line),
-            Some(line) if line.indent > indent => self.mapping(line.indent),
-            // `key:` alone is null; rare enough for the real parser.
-            _ => None,
+    /// The entry of a key with what stands on the lines below it.
+    fn nested(&mut self, of: Line<'a>, depth: usize, key: &'a str) -> Option<()> {
+        // `key:` alone is null; rare enough for the real parser.
+        let first = self.line?;
+        let is_list = first.content.starts_with("- ") && first.indent >= of.indent;
+        let value = if is_list { Value::List(Some(first)) } else { Value::Mapping(first) };
+        self.entries.push(Entry { depth, key, value, line: of, at: 0..0 });
+        match is_list {
+            true => self.list(first, depth + 1),
+            false if first.indent > of.indent => self.mapping(first.indent, depth + 1),
+            false => None,
         }
     }
 
-    fn list(&mut self, first: Line<'a>) -> Option<Node> {
-        let mut items = Vec::new();
+    fn list(&mut self, first: Line<'a>, depth: usize) -> Option<()> {
         while let Some(line) = self.line.filter(|line| line.indent == first.indent) {
             let Some(item) = line.content.strip_prefix("- ") else { break };
             if item.contains(": ") && !item.starts_with('"') {
                 // A mapping that begins behind the dash: its first key stands two columns further in.
                 let indent = line.indent + 2;
-                self.line = Some(Line { indent, content: item, start: line.start + 2, number: line.number });
-                items.push(self.mapping(indent)?);
+                let begin = Line { indent, content: item, start: line.start + 2, number: line.number };
+                self.entries.push(Entry { depth, key: "", value: Value::Mapping(begin), line, at: 0..0 });
+                self.line = Some(begin);
+                self.mapping(indent, depth + 1)?;
             } else {
                 self.advance();
-                items.push(scalar(line, 2, item)?);
+                self.single(line, depth, "", 2, item)?;
             }
         }
-        Some(first.node(Tree::Sequence(items), 0..0))
+        Some(())
+    }
+
+    /// The entry of a value that is the rest of the line from `at` on.
+    fn single(&mut self, line: Line<'a>, depth: usize, key: &'a str, at: usize, text: &'a str) -> Option<()> {
+        let mut end = at + text.len();
+        let value = match text {
+            "null" => Value::Null,
+            "true" => Value::Bool(true),
+            "false" => Value::Bool(false),
+            "[]" => {
+                end = at + 1;
+                Value::List(None)
+            }
+            _ => unnamed(text)?,
+        };
+        self.entries.push(Entry { depth, key, value, line, at: at..end });
+        Some(())
     }
 }
 
-/// The value that is the rest of the line from `at` on.
-fn scalar(line: Line<'_>, at: usize, text: &str) -> Option<Node> {
-    let end = at + text.len();
-    let tree = match text {
-        "null" => Tree::Null,
-        "true" => Tree::Bool(true),
-        "false" => Tree::Bool(false),
-        // The parser marks a flow collection by its opening bracket.
-        "[]" => return Some(line.node(Tree::Sequence(Vec::new()), at..at + 1)),
-        _ => unnamed(text)?,
-    };
-    Some(line.node(tree, at..end))
-}
-
-fn unnamed(text: &str) -> Option<Tree> {
+fn unnamed(text: &str) -> Option<Value<'_>> {
     if let Some(quoted) = text.strip_prefix('"') {
         let inner = quoted.strip_suffix('"')?;
-        return (!inner.contains(['"', '\\'])).then(|| Tree::Text(inner.into()));
+        return (!inner.contains(['"', '\\'])).then_some(Value::Text(inner));
     }
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     if digits && (1..=18).contains(&text.len()) && (text == "0" || !text.starts_with('0')) {
-        return text.parse::<u64>().ok().map(|number| Tree::Number(number.into()));
+        return text.parse().ok().map(Value::Number);
     }
-    is_text(text).then(|| Tree::Text(text.into()))
+    is_text(text).then_some(Value::Text(text))
 }
 
 /// Whether every YAML version reads these characters as this text.
@@ -232,7 +354,7 @@ mod tests {
     }
 
     fn both(text: &str) -> Option<(String, Option<String>)> {
-        let plain = read(text)?;
+        let plain = read(text)?.to_node();
         Some((essence(&plain), parse(text).ok().map(|node| essence(&node))))
     }
 
@@ -295,7 +417,7 @@ events:
             "a: b \n",
             "<<<<<<< HEAD\n",
         ] {
-            assert_eq!(read(text), None, "{text:?}");
+            assert!(read(text).is_none(), "{text:?}");
         }
     }
 

@@ -22,7 +22,7 @@ pub(super) fn id_list(node: Option<&Node>) -> Result<IdList, String> {
 
 /// What `text` says and where, by the cheap reader where it can.
 fn nodes(text: &str) -> Result<Node, YamlError> {
-    let Some(plain) = plain::read(text) else { return parse(text) };
+    let Some(plain) = plain::read(text).map(|plain| plain.to_node()) else { return parse(text) };
     debug_assert_eq!(Some(plain.to_value()), parse(text).ok().map(|root| root.to_value()), "{text}");
     Ok(plain)
 }

@@ -7,18 +7,16 @@
 //! Reading stays cheap with thousands of completed activities: a long run of plain list lines is cut out before the
 //! parser sees the text and put back afterwards ([`crate::codec::reading`]).
 
-use std::str::FromStr;
-
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use crate::codec::plain;
-use crate::codec::reading::{Reading, id_list};
+use crate::codec::reading::Reading;
+use crate::codec::run_document::{document, summary};
 use crate::codec::splice::Field;
-use crate::codec::yaml::{Node, Tree, YamlError, emit, parse};
+use crate::codec::yaml::{YamlError, emit, parse};
 use crate::codec::{Place, Violation};
-use crate::model::limits;
-use crate::model::{IdList, Number, Owned, RunDocument, RunStatus, Seq, SessionId, StateName, Timestamp};
+use crate::model::{Owned, RunDocument, RunSummary};
 
 /// Why a `run.yaml` cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -87,19 +85,11 @@ impl RunText {
         Ok(Self { text, document, reading: Some(reading) })
     }
 
-    /// What `text` says, for lists of many runs: cheap when it is as plain as flow writes it.
-    ///
-    /// # Errors
-    /// As [`Self::parse`].
-    pub fn glance(text: &str) -> Result<RunDocument, RunTextError> {
-        let plain = plain::read(text).and_then(|root| {
-            let completed = id_list(root.get("state").and_then(|state| state.get("completed_activities"))).ok()?;
-            document(&root, completed).ok()
-        });
-        match plain {
-            Some(document) => Ok(document),
-            None => Self::parse(text).map(|text| text.document),
-        }
+    /// What is told about a run among many, when `text` is as plain as flow writes it; `None` leaves it to
+    /// [`Self::parse`].
+    #[must_use]
+    pub fn glance(text: &str) -> Option<RunSummary> {
+        summary(plain::read(text)?.entries())
     }
 
     /// The text of a new run's `run.yaml`, in the order of the seed's template.
@@ -180,127 +170,10 @@ fn state_fields(state: &Owned) -> Vec<(&'static str, Field)> {
     ]
 }
 
-type Wrong = (String, String);
-
-fn document(root: &Node, completed: IdList) -> Result<RunDocument, Wrong> {
-    let wrong = |pointer: &str, message: &str| (pointer.to_owned(), message.to_owned());
-    if !matches!(root.tree, Tree::Mapping(_)) {
-        return Err(wrong("", "the file must hold a mapping with apiVersion, kind, metadata, context and state"));
-    }
-    match root.get("apiVersion").and_then(Node::text) {
-        Some("flow.synapti.ai/v1") => {}
-        Some(_) => return Err(wrong("/apiVersion", "apiVersion is not flow.synapti.ai/v1")),
-        None => return Err(wrong("", "apiVersion is missing")),
-    }
-    if root.get("kind").and_then(Node::text) != Some("FlowRun") {
-        return Err(wrong("/kind", "kind is not FlowRun"));
-    }
-    let [metadata, context, state, limits] =
-        ["metadata", "context", "state", "limits"].map(|key| Section::of(root, key));
-    let metadata = metadata?;
-    Ok(RunDocument {
-        id: metadata.required("id")?,
-        workflow: metadata.required("workflow")?,
-        workflow_version: metadata.number("workflow_version")?.unwrap_or(1),
-        goal: metadata.optional("goal")?,
-        created_at: metadata.required("created_at")?,
-        context: context?.to_map(),
-        limits: limits?.to_map(),
-        state: owned(&state?, completed)?,
-    })
-}
-
-fn owned(state: &Section<'_>, completed_activities: IdList) -> Result<Owned, Wrong> {
-    let status = state.required_text("status")?;
-    let status = RunStatus::from_str(&status).map_err(|()| {
-        let known = RunStatus::ALL.map(RunStatus::as_str).join(", ");
-        state.wrong("status", format!("status is {status:?}; it can be {known}"))
-    })?;
-    Ok(Owned {
-        status,
-        current_phase: state.optional::<StateName>("current_phase")?,
-        current_activity: state.optional("current_activity")?,
-        completed_activities,
-        blocked_reason: state.optional("blocked_reason")?,
-        open_activities: id_list(state.get("open_activities"))
-            .map_err(|message| state.wrong("open_activities", format!("open_activities {message}")))?,
-        session: state.optional::<SessionId>("session")?,
-        epoch: state.number("epoch")?.unwrap_or(0),
-        last_number: Number(state.number("last_number")?.unwrap_or(0)),
-        last_seq: state.number("last_seq")?.map(Seq),
-        updated_at: state.optional::<Timestamp>("updated_at")?,
-    })
-}
-
-/// A mapping of the document, for reading single keys with good errors.
-struct Section<'a> {
-    name: &'static str,
-    /// `None` when it is absent or null, which is an empty mapping.
-    mapping: Option<&'a Node>,
-}
-
-impl<'a> Section<'a> {
-    fn of(root: &'a Node, name: &'static str) -> Result<Self, Wrong> {
-        let mapping = root.get(name).filter(|node| node.tree != Tree::Null);
-        match mapping.map(|node| &node.tree) {
-            None | Some(Tree::Mapping(_)) => Ok(Self { name, mapping }),
-            Some(_) => Err((format!("/{name}"), format!("{name} is not a mapping"))),
-        }
-    }
-
-    fn get(&self, key: &str) -> Option<&'a Node> {
-        self.mapping.and_then(|mapping| mapping.get(key))
-    }
-
-    fn to_map(&self) -> Map<String, Value> {
-        let entries = self.mapping.map_or(&[][..], Node::entries);
-        entries.iter().map(|(key, value)| (key.text().unwrap_or_default().to_owned(), value.to_value())).collect()
-    }
-
-    fn wrong(&self, key: &str, message: impl Into<String>) -> Wrong {
-        (format!("/{}/{key}", self.name), message.into())
-    }
-
-    fn optional<T: FromStr<Err: ToString>>(&self, key: &str) -> Result<Option<T>, Wrong> {
-        match self.get(key).map(|node| &node.tree) {
-            None | Some(Tree::Null) => Ok(None),
-            Some(Tree::Text(text)) => {
-                text.parse().map(Some).map_err(|error: T::Err| self.wrong(key, format!("{key}: {}", error.to_string())))
-            }
-            Some(_) => Err(self.wrong(key, format!("{key} is not text"))),
-        }
-    }
-
-    fn required<T: FromStr<Err: ToString>>(&self, key: &str) -> Result<T, Wrong> {
-        self.optional(key)?.ok_or_else(|| self.wrong(key, format!("{key} is missing")))
-    }
-
-    fn required_text(&self, key: &str) -> Result<String, Wrong> {
-        self.required(key)
-    }
-
-    fn number(&self, key: &str) -> Result<Option<u64>, Wrong> {
-        match self.get(key).map(|node| &node.tree) {
-            None | Some(Tree::Null) => Ok(None),
-            Some(tree) => match whole(tree) {
-                Some(number) if number <= limits::COUNTER => Ok(Some(number)),
-                Some(_) => Err(self.wrong(key, format!("{key} is larger than any run can count"))),
-                None => Err(self.wrong(key, format!("{key} is not a whole number from 0 on"))),
-            },
-        }
-    }
-}
-
-fn whole(tree: &Tree) -> Option<u64> {
-    match tree {
-        Tree::Number(number) => number.as_u64(),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{RunStatus, Seq};
 
     fn sample(state: &str) -> String {
         format!(

@@ -21,6 +21,6 @@ pub use event::{
 pub use idlist::IdList;
 pub use ids::{ActivityId, BadName, EventId, Number, RunId, Seq, SessionId, StateName, WorkflowId, slug};
 pub use repair::{LogRepaired, LostRange, Renumbered};
-pub use run::{Owned, RunDocument, RunStatus, SESSION_ENDED};
+pub use run::{Owned, RunDocument, RunStatus, RunSummary, SESSION_ENDED};
 pub use terminal::is_obeyed;
 pub use time::{BadTime, Timestamp};

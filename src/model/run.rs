@@ -109,6 +109,48 @@ pub struct Owned {
     pub updated_at: Option<Timestamp>,
 }
 
+/// What is told about a run among many.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunSummary {
+    /// The run.
+    pub id: RunId,
+    /// Its workflow.
+    pub workflow: WorkflowId,
+    /// When it was started.
+    pub created_at: Timestamp,
+    /// What it is doing.
+    pub status: RunStatus,
+    /// Where it is.
+    pub current_phase: Option<StateName>,
+    /// How many activities are completed.
+    pub completed_activities: usize,
+    /// Why it is blocked, or that its session ended.
+    pub blocked_reason: Option<String>,
+    /// Who holds it.
+    pub session: Option<SessionId>,
+    /// The event up to which this shows the run.
+    pub last_seq: Option<Seq>,
+    /// When that event happened.
+    pub updated_at: Option<Timestamp>,
+}
+
+impl From<&RunDocument> for RunSummary {
+    fn from(run: &RunDocument) -> Self {
+        Self {
+            id: run.id.clone(),
+            workflow: run.workflow.clone(),
+            created_at: run.created_at,
+            status: run.state.status,
+            current_phase: run.state.current_phase.clone(),
+            completed_activities: run.state.completed_activities.len(),
+            blocked_reason: run.state.blocked_reason.clone(),
+            session: run.state.session.clone(),
+            last_seq: run.state.last_seq,
+            updated_at: run.state.updated_at,
+        }
+    }
+}
+
 /// The text that marks an active run whose session ended (seed 003, step 5).
 pub const SESSION_ENDED: &str = "session ended";
 

@@ -1,7 +1,6 @@
 //! `list`: the runs of a project.
 
-use crate::engine::RunState;
-use crate::model::{RunStatus, SessionId, Timestamp};
+use crate::model::{RunStatus, RunSummary, SessionId, Timestamp};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::select::read_runs;
@@ -23,12 +22,11 @@ pub struct ListFilter {
 }
 
 impl ListFilter {
-    fn takes(&self, state: &RunState) -> bool {
-        let run = state.document();
-        (self.status.is_empty() || self.status.contains(&state.status()))
+    fn takes(&self, run: &RunSummary) -> bool {
+        (self.status.is_empty() || self.status.contains(&run.status))
             && self.workflow.as_ref().is_none_or(|workflow| run.workflow.as_str() == workflow)
-            && self.session.as_ref().is_none_or(|session| run.state.session.as_ref() == Some(session))
-            && self.since.is_none_or(|since| run.state.updated_at.unwrap_or(run.created_at) >= since)
+            && self.session.as_ref().is_none_or(|session| run.session.as_ref() == Some(session))
+            && self.since.is_none_or(|since| run.updated_at.unwrap_or(run.created_at) >= since)
     }
 }
 
@@ -45,7 +43,7 @@ impl Flow {
             }
             Err(error) => return Err(error),
         };
-        let listed = |state: RunState| filter.takes(&state).then(|| ListedRun::from(state.into_document()));
+        let listed = |run: RunSummary| filter.takes(&run).then(|| ListedRun::from(run));
         let (mut runs, unreadable) = read_runs(self, &project, &project.run_names()?, listed)?;
         runs.sort_by(|a, b| (b.created_at, &b.run_id).cmp(&(a.created_at, &a.run_id)));
         runs.truncate(filter.limit.unwrap_or(usize::MAX));

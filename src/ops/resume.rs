@@ -3,7 +3,7 @@
 use crate::engine::{Action, Drift, History, Outlook, Plan, RunState, Verdict, resume};
 use crate::host::WorkingTree;
 use crate::machine::Machine;
-use crate::model::{RunStatus, SessionId, StateName, slug};
+use crate::model::{RunStatus, RunSummary, SessionId, StateName, slug};
 use crate::ops::claim::ClaimRequest;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
@@ -40,13 +40,13 @@ impl Flow {
         let run = match &request.run {
             Some(id) => self.run(&project, id)?,
             None => match self.most_promising(&runs, caller.session.as_ref())? {
-                Some(state) => project.run(state.id())?,
+                Some(promising) => project.run(&promising.id)?,
                 None => return Ok(nothing(Vec::new(), runs.unreadable)),
             },
         };
         let claim = match request.claim {
             // A run that is over is held by nobody.
-            Some(_) if for_listing(self, &project, &run).is_ok_and(|state| state.status().is_terminal()) => None,
+            Some(_) if for_listing(self, &project, &run).is_ok_and(|run| run.status.is_terminal()) => None,
             Some(how) => Some(self.claim(&project, &run, request.session.clone(), how)?),
             None => None,
         };
@@ -58,13 +58,11 @@ impl Flow {
     }
 
     /// The session's own run before others, an active one before a blocked one, then the one that changed last.
-    fn most_promising<'a>(&self, runs: &'a Runs, session: Option<&SessionId>) -> Result<Option<&'a RunState>> {
-        let open = runs.states.iter().filter(|state| !state.status().is_terminal());
-        Ok(open.max_by_key(|state| {
-            let held = &state.document().state;
-            let own = session.is_some() && held.session.as_ref() == session;
-            let free = held.session.is_none() || own;
-            (own, state.status() == RunStatus::Active, free, held.updated_at, state.document().created_at)
+    fn most_promising<'a>(&self, runs: &'a Runs, session: Option<&SessionId>) -> Result<Option<&'a RunSummary>> {
+        Ok(runs.open().max_by_key(|run| {
+            let own = session.is_some() && run.session.as_ref() == session;
+            let free = run.session.is_none() || own;
+            (own, run.status == RunStatus::Active, free, run.updated_at, run.created_at)
         }))
     }
 
@@ -192,18 +190,15 @@ fn damage(log: &LogScan, shown: Option<u64>) -> Option<String> {
 }
 
 fn candidates(runs: &Runs, but: &str) -> Vec<Candidate> {
-    let open = runs.states.iter().filter(|state| !state.status().is_terminal() && state.id().as_str() != but);
-    open.map(|state| {
-        let document = state.document();
-        Candidate {
-            run_id: document.id.clone(),
-            workflow: document.workflow.clone(),
-            status: document.state.status,
-            phase: document.state.current_phase.clone(),
-            updated_at: document.state.updated_at.unwrap_or(document.created_at),
-        }
-    })
-    .collect()
+    let others = runs.open().filter(|run| run.id.as_str() != but);
+    let candidate = |run: &RunSummary| Candidate {
+        run_id: run.id.clone(),
+        workflow: run.workflow.clone(),
+        status: run.status,
+        phase: run.current_phase.clone(),
+        updated_at: run.updated_at.unwrap_or(run.created_at),
+    };
+    others.map(candidate).collect()
 }
 
 fn nothing(candidates: Vec<Candidate>, unreadable: Vec<Unreadable>) -> ResumeReport {

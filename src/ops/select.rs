@@ -5,8 +5,7 @@ use std::panic::resume_unwind;
 use std::thread;
 use std::time::Duration;
 
-use crate::engine::RunState;
-use crate::model::{RunStatus, SessionId, Timestamp};
+use crate::model::{RunStatus, RunSummary, SessionId, Timestamp};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::problem::one_line;
@@ -23,13 +22,13 @@ pub(crate) fn read_runs<T: Send>(
     flow: &Flow,
     project: &Project,
     names: &[String],
-    pick: impl Fn(RunState) -> Option<T> + Sync,
+    pick: impl Fn(RunSummary) -> Option<T> + Sync,
 ) -> Result<(Vec<T>, Vec<Unreadable>)> {
     let read = |names: &[String]| -> Result<_> {
         let (mut picked, mut unreadable) = (Vec::new(), Vec::new());
         project.each_of(names, |name, run| {
             match run.map_err(Error::from).and_then(|run| for_listing(flow, project, &run)) {
-                Ok(state) => picked.extend(pick(state)),
+                Ok(summary) => picked.extend(pick(summary)),
                 Err(error) => unreadable.push(Unreadable { run_id: name.to_owned(), reason: one_line(&error) }),
             }
         })?;
@@ -54,7 +53,7 @@ pub(crate) fn read_runs<T: Send>(
 
 /// Runs that can be read, newest first, and the others.
 pub(crate) struct Runs {
-    pub(crate) states: Vec<RunState>,
+    pub(crate) summaries: Vec<RunSummary>,
     pub(crate) unreadable: Vec<Unreadable>,
 }
 
@@ -70,7 +69,7 @@ impl Runs {
         let outside = flow.outside(project);
         let found = project.maybe_open(outside.as_deref())?;
         let runs = Self::read_of(flow, project, &found.names)?;
-        let over = runs.states.iter().filter(|state| state.status().is_terminal()).map(|state| state.id().as_str());
+        let over = runs.summaries.iter().filter(|run| run.status.is_terminal()).map(|run| run.id.as_str());
         let over: HashSet<_> = over.collect();
         let request = || flow.lock_request(now, Duration::ZERO);
         project.remember_over(request, found, outside.as_deref(), |name| over.contains(name));
@@ -78,29 +77,30 @@ impl Runs {
     }
 
     fn read_of(flow: &Flow, project: &Project, names: &[String]) -> Result<Self> {
-        let (mut states, unreadable) = read_runs(flow, project, names, Some)?;
-        states.sort_by(|a, b| (b.document().created_at, b.id()).cmp(&(a.document().created_at, a.id())));
-        Ok(Self { states, unreadable })
+        let (mut summaries, unreadable) = read_runs(flow, project, names, Some)?;
+        summaries.sort_by(|a, b| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));
+        Ok(Self { summaries, unreadable })
+    }
+
+    /// Those that are not over.
+    pub(crate) fn open(&self) -> impl Iterator<Item = &RunSummary> {
+        self.summaries.iter().filter(|run| !run.status.is_terminal())
     }
 
     /// The run that is meant when none is named: the session's, else the only active one, else the only open one.
-    fn meant(&self, session: Option<&SessionId>) -> Result<&RunState> {
-        let open: Vec<_> = self.states.iter().filter(|state| !state.status().is_terminal()).collect();
-        let only = |wanted: &dyn Fn(&RunState) -> bool| -> Vec<&RunState> {
-            open.iter().copied().filter(|state| wanted(state)).collect()
+    fn meant(&self, session: Option<&SessionId>) -> Result<&RunSummary> {
+        let open: Vec<_> = self.open().collect();
+        let only = |wanted: &dyn Fn(&RunSummary) -> bool| -> Vec<&RunSummary> {
+            open.iter().copied().filter(|run| wanted(run)).collect()
         };
-        let groups = [
-            only(&|state| is_own(state, session)),
-            only(&|state| state.status() == RunStatus::Active),
-            only(&|_| true),
-        ];
+        let groups = [only(&|run| is_own(run, session)), only(&|run| run.status == RunStatus::Active), only(&|_| true)];
         let candidates = groups.into_iter().find(|group| !group.is_empty()).unwrap_or_default();
         match candidates.as_slice() {
             [only] => Ok(only),
             [] => Err(Error::NoActiveRun {
                 unreadable: self.unreadable.iter().map(|run| format!("{}: {}", run.run_id, run.reason)).collect(),
             }),
-            several => Err(Error::SeveralRuns { candidates: several.iter().map(|state| state.id().clone()).collect() }),
+            several => Err(Error::SeveralRuns { candidates: several.iter().map(|run| run.id.clone()).collect() }),
         }
     }
 }
@@ -122,9 +122,9 @@ impl Flow {
         match runs.unreadable.first() {
             Some(unreadable) if !is_own(run, session) => {
                 let unreadable = unreadable.run_id.clone();
-                Err(Error::UnsureRun { candidate: run.id().clone(), unreadable })
+                Err(Error::UnsureRun { candidate: run.id.clone(), unreadable })
             }
-            _ => Ok(project.run(run.id())?),
+            _ => Ok(project.run(&run.id)?),
         }
     }
 
@@ -132,11 +132,11 @@ impl Flow {
     pub(crate) fn select(&self, project: &Project, named: Option<&str>, session: Option<&SessionId>) -> Result<RunDir> {
         match named {
             Some(id) => self.run(project, id),
-            None => Ok(project.run(Runs::read_open(self, project)?.meant(session)?.id())?),
+            None => Ok(project.run(&Runs::read_open(self, project)?.meant(session)?.id)?),
         }
     }
 }
 
-fn is_own(state: &RunState, session: Option<&SessionId>) -> bool {
-    session.is_some() && state.document().state.session.as_ref() == session
+fn is_own(run: &RunSummary, session: Option<&SessionId>) -> bool {
+    session.is_some() && run.session.as_ref() == session
 }

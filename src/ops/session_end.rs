@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::engine::{Command, Decision, RunState, decide};
-use crate::model::{RunStatus, SESSION_ENDED, SessionId, Timestamp};
+use crate::engine::{Command, Decision, decide};
+use crate::model::{RunId, RunStatus, RunSummary, SESSION_ENDED, SessionId, Timestamp};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::load::for_writing_within;
@@ -75,16 +75,16 @@ impl Flow {
         for unreadable in runs.unreadable {
             report.warnings.push(format!("run {} cannot be read: {}", unreadable.run_id, unreadable.reason));
         }
-        for state in runs.states.iter().filter(|state| concerns(state, caller.session.as_ref())) {
+        for run in runs.summaries.iter().filter(|run| concerns(run, caller.session.as_ref())) {
             if started.elapsed() >= TIME {
-                report.warnings.push(format!("no time was left to mark run {}", state.id()));
+                report.warnings.push(format!("no time was left to mark run {}", run.id));
                 continue;
             }
             let reason = request.hook.reason.clone();
-            match self.end_in(&project, state, caller.clone(), reason, now) {
+            match self.end_in(&project, &run.id, caller.clone(), reason, now) {
                 Ok(Some(ended)) => report.persisted.push(ended),
                 Ok(None) => {}
-                Err(error) => report.warnings.push(format!("run {}: {}", state.id(), one_line(&error))),
+                Err(error) => report.warnings.push(format!("run {}: {}", run.id, one_line(&error))),
             }
         }
         Ok(report)
@@ -93,27 +93,26 @@ impl Flow {
     fn end_in(
         &self,
         project: &Project,
-        state: &RunState,
+        id: &RunId,
         caller: crate::engine::Caller,
         reason: Option<String>,
         now: Timestamp,
     ) -> Result<Option<EndedRun>> {
-        let run = project.run(state.id())?;
+        let run = project.run(id)?;
         let mut loaded = for_writing_within(self, project, &run, now, LOCK_WAIT)?;
         let command = Command::EndSession { reason };
         match decide(&loaded.state, None, &caller, command) {
             Ok(Decision::Commit(kind)) => {
                 let seq = loaded.commit(self, kind, None, now, None)?;
-                Ok(Some(EndedRun { run_id: state.id().clone(), seq }))
+                Ok(Some(EndedRun { run_id: id.clone(), seq }))
             }
             Ok(Decision::Already) | Err(_) => Ok(None),
         }
     }
 }
 
-fn concerns(state: &RunState, session: Option<&SessionId>) -> bool {
-    let held = &state.document().state;
-    let mine = held.session.is_none() || held.session.as_ref() == session;
-    let marked = held.session.is_none() && held.blocked_reason.as_deref() == Some(SESSION_ENDED);
-    state.status() == RunStatus::Active && mine && !marked
+fn concerns(run: &RunSummary, session: Option<&SessionId>) -> bool {
+    let mine = run.session.is_none() || run.session.as_ref() == session;
+    let marked = run.session.is_none() && run.blocked_reason.as_deref() == Some(SESSION_ENDED);
+    run.status == RunStatus::Active && mine && !marked
 }

@@ -3,7 +3,7 @@
 use crate::codec::{RunText, digest};
 use crate::engine::{Attempt, History, RunState, edited};
 use crate::machine::Machine;
-use crate::model::{Activity, EventKind, Owned, limits};
+use crate::model::{Activity, EventKind, RunSummary, limits};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::load::{catalog_machine, caught_up, check_schema, machine_of, parse_run, place, rebuild, superseded};
@@ -97,26 +97,31 @@ fn earlier_attempts(run: &RunDir, history: &History) -> Result<Vec<Attempt>> {
 }
 
 /// Only what a list shows: `run.yaml`, and for runs that are not over the events behind it.
-pub(crate) fn for_listing(flow: &Flow, project: &Project, run: &RunDir) -> Result<RunState> {
+pub(crate) fn for_listing(flow: &Flow, project: &Project, run: &RunDir) -> Result<RunSummary> {
+    let of_state = |state: &RunState| RunSummary::from(state.document());
     let Some(text) = run.read_text()? else {
-        return RunState::fold(run.read_log()?.events()).ok_or(Error::EmptyRun { path: run.path().to_owned() });
+        let state = RunState::fold(run.read_log()?.events());
+        return state.as_ref().map(of_state).ok_or(Error::EmptyRun { path: run.path().to_owned() });
     };
-    let document = match RunText::glance(&text) {
-        Ok(document) if document.id == *run.id() => document,
-        // Something is wrong: the careful reader says what and where.
-        _ => parse_run(run, text.clone())?.document().clone(),
+    let summary = match RunText::glance(&text) {
+        Some(summary) if summary.id == *run.id() => summary,
+        // Unusual or wrong: the careful reader says what and where.
+        _ => parse_run(run, text.clone())?.document().into(),
     };
-    let Owned { status, last_seq, .. } = document.state;
-    let (false, Some(shown)) = (status.is_terminal(), last_seq) else {
-        return Ok(RunState::from_document(document));
+    let (false, Some(shown)) = (summary.status.is_terminal(), summary.last_seq) else {
+        return Ok(summary);
     };
     let tail = run.read_tail(shown)?;
     let written = tail.as_ref().and_then(|tail| tail.at.as_ref()).filter(|event| event.seq == shown);
     if written.and_then(|event| event.run.as_ref()).is_none_or(|written| written.0 != digest(text.as_bytes())) {
         // A person changed it, or it is behind a log that cannot be found: worth a careful look.
-        return Ok(for_reading(flow, project, run)?.history.state().clone());
+        return Ok(of_state(for_reading(flow, project, run)?.history.state()));
     }
-    let mut state = RunState::from_document(document);
-    tail.iter().flat_map(|tail| &tail.newer).for_each(|event| state.apply(event));
-    Ok(state)
+    let newer = tail.map(|tail| tail.newer).unwrap_or_default();
+    if newer.is_empty() {
+        return Ok(summary);
+    }
+    let mut state = RunState::from_document(parse_run(run, text)?.document().clone());
+    newer.iter().for_each(|event| state.apply(event));
+    Ok(of_state(&state))
 }

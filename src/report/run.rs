@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::model::{
-    ActivityStatus, Number, RunDocument, RunId, RunStatus, Seq, SessionId, StateName, Timestamp, WorkflowId,
+    ActivityStatus, Number, RunId, RunStatus, RunSummary, Seq, SessionId, StateName, Timestamp, WorkflowId,
 };
 
 /// What `init` did.
@@ -145,18 +145,18 @@ pub struct ListedRun {
     pub blocked_reason: Option<String>,
 }
 
-impl From<RunDocument> for ListedRun {
-    fn from(run: RunDocument) -> Self {
+impl From<RunSummary> for ListedRun {
+    fn from(run: RunSummary) -> Self {
         Self {
             run_id: run.id,
             workflow: run.workflow,
-            status: run.state.status,
-            phase: run.state.current_phase,
+            status: run.status,
+            phase: run.current_phase,
             created_at: run.created_at,
-            updated_at: run.state.updated_at.unwrap_or(run.created_at),
-            completed_activities: run.state.completed_activities.len(),
-            session: run.state.session,
-            blocked_reason: run.state.blocked_reason,
+            updated_at: run.updated_at.unwrap_or(run.created_at),
+            completed_activities: run.completed_activities,
+            session: run.session,
+            blocked_reason: run.blocked_reason,
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use flowrun::codec::{Node, RunText, RunTextError, Tree, parse, parse_value};
-use flowrun::model::{IdList, Owned, RunStatus, Seq, limits};
+use flowrun::model::{IdList, Owned, RunStatus, RunSummary, Seq, limits};
 use serde_json::Value;
 
 use super::text::{assert_in_order, assert_inside};
@@ -13,7 +13,10 @@ use super::text::{assert_in_order, assert_inside};
 pub fn holds(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let read = RunText::parse(text);
-    assert_eq!(RunText::glance(text), read.clone().map(|run| run.document().clone()), "a glance sees something else");
+    if let Some(seen) = RunText::glance(text) {
+        let read = read.as_ref().map(|run| RunSummary::from(run.document()));
+        assert_eq!(Ok(seen), read, "a glance sees something else");
+    }
     let run = match read {
         Ok(run) => run,
         Err(error) => {

@@ -1,0 +1,229 @@
+//! What a FlowRun document says, read from the parser's tree or from that of the cheap reader.
+
+use std::convert::Infallible;
+use std::str::FromStr;
+
+use serde_json::{Map, Value};
+
+use crate::codec::plain::{self, Entries};
+use crate::codec::reading::id_list;
+use crate::codec::yaml::{Node, Tree};
+use crate::model::limits;
+use crate::model::{
+    ActivityId, IdList, Number, Owned, RunDocument, RunStatus, RunSummary, Seq, SessionId, StateName, Timestamp,
+};
+
+/// The pointer to what is wrong, and what that is.
+pub(super) type Wrong = (String, String);
+
+/// The document; `completed` is its list of completed activities.
+pub(super) fn document(root: &Node, completed: IdList) -> Result<RunDocument, Wrong> {
+    if !matches!(root.tree, Tree::Mapping(_)) {
+        let message = "the file must hold a mapping with apiVersion, kind, metadata, context and state";
+        return Err((String::new(), message.to_owned()));
+    }
+    head(root)?;
+    let [metadata, context, state, limits] =
+        ["metadata", "context", "state", "limits"].map(|name| Section::of(root, name));
+    let metadata = metadata?;
+    Ok(RunDocument {
+        id: metadata.required("id")?,
+        workflow: metadata.required("workflow")?,
+        workflow_version: metadata.number("workflow_version")?.unwrap_or(1),
+        goal: metadata.optional("goal")?,
+        created_at: metadata.required("created_at")?,
+        context: to_map(&context?),
+        limits: to_map(&limits?),
+        state: owned(&state?, completed)?,
+    })
+}
+
+/// As [`document`], of what is told about a run among many.
+pub(super) fn summary(root: Entries<'_, '_>) -> Option<RunSummary> {
+    head(root).ok()?;
+    let section = |name| Section::of(root, name).ok();
+    let (metadata, state) = (section("metadata")?, section("state")?);
+    section("context").and(section("limits"))?;
+    metadata.number("workflow_version").ok()?;
+    metadata.optional::<Text>("goal").ok()?;
+    state.optional::<Text>("current_activity").ok()?;
+    state.number("epoch").and(state.number("last_number")).ok()?;
+    count_ids(&state, "open_activities")?;
+    Some(RunSummary {
+        id: metadata.required("id").ok()?,
+        workflow: metadata.required("workflow").ok()?,
+        created_at: metadata.required("created_at").ok()?,
+        status: status(&state).ok()?,
+        current_phase: state.optional("current_phase").ok()?,
+        completed_activities: count_ids(&state, "completed_activities")?,
+        blocked_reason: state.optional("blocked_reason").ok()?,
+        session: state.optional("session").ok()?,
+        last_seq: state.number("last_seq").ok()?.map(Seq),
+        updated_at: state.optional("updated_at").ok()?,
+    })
+}
+
+/// Any text, which need not be kept.
+struct Text;
+
+impl FromStr for Text {
+    type Err = Infallible;
+    fn from_str(_: &str) -> Result<Self, Infallible> {
+        Ok(Self)
+    }
+}
+
+fn count_ids(state: &Section<Entries<'_, '_>>, key: &str) -> Option<usize> {
+    let Some(list) = state.mapping.and_then(|mapping| Some((mapping.get(key)?, mapping.within(key)?))) else {
+        return Some(0);
+    };
+    let is_id = |value: plain::Value<'_>| matches!(value, plain::Value::Text(id) if ActivityId::new(id).is_ok());
+    match list {
+        (plain::Value::Null, _) => Some(0),
+        (plain::Value::List(_), items) => items.values().all(is_id).then(|| items.values().count()),
+        _ => None,
+    }
+}
+
+/// The document is of the kind and version that flow reads.
+fn head(root: impl Mapping) -> Result<(), Wrong> {
+    let wrong = |pointer: &str, message: &str| Err((pointer.to_owned(), message.to_owned()));
+    match root.find("apiVersion") {
+        Some(Found::Text("flow.synapti.ai/v1")) => {}
+        Some(Found::Text(_)) => return wrong("/apiVersion", "apiVersion is not flow.synapti.ai/v1"),
+        _ => return wrong("", "apiVersion is missing"),
+    }
+    match root.find("kind") {
+        Some(Found::Text("FlowRun")) => Ok(()),
+        _ => wrong("/kind", "kind is not FlowRun"),
+    }
+}
+
+fn status(state: &Section<impl Mapping>) -> Result<RunStatus, Wrong> {
+    let status = state.required::<String>("status")?;
+    RunStatus::from_str(&status).map_err(|()| {
+        let known = RunStatus::ALL.map(RunStatus::as_str).join(", ");
+        state.wrong("status", format!("status is {status:?}; it can be {known}"))
+    })
+}
+
+fn owned(state: &Section<&Node>, completed_activities: IdList) -> Result<Owned, Wrong> {
+    let open = state.mapping.and_then(|mapping| mapping.get("open_activities"));
+    Ok(Owned {
+        status: status(state)?,
+        current_phase: state.optional::<StateName>("current_phase")?,
+        current_activity: state.optional("current_activity")?,
+        completed_activities,
+        blocked_reason: state.optional("blocked_reason")?,
+        open_activities: id_list(open)
+            .map_err(|message| state.wrong("open_activities", format!("open_activities {message}")))?,
+        session: state.optional::<SessionId>("session")?,
+        epoch: state.number("epoch")?.unwrap_or(0),
+        last_number: Number(state.number("last_number")?.unwrap_or(0)),
+        last_seq: state.number("last_seq")?.map(Seq),
+        updated_at: state.optional::<Timestamp>("updated_at")?,
+    })
+}
+
+fn to_map(section: &Section<&Node>) -> Map<String, Value> {
+    let entries = section.mapping.map_or(&[][..], Node::entries);
+    entries.iter().map(|(key, value)| (key.text().unwrap_or_default().to_owned(), value.to_value())).collect()
+}
+
+/// A mapping, by the parser or by the cheap reader.
+trait Mapping: Copy {
+    /// The value of `key`.
+    fn find(&self, key: &str) -> Option<Found<'_>>;
+    /// The mapping that is the value of `key`.
+    fn inner(&self, key: &str) -> Option<Self>;
+}
+
+/// A value that was looked for.
+enum Found<'a> {
+    Null,
+    Text(&'a str),
+    /// A whole number from 0 on.
+    Number(u64),
+    Mapping,
+    Other,
+}
+
+impl Mapping for &Node {
+    fn find(&self, key: &str) -> Option<Found<'_>> {
+        Some(match &self.get(key)?.tree {
+            Tree::Null => Found::Null,
+            Tree::Text(text) => Found::Text(text),
+            Tree::Number(number) => number.as_u64().map_or(Found::Other, Found::Number),
+            Tree::Mapping(_) => Found::Mapping,
+            Tree::Bool(_) | Tree::Sequence(_) => Found::Other,
+        })
+    }
+
+    fn inner(&self, key: &str) -> Option<Self> {
+        self.get(key)
+    }
+}
+
+impl Mapping for Entries<'_, '_> {
+    fn find(&self, key: &str) -> Option<Found<'_>> {
+        Some(match self.get(key)? {
+            plain::Value::Null => Found::Null,
+            plain::Value::Text(text) => Found::Text(text),
+            plain::Value::Number(number) => Found::Number(number),
+            plain::Value::Mapping(_) => Found::Mapping,
+            plain::Value::Bool(_) | plain::Value::List(_) => Found::Other,
+        })
+    }
+
+    fn inner(&self, key: &str) -> Option<Self> {
+        self.within(key)
+    }
+}
+
+/// A mapping of the document, for reading single keys with good errors.
+struct Section<M> {
+    name: &'static str,
+    /// `None` when it is absent or null, which is an empty mapping.
+    mapping: Option<M>,
+}
+
+impl<M: Mapping> Section<M> {
+    fn of(root: M, name: &'static str) -> Result<Self, Wrong> {
+        match root.find(name) {
+            None | Some(Found::Null) => Ok(Self { name, mapping: None }),
+            Some(Found::Mapping) => Ok(Self { name, mapping: root.inner(name) }),
+            Some(_) => Err((format!("/{name}"), format!("{name} is not a mapping"))),
+        }
+    }
+
+    fn find(&self, key: &str) -> Option<Found<'_>> {
+        self.mapping.as_ref().and_then(|mapping| mapping.find(key))
+    }
+
+    fn wrong(&self, key: &str, message: impl Into<String>) -> Wrong {
+        (format!("/{}/{key}", self.name), message.into())
+    }
+
+    fn optional<T: FromStr<Err: ToString>>(&self, key: &str) -> Result<Option<T>, Wrong> {
+        match self.find(key) {
+            None | Some(Found::Null) => Ok(None),
+            Some(Found::Text(text)) => {
+                text.parse().map(Some).map_err(|error: T::Err| self.wrong(key, format!("{key}: {}", error.to_string())))
+            }
+            Some(_) => Err(self.wrong(key, format!("{key} is not text"))),
+        }
+    }
+
+    fn required<T: FromStr<Err: ToString>>(&self, key: &str) -> Result<T, Wrong> {
+        self.optional(key)?.ok_or_else(|| self.wrong(key, format!("{key} is missing")))
+    }
+
+    fn number(&self, key: &str) -> Result<Option<u64>, Wrong> {
+        match self.find(key) {
+            None | Some(Found::Null) => Ok(None),
+            Some(Found::Number(number)) if number <= limits::COUNTER => Ok(Some(number)),
+            Some(Found::Number(_)) => Err(self.wrong(key, format!("{key} is larger than any run can count"))),
+            Some(_) => Err(self.wrong(key, format!("{key} is not a whole number from 0 on"))),
+        }
+    }
+}
