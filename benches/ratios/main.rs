@@ -6,12 +6,16 @@
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on has failed")]
 
+#[path = "../../tests/it/support/mount.rs"]
+#[allow(dead_code, reason = "the tests use the rest")]
+mod mount;
 mod project;
 mod table;
 mod timing;
 
 use std::path::Path;
 
+use mount::{FileSystem, Image};
 use project::{Floor, Project};
 use table::{Bound, Row, Table};
 use timing::{Timed, alternate, together};
@@ -36,7 +40,16 @@ fn main() {
     let home = tempfile::tempdir().unwrap();
     let floor = Floor::build(home.path());
     let mut table = Table::default();
-    records(home.path(), &floor, &sizes, &mut table);
+    records(home.path(), "", &floor, &sizes, &mut table);
+    for kind in [FileSystem::Ext4, FileSystem::Xfs] {
+        match Image::new(kind, 512, &[]) {
+            Ok(image) => {
+                let on = format!("on {}: ", kind.name());
+                records(&image.path(), &on, &floor.at(&image.path()), &sizes, &mut table);
+            }
+            Err(why) => println!("SKIPPED: records on {}: {why}", kind.name()),
+        }
+    }
     crowd(home.path(), &sizes, &mut table);
     runs(home.path(), &floor, &sizes, &mut table);
     definitions(home.path(), &sizes, &mut table);
@@ -49,22 +62,24 @@ fn main() {
     }
 }
 
-/// `record-activity` in runs of different lengths.
-fn records(home: &Path, floor: &Floor, sizes: &Sizes, table: &mut Table) {
+/// `record-activity` in runs of different lengths; `on` names the file system when it is not that of temporary files.
+fn records(home: &Path, on: &str, floor: &Floor, sizes: &Sizes, table: &mut Table) {
     let projects: Vec<_> =
         [sizes.few, sizes.some, sizes.many].iter().map(|&length| Project::with_activities(home, length)).collect();
     let mut timed = vec![Timed::new("floor", || floor.append()), Timed::new("version", version)];
     timed.extend(projects.iter().map(|project| Timed::new("record", || project.record())));
     let medians = alternate(&mut timed, sizes.rounds);
     let (least, start_up, first) = (medians[0], medians[1], medians[2]);
-    table.push(Row::new("a process that appends a line and flushes it (the floor)", least, None));
-    table.push(Row::new("`flow --version`: start-up alone", start_up, Some(("the floor", least, Bound::None))));
+    table.push(Row::new(&format!("{on}a process that appends a line and flushes it (the floor)"), least, None));
+    if on.is_empty() {
+        table.push(Row::new("`flow --version`: start-up alone", start_up, Some(("the floor", least, Bound::None))));
+    }
     for (length, &median) in [sizes.few, sizes.some, sizes.many].iter().zip(&medians[2..]) {
         let bound = if *length == sizes.few { Bound::AtMost(2.0) } else { Bound::None };
-        let what = format!("`record-activity` in a run of {length} activities");
+        let what = format!("{on}`record-activity` in a run of {length} activities");
         table.push(Row::new(&what, median, Some(("the floor", least, bound))));
         if *length == sizes.many {
-            let what = format!("the same, compared with {}", sizes.few);
+            let what = format!("{on}the same, compared with {}", sizes.few);
             table.push(Row::new(&what, median, Some(("the shortest run", first, Bound::AtMost(1.5)))));
         }
     }

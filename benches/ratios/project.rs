@@ -36,6 +36,11 @@ impl Floor {
         Self { writer: compiled("floor"), reader: compiled("reader"), log: home.join("floor.log") }
     }
 
+    /// The same programs, for files in another directory.
+    pub fn at(&self, dir: &Path) -> Self {
+        Self { writer: self.writer.clone(), reader: self.reader.clone(), log: dir.join("floor.log") }
+    }
+
     /// Appends a line to a file and flushes it.
     pub fn append(&self) -> Command {
         let mut command = Command::new(&self.writer);
