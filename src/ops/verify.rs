@@ -64,7 +64,9 @@ impl Proof<'_> {
         self.checked.events = scan.lines.len();
         match &self.facts.log {
             Content::Here(_) if !scan.lines.is_empty() => {}
-            Content::Unusable(why) => self.differs(path.clone(), None, "a log", why, "the log cannot be read"),
+            Content::Unusable(why) | Content::Unread(why) => {
+                self.differs(path.clone(), None, "a log", why, "the log cannot be read")
+            }
             _ => self.differs(path.clone(), None, "a sealed event", "none", "nothing can be proven without a log"),
         }
         for line in scan.skipped.iter().filter(|line| line.fault != LineFault::Unsealed) {
@@ -128,7 +130,9 @@ impl Proof<'_> {
         let text = match &self.facts.text {
             Content::Here(text) => text,
             Content::Missing => return self.differs(path, None, "a file", "none", "run.yaml is missing"),
-            Content::Unusable(why) => return self.differs(path, None, "a file", why, "run.yaml cannot be read"),
+            Content::Unusable(why) | Content::Unread(why) => {
+                return self.differs(path, None, "a file", why, "run.yaml cannot be read");
+            }
         };
         self.checked.run_bytes = text.len();
         let Some(replayed) = replayed else { return };
@@ -158,7 +162,7 @@ impl Proof<'_> {
             let path = self.facts.path(ACTIVITIES).join(&file.name);
             let bytes = match self.facts.files.get(&file.name) {
                 Some(Content::Here(bytes)) => bytes,
-                Some(Content::Unusable(why)) => {
+                Some(Content::Unusable(why) | Content::Unread(why)) => {
                     self.differs(path, None, "a file", why, "the activity file cannot be read");
                     continue;
                 }

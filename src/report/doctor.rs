@@ -78,7 +78,7 @@ pub struct FindingReport {
     pub repair: Option<String>,
     /// What became of it.
     pub state: FindingState,
-    /// Why it is left.
+    /// Why it is left, or what went wrong before it was mended.
     pub why: Option<String>,
 }
 

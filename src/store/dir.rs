@@ -119,11 +119,15 @@ impl Dir {
     }
 
     /// Opens the regular file `name`.
-    fn open_file(&self, name: &str, how: Open, action: &'static str) -> Result<(File, Stat), StoreError> {
-        let file = self.handle.open_file(name, how).map_err(|errno| match errno {
+    fn open_any(&self, name: &str, how: Open, action: &'static str) -> Result<File, StoreError> {
+        self.handle.open_file(name, how).map_err(|errno| match errno {
             Errno::LOOP | Errno::ISDIR | Errno::NXIO => self.why_not(name),
             _ => fault(action, self.join(name), errno),
-        })?;
+        })
+    }
+
+    fn open_file(&self, name: &str, how: Open, action: &'static str) -> Result<(File, Stat), StoreError> {
+        let file = self.open_any(name, how, action)?;
         let stat = self.stat_file(&file, name)?;
         if stat.kind != FileType::RegularFile {
             return Err(self.why_not(name));
@@ -204,17 +208,20 @@ impl Dir {
 
     /// Creates `name` with `bytes`; it must not exist. Not flushed.
     pub(crate) fn create(&self, name: &str, bytes: &[u8], mode: u32) -> Result<File, StoreError> {
-        let (file, stat) = self.open_file(name, Open::New { mode }, "create")?;
-        if mode != NEW_FILE && stat.mode & 0o777 != mode {
-            // The mode of a file that is replaced is its owner's choice, not the umask's.
-            file.set_mode(mode).map_err(|errno| fault("create", self.join(name), errno))?;
-        }
-        write_all(&*file, bytes).map_err(|source| {
+        let file = self.open_any(name, Open::New { mode }, "create")?;
+        self.fill(&file, name, bytes, mode).inspect_err(|_| {
             // The half-written file would only be found and removed later.
             let _ = self.remove(name);
-            StoreError::Io { action: "write", path: self.join(name), source }
         })?;
         Ok(file)
+    }
+
+    fn fill(&self, file: &File, name: &str, bytes: &[u8], mode: u32) -> Result<(), StoreError> {
+        // The mode of a file that is replaced is its owner's choice, not the umask's.
+        if mode != NEW_FILE && self.stat_file(file, name)?.mode & 0o777 != mode {
+            file.set_mode(mode).map_err(|errno| fault("create", self.join(name), errno))?;
+        }
+        write_all(&**file, bytes).map_err(|source| StoreError::Io { action: "write", path: self.join(name), source })
     }
 
     /// What `name` looks like; a symbolic link is not followed.

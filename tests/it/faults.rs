@@ -1,8 +1,9 @@
 //! A call fails, once or from then on: then the work is acknowledged and there, or the command says so in one sentence
 //! and the same command again does it exactly once.
 //!
-//! Every call of three commands fails here with the two commonest errors; of the others every so manieth, another one
-//! for each command. All of them are in the campaign (`cargo test --locked --test campaign`).
+//! Every call of three commands fails here with the two commonest errors, and every call of a repair with one; of the
+//! others every so manieth, another one for each command. All of them are in the campaign
+//! (`cargo test --locked --test campaign`).
 
 use crate::support::cases::{CASES, case};
 use crate::support::{Scene, Tally, Trouble, can_inject, injecting, run, skipped, temporary};
@@ -40,6 +41,16 @@ fn a_failed_call_loses_and_repeats_nothing() {
         assert!(tally.states > 40, "{row}: only {} calls were found", tally.states);
         tally.assert_clean();
     }
+}
+
+#[test]
+fn a_repair_neither_replaces_nor_moves_what_it_could_not_read() {
+    if !can_inject("a_repair_neither_replaces_nor_moves_what_it_could_not_read") {
+        return;
+    }
+    let tally = all("doctor --repair", &[Trouble::Fails("EIO")]);
+    assert!(tally.states > 200, "only {} calls were found", tally.states);
+    tally.assert_clean();
 }
 
 #[test]

@@ -80,6 +80,7 @@ fn lines(finding: &FindingReport, page: &mut Page) {
         page.line(&format!("  repair: {repair}"));
     }
     if let Some(why) = &finding.why {
-        page.line(&format!("  left: {why}"));
+        let label = if finding.state == FindingState::Mended { "at another try, after" } else { "left" };
+        page.line(&format!("  {label}: {why}"));
     }
 }

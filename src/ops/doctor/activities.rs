@@ -70,6 +70,10 @@ fn recorded(facts: &RunFacts, name: &str, wanted: &str, found: &mut Findings) {
             found.add("activity_unreadable", &path, why.clone()).mend(Action::ReplaceActivity(name.to_owned()));
             return;
         }
+        Some(Content::Unread(why)) => {
+            found.add("unreadable", &path, why.clone());
+            return;
+        }
         Some(Content::Missing) | None => {
             if facts.activities.iter().all(|entry| entry.text() != Some(name)) {
                 let message = "the file of a recorded activity is missing; the log has its record";

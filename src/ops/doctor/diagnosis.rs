@@ -43,6 +43,10 @@ impl Flow {
                 finding.repair.take_if(|repair| matches!(repair, Action::Rebuild | Action::Recover));
             });
         }
+        if facts.is_partial() {
+            // What could not be read must be neither replaced nor put aside.
+            findings.list.iter_mut().for_each(|finding| finding.repair = None);
+        }
         Diagnosis { findings, rewrite }
     }
 

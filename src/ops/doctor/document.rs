@@ -17,6 +17,10 @@ pub(super) fn check(facts: &RunFacts, found: &mut Findings) -> Option<RunText> {
             missing(facts, found);
             return None;
         }
+        Content::Unread(why) => {
+            found.add("unreadable", &path, why.clone());
+            return None;
+        }
         // An odd kind of file is named by the look at the directory.
         Content::Unusable(why) => {
             if facts.entry(RUN_FILE).is_some_and(|entry| entry.kind == crate::store::inspect::FileKind::File) {

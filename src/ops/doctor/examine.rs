@@ -127,7 +127,7 @@ fn report(
     if repaired {
         // What is still there comes from the second look, in its words.
         for one in found.iter().filter(|one| one.severity() != Severity::Info && !left.iter().any(|now| now.is(one))) {
-            findings.push(one.report(root, FindingState::Mended, None));
+            findings.push(one.report(root, FindingState::Mended, mending.trouble_with(one)));
         }
         left.sort_by_key(Finding::severity);
         for one in &left {
@@ -135,7 +135,7 @@ fn report(
                 Severity::Info => FindingState::Found,
                 _ => FindingState::Left,
             };
-            findings.push(one.report(root, state, mending.why_left(one)));
+            findings.push(one.report(root, state, mending.trouble_with(one)));
         }
     }
     let bad = |one: &FindingReport| match one.severity {

@@ -16,8 +16,10 @@ use crate::store::{LogScan, RunDir, StoreError, WriterNote};
 pub(in crate::ops) enum Content<T> {
     Missing,
     Here(T),
-    /// Why it cannot be read.
+    /// Why it cannot be read: it is no text, for instance.
     Unusable(String),
+    /// Why it could not be read now: the disk or a permission. What it holds nobody knows.
+    Unread(String),
 }
 
 impl<T> Content<T> {
@@ -25,6 +27,7 @@ impl<T> Content<T> {
         match read {
             Ok(Some(content)) => Self::Here(content),
             Ok(None) => Self::Missing,
+            Err(error) if error.is_io() => Self::Unread(crate::ops::problem::one_line(&error.into())),
             Err(error) => Self::Unusable(crate::ops::problem::one_line(&error.into())),
         }
     }
@@ -32,8 +35,12 @@ impl<T> Content<T> {
     pub(in crate::ops) fn here(&self) -> Option<&T> {
         match self {
             Self::Here(content) => Some(content),
-            Self::Missing | Self::Unusable(_) => None,
+            Self::Missing | Self::Unusable(_) | Self::Unread(_) => None,
         }
+    }
+
+    fn is_unread(&self) -> bool {
+        matches!(self, Self::Unread(_))
     }
 }
 
@@ -127,6 +134,12 @@ impl RunFacts {
             writer,
             unreadable,
         }
+    }
+
+    /// Whether something could not be read, so that what seems to be missing or damaged may be sound.
+    pub(in crate::ops) fn is_partial(&self) -> bool {
+        let unread = self.text.is_unread() || self.log.is_unread() || self.files.values().any(Content::is_unread);
+        unread || !self.unreadable.is_empty()
     }
 
     /// The path of a file of the run.

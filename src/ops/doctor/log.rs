@@ -25,6 +25,10 @@ pub(super) fn check(facts: &RunFacts, shown: Option<&RunText>, rewrite: bool, fo
             return;
         }
         Content::Missing => return,
+        Content::Unread(why) => {
+            found.add("unreadable", &path, why.clone());
+            return;
+        }
         Content::Unusable(why) => {
             if facts.entry(LOG).is_some_and(|entry| entry.kind == crate::store::inspect::FileKind::File) {
                 found.add("unreadable", &path, why.clone());

@@ -48,8 +48,8 @@ impl Mending {
         }
     }
 
-    /// Why a finding that could have been mended was not.
-    pub(super) fn why_left(&self, finding: &Finding) -> Option<String> {
+    /// Why a finding that could have been mended was not, or not at once.
+    pub(super) fn trouble_with(&self, finding: &Finding) -> Option<String> {
         finding.repair.as_ref()?;
         let mine = self.failed.iter().filter(|(run, _)| *run == finding.run);
         let why: Vec<_> = mine.map(|(_, why)| why.as_str()).collect();

@@ -58,7 +58,8 @@ impl Scene {
             return self.assert_undelivered(answer);
         }
         if self.did_its_work(answer) {
-            let warned = answer.stdout.contains("\"warnings\":[\"") || answer.stdout.contains("\"notes\":[\"");
+            let words = ["\"warnings\":[\"", "\"notes\":[\"", "\"why\":\""];
+            let warned = words.iter().any(|word| answer.stdout.contains(word));
             assert!(!state.no_flush || warned, "a flush failed, and was acknowledged without a word: {answer:?}");
             return true;
         }
