@@ -40,23 +40,33 @@ pub(super) struct Everywhere {
 impl Cli {
     /// Reads the arguments of a process, with its own name first.
     ///
-    /// The tree of arguments is cut down to the command that is called: clap would copy the options of every command
-    /// into all the others first, which takes longer than the rest. Whatever is no plain call of a command (a mistake,
-    /// a question for help) is answered from the whole tree.
+    /// For what is called often, the tree of arguments is cut down to that command: clap would make all the others too,
+    /// and copy the options of every command into each, which takes longer than the rest. Whatever is no plain call (a
+    /// mistake, a question for help) is answered from the whole tree.
     pub(super) fn read(args: &[OsString]) -> Result<Self, clap::Error> {
-        let whole = Self::command();
-        let called = args.iter().skip(1).find_map(|arg| whole.find_subcommand(arg));
-        let called = called.and_then(|command| {
+        let often = args.iter().skip(1).find_map(|arg| OFTEN.iter().find(|(name, _)| arg == name));
+        let called = often.and_then(|(name, augment)| {
             let alone = clap::Command::new("flow").disable_help_flag(true).disable_help_subcommand(true);
-            let alone = Everywhere::augment_args(alone).subcommand(command.clone());
-            Self::from_arg_matches(&alone.try_get_matches_from(args).ok()?).ok()
+            let alone = Everywhere::augment_args(alone).subcommand(augment(clap::Command::new(*name)));
+            Self::from_arg_matches_mut(&mut alone.try_get_matches_from(args).ok()?).ok()
         });
         match called {
             Some(cli) => Ok(cli),
-            None => Self::from_arg_matches(&whole.try_get_matches_from(args)?),
+            None => Self::from_arg_matches_mut(&mut Self::command().try_get_matches_from(args)?),
         }
     }
 }
+
+type Augment = fn(clap::Command) -> clap::Command;
+
+/// The commands that agents and hooks call at every turn.
+const OFTEN: [(&str, Augment); 5] = [
+    ("start", StartArgs::augment_args),
+    ("record-activity", RecordArgs::augment_args),
+    ("resume", ResumeArgs::augment_args),
+    ("session-end", SessionEndArgs::augment_args),
+    ("list", ListArgs::augment_args),
+];
 
 /// Heading of the options that every command takes.
 const EVERYWHERE: &str = "Options of every command";
@@ -458,3 +468,37 @@ value_enum!(
     /// How sure a result is.
     ConfidenceArg { High, Medium, Low } -> crate::model::Confidence
 );
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_called_often_is_read_as_from_the_whole_tree() {
+        let lines = [
+            "start debug --issue 7 --json",
+            "-C list record-activity --id a --summary b",
+            "record-activity -C dir --advance --file a --file b --lock-timeout 3",
+            "--json resume run-1 --claim",
+            "resume list",
+            "session-end --session s1",
+            "list --status active,blocked -n 3",
+            "list --status nonsense",
+            "list --help",
+            "help resume",
+            "show list",
+            "--version list",
+            "start",
+            "list list",
+        ];
+        for line in lines {
+            let args: Vec<OsString> = ["flow"].into_iter().chain(line.split(' ')).map(OsString::from).collect();
+            let whole = Cli::command().try_get_matches_from(&args).and_then(|matches| Cli::from_arg_matches(&matches));
+            let in_words = |read: Result<Cli, clap::Error>| match read {
+                Ok(cli) => format!("{cli:?}"),
+                Err(error) => error.to_string(),
+            };
+            assert_eq!(in_words(Cli::read(&args)), in_words(whole), "{line}");
+        }
+    }
+}

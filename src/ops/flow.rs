@@ -130,9 +130,8 @@ impl Flow {
 
     /// Opens the project whose `.flow` is in `start` or above.
     pub(crate) fn project_above(&self, start: &Path) -> Result<Project> {
-        let top = self.git.top(start);
         let missing = || Error::NoProject { start: start.to_owned() };
-        let parent = Project::find(&*self.disk, start, top.as_deref())?.ok_or_else(missing)?;
+        let parent = Project::find(&*self.disk, start, || self.git.top(start))?.ok_or_else(missing)?;
         Ok(Project::open(&*self.disk, &parent, self.trust())?)
     }
 
@@ -149,7 +148,7 @@ impl Flow {
         }
         let start = self.search_from()?;
         let top = self.git.top(&start);
-        let parent = Project::find(&*self.disk, &start, top.as_deref())?.or(top).unwrap_or(start);
+        let parent = Project::find(&*self.disk, &start, || top.clone())?.or(top).unwrap_or(start);
         Ok(Project::init(&*self.disk, &parent, self.trust(), &schemas, &request)?)
     }
 

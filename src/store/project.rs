@@ -50,21 +50,36 @@ const OWN_NAMES: [&str; 14] = [
 const RUNS_LOOKED_AT: usize = 20;
 
 impl Project {
-    /// The directory that holds the `.flow` nearest to `start`: there or above, but not above `top`.
+    /// The directory that holds the `.flow` nearest to `start`: there or above, but not above what `top` gives, which is
+    /// asked only when there is none in `start` itself.
     ///
     /// # Errors
     /// [`StoreError::Io`] when it cannot be told whether there is one: a project that cannot be looked at is not absent.
-    pub fn find(disk: &dyn Disk, start: &Path, top: Option<&Path>) -> Result<Option<PathBuf>, StoreError> {
-        for dir in start.ancestors() {
+    pub fn find(
+        disk: &dyn Disk,
+        start: &Path,
+        top: impl FnOnce() -> Option<PathBuf>,
+    ) -> Result<Option<PathBuf>, StoreError> {
+        let has_one = |dir: &Path| {
             let path = dir.join(FLOW);
             match disk.look(&path) {
-                Ok(_) => return Ok(Some(dir.to_owned())),
-                Err(Errno::NOENT | Errno::NOTDIR) => {}
-                Err(errno) => return Err(StoreError::Io { action: "inspect", path, source: errno.into() }),
+                Ok(_) => Ok(true),
+                Err(Errno::NOENT | Errno::NOTDIR) => Ok(false),
+                Err(errno) => Err(StoreError::Io { action: "inspect", path, source: errno.into() }),
             }
-            if top == Some(dir) {
-                break;
+        };
+        if has_one(start)? {
+            return Ok(Some(start.to_owned()));
+        }
+        let top = top();
+        let mut dir = start;
+        while top.as_deref() != Some(dir)
+            && let Some(above) = dir.parent()
+        {
+            if has_one(above)? {
+                return Ok(Some(above.to_owned()));
             }
+            dir = above;
         }
         Ok(None)
     }
