@@ -175,6 +175,17 @@ mod tests {
     use super::*;
     use crate::model::{RunStatus, Seq};
 
+    #[test]
+    fn a_glance_is_enough_for_what_flow_writes() {
+        let run = RunText::create(
+            RunText::parse(sample("state:\n  status: active\nlimits:\n  max_iterations: 10\n")).unwrap().document(),
+        );
+        let after = run.with_state(&record(&run, "plan-done")).unwrap();
+        for text in [run, after] {
+            assert_eq!(RunText::glance(text.text()), Some(RunSummary::from(text.document())), "{}", text.text());
+        }
+    }
+
     fn sample(state: &str) -> String {
         format!(
             "apiVersion: flow.synapti.ai/v1\nkind: FlowRun\nmetadata:\n  id: run-1\n  workflow: debug\n  \

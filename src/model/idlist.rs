@@ -78,6 +78,7 @@ impl IdList {
         self.read.split_terminator('\n').chain(self.added.split_terminator('\n'))
     }
 }
+
 impl PartialEq for IdList {
     fn eq(&self, other: &Self) -> bool {
         self.len == other.len && self.after(other).is_some()

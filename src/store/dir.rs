@@ -118,7 +118,7 @@ impl Dir {
         StoreError::Unsafe { path: self.join(name), why }
     }
 
-    /// Opens the regular file `name`.
+    /// Opens `name`, whatever it turns out to be.
     fn open_any(&self, name: &str, how: Open, action: &'static str) -> Result<File, StoreError> {
         self.handle.open_file(name, how).map_err(|errno| match errno {
             Errno::LOOP | Errno::ISDIR | Errno::NXIO => self.why_not(name),
@@ -126,6 +126,7 @@ impl Dir {
         })
     }
 
+    /// Opens the regular file `name`.
     fn open_file(&self, name: &str, how: Open, action: &'static str) -> Result<(File, Stat), StoreError> {
         let file = self.open_any(name, how, action)?;
         let stat = self.stat_file(&file, name)?;

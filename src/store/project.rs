@@ -1,5 +1,6 @@
 //! A project's `.flow`: finding it, making it, and telling it from another program's.
 
+use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
 
 use crate::model::{RunId, limits};
@@ -60,26 +61,17 @@ impl Project {
         start: &Path,
         top: impl FnOnce() -> Option<PathBuf>,
     ) -> Result<Option<PathBuf>, StoreError> {
-        let has_one = |dir: &Path| {
+        let top = LazyCell::new(top);
+        for dir in start.ancestors() {
             let path = dir.join(FLOW);
             match disk.look(&path) {
-                Ok(_) => Ok(true),
-                Err(Errno::NOENT | Errno::NOTDIR) => Ok(false),
-                Err(errno) => Err(StoreError::Io { action: "inspect", path, source: errno.into() }),
+                Ok(_) => return Ok(Some(dir.to_owned())),
+                Err(Errno::NOENT | Errno::NOTDIR) => {}
+                Err(errno) => return Err(StoreError::Io { action: "inspect", path, source: errno.into() }),
             }
-        };
-        if has_one(start)? {
-            return Ok(Some(start.to_owned()));
-        }
-        let top = top();
-        let mut dir = start;
-        while top.as_deref() != Some(dir)
-            && let Some(above) = dir.parent()
-        {
-            if has_one(above)? {
-                return Ok(Some(above.to_owned()));
+            if top.as_deref() == Some(dir) {
+                break;
             }
-            dir = above;
         }
         Ok(None)
     }
