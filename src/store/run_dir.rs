@@ -336,7 +336,7 @@ impl LockedRun<'_> {
             write_all(&*self.log, b"\n").map_err(fault)?;
             self.tail.len += 1;
             self.tail.whole = self.tail.len;
-            return Ok(());
+            return self.settle_end();
         }
         let (quarantine, _) = self.run.dir.ensure_dir(QUARANTINE)?;
         let free = free_name(&quarantine, "events", "jsonl", now)?;
@@ -345,7 +345,15 @@ impl LockedRun<'_> {
         self.note("a torn end of the log", &quarantine, &free);
         self.log.set_len(self.tail.whole).map_err(|errno| fault(errno.into()))?;
         self.tail.len = self.tail.whole;
-        Ok(())
+        self.settle_end()
+    }
+
+    /// Puts the log's new end on stable storage before anything is appended: otherwise a power cut may undo the cut and
+    /// keep a later page of the next line, and both together look like a whole line that is damaged.
+    pub(super) fn settle_end(&mut self) -> Result<(), StoreError> {
+        let Err(errno) = self.log.sync_all() else { return Ok(()) };
+        self.lock.note_suspect(true);
+        Err(self.run.log_fault("repair", errno.into()))
     }
 
     /// Copies what will be cut off, so that it is safe before that.

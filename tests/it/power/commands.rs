@@ -87,6 +87,10 @@ pub const LONG_ONE: Case = Case {
     ..ONE_RECORD
 };
 
+/// A record where a part of a line ends with its page, so that the new line's end comes into the next one.
+pub const BEHIND_A_TORN_PAGE: Case =
+    Case { name: "record-activity behind a torn page", scene: torn_page, ..ONE_RECORD };
+
 /// Every writing command.
 pub const ALL: &[Case] = &[
     ONE_RECORD,
@@ -99,6 +103,7 @@ pub const ALL: &[Case] = &[
     Case { name: "start (further)", scene: with_another_run, commands: &[START_NOTED], ..FIRST_START },
     Case { name: "record-activity after a hand edit", scene: edited, kept: &[COMMENT, LATER], ..ONE_RECORD },
     Case { name: "record-activity with recovery", scene: behind, ..ONE_RECORD },
+    BEHIND_A_TORN_PAGE,
     Case {
         name: "block",
         commands: &[&["block", RUN, "--reason", "which region?"]],
@@ -189,6 +194,17 @@ fn edited(sandbox: &Sandbox) -> String {
 fn blocked(sandbox: &Sandbox) -> String {
     let run = begun(sandbox);
     sandbox.flow(["block", &run, "--reason", "which region?"]).ok();
+    run
+}
+
+/// A power cut left as much of a line as was in its first page.
+fn torn_page(sandbox: &Sandbox) -> String {
+    const PAGE: usize = 4096;
+    let run = begun(sandbox);
+    let log = sandbox.read(&run, "events.jsonl");
+    let (torn, next) = (PAGE - log.len(), log.lines().last().unwrap().len());
+    assert!(torn < next, "the next line does not reach into another page: {torn} of about {next} bytes fit");
+    std::fs::write(sandbox.run_dir(&run).join("events.jsonl"), log.clone() + &log[..torn]).unwrap();
     run
 }
 

@@ -1,6 +1,6 @@
 //! What of this runs with every `cargo test`.
 
-use super::commands::{ALL, COMPLETE, Case, FIRST_START, ONE_RECORD};
+use super::commands::{ALL, BEHIND_A_TORN_PAGE, COMPLETE, Case, FIRST_START, ONE_RECORD};
 use super::enumerate::{Row, enumerate};
 use super::failing_flush::ThinDevice;
 use super::materialise::reboot;
@@ -38,6 +38,13 @@ fn no_legal_crash_state_of_a_record_breaks_a_promise() {
 fn no_legal_crash_state_of_a_completed_run_breaks_a_promise() {
     if can_inject("no_legal_crash_state_of_a_completed_run_breaks_a_promise") {
         all_models(&COMPLETE, &COMPLETE_EFFORT);
+    }
+}
+
+#[test]
+fn a_torn_page_and_the_end_of_a_new_line_never_make_a_line() {
+    if can_inject("a_torn_page_and_the_end_of_a_new_line_never_make_a_line") {
+        all_models(&BEHIND_A_TORN_PAGE, &Effort { drawn: 400, ..COMPLETE_EFFORT });
     }
 }
 
