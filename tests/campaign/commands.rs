@@ -73,7 +73,7 @@ const ROOM: u64 = 128;
 pub fn on_small_disks(plan: &Plan) -> Result<Vec<Row>, String> {
     Scene::on_a_disk(CASES[0])?;
     Ok(in_parallel(&jobs(plan, &SMALL_DISK), |&(case, trouble)| {
-        row("small tmpfs", case, trouble, || Scene::on_a_disk(case).unwrap())
+        vec![row("small tmpfs", case, trouble, || Scene::on_a_disk(case).unwrap())]
     }))
 }
 
@@ -81,7 +81,9 @@ fn product(plan: &Plan, place: &str, dir: &Path) -> Result<Vec<Row>, String> {
     if !can_inject(place) {
         return Err("strace is missing or may not trace".to_owned());
     }
-    Ok(in_parallel(&jobs(plan, &TROUBLES), |&(case, trouble)| row(place, case, trouble, || Scene::new(case, dir))))
+    Ok(in_parallel(&jobs(plan, &TROUBLES), |&(case, trouble)| {
+        vec![row(place, case, trouble, || Scene::new(case, dir))]
+    }))
 }
 
 fn jobs(plan: &Plan, troubles: &[Trouble]) -> Vec<(Case, Trouble)> {

@@ -1,19 +1,21 @@
 //! Power cuts: every state that they can leave, and real ones.
 
-use crate::power::{self, crashes_in_crashes, every_command, real_cuts};
-use crate::section::{Plan, Row};
+use crate::power::{self, crashes_in_crashes, cut_command, every_command, real_cuts};
+use crate::section::{Plan, Row, in_parallel};
 
 /// The draws of the campaign; the rows name it.
 const SEED: u64 = 1;
 
 /// Every state that a power cut may leave of every command.
 pub fn every_state(_: &Plan) -> Result<Vec<Row>, String> {
-    Ok(told("every state after a power cut", every_command(SEED)))
+    let jobs = every_command();
+    Ok(in_parallel(&jobs, |job| told("every state after a power cut", cut_command(*job, SEED))))
 }
 
 /// Power cuts inside recoveries, and after kills.
 pub fn nested(_: &Plan) -> Result<Vec<Row>, String> {
-    Ok(told("a power cut after a crash", crashes_in_crashes(SEED)))
+    let jobs = crashes_in_crashes();
+    Ok(in_parallel(&jobs, |job| told("a power cut after a crash", vec![job(SEED)])))
 }
 
 /// File systems that are shut down at the instant of a kill.
@@ -30,7 +32,7 @@ fn told(place: &str, found: Vec<power::Row>) -> Vec<Row> {
             Some((what, pieces @ ("pages" | "sectors"))) => (what.to_owned(), format!("{trouble}, {pieces}")),
             _ => (what.clone(), trouble.to_owned()),
         };
-        Row { power: true, place: place.to_owned(), what, trouble, states: row.states, violations: row.violations }
+        Row { power: true, place: place.to_owned(), what, trouble, states: row.checked, violations: row.violations }
     };
     found.into_iter().map(row).collect()
 }

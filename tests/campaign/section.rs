@@ -67,7 +67,7 @@ pub fn all() -> Vec<Section> {
 const THREADS: usize = 2;
 
 /// Tries every job on a few threads, and gives what came of them in the order of the jobs.
-pub fn in_parallel<J: Sync>(jobs: &[J], work: impl Fn(&J) -> Row + Sync) -> Vec<Row> {
+pub fn in_parallel<J: Sync>(jobs: &[J], work: impl Fn(&J) -> Vec<Row> + Sync) -> Vec<Row> {
     let next = AtomicUsize::new(0);
     let rows = Mutex::new(Vec::new());
     thread::scope(|scope| {
@@ -76,23 +76,21 @@ pub fn in_parallel<J: Sync>(jobs: &[J], work: impl Fn(&J) -> Row + Sync) -> Vec<
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(job) = jobs.get(at) else { break };
-                    let row = work(job);
-                    println!(
-                        "  {:6} states, {:3} violations: {}, {}",
-                        row.states,
-                        row.violations.len(),
-                        row.what,
-                        row.trouble
-                    );
-                    for violation in &row.violations {
-                        println!("    VIOLATION: {violation}");
-                    }
-                    rows.lock().unwrap().push((at, row));
+                    let found = work(job);
+                    found.iter().for_each(tell);
+                    rows.lock().unwrap().push((at, found));
                 }
             });
         }
     });
     let mut rows = rows.into_inner().unwrap();
     rows.sort_by_key(|(at, _)| *at);
-    rows.into_iter().map(|(_, row)| row).collect()
+    rows.into_iter().flat_map(|(_, found)| found).collect()
+}
+
+fn tell(row: &Row) {
+    println!("  {:6} states, {:3} violations: {}, {}", row.states, row.violations.len(), row.what, row.trouble);
+    for violation in &row.violations {
+        println!("    VIOLATION: {violation}");
+    }
 }

@@ -1,7 +1,7 @@
 //! All of it, for hours: what is too much for every `cargo test`.
 #![allow(dead_code, reason = "called by the campaign, which shares this module")]
 
-use super::commands::{ALL, FIRST_START, ONE_RECORD};
+use super::commands::{ALL, Case, FIRST_START, ONE_RECORD};
 use super::enumerate::{Row, enumerate};
 use super::model::{Effort, Model};
 use super::nested::{crash_in_recovery, cut_after_kill};
@@ -9,27 +9,40 @@ use super::real_cut::cut_everywhere;
 use super::recorded::{How, Recorded};
 use crate::support::mount::FileSystem;
 
-/// Every command, every crash point, every model, with pages and with sectors. `seed` is for the draws; the rows name it.
-pub fn every_command(seed: u64) -> Vec<Row> {
-    let effort = Effort { drawn: 4000, states: usize::MAX, seed };
-    let mut rows = Vec::new();
-    for case in ALL {
-        for (block, pieces) in [(4096, "pages"), (512, "sectors")] {
-            let recorded = Recorded::of(case, How { block, ..How::USUAL });
-            rows.extend(enumerate(&format!("{}, {pieces}, seed {seed}", case.name), &recorded, &Model::ALL, &effort));
-        }
-    }
-    rows
+/// A command, and the bytes that a disk writes wholly or not at all.
+pub type Job = (&'static Case, usize, &'static str);
+
+/// Every command, with pages and with sectors.
+pub fn every_command() -> Vec<Job> {
+    ALL.iter()
+        .flat_map(|case| [(4096, "pages"), (512, "sectors")].map(|(block, pieces)| (case, block, pieces)))
+        .collect()
 }
 
-/// Power cuts in every recovery from a power cut, and after every kill.
-pub fn crashes_in_crashes(seed: u64) -> Vec<Row> {
-    let every = Effort { drawn: 200, states: usize::MAX, seed };
-    let inner = Effort { states: 500, ..every };
-    let outer = Effort { states: 300, ..every };
-    let cases = [&ONE_RECORD, &FIRST_START];
-    let in_recovery = cases.iter().map(|case| crash_in_recovery(case, &outer, &inner));
-    in_recovery.chain(cases.iter().map(|case| cut_after_kill(case, usize::MAX, &inner))).collect()
+/// Every crash point and every model of one command. All states of a command that writes a few blocks are tried; one
+/// that writes many has millions, of which so many are taken at equal distances. `seed` is for the draws; the rows name it.
+pub fn cut_command((case, block, pieces): Job, seed: u64) -> Vec<Row> {
+    let effort = Effort { drawn: 1000, states: 3000, seed };
+    let recorded = Recorded::of(case, How { block, ..How::USUAL });
+    enumerate(&format!("{}, {pieces}, seed {seed}", case.name), &recorded, &Model::ALL, &effort)
+}
+
+/// Power cuts in recoveries from a power cut, and after every kill, for a seed.
+pub fn crashes_in_crashes() -> [fn(u64) -> Row; 4] {
+    const INNER: Effort = Effort { drawn: 200, states: 200, seed: 0 };
+    const OUTER: Effort = Effort { states: 150, ..INNER };
+    fn in_recovery(case: &'static Case, seed: u64) -> Row {
+        crash_in_recovery(case, &Effort { seed, ..OUTER }, &Effort { seed, ..INNER })
+    }
+    fn after_kill(case: &'static Case, seed: u64) -> Row {
+        cut_after_kill(case, usize::MAX, &Effort { seed, ..INNER })
+    }
+    [
+        |seed| in_recovery(&ONE_RECORD, seed),
+        |seed| in_recovery(&FIRST_START, seed),
+        |seed| after_kill(&ONE_RECORD, seed),
+        |seed| after_kill(&FIRST_START, seed),
+    ]
 }
 
 /// Power cuts at every call of every command on every file system that this machine can mount.

@@ -48,6 +48,6 @@ mod tests;
 mod trace;
 
 #[allow(unused_imports, reason = "for the campaign, which runs all of it")]
-pub use campaign::{crashes_in_crashes, every_command, real_cuts};
+pub use campaign::{crashes_in_crashes, cut_command, every_command, real_cuts};
 #[allow(unused_imports, reason = "for the campaign, which runs all of it")]
 pub use enumerate::Row;
