@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::time::Instant;
 
 use crate::codec::{LineFault, RunText, RunTextError, digest};
 use crate::engine::{History, RunState};
@@ -12,8 +13,8 @@ use crate::ops::error::Result;
 use crate::ops::flow::Flow;
 use crate::ops::load::{activity_files, text_of};
 use crate::report::{Checked, Difference, VerifyReport};
-use crate::store::layout::{ACTIVITIES, ACTIVITY_TMP, LOG, RUN_FILE};
-use crate::store::{ActivityFile, LogScan};
+use crate::store::layout::{ACTIVITIES, ACTIVITY_TMP, LOCK, LOG, RUN_FILE};
+use crate::store::{ActivityFile, LogScan, StoreError};
 
 /// Longest line that is quoted, in characters.
 const QUOTED: usize = 120;
@@ -22,19 +23,30 @@ impl Flow {
     /// Folds the log of a run and compares every byte that follows from it. Writes nothing.
     ///
     /// # Errors
-    /// [`crate::ops::Error::NoSuchRun`], and [`crate::ops::Error::Store`] when the run cannot be opened. What differs,
-    /// or cannot be read, is in the report.
+    /// [`crate::ops::Error::NoSuchRun`], and [`crate::ops::Error::Store`] when the run cannot be opened, or when what
+    /// differs may be the unfinished work of a process that does not come to its end. What differs, or cannot be read,
+    /// is in the report.
     pub fn verify(&self, run: Option<&str>, session: Option<SessionId>) -> Result<VerifyReport> {
         let project = self.project()?;
         let caller = self.caller(session, None)?;
         let run = self.select(&project, run, caller.session.as_ref())?;
-        let facts = RunFacts::gather(&run);
-        let mut proof = Proof { facts: &facts, checked: Checked::default(), differences: Vec::new() };
-        proof.lines();
-        let replayed = proof.digests();
-        proof.run_file(replayed.as_ref());
-        proof.activities();
-        let Proof { checked, mut differences, .. } = proof;
+        let begun = Instant::now();
+        let wait = self.lock_wait()?;
+        let (facts, checked, mut differences) = loop {
+            let facts = RunFacts::gather(&run);
+            let mut proof = Proof { facts: &facts, checked: Checked::default(), differences: Vec::new() };
+            proof.prove();
+            let Proof { checked, differences, .. } = proof;
+            if differences.is_empty() || facts.writer.is_none() {
+                break (facts, checked, differences);
+            }
+            // Between the line in the log and the files that show it.
+            let waited = begun.elapsed();
+            if waited >= wait {
+                let holder = facts.note.clone().map(Box::new);
+                return Err(StoreError::Held { path: run.file_path(LOCK), holder, waited }.into());
+            }
+        };
         for difference in &mut differences {
             difference.path = Self::relative(&project, &difference.path);
         }
@@ -52,6 +64,13 @@ struct Proof<'a> {
 }
 
 impl Proof<'_> {
+    fn prove(&mut self) {
+        self.lines();
+        let replayed = self.digests();
+        self.run_file(replayed.as_ref());
+        self.activities();
+    }
+
     fn differs(&mut self, path: PathBuf, line: Option<usize>, expected: &str, found: &str, why: &str) {
         let quote = |text: &str| text.chars().take(QUOTED).collect();
         let (expected, found) = (quote(expected), quote(found));

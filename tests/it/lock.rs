@@ -80,6 +80,8 @@ fn a_stopped_holder_is_named_waited_for_within_bounds_and_never_robbed() {
         ("0.1", vec!["block", &run_id, "--reason", "x"]),
         ("0.1", vec!["cancel", &run_id]),
         ("0.1", vec!["resume", &run_id, "--claim", "--session", "s9"]),
+        // Nothing is written, but what differs now is not finished.
+        ("0.1", vec!["verify", &run_id]),
     ] {
         let log = sandbox.read(&run_id, "events.jsonl");
         let begun = Instant::now();
