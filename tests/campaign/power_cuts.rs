@@ -6,7 +6,7 @@ use crate::section::{Plan, Row, in_parallel};
 /// The draws of the campaign; the rows name it.
 const SEED: u64 = 1;
 
-/// Every state that a power cut may leave of every command.
+/// States that a power cut may leave, of every command.
 pub fn every_state(_: &Plan) -> Result<Vec<Row>, String> {
     let jobs = every_command();
     Ok(in_parallel(&jobs, |job| told("every state after a power cut", cut_command(*job, SEED))))
