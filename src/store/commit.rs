@@ -118,8 +118,6 @@ impl LockedRun<'_> {
         let result = write_once(&*self.log, line.as_bytes());
         if let Err(source) = result {
             self.take_back(before);
-            // What is wrong with the end now, the next writer is told.
-            let _ = self.settle_end();
             return Err(self.run.log_fault("append to", source));
         }
         self.tail.len = before + line.len() as u64;

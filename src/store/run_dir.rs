@@ -331,12 +331,15 @@ impl LockedRun<'_> {
     /// that: when somebody wrote it by hand, or an editor cut the break off a sealed one. A torn line is kept in
     /// quarantine.
     fn mend_torn_tail(&mut self, now: Timestamp) -> Result<(), StoreError> {
+        // The log is copied before anything is appended to its new end: otherwise a power cut may undo the cut and keep a
+        // later page of the next line, and both together look like a whole line that is damaged.
+        self.lock.note_suspect(true);
         let fault = |source| self.run.log_fault("repair", source);
         if self.tail.unended || self.is_by_hand().map_err(fault)? {
             write_all(&*self.log, b"\n").map_err(fault)?;
             self.tail.len += 1;
             self.tail.whole = self.tail.len;
-            return self.settle_end();
+            return Ok(());
         }
         let (quarantine, _) = self.run.dir.ensure_dir(QUARANTINE)?;
         let free = free_name(&quarantine, "events", "jsonl", now)?;
@@ -345,15 +348,7 @@ impl LockedRun<'_> {
         self.note("a torn end of the log", &quarantine, &free);
         self.log.set_len(self.tail.whole).map_err(|errno| fault(errno.into()))?;
         self.tail.len = self.tail.whole;
-        self.settle_end()
-    }
-
-    /// Puts the log's new end on stable storage before anything is appended: otherwise a power cut may undo the cut and
-    /// keep a later page of the next line, and both together look like a whole line that is damaged.
-    pub(super) fn settle_end(&mut self) -> Result<(), StoreError> {
-        let Err(errno) = self.log.sync_all() else { return Ok(()) };
-        self.lock.note_suspect(true);
-        Err(self.run.log_fault("repair", errno.into()))
+        Ok(())
     }
 
     /// Copies what will be cut off, so that it is safe before that.

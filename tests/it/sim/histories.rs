@@ -221,3 +221,18 @@ fn what_others_appended_before_a_failed_flush_does_not_endanger_what_is_recorded
         }
     }
 }
+
+#[test]
+fn what_is_recorded_behind_a_mended_end_is_safe_wherever_its_mender_died() {
+    for at in 1..60 {
+        for seed in 0..4 {
+            let mut play = Play { world: World::begun(), model: Model::default(), records: 0, cuts: 0 };
+            let death = Step::Hindered(Trouble::Death { at });
+            for step in [Step::Foreign(false), death, Step::Record(1), Step::Cut(seed)] {
+                play.take(&step);
+                play.check();
+            }
+            play.finish();
+        }
+    }
+}
