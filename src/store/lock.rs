@@ -37,7 +37,8 @@ pub struct WriterNote {
     /// The boot of the machine since which no power cut can have taken activity files: all were looked at in it.
     #[serde(default)]
     pub boot: String,
-    /// Whether a flush of the log failed: what the system holds of it may count as written without being on the disk.
+    /// Whether a flush of the log failed or its end was mended: what the system holds of it may count as written without
+    /// being on the disk.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suspect: bool,
 }
@@ -138,8 +139,9 @@ impl Lock {
         self.note.suspect
     }
 
-    /// Notes that a flush of the log failed, or that a copy of it was flushed. Unlike what else is noted here, this
-    /// matters: `false` when it could not be noted. A power cut may take the note, but it ends the doubt as well.
+    /// Notes that a flush of the log failed or that its end is being mended, or that a copy of it was flushed. Unlike
+    /// what else is noted here, this matters: `false` when it could not be noted. A power cut may take the note, but it
+    /// ends the doubt as well.
     pub(super) fn note_suspect(&mut self, suspect: bool) -> bool {
         self.note.suspect = suspect;
         self.write()
