@@ -80,7 +80,9 @@ impl Recorded {
         };
         let mut recorded = Self { history: history.clone(), reference, before, environment: Vec::new() };
         for args in case.commands {
-            let strace = sandbox.command("strace");
+            let mut strace = sandbox.command("strace");
+            // Otherwise whoever claims a run is held to be its strace, which is another one each time.
+            strace.env("FLOW_HOLDER_PID", std::process::id().to_string());
             if recorded.environment.is_empty() {
                 recorded.environment = environment(&strace);
             }
