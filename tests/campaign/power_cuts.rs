@@ -9,7 +9,7 @@ const SEED: u64 = 1;
 /// States that a power cut may leave, of every command.
 pub fn every_state(_: &Plan) -> Result<Vec<Row>, String> {
     let jobs = every_command();
-    Ok(in_parallel(&jobs, |job| told("every state after a power cut", cut_command(*job, SEED))))
+    Ok(in_parallel(&jobs, |job| told("states after a power cut", cut_command(*job, SEED))))
 }
 
 /// Power cuts inside recoveries, and after kills.
