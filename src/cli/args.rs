@@ -142,7 +142,7 @@ pub(super) enum Command {
     Doctor(DoctorArgs),
     /// Prove that a run's files are what its log says, byte for byte
     Verify(VerifyArgs),
-    /// List, show and check workflows
+    /// List, show, check, draw and convert workflows
     Workflow(WorkflowArgs),
     /// Print the JSON Schema of a document
     Schema(SchemaArgs),
@@ -416,6 +416,31 @@ pub(super) enum WorkflowCommand {
     Check {
         /// A file, or the name of a workflow
         target: String,
+        /// A type of state that the graph in the file may use; can be repeated
+        #[arg(long = "type", value_name = "NAME")]
+        types: Vec<String>,
+    },
+    /// Draw a workflow: a picture on a terminal, a Mermaid diagram elsewhere
+    Graph {
+        /// A file, or the name of a workflow
+        target: String,
+        /// Print the Mermaid diagram on a terminal as well
+        #[arg(long)]
+        mermaid: bool,
+        /// A type of state that the graph in the file may use; can be repeated
+        #[arg(long = "type", value_name = "NAME")]
+        types: Vec<String>,
+    },
+    /// Write a workflow in another notation, and say what gets lost
+    Convert {
+        /// A file, or the name of a workflow
+        target: String,
+        /// The notation
+        #[arg(long, value_name = "NOTATION", value_parser = ["mermaid", "graph", "phases"])]
+        to: String,
+        /// A type of state that the graph in the file may use; can be repeated
+        #[arg(long = "type", value_name = "NAME")]
+        types: Vec<String>,
     },
 }
 

@@ -1,6 +1,6 @@
 //! Standard output and standard error. The only place that writes to them.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
@@ -25,6 +25,11 @@ impl Out {
 
     pub(super) fn is_json(&self) -> bool {
         self.json
+    }
+
+    /// Whether a person looks at standard output.
+    pub(super) fn is_terminal(&self) -> bool {
+        io::stdout().is_terminal()
     }
 
     /// Whether people see colours on standard output.

@@ -88,6 +88,11 @@ pub(super) fn clean(text: &str) -> Cow<'_, str> {
     text.chars().map(|c| if c == '\n' || c == '\t' { ' ' } else { c }).filter(|&c| !is_obeyed(c)).collect()
 }
 
+/// The same of many lines.
+pub(super) fn clean_lines(text: &str) -> String {
+    text.lines().flat_map(|line| [clean(line), "\n".into()]).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -21,4 +21,4 @@ pub use run_text::{RunText, RunTextError};
 pub(crate) use schema::similar;
 pub use schema::{DocumentKind, Violation, schema_text, validate};
 pub use seal::{LineFault, SEAL_BYTES, digest, seal, unseal};
-pub use yaml::{Node, Tree, YamlError, emit, parse, parse_value};
+pub use yaml::{Node, Tree, YamlError, YamlFault, emit, parse, parse_value, parse_with_repeats};

@@ -16,16 +16,29 @@ use crate::model::limits;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct YamlError {
+    /// Which rule it breaks.
+    pub fault: YamlFault,
     /// What is wrong, one sentence fragment.
     pub message: String,
     /// Where, when the parser knows.
     pub place: Option<Place>,
 }
 
+/// Which rule a text breaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum YamlFault {
+    /// It is no YAML, or has what flow does not read: anchors, aliases, merge keys, too many or too deep values.
+    Syntax,
+    /// It holds more than one document.
+    Documents,
+    /// It has a tag that would make something else than plain data.
+    Tag,
+}
+
 impl YamlError {
     /// An error with a place.
     pub(crate) fn at(place: Place, message: impl Into<String>) -> Self {
-        Self { message: message.into(), place: Some(place) }
+        Self { fault: YamlFault::Syntax, message: message.into(), place: Some(place) }
     }
 
     fn from_parser(text: &str, error: &serde_yaml::Error) -> Self {
@@ -33,12 +46,20 @@ impl YamlError {
             return Self::at(marker, "the file has git conflict markers; resolve the merge first");
         }
         let error = error.without_snippet();
+        let fault = match error {
+            serde_yaml::Error::MultipleDocuments { .. } => YamlFault::Documents,
+            serde_yaml::Error::Budget { breach: serde_yaml::budget::BudgetBreach::Documents { .. }, .. } => {
+                YamlFault::Documents
+            }
+            serde_yaml::Error::UnsupportedTag { .. } => YamlFault::Tag,
+            _ => YamlFault::Syntax,
+        };
         let message = in_words(UserMessageFormatter.format_message(error).into_owned());
         let place = error.location().and_then(|at| {
             let (line, column) = (usize::try_from(at.line()).ok()?, usize::try_from(at.column()).ok()?);
             (line > 0).then_some(Place { line, column: column.max(1) })
         });
-        Self { message, place }
+        Self { fault, message, place }
     }
 }
 
@@ -57,7 +78,7 @@ fn in_words(message: String) -> String {
     if let Some((_, words)) = limits.iter().find(|(limit, _)| breached && message.contains(limit)) {
         return (*words).to_owned();
     }
-    if message.contains("found a tab") {
+    if message.contains("found a tab") || message.contains("tabs disallowed") {
         return "a tab stands where only spaces may; indent with spaces".to_owned();
     }
     message
@@ -69,8 +90,9 @@ fn conflict_marker(text: &str) -> Option<Place> {
     Some(Place { line: line + 1, column: 1 })
 }
 
-fn options() -> serde_yaml::Options {
+fn options(duplicate_keys: serde_yaml::DuplicateKeyPolicy) -> serde_yaml::Options {
     serde_yaml::options! {
+        duplicate_keys: duplicate_keys,
         budget: serde_yaml::budget! {
             max_depth: limits::YAML_DEPTH,
             max_nodes: limits::YAML_NODES,
@@ -91,10 +113,14 @@ fn options() -> serde_yaml::Options {
 }
 
 fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
+    from_str_with(text, serde_yaml::DuplicateKeyPolicy::Error)
+}
+
+fn from_str_with<T: DeserializeOwned>(text: &str, repeats: serde_yaml::DuplicateKeyPolicy) -> Result<T, YamlError> {
     if let Some(at) = text.bytes().position(|byte| byte == 0) {
         return Err(YamlError::at(Place::of(text, at), "the file contains a NUL byte"));
     }
-    serde_yaml::from_str_with_options(text, options()).map_err(|error| YamlError::from_parser(text, &error))
+    serde_yaml::from_str_with_options(text, options(repeats)).map_err(|error| YamlError::from_parser(text, &error))
 }
 
 /// Reads `text` as plain data.
@@ -111,6 +137,14 @@ pub fn parse_value(text: &str) -> Result<Value, YamlError> {
 /// As [`parse_value`].
 pub fn parse(text: &str) -> Result<Node, YamlError> {
     from_str::<Spanned<RawTree>>(text).map(Node::from)
+}
+
+/// As [`parse`], with the repeats of a key as further entries: for definitions, whose problems are told all at once.
+///
+/// # Errors
+/// As [`parse_value`], apart from repeated keys.
+pub fn parse_with_repeats(text: &str) -> Result<Node, YamlError> {
+    from_str_with::<Spanned<RawTree>>(text, serde_yaml::DuplicateKeyPolicy::PassThrough).map(Node::from)
 }
 
 /// Writes `document` as YAML that other parsers read the same way (text that looks like a number, a date or a boolean

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::codec;
 use crate::machine::machine::Parts;
-use crate::machine::{Diagnostic, Machine, MachineSource, Name, State, Transition};
+use crate::machine::{Diagnostic, Machine, MachineSource, Name, SourceTransition, State, Transition};
 use crate::model::{StateName, WorkflowId, limits};
 
 /// How many diagnostics may carry a "did you mean", and among how many states it is sought: looking for a similar name
@@ -30,23 +30,29 @@ pub fn compile(source: &MachineSource) -> Result<Compiled, Vec<Diagnostic>> {
     let id = check.id();
     let states = check.states();
     let transitions = check.transitions();
-    let initial = check.marked(&source.initial, "initial");
-    let terminal = check.marked(&source.terminal, "terminal");
+    let initial = check.marked(&source.initial, "initial", "initial_unknown");
+    let terminal = check.marked(&source.terminal, "terminal", "terminal_unknown");
     check.beginning(&initial);
     check.reachability(&initial, &terminal, &transitions);
     match id {
-        Some(id) if check.errors.is_empty() => Ok(Compiled {
-            machine: Machine::new(Parts {
+        Some(id) if check.errors.is_empty() => {
+            let name = |at: usize| states[at].name.clone();
+            let transition = |(from, to, one): (usize, usize, &SourceTransition)| Transition {
+                from: name(from),
+                to: name(to),
+                label: one.label.clone(),
+            };
+            let machine = Machine::new(Parts {
                 id,
                 version: source.version,
                 notation: source.notation,
+                initial: initial.into_iter().map(name).collect(),
+                terminal: terminal.into_iter().map(name).collect(),
+                transitions: transitions.into_iter().map(transition).collect(),
                 states,
-                initial,
-                terminal,
-                transitions,
-            }),
-            warnings: check.warnings,
-        }),
+            });
+            Ok(Compiled { machine, warnings: check.warnings })
+        }
         _ => {
             check.errors.append(&mut check.warnings);
             Err(check.errors)
@@ -57,8 +63,8 @@ pub fn compile(source: &MachineSource) -> Result<Compiled, Vec<Diagnostic>> {
 /// A check in progress.
 struct Check<'a> {
     source: &'a MachineSource,
-    /// The states by name, each where it was declared first.
-    declared: HashMap<&'a str, &'a Name>,
+    /// The states by name: each where it was declared first, and its place among the others unless its name is bad.
+    declared: HashMap<&'a str, (&'a Name, Option<usize>)>,
     errors: Vec<Diagnostic>,
     warnings: Vec<Diagnostic>,
     suggestions: usize,
@@ -77,10 +83,10 @@ impl<'a> Check<'a> {
     }
 
     fn id(&mut self) -> Option<WorkflowId> {
-        match WorkflowId::new(&self.source.id.text) {
+        match WorkflowId::new(self.source.id.text.clone()) {
             Ok(id) => Some(id),
             Err(error) => {
-                self.report(Diagnostic::error("bad-workflow-id", &self.source.id, error.to_string()));
+                self.report(Diagnostic::error("bad_workflow_id", &self.source.id, error.to_string()));
                 None
             }
         }
@@ -90,38 +96,38 @@ impl<'a> Check<'a> {
         let mut states = Vec::new();
         for state in &self.source.states {
             let name = &state.name;
-            if let Some(first) = self.declared.get(name.text.as_str()) {
+            if let Some((first, _)) = self.declared.get(name.text.as_str()) {
                 let help = format!("it is declared on line {} already", first.place.line);
                 let message = format!("the state `{}` is declared twice", name.text);
-                self.report(Diagnostic::error("duplicate-state", name, message).with_help(help));
+                self.report(Diagnostic::error("duplicate_state", name, message).with_help(help));
                 continue;
             }
             // A bad name is declared all the same, so that it is not reported as unknown as well.
-            self.declared.insert(&name.text, name);
-            match StateName::new(&name.text) {
+            let made = state_name(&name.text);
+            self.declared.insert(&name.text, (name, made.is_ok().then_some(states.len())));
+            match made {
                 Ok(name) => states.push(State {
                     name,
                     label: state.label.clone(),
                     kind: state.kind.clone(),
                     description: state.description.clone(),
                 }),
-                Err(error) => self.report(Diagnostic::error("bad-state-name", name, error.to_string())),
+                Err(error) => self.report(Diagnostic::error("bad_state_name", name, error)),
             }
         }
         if self.source.states.is_empty() {
             let message = "the workflow has no states";
-            self.report(Diagnostic::error("no-state", &self.source.id, message));
+            self.report(Diagnostic::error("no_state", &self.source.id, message));
         }
         states
     }
 
-    /// The state that `name` refers to; an unknown one is reported.
-    fn refer(&mut self, name: &Name) -> Option<StateName> {
-        if self.declared.contains_key(name.text.as_str()) {
-            return StateName::new(&name.text).ok();
+    /// The state that `name` refers to, by its place among the states; an unknown one is reported as `code`.
+    fn refer(&mut self, name: &Name, code: &'static str) -> Option<usize> {
+        if let Some((_, at)) = self.declared.get(name.text.as_str()) {
+            return *at;
         }
-        let mut diagnostic =
-            Diagnostic::error("unknown-state", name, format!("there is no state `{}`", shown(&name.text)));
+        let mut diagnostic = Diagnostic::error(code, name, format!("there is no state `{}`", shown(&name.text)));
         if self.errors.len() < limits::VIOLATIONS && self.suggestions < SUGGESTIONS {
             self.suggestions += 1;
             let known = self.source.states.iter().take(CANDIDATES);
@@ -132,30 +138,30 @@ impl<'a> Check<'a> {
         None
     }
 
-    fn transitions(&mut self) -> Vec<Transition> {
+    /// The transitions, each with the places of its states.
+    fn transitions(&mut self) -> Vec<(usize, usize, &'a SourceTransition)> {
         let mut transitions = Vec::new();
         let mut seen = HashSet::new();
         for one in &self.source.transitions {
-            let (from, to) = (self.refer(&one.from), self.refer(&one.to));
+            let (from, to) = (self.refer(&one.from, "next_unknown"), self.refer(&one.to, "next_unknown"));
             let (Some(from), Some(to)) = (from, to) else { continue };
-            if !seen.insert((&one.from.text, &one.to.text, &one.label)) {
-                let message = format!("the transition from `{from}` to `{to}` is there twice");
-                self.report(Diagnostic::warning("duplicate-transition", &one.to, message));
+            if !seen.insert((from, to, one.label.as_deref())) {
+                let message = format!("the transition from `{}` to `{}` is there twice", one.from.text, one.to.text);
+                self.report(Diagnostic::warning("duplicate_target", &one.to, message));
                 continue;
             }
-            let label = one.label.clone();
-            transitions.push(Transition { from, to, label });
+            transitions.push((from, to, one));
         }
         transitions
     }
 
     /// The states that the source marks as initial or terminal.
-    fn marked(&mut self, names: &[Name], what: &str) -> Vec<StateName> {
+    fn marked(&mut self, names: &[Name], what: &str, code: &'static str) -> Vec<usize> {
         let mut seen = HashSet::new();
         let mut marked = Vec::new();
         for name in names.iter().filter(|name| seen.insert(&name.text)) {
             let errors = self.errors.len();
-            marked.extend(self.refer(name));
+            marked.extend(self.refer(name, code));
             if let Some(error) = self.errors.get_mut(errors) {
                 error.message = format!("the {what} state `{}` does not exist", shown(&name.text));
             }
@@ -163,39 +169,72 @@ impl<'a> Check<'a> {
         marked
     }
 
-    fn beginning(&mut self, initial: &[StateName]) {
-        if initial.is_empty() && self.source.initial.is_empty() && !self.source.states.is_empty() {
-            let message = "no initial state: a run could not begin";
-            self.report(Diagnostic::error("no-initial", &self.source.id, message));
+    fn beginning(&mut self, initial: &[usize]) {
+        if initial.is_empty() && self.source.initial.is_empty() {
+            let message = "No initial state defined: a run could not begin";
+            self.report(Diagnostic::error("no_initial", &self.source.id, message));
         }
     }
 
-    /// Warns about states that no run reaches, and about a machine whose runs never end.
-    fn reachability(&mut self, initial: &[StateName], terminal: &[StateName], transitions: &[Transition]) {
+    /// Warns about states that no run reaches, and about those from which no run can end.
+    fn reachability(&mut self, initial: &[usize], terminal: &[usize], edges: &[(usize, usize, &SourceTransition)]) {
         // With an error in the names, these would be consequences and not problems of their own.
         if !self.errors.is_empty() {
             return;
         }
-        let mut next = HashMap::<&StateName, Vec<&StateName>>::new();
-        for transition in transitions {
-            next.entry(&transition.from).or_default().push(&transition.to);
-        }
-        let mut reached = initial.iter().collect::<HashSet<_>>();
-        let mut open = initial.iter().collect::<Vec<_>>();
-        while let Some(state) = open.pop() {
-            let targets = next.get(state).into_iter().flatten().copied();
-            open.extend(targets.filter(|target| reached.insert(target)));
-        }
-        for state in &self.source.states {
-            if StateName::new(&state.name.text).is_ok_and(|name| !reached.contains(&name)) {
+        // Without an error, the states are all there in their order.
+        let states = &self.source.states;
+        let reached = closure(states.len(), initial, edges.iter().map(|(from, to, _)| (*from, *to)));
+        let ending = closure(states.len(), terminal, edges.iter().map(|(from, to, _)| (*to, *from)));
+        let mut trapped = Vec::new();
+        for (at, state) in states.iter().enumerate() {
+            if !reached[at] {
                 let message = format!("no run can reach the state `{}`", state.name.text);
-                self.report(Diagnostic::warning("unreachable-state", &state.name, message));
+                self.report(Diagnostic::warning("unreachable_state", &state.name, message));
+            } else if !ending[at] {
+                trapped.push(&state.name);
             }
         }
-        if !terminal.iter().any(|state| reached.contains(state)) {
-            let message = "no terminal state can be reached: a run could not end";
-            self.report(Diagnostic::warning("no-terminal", &self.source.id, message));
+        let (at, message) = match trapped.as_slice() {
+            [] => return,
+            _ if !terminal.iter().any(|&at| reached[at]) => {
+                (&self.source.id, "no terminal state can be reached: a run could not end".to_owned())
+            }
+            [one] => (*one, format!("no path leads from `{}` to a terminal state: a run could not end", one.text)),
+            [first, rest @ ..] => {
+                let (name, more) = (&first.text, rest.len());
+                let message =
+                    format!("no path leads from `{name}` and {more} more to a terminal state: a run could not end");
+                (*first, message)
+            }
+        };
+        self.report(Diagnostic::warning("no_path_to_terminal", at, message));
+    }
+}
+
+/// Which of `count` states `edges` lead to from `start`, itself included.
+fn closure(count: usize, start: &[usize], edges: impl Iterator<Item = (usize, usize)>) -> Vec<bool> {
+    let mut next = vec![Vec::new(); count];
+    for (from, to) in edges {
+        next[from].push(to);
+    }
+    let mut reached = vec![false; count];
+    let mut open = start.to_vec();
+    while let Some(state) = open.pop() {
+        if !std::mem::replace(&mut reached[state], true) {
+            open.extend(&next[state]);
         }
+    }
+    reached
+}
+
+/// The name of a state in a definition: without a colon, which sets an agent apart from its step.
+fn state_name(text: &str) -> Result<StateName, String> {
+    match StateName::new(text) {
+        Ok(_) if text.contains(':') => {
+            Err(format!("the state `{}` has a `:`, which stands between an agent and its step", shown(text)))
+        }
+        made => made.map_err(|error| error.to_string()),
     }
 }
 
@@ -258,14 +297,14 @@ mod tests {
         assert_eq!(
             problems(&broken),
             [
-                ("bad-workflow-id", 1),
-                ("duplicate-state", 12),
-                ("bad-state-name", 13),
-                ("unknown-state", 50),
-                ("unknown-state", 52),
-                ("unknown-state", 52),
-                ("unknown-state", 90),
-                ("unknown-state", 90),
+                ("bad_workflow_id", 1),
+                ("duplicate_state", 12),
+                ("bad_state_name", 13),
+                ("next_unknown", 50),
+                ("next_unknown", 52),
+                ("next_unknown", 52),
+                ("initial_unknown", 90),
+                ("terminal_unknown", 90),
             ]
         );
         let errors = compile(&broken).unwrap_err();
@@ -276,15 +315,32 @@ mod tests {
 
     #[test]
     fn a_machine_needs_a_state_and_a_beginning() {
-        assert_eq!(problems(&source(&[], &[], &[], &[])), [("no-state", 1)]);
-        assert_eq!(problems(&source(&["a"], &[], &["a"], &[])), [("no-initial", 1)]);
+        assert_eq!(problems(&source(&[], &[], &[], &[])), [("no_state", 1), ("no_initial", 1)]);
+        assert_eq!(problems(&source(&["a"], &[], &["a"], &[])), [("no_initial", 1)]);
     }
 
     #[test]
     fn odd_machines_are_made_with_a_warning() {
         let odd = source(&["a", "b", "c"], &["a"], &["c"], &[("a", "b"), ("a", "b"), ("b", "b"), ("c", "a")]);
-        assert_eq!(problems(&odd), [("duplicate-transition", 51), ("unreachable-state", 12), ("no-terminal", 1)]);
+        assert_eq!(problems(&odd), [("duplicate_target", 51), ("unreachable_state", 12), ("no_path_to_terminal", 1)]);
         assert_eq!(compile(&odd).unwrap().machine.transitions().len(), 3);
+    }
+
+    #[test]
+    fn states_from_which_no_run_can_end_are_told() {
+        let edges = [("a", "b"), ("a", "c"), ("b", "b"), ("c", "d"), ("d", "b")];
+        let trap = source(&["a", "b", "c", "d", "e"], &["a"], &["c"], &edges[..3]);
+        assert_eq!(
+            problems(&trap),
+            [("unreachable_state", 13), ("unreachable_state", 14), ("no_path_to_terminal", 11)]
+        );
+        let two = compile(&source(&["a", "b", "c", "d"], &["a"], &["c"], &edges)).unwrap().warnings;
+        assert_eq!(two[0].message, "no path leads from `b` and 1 more to a terminal state: a run could not end");
+    }
+
+    #[test]
+    fn a_colon_in_a_name_is_refused_since_it_sets_an_agent_apart() {
+        assert_eq!(problems(&source(&["a:b"], &["a:b"], &["a:b"], &[])), [("bad_state_name", 10)]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::ops::Range;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-use crate::codec::Place;
+use crate::codec::{Place, YamlError, YamlFault};
 use crate::machine::Name;
 use crate::model::is_obeyed;
 
@@ -83,6 +83,18 @@ impl Serialize for Diagnostic {
     }
 }
 
+/// A text that is not the YAML flow reads.
+pub(super) fn yaml_problem(error: YamlError) -> Diagnostic {
+    let mut at = Name::nowhere("");
+    at.place = error.place.unwrap_or(at.place);
+    let code = match error.fault {
+        YamlFault::Syntax => "yaml_syntax",
+        YamlFault::Documents => "multiple_documents",
+        YamlFault::Tag => "unsafe_tag",
+    };
+    Diagnostic::error(code, &at, error.message)
+}
+
 /// How much of a long line is shown after the problem, in bytes.
 const LINE_REST: usize = 200;
 
@@ -141,7 +153,7 @@ mod tests {
 
     fn unknown(place: Place, span: Range<usize>) -> Diagnostic {
         let name = Name { text: "bulding".into(), span, place };
-        Diagnostic::error("unknown-state", &name, "there is no state `bulding`").with_help("did you mean `building`?")
+        Diagnostic::error("next_unknown", &name, "there is no state `bulding`").with_help("did you mean `building`?")
     }
 
     #[test]
@@ -149,7 +161,7 @@ mod tests {
         let text = "phases:\n  - id: é\n    next: bulding # odd\n";
         let shown = render("a.workflow.yaml", text, &unknown(Place { line: 3, column: 11 }, 29..36), false);
         insta::assert_snapshot!(shown, @r"
-        error[unknown-state]: there is no state `bulding`
+        error[next_unknown]: there is no state `bulding`
          --> a.workflow.yaml:3:11
           |
         3 |     next: bulding # odd
@@ -166,7 +178,7 @@ mod tests {
             for (line, column) in [(1, 1), (1, 2), (9, 9), (0, 0), (1, usize::MAX)] {
                 for span in [0..0, 0..1, 5..usize::MAX] {
                     let shown = render("a\u{1b}b", text, &unknown(Place { line, column }, span), false);
-                    assert!(shown.contains("unknown-state") && shown.len() < 2000, "{shown}");
+                    assert!(shown.contains("next_unknown") && shown.len() < 2000, "{shown}");
                     assert!(!shown.contains('\u{1b}'));
                 }
             }
@@ -179,7 +191,7 @@ mod tests {
         assert_eq!(
             value,
             serde_json::json!({
-                "severity": "error", "code": "unknown-state", "message": "there is no state `bulding`",
+                "severity": "error", "code": "next_unknown", "message": "there is no state `bulding`",
                 "line": 3, "column": 11, "help": "did you mean `building`?",
             })
         );

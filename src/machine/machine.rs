@@ -369,7 +369,7 @@ impl Pinned {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::compile_text;
+    use crate::machine::{Form, StateTypes, compile_text};
     use proptest::prelude::*;
 
     /// A machine from the phases `name>next,next`, `!` marking a terminal one.
@@ -381,7 +381,7 @@ mod tests {
             let name = name.trim_end_matches('!');
             let _ = writeln!(text, "  - {{id: {name}, next: [{next}], terminal: {terminal}}}");
         }
-        let checked = compile_text(Notation::Phases, &text, "w");
+        let checked = compile_text(Form::Phases, &text, "w", &StateTypes::default());
         checked.machine.unwrap_or_else(|| panic!("{:?}", checked.diagnostics))
     }
 

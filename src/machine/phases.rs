@@ -1,18 +1,14 @@
 //! The phases notation: a list of phases in YAML, each leading to the one below it unless it says otherwise.
 
-use crate::codec::{self, DocumentKind, Node, Place, Tree, YamlError};
+use crate::codec::{self, DocumentKind, Node, Tree};
+use crate::machine::diagnostic::yaml_problem;
 use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, SourceTransition};
-use crate::model::limits;
 
 /// Reads a definition; `fallback_id` names one that has no id of its own.
 ///
 /// There is a source whenever the phases themselves could be read, so that their problems are reported together with
 /// those of the rest of the document.
 pub(super) fn parse(text: &str, fallback_id: &str) -> (Option<MachineSource>, Vec<Diagnostic>) {
-    if text.len() > limits::WORKFLOW_BYTES {
-        let message = format!("the definition is larger than {} bytes", limits::WORKFLOW_BYTES);
-        return (None, vec![Diagnostic::error("too-large", &Name::nowhere(""), message)]);
-    }
     let root = match codec::parse(text) {
         Ok(root) => root,
         Err(error) => return (None, vec![yaml_problem(error)]),
@@ -27,18 +23,12 @@ pub(super) fn parse(text: &str, fallback_id: &str) -> (Option<MachineSource>, Ve
             let place = violation.place.unwrap_or(node.place);
             // The place of an unknown key is not its parent's, and neither is the span.
             let span = if place == node.place { node.span.clone() } else { 0..0 };
-            let name = Name { text: String::new(), span, place };
+            let name = Name { span, place, ..Name::nowhere("") };
             Diagnostic::error("schema", &name, violation.message)
         })
         .collect();
     let source = phases_readable.then(|| read(&root, fallback_id));
     (source, diagnostics)
-}
-
-fn yaml_problem(error: YamlError) -> Diagnostic {
-    let mut name = Name::nowhere("");
-    name.place = error.place.unwrap_or(Place { line: 1, column: 1 });
-    Diagnostic::error("yaml", &name, error.message)
 }
 
 /// A document whose phases keep the schema.
@@ -108,13 +98,14 @@ fn whole_number(node: &Node) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::{Checked, Machine, compile_text, render};
+    use crate::machine::{Checked, Form, Machine, StateTypes, compile_text, render};
+    use crate::model::limits;
     use proptest::prelude::*;
 
     const HEAD: &str = "apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: w\n  version: 2.0\n";
 
     fn check(phases: &str) -> Checked {
-        compile_text(Notation::Phases, &format!("{HEAD}{phases}"), "fallback")
+        compile_text(Form::Phases, &format!("{HEAD}{phases}"), "fallback", &StateTypes::default())
     }
 
     #[track_caller]
@@ -154,7 +145,7 @@ mod tests {
         assert_eq!(edges(&machine), ["a>b", "a>d", "a>e", "b>c", "e>a"]);
         assert_eq!(machine.terminal().iter().map(|name| name.as_str()).collect::<Vec<_>>(), ["c", "d", "e"]);
         assert_eq!(checked.diagnostics, []);
-        assert_eq!(problems(&check("phases: [{id: a, terminal: false}]")), [("no-terminal", 4, 7)]);
+        assert_eq!(problems(&check("phases: [{id: a, terminal: false}]")), [("no_path_to_terminal", 4, 7)]);
     }
 
     #[test]
@@ -164,13 +155,13 @@ mod tests {
         assert_eq!(checked.machine, None);
         assert_eq!(
             problems(&checked),
-            [("schema", 6, 1), ("unknown-state", 9, 12), ("duplicate-state", 10, 9), ("bad-state-name", 11, 9)]
+            [("schema", 6, 1), ("next_unknown", 9, 12), ("duplicate_state", 10, 9), ("bad_state_name", 11, 9)]
         );
         let text = format!("{HEAD}phases:\n  - id: building\n    next: [bulding]\n");
-        let checked = compile_text(Notation::Phases, &text, "w");
+        let checked = compile_text(Form::Phases, &text, "w", &StateTypes::default());
         let shown = render("w.workflow.yaml", &text, &checked.diagnostics[0], false);
         insta::assert_snapshot!(shown, @r"
-        error[unknown-state]: there is no state `bulding`
+        error[next_unknown]: there is no state `bulding`
          --> w.workflow.yaml:8:12
           |
         8 |     next: [bulding]
@@ -189,16 +180,11 @@ mod tests {
 
     #[test]
     fn text_that_is_no_yaml_or_too_large_is_refused_with_a_place() {
-        let bad = |text: &str| problems(&compile_text(Notation::Phases, text, "w"));
-        assert_eq!(bad("a: 1\n\tb: 2\n")[0].0, "yaml");
-        assert_eq!(bad("a: &x [1]\n")[0].0, "yaml");
-        assert_eq!(bad(&" ".repeat(limits::WORKFLOW_BYTES + 1)), [("too-large", 1, 1)]);
+        let bad = |text: &str| problems(&compile_text(Form::Phases, text, "w", &StateTypes::default()));
+        assert_eq!(bad("a: 1\n\tb: 2\n")[0].0, "yaml_syntax");
+        assert_eq!(bad("a: &x [1]\n")[0].0, "yaml_syntax");
+        assert_eq!(bad(&" ".repeat(limits::WORKFLOW_BYTES + 1)), [("too_large", 1, 1)]);
         assert_eq!(bad(""), [("schema", 1, 1)]);
-    }
-
-    #[test]
-    fn other_notations_are_refused_by_name() {
-        assert_eq!(problems(&compile_text(Notation::Mermaid, "", "w")), [("unreadable-notation", 1, 1)]);
     }
 
     proptest! {

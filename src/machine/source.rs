@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use smol_str::SmolStr;
+
 use crate::codec::{Node, Place};
 use crate::machine::Notation;
 
@@ -52,7 +54,7 @@ pub struct SourceTransition {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name {
     /// The name.
-    pub text: String,
+    pub text: SmolStr,
     /// Its bytes in the text.
     pub span: Range<usize>,
     /// Its place in the text.
@@ -62,13 +64,13 @@ pub struct Name {
 impl Name {
     /// A name that stands in no text; it is reported at the text's beginning.
     #[must_use]
-    pub fn nowhere(text: impl Into<String>) -> Self {
+    pub fn nowhere(text: impl Into<SmolStr>) -> Self {
         Self { text: text.into(), span: 0..0, place: Place { line: 1, column: 1 } }
     }
 
     /// The name that a YAML node holds.
     #[must_use]
     pub fn of_node(node: &Node) -> Self {
-        Self { text: node.text().unwrap_or_default().to_owned(), span: node.span.clone(), place: node.place }
+        Self { text: node.text().unwrap_or_default().into(), span: node.span.clone(), place: node.place }
     }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 use thiserror::Error;
 
 /// A name that cannot be used, with the reason in words.
@@ -67,14 +68,14 @@ macro_rules! name_type {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
         #[serde(transparent)]
-        pub struct $name(String);
+        pub struct $name(SmolStr);
 
         impl $name {
             /// Checks `name`.
             ///
             /// # Errors
             /// [`BadName`] when a rule of the type's description is broken.
-            pub fn new(name: impl Into<String>) -> Result<Self, BadName> {
+            pub fn new(name: impl Into<SmolStr>) -> Result<Self, BadName> {
                 let name = name.into();
                 let check: fn(&str) -> Result<(), BadName> = $check;
                 check(&name)?;
@@ -103,7 +104,7 @@ macro_rules! name_type {
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                Self::new(String::deserialize(from)?).map_err(serde::de::Error::custom)
+                Self::new(SmolStr::deserialize(from)?).map_err(serde::de::Error::custom)
             }
         }
     };

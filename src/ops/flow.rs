@@ -10,7 +10,7 @@ use crate::host::{Clock, Env, Git, Holder, Ids, Setting, boot_id};
 use crate::model::{RunId, Seq, SessionId, Timestamp};
 use crate::ops::error::{Error, Result};
 use crate::store::disk::Disk;
-use crate::store::{Canary, LockRequest, Os, Project, RunDir, StoreError, Trust, WriterNote, git_stamp};
+use crate::store::{Canary, LockRequest, Os, Project, RunDir, StoreError, Trust, WriterNote, git_stamp, layout};
 
 /// How long a writer waits for another one unless told otherwise.
 pub const LOCK_WAIT: Duration = Duration::from_secs(30);
@@ -152,9 +152,15 @@ impl Flow {
         Ok(Project::init(&*self.disk, &parent, self.trust(), &schemas, &request)?)
     }
 
-    /// The definitions that can be used here.
+    /// The definitions that can be used here: those of `project`, or of the one that would be made.
     pub(crate) fn catalog(&self, project: Option<&Project>) -> Catalog {
-        Catalog::new(project.map(|project| project.path().to_owned()))
+        Catalog::new(match project {
+            Some(project) => Some(project.path().to_owned()),
+            None => self.named().ok().flatten().or_else(|| {
+                let start = self.search_from().ok()?;
+                Some(self.git.top(&start).unwrap_or(start).join(layout::FLOW))
+            }),
+        })
     }
 
     /// What else, changed, may have changed runs: the files that git puts in place. `None` when that cannot be told.

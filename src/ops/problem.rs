@@ -338,6 +338,14 @@ fn catalog(error: &CatalogError) -> Problem {
             problem.causes = errors.map(|error| format!("{} {}", error.place, error.message)).collect();
             problem
         }
+        CatalogError::NoMachine { .. } => {
+            let help = "give it the section with a state diagram, or name another workflow; see docs/workflows.md";
+            new(Kind::Refused, "no_state_machine", message, Some(help.into()))
+        }
+        CatalogError::Config { .. } => {
+            let help = "it can have `definitions`, a list of directories, and `state_types`, a list of names";
+            new(Kind::Refused, "invalid_config", message, Some(help.into()))
+        }
         CatalogError::Refused { .. } => {
             let help = "flow follows no links below .flow; put a plain file in its place";
             new(Kind::Unsafe, "unsafe_path", message, Some(help.into()))

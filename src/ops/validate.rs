@@ -8,7 +8,7 @@ use walkdir::WalkDir;
 use crate::codec::{DocumentKind, LineFault, Node, RunText, Violation, parse, validate};
 use crate::engine::{RunState, edited};
 use crate::host;
-use crate::machine::{Notation, compile_text};
+use crate::machine::{Form, StateTypes, compile_text};
 use crate::model::limits;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
@@ -202,7 +202,7 @@ fn kind_of(root: &Node) -> Option<DocumentKind> {
 
 fn check_workflow(text: &str, name: &str) -> Vec<Violation> {
     let id = name.strip_suffix(".workflow.yaml").unwrap_or("workflow");
-    let checked = compile_text(Notation::Phases, text, id);
+    let checked = compile_text(Form::Phases, text, id, &StateTypes::default());
     let errors = checked.diagnostics.into_iter().filter(crate::machine::Diagnostic::is_error);
     errors
         .map(|error| {

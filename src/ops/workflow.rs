@@ -1,14 +1,14 @@
-//! `workflow list | show | check`: the definitions that can be used.
+//! `workflow list | show | check | graph | convert`: the definitions that can be used.
 
 use std::path::Path;
 
 use crate::catalog::{CatalogError, Origin};
 use crate::host;
-use crate::machine::{Diagnostic, Machine, Notation, compile_text};
+use crate::machine::{Diagnostic, Form, Machine, Notation, Written, compile_text, picture, write};
 use crate::model::limits;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
-use crate::report::{WorkflowEntry, WorkflowListReport, WorkflowReport};
+use crate::report::{WorkflowConvertReport, WorkflowEntry, WorkflowGraphReport, WorkflowListReport, WorkflowReport};
 
 impl Flow {
     /// The known workflows, by id.
@@ -41,31 +41,72 @@ impl Flow {
         ))
     }
 
-    /// Compiles a file, or a workflow by its name. Errors in the definition are in the report; the text is for
-    /// rendering them.
+    /// Compiles a file, or a workflow by its name; the graph of a file may use `types` of states besides those of the
+    /// project. Errors in the definition are in the report; the text is for rendering them.
     ///
     /// # Errors
     /// [`Error::Input`] when the file cannot be read, [`Error::Catalog`] when there is neither such a file nor such a
     /// workflow.
-    pub fn workflow_check(&self, target: &str) -> Result<(WorkflowReport, String)> {
+    pub fn workflow_check(&self, target: &str, types: &[String]) -> Result<(WorkflowReport, String)> {
+        let Definition { machine, notation, origin, text, diagnostics } = self.definition(target, types)?;
+        Ok((report(machine.as_ref(), notation, origin, diagnostics), text))
+    }
+
+    /// A file or a workflow as a Mermaid diagram and as a picture of characters.
+    ///
+    /// # Errors
+    /// As [`Flow::workflow_check`], and [`Error::Catalog`] when it does not compile.
+    pub fn workflow_graph(&self, target: &str, types: &[String]) -> Result<WorkflowGraphReport> {
+        let machine = self.definition(target, types)?.machine()?;
+        let picture = picture(&machine);
+        Ok(WorkflowGraphReport { id: machine.id().clone(), mermaid: write(&machine, Notation::Mermaid).text, picture })
+    }
+
+    /// A file or a workflow in another notation.
+    ///
+    /// # Errors
+    /// As [`Flow::workflow_graph`].
+    pub fn workflow_convert(&self, target: &str, to: Notation, types: &[String]) -> Result<WorkflowConvertReport> {
+        let machine = self.definition(target, types)?.machine()?;
+        let Written { text, losses } = write(&machine, to);
+        Ok(WorkflowConvertReport { id: machine.id().clone(), from: machine.notation(), to, text, losses })
+    }
+
+    /// The definition that `target` names: a file, or a workflow of the catalog.
+    fn definition(&self, target: &str, types: &[String]) -> Result<Definition> {
         let path = self.env.cwd.clone().unwrap_or_default().join(target);
+        let project = self.project_if_any()?;
+        let catalog = self.catalog(project.as_ref());
         if path.is_file() {
             let text = read(&path, target)?;
-            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let id = name.strip_suffix(".workflow.yaml").or_else(|| name.strip_suffix(".yaml")).unwrap_or(name);
-            let checked = compile_text(Notation::Phases, &text, id);
-            let origin = target.to_owned();
-            return Ok((report(checked.machine.as_ref(), Notation::Phases, origin, checked.diagnostics), text));
+            let form = Form::of_file(target, &text);
+            let checked = compile_text(form, &text, &id_of_file(&path), &catalog.state_types()?.and(types));
+            return Ok(Definition {
+                machine: checked.machine,
+                notation: form.notation(),
+                origin: target.to_owned(),
+                text,
+                diagnostics: checked.diagnostics,
+            });
         }
         if target.contains('/') {
             let source = std::io::Error::from(std::io::ErrorKind::NotFound);
             return Err(Error::Input { origin: target.to_owned(), source });
         }
-        match self.workflow_show(target) {
-            Err(Error::Catalog(CatalogError::Invalid { path, text, diagnostics })) => {
-                Ok((report(None, Notation::Phases, path.display().to_string(), diagnostics), text))
+        match catalog.find(target) {
+            Ok(found) => Ok(Definition {
+                notation: found.machine.notation(),
+                origin: origin(&found.origin),
+                machine: Some(found.machine),
+                text: found.text,
+                diagnostics: found.diagnostics,
+            }),
+            Err(CatalogError::Invalid { path, text, diagnostics }) => {
+                let origin = path.display().to_string();
+                let notation = Form::of_file(&origin, &text).notation();
+                Ok(Definition { machine: None, notation, origin, text, diagnostics })
             }
-            shown => shown,
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -76,6 +117,35 @@ impl Flow {
             Err(error) => Err(error),
         }
     }
+}
+
+/// A definition that was read, whether it compiles or not.
+struct Definition {
+    machine: Option<Machine>,
+    notation: Notation,
+    origin: String,
+    text: String,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Definition {
+    /// Its machine.
+    fn machine(self) -> Result<Machine> {
+        let Self { machine, origin, text, diagnostics, .. } = self;
+        machine.ok_or_else(|| CatalogError::Invalid { path: origin.into(), text, diagnostics }.into())
+    }
+}
+
+/// The id of the workflow that a file defines: its stem, or the directory of a `SKILL.md`.
+fn id_of_file(path: &Path) -> String {
+    let name = |path: &Path| path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+    let file = name(path);
+    if file == "SKILL.md" {
+        return path.parent().map(name).unwrap_or_default();
+    }
+    let suffixes = [".workflow.yaml", ".graph.yaml"];
+    let stem = suffixes.iter().find_map(|suffix| file.strip_suffix(suffix));
+    stem.or_else(|| file.rsplit_once('.').map(|(stem, _)| stem)).unwrap_or(&file).to_owned()
 }
 
 fn read(path: &Path, origin: &str) -> Result<String> {

@@ -13,7 +13,7 @@ pub use doctor::{DoctorReport, FindingReport, FindingState, PlanStep, Severity};
 pub use log::{LogReport, SkippedLine};
 // Values of the engine and the machine that are part of reports.
 pub use crate::engine::{Action, Attempt, Completed, InDoubt, Verdict};
-pub use crate::machine::{Diagnostic, render};
+pub use crate::machine::{Diagnostic, Notation, render};
 pub use problem::{Kind, Problem};
 pub use resume::{Candidate, NextReport, ResumeReport, TreeState, WorkingTreeReport};
 pub use run::{
@@ -22,4 +22,4 @@ pub use run::{
 };
 pub use validate::{CheckedFile, ValidateReport, ViolationReport};
 pub use verify::{Checked, Difference, VerifyReport};
-pub use workflow::{WorkflowEntry, WorkflowListReport, WorkflowReport};
+pub use workflow::{WorkflowConvertReport, WorkflowEntry, WorkflowGraphReport, WorkflowListReport, WorkflowReport};

@@ -47,3 +47,29 @@ pub struct WorkflowReport {
     /// Errors and warnings.
     pub diagnostics: Vec<Diagnostic>,
 }
+
+/// A workflow drawn.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WorkflowGraphReport {
+    /// Its id.
+    pub id: WorkflowId,
+    /// A Mermaid diagram.
+    pub mermaid: String,
+    /// A picture of characters.
+    pub picture: String,
+}
+
+/// A workflow in another notation.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WorkflowConvertReport {
+    /// Its id.
+    pub id: WorkflowId,
+    /// The notation it was written in.
+    pub from: Notation,
+    /// The notation it is written in now.
+    pub to: Notation,
+    /// The definition.
+    pub text: String,
+    /// What the other notation does not say.
+    pub losses: Vec<String>,
+}

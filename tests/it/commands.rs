@@ -43,7 +43,8 @@ fn start_finds_repository_and_branch_and_prints_the_id_alone() {
 fn an_unknown_workflow_is_answered_with_the_known_ones() {
     let sandbox = Sandbox::new();
     let answer = sandbox.flow(["start", "start-isue"]).exits(3);
-    let known = "address-pr, debug, merge-pr, release, review-pr, start-issue";
+    let known = "address-pr, blueprint, build, build-fast, debug, deep-research, feature-verifier, hypothesis-tester, \
+                 merge-pr, pr-review, release, review-pr, start-issue, task-builder, task-reviewer";
     assert_eq!(
         answer.stderr,
         format!("error: there is no workflow `start-isue`\n  help: did you mean `start-issue`? Known are {known}\n")
@@ -358,11 +359,112 @@ fn validate_names_every_violation_with_its_place() {
 }
 
 #[test]
+fn the_state_machine_of_a_skill_is_found_checked_and_started() {
+    let sandbox = Sandbox::new();
+    let skill = "---\nname: scan\ndescription: Look for things.\n---\n# Scan\n\n## STATE-MACHINE\n\n```mermaid\n\
+                 stateDiagram-v2\n[*] --> scan\nscan --> analyze : scan_complete\n\
+                 analyze --> report : analysis_complete\nreport --> [*] : done\n```\n\nOn each transition, report it.\n";
+    let path = sandbox.path(".claude/skills/scan/SKILL.md");
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, skill).unwrap();
+    let checked = sandbox.flow(["workflow", "check", ".claude/skills/scan/SKILL.md", "--json"]).ok().json();
+    assert_eq!(
+        checked,
+        json!({
+            "id": "scan", "notation": "mermaid", "origin": ".claude/skills/scan/SKILL.md",
+            "states": [
+                {"name": "scan", "label": null, "type": null, "description": null},
+                {"name": "analyze", "label": null, "type": null, "description": null},
+                {"name": "report", "label": null, "type": null, "description": null},
+            ],
+            "initial": ["scan"], "terminal": ["report"],
+            "transitions": [
+                {"from": "scan", "to": "analyze", "label": "scan_complete"},
+                {"from": "analyze", "to": "report", "label": "analysis_complete"},
+            ],
+            "diagnostics": [],
+        })
+    );
+    let run = sandbox.flow(["start", "scan", "--json"]).ok().json();
+    assert_eq!((&run["workflow"], &run["phase"]), (&json!("scan"), &json!("scan")));
+    let run = run["run_id"].as_str().unwrap();
+    sandbox.flow(["record-activity", "--run-id", run, "--phase", "analyze", "--id", "a"]).ok();
+    sandbox.flow(["record-activity", "--run-id", run, "--phase", "scan", "--id", "b"]).exits(1);
+    // What the heading of a skill almost says is no reason to take another workflow.
+    std::fs::write(&path, skill.replace("## STATE", "### STATE")).unwrap();
+    let refused = sandbox.flow(["start", "scan"]).exits(1);
+    assert!(
+        refused.stderr.contains("7:1 `### STATE-MACHINE` is not the heading of a state machine"),
+        "{}",
+        refused.stderr
+    );
+    std::fs::write(&path, "# Scan\n").unwrap();
+    assert_eq!(sandbox.flow(["start", "scan", "--json"]).exits(1).error()["code"], "no_state_machine");
+}
+
+#[test]
+fn a_workflow_is_drawn_and_written_in_every_notation() {
+    let sandbox = Sandbox::new();
+    let drawn = sandbox.flow(["workflow", "graph", "build-fast"]).ok().stdout;
+    insta::assert_snapshot!(drawn, @r"
+    stateDiagram-v2
+        plan : The change and its check are written down
+        build : The change is made, and its check passes
+        review : Somebody else has read the change
+        [*] --> plan
+        plan --> build : plan_ready
+        build --> review : build_complete
+        review --> [*]
+    ");
+    let json = sandbox.flow(["workflow", "graph", "build-fast", "--json"]).ok().json();
+    insta::assert_snapshot!(json["picture"].as_str().unwrap(), @r"
+      ●
+      ▼
+      plan   The change and its check are written down
+      │ plan_ready
+      ▼
+      build   The change is made, and its check passes
+      │ build_complete
+      ▼
+      review   Somebody else has read the change
+      ◉
+    ");
+    let phases = sandbox.flow(["workflow", "convert", "build-fast", "--to", "phases"]).ok();
+    insta::assert_snapshot!(format!("{}{}", phases.stdout, phases.stderr), @r"
+    apiVersion: flow.synapti.ai/v1
+    kind: FlowWorkflow
+    metadata:
+      id: build-fast
+      version: 1
+    phases:
+    - id: plan
+      label: The change and its check are written down
+    - id: build
+      label: The change is made, and its check passes
+    - id: review
+      label: Somebody else has read the change
+    warning: the phases notation cannot say: the labels of 2 transitions
+    ");
+    std::fs::write(sandbox.path("build-fast.workflow.yaml"), &phases.stdout).unwrap();
+    let graph =
+        sandbox.flow(["workflow", "convert", "build-fast.workflow.yaml", "--to", "graph", "--json"]).ok().json();
+    assert_eq!((&graph["from"], &graph["to"]), (&json!("phases"), &json!("graph")));
+    assert_eq!(graph["losses"], json!(["`agent` is the type of 2 states without one"]));
+    std::fs::write(sandbox.path("fast.yaml"), "initial: a\nstates:\n  a: {type: planner, transition: {next: [b]}}\n")
+        .unwrap();
+    let refused = sandbox.flow(["workflow", "graph", "fast.yaml", "--json"]).exits(1).error();
+    assert_eq!(refused["code"], "invalid_workflow");
+    assert_eq!(refused["causes"].as_array().unwrap().len(), 2, "{refused}");
+    let typed = sandbox.flow(["workflow", "check", "fast.yaml", "--type", "planner", "--json"]).exits(1).json();
+    assert_eq!(typed["diagnostics"][0]["code"], "next_unknown");
+}
+
+#[test]
 fn workflows_are_listed_shown_and_checked() {
     let sandbox = Sandbox::new();
     let list = sandbox.flow(["workflow", "list", "--json"]).ok().json();
     let ids: Vec<_> = list["workflows"].as_array().unwrap().iter().map(|entry| entry["id"].as_str().unwrap()).collect();
-    assert_eq!(ids, ["address-pr", "debug", "merge-pr", "release", "review-pr", "start-issue"]);
+    assert!(ids.is_sorted() && ids.len() == 15 && ids.contains(&"build") && ids.contains(&"debug"));
     let shown = sandbox.flow(["workflow", "show", "review-pr", "--json"]).ok().json();
     let states: Vec<_> =
         shown["states"].as_array().unwrap().iter().map(|state| state["name"].as_str().unwrap()).collect();
@@ -374,7 +476,7 @@ fn workflows_are_listed_shown_and_checked() {
     std::fs::write(sandbox.path(".flow/workflows/own.workflow.yaml"), text).unwrap();
     let report = sandbox.flow(["workflow", "check", "own", "--json"]).exits(1).json();
     let codes: Vec<_> = report["diagnostics"].as_array().unwrap().iter().map(|one| one["code"].clone()).collect();
-    assert_eq!(codes, ["unknown-state", "duplicate-state"]);
+    assert_eq!(codes, ["next_unknown", "duplicate_state"]);
     let human = sandbox.flow(["workflow", "check", ".flow/workflows/own.workflow.yaml"]).exits(1).stdout;
     assert!(
         human.contains(".flow/workflows/own.workflow.yaml:7:12") && human.contains("did you mean `test`?"),

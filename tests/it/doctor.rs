@@ -362,6 +362,11 @@ const LEFT: &[Damage] = &[
         hurt: |past| past.put("../../workflows/own.workflow.yaml", "phases: [\n"),
     },
     Damage {
+        code: "config_invalid",
+        path: "/config.yaml",
+        hurt: |past| past.put("../../config.yaml", "definition: [flows]\n"),
+    },
+    Damage {
         code: "twin_runs",
         path: "/runs/RUN-a",
         hurt: |past| {

@@ -39,13 +39,14 @@ const ONLY_IN: &[(&str, &[&str])] = &[
             "store/dir.rs",
             "store/document.rs",
             "store/inspect.rs",
-            "catalog.rs",
+            "catalog/folder.rs",
             "host/",
         ],
     ),
     ("clap", &["cli/"]),
     ("walkdir", &["ops/validate.rs"]),
     ("annotate_snippets", &["machine/diagnostic.rs"]),
+    ("pulldown_cmark", &["machine/markdown.rs"]),
 ];
 
 struct Source {

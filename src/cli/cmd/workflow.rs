@@ -1,4 +1,4 @@
-//! `workflow list | show | check`.
+//! `workflow list | show | check | graph | convert`.
 
 use crate::cli::args::WorkflowCommand;
 use crate::cli::exit::Exit;
@@ -6,7 +6,7 @@ use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
 use crate::model::StateName;
 use crate::ops::{Error, Flow};
-use crate::report::{Diagnostic, WorkflowListReport, WorkflowReport, render};
+use crate::report::{Diagnostic, Notation, WorkflowListReport, WorkflowReport, render};
 
 pub(super) fn run(flow: &Flow, command: WorkflowCommand, out: &mut Out) -> Exit {
     match command {
@@ -19,7 +19,31 @@ pub(super) fn run(flow: &Flow, command: WorkflowCommand, out: &mut Out) -> Exit 
             Ok((report, _)) => out.answer(&report, || shown(&report)),
             Err(error) => out.error(&error),
         },
-        WorkflowCommand::Check { target } => check(flow.workflow_check(&target), out),
+        WorkflowCommand::Check { target, types } => check(flow.workflow_check(&target, &types), out),
+        WorkflowCommand::Graph { target, mermaid, types } => match flow.workflow_graph(&target, &types) {
+            Ok(report) => {
+                let drawn = out.is_terminal() && !mermaid;
+                out.answer(&report, || page::clean_lines(if drawn { &report.picture } else { &report.mermaid }))
+            }
+            Err(error) => out.error(&error),
+        },
+        WorkflowCommand::Convert { target, to, types } => convert(flow, &target, &to, &types, out),
+    }
+}
+
+fn convert(flow: &Flow, target: &str, to: &str, types: &[String], out: &mut Out) -> Exit {
+    let to = match to {
+        "mermaid" => Notation::Mermaid,
+        "graph" => Notation::Graph,
+        _ => Notation::Phases,
+    };
+    match flow.workflow_convert(target, to, types) {
+        Ok(report) => {
+            let lost = report.losses.iter().map(|loss| format!("the {to} notation cannot say: {loss}"));
+            out.warnings(&lost.collect::<Vec<_>>());
+            out.answer(&report, || page::clean_lines(&report.text))
+        }
+        Err(error) => out.error(&error),
     }
 }
 
@@ -69,10 +93,13 @@ fn shown(report: &WorkflowReport) -> String {
         }
         format!("→ {}", to.join(", "))
     };
-    let rows = report
-        .states
-        .iter()
-        .map(|state| vec![state.name.to_string(), next(&state.name), state.description.clone().unwrap_or_default()]);
+    let rows = report.states.iter().map(|state| {
+        vec![
+            state.name.to_string(),
+            next(&state.name),
+            state.description.clone().or_else(|| state.label.clone()).unwrap_or_default(),
+        ]
+    });
     page.table(2, &rows.collect::<Vec<_>>());
     page.finish()
 }

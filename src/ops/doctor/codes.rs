@@ -20,6 +20,7 @@ pub(super) const CODES: &[(&str, Severity)] = &[
     ("bad_run_name", Severity::Warning),
     ("twin_runs", Severity::Warning),
     ("workflow_invalid", Severity::Error),
+    ("config_invalid", Severity::Error),
     // Anywhere.
     ("unreadable", Severity::Error),
     ("symbolic_link", Severity::Error),

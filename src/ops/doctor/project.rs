@@ -177,8 +177,14 @@ fn schemas(root: &Path, found: &mut Findings) {
 
 fn workflows(root: &Path, found: &mut Findings) {
     let catalog = Catalog::new(Some(root.to_owned()));
-    // A directory that is none has been named already.
-    for entry in catalog.list().unwrap_or_default() {
+    let listed = catalog.list().unwrap_or_else(|error| {
+        // A directory that is none has been named already.
+        if let CatalogError::Config { path, message } = &error {
+            found.add("config_invalid", path, message.clone());
+        }
+        Vec::new()
+    });
+    for entry in listed {
         let (Some(_), Origin::Project(path)) = (&entry.error, &entry.origin) else { continue };
         match catalog.find(&entry.id) {
             Err(CatalogError::Invalid { diagnostics, .. }) => {

@@ -6,9 +6,12 @@
 
 pub mod activity;
 pub mod event_line;
+pub mod graph;
 pub mod hook;
 pub mod journal;
 pub mod log;
+pub mod markdown;
+pub mod mermaid;
 pub mod run_yaml;
 mod text;
 pub mod workflow;
@@ -17,12 +20,15 @@ pub mod workflow;
 pub type Property = fn(&[u8]);
 
 /// Every property under the name of its fuzz target and its corpus.
-pub const ALL: [(&str, Property); 7] = [
+pub const ALL: [(&str, Property); 10] = [
     ("event_line", event_line::holds),
     ("log", log::holds),
     ("run_yaml", run_yaml::holds),
     ("activity", activity::holds),
     ("workflow", workflow::holds),
+    ("mermaid", mermaid::holds),
+    ("markdown", markdown::holds),
+    ("graph", graph::holds),
     ("hook", hook::holds),
     ("journal", journal::holds),
 ];

@@ -1,13 +1,18 @@
 //! A workflow definition: a machine or an error, and every problem is somewhere in the text.
 
-use flowrun::machine::{Diagnostic, Machine, Notation, compile_text, render};
+use flowrun::machine::{Diagnostic, Form, Machine, Notation, StateTypes, compile_text, picture, render, write};
 
 use super::text::assert_inside;
 
 /// The input is a text in the phases notation.
 pub fn holds(bytes: &[u8]) {
+    holds_of(Form::Phases, bytes);
+}
+
+/// The input is a text in this form.
+pub fn holds_of(form: Form, bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let checked = compile_text(Notation::Phases, text, "fallback");
+    let checked = compile_text(form, text, "fallback", &StateTypes::with(["planner"]));
     let errors = checked.diagnostics.iter().any(Diagnostic::is_error);
     assert_ne!(checked.machine.is_some(), errors, "{:?}", checked.diagnostics);
     for diagnostic in &checked.diagnostics {
@@ -36,4 +41,15 @@ fn check(machine: &Machine) {
     assert_eq!(back, *machine, "{pinned}");
     assert_eq!(back.digest(), machine.digest());
     assert!(machine.differences(&back).is_empty());
+    for (notation, form) in
+        [(Notation::Mermaid, Form::Mermaid), (Notation::Graph, Form::Graph), (Notation::Phases, Form::Phases)]
+    {
+        let written = write(machine, notation);
+        let again = compile_text(form, &written.text, machine.id().as_str(), &StateTypes::default());
+        let again = again.machine.unwrap_or_else(|| panic!("{}\n{:?}", written.text, again.diagnostics));
+        if written.losses.is_empty() {
+            assert_eq!(again.differences(machine), [""; 0], "{}", written.text);
+        }
+    }
+    assert!(!picture(machine).is_empty());
 }

@@ -1,0 +1,49 @@
+//! `.flow/config.yaml`: what a project says about its definitions.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::catalog::CatalogError;
+use crate::catalog::folder::Folder;
+use crate::codec;
+use crate::machine::StateTypes;
+
+/// The name of the file.
+const FILE: &str = "config.yaml";
+
+/// The configuration of a project; empty without a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Config {
+    /// Directories with definitions, relative to the project.
+    pub(super) definitions: Vec<PathBuf>,
+    /// Types of states that graphs may use beside the built-in ones.
+    pub(super) state_types: Vec<String>,
+}
+
+impl Config {
+    /// Reads the file of the project whose `.flow` directory is `flow_dir`.
+    pub(super) fn read(flow_dir: &Path) -> Result<Self, CatalogError> {
+        let Some(folder) = Folder::open(flow_dir, false)? else { return Ok(Self::default()) };
+        let text = match folder.read(FILE) {
+            Ok(Some(text)) => text,
+            Ok(None) => return Ok(Self::default()),
+            Err(error) => return Err(error),
+        };
+        let fault = |message: String| CatalogError::Config { path: folder.join(FILE), message };
+        let value = codec::parse_value(&text).map_err(|error| match error.place {
+            Some(place) => fault(format!("line {}, column {}: {error}", place.line, place.column)),
+            None => fault(error.to_string()),
+        })?;
+        if value.is_null() {
+            return Ok(Self::default());
+        }
+        serde_json::from_value(value).map_err(|error| fault(error.to_string()))
+    }
+
+    /// The types of states that graphs may use.
+    pub(super) fn types(&self) -> StateTypes {
+        StateTypes::with(self.state_types.iter().cloned())
+    }
+}

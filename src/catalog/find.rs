@@ -1,0 +1,513 @@
+//! The workflows of a project.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use crate::catalog::CatalogError;
+use crate::catalog::config::Config;
+use crate::catalog::folder::Folder;
+use crate::catalog::place::{Place, places};
+use crate::catalog::shipped::SHIPPED;
+use crate::codec;
+use crate::machine::{Checked, Diagnostic, Form, Machine, Name, Notation, StateTypes, compile_text};
+use crate::model::WorkflowId;
+
+/// Where a definition comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// It is part of this program.
+    Shipped,
+    /// It is this file of the project.
+    Project(PathBuf),
+}
+
+/// A definition that can be used.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// The compiled workflow.
+    pub machine: Machine,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// The definition as it is written.
+    pub text: String,
+    /// Warnings about it.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A line of [`Catalog::list`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The workflow's id.
+    pub id: String,
+    /// The notation of its definition.
+    pub notation: Notation,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Why it cannot be used; none when it can.
+    pub error: Option<String>,
+}
+
+/// The workflows that a project can use.
+#[derive(Debug, Clone)]
+pub struct Catalog {
+    /// `.flow/`, when there is one.
+    flow_dir: Option<PathBuf>,
+}
+
+impl Catalog {
+    /// The catalog of the project whose `.flow` directory is `flow_dir`; the shipped workflows alone without one.
+    #[must_use]
+    pub fn new(flow_dir: Option<PathBuf>) -> Self {
+        Self { flow_dir }
+    }
+
+    /// The types of states that this project's graphs may use.
+    ///
+    /// # Errors
+    /// [`CatalogError::Config`] when the project's configuration cannot be understood.
+    pub fn state_types(&self) -> Result<StateTypes, CatalogError> {
+        Ok(self.config()?.types())
+    }
+
+    /// The workflow called `name`.
+    ///
+    /// # Errors
+    /// [`CatalogError`] when there is none, or when the definition that has the name cannot be used.
+    pub fn find(&self, name: &str) -> Result<Found, CatalogError> {
+        let Ok(id) = WorkflowId::new(name) else {
+            return Err(self.unknown(name)?);
+        };
+        let config = self.config()?;
+        let mut absent = None;
+        for place in self.places(&config) {
+            let Some(folder) = Folder::open(&place.path, place.links)? else { continue };
+            for suffix in place.layout.suffixes() {
+                let file = format!("{id}{suffix}");
+                let Some(text) = folder.read(&file)? else { continue };
+                match load(&id, &file, text, Origin::Project(folder.join(&file)), &config.types()) {
+                    Err(CatalogError::NoMachine { path }) => drop(absent.get_or_insert(path)),
+                    loaded => return loaded,
+                }
+            }
+        }
+        match SHIPPED.iter().find(|(shipped, ..)| *shipped == name) {
+            Some((_, file, text)) => load(&id, file, (*text).to_owned(), Origin::Shipped, &config.types()),
+            None => Err(match absent {
+                Some(path) => CatalogError::NoMachine { path },
+                None => self.unknown(name)?,
+            }),
+        }
+    }
+
+    /// All workflows, sorted by id; one that cannot be used is listed with the reason.
+    ///
+    /// # Errors
+    /// [`CatalogError`] when a directory of definitions or the configuration cannot be read.
+    pub fn list(&self) -> Result<Vec<Entry>, CatalogError> {
+        let config = self.config()?;
+        let mut entries = BTreeMap::new();
+        for (id, file, text) in SHIPPED {
+            entries.insert((*id).to_owned(), entry(id, file, Origin::Shipped, (*text).to_owned(), &config.types()));
+        }
+        // What is asked first is put in last.
+        for place in self.places(&config).iter().rev() {
+            let Some(folder) = Folder::open(&place.path, place.links)? else { continue };
+            for id in ids(&folder, place)? {
+                for suffix in place.layout.suffixes().iter().rev() {
+                    let file = format!("{id}{suffix}");
+                    let origin = Origin::Project(folder.join(&file));
+                    let one = match folder.read(&file) {
+                        Ok(None) => None,
+                        Ok(Some(text)) => entry(&id, &file, origin, text, &config.types()),
+                        Err(error) => Some(broken(&id, &file, origin, error)),
+                    };
+                    if one.is_some() {
+                        entries.insert(id.clone(), one);
+                    }
+                }
+            }
+        }
+        Ok(entries.into_values().flatten().collect())
+    }
+
+    fn config(&self) -> Result<Config, CatalogError> {
+        self.flow_dir.as_deref().map_or_else(|| Ok(Config::default()), Config::read)
+    }
+
+    fn places(&self, config: &Config) -> Vec<Place> {
+        self.flow_dir.as_deref().map(|flow_dir| places(flow_dir, &config.definitions)).unwrap_or_default()
+    }
+
+    fn unknown(&self, name: &str) -> Result<CatalogError, CatalogError> {
+        let known = self.list()?.into_iter().map(|entry| entry.id).collect::<Vec<_>>();
+        let suggestion = codec::similar(name, known.iter().map(String::as_str)).map(str::to_owned);
+        Ok(CatalogError::Unknown { name: name.to_owned(), known, suggestion })
+    }
+}
+
+/// The ids that the files of a place could have. A file whose name makes no id is not a definition.
+fn ids(folder: &Folder, place: &Place) -> Result<BTreeSet<String>, CatalogError> {
+    let suffixes = place.layout.suffixes();
+    let id = |name: String| {
+        // A skill is a directory.
+        let bare = suffixes.iter().find_map(|suffix| match suffix.split_once('/') {
+            Some((end, _)) => name.strip_suffix(end),
+            None => name.strip_suffix(suffix),
+        })?;
+        WorkflowId::new(bare).is_ok().then(|| bare.to_owned())
+    };
+    Ok(folder.names()?.into_iter().filter_map(id).collect())
+}
+
+/// Compiles the definition of `id`.
+fn load(id: &WorkflowId, file: &str, text: String, origin: Origin, types: &StateTypes) -> Result<Found, CatalogError> {
+    let checked = compile_text(Form::of_file(file, &text), &text, id.as_str(), types);
+    let absent = checked.is_absent();
+    let Checked { machine, mut diagnostics } = checked;
+    if let Some(machine) = machine {
+        if machine.id() == id {
+            return Ok(Found { machine, origin, text, diagnostics });
+        }
+        diagnostics.push(other_id(id, machine.id(), &text));
+    }
+    let path = match origin {
+        Origin::Project(path) => path,
+        Origin::Shipped => file.into(),
+    };
+    Err(if absent { CatalogError::NoMachine { path } } else { CatalogError::Invalid { path, text, diagnostics } })
+}
+
+/// A run finds its workflow by the id that its definition gives, so a file under another name would be lost to it.
+fn other_id(id: &WorkflowId, written: &WorkflowId, text: &str) -> Diagnostic {
+    let place =
+        codec::parse(text).map_or_else(|_| Name::nowhere(""), |root| Name::of_node(root.nearest("/metadata/id")));
+    Diagnostic::error("id_mismatch", &place, format!("the file is named after `{id}` and defines `{written}`"))
+        .with_help(format!("write `id: {id}`, or rename the file to `{written}.workflow.yaml`"))
+}
+
+/// A line of the list; none for a document without a state machine.
+fn entry(id: &str, file: &str, origin: Origin, text: String, types: &StateTypes) -> Option<Entry> {
+    let notation = Form::of_file(file, &text).notation();
+    let description = description(&text);
+    let Ok(known) = WorkflowId::new(id) else { return None };
+    let error = match load(&known, file, text, origin.clone(), types) {
+        Err(CatalogError::NoMachine { .. }) => return None,
+        loaded => loaded.err().map(CatalogError::in_list),
+    };
+    Some(Entry { id: id.to_owned(), notation, origin, description, error })
+}
+
+fn broken(id: &str, file: &str, origin: Origin, error: CatalogError) -> Entry {
+    let notation = Form::of_file(file, "").notation();
+    Entry { id: id.to_owned(), notation, origin, description: None, error: Some(error.in_list()) }
+}
+
+/// What a definition says it is for: in its metadata, its front matter, or at its top.
+fn description(text: &str) -> Option<String> {
+    let yaml = match text.trim_start_matches('\u{feff}').strip_prefix("---\n") {
+        Some(rest) => rest.split_once("\n---").map_or(rest, |(head, _)| head),
+        None => text,
+    };
+    let value = codec::parse_value(yaml).ok()?;
+    let description = value["metadata"]["description"].as_str().or(value["description"].as_str());
+    description.map(str::to_owned)
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests set up files and processes directly")]
+mod tests {
+    use super::*;
+    use crate::codec::Place;
+    use crate::model::limits;
+    use rustix::fs::Mode;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    struct Project {
+        dir: tempfile::TempDir,
+    }
+
+    impl Project {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            fs::create_dir_all(dir.path().join(".flow/workflows")).unwrap();
+            Self { dir }
+        }
+
+        fn path(&self, file: &str) -> PathBuf {
+            self.dir.path().join(".flow/workflows").join(file)
+        }
+
+        fn write(&self, file: &str, text: impl AsRef<[u8]>) {
+            fs::write(self.path(file), text).unwrap();
+        }
+
+        fn catalog(&self) -> Catalog {
+            Catalog::new(Some(self.dir.path().join(".flow")))
+        }
+
+        fn errors(&self) -> Vec<(String, String)> {
+            let entries = self.catalog().list().unwrap().into_iter();
+            entries.filter_map(|entry| Some((entry.id, entry.error?))).collect()
+        }
+    }
+
+    fn definition(id: &str, phase: &str) -> String {
+        format!("apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: {id}\nphases:\n  - id: {phase}\n")
+    }
+
+    #[test]
+    fn the_shipped_workflows_have_the_phases_of_the_tables() {
+        let agent = |first: &str| format!("{first}^>completed,failed completed$ failed$");
+        let table = [
+            ("address-pr", "preflight^>categorize categorize>resolve resolve>verify verify$".to_owned()),
+            ("blueprint", "detect^>charter,prd charter$ prd$".to_owned()),
+            (
+                "build",
+                "requirements^>design design>tasks tasks>build build>verify verify>build,archive archive$".to_owned(),
+            ),
+            ("build-fast", "plan^>build build>review review$".to_owned()),
+            ("debug", "preflight^>reproduce reproduce>diagnose diagnose>fix fix>verify verify$".to_owned()),
+            ("deep-research", "clarify^>plan plan>explore explore>synthesize synthesize>report report$".to_owned()),
+            ("feature-verifier", agent("verifying")),
+            ("hypothesis-tester", agent("testing")),
+            ("merge-pr", "preflight^>verify verify>confirm confirm>merge merge$".to_owned()),
+            ("pr-review", "split^>review review>synthesize synthesize>post post$".to_owned()),
+            ("release", "preflight^>bump bump>tag tag>push push$".to_owned()),
+            ("review-pr", "preflight^>fan-out fan-out>consolidate consolidate>report report$".to_owned()),
+            ("start-issue", "preflight^>explore explore>plan plan>code code>verify verify$".to_owned()),
+            ("task-builder", agent("building")),
+            ("task-reviewer", agent("reviewing")),
+        ];
+        let catalog = Catalog::new(None);
+        let listed = catalog.list().unwrap();
+        assert_eq!(listed.len(), table.len());
+        for ((id, expected), entry) in table.into_iter().zip(listed) {
+            let found = catalog.find(id).unwrap();
+            assert_eq!((found.origin, found.diagnostics), (Origin::Shipped, vec![]));
+            let machine = &found.machine;
+            let shape = machine.states().iter().map(|state| {
+                let next: Vec<_> = machine.successors(&state.name).map(|one| one.to.as_str()).collect();
+                let arrow = if next.is_empty() { "" } else { ">" };
+                let begin = if machine.initial().contains(&state.name) { "^" } else { "" };
+                let end = if machine.is_terminal(&state.name) { "$" } else { "" };
+                format!("{}{begin}{end}{arrow}{}", state.name, next.join(","))
+            });
+            assert_eq!(shape.collect::<Vec<_>>().join(" "), expected, "{id}");
+            assert!(machine.states().iter().all(|state| state.description.is_some() || state.label.is_some()));
+            assert_eq!((entry.id.as_str(), entry.notation, entry.error), (id, machine.notation(), None));
+            assert!(entry.description.is_some());
+        }
+    }
+
+    #[test]
+    fn a_definition_of_the_project_shadows_the_shipped_one_also_when_it_is_broken() {
+        let project = Project::new();
+        assert_eq!(project.catalog().find("debug").unwrap().origin, Origin::Shipped);
+        project.write("debug.workflow.yaml", definition("debug", "look"));
+        let found = project.catalog().find("debug").unwrap();
+        assert_eq!(found.origin, Origin::Project(project.path("debug.workflow.yaml")));
+        assert_eq!(found.machine.states()[0].name.as_str(), "look");
+        project.write("debug.workflow.yaml", "phases: [");
+        let error = project.catalog().find("debug").unwrap_err();
+        assert!(error.to_string().contains("debug.workflow.yaml"), "{error}");
+        assert_eq!(project.errors()[0].0, "debug");
+    }
+
+    #[test]
+    fn an_unknown_name_says_what_was_probably_meant() {
+        let project = Project::new();
+        project.write("deploy.workflow.yaml", definition("deploy", "a"));
+        project.write("notes.txt", "");
+        for (name, meant) in [
+            ("dploy", Some("deploy")),
+            ("Debug", Some("debug")),
+            ("xyz", None),
+            ("../debug", Some("debug")),
+            ("", None),
+        ] {
+            match project.catalog().find(name).unwrap_err() {
+                CatalogError::Unknown { known, suggestion, .. } => {
+                    assert_eq!(known.len(), SHIPPED.len() + 1);
+                    assert!(known.is_sorted() && known.contains(&"deploy".to_owned()));
+                    assert_eq!(suggestion.as_deref(), meant, "{name}");
+                }
+                other => panic!("{name}: {other}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_under_another_name_is_refused_with_help() {
+        let project = Project::new();
+        project.write("mine.workflow.yaml", definition("debug", "a"));
+        let CatalogError::Invalid { diagnostics, .. } = project.catalog().find("mine").unwrap_err() else {
+            panic!("not refused as invalid");
+        };
+        assert_eq!(diagnostics[0].code, "id_mismatch");
+        assert_eq!(diagnostics[0].place, Place { line: 4, column: 7 });
+        assert!(diagnostics[0].help.as_deref().unwrap().contains("debug.workflow.yaml"));
+    }
+
+    #[test]
+    fn only_regular_files_of_bounded_size_are_read_and_nothing_hangs() {
+        let project = Project::new();
+        project.write("target", definition("link", "a"));
+        symlink("target", project.path("link.workflow.yaml")).unwrap();
+        symlink("nowhere", project.path("debug.workflow.yaml")).unwrap();
+        fs::create_dir(project.path("folder.workflow.yaml")).unwrap();
+        symlink("target", project.path("linked.md")).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            project.path("pipe.workflow.yaml"),
+            rustix::fs::FileType::Fifo,
+            Mode::RUSR,
+            0,
+        )
+        .unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(project.path("sock.workflow.yaml")).unwrap();
+        project.write("big.workflow.yaml", vec![b'#'; limits::WORKFLOW_BYTES + 1]);
+        project.write("bytes.workflow.yaml", b"a: 1\nb: \xff\n");
+        project.write("a b.workflow.yaml", "");
+        let errors = project.errors();
+        let codes = errors.iter().map(|(id, error)| (id.as_str(), error.as_str())).collect::<Vec<_>>();
+        assert_eq!(
+            codes,
+            [
+                ("big", "line 1: the definition is larger than 1048576 bytes"),
+                ("bytes", "line 2: the definition is not UTF-8 text"),
+                ("debug", "is a symbolic link; flow follows none below .flow"),
+                ("folder", "is not a regular file"),
+                ("link", "is a symbolic link; flow follows none below .flow"),
+                ("linked", "is a symbolic link; flow follows none below .flow"),
+                ("pipe", "is not a regular file"),
+                ("sock", "is not a regular file"),
+            ]
+        );
+        assert!(matches!(project.catalog().find("debug"), Err(CatalogError::Refused { .. })));
+    }
+
+    #[test]
+    fn a_linked_directory_of_definitions_is_refused() {
+        let project = Project::new();
+        project.write("mine.workflow.yaml", definition("mine", "a"));
+        let flow = project.dir.path().join("other");
+        fs::create_dir(&flow).unwrap();
+        symlink(project.path(""), flow.join("workflows")).unwrap();
+        let catalog = Catalog::new(Some(flow));
+        assert!(matches!(catalog.list(), Err(CatalogError::Refused { .. })));
+        assert!(matches!(catalog.find("debug"), Err(CatalogError::Refused { .. })));
+    }
+
+    const DIAGRAM: &str = "stateDiagram-v2\n[*] --> FIRST\nFIRST --> [*]\n";
+
+    /// A definition in every notation, with one state called `first`.
+    fn written(form: Form, first: &str) -> String {
+        let diagram = DIAGRAM.replace("FIRST", first);
+        match form {
+            Form::Phases => definition("x", first),
+            Form::Mermaid => diagram,
+            Form::Markdown => format!("---\ndescription: D\n---\n## STATE-MACHINE\n```mermaid\n{diagram}```\n"),
+            Form::Graph => format!("description: D\ninitial: {first}\nstates:\n  {first}: {{type: terminal}}\n"),
+        }
+    }
+
+    #[test]
+    fn a_name_is_looked_up_where_agents_keep_their_definitions() {
+        let project = Project::new();
+        let root = project.dir.path();
+        fs::write(root.join(".flow/config.yaml"), "definitions: [flows]\nstate_types: [planner]\n").unwrap();
+        // From the last place to the first, each hiding the one before.
+        for (at, (file, form)) in [
+            ("flows/x/SKILL.md", Form::Markdown),
+            ("flows/x.yaml", Form::Graph),
+            (".codex/agents/x.md", Form::Markdown),
+            (".codex/skills/x/SKILL.md", Form::Markdown),
+            (".claude/agents/x.md", Form::Markdown),
+            (".claude/skills/x/SKILL.md", Form::Markdown),
+            (".flow/workflows/x.md", Form::Markdown),
+            (".flow/workflows/x.mmd", Form::Mermaid),
+            (".flow/workflows/x.yaml", Form::Graph),
+            (".flow/workflows/x.graph.yaml", Form::Graph),
+            (".flow/workflows/x.workflow.yaml", Form::Phases),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let path = root.join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, written(form, &format!("s{at}"))).unwrap();
+            let found = project.catalog().find("x").unwrap();
+            assert_eq!(
+                (found.machine.id().as_str(), found.machine.states()[0].name.to_string()),
+                ("x", format!("s{at}"))
+            );
+            assert_eq!((found.machine.notation(), &found.origin), (form.notation(), &Origin::Project(path.clone())));
+            let listed = project.catalog().list().unwrap().into_iter().find(|entry| entry.id == "x").unwrap();
+            assert_eq!((listed.notation, listed.origin, listed.error), (form.notation(), Origin::Project(path), None));
+            assert_eq!(listed.description.is_some(), matches!(form, Form::Markdown | Form::Graph), "{file}");
+        }
+        project.write(
+            "g.yaml",
+            "initial: a\nstates:\n  a: {type: planner, transition: {next: [b]}}\n  b: {type: terminal}\n",
+        );
+        assert!(project.catalog().find("g").is_ok());
+    }
+
+    #[test]
+    fn a_skill_without_a_state_machine_hides_nothing_and_one_that_tries_hides_all() {
+        let project = Project::new();
+        let skill = |name: &str, text: &str| {
+            let dir = project.dir.path().join(".claude/skills").join(name);
+            fs::create_dir_all(&dir).unwrap();
+            fs::write(dir.join("SKILL.md"), text).unwrap();
+        };
+        skill("debug", "# Debug\n");
+        skill("mine", "# Mine\n");
+        skill("release", "### STATE-MACHINE\n");
+        assert_eq!(project.catalog().find("debug").unwrap().origin, Origin::Shipped);
+        assert!(matches!(project.catalog().find("mine"), Err(CatalogError::NoMachine { .. })));
+        assert!(matches!(project.catalog().find("release"), Err(CatalogError::Invalid { .. })));
+        let listed = project.catalog().list().unwrap();
+        assert!(listed.iter().all(|entry| entry.id != "mine"));
+        assert_eq!(project.errors()[0].0, "release");
+    }
+
+    #[test]
+    fn a_linked_directory_of_skills_is_followed() {
+        let project = Project::new();
+        let (root, elsewhere) = (project.dir.path(), tempfile::tempdir().unwrap());
+        fs::create_dir_all(elsewhere.path().join("x")).unwrap();
+        fs::write(elsewhere.path().join("x/SKILL.md"), written(Form::Markdown, "a")).unwrap();
+        fs::create_dir(root.join(".claude")).unwrap();
+        symlink(elsewhere.path(), root.join(".claude/skills")).unwrap();
+        assert!(project.catalog().find("x").is_ok());
+    }
+
+    #[test]
+    fn a_configuration_that_cannot_be_understood_is_no_empty_one() {
+        let project = Project::new();
+        let config = project.dir.path().join(".flow/config.yaml");
+        for (text, word) in
+            [("definitions: flows\n", "sequence"), ("definition: []\n", "definition"), ("a: [\n", "line")]
+        {
+            fs::write(&config, text).unwrap();
+            let error = project.catalog().find("debug").unwrap_err();
+            assert!(matches!(error, CatalogError::Config { .. }) && error.to_string().contains(word), "{error}");
+        }
+        fs::write(&config, "# nothing yet\n").unwrap();
+        assert!(project.catalog().find("debug").is_ok());
+    }
+
+    #[test]
+    fn a_project_without_definitions_has_the_shipped_ones() {
+        let dir = tempfile::tempdir().unwrap();
+        for flow_dir in [dir.path().to_owned(), dir.path().join("absent")] {
+            let catalog = Catalog::new(Some(flow_dir));
+            assert_eq!(catalog.list().unwrap().len(), SHIPPED.len());
+            assert!(catalog.find("release").is_ok());
+        }
+    }
+}

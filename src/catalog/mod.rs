@@ -1,0 +1,19 @@
+//! Finds workflow definitions by name.
+//!
+//! A name is looked up in `.flow/workflows/`, then among the skills and agents of the coding agents (`.claude/`,
+//! `.codex/`), then in the directories that `.flow/config.yaml` names, then among the shipped ones. A definition that is
+//! broken hides the ones behind it all the same: silently following another workflow than the one in the repository
+//! would be worse than an error. A skill without a state machine hides nothing.
+//!
+//! The files come with a clone, so they are untrusted: no symbolic link is followed below `.flow`, and only regular
+//! files of bounded size are read.
+
+mod config;
+mod error;
+mod find;
+mod folder;
+mod place;
+mod shipped;
+
+pub use error::CatalogError;
+pub use find::{Catalog, Entry, Found, Origin};

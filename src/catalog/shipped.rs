@@ -1,0 +1,27 @@
+//! The definitions inside this program.
+
+macro_rules! shipped {
+    ($($id:literal $file:literal),* $(,)?) => {
+        /// Their ids, sorted, the names of their files, and their texts.
+        pub(super) const SHIPPED: &[(&str, &str, &str)] = &[
+            $(($id, concat!("workflows/", $file), include_str!(concat!("../../workflows/", $file)))),*
+        ];
+    };
+}
+shipped!(
+    "address-pr" "address-pr.workflow.yaml",
+    "blueprint" "blueprint.md",
+    "build" "build.md",
+    "build-fast" "build-fast.md",
+    "debug" "debug.workflow.yaml",
+    "deep-research" "deep-research.md",
+    "feature-verifier" "feature-verifier.md",
+    "hypothesis-tester" "hypothesis-tester.md",
+    "merge-pr" "merge-pr.workflow.yaml",
+    "pr-review" "pr-review.md",
+    "release" "release.workflow.yaml",
+    "review-pr" "review-pr.workflow.yaml",
+    "start-issue" "start-issue.workflow.yaml",
+    "task-builder" "task-builder.md",
+    "task-reviewer" "task-reviewer.md",
+);

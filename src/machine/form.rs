@@ -1,0 +1,100 @@
+//! How a definition's text is to be read.
+
+use crate::machine::lines::Line;
+use crate::machine::{Diagnostic, Machine, Name, Notation, StateTypes, compile, graph, markdown, mermaid, phases};
+use crate::model::limits;
+
+/// How a definition is written: its notation, and whether a document is around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Phases in YAML.
+    Phases,
+    /// A Mermaid diagram alone.
+    Mermaid,
+    /// A Mermaid diagram in a Markdown document.
+    Markdown,
+    /// A graph of states in YAML.
+    Graph,
+}
+
+impl Form {
+    /// The form of a file, by its name; a YAML file's by its `text` as well.
+    #[must_use]
+    pub fn of_file(name: &str, text: &str) -> Self {
+        let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+        match extension.to_ascii_lowercase().as_str() {
+            "md" | "markdown" | "mdx" => Self::Markdown,
+            "mmd" | "mermaid" => Self::Mermaid,
+            _ if is_phases(name, text) => Self::Phases,
+            _ => Self::Graph,
+        }
+    }
+
+    /// The notation.
+    #[must_use]
+    pub fn notation(self) -> Notation {
+        match self {
+            Self::Phases => Notation::Phases,
+            Self::Mermaid | Self::Markdown => Notation::Mermaid,
+            Self::Graph => Notation::Graph,
+        }
+    }
+}
+
+/// Whether a YAML text means to have phases: it says so, or nothing says that it has states.
+fn is_phases(name: &str, text: &str) -> bool {
+    let has = |key: &str| text.lines().any(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')));
+    has("phases") || has("kind") || has("apiVersion") || (name.ends_with(".workflow.yaml") && !has("states"))
+}
+
+/// What came out of a definition's text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Checked {
+    /// The machine; none when a diagnostic is an error.
+    pub machine: Option<Machine>,
+    /// All problems, in the order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Checked {
+    /// Whether the text is a document that does not try to define a state machine, which is not its mistake.
+    #[must_use]
+    pub fn is_absent(&self) -> bool {
+        self.diagnostics.iter().any(|one| one.code == markdown::ABSENT)
+    }
+}
+
+/// Compiles a definition's `text`; `id` names it where the text does not, and `types` are the types of states that a
+/// graph may use.
+#[must_use]
+pub fn compile_text(form: Form, text: &str, id: &str, types: &StateTypes) -> Checked {
+    if text.len() > limits::WORKFLOW_BYTES {
+        let message = format!("the definition is larger than {} bytes", limits::WORKFLOW_BYTES);
+        let diagnostics = vec![Diagnostic::error("too_large", &Name::nowhere(""), message)];
+        return Checked { machine: None, diagnostics };
+    }
+    let (source, mut diagnostics) = match form {
+        Form::Phases => phases::parse(text, id),
+        Form::Graph => graph::parse(text, id, types),
+        Form::Mermaid => mermaid::parse(&Line::all(text), Name::nowhere(id)),
+        Form::Markdown => {
+            let (lines, mut problems) = markdown::find(text);
+            let (source, more) = lines.map(|lines| mermaid::parse(&lines, Name::nowhere(id))).unwrap_or_default();
+            problems.extend(more);
+            (source, problems)
+        }
+    };
+    let is_read = !diagnostics.iter().any(Diagnostic::is_error);
+    let mut machine = None;
+    match source.as_ref().map(compile) {
+        Some(Ok(compiled)) if is_read => {
+            machine = Some(compiled.machine);
+            diagnostics.extend(compiled.warnings);
+        }
+        // What is odd about the part that could be read may only be so because of the rest.
+        Some(Ok(_)) | None => {}
+        Some(Err(problems)) => diagnostics.extend(problems.into_iter().filter(|one| is_read || one.is_error())),
+    }
+    diagnostics.sort_by_key(|diagnostic| diagnostic.place);
+    Checked { machine, diagnostics }
+}

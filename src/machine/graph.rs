@@ -1,0 +1,333 @@
+//! The graph notation (seed 002): states with their types in YAML, each saying which ones can follow.
+
+use std::collections::BTreeSet;
+
+use crate::codec::{self, Node, Tree};
+use crate::machine::diagnostic::yaml_problem;
+use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, SourceTransition};
+use crate::model::limits;
+
+/// The types of states that a graph may use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateTypes(BTreeSet<String>);
+
+impl StateTypes {
+    /// The types that the seed's table names.
+    pub const BUILT_IN: [&str; 5] = ["agent", "user", "tool", "decision", "terminal"];
+
+    /// The built-in types and `more`.
+    #[must_use]
+    pub fn with(more: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self(Self::BUILT_IN.into_iter().map(str::to_owned).chain(more.into_iter().map(Into::into)).collect())
+    }
+
+    /// These types and `more`.
+    #[must_use]
+    pub fn and(mut self, more: &[String]) -> Self {
+        self.0.extend(more.iter().cloned());
+        self
+    }
+}
+
+impl Default for StateTypes {
+    fn default() -> Self {
+        Self::with(Vec::<String>::new())
+    }
+}
+
+/// Keys beside `states`.
+const ROOT_KEYS: [&str; 4] = ["initial", "states", "description", "types"];
+/// Keys of a state.
+const STATE_KEYS: [&str; 3] = ["type", "description", "transition"];
+/// What YAML 1.1 takes for a boolean or null and YAML 1.2 for text.
+const WORDS: [&str; 8] = ["y", "n", "yes", "no", "on", "off", "none", "nil"];
+
+/// Reads a graph; `id` names the workflow.
+pub(super) fn parse(text: &str, id: &str, types: &StateTypes) -> (Option<MachineSource>, Vec<Diagnostic>) {
+    let root = match codec::parse_with_repeats(text) {
+        Ok(root) => root,
+        Err(error) => return (None, vec![yaml_problem(error)]),
+    };
+    let mut graph = Graph { text, types: types.clone(), diagnostics: Vec::new() };
+    let source = graph.read(&root, id);
+    (source, graph.diagnostics)
+}
+
+/// A graph being read.
+struct Graph<'a> {
+    text: &'a str,
+    types: StateTypes,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Graph<'_> {
+    fn report(&mut self, diagnostic: Diagnostic) {
+        if self.diagnostics.len() < 2 * limits::VIOLATIONS {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    fn error(&mut self, code: &'static str, at: &Node, message: impl Into<String>) {
+        self.report(Diagnostic::error(code, &Name::of_node(at), message));
+    }
+
+    fn read(&mut self, root: &Node, id: &str) -> Option<MachineSource> {
+        match &root.tree {
+            Tree::Null => {
+                self.error("empty_document", root, "the file has no states: it is empty or holds comments only");
+                return None;
+            }
+            Tree::Mapping(_) => {}
+            _ => {
+                self.error("not_a_mapping", root, "the file must hold `initial:` and `states:`");
+                return None;
+            }
+        }
+        self.more_types(root);
+        let states = self.states(root)?;
+        let names = states.iter().map(|(key, _)| self.state_name(key)).collect::<Vec<_>>();
+        let mut source = MachineSource {
+            id: Name::nowhere(id),
+            version: 1,
+            notation: Notation::Graph,
+            states: Vec::new(),
+            initial: self.initial(root, names.first()).into_iter().collect(),
+            terminal: Vec::new(),
+            transitions: Vec::new(),
+        };
+        for ((_, body), name) in states.iter().zip(names) {
+            self.state(&name, body, &mut source);
+        }
+        Some(source)
+    }
+
+    /// Types that the document itself declares.
+    fn more_types(&mut self, root: &Node) {
+        let Some(types) = root.get("types") else { return };
+        for one in types.items() {
+            match self.scalar(one) {
+                Some(name) => drop(self.types.0.insert(name.text.into())),
+                None => self.error("type_invalid", one, "`types` lists the names of types"),
+            }
+        }
+        if !matches!(types.tree, Tree::Sequence(_)) {
+            self.error("type_invalid", types, "`types` lists the names of types");
+        }
+    }
+
+    /// The states: those below `states:`, or in the flat form everything that is no other key.
+    fn states<'n>(&mut self, root: &'n Node) -> Option<Vec<&'n (Node, Node)>> {
+        let is_root_key = |entry: &&(Node, Node)| entry.0.text().is_some_and(|key| ROOT_KEYS.contains(&key));
+        let Some(states) = root.get("states") else {
+            let states = root.entries().iter().filter(|entry| !is_root_key(entry)).collect::<Vec<_>>();
+            if states.is_empty() {
+                self.error("states_empty", root, "the graph has no states");
+                return None;
+            }
+            return Some(states);
+        };
+        for (key, _) in root.entries().iter().filter(|entry| !is_root_key(entry)) {
+            self.unknown_key(key, &ROOT_KEYS);
+        }
+        match &states.tree {
+            Tree::Mapping(entries) if !entries.is_empty() => Some(entries.iter().collect()),
+            Tree::Mapping(_) => {
+                self.error("states_empty", states, "the graph has no states");
+                None
+            }
+            _ => {
+                self.error(
+                    "states_not_mapping",
+                    states,
+                    "`states` must hold one entry for each state: `name: {type: …}`",
+                );
+                None
+            }
+        }
+    }
+
+    fn initial(&mut self, root: &Node, first: Option<&Name>) -> Option<Name> {
+        match root.get("initial") {
+            Some(node) if !matches!(node.tree, Tree::Null) => {
+                let name = self.scalar(node);
+                if name.is_none() {
+                    self.error("initial_invalid", node, "`initial` names one state");
+                }
+                name.or_else(|| first.cloned())
+            }
+            _ => {
+                let first = first?;
+                let message = format!("without `initial:` a run begins in the first state, `{}`", first.text);
+                self.report(Diagnostic::warning("initial_defaulted", first, message));
+                Some(first.clone())
+            }
+        }
+    }
+
+    fn state_name(&mut self, key: &Node) -> Name {
+        let name = Name::of_node(key);
+        self.look_at_scalar(&name, key);
+        name
+    }
+
+    fn state(&mut self, name: &Name, body: &Node, source: &mut MachineSource) {
+        let mut state = SourceState { name: name.clone(), label: None, kind: None, description: None };
+        if matches!(body.tree, Tree::Mapping(_)) {
+            state.kind = self.kind(name, body);
+            state.description = body.get("description").and_then(Node::text).map(str::to_owned);
+            let errors = self.diagnostics.len();
+            let next = self.next(body);
+            let is_read = self.diagnostics.len() == errors;
+            self.keys(body, state.kind.as_deref());
+            let is_terminal = state.kind.as_deref() == Some("terminal");
+            if is_terminal && !next.is_empty() {
+                let message = format!("`{}` is terminal, so nothing follows it", name.text);
+                self.report(
+                    Diagnostic::warning("terminal_has_next", &next[0], message).with_help("flow ignores `next`"),
+                );
+            } else if next.is_empty() && !is_terminal && is_read {
+                let message = format!("nothing follows `{}`, so a run ends there", name.text);
+                let warning = Diagnostic::warning("implicit_terminal", name, message);
+                self.report(
+                    warning.with_help("say so with `type: terminal`, or name what follows in `transition.next`"),
+                );
+            }
+            if is_terminal || next.is_empty() {
+                source.terminal.push(name.clone());
+            } else {
+                let transition = |to| SourceTransition { from: name.clone(), to, label: None };
+                source.transitions.extend(next.into_iter().map(transition));
+            }
+        } else {
+            let message = format!("the state `{}` must hold `type:` and what can follow", name.text);
+            self.report(Diagnostic::error("state_not_mapping", name, message));
+        }
+        source.states.push(state);
+    }
+
+    fn kind(&mut self, name: &Name, body: &Node) -> Option<String> {
+        let node = body.get("type").filter(|node| !matches!(node.tree, Tree::Null));
+        let Some(node) = node else {
+            let message = format!("the state `{}` has no `type`", name.text);
+            self.report(Diagnostic::error("missing_type", name, message).with_help(self.known_types()));
+            return None;
+        };
+        let Some(kind) = node.text() else {
+            self.error("type_invalid", node, "`type` is one word");
+            return None;
+        };
+        if self.types.0.contains(kind) {
+            return Some(kind.to_owned());
+        }
+        let meant = codec::similar(kind, self.types.0.iter().map(String::as_str));
+        let help = match meant {
+            Some(meant) => format!("did you mean `{meant}`? {}", self.known_types()),
+            None => format!("{}; others are declared in `types: [{kind}]`", self.known_types()),
+        };
+        let message = format!("`{kind}`, the type of the state `{}`, is not known", name.text);
+        self.report(Diagnostic::error("unknown_type", &Name::of_node(node), message).with_help(help));
+        None
+    }
+
+    fn known_types(&self) -> String {
+        let known = self.types.0.iter().map(String::as_str).collect::<Vec<_>>();
+        format!("known types are {}", known.join(", "))
+    }
+
+    /// The states that can follow.
+    fn next(&mut self, body: &Node) -> Vec<Name> {
+        if let Some((key, _)) = body.entries().iter().find(|(key, _)| key.text() == Some("next")) {
+            let message = "`next` belongs below `transition`";
+            let problem = Diagnostic::error("misplaced_next", &Name::of_node(key), message);
+            self.report(problem.with_help("write `transition: {next: […]}`"));
+        }
+        let Some(transition) = body.get("transition") else { return Vec::new() };
+        match transition.tree {
+            Tree::Null => return Vec::new(),
+            Tree::Mapping(_) => {}
+            _ => {
+                let message = "`transition` must hold `next:` with the states that can follow";
+                self.error("transition_invalid", transition, message);
+                return Vec::new();
+            }
+        }
+        for (key, _) in transition.entries().iter().filter(|(key, _)| key.text() != Some("next")) {
+            let message = format!("`{}` is no key of a transition", key.text().unwrap_or_default());
+            let problem = Diagnostic::error("transition_unknown_key", &Name::of_node(key), message);
+            self.report(problem.with_help("a transition has one key, `next`"));
+        }
+        let Some(next) = transition.get("next") else { return Vec::new() };
+        match &next.tree {
+            Tree::Null => Vec::new(),
+            Tree::Sequence(items) => items.iter().filter_map(|item| self.target(item)).collect(),
+            _ => self.target(next).into_iter().collect(),
+        }
+    }
+
+    fn target(&mut self, node: &Node) -> Option<Name> {
+        let name = self.scalar(node);
+        if name.is_none() {
+            self.error("next_invalid", node, "`next` is the name of a state or a list of names");
+        }
+        name
+    }
+
+    /// The name that a scalar gives, as it is written.
+    fn scalar(&mut self, node: &Node) -> Option<Name> {
+        let mut name = Name::of_node(node);
+        match node.tree {
+            Tree::Text(_) => {}
+            Tree::Number(_) | Tree::Bool(_) => name.text = self.text.get(node.span.clone())?.into(),
+            Tree::Null | Tree::Sequence(_) | Tree::Mapping(_) => return None,
+        }
+        self.look_at_scalar(&name, node);
+        Some(name)
+    }
+
+    /// Warns about a name that other readers of YAML take for a boolean, null or number.
+    fn look_at_scalar(&mut self, name: &Name, node: &Node) {
+        let written = self.text.get(node.span.clone()).unwrap_or_default();
+        let plain = written == name.text;
+        let number = name.text.parse::<f64>().is_ok()
+            && name.text.parse::<u64>().ok().map(|n| n.to_string()).as_deref() != Some(name.text.as_str());
+        let lower = name.text.to_lowercase();
+        if plain
+            && (WORDS.contains(&lower.as_str()) || ["true", "false", "null", "~"].contains(&lower.as_str()) || number)
+        {
+            let message = format!("some readers of YAML do not take `{}` for text", name.text);
+            let warning = Diagnostic::warning("ambiguous_scalar", name, message);
+            self.report(warning.with_help(format!("write it in quotation marks: \"{}\"", name.text)));
+        }
+    }
+
+    /// Looks at a state's other keys: they may be settings of a type of its own.
+    fn keys(&mut self, body: &Node, kind: Option<&str>) {
+        for (key, _) in body.entries() {
+            let text = key.text().unwrap_or_default();
+            if STATE_KEYS.contains(&text) || text == "next" {
+                continue;
+            }
+            if codec::similar(text, STATE_KEYS.into_iter()).is_some()
+                || kind.is_some_and(|kind| StateTypes::BUILT_IN.contains(&kind))
+            {
+                self.unknown_key(key, &STATE_KEYS);
+            }
+        }
+    }
+
+    fn unknown_key(&mut self, key: &Node, known: &[&str]) {
+        let text = key.text().unwrap_or_default();
+        let message = format!("flow does not know the key `{text}`");
+        let meant = codec::similar(text, known.iter().copied());
+        let problem = match meant {
+            // What it was meant to say would be lost.
+            Some(meant) => Diagnostic::error("misspelt_key", &Name::of_node(key), message)
+                .with_help(format!("did you mean `{meant}`?")),
+            None => Diagnostic::warning("unknown_key", &Name::of_node(key), message),
+        };
+        self.report(problem);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,48 @@
+//! A text line by line, with the places where things stand in it.
+
+use std::ops::Range;
+
+use crate::codec::Place;
+use crate::machine::Name;
+
+/// A line of a definition, without its line break. It may be a part of the file's line, when something stands before it
+/// that does not belong to the definition (the indentation of a code block).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Line<'a> {
+    /// Its text.
+    pub(super) text: &'a str,
+    /// Where it begins, in bytes of the whole text.
+    pub(super) offset: usize,
+    /// Where it begins, for people.
+    pub(super) place: Place,
+}
+
+impl<'a> Line<'a> {
+    /// The lines of a whole text; a byte order mark belongs to none.
+    pub(super) fn all(text: &'a str) -> Vec<Self> {
+        let mut offset = text.len() - text.trim_start_matches('\u{feff}').len();
+        let mut lines = Vec::new();
+        for (at, line) in text[offset..].split_inclusive('\n').enumerate() {
+            let place = Place { line: at + 1, column: 1 };
+            lines.push(Self { text: line.trim_end_matches(['\n', '\r']), offset, place });
+            offset += line.len();
+        }
+        lines
+    }
+
+    /// What stands in the bytes `range` of the line.
+    pub(super) fn name(&self, range: Range<usize>) -> Name {
+        let column = self.place.column + self.text[..range.start].chars().count();
+        Name {
+            text: self.text[range.clone()].into(),
+            span: self.offset + range.start..self.offset + range.end,
+            place: Place { line: self.place.line, column },
+        }
+    }
+
+    /// The line without the blanks around it.
+    pub(super) fn whole(&self) -> Name {
+        let start = self.text.len() - self.text.trim_start().len();
+        self.name(start..start.max(self.text.trim_end().len()))
+    }
+}

@@ -1,0 +1,337 @@
+//! A state machine inside a Markdown document (seed 000): the first state diagram of the section `## STATE-MACHINE`.
+
+use std::ops::Range;
+
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+
+use crate::machine::lines::Line;
+use crate::machine::{Diagnostic, Name, mermaid};
+
+/// The heading's text.
+const HEADING: &str = "STATE-MACHINE";
+
+/// The code of the diagnostic for a document that does not try to have a state machine.
+pub(super) const ABSENT: &str = "no_state_machine";
+
+/// The lines of the diagram, when there is one, and what is odd about the document.
+pub(super) fn find(text: &str) -> (Option<Vec<Line<'_>>>, Vec<Diagnostic>) {
+    let outline = Outline::read(text);
+    let Some(section) = outline.sections.first() else {
+        return (None, vec![outline.no_section()]);
+    };
+    let mut warnings = Vec::new();
+    if let Some(second) = outline.sections.get(1) {
+        let message = format!("there is one `## {HEADING}` already; flow reads the first one");
+        warnings.push(Diagnostic::warning("second_state_machine", &second.heading, message));
+    }
+    let is_diagram = |block: &&Block<'_>| mermaid::is_state_diagram(&block.lines);
+    let mut diagrams = section.blocks.iter().filter(|block| block.is_mermaid).filter(is_diagram);
+    let Some(block) = diagrams.next() else {
+        warnings.push(section.no_diagram());
+        return (None, warnings);
+    };
+    if let Some(second) = diagrams.next() {
+        let message = "the section has a state diagram already; flow reads the first one";
+        warnings.push(Diagnostic::warning("second_state_machine", &second.fence, message));
+    }
+    if !block.is_closed {
+        let message = "the fence of this code block is never closed, so the rest of the document belongs to it";
+        let help = format!("close it with {} on a line of its own", block.mark());
+        warnings.push(Diagnostic::error("unclosed_fence", &block.fence, message).with_help(help));
+        return (None, warnings);
+    }
+    if block.fence.text.starts_with('~') {
+        let message = "other readers of state machines look for a fence of backticks";
+        let help = "write ```mermaid";
+        warnings.push(Diagnostic::warning("tilde_fence", &block.fence, message).with_help(help));
+    }
+    (Some(block.lines.clone()), warnings)
+}
+
+/// What matters of a document.
+#[derive(Default)]
+struct Outline<'a> {
+    sections: Vec<Section<'a>>,
+    /// Headings that are almost right.
+    near: Vec<Name>,
+    /// A state diagram outside of the sections.
+    stray: Option<Name>,
+}
+
+/// What stands below a heading `## STATE-MACHINE`.
+struct Section<'a> {
+    heading: Name,
+    blocks: Vec<Block<'a>>,
+}
+
+/// A code block.
+struct Block<'a> {
+    /// The line that opens it.
+    fence: Name,
+    is_mermaid: bool,
+    is_closed: bool,
+    lines: Vec<Line<'a>>,
+}
+
+impl<'a> Outline<'a> {
+    fn read(text: &'a str) -> Self {
+        let lines = Line::all(text);
+        let body = lines.first().map_or(0, |line| line.offset);
+        let mut outline = Self::default();
+        let mut open = false;
+        // Headings in quotations and lists are no sections, and what is quoted is an example.
+        let (mut nested, mut quoted) = (0_usize, 0_usize);
+        let mut events = Parser::new_ext(&text[body..], Options::ENABLE_YAML_STYLE_METADATA_BLOCKS).into_offset_iter();
+        while let Some((event, range)) = events.next() {
+            let range = body + range.start..body + range.end;
+            match event {
+                Event::Start(Tag::BlockQuote(_)) => quoted += 1,
+                Event::End(TagEnd::BlockQuote(_)) => quoted -= 1,
+                Event::Start(Tag::List(_)) => nested += 1,
+                Event::End(TagEnd::List(_)) => nested -= 1,
+                Event::Start(Tag::Heading { level, .. }) if nested == 0 && quoted == 0 => {
+                    let title = title(&mut events);
+                    let heading = name(&lines, &range);
+                    if level == HeadingLevel::H2 && title == HEADING {
+                        outline.sections.push(Section { heading, blocks: Vec::new() });
+                        open = true;
+                        continue;
+                    }
+                    open = open && level > HeadingLevel::H2;
+                    if is_similar(&title) {
+                        outline.near.push(heading);
+                    }
+                }
+                Event::Start(Tag::CodeBlock(kind)) if quoted == 0 => {
+                    let block = Block::read(&lines, &range, &kind);
+                    match outline.sections.last_mut().filter(|_| open) {
+                        Some(section) => section.blocks.push(block),
+                        None if block.is_mermaid && mermaid::is_state_diagram(&block.lines) => {
+                            outline.stray.get_or_insert(block.fence);
+                        }
+                        None => {}
+                    }
+                }
+                _ => {}
+            }
+        }
+        outline
+    }
+
+    fn no_section(self) -> Diagnostic {
+        if let Some(near) = self.near.first() {
+            let message = format!("`{}` is not the heading of a state machine", near.text);
+            return Diagnostic::error("misplaced_state_machine", near, message)
+                .with_help(format!("write `## {HEADING}`, with two hashes and in capitals"));
+        }
+        let message = format!("the document has no section `## {HEADING}`");
+        match self.stray {
+            Some(stray) => Diagnostic::error(ABSENT, &stray, message)
+                .with_help(format!("this diagram is read when it stands below a heading `## {HEADING}`")),
+            None => Diagnostic::error(ABSENT, &Name::nowhere(""), message),
+        }
+    }
+}
+
+impl Section<'_> {
+    fn no_diagram(&self) -> Diagnostic {
+        let code = "misplaced_state_machine";
+        let message = "the section has no code block with a `stateDiagram-v2`";
+        let unmarked = self.blocks.iter().find(|block| !block.is_mermaid && looks_like_diagram(&block.lines));
+        match (unmarked, self.blocks.iter().find(|block| block.is_mermaid)) {
+            (Some(block), _) => {
+                Diagnostic::error(code, &block.fence, message).with_help("open this code block with ```mermaid")
+            }
+            (None, Some(block)) => Diagnostic::error(code, &block.fence, message)
+                .with_help("this diagram is of another kind; it would have to begin with `stateDiagram-v2`"),
+            (None, None) => Diagnostic::error(code, &self.heading, message)
+                .with_help("put the diagram below the heading, between ```mermaid and ```"),
+        }
+    }
+}
+
+impl<'a> Block<'a> {
+    fn read(lines: &[Line<'a>], range: &Range<usize>, kind: &CodeBlockKind<'_>) -> Self {
+        let first = lines.partition_point(|line| line.offset + line.text.len() < range.start);
+        let end = lines.partition_point(|line| line.offset < range.end);
+        let own = &lines[first.min(end)..end];
+        let CodeBlockKind::Fenced(info) = kind else {
+            return Self { fence: name(lines, range), is_mermaid: false, is_closed: true, lines: own.to_vec() };
+        };
+        let language = info.split(|c: char| c.is_whitespace() || c == '{').next().unwrap_or_default();
+        let mut block = Self {
+            fence: name(lines, range),
+            is_mermaid: language.eq_ignore_ascii_case("mermaid"),
+            is_closed: false,
+            lines: own.get(1..).unwrap_or_default().to_vec(),
+        };
+        let mark = block.mark();
+        if let Some(last) = block.lines.last() {
+            let last = last.text.trim();
+            let rest = last.trim_start_matches(&mark[..1]);
+            if rest.is_empty() && last.len() >= mark.len() {
+                block.is_closed = true;
+                block.lines.pop();
+            }
+        }
+        block
+    }
+
+    /// The backticks or tildes that open it.
+    fn mark(&self) -> String {
+        let mark = self.fence.text.trim_start_matches(|c| c != '`' && c != '~');
+        let len = mark.find(|c| !mark.starts_with(c)).unwrap_or(mark.len());
+        mark[..len].to_owned()
+    }
+}
+
+/// A diagram, perhaps with the line of a fence that is none above it.
+fn looks_like_diagram(lines: &[Line<'_>]) -> bool {
+    mermaid::is_state_diagram(lines) || lines.get(1..).is_some_and(mermaid::is_state_diagram)
+}
+
+/// The first line of `range`, without blanks around it.
+fn name(lines: &[Line<'_>], range: &Range<usize>) -> Name {
+    let at = lines.partition_point(|line| line.offset + line.text.len() < range.start);
+    lines.get(at).map_or_else(|| Name::nowhere(""), Line::whole)
+}
+
+/// The text of a heading whose beginning was just read.
+fn title<'a>(events: &mut impl Iterator<Item = (Event<'a>, Range<usize>)>) -> String {
+    let mut title = String::new();
+    for (event, _) in events {
+        match event {
+            Event::End(TagEnd::Heading(_)) => break,
+            Event::Text(text) | Event::Code(text) => title.push_str(&text),
+            Event::SoftBreak => title.push(' '),
+            _ => {}
+        }
+    }
+    title
+}
+
+/// Whether somebody who wrote this heading may have meant the real one.
+fn is_similar(title: &str) -> bool {
+    let letters = title.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase);
+    let letters = letters.take(16).collect::<String>();
+    letters == "statemachine" || letters == "statemachines"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::{Checked, Form, StateTypes, compile_text, render};
+
+    const DIAGRAM: &str = "stateDiagram-v2\n[*] --> scan\nscan --> [*]\n";
+
+    fn check(text: &str) -> Checked {
+        compile_text(Form::Markdown, text, "w", &StateTypes::default())
+    }
+
+    /// The codes and lines of what is told about a document, behind `true` when it gives the machine of the diagram.
+    fn found(text: &str) -> (bool, Vec<(&'static str, usize)>) {
+        let checked = check(text);
+        if let Some(machine) = &checked.machine {
+            assert_eq!(machine.states()[0].name.as_str(), "scan", "{text}");
+        }
+        (checked.machine.is_some(), checked.diagnostics.iter().map(|one| (one.code, one.place.line)).collect())
+    }
+
+    #[test]
+    fn the_diagram_of_the_section_is_found() {
+        let block = format!("```mermaid\n{DIAGRAM}```\n");
+        let other = "```mermaid\ngraph TD\n%% not a stateDiagram-v2\nA-->B\n```\n";
+        let example =
+            format!("````markdown\n## STATE-MACHINE\n```mermaid\n{}```\n````\n", DIAGRAM.replace("scan", "x"));
+        for text in [
+            format!("---\nname: x\n---\n# T\n\n## STATE-MACHINE\n\n{block}\n## Next\ntext\n"),
+            format!("## STATE-MACHINE\n{}", block.trim_end()),
+            format!("\u{feff}## STATE-MACHINE\n{block}"),
+            format!("## STATE-MACHINE ##\r\n\r\n{}", block.replace('\n', "\r\n")),
+            format!("## STATE-MACHINE\n### Diagram\n{block}"),
+            format!("## STATE-MACHINE\n{other}{block}"),
+            format!("## STATE-MACHINE\n{example}{block}"),
+            format!("{example}\n## STATE-MACHINE\n{block}"),
+            format!("> ## STATE-MACHINE\n\n<!--\n## STATE-MACHINE\n-->\n\n## STATE-MACHINE\n{block}"),
+            format!("## STATE-MACHINE\n```bash\n## comment\n```\n{block}"),
+            format!("## STATE-MACHINE\n````mermaid\n{DIAGRAM}````\n"),
+            format!("## STATE-MACHINE\n```Mermaid {{theme=dark}}\n{DIAGRAM}```\n"),
+            format!("## STATE-MACHINE\n``` mermaid\n{DIAGRAM}```\n"),
+            format!("## STATE-MACHINE\n  ```mermaid\n  {}  ```\n", DIAGRAM.replace('\n', "\n  ")),
+            format!("## STATE-MACHINE\n1. Look:\n   ```mermaid\n   {}   ```\n", DIAGRAM.replace('\n', "\n   ")),
+        ] {
+            assert_eq!(found(&text), (true, vec![]), "{text}");
+        }
+    }
+
+    #[test]
+    fn near_misses_are_told_with_their_place() {
+        let block = format!("```mermaid\n{DIAGRAM}```\n");
+        for (text, code, line) in [
+            (format!("# T\n\n### STATE-MACHINE\n{block}"), "misplaced_state_machine", 3),
+            (format!("## State Machine\n{block}"), "misplaced_state_machine", 1),
+            (format!("T\n=\n\nSTATE-MACHINE\n===\n{block}"), "misplaced_state_machine", 4),
+            ("## STATE-MACHINE\n\ntext\n\n## Next\n".to_owned(), "misplaced_state_machine", 1),
+            (format!("## STATE-MACHINE\n## Next\n{block}"), "misplaced_state_machine", 1),
+            (format!("## STATE-MACHINE\n```\n{DIAGRAM}```\n"), "misplaced_state_machine", 2),
+            (
+                format!("## STATE-MACHINE\n\n    ```mermaid\n    {}", DIAGRAM.replace('\n', "\n    ")),
+                "misplaced_state_machine",
+                3,
+            ),
+            ("## STATE-MACHINE\n```mermaid\ngraph TD\nA --> B\n```\n".to_owned(), "misplaced_state_machine", 2),
+            (format!("## STATE-MACHINE\n```mermaid\n{DIAGRAM}"), "unclosed_fence", 2),
+            (format!("## STATE-MACHINE\n````mermaid\n{DIAGRAM}```\n"), "unclosed_fence", 2),
+            (format!("# T\n{block}"), ABSENT, 2),
+            ("# T\n\n## Other\n".to_owned(), ABSENT, 1),
+            (String::new(), ABSENT, 1),
+        ] {
+            assert_eq!(found(&text), (false, vec![(code, line)]), "{text}");
+            assert_eq!(check(&text).is_absent(), code == ABSENT);
+        }
+        let text = format!("# T\n\n### STATE-MACHINE\n{block}");
+        insta::assert_snapshot!(render("SKILL.md", &text, &check(&text).diagnostics[0], false), @r"
+        error[misplaced_state_machine]: `### STATE-MACHINE` is not the heading of a state machine
+         --> SKILL.md:3:1
+          |
+        3 | ### STATE-MACHINE
+          | ^^^^^^^^^^^^^^^^^
+          |
+          = help: write `## STATE-MACHINE`, with two hashes and in capitals
+        ");
+    }
+
+    #[test]
+    fn what_is_left_out_is_told() {
+        let block = format!("```mermaid\n{DIAGRAM}```\n");
+        let second = block.replace("scan", "late");
+        for (text, code, line) in [
+            (format!("## STATE-MACHINE\n~~~mermaid\n{DIAGRAM}~~~\n"), "tilde_fence", 2),
+            (format!("## STATE-MACHINE\n{block}{second}"), "second_state_machine", 7),
+            (format!("## STATE-MACHINE\n{block}## STATE-MACHINE\n{second}"), "second_state_machine", 7),
+        ] {
+            assert_eq!(found(&text), (true, vec![(code, line)]), "{text}");
+        }
+    }
+
+    #[test]
+    fn problems_of_the_diagram_have_their_place_in_the_document() {
+        let text = "---\nname: x\n---\n\n## STATE-MACHINE\n\n- Diagram:\n\n  ```mermaid\n  stateDiagram-v2\n  [*] --> é-b\n  ```\n";
+        let checked = check(text);
+        let one = &checked.diagnostics[0];
+        assert_eq!((one.place.line, one.place.column, &text[one.span.clone()]), (11, 11, "é-b"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_document_ends_in_a_machine_or_an_error(
+            text in "(## STATE-MACHINE\n|```mermaid\n|stateDiagram-v2\n|\\[\\*\\] --> a\n|```\n|~~~\n|> |- |  |---\n|<!--\n|\\\\|\\[|é\n){0,14}"
+        ) {
+            let checked = check(&text);
+            proptest::prop_assert_eq!(checked.machine.is_some(), !checked.diagnostics.iter().any(Diagnostic::is_error));
+            for one in &checked.diagnostics {
+                proptest::prop_assert!(text.get(one.span.clone()).is_some(), "{:?}", one);
+            }
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! The lines of a diagram put together.
+
+use std::collections::HashMap;
+
+use smol_str::SmolStr;
+
+use crate::machine::lines::Line;
+use crate::machine::mermaid::grammar::{Declared, End, Statement, Until, statement};
+use crate::machine::mermaid::lexer::is_comment;
+use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, SourceTransition};
+use crate::model::limits;
+
+const HEADER: &str = "stateDiagram-v2";
+
+/// Whether a Mermaid text is a state diagram, whatever is wrong with it.
+pub(in crate::machine) fn is_state_diagram(lines: &[Line<'_>]) -> bool {
+    header(lines).is_some_and(|(at, _)| lines[at].text.trim_start().starts_with("stateDiagram"))
+}
+
+/// Reads a diagram; `id` names the workflow.
+///
+/// There is no source when something is wrong: half a diagram would only give rise to more problems.
+pub(in crate::machine) fn parse(lines: &[Line<'_>], id: Name) -> (Option<MachineSource>, Vec<Diagnostic>) {
+    let mut diagram = Diagram::new(id);
+    let Some((at, rest)) = header(lines).filter(|_| is_state_diagram(lines)) else {
+        let at = header(lines).map_or_else(|| Name::nowhere(""), |(at, _)| lines[at].whole());
+        let message = format!("a state diagram begins with `{HEADER}`");
+        return (None, vec![Diagnostic::error("not_a_state_diagram", &at, message)]);
+    };
+    diagram.id.place = lines[at].whole().place;
+    diagram.id.span = lines[at].whole().span;
+    if let Some(rest) = rest {
+        let message = format!("only `{HEADER}` stands on the first line of a diagram");
+        diagram.report(Diagnostic::error("mermaid_syntax", &rest, message));
+    }
+    let mut skip = None;
+    for line in &lines[at + 1..] {
+        match &mut skip {
+            Some(skipping) => {
+                if Skipping::is_over(skipping, line.text) {
+                    skip = None;
+                }
+            }
+            None => skip = diagram.line(*line),
+        }
+    }
+    let errors = diagram.diagnostics.iter().any(Diagnostic::is_error);
+    let (source, diagnostics) = diagram.finish();
+    ((!errors).then_some(source), diagnostics)
+}
+
+/// The index of the line with the header, and what else stands on it. Before it there may be blank lines, comments,
+/// `%%{init}%%` over several lines, and the YAML front matter that Mermaid's own tools read.
+fn header(lines: &[Line<'_>]) -> Option<(usize, Option<Name>)> {
+    let mut at = 0;
+    // Looked for once, or many beginnings without an end would take for ever.
+    let mut closed = true;
+    while let Some(line) = lines.get(at) {
+        let text = line.text.trim();
+        let rest = &lines[at + 1..];
+        at += match text {
+            _ if closed && text.starts_with("%%{") && !text.contains("}%%") => {
+                let end = rest.iter().position(|line| line.text.contains("}%%"));
+                closed = end.is_some();
+                end.map_or(1, |end| end + 2)
+            }
+            "---" => match rest.iter().position(|line| line.text.trim() == "---") {
+                Some(end) => end + 2,
+                None => break,
+            },
+            _ if text.is_empty() || is_comment(text) => 1,
+            _ => break,
+        };
+    }
+    let line = lines.get(at)?;
+    let start = line.text.len() - line.text.trim_start().len();
+    let word = line.text[start..].find(char::is_whitespace).map_or(line.text.len(), |end| start + end);
+    let known = [HEADER, "stateDiagram"].iter().any(|known| line.text[start..word].eq_ignore_ascii_case(known));
+    let rest = line.text[word..].trim();
+    let rest = (known && !rest.is_empty() && !is_comment(rest)).then(|| {
+        let begin = line.text.len() - line.text[word..].trim_start().len();
+        line.name(begin..begin + rest.len())
+    });
+    Some((at, rest))
+}
+
+/// Lines that belong to something that is not supported.
+enum Skipping {
+    EndNote,
+    /// This many braces are open.
+    Braces(usize),
+}
+
+impl Skipping {
+    fn of(until: Until) -> Option<Self> {
+        match until {
+            Until::HereAlready => None,
+            Until::EndNote => Some(Self::EndNote),
+            Until::Brace => Some(Self::Braces(1)),
+        }
+    }
+
+    /// Whether `line` is the last of them.
+    fn is_over(&mut self, line: &str) -> bool {
+        let line = line.trim();
+        match self {
+            Self::EndNote => line == "end note",
+            Self::Braces(open) => {
+                if line.ends_with('{') {
+                    *open += 1;
+                } else if line.starts_with('}') {
+                    *open -= 1;
+                }
+                *open == 0
+            }
+        }
+    }
+}
+
+/// A diagram being read.
+struct Diagram {
+    id: Name,
+    states: Vec<SourceState>,
+    /// The position of each state in `states`, and whether something other than a bare declaration put it there.
+    known: HashMap<SmolStr, (usize, bool)>,
+    initial: Vec<Name>,
+    terminal: Vec<Name>,
+    transitions: Vec<SourceTransition>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Diagram {
+    fn new(id: Name) -> Self {
+        Self {
+            id,
+            states: Vec::new(),
+            known: HashMap::new(),
+            initial: Vec::new(),
+            terminal: Vec::new(),
+            transitions: Vec::new(),
+            diagnostics: Vec::new(),
+        }
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic) {
+        if self.diagnostics.len() < limits::VIOLATIONS {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    fn line(&mut self, line: Line<'_>) -> Option<Skipping> {
+        match statement(line) {
+            Ok(Statement::Nothing) => {}
+            Ok(Statement::Ignored(warning)) => self.report(warning),
+            Ok(Statement::State(declared)) => self.declare(declared),
+            Ok(Statement::Transition { from, to, label }) => self.connect(from, to, label),
+            Ok(Statement::Unsupported(problem, until)) => {
+                self.report(problem);
+                return Skipping::of(until);
+            }
+            Ok(Statement::Description) => return Some(Skipping::Braces(1)),
+            Err(problem) => self.report(*problem),
+        }
+        None
+    }
+
+    fn declare(&mut self, declared: Declared) {
+        let Declared { name, label, kind } = declared;
+        let bare = label.is_none() && kind.is_none();
+        let at = self.mention(&name, !bare);
+        let state = &mut self.states[at];
+        if let (Some(old), Some(_)) = (&state.label, &label) {
+            let message = format!("`{}` has a description already; this one replaces it", name.text);
+            let warning = Diagnostic::warning("description_replaced", &name, message)
+                .with_help(format!("the other one is \"{old}\""));
+            state.label = label;
+            self.report(warning);
+            return;
+        }
+        state.label = label.or(state.label.take());
+        state.kind = kind.or(state.kind.take());
+    }
+
+    /// The position of a state; a new one comes behind all others. A bare `state x` gives no order when the diagram
+    /// uses `x` elsewhere, as other readers of Mermaid have it.
+    fn mention(&mut self, name: &Name, orders: bool) -> usize {
+        match self.known.get_mut(name.text.as_str()) {
+            Some((at, ordered)) if *ordered || !orders => *at,
+            _ => {
+                let at = self.states.len();
+                self.known.insert(name.text.clone(), (at, orders));
+                self.states.push(SourceState { name: name.clone(), label: None, kind: None, description: None });
+                at
+            }
+        }
+    }
+
+    fn connect(&mut self, from: End, to: End, label: Option<String>) {
+        match (from, to) {
+            (End::Star(begin), End::Star(_)) => {
+                let message = "`[*] --> [*]` names no state; flow ignores it";
+                self.report(Diagnostic::warning("direct_end_ignored", &begin, message));
+            }
+            (End::Star(_), End::State(first)) => {
+                self.mention(&first, true);
+                self.initial.push(first);
+            }
+            (End::State(last), End::Star(_)) => {
+                self.mention(&last, true);
+                self.terminal.push(last);
+            }
+            (End::State(from), End::State(to)) => {
+                self.mention(&from, true);
+                self.mention(&to, true);
+                self.transitions.push(SourceTransition { from, to, label });
+            }
+        }
+    }
+
+    fn finish(self) -> (MachineSource, Vec<Diagnostic>) {
+        let Self { id, mut states, known, initial, terminal, transitions, diagnostics } = self;
+        // Those that were declared first and used later stand twice.
+        let mut at = 0;
+        states.retain(|state| {
+            at += 1;
+            known.get(&state.name.text).is_some_and(|(last, _)| *last == at - 1)
+        });
+        let source =
+            MachineSource { id, version: 1, notation: Notation::Mermaid, states, initial, terminal, transitions };
+        (source, diagnostics)
+    }
+}

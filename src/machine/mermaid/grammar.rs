@@ -1,0 +1,397 @@
+//! What one line of a diagram says.
+//!
+//! ```text
+//! line       = transition | state | ignored
+//! transition = end "-->" end [ ":" label ]
+//! end        = "[*]" | id [ ":::" class ]
+//! state      = id [ ":" text ]
+//!            | "state" id [ ":" text ]
+//!            | "state" "\"" text "\"" "as" id
+//!            | "state" id "<<choice>>"
+//! id         = ( letter | digit | "_" | "." )+
+//! comment    = ( "%%" | "#" ) text                    behind blanks, wherever a token can stand
+//! ```
+
+use crate::machine::lines::Line;
+use crate::machine::mermaid::lexer::{Kind, Token, Tokens};
+use crate::machine::{Diagnostic, Name};
+
+/// A line that was understood.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Statement {
+    /// It says nothing about states: empty, a comment, or how something is drawn.
+    Nothing,
+    /// It says nothing about states, but whoever wrote it may think that it does.
+    Ignored(Diagnostic),
+    /// A state.
+    State(Declared),
+    /// A transition; its label is dropped where one end is `[*]`.
+    Transition { from: End, to: End, label: Option<String> },
+    /// Something that is not supported; the lines below belong to it.
+    Unsupported(Diagnostic, Until),
+    /// The description of the diagram for screen readers, over many lines.
+    Description,
+}
+
+/// A state as a line declares it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Declared {
+    pub(super) name: Name,
+    pub(super) label: Option<String>,
+    pub(super) kind: Option<String>,
+}
+
+/// An end of a transition.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum End {
+    /// `[*]`
+    Star(Name),
+    State(Name),
+}
+
+/// Where something that is not supported ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Until {
+    /// With its line.
+    HereAlready,
+    /// With `end note`.
+    EndNote,
+    /// With the `}` that closes it.
+    Brace,
+}
+
+type Parsed<T> = Result<T, Box<Diagnostic>>;
+
+/// Words that Mermaid does not take as ids.
+const RESERVED: [&str; 6] = ["class", "click", "default", "note", "state", "style"];
+/// What an id may hold, for people.
+const IDS: &str = "ids are letters, digits, `_` and `.`";
+
+/// Reads a line.
+///
+/// # Errors
+/// The first problem of the line.
+pub(super) fn statement(line: Line<'_>) -> Parsed<Statement> {
+    let mut tokens = Tokens::new(line.text);
+    let Some(first) = tokens.next() else { return Ok(Statement::Nothing) };
+    let reader = Reader { line };
+    match first.kind {
+        Kind::Word => match reader.directive(reader.text(&first), tokens.clone()) {
+            Some(directive) => directive,
+            None => reader.states(&first, tokens),
+        },
+        Kind::Star => reader.states(&first, tokens),
+        Kind::OtherArrow if reader.text(&first) == "--" => Ok(reader.unsupported(&first, "concurrent region (`--`)")),
+        Kind::Close => Err(reader.error("mermaid_syntax", &first, "this `}` closes nothing")),
+        Kind::Quoted => {
+            let text = reader.text(&first).trim_matches('"');
+            let help = format!("write `state \"{text}\" as {}` and use the id", suggested_id(text));
+            Err(reader.helped("bad_state_name", &first, "a state's id is not written in quotation marks", help))
+        }
+        Kind::Arrow | Kind::OtherArrow | Kind::Colon | Kind::Class | Kind::Stereotype | Kind::Open => {
+            let message = format!("a line cannot begin with `{}`", reader.text(&first));
+            Err(reader.error("mermaid_syntax", &first, message))
+        }
+    }
+}
+
+/// A line being read.
+struct Reader<'a> {
+    line: Line<'a>,
+}
+
+impl Reader<'_> {
+    fn text(&self, token: &Token) -> &str {
+        &self.line.text[token.range.clone()]
+    }
+
+    fn name(&self, token: &Token) -> Name {
+        self.line.name(token.range.clone())
+    }
+
+    fn error(&self, code: &'static str, at: &Token, message: impl Into<String>) -> Box<Diagnostic> {
+        Box::new(Diagnostic::error(code, &self.name(at), message))
+    }
+
+    fn helped(
+        &self,
+        code: &'static str,
+        at: &Token,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Box<Diagnostic> {
+        Box::new(Diagnostic::error(code, &self.name(at), message).with_help(help))
+    }
+
+    fn unsupported(&self, at: &Token, what: &str) -> Statement {
+        self.unsupported_until(at, what, Until::HereAlready)
+    }
+
+    fn unsupported_until(&self, at: &Token, what: &str, until: Until) -> Statement {
+        let message = format!("unsupported state diagram feature: {what}");
+        let problem = Diagnostic::error("unsupported_feature", &self.name(at), message)
+            .with_help("flow reads states and transitions between them; see docs/workflows.md for what else it reads");
+        Statement::Unsupported(problem, until)
+    }
+
+    /// A line that begins with a word of Mermaid's own; `None` when the word is a state's id.
+    fn directive(&self, word: &str, mut tokens: Tokens<'_>) -> Option<Parsed<Statement>> {
+        let next = tokens.peek();
+        let next_is = |kind| next.as_ref().is_some_and(|next| next.kind == kind);
+        let head = Tokens::new(self.line.text).next()?;
+        let whole = Token { kind: Kind::Word, range: head.range.start..tokens.rest().end };
+        Some(Ok(match word {
+            "state" => return Some(self.declaration(&head, tokens)),
+            "note" if !next_is(Kind::Arrow) && !next_is(Kind::Colon) => {
+                let on_one_line = next_is(Kind::Quoted) || tokens.any(|token| token.kind == Kind::Colon);
+                let until = if on_one_line { Until::HereAlready } else { Until::EndNote };
+                self.unsupported_until(&head, "state note", until)
+            }
+            "direction" if next_is(Kind::Word) => match &self.line.text[tokens.rest()] {
+                "TB" | "BT" | "LR" | "RL" => {
+                    let message = "`direction` only says how the diagram is drawn; flow ignores it";
+                    Statement::Ignored(Diagnostic::warning("direction_ignored", &self.name(&whole), message))
+                }
+                _ => self.unsupported(&whole, "this direction; it can be TB, BT, LR or RL, and says nothing to flow"),
+            },
+            "classDef" | "class" | "style" | "click" if next_is(Kind::Word) || next_is(Kind::Star) => {
+                Statement::Nothing
+            }
+            "accTitle" | "accDescr" if next_is(Kind::Colon) => Statement::Nothing,
+            "accDescr" if next_is(Kind::Open) => Statement::Description,
+            "hide" if self.line.text[tokens.rest()].starts_with("empty") => Statement::Nothing,
+            "scale" if self.line.text[tokens.rest()].starts_with(|c: char| c.is_ascii_digit()) => Statement::Nothing,
+            _ if word.starts_with("stateDiagram") => {
+                let message = format!("a second `{word}`; one diagram has one");
+                return Some(Err(self.error("second_header", &head, message)));
+            }
+            _ => return None,
+        }))
+    }
+
+    /// `state …`, behind the word.
+    fn declaration(&self, word: &Token, mut tokens: Tokens<'_>) -> Parsed<Statement> {
+        let Some(first) = tokens.next() else {
+            return Err(self.error("mermaid_syntax", word, "`state` needs the id of a state"));
+        };
+        let (id, label) = match first.kind {
+            Kind::Arrow | Kind::Colon => return Err(self.reserved(word)),
+            Kind::Quoted => {
+                let as_id = (tokens.next().filter(|token| self.text(token) == "as")).and_then(|_| tokens.next());
+                let Some(id) = as_id else {
+                    let text = self.text(&first).trim_matches('"');
+                    let help = format!("write `state \"{text}\" as {}`", suggested_id(text));
+                    return Err(self.helped("mermaid_syntax", &first, "a quoted text needs `as` and an id", help));
+                };
+                (id, Some(self.text(&first).trim_matches('"').to_owned()))
+            }
+            _ => (first, None),
+        };
+        // A composite state has no id that anything could be told about.
+        if id.kind == Kind::Open || tokens.peek().is_some_and(|token| token.kind == Kind::Open) {
+            return Ok(self.composite(&id, tokens));
+        }
+        let name = self.id(&id)?;
+        let mut declared = Declared { name, label, kind: None };
+        match tokens.next() {
+            None => {}
+            Some(token) if token.kind == Kind::Colon => declared.label = self.description(&id, &token, &tokens)?,
+            Some(token) if token.kind == Kind::Stereotype => {
+                let what = self.text(&token).trim_matches(['<', '>', '[', ']']).trim().to_owned();
+                if what != "choice" {
+                    return Ok(self.unsupported(&token, &format!("{what} state (`{}`)", self.text(&token))));
+                }
+                declared.kind = Some(what);
+                self.end(tokens)?;
+            }
+            Some(token) if token.kind == Kind::Class => self.end(tokens)?,
+            Some(token) if token.kind == Kind::Arrow => return Err(self.reserved(word)),
+            Some(token) => return Err(self.blank_in_id(&id, &token)),
+        }
+        Ok(Statement::State(declared))
+    }
+
+    fn composite(&self, id: &Token, mut tokens: Tokens<'_>) -> Statement {
+        let closes = tokens.any(|token| token.kind == Kind::Close);
+        let until = if closes { Until::HereAlready } else { Until::Brace };
+        self.unsupported_until(id, "nested/composite state", until)
+    }
+
+    fn reserved(&self, word: &Token) -> Box<Diagnostic> {
+        let text = self.text(word);
+        let message = format!("`{text}` is a word of Mermaid's own and cannot be a state's id");
+        self.helped("reserved_word", word, message, format!("use another id: `state \"{text}\" as {text}_`"))
+    }
+
+    /// A line that begins with an end of a transition.
+    fn states(&self, first: &Token, mut tokens: Tokens<'_>) -> Parsed<Statement> {
+        // The arrow decides first: with a wrong one nothing else can be told.
+        let mut next = tokens.next();
+        while next.as_ref().is_some_and(|token| token.kind == Kind::Class) {
+            next = tokens.next();
+        }
+        let Some(next) = next else {
+            return match self.ending(first)? {
+                End::State(name) => Ok(Statement::State(Declared { name, label: None, kind: None })),
+                End::Star(_) => {
+                    let help = "write `[*] --> state` for a beginning and `state --> [*]` for an end";
+                    Err(self.helped("mermaid_syntax", first, "`[*]` alone says nothing", help))
+                }
+            };
+        };
+        match next.kind {
+            Kind::Arrow => self.transition(first, &next, tokens),
+            Kind::OtherArrow => Err(self.other_arrow(&next)),
+            Kind::Colon if first.kind == Kind::Word => {
+                let name = self.id(first)?;
+                let label = self.description(first, &next, &tokens)?;
+                Ok(Statement::State(Declared { name, label, kind: None }))
+            }
+            Kind::Open => Ok(self.composite(first, tokens)),
+            Kind::Stereotype => {
+                let help = format!("write `state {} {}`", self.text(first), self.text(&next));
+                Err(self.helped("mermaid_syntax", &next, "only a line that begins with `state` can say this", help))
+            }
+            _ => Err(self.blank_in_id(first, &next)),
+        }
+    }
+
+    fn other_arrow(&self, arrow: &Token) -> Box<Diagnostic> {
+        let text = self.text(arrow);
+        let help = match text {
+            "<--" | "<-" => "write the transition the other way round, with `-->`",
+            _ => "write `-->`",
+        };
+        self.helped("bad_arrow", arrow, format!("`{text}` is no arrow of a state diagram"), help)
+    }
+
+    fn transition(&self, from: &Token, arrow: &Token, mut tokens: Tokens<'_>) -> Parsed<Statement> {
+        let Some(to) = tokens.next() else {
+            return Err(self.error("mermaid_syntax", arrow, "the transition leads nowhere: a state is missing"));
+        };
+        let (from, target) = (self.ending(from)?, to);
+        let to = self.ending(&target)?;
+        let mut next = tokens.next();
+        while next.as_ref().is_some_and(|token| token.kind == Kind::Class) {
+            next = tokens.next();
+        }
+        let label = match next {
+            None => None,
+            Some(colon) if colon.kind == Kind::Colon => self.label(&colon, &tokens)?,
+            Some(arrow) if matches!(arrow.kind, Kind::Arrow | Kind::OtherArrow) => {
+                let message = "a transition has two ends; write the next one on a line of its own";
+                return Err(self.error("mermaid_syntax", &arrow, message));
+            }
+            Some(other) if tokens.clone().any(|token| token.kind == Kind::Arrow) => {
+                let message =
+                    format!("`{}` begins another statement; write each on a line of its own", self.text(&other));
+                return Err(self.error("mermaid_syntax", &other, message));
+            }
+            Some(other) => return Err(self.blank_in_id(&target, &other)),
+        };
+        Ok(Statement::Transition { from, to, label })
+    }
+
+    /// A token as an end of a transition.
+    fn ending(&self, token: &Token) -> Parsed<End> {
+        match token.kind {
+            Kind::Star => Ok(End::Star(self.name(token))),
+            Kind::Quoted => {
+                let text = self.text(token).trim_matches('"');
+                let help = format!("write `state \"{text}\" as {}` and use the id", suggested_id(text));
+                Err(self.helped("bad_state_name", token, "a state's id is not written in quotation marks", help))
+            }
+            _ => self.id(token).map(End::State),
+        }
+    }
+
+    /// A token as the id of a state.
+    fn id(&self, token: &Token) -> Parsed<Name> {
+        let text = self.text(token);
+        if is_reserved(text) {
+            return Err(self.reserved(token));
+        }
+        if text.starts_with("[H]") || text.starts_with("[H*]") {
+            return Err(self.error(
+                "unsupported_feature",
+                token,
+                format!("unsupported state diagram feature: history (`{text}`)"),
+            ));
+        }
+        let Some(odd) = text.chars().find(|&c| !is_id(c)) else { return Ok(self.name(token)) };
+        let message = format!("`{}` cannot be a state's id: it has `{}`", shortened(text), odd.escape_debug());
+        let help = format!("{IDS}; write `state \"{0}\" as {1}` and use `{1}`", shortened(text), suggested_id(text));
+        Err(self.helped("bad_state_name", token, message, help))
+    }
+
+    /// The text behind the colon of a state.
+    fn description(&self, id: &Token, colon: &Token, tokens: &Tokens<'_>) -> Parsed<Option<String>> {
+        let rest = tokens.rest();
+        let text = &self.line.text[rest.clone()];
+        if text.contains("-->") {
+            let whole = Token { kind: Kind::Word, range: id.range.start..rest.end };
+            let id = format!("{}:{}", self.text(id), text.split_whitespace().next().unwrap_or_default());
+            let message = format!("`{id}` cannot be a state's id: it has `:`, behind which a description begins");
+            let help = "steps of an agent (`agent:step`) belong into the agent's own diagram";
+            return Err(self.helped("bad_state_name", &whole, message, help));
+        }
+        debug_assert_eq!(colon.kind, Kind::Colon);
+        Ok((!text.is_empty()).then(|| text.to_owned()))
+    }
+
+    /// The text behind the colon of a transition.
+    fn label(&self, colon: &Token, tokens: &Tokens<'_>) -> Parsed<Option<String>> {
+        let rest = tokens.rest();
+        let text = &self.line.text[rest.clone()];
+        if text.contains("-->") {
+            let whole = Token { kind: Kind::Word, range: colon.range.start..rest.end };
+            let message = "a label cannot have an arrow in it";
+            let help = "write each transition on a line of its own; a state's id has no `:`";
+            return Err(self.helped("mermaid_syntax", &whole, message, help));
+        }
+        Ok((!text.is_empty()).then(|| text.to_owned()))
+    }
+
+    fn end(&self, mut tokens: Tokens<'_>) -> Parsed<()> {
+        match tokens.next() {
+            None => Ok(()),
+            Some(token) => {
+                let message = format!("`{}` is one word too many", shortened(self.text(&token)));
+                Err(self.error("mermaid_syntax", &token, message))
+            }
+        }
+    }
+
+    fn blank_in_id(&self, first: &Token, second: &Token) -> Box<Diagnostic> {
+        let (one, two) = (self.text(first), self.text(second));
+        let message = format!("`{}` follows a state's id, which has no blanks", shortened(two));
+        let both = format!("{} {}", shortened(one), shortened(two));
+        let help = format!("write `state \"{both}\" as {}` and use the id", suggested_id(&both));
+        self.helped("bad_state_name", second, message, help)
+    }
+}
+
+/// Whether `word` is one that Mermaid does not take as an id.
+pub(in crate::machine) fn is_reserved(word: &str) -> bool {
+    RESERVED.contains(&word) || word.starts_with("stateDiagram")
+}
+
+/// Whether an id may hold `c`.
+pub(in crate::machine) fn is_id(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == '.'
+}
+
+/// An id for what `text` calls a state.
+fn suggested_id(text: &str) -> String {
+    let id = text.chars().take(40).map(|c| if is_id(c) { c } else { '_' }).collect::<String>();
+    let id = id.trim_matches('_');
+    if id.is_empty() { "name".to_owned() } else { id.to_owned() }
+}
+
+/// A text from a file, short enough for a sentence.
+fn shortened(text: &str) -> String {
+    if text.chars().count() <= 60 {
+        return text.to_owned();
+    }
+    text.chars().take(59).chain(['…']).collect()
+}

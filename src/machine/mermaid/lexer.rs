@@ -1,0 +1,200 @@
+//! The tokens of a line, as far as the text of a label or description.
+
+use std::ops::Range;
+
+/// What a piece of a line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// `[*]`: the beginning or the end.
+    Star,
+    /// `-->`.
+    Arrow,
+    /// Another arrow, or dashes alone.
+    OtherArrow,
+    /// `:`; the rest of the line is text.
+    Colon,
+    /// `:::class`: how a state is drawn.
+    Class,
+    /// `"text"`; without the second quotation mark it ends with the line.
+    Quoted,
+    /// `<<choice>>` or `[[choice]]`.
+    Stereotype,
+    /// `{`.
+    Open,
+    /// `}`.
+    Close,
+    /// Anything else up to a blank.
+    Word,
+}
+
+/// A piece of a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Token {
+    pub(super) kind: Kind,
+    pub(super) range: Range<usize>,
+}
+
+/// The tokens of a line one after another.
+#[derive(Debug, Clone)]
+pub(super) struct Tokens<'a> {
+    line: &'a str,
+    at: usize,
+}
+
+impl<'a> Tokens<'a> {
+    pub(super) fn new(line: &'a str) -> Self {
+        Self { line, at: 0 }
+    }
+
+    /// What has not been read yet, without blanks around it.
+    pub(super) fn rest(&self) -> Range<usize> {
+        let tail = &self.line[self.at..];
+        let start = self.line.len() - tail.trim_start().len();
+        start..start.max(self.line.trim_end().len())
+    }
+
+    /// The next token; none at the line's end and before a comment.
+    pub(super) fn peek(&self) -> Option<Token> {
+        self.clone().next()
+    }
+}
+
+impl Iterator for Tokens<'_> {
+    type Item = Token;
+
+    fn next(&mut self) -> Option<Token> {
+        let start = self.rest().start;
+        let rest = &self.line[start..];
+        let (kind, len) = token(rest)?;
+        self.at = start + len;
+        Some(Token { kind, range: start..self.at })
+    }
+}
+
+/// The token that `text` begins with, and its length.
+fn token(text: &str) -> Option<(Kind, usize)> {
+    if is_comment(text) {
+        return None;
+    }
+    let len = arrow(text);
+    if len > 0 {
+        return Some((if &text[..len] == "-->" { Kind::Arrow } else { Kind::OtherArrow }, len));
+    }
+    let enclosed = |open: &str, close: &str| {
+        let inside = text.strip_prefix(open)?;
+        Some(open.len() + inside.find(close)? + close.len())
+    };
+    if let Some(len) = enclosed("<<", ">>").or_else(|| enclosed("[[", "]]")) {
+        return Some((Kind::Stereotype, len));
+    }
+    if text.starts_with("[*]") {
+        return Some((Kind::Star, 3));
+    }
+    if let Some(class) = text.strip_prefix(":::") {
+        return Some((Kind::Class, 3 + class.find(char::is_whitespace).unwrap_or(class.len())));
+    }
+    match text.as_bytes().first()? {
+        b':' => Some((Kind::Colon, 1)),
+        b'{' => Some((Kind::Open, 1)),
+        b'}' => Some((Kind::Close, 1)),
+        b'"' => Some((Kind::Quoted, text[1..].find('"').map_or(text.len(), |at| at + 2))),
+        _ => Some((Kind::Word, word(text))),
+    }
+}
+
+/// Whether `text` begins a comment: `%%`, or `#` as Mermaid's own grammar has it.
+pub(super) fn is_comment(text: &str) -> bool {
+    text.starts_with("%%") || text.starts_with('#')
+}
+
+/// What arrows are made of.
+const SHAFT: &str = "-=<>";
+
+/// The length of the arrow that `text` begins with: a run of `-`, `=`, `<`, `>` and dots between them that has a point
+/// or at least two dashes. `-->` ends where it ends: `-->-a` has an arrow and a word.
+fn arrow(text: &str) -> usize {
+    let shaft = |c: char| SHAFT.contains(c);
+    let mut len = text.find(|c| !shaft(c)).unwrap_or(text.len());
+    if len == 0 {
+        return 0;
+    }
+    // `-.->`
+    while text[len..].starts_with('.') && text[len + 1..].starts_with(shaft) {
+        len += 1 + text[len + 1..].find(|c| !shaft(c)).unwrap_or(text.len() - len - 1);
+    }
+    let run = &text[..len];
+    let is_stereotype = run.starts_with("<<") && !run.contains('-') && !run.contains('=');
+    let has_point = run.contains("->") || run.contains("<-") || run.contains("=>") || run.contains("<=");
+    if !is_stereotype && (has_point || run.len() > 1 && !run.contains(['<', '>'])) { len } else { 0 }
+}
+
+/// The length of the word that `text` begins with; at least one character.
+fn word(text: &str) -> usize {
+    let mut at = text.chars().next().map_or(0, char::len_utf8);
+    while let Some(c) = text[at..].chars().next() {
+        if c.is_whitespace() || ":\"{}".contains(c) {
+            break;
+        }
+        if !SHAFT.contains(c) {
+            at += c.len_utf8();
+            continue;
+        }
+        if arrow(&text[at..]) > 0 {
+            break;
+        }
+        // The whole run, which has been looked at.
+        at += text[at..].find(|c| !SHAFT.contains(c)).unwrap_or(text.len() - at);
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(line: &str) -> Vec<(Kind, &str)> {
+        Tokens::new(line).map(|token| (token.kind, &line[token.range])).collect()
+    }
+
+    #[test]
+    fn a_line_is_cut_where_mermaid_cuts_it() {
+        use Kind::{Arrow, Class, Close, Colon, Open, OtherArrow, Quoted, Star, Stereotype, Word};
+        let cases: &[(&str, &[(Kind, &str)])] = &[
+            ("", &[]),
+            ("  %% note", &[]),
+            ("[*]-->a", &[(Star, "[*]"), (Arrow, "-->"), (Word, "a")]),
+            ("a --> b # why", &[(Word, "a"), (Arrow, "-->"), (Word, "b")]),
+            ("v1.2-->完了:go", &[(Word, "v1.2"), (Arrow, "-->"), (Word, "完了"), (Colon, ":"), (Word, "go")]),
+            ("a:::bad --> b", &[(Word, "a"), (Class, ":::bad"), (Arrow, "-->"), (Word, "b")]),
+            ("task-builder --> b", &[(Word, "task-builder"), (Arrow, "-->"), (Word, "b")]),
+            ("a ---> b", &[(Word, "a"), (OtherArrow, "--->"), (Word, "b")]),
+            ("a<--b", &[(Word, "a"), (OtherArrow, "<--"), (Word, "b")]),
+            ("a ==> b", &[(Word, "a"), (OtherArrow, "==>"), (Word, "b")]),
+            ("a -.-> b", &[(Word, "a"), (OtherArrow, "-.->"), (Word, "b")]),
+            ("--", &[(OtherArrow, "--")]),
+            ("state \"a b\" as c {", &[(Word, "state"), (Quoted, "\"a b\""), (Word, "as"), (Word, "c"), (Open, "{")]),
+            ("state c <<choice>>", &[(Word, "state"), (Word, "c"), (Stereotype, "<<choice>>")]),
+            ("}}", &[(Close, "}"), (Close, "}")]),
+            ("a(b)", &[(Word, "a(b)")]),
+            ("\"open", &[(Quoted, "\"open")]),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(tokens(line), *expected, "{line}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn tokens_are_in_order_and_leave_only_blanks_and_comments(line in "[-a-z.<>=:*\\[\\]{}\"%# é]{0,40}") {
+            let mut all = Tokens::new(&line);
+            let mut end = 0;
+            for token in all.by_ref() {
+                proptest::prop_assert!(token.range.start >= end && token.range.end > token.range.start);
+                proptest::prop_assert!(line[end..token.range.start].trim().is_empty());
+                end = token.range.end;
+            }
+            let rest = line[end..].trim();
+            proptest::prop_assert!(rest.is_empty() || is_comment(rest), "{rest:?}");
+        }
+    }
+}

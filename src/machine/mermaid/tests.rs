@@ -1,0 +1,267 @@
+use std::fmt::Write as _;
+
+use crate::machine::{Checked, Diagnostic, Form, StateTypes, compile_text, render};
+use crate::model::limits;
+
+fn check(text: &str) -> Checked {
+    compile_text(Form::Mermaid, text, "w", &StateTypes::default())
+}
+
+/// A machine in one line: its states with their labels, `^` behind initial and `$` behind terminal ones, and its
+/// transitions.
+fn shape(text: &str) -> String {
+    let checked = check(text);
+    let Some(machine) = checked.machine else { panic!("{text}\n{:?}", checked.diagnostics) };
+    let mut shape = String::new();
+    for state in machine.states() {
+        let _ = write!(shape, "{}", state.name);
+        if machine.initial().contains(&state.name) {
+            shape.push('^');
+        }
+        if machine.is_terminal(&state.name) {
+            shape.push('$');
+        }
+        if let Some(label) = &state.label {
+            let _ = write!(shape, "({label})");
+        }
+        shape.push(' ');
+    }
+    for one in machine.transitions() {
+        let label = one.label.as_ref().map(|label| format!("({label})")).unwrap_or_default();
+        let _ = write!(shape, "{}>{}{label} ", one.from, one.to);
+    }
+    shape.trim_end().to_owned()
+}
+
+/// The codes and places of a text's errors.
+fn errors(text: &str) -> Vec<(&'static str, usize, usize)> {
+    let checked = check(text);
+    assert_eq!(checked.machine, None, "{text}");
+    let errors = checked.diagnostics.iter().filter(|one| one.is_error());
+    errors.map(|one| (one.code, one.place.line, one.place.column)).collect()
+}
+
+/// The warnings of a text that gives a machine.
+fn warnings(text: &str) -> Vec<(&'static str, usize)> {
+    let checked = check(text);
+    assert!(checked.machine.is_some(), "{:?}", checked.diagnostics);
+    checked.diagnostics.iter().map(|one| (one.code, one.place.line)).collect()
+}
+
+fn diagram(lines: &str) -> String {
+    format!("stateDiagram-v2\n{lines}\n")
+}
+
+#[test]
+fn every_form_of_the_seeds_table_is_read() {
+    for (lines, expected) in [
+        ("[*] --> scan\nscan --> [*]", "scan^$"),
+        ("  [*]-->scan\n\tscan-->report:done\n  report-->[*]", "scan^ report$ scan>report(done)"),
+        ("[*] --> a\na --> b : it is ready\nb --> [*] : never kept", "a^ b$ a>b(it is ready)"),
+        ("state a : First step\n[*] --> a\na --> [*]", "a^$(First step)"),
+        ("%% about it\n[*] --> a %% here\n# and there\na --> [*] # end", "a^$"),
+        ("[*] --> a\n[*] --> b\n[*] --> a\na --> [*]\nb --> [*]\na --> [*]", "a^$ b^$"),
+        ("[*] --> a\na --> a : again\na --> [*]", "a^$ a>a(again)"),
+    ] {
+        assert_eq!(shape(&diagram(lines)), expected, "{lines}");
+    }
+}
+
+#[test]
+fn a_state_is_declared_in_every_way_of_mermaid() {
+    for (lines, expected) in [
+        ("a : With words\n[*] --> a\na --> [*]", "a^$(With words)"),
+        ("state \"With words\" as a\n[*] --> a\na --> [*]", "a^$(With words)"),
+        ("state a\n[*] --> a\na --> [*]", "a^$"),
+        ("a\n[*] --> a\na --> [*]", "a^$"),
+        ("a:::loud\n[*] --> a:::loud\na:::loud --> [*]", "a^$"),
+        (
+            "state c <<choice>>\n[*] --> c\nc --> a : yes\nc --> b : no\na --> [*]\nb --> [*]",
+            "c^ a$ b$ c>a(yes) c>b(no)",
+        ),
+        // A label that comes later counts, and one that is taken back does not.
+        ("[*] --> a\na --> [*]\na : Later\na :", "a^$(Later)"),
+    ] {
+        assert_eq!(shape(&diagram(lines)), expected, "{lines}");
+    }
+}
+
+#[test]
+fn states_stand_in_the_order_in_which_they_are_used() {
+    assert_eq!(shape(&diagram("state b\nstate lonely\n[*] --> a\na --> b\nb --> [*]")), "lonely a^ b$ a>b");
+    assert_eq!(shape(&diagram("b : Second\n[*] --> a\na --> b\nb --> [*]")), "b$(Second) a^ a>b");
+}
+
+#[test]
+fn a_label_is_whatever_stands_behind_the_colon() {
+    for label in ["x: y", "see http://x/y", "x; y", "direction LR chosen", "go %% on # now", "{x}", "\"hi\"", "état"] {
+        let text = diagram(&format!("[*] --> a\na --> b : {label}\nb --> [*]"));
+        assert_eq!(shape(&text), format!("a^ b$ a>b({label})"));
+    }
+    assert_eq!(shape(&diagram("[*] --> a\na --> b :\nb --> [*]")), "a^ b$ a>b");
+}
+
+#[test]
+fn ids_are_letters_of_any_script_digits_underscores_and_dots() {
+    for id in ["v1.2", "in_review", "3", "完了", "café", "__proto__", "end", "direction", "scale", "hide", "As"] {
+        assert_eq!(shape(&diagram(&format!("[*] --> {id}\n{id} --> [*]"))), format!("{id}^$"));
+    }
+    for (id, hint) in [
+        ("task-builder", "state \"task-builder\" as task_builder"),
+        ("a(b)", "state \"a(b)\" as a_b"),
+        ("a;", "state \"a;\" as a"),
+        ("\"a b\"", "state \"a b\" as a_b"),
+        ("in review", "state \"in review\" as in_review"),
+        ("class", "state \"class\" as class_"),
+    ] {
+        let checked = check(&diagram(&format!("[*] --> {id}")));
+        let help = checked.diagnostics[0].help.clone().unwrap_or_default();
+        assert!(checked.machine.is_none() && help.contains(hint), "{id}: {help}");
+    }
+    assert_eq!(errors(&diagram(&format!("[*] --> {}", "x".repeat(201)))), [("bad_state_name", 2, 9)]);
+}
+
+#[test]
+fn what_is_not_supported_is_named() {
+    for (lines, feature) in [
+        ("state f <<fork>>", "fork state"),
+        ("state j <<join>>", "join state"),
+        ("state j [[join]]", "join state"),
+        ("state Outer {\n[*] --> inner\nstate Deep {\nx --> y\n}\n}", "composite state"),
+        ("Outer {\n[*] --> inner\n--\n[*] --> other\n}", "composite state"),
+        ("--", "concurrent region"),
+        ("note right of a : hello", "state note"),
+        ("note left of a\nfree --> text\nend note", "state note"),
+        ("note \"floating\" as N1", "state note"),
+        ("direction TD", "direction"),
+        ("a --> [H]", "history"),
+    ] {
+        let checked = check(&diagram(&format!("[*] --> a\n{lines}\na --> [*]")));
+        let messages: Vec<_> = checked.diagnostics.iter().map(|one| one.message.as_str()).collect();
+        assert_eq!(messages.len(), 1, "{lines}: {messages:?}");
+        assert!(messages[0].starts_with("unsupported state diagram feature: ") && messages[0].contains(feature));
+        assert_eq!(checked.machine, None);
+    }
+}
+
+#[test]
+fn what_only_concerns_the_drawing_is_left_out() {
+    let drawn = "accTitle: hi\naccDescr: there\naccDescr {\na --> lost\n}\nscale 350 width\nhide empty description\n\
+                 classDef bad fill:#f00\nclass a bad\nstyle a fill:#0f0\n[*] --> a\na --> [*]";
+    assert_eq!(shape(&diagram(drawn)), "a^$");
+    assert_eq!(warnings(&diagram(drawn)), []);
+    assert_eq!(warnings(&diagram("direction LR\n[*] --> a\na --> [*]")), [("direction_ignored", 2)]);
+}
+
+#[test]
+fn lines_that_mermaid_misreads_are_errors() {
+    for (lines, expected) in [
+        ("[*] --> in review", ("bad_state_name", 2, 12)),
+        ("[*] --> ns:step\nns:step --> b", ("bad_state_name", 3, 1)),
+        ("[*] --> a\na --> b:step --> c", ("mermaid_syntax", 3, 8)),
+        ("[*] --> a  a --> b", ("mermaid_syntax", 2, 12)),
+        ("[*] --> a --> b", ("mermaid_syntax", 2, 11)),
+        ("[*] ---> a", ("bad_arrow", 2, 5)),
+        ("[*] --> a\na <-- b", ("bad_arrow", 3, 3)),
+        ("[*] --> a\na ==> b", ("bad_arrow", 3, 3)),
+        ("[*] --> a\na-.->b", ("bad_arrow", 3, 2)),
+        ("[*] --> a\n}", ("mermaid_syntax", 3, 1)),
+        ("[*] -->", ("mermaid_syntax", 2, 5)),
+        ("[*]", ("mermaid_syntax", 2, 1)),
+        ("[*] : begin", ("bad_state_name", 2, 5)),
+        ("state", ("mermaid_syntax", 2, 1)),
+        ("state \"no id\"", ("mermaid_syntax", 2, 7)),
+        ("state a b", ("bad_state_name", 2, 9)),
+        ("default --> b", ("reserved_word", 2, 1)),
+        ("state --> b", ("reserved_word", 2, 1)),
+        ("a <<choice>>", ("mermaid_syntax", 2, 3)),
+        (": a", ("mermaid_syntax", 2, 1)),
+        ("stateDiagram-v2", ("second_header", 2, 1)),
+    ] {
+        assert_eq!(errors(&diagram(lines)), [expected], "{lines}");
+    }
+}
+
+#[test]
+fn all_problems_of_a_diagram_come_at_once() {
+    let text = diagram("[*] --> a b\na ==> c\nnote right of a : x\nstate d-e\n[*] --> [*]");
+    let checked = check(&text);
+    let found: Vec<_> = checked.diagnostics.iter().map(|one| (one.code, one.place.line)).collect();
+    assert_eq!(
+        found,
+        [
+            ("bad_state_name", 2),
+            ("bad_arrow", 3),
+            ("unsupported_feature", 4),
+            ("bad_state_name", 5),
+            ("direct_end_ignored", 6),
+        ]
+    );
+    insta::assert_snapshot!(render("build.mmd", &text, &checked.diagnostics[3], false), @r#"
+    error[bad_state_name]: `d-e` cannot be a state's id: it has `-`
+     --> build.mmd:5:7
+      |
+    5 | state d-e
+      |       ^^^
+      |
+      = help: ids are letters, digits, `_` and `.`; write `state "d-e" as d_e` and use `d_e`
+    "#);
+    assert_eq!(check(&diagram(&"a ==> b\n".repeat(1000))).diagnostics.len(), limits::VIOLATIONS);
+}
+
+#[test]
+fn the_header_may_stand_below_comments_and_settings() {
+    let body = "[*] --> a\na --> [*]\n";
+    for head in [
+        "stateDiagram-v2\n",
+        "stateDiagram\n",
+        "\u{feff}stateDiagram-v2\n",
+        "\n%% c\n\n  stateDiagram-v2  \n",
+        "stateDiagram-v2 %% c\r\n",
+        "%%{init: {\"theme\": \"dark\"}}%%\nstateDiagram-v2\n",
+        "%%{init: {\n  \"theme\": \"dark\"\n}}%%\nstateDiagram-v2\n",
+        "---\ntitle: T\n---\nstateDiagram-v2\n",
+    ] {
+        assert_eq!(shape(&format!("{head}{body}")), "a^$", "{head}");
+    }
+    for (head, line) in [("", 1), ("graph TD\n", 1), ("\n%%{ open\nflowchart\n", 3), ("statediagramm\n", 1)] {
+        assert_eq!(errors(&format!("{head}{body}")), [("not_a_state_diagram", line, 1)], "{head}");
+    }
+    assert_eq!(errors(&format!("stateDiagram-v2 {body}")), [("mermaid_syntax", 1, 17)]);
+    assert_eq!(errors("stateDiagram-v2"), [("no_state", 1, 1), ("no_initial", 1, 1)]);
+    assert!(check("stateDiagram-v2").diagnostics[1].message.contains("No initial state"));
+}
+
+#[test]
+fn a_replaced_description_is_told() {
+    let text = diagram("a : One\na : Two\n[*] --> a\na --> [*]");
+    assert_eq!((shape(&text).as_str(), warnings(&text)), ("a^$(Two)", vec![("description_replaced", 3)]));
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_lines_end_in_a_machine_or_an_error(
+        lines in "((\\[\\*\\]|state|note|[a-c]|[a-c]-|-->|->|:|\"|as|<<choice>>|\\{|\\}|%%|é|--| ){0,8}\n){0,6}"
+    ) {
+        let text = diagram(&lines);
+        let checked = check(&text);
+        proptest::prop_assert_eq!(checked.machine.is_some(), !checked.diagnostics.iter().any(Diagnostic::is_error));
+        for one in &checked.diagnostics {
+            proptest::prop_assert!(text.get(one.span.clone()).is_some());
+            let shown = render("x", &text, one, false);
+            proptest::prop_assert!(shown.contains(one.code), "{}", shown);
+        }
+    }
+
+    #[test]
+    fn no_transition_is_lost(edges in proptest::collection::vec((0..9_u8, 0..9_u8), 1..30)) {
+        let lines: Vec<_> = edges.iter().map(|(from, to)| format!("s{from} --> s{to}")).collect();
+        let checked = check(&diagram(&format!("[*] --> s{}\n{}", edges[0].0, lines.join("\n"))));
+        let machine = checked.machine.unwrap();
+        for (from, to) in edges {
+            let (from, to) = (format!("s{from}"), format!("s{to}"));
+            let is_this = |one: &crate::machine::Transition| one.from.as_str() == from && one.to.as_str() == to;
+            proptest::prop_assert_eq!(machine.transitions().iter().filter(|one| is_this(one)).count(), 1);
+        }
+    }
+}

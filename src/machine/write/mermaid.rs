@@ -1,0 +1,80 @@
+//! A Mermaid diagram of a machine.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+
+use crate::machine::mermaid::{is_id, is_reserved};
+use crate::machine::write::{Written, counted};
+use crate::machine::{Machine, State};
+use crate::model::StateName;
+
+pub(super) fn write(machine: &Machine) -> Written {
+    let mut losses = Vec::new();
+    let ids = ids(machine, &mut losses);
+    let mut text = "stateDiagram-v2\n".to_owned();
+    let ends = machine.initial().iter().chain(machine.terminal());
+    let used: HashSet<_> = machine.transitions().iter().flat_map(|one| [&one.from, &one.to]).chain(ends).collect();
+    for state in machine.states() {
+        describe(state, &ids[&state.name], used.contains(&state.name), &mut text, &mut losses);
+    }
+    for name in machine.initial() {
+        let _ = writeln!(text, "    [*] --> {}", ids[name]);
+    }
+    for one in machine.transitions() {
+        let _ = write!(text, "    {} --> {}", ids[&one.from], ids[&one.to]);
+        if let Some(label) = one.label.as_deref().map(on_one_line).filter(|label| !label.is_empty()) {
+            let _ = write!(text, " : {label}");
+        }
+        text.push('\n');
+    }
+    for name in machine.terminal() {
+        let _ = writeln!(text, "    {} --> [*]", ids[name]);
+    }
+    let typed = machine.states().iter().filter(|state| !matches!(state.kind.as_deref(), None | Some("choice"))).count();
+    if typed > 0 {
+        losses.push(format!("the types of {}", counted(typed, "state")));
+    }
+    Written { text, losses }
+}
+
+/// An id for each state: its name, or one like it where Mermaid does not take the name.
+fn ids(machine: &Machine, losses: &mut Vec<String>) -> HashMap<StateName, String> {
+    let is_taken = |name: &str| name.chars().all(is_id) && !is_reserved(name);
+    let mut used: HashSet<String> =
+        machine.states().iter().map(|state| state.name.to_string()).filter(|name| is_taken(name)).collect();
+    let mut ids = HashMap::new();
+    for state in machine.states() {
+        let mut id = state.name.to_string();
+        if !is_taken(&id) {
+            id = id.chars().map(|c| if is_id(c) { c } else { '_' }).collect();
+            while is_reserved(&id) || !used.insert(id.clone()) {
+                id.push('_');
+            }
+            losses.push(format!("the state `{}` is called `{id}`", state.name));
+        }
+        ids.insert(state.name.clone(), id);
+    }
+    ids
+}
+
+/// What people read of a state; a diagram has one text for it. A state that is not `used` elsewhere is declared.
+fn describe(state: &State, id: &str, used: bool, text: &mut String, losses: &mut Vec<String>) {
+    if state.kind.as_deref() == Some("choice") {
+        let _ = writeln!(text, "    state {id} <<choice>>");
+    } else if !used {
+        let _ = writeln!(text, "    state {id}");
+    }
+    let renamed = (id != state.name.as_str()).then(|| state.name.as_str());
+    let words = state.label.as_deref().or(state.description.as_deref()).or(renamed).map(on_one_line);
+    if let Some(words) = words.filter(|words| !words.is_empty()) {
+        let _ = writeln!(text, "    {id} : {words}");
+    }
+    if state.label.is_some() && state.description.is_some() {
+        losses.push(format!("the description of `{}`", state.name));
+    }
+}
+
+/// A text that ends with its line and has no arrow.
+fn on_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").replace("-->", "→")
+}

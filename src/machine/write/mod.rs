@@ -1,0 +1,59 @@
+//! A machine written as a definition, in any notation, as far as the notation can say it.
+
+mod graph;
+mod mermaid;
+mod phases;
+mod picture;
+
+use crate::machine::{Machine, Notation};
+
+pub use picture::picture;
+
+/// A definition that was made of a machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// The definition.
+    pub text: String,
+    /// What it does not say of the machine, a sentence fragment each.
+    pub losses: Vec<String>,
+}
+
+/// Writes `machine` in `notation`.
+#[must_use]
+pub fn write(machine: &Machine, notation: Notation) -> Written {
+    match notation {
+        Notation::Mermaid => mermaid::write(machine),
+        Notation::Graph => graph::write(machine),
+        Notation::Phases => phases::write(machine),
+    }
+}
+
+/// A number of things, for people.
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// Says that a notation keeps only one initial state.
+fn several_initial(machine: &Machine, losses: &mut Vec<String>) {
+    for name in &machine.initial()[1..] {
+        losses.push(format!("runs cannot begin in `{name}` any more: there is one initial state"));
+    }
+}
+
+/// Says that a notation has no labels of transitions.
+fn labels(machine: &Machine, losses: &mut Vec<String>) {
+    let labelled = machine.transitions().iter().filter(|one| one.label.is_some()).count();
+    if labelled > 0 {
+        losses.push(format!("the labels of {}", counted(labelled, "transition")));
+    }
+    let doubled = machine.states().iter().any(|state| {
+        let to: Vec<_> = machine.successors(&state.name).map(|one| &one.to).collect();
+        (1..to.len()).any(|at| to[..at].contains(&to[at]))
+    });
+    if doubled {
+        losses.push("transitions that differ by their label only are one".to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests;

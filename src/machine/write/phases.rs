@@ -1,0 +1,73 @@
+//! Phases made of a machine.
+
+use serde_json::{Map, Value, json};
+
+use crate::codec::{self, DocumentKind};
+use crate::machine::write::{Written, labels, several_initial};
+use crate::machine::{Machine, State};
+
+pub(super) fn write(machine: &Machine) -> Written {
+    let mut losses = Vec::new();
+    several_initial(machine, &mut losses);
+    labels(machine, &mut losses);
+    // A run begins in the first phase.
+    let first = &machine.initial()[0];
+    let mut states: Vec<_> = machine.states().iter().collect();
+    states.sort_by_key(|state| state.name != *first);
+    let phases: Vec<_> = (1..)
+        .zip(&states)
+        .map(|(below, state)| phase(machine, state, states.get(below).copied(), &mut losses))
+        .collect();
+    let document = json!({
+        "apiVersion": "flow.synapti.ai/v1",
+        "kind": "FlowWorkflow",
+        "metadata": { "id": machine.id(), "version": machine.version() },
+        "phases": phases,
+    });
+    Written { text: codec::emit(&document), losses }
+}
+
+/// A phase above `below`.
+fn phase(machine: &Machine, state: &State, below: Option<&State>, losses: &mut Vec<String>) -> Value {
+    let mut phase = Map::new();
+    phase.insert("id".into(), json!(state.name));
+    if let Some(label) = &state.label {
+        phase.insert("label".into(), json!(label));
+    }
+    if let Some(kind) = state.kind.as_deref() {
+        if is_known(kind) {
+            phase.insert("type".into(), kind.into());
+        } else {
+            losses.push(format!("`{kind}`, the type of `{}`", state.name));
+        }
+    }
+    if let Some(description) = &state.description {
+        phase.insert("description".into(), json!(description));
+    }
+    let mut next: Vec<_> = Vec::new();
+    for one in machine.successors(&state.name) {
+        if !next.contains(&&one.to) {
+            next.push(&one.to);
+        }
+    }
+    let usual: Vec<_> = below.map(|below| &below.name).into_iter().collect();
+    let is_terminal = machine.is_terminal(&state.name);
+    if next != usual || (is_terminal && !next.is_empty()) {
+        phase.insert("next".into(), json!(next));
+    }
+    if is_terminal != next.is_empty() {
+        phase.insert("terminal".into(), is_terminal.into());
+    }
+    Value::Object(phase)
+}
+
+/// Whether the schema of phases has a type of this name.
+fn is_known(kind: &str) -> bool {
+    let document = json!({
+        "apiVersion": "flow.synapti.ai/v1",
+        "kind": "FlowWorkflow",
+        "metadata": { "id": "w" },
+        "phases": [{ "id": "a", "type": kind }],
+    });
+    codec::validate(DocumentKind::Workflow, &document, None).is_empty()
+}

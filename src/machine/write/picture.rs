@@ -1,0 +1,65 @@
+//! A machine as a picture of characters.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+
+use crate::machine::{Machine, Transition};
+use crate::model::StateName;
+
+/// Draws `machine` from top to bottom: each state, and below it the way to the one that stands under it; other ways are
+/// beside it, with an arrow up where they lead back.
+#[must_use]
+pub fn picture(machine: &Machine) -> String {
+    let order = order(machine);
+    let rows: HashMap<_, _> = (0..).zip(&order).map(|(row, name)| (*name, row)).collect();
+    let mut text = String::new();
+    for (row, name) in order.iter().enumerate() {
+        if machine.initial().contains(name) {
+            text.push_str(if row == 0 { "  ●\n  ▼\n" } else { "  ● begins here as well\n  ▼\n" });
+        }
+        let below = order.get(row + 1).copied();
+        let label = machine.state(name).and_then(|state| state.label.as_deref().or(state.description.as_deref()));
+        let _ = writeln!(text, "  {name}{}", label.map(|label| format!("   {label}")).unwrap_or_default());
+        let (down, beside): (Vec<&Transition>, Vec<_>) =
+            machine.successors(name).partition(|one| Some(&one.to) == below);
+        for one in beside {
+            let arrow = if rows.get(&one.to) <= Some(&row) { "↑" } else { "↓" };
+            let _ = writeln!(text, "  ├─▶ {} {arrow}{}", one.to, in_brackets(one));
+        }
+        if machine.is_terminal(name) {
+            text.push_str(if down.is_empty() { "  ◉\n" } else { "  ├─▶ ◉\n" });
+        }
+        for one in &down {
+            let _ = writeln!(text, "  │{}", one.label.as_ref().map(|label| format!(" {label}")).unwrap_or_default());
+        }
+        if down.is_empty() {
+            text.push('\n');
+        } else {
+            text.push_str("  ▼\n");
+        }
+    }
+    text.trim_end().to_owned() + "\n"
+}
+
+fn in_brackets(one: &Transition) -> String {
+    one.label.as_ref().map(|label| format!("  ({label})")).unwrap_or_default()
+}
+
+/// The states from the initial ones along the first way that is not drawn yet; those that no run reaches are last.
+fn order(machine: &Machine) -> Vec<&StateName> {
+    let mut seen = HashSet::new();
+    let mut order = Vec::new();
+    let begins = machine.initial().iter().chain(machine.states().iter().map(|state| &state.name));
+    for begin in begins {
+        // What was left beside is drawn after what it was beside of.
+        let mut open = vec![begin];
+        while let Some(name) = open.pop() {
+            if seen.insert(name) {
+                order.push(name);
+                let next: Vec<_> = machine.successors(name).map(|one| &one.to).collect();
+                open.extend(next.into_iter().rev());
+            }
+        }
+    }
+    order
+}
