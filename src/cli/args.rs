@@ -431,6 +431,13 @@ pub(super) enum WorkflowCommand {
         #[arg(long = "type", value_name = "NAME")]
         types: Vec<String>,
     },
+    /// Let a run follow today's definition of its workflow
+    Adopt {
+        /// The run [default: the session's, or the only active one]
+        run: Option<String>,
+        #[command(flatten)]
+        caller: CallerArgs,
+    },
     /// Write a workflow in another notation, and say what gets lost
     Convert {
         /// A file, or the name of a workflow

@@ -47,7 +47,7 @@ pub(super) fn summary(root: Entries<'_, '_>) -> Option<RunSummary> {
     metadata.number("workflow_version").ok()?;
     metadata.optional::<Text>("goal").ok()?;
     state.optional::<Text>("current_activity").ok()?;
-    state.number("epoch").and(state.number("last_number")).ok()?;
+    state.number("epoch").and(state.number("last_number")).and(state.number("workflow_seq")).ok()?;
     count_ids(&state, "open_activities")?;
     Some(RunSummary {
         id: metadata.required("id").ok()?,
@@ -120,6 +120,7 @@ fn owned(state: &Section<&Node>, completed_activities: IdList) -> Result<Owned, 
         session: state.optional::<SessionId>("session")?,
         epoch: state.number("epoch")?.unwrap_or(0),
         last_number: Number(state.number("last_number")?.unwrap_or(0)),
+        workflow_seq: state.number("workflow_seq")?.map(Seq),
         last_seq: state.number("last_seq")?.map(Seq),
         updated_at: state.optional::<Timestamp>("updated_at")?,
     })

@@ -146,7 +146,11 @@ impl RunText {
             whole = Reading::whole(&self.text)?;
             reading = &whole;
         }
-        let text = reading.edit(&self.text, state_fields(wanted)).map_err(RunTextError::Edit)?;
+        let mut fields = state_fields(wanted);
+        if wanted.workflow_seq.is_none() && self.document.state.workflow_seq.is_some() {
+            fields.push(("workflow_seq", Field::Null));
+        }
+        let text = reading.edit(&self.text, fields).map_err(RunTextError::Edit)?;
         let mut document = self.document.clone();
         document.state.clone_from(wanted);
         Ok(Self { text, document, reading: None })
@@ -155,7 +159,7 @@ impl RunText {
 
 /// The keys of `state` that flow keeps, in the order of a new file.
 fn state_fields(state: &Owned) -> Vec<(&'static str, Field)> {
-    vec![
+    let mut fields = vec![
         ("status", Field::text(Some(state.status))),
         ("current_phase", Field::text(state.current_phase.as_ref())),
         ("current_activity", Field::text(state.current_activity.as_ref())),
@@ -167,7 +171,10 @@ fn state_fields(state: &Owned) -> Vec<(&'static str, Field)> {
         ("last_number", Field::Number(state.last_number.0)),
         ("last_seq", state.last_seq.map_or(Field::Null, |seq| Field::Number(seq.0))),
         ("updated_at", Field::text(state.updated_at)),
-    ]
+    ];
+    // Few runs have it, and none needs to show that it has it not.
+    fields.extend(state.workflow_seq.map(|seq| ("workflow_seq", Field::Number(seq.0))));
+    fields
 }
 
 #[cfg(test)]

@@ -38,6 +38,7 @@ impl RunState {
                 self.session_goes_on();
             }
             EventKind::RunEdited(edit) => self.change(&edit.changes),
+            EventKind::WorkflowAdopted(_) => state.workflow_seq = Some(event.seq),
             EventKind::Unknown(_) => {}
         }
         self.advance(event);

@@ -1,5 +1,6 @@
 //! What callers can ask of a run.
 
+use crate::machine::Machine;
 use crate::model::{Activity, EventKind, Number, SessionId, StateName, TextDigest};
 
 /// Something to do with a run.
@@ -39,6 +40,8 @@ pub enum Command {
     },
     /// Hold the run.
     Claim(Claim),
+    /// Follow another definition of its workflow.
+    AdoptWorkflow(Box<Machine>),
 }
 
 /// Who asks.

@@ -4,6 +4,7 @@ use crate::engine::{Advance, Caller, Claim, Command, Decision, Record, Refusal, 
 use crate::machine::Machine;
 use crate::model::{
     ActivityRecorded, EventKind, RunClaimed, RunStatus, SESSION_ENDED, SessionEnded, StateName, StatusChange,
+    WorkflowAdopted,
 };
 
 type Result<T = Decision> = std::result::Result<T, Refusal>;
@@ -24,6 +25,11 @@ pub fn decide(state: &RunState, machine: Option<&Machine>, caller: &Caller, comm
             refuse_terminal(status)?;
             refuse_other_session(state, caller)?;
             record_activity(state, machine, caller, *record)
+        }
+        Command::AdoptWorkflow(newer) => {
+            refuse_terminal(status)?;
+            refuse_other_session(state, caller)?;
+            adopt_workflow(state, machine, caller, &newer)
         }
         Command::Block { reason } => {
             refuse_terminal(status)?;
@@ -51,11 +57,11 @@ pub fn decide(state: &RunState, machine: Option<&Machine>, caller: &Caller, comm
     }
 }
 
-/// Whether deciding on `command` takes a look at the run's workflow: only for a record that is not made, and does not
-/// stay, in the current phase.
+/// Whether deciding on `command` takes a look at the run's workflow: for another workflow, and for a record that is not
+/// made, or does not stay, in the current phase.
 #[must_use]
 pub fn asks_workflow(state: &RunState, command: &Command) -> bool {
-    let Command::Record(record) = command else { return false };
+    let Command::Record(record) = command else { return matches!(command, Command::AdoptWorkflow(_)) };
     let elsewhere = record.activity.phase().is_some_and(|phase| Some(&phase) != state.phase());
     state.phase().is_none() || elsewhere || record.advance.is_some()
 }
@@ -76,6 +82,29 @@ fn refuse_other_session(state: &RunState, caller: &Caller) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+fn adopt_workflow(state: &RunState, pinned: Option<&Machine>, caller: &Caller, newer: &Machine) -> Result {
+    let run = state.document();
+    if newer.id() != &run.workflow {
+        return Err(mismatch("workflow", run.workflow.as_str(), newer.id().as_str()));
+    }
+    if let Some(phase) = state.phase().filter(|phase| !newer.contains(phase)) {
+        return Err(Refusal::PositionGone {
+            phase: phase.clone(),
+            known: newer.states().iter().map(|state| state.name.clone()).collect(),
+            suggestion: newer.suggest(phase.as_str()).cloned(),
+        });
+    }
+    let differences = pinned.map(|pinned| pinned.differences(newer));
+    if differences.as_ref().is_some_and(Vec::is_empty) {
+        return Ok(Decision::Already);
+    }
+    Ok(Decision::Commit(EventKind::WorkflowAdopted(Box::new(WorkflowAdopted {
+        differences: differences.unwrap_or_default(),
+        session: caller.session.clone(),
+        machine: newer.to_value(),
+    }))))
 }
 
 fn needed(reason: Option<String>) -> Result<String> {

@@ -23,6 +23,16 @@ pub enum Refusal {
         /// The one that was probably meant.
         suggestion: Option<StateName>,
     },
+    /// The run stands in a phase that the other definition does not have.
+    #[error("the run stands in `{phase}`, which today's workflow does not have")]
+    PositionGone {
+        /// Where it stands.
+        phase: StateName,
+        /// The phases of the other definition.
+        known: Vec<StateName>,
+        /// The one that probably took its place.
+        suggestion: Option<StateName>,
+    },
     /// No transition leads there.
     #[error("the run cannot go from `{from}` to `{to}`")]
     InvalidTransition {

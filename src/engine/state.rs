@@ -38,6 +38,7 @@ impl RunState {
                     session: started.session.clone(),
                     epoch: u64::from(started.session.is_some()),
                     last_number: Number(0),
+                    workflow_seq: None,
                     last_seq: None,
                     updated_at: None,
                 },

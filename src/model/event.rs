@@ -58,6 +58,8 @@ pub enum EventKind {
     RunClaimed(RunClaimed),
     /// A person edited `run.yaml`.
     RunEdited(Box<RunEdited>),
+    /// The run follows another definition of its workflow from now on.
+    WorkflowAdopted(Box<WorkflowAdopted>),
     /// A damaged log was replaced by what survived of it.
     LogRepaired(Box<LogRepaired>),
     /// Written by a newer flow; kept as it is and changes nothing.
@@ -172,6 +174,18 @@ pub struct RunClaimed {
     pub took_over: bool,
 }
 
+/// A definition that a run moved over to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkflowAdopted {
+    /// What changed, a short line for each difference that matters to a run.
+    pub differences: Vec<String>,
+    /// The session that asked for it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub session: Option<SessionId>,
+    /// The compiled workflow, pinned from now on.
+    pub machine: Value,
+}
+
 /// What a person changed in `run.yaml`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunEdited {
@@ -254,6 +268,7 @@ impl EventKind {
             Self::SessionEnded(_) => "session_end",
             Self::RunClaimed(_) => "run_claimed",
             Self::RunEdited(_) => "run_edited",
+            Self::WorkflowAdopted(_) => "workflow_adopted",
             Self::LogRepaired(_) => "log_repaired",
             Self::Unknown(event) => &event.kind,
         }
@@ -272,6 +287,7 @@ impl EventKind {
             Self::SessionEnded(body) => serde_json::to_value(body),
             Self::RunClaimed(body) => serde_json::to_value(body),
             Self::RunEdited(body) => serde_json::to_value(body),
+            Self::WorkflowAdopted(body) => serde_json::to_value(body),
             Self::LogRepaired(body) => serde_json::to_value(body),
             Self::Unknown(event) => return event.body.clone(),
         };
@@ -297,6 +313,7 @@ impl EventKind {
             "session_end" => Self::SessionEnded(read(body)?),
             "run_claimed" => Self::RunClaimed(read(body)?),
             "run_edited" => Self::RunEdited(read(body)?),
+            "workflow_adopted" => Self::WorkflowAdopted(read(body)?),
             "log_repaired" => Self::LogRepaired(read(body)?),
             _ => Self::Unknown(UnknownEvent { version, kind: kind.to_owned(), body }),
         })

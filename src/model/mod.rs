@@ -16,7 +16,7 @@ mod time;
 pub use activity::{Activity, ActivityStatus, ActivityType, Confidence, fill};
 pub use event::{
     ActivityRecorded, Event, EventKind, RunAdopted, RunChanges, RunClaimed, RunEdited, RunStarted, SessionEnded,
-    StatusChange, TextDigest, UnknownEvent,
+    StatusChange, TextDigest, UnknownEvent, WorkflowAdopted,
 };
 pub use idlist::IdList;
 pub use ids::{ActivityId, BadName, EventId, Number, RunId, Seq, SessionId, StateName, WorkflowId, slug};

@@ -103,6 +103,8 @@ pub struct Owned {
     pub epoch: u64,
     /// `last_number`: the highest activity number given.
     pub last_number: Number,
+    /// `workflow_seq`: the event that pins the workflow, when it is not the first one.
+    pub workflow_seq: Option<Seq>,
     /// `last_seq`: the event up to which this document shows the run; absent in documents that flow did not write.
     pub last_seq: Option<Seq>,
     /// `updated_at`: when that event happened.

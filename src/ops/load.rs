@@ -269,12 +269,21 @@ pub(crate) fn catalog_machine(
     machine
 }
 
-/// The workflow that a first event pins.
-pub(crate) fn machine_of(first: &Event, warnings: &mut Vec<String>) -> Option<Machine> {
-    let pinned = match &first.kind {
+/// The workflow that a run's events pin: the one that was pinned last.
+pub(crate) fn pinned<'a>(
+    events: impl DoubleEndedIterator<Item = &'a Event>,
+    warnings: &mut Vec<String>,
+) -> Option<Machine> {
+    events.rev().find_map(|event| machine_of(event, warnings))
+}
+
+/// The workflow that an event pins.
+pub(crate) fn machine_of(event: &Event, warnings: &mut Vec<String>) -> Option<Machine> {
+    let pinned = match &event.kind {
         EventKind::RunStarted(started) => Some(&started.machine),
         EventKind::RunAdopted(adopted) => adopted.machine.as_ref(),
         EventKind::LogRepaired(repair) => repair.machine.as_ref(),
+        EventKind::WorkflowAdopted(adopted) => Some(&adopted.machine),
         _ => None,
     }?;
     match Machine::from_value(pinned) {
@@ -290,19 +299,29 @@ impl Loaded<'_> {
     /// The workflow that the run pins. Read when it is first asked for: most records stay in their phase and need none.
     pub(crate) fn machine(&mut self, flow: &Flow, project: &Project) -> Result<Option<Rc<Machine>>> {
         if matches!(self.workflow, Workflow::Unread) {
-            let pinned = match self.run.first_event()? {
-                Some(first) => machine_of(&first, &mut self.warnings),
-                // Its first line is lost; a repair of the log pins the workflow then.
-                None => self.locked.read_log()?.events().find_map(|event| machine_of(event, &mut self.warnings)),
+            let first = match self.state.document().state.workflow_seq {
+                None => self.run.first_event()?,
+                // Another definition was adopted.
+                Some(_) => None,
             };
-            // Its log is lost or begins elsewhere: today's definition is nearer to the truth than none.
-            let machine = pinned.or_else(|| catalog_machine(flow, project, self.state.document(), &mut self.warnings));
-            self.workflow = machine.into();
+            let pinned = match first {
+                Some(first) => machine_of(&first, &mut self.warnings),
+                // Its first line may be lost; a repair of the log pins the workflow then.
+                None => pinned(self.locked.read_log()?.events(), &mut self.warnings),
+            };
+            self.pin(pinned, flow, project);
         }
         Ok(match &self.workflow {
             Workflow::Known(machine) => Some(Rc::clone(machine)),
             Workflow::Unread | Workflow::Unknown => None,
         })
+    }
+
+    /// Takes the workflow that was found for the one that the run pins.
+    fn pin(&mut self, pinned: Option<Machine>, flow: &Flow, project: &Project) {
+        // Its log is lost or begins elsewhere: today's definition is nearer to the truth than none.
+        let machine = pinned.or_else(|| catalog_machine(flow, project, self.state.document(), &mut self.warnings));
+        self.workflow = machine.into();
     }
 
     /// Brings the projections up to the log.
@@ -389,6 +408,10 @@ impl Loaded<'_> {
             return Ok(());
         };
         let path = self.run.file_path(layout::RUN_FILE);
+        if matches!(self.workflow, Workflow::Unread) {
+            // What says which event pins it may be among what was edited.
+            self.pin(pinned(log.events(), &mut Vec::new()), flow, project);
+        }
         let machine = self.machine(flow, project)?;
         let changes = edited(&folded, self.state.document(), machine.as_deref()).map_err(|fault| Error::Edit {
             place: place(self.text.text(), fault.pointer()),

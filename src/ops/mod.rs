@@ -1,5 +1,6 @@
 //! The verbs: load, decide, commit. One file a verb; every face of flow calls these and nothing below.
 
+mod adopt;
 mod claim;
 mod doctor;
 mod error;
@@ -24,6 +25,7 @@ mod workflow;
 
 pub use crate::codec::{DocumentKind, schema_text};
 pub use crate::engine::Advance;
+pub use adopt::AdoptRequest;
 pub use claim::ClaimRequest;
 pub use doctor::DoctorRequest;
 pub use error::{Error, Result};

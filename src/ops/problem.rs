@@ -215,6 +215,15 @@ fn refused(run: &RunId, refusal: &Refusal) -> Problem {
             let meant = suggestion.as_ref().map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
             (Kind::Refused, "unknown_phase", format!("{meant}The phases are {}", names(known)))
         }
+        Refusal::PositionGone { phase, known, suggestion } => {
+            let to = suggestion.as_ref().map(|near| format!(", perhaps `{near}`")).unwrap_or_default();
+            let help = format!(
+                "go on under the definition it started with until it has left `{phase}`, or set current_phase in run.yaml \
+                 to a phase that both have{to}; today's are {}",
+                names(known)
+            );
+            (Kind::Refused, "position_gone", help)
+        }
         Refusal::InvalidTransition { from, choices, .. } => {
             let next = match choices.as_slice() {
                 [] => format!("`{from}` is the last phase; end the run with `flow complete {run}`"),

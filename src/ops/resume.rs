@@ -253,7 +253,7 @@ fn command(history: &History, plan: &Plan) -> Option<String> {
         Action::ResolveActivity => record(next.phase.as_ref(), history.latest_here()?.id.clone()),
         Action::RaiseLimit => format!("flow fail {run} --reason 'the limit is reached'"),
         Action::TakeOver => format!("flow resume {run} --take-over"),
-        Action::ReviewWorkflow => format!("flow show {run}"),
+        Action::ReviewWorkflow => format!("flow workflow adopt {run}"),
         Action::Repair => format!("flow doctor {run}"),
         Action::Start | Action::Nothing => return None,
     })

@@ -12,7 +12,7 @@ use crate::machine::{Form, StateTypes, compile_text};
 use crate::model::limits;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
-use crate::ops::load::machine_of;
+use crate::ops::load::pinned;
 use crate::report::{CheckedFile, ValidateReport, ViolationReport};
 use crate::store::{LogScan, Project, layout};
 
@@ -182,7 +182,7 @@ fn check_run(path: &Path, text: &str) -> Vec<Violation> {
     let log = read(&path.with_file_name(layout::LOG), limits::LOG_BYTES).unwrap_or_default();
     let log = LogScan::parse(log.as_bytes());
     let folded = RunState::fold(log.events());
-    let machine = log.events().find_map(|event| machine_of(event, &mut Vec::new()));
+    let machine = pinned(log.events(), &mut Vec::new());
     let fault = folded.and_then(|folded| edited(&folded, run.document(), machine.as_ref()).err());
     if let (true, Some(fault)) = (violations.is_empty(), fault) {
         let place = parse(text).ok().map(|root| root.nearest(fault.pointer()).place);

@@ -6,7 +6,7 @@ use crate::machine::Machine;
 use crate::model::{Activity, EventKind, RunSummary, limits};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
-use crate::ops::load::{catalog_machine, caught_up, check_schema, machine_of, parse_run, place, rebuild, superseded};
+use crate::ops::load::{catalog_machine, caught_up, check_schema, parse_run, pinned, place, rebuild, superseded};
 use crate::store::{LogScan, Project, RunDir, layout};
 
 /// A run as a reader sees it.
@@ -41,7 +41,7 @@ pub(crate) fn for_reading(flow: &Flow, project: &Project, run: &RunDir) -> Resul
         Some(shown) => caught_up(text.document(), shown, &log),
         None => RunState::from_document(text.document().clone()),
     };
-    let mut machine = log.events().find_map(|event| machine_of(event, &mut notes));
+    let mut machine = pinned(log.events(), &mut notes);
     if let Some(folded) = RunState::fold(log.events()) {
         let shown = text.document().state.last_seq;
         let written = log.events().find(|event| Some(event.seq) == shown).and_then(|event| event.run.as_ref());

@@ -22,4 +22,6 @@ pub use run::{
 };
 pub use validate::{CheckedFile, ValidateReport, ViolationReport};
 pub use verify::{Checked, Difference, VerifyReport};
-pub use workflow::{WorkflowConvertReport, WorkflowEntry, WorkflowGraphReport, WorkflowListReport, WorkflowReport};
+pub use workflow::{
+    WorkflowAdoptReport, WorkflowConvertReport, WorkflowEntry, WorkflowGraphReport, WorkflowListReport, WorkflowReport,
+};

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::machine::{Diagnostic, Notation, State, Transition};
-use crate::model::{StateName, WorkflowId};
+use crate::model::{RunId, Seq, StateName, WorkflowId};
 
 /// The known workflows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -46,6 +46,25 @@ pub struct WorkflowReport {
     pub transitions: Vec<Transition>,
     /// Errors and warnings.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A run that follows another definition of its workflow, or does so already.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WorkflowAdoptReport {
+    /// The run.
+    pub run_id: RunId,
+    /// Its workflow.
+    pub workflow: WorkflowId,
+    /// Where it stands.
+    pub phase: Option<StateName>,
+    /// Its last event.
+    pub seq: Seq,
+    /// Whether anything changed.
+    pub changed: bool,
+    /// What changed.
+    pub differences: Vec<String>,
+    /// What went wrong beside that.
+    pub warnings: Vec<String>,
 }
 
 /// A workflow drawn.

@@ -5,7 +5,7 @@ use crate::support::cases::{CASES, case};
 use crate::support::{Sandbox, Scene, Tally, Tree, Trouble, calls, can_inject, killed_at, skipped, temporary, try_all};
 
 /// Beginnings of the rows that the tests below take from the table.
-const TAKEN: [&str; 11] = [
+const TAKEN: [&str; 12] = [
     "init",
     "start",
     "record-activity",
@@ -16,6 +16,7 @@ const TAKEN: [&str; 11] = [
     "cancel",
     "resume",
     "session-end",
+    "workflow",
     "doctor",
 ];
 
@@ -66,6 +67,11 @@ fn a_killed_change_of_status_is_there_wholly_or_not_at_all() {
 #[test]
 fn a_killed_claim_or_session_end_is_there_wholly_or_not_at_all() {
     dies_everywhere(&["resume", "session-end"], "a_killed_claim_or_session_end_is_there_wholly_or_not_at_all");
+}
+
+#[test]
+fn a_killed_adoption_is_there_wholly_or_not_at_all() {
+    dies_everywhere(&["workflow"], "a_killed_adoption_is_there_wholly_or_not_at_all");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `resume` answers with exactly one verdict, and its exit status says the same.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Answer, Sandbox};
 
@@ -36,7 +36,7 @@ fn a_fresh_run_continues_in_its_first_phase() {
     let report = verdict(&sandbox, &[], "continue", 0);
     assert_eq!(report["next"]["action"], "work_phase");
     assert_eq!(report["next"]["phase"], "preflight");
-    assert_eq!(report["next"]["choices"], serde_json::json!(["reproduce"]));
+    assert_eq!(report["next"]["choices"], json!(["reproduce"]));
 }
 
 #[test]
@@ -180,8 +180,53 @@ fn a_workflow_that_changed_under_the_run_is_drift_only_where_the_run_stands() {
     write(&["one", "three", "four"]);
     let report = verdict(&sandbox, &[], "drifted", 4);
     assert!(report["reason"].as_str().unwrap().starts_with("the workflow changed where the run stands"));
+    assert_eq!(report["next"]["command"], format!("flow workflow adopt {run}"));
     // The run itself goes on with what it pinned.
     sandbox.record(&run, "two", "second");
+}
+
+#[test]
+fn a_run_that_adopts_a_definition_follows_it_from_then_on_also_when_its_files_are_rebuilt() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    let write = |phases: &[&str]| {
+        let phases: String = phases.iter().map(|phase| format!("  - id: {phase}\n")).collect();
+        let text =
+            format!("apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: own\nphases:\n{phases}");
+        std::fs::write(sandbox.path(".flow/workflows/own.workflow.yaml"), text).unwrap();
+    };
+    write(&["one", "two", "three"]);
+    let run = sandbox.start("own");
+    sandbox.record(&run, "one", "first");
+    let same = sandbox.flow(["workflow", "adopt", &run]).ok();
+    assert_eq!(same.stdout, format!("{run} follows today's own already\n"));
+    write(&["one", "between", "two"]);
+    verdict(&sandbox, &[], "drifted", 4);
+    let adopted = sandbox.flow(["workflow", "adopt", &run, "--json"]).ok().json();
+    assert_eq!((&adopted["changed"], &adopted["seq"], &adopted["phase"]), (&json!(true), &json!(3), &json!("one")));
+    assert_eq!(adopted["differences"][0], "state `three` removed");
+    verdict(&sandbox, &[], "continue", 0);
+    let log = sandbox.flow(["log", &run]).ok().stdout;
+    assert!(log.contains("workflow_adopted") && log.contains("state `between` added"), "{log}");
+    // Neither a lost run.yaml nor a hand edit brings the old definition back.
+    std::fs::remove_file(sandbox.run_dir(&run).join("run.yaml")).unwrap();
+    sandbox.record(&run, "between", "second");
+    sandbox.edit(&run, "  workflow_seq: 3\n", "");
+    sandbox.record(&run, "two", "third");
+    assert!(sandbox.read(&run, "run.yaml").contains("workflow_seq: 3\n"));
+    sandbox.flow(["verify", &run]).ok();
+    // Where the run stands nothing may be missing.
+    write(&["one", "between"]);
+    let refused = sandbox.flow(["workflow", "adopt", &run, "--json"]).exits(1).error();
+    assert_eq!(refused["code"], "position_gone");
+    write(&["one", "twoo"]);
+    let refused = sandbox.flow(["workflow", "adopt", &run]).exits(1);
+    assert!(refused.stderr.contains("perhaps `twoo`"), "{}", refused.stderr);
+    std::fs::remove_file(sandbox.path(".flow/workflows/own.workflow.yaml")).unwrap();
+    assert_eq!(sandbox.flow(["workflow", "adopt", &run, "--json"]).exits(3).error()["code"], "unknown_workflow");
+    sandbox.flow(["complete", &run]).ok();
+    write(&["one", "two"]);
+    assert_eq!(sandbox.flow(["workflow", "adopt", &run, "--json"]).exits(1).error()["code"], "run_terminal");
 }
 
 #[test]

@@ -89,6 +89,10 @@ fn line(event: &Map<String, Value>) -> String {
             let keys: Vec<_> = changes.into_iter().flatten().map(|(key, _)| key.as_str()).collect();
             if keys.is_empty() { "comments or own keys".to_owned() } else { keys.join(", ") }
         }
+        "workflow_adopted" => {
+            let lines = event.get("differences").and_then(Value::as_array).into_iter().flatten();
+            lines.filter_map(Value::as_str).collect::<Vec<_>>().join("; ")
+        }
         "log_repaired" => {
             let lost = event.get("lost").and_then(Value::as_array).map_or(0, Vec::len);
             let renumbered = event.get("renumbered").and_then(Value::as_array).map_or(0, Vec::len);

@@ -1,11 +1,11 @@
-//! `workflow list | show | check | graph | convert`.
+//! `workflow list | show | check | graph | convert | adopt`.
 
-use crate::cli::args::WorkflowCommand;
+use crate::cli::args::{CallerArgs, WorkflowCommand};
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
 use crate::model::StateName;
-use crate::ops::{Error, Flow};
+use crate::ops::{AdoptRequest, Error, Flow};
 use crate::report::{Diagnostic, Notation, WorkflowListReport, WorkflowReport, render};
 
 pub(super) fn run(flow: &Flow, command: WorkflowCommand, out: &mut Out) -> Exit {
@@ -27,7 +27,28 @@ pub(super) fn run(flow: &Flow, command: WorkflowCommand, out: &mut Out) -> Exit 
             }
             Err(error) => out.error(&error),
         },
+        WorkflowCommand::Adopt { run, caller } => adopt(flow, run, caller, out),
         WorkflowCommand::Convert { target, to, types } => convert(flow, &target, &to, &types, out),
+    }
+}
+
+fn adopt(flow: &Flow, run: Option<String>, caller: CallerArgs, out: &mut Out) -> Exit {
+    let request = AdoptRequest { run, session: caller.session, epoch: caller.epoch };
+    match flow.workflow_adopt(&request) {
+        Ok(report) => {
+            if report.changed {
+                out.committed(format!("{} follows today's {}", report.run_id, report.workflow));
+            }
+            out.warnings(&report.warnings);
+            out.answer(&report, || {
+                let mut page = Page::default();
+                let already = if report.changed { "" } else { " already" };
+                page.line(&format!("{} follows today's {}{already}", report.run_id, report.workflow));
+                report.differences.iter().for_each(|line| page.line(&format!("  {line}")));
+                page.finish()
+            })
+        }
+        Err(error) => out.error(&error),
     }
 }
 

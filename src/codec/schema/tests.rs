@@ -371,6 +371,7 @@ fn sealed_lines_are_events_and_unknown_types_are_kept() {
         json!({"type": "session_end"}),
         json!({"type": "run_claimed", "session": null, "epoch": 2, "took_over": false}),
         json!({"type": "run_edited", "changes": {"current_phase": null}, "text": "x"}),
+        json!({"type": "workflow_adopted", "differences": ["state `a` added"], "machine": {}}),
         json!({"type": "run_adopted", "document": document, "text": "x"}),
         json!({"type": "log_repaired", "lost": lost, "renumbered": moved, "salvaged": salvaged, "reason": "a gap",
             "quarantined": null, "document": document, "text": "x"}),

@@ -9,7 +9,7 @@ use crate::ops::doctor::finding::{Action, Findings};
 use crate::ops::doctor::rewrite::{Basis, Rewrite};
 use crate::ops::doctor::{activities, document, log, tree};
 use crate::ops::flow::Flow;
-use crate::ops::load::{catalog_machine, machine_of};
+use crate::ops::load::{catalog_machine, pinned};
 use crate::store::{Project, RunDir};
 
 /// What is wrong with a run, and the log that would take the place of its log.
@@ -62,7 +62,7 @@ impl Flow {
         if facts.scan.lines.is_empty() && shown.is_none_or(|text| text.document().state.last_seq.is_none()) {
             return None;
         }
-        let pinned = facts.scan.events().find_map(|event| machine_of(event, &mut Vec::new()));
+        let pinned = pinned(facts.scan.events(), &mut Vec::new());
         let machine = match (pinned, shown) {
             (None, Some(text)) => catalog_machine(self, project, text.document(), &mut Vec::new()),
             _ => None,

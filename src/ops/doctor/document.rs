@@ -5,7 +5,7 @@ use crate::engine::{EditFault, RunState, edited};
 use crate::model::{Seq, TextDigest};
 use crate::ops::doctor::facts::{Content, RunFacts};
 use crate::ops::doctor::finding::{Action, Findings};
-use crate::ops::load::{machine_of, place, superseded};
+use crate::ops::load::{pinned, place, superseded};
 use crate::store::layout::RUN_FILE;
 
 /// Checks it, and gives it when commands can use it.
@@ -94,7 +94,7 @@ fn refused(facts: &RunFacts, text: &RunText, found: &mut Findings) {
     let fault = if document.id != facts.id {
         Some(EditFault::Id { expected: facts.id.clone(), found: document.id.clone() })
     } else {
-        let machine = facts.scan.events().find_map(|event| machine_of(event, &mut Vec::new()));
+        let machine = pinned(facts.scan.events(), &mut Vec::new());
         RunState::fold(facts.scan.events()).and_then(|folded| edited(&folded, document, machine.as_ref()).err())
     };
     if let Some(fault) = fault {

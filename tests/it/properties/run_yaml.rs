@@ -64,6 +64,7 @@ fn wishes(old: &Owned) -> Vec<Owned> {
         open_activities: IdList::default(),
         session: None,
         epoch: 0,
+        workflow_seq: None,
         last_number: old.last_number,
         last_seq: None,
         updated_at: None,

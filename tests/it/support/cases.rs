@@ -4,7 +4,7 @@ use super::scene::{Case, Order, Retry};
 use super::{Sandbox, Tree};
 
 /// Every command that writes, in the ways that differ in what they write.
-pub const CASES: [Case; 18] = [
+pub const CASES: [Case; 19] = [
     Case { name: "init", prepare: init },
     Case { name: "start, first in a project", prepare: first_start },
     Case { name: "start, further", prepare: further_start },
@@ -22,6 +22,7 @@ pub const CASES: [Case; 18] = [
     Case { name: "resume --take-over", prepare: take_over },
     Case { name: "session-end", prepare: session_end },
     Case { name: "session-end, from a hook", prepare: session_end_of_a_holder },
+    Case { name: "workflow adopt", prepare: adopt },
     Case { name: "doctor --repair", prepare: repair },
 ];
 
@@ -132,6 +133,15 @@ fn fail(sandbox: &Sandbox) -> Order {
 fn cancel(sandbox: &Sandbox) -> Order {
     begin(sandbox);
     Order::new(&["cancel", "r1", "--reason", "not needed"], (&EXPLORE, 1))
+}
+
+/// The workflow of `r1` got another phase since.
+fn adopt(sandbox: &Sandbox) -> Order {
+    begin(sandbox);
+    let text = "apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: start-issue\nphases:\n  - id: preflight\n  \
+                - id: explore\n  - id: measure\n  - id: code\n";
+    std::fs::write(sandbox.path(".flow/workflows/start-issue.workflow.yaml"), text).unwrap();
+    Order::new(&["workflow", "adopt", "r1"], (&EXPLORE, 0))
 }
 
 /// A holder that lives as long as the test does.
