@@ -1,6 +1,5 @@
 //! Projects of a known size, and the commands that are timed in them.
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -132,20 +131,57 @@ impl Project {
         self.command(&["workflow", "check", workflow])
     }
 
-    /// A definition of almost so many bytes.
-    pub fn large_workflow(&self, bytes: usize) -> PathBuf {
-        let mut text =
-            "apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: large\n  version: 1\nphases:\n"
-                .to_owned();
-        let mut nth = 0;
-        while text.len() + 512 < bytes {
-            nth += 1;
-            writeln!(text, "  - id: phase-{nth}\n    type: mixed\n    description: {}", "word ".repeat(40).trim())
-                .unwrap();
-        }
-        let path = self.root.join("large.workflow.yaml");
-        std::fs::write(&path, text).unwrap();
-        path
+    /// Definitions of almost so many bytes: what each is made of, and its file.
+    pub fn large_definitions(&self, bytes: usize) -> Vec<(&'static str, PathBuf)> {
+        let words = "word ".repeat(40);
+        let words = words.trim();
+        let phases =
+            "apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: large\n  version: 1\nphases:\n";
+        let diagram = "stateDiagram-v2\n[*] --> s1\n";
+        let last = "\n\n## STATE-MACHINE\n\n```mermaid\nstateDiagram-v2\n[*] --> a\na --> [*]\n```\n";
+        let large = |of, name: &str, head: &str, item: &dyn Fn(usize) -> String, end: &str| {
+            let mut text = head.to_owned();
+            for nth in 1.. {
+                if text.len() + 512 >= bytes {
+                    break;
+                }
+                text.push_str(&item(nth));
+            }
+            let path = self.root.join(name);
+            std::fs::write(&path, text + end).unwrap();
+            (of, path)
+        };
+        vec![
+            large(
+                "phases",
+                "large.workflow.yaml",
+                phases,
+                &|nth| format!("  - id: phase-{nth}\n    type: mixed\n    description: {words}\n"),
+                "",
+            ),
+            large(
+                "a state graph",
+                "large.yaml",
+                "initial: s1\nstates:\n",
+                &|nth| format!("  s{nth}: {{type: agent, description: {words}, transition: {{next: [s{nth}, s1]}}}}\n"),
+                "",
+            ),
+            large(
+                "a state diagram with labels",
+                "labels.mmd",
+                diagram,
+                &|nth| format!("s{nth} --> s{} : {words}\n", nth + 1),
+                "",
+            ),
+            large(
+                "a state diagram of nothing but arrows",
+                "arrows.mmd",
+                diagram,
+                &|nth| format!("s{nth} --> s{}\n", nth + 1),
+                "",
+            ),
+            large("Markdown, most of it hostile, around a diagram", "large.md", "", &|_| "[a](".repeat(16), last),
+        ]
     }
 }
 
