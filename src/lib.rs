@@ -31,10 +31,11 @@
 //! ```
 //!
 //! Underneath, from the ground up: [`model`] (documents and names), [`codec`] (bytes ↔ documents), [`machine`]
-//! (workflow definitions, compiled), [`engine`] (the pure core: decide, apply, resume), [`store`] (the commit
-//! protocol), [`host`] (clock, ids, environment, git, processes), [`catalog`] (finding definitions).
+//! (workflow definitions, compiled), [`engine`] (the pure core: decide, apply, resume), [`agent`] (a loop through a
+//! graph of states), [`store`] (the commit protocol), [`host`] (clock, ids, environment, git, processes), [`catalog`] (finding definitions).
 //! `ARCHITECTURE.md` is the map.
 
+pub mod agent;
 pub mod catalog;
 pub mod cli;
 pub mod codec;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::model::limits;
-use crate::model::{ActivityId, RunId, SessionId, StateName, Timestamp};
+use crate::model::{ActivityId, EventId, RunId, SessionId, StateName, Timestamp};
 
 /// Keeps the state of long-running workflows in plain files, so that work survives
 ///
@@ -60,9 +60,10 @@ impl Cli {
 type Augment = fn(clap::Command) -> clap::Command;
 
 /// The commands that agents and hooks call at every turn.
-const OFTEN: [(&str, Augment); 5] = [
+const OFTEN: [(&str, Augment); 6] = [
     ("start", StartArgs::augment_args),
     ("record-activity", RecordArgs::augment_args),
+    ("emit", EmitArgs::augment_args),
     ("resume", ResumeArgs::augment_args),
     ("session-end", SessionEndArgs::augment_args),
     ("list", ListArgs::augment_args),
@@ -116,6 +117,8 @@ pub(super) enum Command {
     Start(StartArgs),
     /// Record a piece of work
     RecordActivity(Box<RecordArgs>),
+    /// Report on a step of a workflow, and print what came of it as JSON
+    Emit(Box<EmitArgs>),
     /// Mark a run as waiting for a person
     Block(StatusArgs),
     /// Go on after a block
@@ -159,6 +162,7 @@ impl Command {
             Self::Init => "init",
             Self::Start(_) => "start",
             Self::RecordActivity(_) => "record-activity",
+            Self::Emit(_) => "emit",
             Self::Block(_) => "block",
             Self::Unblock(_) => "unblock",
             Self::Complete(_) => "complete",
@@ -262,6 +266,42 @@ pub(super) struct RecordArgs {
     /// Move on afterwards: to PHASE, or to the only next one
     #[arg(long, value_name = "PHASE", num_args = 0..=1)]
     pub(super) advance: Option<Option<StateName>>,
+    #[command(flatten)]
+    pub(super) caller: CallerArgs,
+}
+
+// Arguments of `emit`. What is needed is checked later, in the words that its callers know.
+#[derive(Debug, Args)]
+pub(super) struct EmitArgs {
+    /// The workflow
+    #[arg(long, value_name = "NAME")]
+    pub(super) workflow: Option<String>,
+    /// The run; one that does not exist begins with this report
+    #[arg(long, value_name = "ID")]
+    pub(super) run_id: Option<String>,
+    /// What is reported: status_change, artifact_registered, annotation_updated, waiting_for_user, user_answered,
+    /// btw_update or subflow_registered
+    #[arg(long = "type", value_name = "TYPE")]
+    pub(super) kind: Option<String>,
+    /// The step: a state of the workflow, or agent:state of a sub-agent
+    #[arg(long, value_name = "STEP")]
+    pub(super) step: Option<String>,
+    /// The unit of work in the step, such as a task
+    #[arg(long, value_name = "UNIT")]
+    pub(super) unit: Option<String>,
+    /// What is said, a JSON object: '{"status": "running"}'
+    #[arg(long, value_name = "JSON")]
+    pub(super) data: Option<String>,
+    /// Many reports as one: a JSON array of objects with type, step, unit and data, or one such object in each line; `-`
+    /// reads standard input
+    #[arg(long, value_name = "JSON", conflicts_with_all = ["kind", "step", "unit", "data"])]
+    pub(super) batch: Option<String>,
+    /// Makes a retry recognisable: the same command again with the same id reports nothing twice
+    #[arg(long, value_name = "ID")]
+    pub(super) id: Option<EventId>,
+    /// What the run is for, when it begins with this report
+    #[arg(long, value_name = "TEXT")]
+    pub(super) name: Option<String>,
     #[command(flatten)]
     pub(super) caller: CallerArgs,
 }
@@ -512,6 +552,8 @@ mod tests {
             "-C list record-activity --id a --summary b",
             "record-activity -C dir --advance --file a --file b --lock-timeout 3",
             "--json resume run-1 --claim",
+            "emit --workflow build --type status_change --run-id run-1 --step a --unit T1 --project /p",
+            "emit --batch - --type x",
             "resume list",
             "session-end --session s1",
             "list --status active,blocked -n 3",

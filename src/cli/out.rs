@@ -16,15 +16,22 @@ pub(super) struct Out {
     json: bool,
     /// What is already safe when the answer cannot be delivered.
     done: Option<String>,
+    /// The word before an error.
+    error: &'static str,
 }
 
 impl Out {
     pub(super) fn new(json: bool) -> Self {
-        Self { json, done: None }
+        Self { json, done: None, error: "error" }
     }
 
     pub(super) fn is_json(&self) -> bool {
         self.json
+    }
+
+    /// The word before an error, for callers that know it from elsewhere.
+    pub(super) fn errors_begin_with(&mut self, word: &'static str) {
+        self.error = word;
     }
 
     /// Whether a person looks at standard output.
@@ -47,6 +54,11 @@ impl Out {
         if !self.json {
             return self.plain(&page());
         }
+        self.json(report)
+    }
+
+    /// The answer as JSON, whatever was asked for.
+    pub(super) fn json(&mut self, report: &impl Serialize) -> Exit {
         match serde_json::to_string(report) {
             Ok(text) => self.plain(&format!("{text}\n")),
             Err(error) => self.undelivered(&io::Error::other(error)),
@@ -109,7 +121,8 @@ impl Out {
                 page.line(&format!("  help: {help}"));
             }
             let message = page::clean(&problem.message);
-            self.stderr(&format!("{}error{:#}: {message}\n{}", page::BAD, page::BAD, page.finish()));
+            let word = self.error;
+            self.stderr(&format!("{}{word}{:#}: {message}\n{}", page::BAD, page::BAD, page.finish()));
         }
         problem.kind.into()
     }

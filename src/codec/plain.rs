@@ -103,6 +103,12 @@ impl<'p, 'a> Entries<'p, 'a> {
         self.entries.iter().filter(move |entry| entry.depth == depth).map(|entry| entry.value)
     }
 
+    /// The entries, one after another.
+    pub(super) fn named(&self) -> impl Iterator<Item = (&'a str, Value<'a>)> + use<'p, 'a> {
+        let depth = self.depth;
+        self.entries.iter().filter(move |entry| entry.depth == depth).map(|entry| (entry.key, entry.value))
+    }
+
     fn position(&self, key: &str) -> Option<usize> {
         self.entries.iter().position(|entry| entry.depth == self.depth && entry.key == key)
     }

@@ -91,7 +91,12 @@ impl Reading {
     }
 
     /// The `whole` text that was read, with these fields in its `state`.
-    pub(super) fn edit(&self, whole: &str, fields: Vec<(&'static str, Field)>) -> Result<String, String> {
+    pub(super) fn edit(
+        &self,
+        whole: &str,
+        fields: Vec<(&'static str, Field)>,
+        ordered: &[&str],
+    ) -> Result<String, String> {
         let state = self.root.get("state").ok_or("`state` is missing")?;
         let mut changes = Vec::new();
         for (key, field) in fields {
@@ -102,14 +107,14 @@ impl Reading {
             };
             let said = state.get(key);
             let says_so = match said {
-                Some(value) => field.is_said_by(value) || value.tree == Tree::Null && field.is_empty_list(),
-                None => field.is_empty_list(),
+                Some(value) => field.is_said_by(value) || value.tree == Tree::Null && field.is_nothing(),
+                None => field.is_nothing(),
             };
             if !says_so {
                 changes.push((key, field));
             }
         }
-        let edited = splice(&self.text, state, &changes)?;
+        let edited = splice(&self.text, state, &changes, ordered)?;
         let reads = nodes(&edited).map_err(|error| error.to_string())?;
         if !is_changed(&self.root, &reads, &changes) {
             return Err("reading the changed text back gives something else".to_owned());
@@ -159,11 +164,14 @@ fn is_changed_state(old: &Node, new: &Node, changes: &[(&str, Field)]) -> bool {
     let is_added = |key: &Node| change(key).is_some() && key.text().and_then(|key| old.get(key)).is_none();
     let (added, kept): (Vec<_>, Vec<_>) = new.entries().iter().partition(|(key, _)| is_added(key));
     let missing = changes.iter().filter(|(key, _)| old.get(key).is_none()).count();
+    let is_gone =
+        |key: &Node| matches!(change(key), Some(Field::Absent)) && key.text().is_some_and(|key| new.get(key).is_none());
+    let stays: Vec<_> = old.entries().iter().filter(|(key, _)| !is_gone(key)).collect();
     let is_said = |key: &Node, value: &Node| change(key).is_some_and(|field| field.is_said_by(value));
     added.len() == missing
         && added.iter().all(|(key, value)| is_said(key, value))
-        && kept.len() == old.entries().len()
-        && old.entries().iter().zip(kept).all(|((key, before), (new_key, value))| {
+        && kept.len() == stays.len()
+        && stays.into_iter().zip(kept).all(|((key, before), (new_key, value))| {
             key.says(new_key) && (is_said(key, value) || change(key).is_none() && before.says(value))
         })
 }

@@ -10,7 +10,8 @@ use crate::codec::reading::id_list;
 use crate::codec::yaml::{Node, Tree};
 use crate::model::limits;
 use crate::model::{
-    ActivityId, IdList, Number, Owned, RunDocument, RunStatus, RunSummary, Seq, SessionId, StateName, Timestamp,
+    ActivityId, IdList, Number, Owned, Question, RunDocument, RunStatus, RunSummary, Seq, SessionId, StateName,
+    StepStatus, Steps, Timestamp, Unit,
 };
 
 /// The pointer to what is wrong, and what that is.
@@ -49,6 +50,9 @@ pub(super) fn summary(root: Entries<'_, '_>) -> Option<RunSummary> {
     state.optional::<Text>("current_activity").ok()?;
     state.number("epoch").and(state.number("last_number")).and(state.number("workflow_seq")).ok()?;
     count_ids(&state, "open_activities")?;
+    step_entries(&state, "steps", |step, status| step_of(step, status).is_some())?;
+    step_entries(&state, "questions", |key, prompt| question_of(key, prompt).is_some())?;
+    names(&state, "other_phases")?;
     Some(RunSummary {
         id: metadata.required("id").ok()?,
         workflow: metadata.required("workflow").ok()?,
@@ -85,6 +89,40 @@ fn count_ids(state: &Section<Entries<'_, '_>>, key: &str) -> Option<usize> {
     }
 }
 
+/// Whether every entry of a mapping of texts is as it should be.
+fn step_entries(state: &Section<Entries<'_, '_>>, key: &str, is_right: impl Fn(&str, &str) -> bool) -> Option<()> {
+    let Some(value) = state.mapping.and_then(|mapping| mapping.get(key)) else { return Some(()) };
+    let plain::Value::Mapping(_) = value else { return (value == plain::Value::Null).then_some(()) };
+    let entries = state.mapping?.within(key)?;
+    let right = |(key, value)| matches!(value, plain::Value::Text(text) if is_right(key, text));
+    entries.named().all(right).then_some(())
+}
+
+fn names(state: &Section<Entries<'_, '_>>, key: &str) -> Option<()> {
+    let Some(value) = state.mapping.and_then(|mapping| mapping.get(key)) else { return Some(()) };
+    let plain::Value::List(_) = value else { return (value == plain::Value::Null).then_some(()) };
+    let is_name = |value: plain::Value<'_>| matches!(value, plain::Value::Text(name) if StateName::new(name).is_ok());
+    state.mapping?.within(key)?.values().all(is_name).then_some(())
+}
+
+fn step_of(step: &str, status: &str) -> Option<(StateName, StepStatus)> {
+    Some((StateName::new(step).ok()?, status.parse().ok()?))
+}
+
+/// The key of a question in `run.yaml`: the step that asks, and the unit behind a slash, which no step has in its name.
+pub(super) fn question_key(question: &Question) -> String {
+    match &question.unit {
+        Some(unit) => format!("{}/{unit}", question.step),
+        None => question.step.to_string(),
+    }
+}
+
+fn question_of(key: &str, prompt: &str) -> Option<Question> {
+    let (step, unit) = key.split_once('/').map_or((key, None), |(step, unit)| (step, Some(unit)));
+    let unit = unit.map(Unit::new).transpose().ok()?;
+    Some(Question { step: StateName::new(step).ok()?, unit, prompt: prompt.to_owned() })
+}
+
 /// The document is of the kind and version that flow reads.
 fn head(root: impl Mapping) -> Result<(), Wrong> {
     let wrong = |pointer: &str, message: &str| Err((pointer.to_owned(), message.to_owned()));
@@ -107,6 +145,34 @@ fn status(state: &Section<impl Mapping>) -> Result<RunStatus, Wrong> {
     })
 }
 
+/// A mapping of texts; absent and null are empty.
+fn texts<T>(
+    state: &Section<&Node>,
+    key: &str,
+    read: impl Fn(&str, &str) -> Option<T>,
+    what: &str,
+) -> Result<Vec<T>, Wrong> {
+    let entries = match state.mapping.and_then(|mapping| mapping.get(key)).map(|node| &node.tree) {
+        None | Some(Tree::Null) => return Ok(Vec::new()),
+        Some(Tree::Mapping(entries)) => entries,
+        Some(_) => return Err(state.wrong(key, format!("{key} is not a mapping"))),
+    };
+    let entry = |(key, value): &(Node, Node)| read(key.text()?, value.text()?);
+    let read: Option<Vec<T>> = entries.iter().map(entry).collect();
+    read.ok_or_else(|| state.wrong(key, format!("{key} has an entry that is not {what}")))
+}
+
+fn other_phases(state: &Section<&Node>) -> Result<Vec<StateName>, Wrong> {
+    let key = "other_phases";
+    let items = match state.mapping.and_then(|mapping| mapping.get(key)).map(|node| &node.tree) {
+        None | Some(Tree::Null) => return Ok(Vec::new()),
+        Some(Tree::Sequence(items)) => items,
+        Some(_) => return Err(state.wrong(key, "other_phases is not a list")),
+    };
+    let names: Option<Vec<_>> = items.iter().map(|item| StateName::new(item.text()?).ok()).collect();
+    names.ok_or_else(|| state.wrong(key, "other_phases has an entry that is not the name of a phase"))
+}
+
 fn owned(state: &Section<&Node>, completed_activities: IdList) -> Result<Owned, Wrong> {
     let open = state.mapping.and_then(|mapping| mapping.get("open_activities"));
     Ok(Owned {
@@ -121,6 +187,9 @@ fn owned(state: &Section<&Node>, completed_activities: IdList) -> Result<Owned, 
         epoch: state.number("epoch")?.unwrap_or(0),
         last_number: Number(state.number("last_number")?.unwrap_or(0)),
         workflow_seq: state.number("workflow_seq")?.map(Seq),
+        steps: Steps::from_iter(texts(state, "steps", step_of, "a step with its status")?),
+        other_phases: other_phases(state)?,
+        questions: texts(state, "questions", question_of, "a question of a step")?,
         last_seq: state.number("last_seq")?.map(Seq),
         updated_at: state.optional::<Timestamp>("updated_at")?,
     })

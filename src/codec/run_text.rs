@@ -12,11 +12,11 @@ use thiserror::Error;
 
 use crate::codec::plain;
 use crate::codec::reading::Reading;
-use crate::codec::run_document::{document, summary};
+use crate::codec::run_document::{document, question_key, summary};
 use crate::codec::splice::Field;
 use crate::codec::yaml::{YamlError, emit, parse};
 use crate::codec::{Place, Violation};
-use crate::model::{Owned, RunDocument, RunSummary};
+use crate::model::{IdList, Owned, RunDocument, RunSummary, StateName};
 
 /// Why a `run.yaml` cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -95,8 +95,8 @@ impl RunText {
     /// The text of a new run's `run.yaml`, in the order of the seed's template.
     #[must_use]
     pub fn create(document: &RunDocument) -> Self {
-        let state: Map<String, Value> =
-            state_fields(&document.state).into_iter().map(|(key, field)| (key.to_owned(), field.to_value())).collect();
+        let fields = state_fields(&document.state).into_iter().filter(|(_, field)| !matches!(field, Field::Absent));
+        let state: Map<String, Value> = fields.map(|(key, field)| (key.to_owned(), field.to_value())).collect();
         let value = json!({
             "apiVersion": "flow.synapti.ai/v1",
             "kind": "FlowRun",
@@ -146,20 +146,20 @@ impl RunText {
             whole = Reading::whole(&self.text)?;
             reading = &whole;
         }
-        let mut fields = state_fields(wanted);
-        if wanted.workflow_seq.is_none() && self.document.state.workflow_seq.is_some() {
-            fields.push(("workflow_seq", Field::Null));
-        }
-        let text = reading.edit(&self.text, fields).map_err(RunTextError::Edit)?;
+        let text = reading.edit(&self.text, state_fields(wanted), &RARE).map_err(RunTextError::Edit)?;
         let mut document = self.document.clone();
         document.state.clone_from(wanted);
         Ok(Self { text, document, reading: None })
     }
 }
 
+/// Keys of `state` that few runs have, in their order behind the first one. A text in which such a key came and went is
+/// the same as one that never had it, so that a rebuilt `run.yaml` is the one that was lost.
+const RARE: [&str; 5] = ["updated_at", "workflow_seq", "steps", "other_phases", "questions"];
+
 /// The keys of `state` that flow keeps, in the order of a new file.
 fn state_fields(state: &Owned) -> Vec<(&'static str, Field)> {
-    let mut fields = vec![
+    vec![
         ("status", Field::text(Some(state.status))),
         ("current_phase", Field::text(state.current_phase.as_ref())),
         ("current_activity", Field::text(state.current_activity.as_ref())),
@@ -171,10 +171,20 @@ fn state_fields(state: &Owned) -> Vec<(&'static str, Field)> {
         ("last_number", Field::Number(state.last_number.0)),
         ("last_seq", state.last_seq.map_or(Field::Null, |seq| Field::Number(seq.0))),
         ("updated_at", Field::text(state.updated_at)),
-    ];
-    // Few runs have it, and none needs to show that it has it not.
-    fields.extend(state.workflow_seq.map(|seq| ("workflow_seq", Field::Number(seq.0))));
-    fields
+        ("workflow_seq", state.workflow_seq.map_or(Field::Absent, |seq| Field::Number(seq.0))),
+        ("steps", map(state.steps.iter().map(|(step, status)| (step.to_string(), status.to_string())))),
+        ("other_phases", list(state.other_phases.iter().map(StateName::as_str).collect())),
+        ("questions", map(state.questions.iter().map(|question| (question_key(question), question.prompt.clone())))),
+    ]
+}
+
+fn map(entries: impl Iterator<Item = (String, String)>) -> Field {
+    let entries: Vec<_> = entries.collect();
+    if entries.is_empty() { Field::Absent } else { Field::Map(entries) }
+}
+
+fn list(entries: IdList) -> Field {
+    if entries.is_empty() { Field::Absent } else { Field::List(entries) }
 }
 
 #[cfg(test)]

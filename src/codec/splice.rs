@@ -22,6 +22,10 @@ pub(super) enum Field {
     Number(u64),
     /// A list of ids. When the list in the text continues with more entries, only those are written.
     List(IdList),
+    /// A mapping of texts. Only the entries that differ are written.
+    Map(Vec<(String, String)>),
+    /// No such key.
+    Absent,
 }
 
 impl Field {
@@ -35,6 +39,10 @@ impl Field {
             Self::Text(text) => text.as_str().into(),
             Self::Number(number) => (*number).into(),
             Self::List(list) => list.iter().collect(),
+            Self::Map(map) => {
+                Value::Object(map.iter().map(|(key, text)| (key.clone(), text.as_str().into())).collect())
+            }
+            Self::Absent => Value::Null,
         }
     }
 
@@ -47,37 +55,62 @@ impl Field {
             (Self::List(list), Tree::Sequence(items)) => {
                 list.len() == items.len() && list.iter().zip(items).all(|(id, item)| item.text() == Some(id))
             }
+            (Self::Map(map), Tree::Mapping(entries)) => {
+                let said = |key: &str| entries.iter().find(|(name, _)| name.text() == Some(key));
+                let is_said = |(key, text): &(String, String)| {
+                    said(key).is_some_and(|(_, value)| value.text() == Some(text.as_str()))
+                };
+                map.len() == entries.len() && map.iter().all(is_said)
+            }
+            (Self::Absent, Tree::Null) => true,
             _ => false,
         }
     }
 
-    pub(super) fn is_empty_list(&self) -> bool {
-        matches!(self, Self::List(list) if list.is_empty())
+    /// Whether a text without the key says the same.
+    pub(super) fn is_nothing(&self) -> bool {
+        matches!(self, Self::List(list) if list.is_empty()) || matches!(self, Self::Absent)
     }
 }
 
 /// A replacement of some bytes.
 type Edit = (Range<usize>, String);
 
-/// Puts `changes` into `mapping` of `text`.
+/// Puts `changes` into `mapping` of `text`. New keys that are among `ordered` go behind the one before them there, the
+/// others to the end.
 ///
 /// # Errors
 /// A sentence fragment when the text is written in a way that is not understood here.
-pub(super) fn splice(text: &str, mapping: &Node, changes: &[(&str, Field)]) -> Result<String, String> {
+pub(super) fn splice(
+    text: &str,
+    mapping: &Node,
+    changes: &[(&str, Field)],
+    ordered: &[&str],
+) -> Result<String, String> {
     let target = Target::new(text, mapping)?;
     let mut edits = Vec::new();
-    let mut added = String::new();
+    let mut added: Vec<(Option<&(Node, Node)>, String)> = Vec::new();
     for (key, field) in changes {
-        let entry = mapping.entries().iter().find(|(name, _)| name.text() == Some(key));
-        match (entry, field) {
+        match (target.entry(key), field) {
             (Some((name, value)), Field::List(list)) => edits.push(target.list(name, value, list)?),
+            (Some((name, value)), Field::Map(map)) => edits.extend(target.map(name, value, map)?),
+            (Some((name, value)), Field::Absent) => edits.extend(target.without(name, value)?),
             (Some((name, value)), field) => edits.push(target.scalar(name, value, field)?),
-            (None, field) => added.push_str(&target.new_entry(key, field)),
+            (None, field) => {
+                let at = ordered.iter().position(|name| name == key).unwrap_or(0);
+                let before = ordered[..at].iter().rev().find_map(|name| target.entry(name));
+                let new = target.new_entry(key, field);
+                match added
+                    .last_mut()
+                    .filter(|(last, _)| last.map(|(key, _)| &key.span) == before.map(|(key, _)| &key.span))
+                {
+                    Some((_, text)) => text.push_str(&new),
+                    None => added.push((before, new)),
+                }
+            }
         }
     }
-    if !added.is_empty() {
-        edits.push(target.place_for(added));
-    }
+    edits.extend(added.into_iter().map(|(before, text)| target.place_for(before, text)));
     edits.sort_by_key(|(range, _)| (range.start, range.end));
     let mut spliced = String::with_capacity(text.len() + 64);
     let mut at = 0;
@@ -115,17 +148,33 @@ impl<'a> Target<'a> {
         Ok(Self { text, mapping, flow, indent, newline })
     }
 
-    /// A scalar as it stands in this mapping.
+    fn entry(&self, key: &str) -> Option<&'a (Node, Node)> {
+        self.mapping.entries().iter().find(|(name, _)| name.text() == Some(key))
+    }
+
+    /// A value on one line, as it stands in this mapping.
     fn render(&self, field: &Field) -> String {
         match field {
-            Field::Null => "null".to_owned(),
+            Field::Null | Field::Absent => "null".to_owned(),
             Field::Number(number) => number.to_string(),
             Field::Text(text) => self.render_text(text),
             Field::List(list) => {
                 let items: Vec<_> = list.iter().map(|id| self.render_text(id)).collect();
                 format!("[{}]", items.join(", "))
             }
+            Field::Map(map) => {
+                let quoted = |text: &str| Value::from(text).to_string();
+                let entries: Vec<_> =
+                    map.iter().map(|(key, text)| format!("{}: {}", quoted(key), quoted(text))).collect();
+                format!("{{{}}}", entries.join(", "))
+            }
         }
+    }
+
+    /// A key of a mapping. What is plain as a value need not be plain as a key.
+    fn render_key(&self, key: &str) -> String {
+        let plain = key.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c));
+        if plain { self.render_text(key) } else { Value::from(key).to_string() }
     }
 
     fn render_text(&self, text: &str) -> String {
@@ -197,7 +246,7 @@ impl<'a> Target<'a> {
             }
             (None, _) => Ok((colon..self.end_of_nothing(value, colon)?, self.fresh_list(list))),
             (Some(_), None) if in_flow => {
-                Ok((value.span.start..self.closing_bracket(items, value)?, self.render(&Field::List(list.clone()))))
+                Ok((value.span.start..self.closing(']', value, items)?, self.render(&Field::List(list.clone()))))
             }
             (Some(last), None) => Ok((colon..last.span.end, self.kept_lines(colon, items, list)?)),
         }
@@ -225,6 +274,79 @@ impl<'a> Target<'a> {
         })
     }
 
+    /// A mapping of texts, its entries changed, added and removed one by one.
+    fn map(&self, key: &Node, value: &Node, map: &[(String, String)]) -> Result<Vec<Edit>, String> {
+        let colon = self.after_colon(key)?;
+        let entries = value.entries();
+        let in_flow = !value.span.is_empty() && self.text[value.span.start..].starts_with('{');
+        match (&value.tree, entries) {
+            (Tree::Null, _) => return Ok(vec![(colon..value.span.end.max(colon), self.fresh_map(map))]),
+            (Tree::Mapping(_), []) => return Ok(vec![(colon..self.closing('}', value, &[])?, self.fresh_map(map))]),
+            (Tree::Mapping(_), entries) if in_flow => {
+                let values: Vec<_> = entries.iter().map(|(_, value)| value.clone()).collect();
+                let end = self.closing('}', value, &values)?;
+                return Ok(vec![(value.span.start..end, self.render(&Field::Map(map.to_vec())))]);
+            }
+            (Tree::Mapping(_), _) => {}
+            _ => return Err(format!("the value on line {} is not a mapping", value.place.line)),
+        }
+        let inner = Target::new(self.text, value)?;
+        let mut edits = Vec::new();
+        let mut added = String::new();
+        for (key, text) in map {
+            match inner.entry(key) {
+                Some((_, said)) if said.text() == Some(text) => {}
+                Some((name, said)) => edits.push(inner.scalar(name, said, &Field::Text(text.clone()))?),
+                None => added.push_str(&inner.new_entry(&inner.render_key(key), &Field::Text(text.clone()))),
+            }
+        }
+        for (name, said) in entries.iter().filter(|(name, _)| !map.iter().any(|(key, _)| name.text() == Some(key))) {
+            edits.extend(inner.without(name, said)?);
+        }
+        if !added.is_empty() {
+            edits.push(inner.place_for(None, added));
+        }
+        Ok(edits)
+    }
+
+    /// A mapping that was not there, behind its key's colon.
+    fn fresh_map(&self, map: &[(String, String)]) -> String {
+        if self.flow || map.is_empty() {
+            return format!(" {}", self.render(&Field::Map(map.to_vec())));
+        }
+        let entry = |(key, text): &(String, String)| {
+            format!("{}{}  {}: {}", self.newline, self.indent, self.render_key(key), self.render_text(text))
+        };
+        map.iter().map(entry).collect()
+    }
+
+    /// An entry goes, with the lines of its value. Lines that only hold what a person noted stay.
+    fn without(&self, key: &Node, value: &Node) -> Result<Vec<Edit>, String> {
+        if self.flow {
+            let end = match &value.tree {
+                Tree::Sequence(items) => self.closing(']', value, items)?,
+                Tree::Mapping(entries) => {
+                    let values: Vec<_> = entries.iter().map(|(_, value)| value.clone()).collect();
+                    self.closing('}', value, &values)?
+                }
+                _ => value.span.end.max(self.after_colon(key)?),
+            };
+            return Ok(vec![(self.after_colon(key)?..end, " null".to_owned())]);
+        }
+        let mut lines = vec![key.span.clone()];
+        lines_of(value, &mut lines);
+        let mut edits: Vec<Edit> = Vec::new();
+        for span in lines {
+            let start = line_start(self.text, span.start);
+            let end = self.text[span.end..].find('\n').map_or(self.text.len(), |newline| span.end + newline + 1);
+            match edits.last_mut().filter(|(last, _)| start < last.end) {
+                Some((last, _)) => last.end = last.end.max(end),
+                None => edits.push((start..end, String::new())),
+            }
+        }
+        Ok(edits)
+    }
+
     fn item(&self, indent: &str, id: &str) -> String {
         format!("{indent}- {}{}", self.render_text(id), self.newline)
     }
@@ -241,20 +363,21 @@ impl<'a> Target<'a> {
     /// The end of `[]`, `null` or nothing at all.
     fn end_of_nothing(&self, value: &Node, colon: usize) -> Result<usize, String> {
         match &value.tree {
-            Tree::Sequence(_) => self.closing_bracket(&[], value),
+            Tree::Sequence(_) => self.closing(']', value, &[]),
             Tree::Null => Ok(value.span.end.max(colon)),
             _ => Err(format!("the value on line {} is not a list", value.place.line)),
         }
     }
 
-    fn closing_bracket(&self, items: &[Node], value: &Node) -> Result<usize, String> {
+    /// The end of a collection that begins with a bracket.
+    fn closing(&self, bracket: char, value: &Node, items: &[Node]) -> Result<usize, String> {
         let from = items.last().map_or(value.span.end, |last| last.span.end);
         let rest = &self.text[from..];
         let gap = rest.len() - rest.trim_start_matches([' ', ',', '\t', '\r', '\n']).len();
-        if rest[gap..].starts_with(']') {
+        if rest[gap..].starts_with(bracket) {
             return Ok(from + gap + 1);
         }
-        Err(format!("the end of the list on line {} was not found", value.place.line))
+        Err(format!("the end of the value on line {} was not found", value.place.line))
     }
 
     fn new_entry(&self, key: &str, field: &Field) -> String {
@@ -263,18 +386,19 @@ impl<'a> Target<'a> {
         }
         let value = match field {
             Field::List(list) => self.fresh_list(list),
+            Field::Map(map) => self.fresh_map(map),
             field => format!(" {}", self.render(field)),
         };
         format!("{}{key}:{value}{}", self.indent, self.newline)
     }
 
-    /// Where new entries go: behind the last entry when its end is certain, otherwise before the first one.
-    fn place_for(&self, entries: String) -> Edit {
+    /// Where new entries go: behind `before` or the last entry when its end is certain, otherwise before the first one.
+    fn place_for(&self, before: Option<&(Node, Node)>, entries: String) -> Edit {
         let first = self.mapping.entries()[0].0.span.start;
         if self.flow {
             return (first..first, entries);
         }
-        match self.mapping.entries().last().and_then(|(key, value)| self.end_of(key, value)) {
+        match before.or(self.mapping.entries().last()).and_then(|(key, value)| self.end_of(key, value)) {
             Some(end) => self.behind_line(end, entries),
             None => {
                 let line = line_start(self.text, first);
@@ -305,6 +429,20 @@ impl<'a> Target<'a> {
                 (end..end, format!("{}{}", self.newline, lines.trim_end_matches(['\r', '\n'])))
             }
         }
+    }
+}
+
+/// The lines of a value's single values, and of the keys before them.
+fn lines_of(value: &Node, lines: &mut Vec<Range<usize>>) {
+    match &value.tree {
+        Tree::Sequence(items) => items.iter().for_each(|item| lines_of(item, lines)),
+        Tree::Mapping(entries) => {
+            for (key, value) in entries {
+                lines.push(key.span.clone());
+                lines_of(value, lines);
+            }
+        }
+        _ => lines.push(value.span.clone()),
     }
 }
 

@@ -1,7 +1,10 @@
 //! How an event changes a state. Total: every event can follow every state, since a log is never refused afterwards.
 
 use crate::engine::RunState;
-use crate::model::{ActivityRecorded, Event, EventKind, RunChanges, RunStatus, SESSION_ENDED};
+use crate::model::{
+    ActivityRecorded, Emitted, Event, EventKind, Question, ReportType, RunChanges, RunStatus, SESSION_ENDED, StateName,
+    StepReport, StepStatus,
+};
 
 impl RunState {
     /// Changes the state as `event` says.
@@ -13,7 +16,12 @@ impl RunState {
                     *self = fresh;
                 }
             }
-            EventKind::ActivityRecorded(record) => self.record(record),
+            EventKind::ActivityRecorded(record) => {
+                self.report_steps(record);
+                self.record(record);
+                self.move_by(record);
+            }
+            EventKind::Emitted(emitted) => self.emit(emitted),
             EventKind::RunBlocked(change) => {
                 state.status = RunStatus::Blocked;
                 state.blocked_reason.clone_from(&change.reason);
@@ -50,11 +58,11 @@ impl RunState {
         self.run.state.updated_at = Some(event.at);
     }
 
+    /// Notes an activity; where the run is after it, the event says.
     fn record(&mut self, record: &ActivityRecorded) {
         let state = &mut self.run.state;
         let id = record.id();
         let id = id.as_str();
-        state.current_phase = Some(record.advanced_to.as_ref().unwrap_or(&record.phase).clone());
         state.current_activity = Some(id.to_owned());
         state.last_number = state.last_number.max(record.number);
         if record.activity.status().is_completed() {
@@ -66,11 +74,80 @@ impl RunState {
         self.session_goes_on();
     }
 
+    fn move_by(&mut self, record: &ActivityRecorded) {
+        let state = &mut self.run.state;
+        state.current_phase = Some(record.advanced_to.as_ref().unwrap_or(&record.phase).clone());
+        state.other_phases.clone_from(&record.beside);
+    }
+
+    /// What a record says of the steps of a run whose steps are reported.
+    fn report_steps(&mut self, record: &ActivityRecorded) {
+        let state = &mut self.run.state;
+        if state.steps.is_empty() {
+            return;
+        }
+        let phase = &record.phase;
+        let enters = !state.positions().any(|here| here == phase);
+        // Work within a step that runs leaves it running; its own reports say how it ends.
+        if enters || state.steps.get(phase) != Some(StepStatus::Running) {
+            state.steps.set(phase, record.activity.status().into());
+        }
+        let after = record.advanced_to.as_ref().unwrap_or(phase);
+        let left = state.positions().chain([phase]).filter(|here| *here != after && !record.beside.contains(here));
+        let left: Vec<_> =
+            left.filter(|here| state.steps.get(here).is_some_and(StepStatus::is_open)).cloned().collect();
+        left.iter().for_each(|step| state.steps.set(step, StepStatus::Completed));
+        if record.advanced_to.is_some() && state.steps.get(after).is_some() {
+            state.steps.set(after, StepStatus::NotStarted);
+        }
+    }
+
+    fn emit(&mut self, emitted: &Emitted) {
+        emitted.reports.iter().for_each(|report| self.report(report));
+        emitted.records.iter().for_each(|record| self.record(record));
+        let state = &mut self.run.state;
+        if let Some(phase) = &emitted.phase {
+            let stays = |here: &StateName| here == phase || emitted.beside.contains(here);
+            if !state.positions().all(stays) {
+                // What was asked on the way here is of no use any more.
+                state.questions.retain(|question| stays(&question.step));
+            }
+            state.current_phase = Some(phase.clone());
+            state.other_phases.clone_from(&emitted.beside);
+        }
+        self.session_goes_on();
+        if emitted.ends {
+            self.end(RunStatus::Completed);
+        }
+    }
+
+    fn report(&mut self, report: &StepReport) {
+        let state = &mut self.run.state;
+        if let Some((step, status)) = report.own_step() {
+            state.steps.set(step, status);
+        }
+        let Some(step) = &report.step else { return };
+        match report.kind() {
+            // A step that waits has its question still.
+            Some(ReportType::StatusChange) if report.status() == Some(StepStatus::Waiting) => {}
+            Some(ReportType::StatusChange | ReportType::UserAnswered) => {
+                state.questions.retain(|question| !answers(report, question));
+            }
+            Some(ReportType::WaitingForUser) => {
+                let prompt = report.text("prompt").unwrap_or_default().to_owned();
+                state.questions.retain(|question| !question.is_of(step, report.unit.as_ref()));
+                state.questions.push(Question { step: step.clone(), unit: report.unit.clone(), prompt });
+            }
+            _ => {}
+        }
+    }
+
     fn end(&mut self, status: RunStatus) {
         let state = &mut self.run.state;
         state.status = status;
         state.blocked_reason = None;
         state.session = None;
+        state.questions.clear();
     }
 
     /// The mark of an ended session goes when work goes on.
@@ -93,8 +170,23 @@ impl RunState {
         set(&mut run.limits, &changes.limits);
         set(&mut run.state.status, &changes.status);
         set(&mut run.state.current_phase, &changes.current_phase);
+        if changes.current_phase.is_some() {
+            // Whoever sets it says where the run is, not where it is as well.
+            run.state.other_phases.clear();
+        }
         set(&mut run.state.current_activity, &changes.current_activity);
         set(&mut run.state.completed_activities, &changes.completed_activities);
         set(&mut run.state.blocked_reason, &changes.blocked_reason);
+    }
+}
+
+/// Whether `report` shows that `question` is answered: work goes on where it was asked. A sub-agent speaks for the step
+/// that it works for, a step for its units, and no unit for another one.
+fn answers(report: &StepReport, question: &Question) -> bool {
+    let Some(step) = &report.step else { return false };
+    match (step.agent(), question.step.agent()) {
+        (Some(_), None) => question.unit.is_none(),
+        (agent, asker) if agent == asker && report.unit == question.unit => agent.is_some() || *step == question.step,
+        _ => report.unit.is_none() && *step == question.step,
     }
 }

@@ -71,7 +71,10 @@ fn refuse_terminal(status: RunStatus) -> Result<()> {
 }
 
 /// A caller without a session is a person and is believed; another session is refused unless its rival is dead.
-fn refuse_other_session(state: &RunState, caller: &Caller) -> Result<()> {
+///
+/// # Errors
+/// [`Refusal::StaleEpoch`] and [`Refusal::Held`].
+pub fn refuse_other_session(state: &RunState, caller: &Caller) -> Result<()> {
     let held = &state.document().state;
     if let Some(given) = caller.epoch.filter(|&given| given < held.epoch) {
         return Err(Refusal::StaleEpoch { given, current: held.epoch });
@@ -89,7 +92,7 @@ fn adopt_workflow(state: &RunState, pinned: Option<&Machine>, caller: &Caller, n
     if newer.id() != &run.workflow {
         return Err(mismatch("workflow", run.workflow.as_str(), newer.id().as_str()));
     }
-    if let Some(phase) = state.phase().filter(|phase| !newer.contains(phase)) {
+    if let Some(phase) = run.state.positions().find(|phase| !newer.contains(phase)) {
         return Err(Refusal::PositionGone {
             phase: phase.clone(),
             known: newer.states().iter().map(|state| state.name.clone()).collect(),
@@ -190,13 +193,16 @@ fn record_activity(state: &RunState, machine: Option<&Machine>, caller: &Caller,
         (None, Some(machine)) => machine.initial()[0].clone(),
         (None, None) => StateName::new("unknown").expect("a valid name"),
     };
-    check_move(state, machine, &phase)?;
+    let left = check_move(state, machine, &phase)?;
     let advanced_to = advance.map(|advance| next_phase(machine, &phase, advance)).transpose()?;
     if let (RunStatus::Blocked, Some(from)) = (state.status(), state.phase())
-        && (*from != phase || advanced_to.is_some())
+        && (!run.state.positions().any(|here| *here == phase) || advanced_to.is_some())
     {
         return Err(Refusal::BlockedRun { phase: from.clone(), reason: run.state.blocked_reason.clone() });
     }
+    let after = advanced_to.as_ref().unwrap_or(&phase);
+    let stays = |here: &&StateName| *here != after && **here != phase && !left.contains(here);
+    let beside = run.state.positions().filter(stays).cloned().collect();
     activity.fill("metadata", "run_id", run.id.as_str());
     activity.fill("metadata", "workflow", run.workflow.as_str());
     activity.fill("metadata", "phase", phase.as_str());
@@ -205,6 +211,7 @@ fn record_activity(state: &RunState, machine: Option<&Machine>, caller: &Caller,
         number,
         phase,
         advanced_to,
+        beside,
         session,
         request,
         activity,
@@ -215,20 +222,25 @@ fn mismatch(what: &'static str, expected: &str, found: &str) -> Refusal {
     Refusal::Mismatch { what, expected: expected.to_owned(), found: found.to_owned() }
 }
 
-/// The phase must be the current one, or one transition away.
-fn check_move(state: &RunState, machine: Option<&Machine>, to: &StateName) -> Result<()> {
-    let Some(machine) = machine else { return Ok(()) };
-    match state.phase() {
-        Some(from) if from == to => Ok(()),
-        _ if !machine.contains(to) => Err(unknown(machine, to)),
+/// The phase must be one where the run stands, or one transition away. Gives the places that the run leaves.
+fn check_move(state: &RunState, machine: Option<&Machine>, to: &StateName) -> Result<Vec<StateName>> {
+    let here: Vec<_> = state.document().state.positions().cloned().collect();
+    if here.contains(to) {
+        return Ok(Vec::new());
+    }
+    let Some(machine) = machine else { return Ok(here) };
+    if !machine.contains(to) {
+        return Err(unknown(machine, to));
+    }
+    let leads = |from: &&StateName| machine.successors(from).any(|transition| transition.to == *to);
+    let left: Vec<_> = here.iter().filter(leads).cloned().collect();
+    match here.first() {
+        Some(_) if !left.is_empty() => Ok(left),
         Some(from) => {
-            let choices: Vec<_> = machine.successors(from).map(|transition| transition.to.clone()).collect();
-            if choices.contains(to) {
-                return Ok(());
-            }
+            let choices = machine.successors(from).map(|transition| transition.to.clone()).collect();
             Err(Refusal::InvalidTransition { from: from.clone(), to: to.clone(), choices })
         }
-        None if machine.initial().contains(to) => Ok(()),
+        None if machine.initial().contains(to) => Ok(left),
         None => Err(unknown(machine, to)),
     }
 }

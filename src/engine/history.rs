@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::engine::RunState;
+use crate::engine::{RunState, Trail};
 use crate::model::{
-    ActivityRecorded, ActivityStatus, Event, EventKind, LogRepaired, Number, Seq, SessionId, StateName, Timestamp,
+    ActivityRecorded, ActivityStatus, Event, EventKind, LogRepaired, Number, Seq, SessionId, StateName, StepReport,
+    StepStatus, Timestamp, Unit,
 };
 
 /// One record of an activity.
@@ -63,6 +64,8 @@ pub struct History {
     moved_by_hand: Option<Seq>,
     /// What was lost with lines of the log, in words.
     losses: Vec<String>,
+    /// What was reported of steps.
+    reports: Vec<StepReport>,
 }
 
 impl History {
@@ -79,11 +82,10 @@ impl History {
                 history.note(event);
                 Some(history)
             }
-            (None, EventKind::ActivityRecorded(record)) => {
-                attempts.push(Attempt::new(record, Some(event)));
+            (None, kind) => {
+                attempts.extend(kind.records().iter().map(|record| Attempt::new(record, Some(event))));
                 None
             }
-            (None, _) => None,
         })?;
         for event in events {
             history.state.apply(event);
@@ -95,12 +97,13 @@ impl History {
     /// A history without events, for documents that flow did not write.
     #[must_use]
     pub fn without_log(state: RunState) -> Self {
-        Self { state, attempts: Vec::new(), hold: None, moved_by_hand: None, losses: Vec::new() }
+        Self { state, attempts: Vec::new(), hold: None, moved_by_hand: None, losses: Vec::new(), reports: Vec::new() }
     }
 
     fn note(&mut self, event: &Event) {
+        self.attempts.extend(event.kind.records().iter().map(|record| Attempt::new(record, Some(event))));
         match &event.kind {
-            EventKind::ActivityRecorded(record) => self.attempts.push(Attempt::new(record, Some(event))),
+            EventKind::Emitted(emitted) => self.reports.extend(emitted.reports.iter().cloned()),
             EventKind::LogRepaired(repair) => self.note_repair(repair, event),
             EventKind::RunStarted(started) => {
                 let holder = started.holder.clone();
@@ -166,6 +169,83 @@ impl History {
         &self.attempts
     }
 
+    /// What was reported of steps, oldest first.
+    #[must_use]
+    pub fn reports(&self) -> &[StepReport] {
+        &self.reports
+    }
+
+    /// The latest status of each sub-agent's work, apart for each unit.
+    #[must_use]
+    pub fn children(&self) -> Vec<StepStatus> {
+        let mut latest = BTreeMap::new();
+        for report in &self.reports {
+            if let (Some(agent), Some(status)) = (report.step.as_ref().and_then(StateName::agent), report.status()) {
+                latest.insert((agent, report.unit.as_ref()), status);
+            }
+        }
+        latest.into_values().collect()
+    }
+
+    /// The latest report on a step of the workflow itself.
+    fn latest_report(&self, step: &StateName) -> Option<&StepReport> {
+        let own = |report: &&StepReport| report.own_step().is_some_and(|(name, _)| name == step);
+        self.reports.iter().rev().find(own)
+    }
+
+    /// The message of that report.
+    #[must_use]
+    pub fn message(&self, step: &StateName) -> Option<&str> {
+        self.latest_report(step)?.text("message")
+    }
+
+    /// The time of that report.
+    #[must_use]
+    pub fn reported_at(&self, step: &StateName) -> Option<Timestamp> {
+        self.latest_report(step).map(|report| report.at)
+    }
+
+    /// Each unit of each step, and each step of a sub-agent, with its latest status.
+    #[must_use]
+    pub fn units(&self) -> Vec<(&StateName, Option<&Unit>, StepStatus)> {
+        let mut latest: Vec<(&StateName, Option<&Unit>, StepStatus)> = Vec::new();
+        for report in &self.reports {
+            let (Some(step), Some(status)) = (&report.step, report.status()) else { continue };
+            if report.unit.is_none() && step.agent().is_none() {
+                continue;
+            }
+            let unit = report.unit.as_ref();
+            match latest.iter_mut().find(|(name, of, _)| *name == step && *of == unit) {
+                Some((.., last)) => *last = status,
+                None => latest.push((step, unit, status)),
+            }
+        }
+        latest
+    }
+
+    /// Units and sub-agents whose latest report says that they run, in words.
+    #[must_use]
+    pub fn running_units(&self) -> Vec<String> {
+        let mut latest: Vec<((Option<&str>, Option<&Unit>), &StateName, StepStatus)> = Vec::new();
+        for report in &self.reports {
+            let (Some(step), Some(status)) = (&report.step, report.status()) else { continue };
+            let key = (step.agent(), report.unit.as_ref());
+            if key == (None, None) {
+                continue;
+            }
+            match latest.iter_mut().find(|(known, ..)| *known == key) {
+                Some(last) => *last = (key, step, status),
+                None => latest.push((key, step, status)),
+            }
+        }
+        let running = latest.into_iter().filter(|(.., status)| *status == StepStatus::Running);
+        let in_words = running.map(|((_, unit), step, _)| match unit {
+            Some(unit) => format!("{unit} in {step}"),
+            None => step.to_string(),
+        });
+        in_words.collect()
+    }
+
     /// What was lost with lines of the log, in words, as its repairs say.
     #[must_use]
     pub fn losses(&self) -> &[String] {
@@ -209,5 +289,16 @@ impl History {
         }
         let ids = self.state.document().state.completed_activities.iter();
         ids.map(|id| (id.to_owned(), records.get_mut(id).and_then(std::collections::VecDeque::pop_front))).collect()
+    }
+}
+
+impl Trail for History {
+    fn entered_from(&self, step: &StateName) -> Option<StateName> {
+        let mut entries = self.reports.iter().filter(|report| report.step.as_ref() == Some(step));
+        entries.find_map(|report| report.from.clone())
+    }
+
+    fn is_recorded(&self, phase: &StateName) -> bool {
+        self.attempts.iter().any(|attempt| attempt.phase.as_ref() == Some(phase))
     }
 }

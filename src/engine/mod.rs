@@ -7,14 +7,16 @@ mod apply;
 mod command;
 mod decide;
 mod edit;
+mod emit;
 mod history;
 mod refusal;
 mod resume;
 mod state;
 
 pub use command::{Advance, Caller, Claim, Command, Decision, Record};
-pub use decide::{Retry, asks_workflow, decide, retry};
+pub use decide::{Retry, asks_workflow, decide, refuse_other_session, retry};
 pub use edit::{EditFault, edited, rebase};
+pub use emit::{Emit, Progress, Report, Supply, Trail, decide_emit, progress};
 pub use history::{Attempt, History, Hold};
 pub use refusal::Refusal;
 pub use resume::{Action, Completed, Drift, InDoubt, Next, Outlook, Plan, Presence, Verdict, resume};

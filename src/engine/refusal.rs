@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::model::{ActivityStatus, Number, RunStatus, SessionId, StateName};
+use crate::model::{ActivityStatus, Number, RunStatus, Seq, SessionId, StateName, WorkflowId};
 
 /// A command that a rule forbids. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -117,4 +117,63 @@ pub enum Refusal {
         /// The status of that record.
         status: ActivityStatus,
     },
+    /// The step is not in the workflow (the sentence is the seed's).
+    #[error("step \"{step}\" is not a valid state in the \"{workflow}\" state machine. Valid states: [{}].{}", list(known), position(current.as_ref()))]
+    UnknownStep {
+        /// The step.
+        step: StateName,
+        /// The workflow.
+        workflow: WorkflowId,
+        /// The states that it has.
+        known: Vec<StateName>,
+        /// Where the run stands, and where it can go from there.
+        current: Option<(StateName, Vec<StateName>)>,
+        /// The state that was probably meant.
+        suggestion: Option<StateName>,
+    },
+    /// A run begins in an initial state.
+    #[error("step \"{step}\" cannot start the \"{workflow}\" state machine. Initial states: [{}].", list(initial))]
+    CannotStart {
+        /// The step.
+        step: StateName,
+        /// The workflow.
+        workflow: WorkflowId,
+        /// Where a run can begin.
+        initial: Vec<StateName>,
+    },
+    /// No transition leads to the step from where the run stands.
+    #[error("step \"{step}\" is not a valid transition in the \"{workflow}\" state machine.{}", position(Some(&(current.clone(), choices.clone()))))]
+    InvalidStep {
+        /// The step.
+        step: StateName,
+        /// The workflow.
+        workflow: WorkflowId,
+        /// Where the run stands.
+        current: StateName,
+        /// Where it can go.
+        choices: Vec<StateName>,
+        /// Whether the run is over.
+        over: bool,
+    },
+    /// Nobody asked anything.
+    #[error("no question is open, so there is nothing to answer")]
+    NoQuestion,
+    /// The operation id was used for other reports.
+    #[error("the id `{id}` is taken: event {seq} carries it with other content")]
+    KeyReused {
+        /// The id.
+        id: String,
+        /// The event.
+        seq: Seq,
+    },
+}
+
+fn list(names: &[StateName]) -> String {
+    names.iter().map(StateName::as_str).collect::<Vec<_>>().join(", ")
+}
+
+/// The seed's words for where a run stands.
+fn position(current: Option<&(StateName, Vec<StateName>)>) -> String {
+    let Some((current, choices)) = current else { return String::new() };
+    format!(" Current state: \"{current}\". Valid transitions from \"{current}\": [{}].", list(choices))
 }

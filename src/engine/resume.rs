@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::engine::{Attempt, History};
 use crate::machine::Machine;
-use crate::model::{ActivityStatus, Number, RunStatus, SESSION_ENDED, StateName, Timestamp};
+use crate::model::{ActivityStatus, Number, RunStatus, SESSION_ENDED, StateName, StepStatus, Timestamp};
 
 /// The answer of `resume` in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -65,6 +65,8 @@ pub enum Action {
     ResolveBlocker,
     /// Resolve what blocks an activity, and record how it went on.
     ResolveActivity,
+    /// Answer what the user is asked.
+    Answer,
     /// Raise the limit, or end the run.
     RaiseLimit,
     /// Ask the holder, or take the run over.
@@ -106,9 +108,9 @@ pub struct Completed {
 /// Begun work whose outcome is unknown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct InDoubt {
-    /// Its number.
-    pub number: Number,
-    /// Its id.
+    /// Its number; none for a step whose begin was reported.
+    pub number: Option<Number>,
+    /// Its id; the name of the step.
     pub id: String,
     /// The phase in which it was begun.
     pub phase: Option<StateName>,
@@ -132,9 +134,13 @@ pub enum Drift {
 }
 
 impl Drift {
-    /// Compares the pinned machine with the current one around `phase`.
+    /// Compares the pinned machine with the current one around where the run stands.
     #[must_use]
-    pub fn between(pinned: &Machine, current: &Machine, phase: Option<&StateName>) -> Self {
+    pub fn between<'a>(
+        pinned: &Machine,
+        current: &Machine,
+        positions: impl IntoIterator<Item = &'a StateName>,
+    ) -> Self {
         let lines = pinned.differences(current);
         if lines.is_empty() {
             return Self::None;
@@ -144,7 +150,7 @@ impl Drift {
             names.sort();
             (machine.contains(phase), machine.is_terminal(phase), names)
         };
-        let touched = phase.is_some_and(|phase| next(pinned, phase) != next(current, phase));
+        let touched = positions.into_iter().any(|phase| next(pinned, phase) != next(current, phase));
         if touched { Self::AtPosition(lines) } else { Self::Elsewhere(lines) }
     }
 }
@@ -239,12 +245,29 @@ fn judge(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt]) -> (Ver
     if let Some(reached) = limit_reached(history, outlook.now) {
         return (Verdict::NeedsHuman, reached, next(Action::RaiseLimit));
     }
+    if let Some(question) = state.questions.last() {
+        let who = question.unit.as_ref().map(|unit| format!(" ({unit})")).unwrap_or_default();
+        let reason = format!("`{}`{who} waits for an answer: {}", question.step, question.prompt);
+        return (Verdict::NeedsHuman, reason, next(Action::Answer));
+    }
     if let Some(first) = in_doubt.first() {
-        let reason = format!("{} {} was begun and its outcome is unknown", first.number, first.id);
+        let what = match first.number {
+            Some(number) => format!("{number} {}", first.id),
+            None => format!("`{}`", first.id),
+        };
+        let reason = format!("{what} was begun and its outcome is unknown");
         let at = Next { action: Action::Reconcile, phase: first.phase.clone().or(phase), choices };
         return (Verdict::Reconcile, reason, at);
     }
-    go_on(history, outlook.machine, phase, choices)
+    // In parallel branches, the one that has something left to do.
+    let open = |here: &&StateName| state.steps.get(here).is_some_and(|status| !status.is_done());
+    match state.positions().find(open).cloned() {
+        Some(here) if Some(&here) != phase.as_ref() => {
+            let choices = self::choices(outlook.machine, Some(&here));
+            go_on(history, outlook.machine, Some(here), choices)
+        }
+        _ => go_on(history, outlook.machine, phase, choices),
+    }
 }
 
 /// The run is free and whole: what comes next follows from the latest record in its phase.
@@ -259,8 +282,18 @@ fn go_on(
         let next = Next { action: Action::StartPhase, phase: first, choices };
         return (Verdict::Continue, "the run has not entered a phase yet".to_owned(), next);
     };
+    let step = history.state().document().state.steps.get(&here);
+    if let Some(status @ (StepStatus::Failed | StepStatus::Waiting)) = step {
+        let said = history.message(&here).map(|message| format!(": {message}")).unwrap_or_default();
+        let (verdict, action, what) = match status {
+            StepStatus::Failed => (Verdict::Continue, Action::RetryPhase, "failed"),
+            _ => (Verdict::NeedsHuman, Action::ResolveActivity, "waits"),
+        };
+        return (verdict, format!("`{here}` {what}{said}"), Next { action, phase: Some(here), choices });
+    }
     let counts = |id: &str| history.state().document().state.completed_activities.contains(id);
     let ended = match history.latest_here() {
+        _ if step.is_some() => step.is_some_and(StepStatus::is_done),
         Some(latest) if latest.status == ActivityStatus::Blocked => {
             let what = latest.summary.as_deref().unwrap_or("it gave no reason");
             let reason = format!("{} {} is blocked: {what}", latest.number, latest.id);
@@ -304,19 +337,25 @@ fn choices(machine: Option<&Machine>, phase: Option<&StateName>) -> Vec<StateNam
 
 fn in_doubt(history: &History) -> Vec<InDoubt> {
     let doubtful = |attempt: &&Attempt| attempt.status == ActivityStatus::Running;
-    history
-        .latest()
-        .into_iter()
-        .filter(doubtful)
-        .map(|attempt| InDoubt {
-            number: attempt.number,
-            id: attempt.id.clone(),
-            phase: attempt.phase.clone(),
-            status: attempt.status,
-            at: attempt.at,
-            summary: attempt.summary.clone(),
-        })
-        .collect()
+    let activities = history.latest().into_iter().filter(doubtful).map(|attempt| InDoubt {
+        number: Some(attempt.number),
+        id: attempt.id.clone(),
+        phase: attempt.phase.clone(),
+        status: attempt.status,
+        at: attempt.at,
+        summary: attempt.summary.clone(),
+    });
+    let run = &history.state().document().state;
+    let begun = run.positions().filter(|here| run.steps.get(here) == Some(StepStatus::Running));
+    let steps = begun.map(|step| InDoubt {
+        number: None,
+        id: step.to_string(),
+        phase: Some(step.clone()),
+        status: ActivityStatus::Running,
+        at: history.reported_at(step),
+        summary: history.message(step).map(str::to_owned),
+    });
+    activities.chain(steps).collect()
 }
 
 /// `max_iterations` bounds how often the current phase may fail, `max_runtime_minutes` the age of the run.
@@ -353,6 +392,10 @@ fn notes(history: &History, outlook: &Outlook<'_>) -> Vec<String> {
     }
     if let Drift::Elsewhere(lines) = &outlook.drift {
         notes.push(format!("the workflow changed elsewhere: {}", lines.join("; ")));
+    }
+    let units = history.running_units();
+    if !units.is_empty() && state.status == RunStatus::Active {
+        notes.push(format!("reported as running: {}", units.join(", ")));
     }
     notes.extend(history.losses().iter().cloned());
     if outlook.machine.is_none() {

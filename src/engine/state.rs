@@ -1,7 +1,7 @@
 //! The state of a run.
 
 use crate::model::{Event, EventKind, Owned, RunDocument, RunId, RunStatus, StateName};
-use crate::model::{IdList, Number};
+use crate::model::{IdList, Number, Steps};
 
 /// What a run's events add up to. Deliberately not serialisable: on disk it is a [`RunDocument`], for callers a report.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +30,7 @@ impl RunState {
                 limits: started.limits.clone(),
                 state: Owned {
                     status: RunStatus::Active,
-                    current_phase: Some(started.phase.clone()),
+                    current_phase: started.phase.clone(),
                     current_activity: None,
                     completed_activities: IdList::default(),
                     blocked_reason: None,
@@ -39,6 +39,9 @@ impl RunState {
                     epoch: u64::from(started.session.is_some()),
                     last_number: Number(0),
                     workflow_seq: None,
+                    steps: Steps::default(),
+                    other_phases: Vec::new(),
+                    questions: Vec::new(),
                     last_seq: None,
                     updated_at: None,
                 },

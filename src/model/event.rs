@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::model::limits;
 use crate::model::{
-    Activity, ActivityId, EventId, IdList, LogRepaired, Number, RunDocument, RunId, RunStatus, Seq, SessionId,
+    Activity, ActivityId, Emitted, EventId, IdList, LogRepaired, Number, RunDocument, RunId, RunStatus, Seq, SessionId,
     StateName, Timestamp, WorkflowId,
 };
 
@@ -42,6 +42,8 @@ pub enum EventKind {
     RunAdopted(Box<RunAdopted>),
     /// A piece of work was recorded.
     ActivityRecorded(Box<ActivityRecorded>),
+    /// Agents reported on steps.
+    Emitted(Box<Emitted>),
     /// `blocked`: a person is needed.
     RunBlocked(StatusChange),
     /// Back from `blocked` to `active`.
@@ -75,8 +77,8 @@ pub struct RunStarted {
     pub workflow: WorkflowId,
     /// The workflow's version.
     pub workflow_version: u64,
-    /// Where it starts.
-    pub phase: StateName,
+    /// Where it starts; none when the first report will say.
+    pub phase: Option<StateName>,
     /// What it is for.
     pub goal: Option<String>,
     /// Repository, branch, issue, …
@@ -89,7 +91,7 @@ pub struct RunStarted {
     /// Evidence by which the holder can be known dead later.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub holder: Option<String>,
-    /// The compiled workflow, pinned for the run's whole life.
+    /// The compiled workflow, pinned for the run's whole life; null when it has no state machine.
     pub machine: Value,
 }
 
@@ -115,6 +117,9 @@ pub struct ActivityRecorded {
     /// The phase after the record when the run moved on (`--advance`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub advanced_to: Option<StateName>,
+    /// Where the run stands as well after it: parallel branches.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub beside: Vec<StateName>,
     /// The session that recorded it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub session: Option<SessionId>,
@@ -253,6 +258,16 @@ pub struct UnknownEvent {
 }
 
 impl EventKind {
+    /// The activities that were recorded with it, by their numbers.
+    #[must_use]
+    pub fn records(&self) -> &[ActivityRecorded] {
+        match self {
+            Self::ActivityRecorded(record) => std::slice::from_ref(&**record),
+            Self::Emitted(emitted) => &emitted.records,
+            _ => &[],
+        }
+    }
+
     /// The `type` on the line.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -260,6 +275,7 @@ impl EventKind {
             Self::RunStarted(_) => "run_started",
             Self::RunAdopted(_) => "run_adopted",
             Self::ActivityRecorded(_) => "activity_recorded",
+            Self::Emitted(_) => "emitted",
             Self::RunBlocked(_) => "run_blocked",
             Self::RunUnblocked(_) => "run_unblocked",
             Self::RunCompleted(_) => "run_completed",
@@ -279,6 +295,7 @@ impl EventKind {
             Self::RunStarted(body) => serde_json::to_value(body),
             Self::RunAdopted(body) => serde_json::to_value(body),
             Self::ActivityRecorded(body) => serde_json::to_value(body),
+            Self::Emitted(body) => serde_json::to_value(body),
             Self::RunBlocked(body)
             | Self::RunUnblocked(body)
             | Self::RunCompleted(body)
@@ -305,6 +322,7 @@ impl EventKind {
             "run_started" => Self::RunStarted(read(body)?),
             "run_adopted" => Self::RunAdopted(read(body)?),
             "activity_recorded" => Self::ActivityRecorded(read(body)?),
+            "emitted" => Self::Emitted(read(body)?),
             "run_blocked" => Self::RunBlocked(read(body)?),
             "run_unblocked" => Self::RunUnblocked(read(body)?),
             "run_completed" => Self::RunCompleted(read(body)?),
@@ -371,9 +389,7 @@ impl Event {
         } else {
             EventKind::from_parts(head.v, &head.kind, object)?
         };
-        if let EventKind::ActivityRecorded(record) = &kind
-            && record.number.0 > limits::COUNTER
-        {
+        if kind.records().iter().any(|record| record.number.0 > limits::COUNTER) {
             return Err(serde::de::Error::custom("a number that no run can reach"));
         }
         Ok(Self { seq: head.seq, id: head.id, at: head.at, kind, run: head.run })

@@ -186,6 +186,27 @@ name_type!(
     )
 );
 
+impl StateName {
+    /// The agent of a namespaced step: `task-builder` of `task-builder:building`.
+    #[must_use]
+    pub fn agent(&self) -> Option<&str> {
+        self.as_str().split_once(':').map(|(agent, _)| agent)
+    }
+}
+
+name_type!(
+    /// A unit of work within a step, such as a task (seed 000): any text without control characters, 1 to 200 bytes.
+    Unit,
+    |name| check(
+        "unit",
+        name,
+        200,
+        |c| !c.is_control(),
+        |c| !c.is_control(),
+        "all characters but control characters",
+    )
+);
+
 name_type!(
     /// What makes an operation recognisable on a retry: a ULID that flow makes, or the caller's key.
     /// 1 to 200 printable ASCII characters without blanks.

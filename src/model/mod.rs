@@ -10,6 +10,7 @@ mod ids;
 pub mod limits;
 mod repair;
 mod run;
+mod step;
 mod terminal;
 mod time;
 
@@ -19,8 +20,9 @@ pub use event::{
     StatusChange, TextDigest, UnknownEvent, WorkflowAdopted,
 };
 pub use idlist::IdList;
-pub use ids::{ActivityId, BadName, EventId, Number, RunId, Seq, SessionId, StateName, WorkflowId, slug};
+pub use ids::{ActivityId, BadName, EventId, Number, RunId, Seq, SessionId, StateName, Unit, WorkflowId, slug};
 pub use repair::{LogRepaired, LostRange, Renumbered};
 pub use run::{Owned, RunDocument, RunStatus, RunSummary, SESSION_ENDED};
+pub use step::{Emitted, Question, ReportType, StepReport, StepStatus, Steps};
 pub use terminal::is_obeyed;
 pub use time::{BadTime, Timestamp};

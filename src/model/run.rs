@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::model::{IdList, Number, RunId, Seq, SessionId, StateName, Timestamp, WorkflowId};
+use crate::model::{IdList, Number, Question, RunId, Seq, SessionId, StateName, Steps, Timestamp, WorkflowId};
 
 /// What a run is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -105,10 +105,26 @@ pub struct Owned {
     pub last_number: Number,
     /// `workflow_seq`: the event that pins the workflow, when it is not the first one.
     pub workflow_seq: Option<Seq>,
+    /// `steps`: what was reported of the workflow's steps.
+    #[serde(skip_serializing_if = "Steps::is_empty", default)]
+    pub steps: Steps,
+    /// `other_phases`: where the run stands beside `current_phase`, in parallel branches.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub other_phases: Vec<StateName>,
+    /// `questions`: what the user is asked and has not answered.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub questions: Vec<Question>,
     /// `last_seq`: the event up to which this document shows the run; absent in documents that flow did not write.
     pub last_seq: Option<Seq>,
     /// `updated_at`: when that event happened.
     pub updated_at: Option<Timestamp>,
+}
+
+impl Owned {
+    /// Everywhere the run stands, `current_phase` first.
+    pub fn positions(&self) -> impl Iterator<Item = &StateName> {
+        self.current_phase.iter().chain(&self.other_phases)
+    }
 }
 
 /// What is told about a run among many.

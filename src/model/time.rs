@@ -32,6 +32,12 @@ impl Timestamp {
         u64::try_from((later.0 - self.0).num_minutes()).unwrap_or(0)
     }
 
+    /// A millisecond before.
+    #[must_use]
+    pub fn just_before(self) -> Self {
+        Self(self.0 - chrono::TimeDelta::milliseconds(1))
+    }
+
     /// The same instant for arithmetic.
     #[must_use]
     pub fn as_datetime(self) -> DateTime<Utc> {

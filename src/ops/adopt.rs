@@ -42,7 +42,7 @@ impl Flow {
                 differences.clone_from(&adopted.differences);
             }
             self.replace_dead_holder(&mut loaded, &caller, now)?;
-            loaded.commit(self, kind, None, now, None)?;
+            loaded.commit(self, kind, None, now, Vec::new())?;
         }
         let state = loaded.state.document();
         Ok(WorkflowAdoptReport {

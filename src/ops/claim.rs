@@ -40,7 +40,7 @@ impl Flow {
         let decision = decide(&loaded.state, None, &caller, command).map_err(refused)?;
         let changed = match decision {
             Decision::Commit(kind) => {
-                loaded.commit(self, kind, None, now, None)?;
+                loaded.commit(self, kind, None, now, Vec::new())?;
                 true
             }
             Decision::Already => false,
@@ -68,7 +68,7 @@ impl Flow {
         let holder = self.holder()?.map(|holder| holder.to_string());
         let claim = Command::Claim(Claim { holder, take_over: false });
         if let Ok(Decision::Commit(kind)) = decide(&loaded.state, None, caller, claim) {
-            loaded.commit(self, kind, None, now, None)?;
+            loaded.commit(self, kind, None, now, Vec::new())?;
         }
         Ok(())
     }

@@ -86,7 +86,7 @@ impl Flow {
     }
 
     /// The directory from which the project is searched.
-    fn search_from(&self) -> Result<PathBuf> {
+    pub(crate) fn search_from(&self) -> Result<PathBuf> {
         let cwd = self.env.cwd.clone();
         match (&self.options.project, cwd) {
             (Some(dir), cwd) => {

@@ -277,8 +277,16 @@ pub(crate) fn pinned<'a>(
     events.rev().find_map(|event| machine_of(event, warnings))
 }
 
+/// Whether a run was started with a workflow that has no state machine, so that its steps are free.
+pub(crate) fn is_free(event: &Event) -> bool {
+    matches!(&event.kind, EventKind::RunStarted(started) if started.machine.is_null())
+}
+
 /// The workflow that an event pins.
 pub(crate) fn machine_of(event: &Event, warnings: &mut Vec<String>) -> Option<Machine> {
+    if is_free(event) {
+        return None;
+    }
     let pinned = match &event.kind {
         EventKind::RunStarted(started) => Some(&started.machine),
         EventKind::RunAdopted(adopted) => adopted.machine.as_ref(),
@@ -305,6 +313,10 @@ impl Loaded<'_> {
                 Some(_) => None,
             };
             let pinned = match first {
+                Some(first) if is_free(&first) => {
+                    self.workflow = Workflow::Unknown;
+                    return Ok(None);
+                }
                 Some(first) => machine_of(&first, &mut self.warnings),
                 // Its first line may be lost; a repair of the log pins the workflow then.
                 None => pinned(self.locked.read_log()?.events(), &mut self.warnings),
@@ -363,14 +375,15 @@ impl Loaded<'_> {
 
     fn restore_latest(&self) -> Result<()> {
         let Some(event) = &self.locked.tail().at else { return Ok(()) };
-        let EventKind::ActivityRecorded(record) = &event.kind else { return Ok(()) };
-        let lost = match self.locked.is_lost(&record.number.file_name(&record.id())) {
-            // The next record is the latest then, and nobody looks at this one again.
-            Err(error) if error.is_io() => return Err(error.into()),
-            found => found.unwrap_or(false),
-        };
-        if lost {
-            self.locked.restore_activity(&file_of(record))?;
+        for record in event.kind.records() {
+            let lost = match self.locked.is_lost(&record.number.file_name(&record.id())) {
+                // The next record is the latest then, and nobody looks at this one again.
+                Err(error) if error.is_io() => return Err(error.into()),
+                found => found.unwrap_or(false),
+            };
+            if lost {
+                self.locked.restore_activity(&file_of(record))?;
+            }
         }
         Ok(())
     }
@@ -396,7 +409,7 @@ impl Loaded<'_> {
         self.workflow = known.into();
         let text = self.text.text().to_owned();
         let kind = EventKind::RunAdopted(Box::new(RunAdopted { machine, document, text }));
-        self.commit(flow, kind, None, now, None)?;
+        self.commit(flow, kind, None, now, Vec::new())?;
         Ok(())
     }
 
@@ -423,7 +436,7 @@ impl Loaded<'_> {
         let mut state = folded;
         std::mem::swap(&mut state, &mut self.state);
         let kind = EventKind::RunEdited(Box::new(RunEdited { changes, text }));
-        self.commit(flow, kind, None, now, None)?;
+        self.commit(flow, kind, None, now, Vec::new())?;
         Ok(())
     }
 
@@ -434,7 +447,7 @@ impl Loaded<'_> {
         kind: EventKind,
         key: Option<&str>,
         now: Timestamp,
-        activity: Option<ActivityFile>,
+        activities: Vec<ActivityFile>,
     ) -> Result<Seq> {
         let noted = self.locked.high_water().0;
         let shown = self.state.document().state.last_seq.unwrap_or_default();
@@ -449,7 +462,7 @@ impl Loaded<'_> {
         let fault = |error| Error::RunFile { path: self.locked.run_file(), error };
         let text = self.text.with_state(&state.document().state).map_err(fault)?;
         event.run = Some(TextDigest(digest(text.text().as_bytes())));
-        let batch = Batch { event: &event, old_text: self.text.text(), new_text: text.text(), activity };
+        let batch = Batch { event: &event, old_text: self.text.text(), new_text: text.text(), activities };
         let before = self.text.document().state.last_seq;
         let newer = std::slice::from_ref(&event);
         let mut merge = |saved: &str| before.and_then(|before| replay(saved, before, newer));
@@ -465,7 +478,13 @@ impl Loaded<'_> {
 
     /// The next number whose file name is free.
     pub(crate) fn next_number(&self, id: &crate::model::ActivityId) -> Result<Number> {
-        let mut number = self.state.document().state.last_number.max(self.locked.high_water().1).next();
+        self.next_number_after(None, id)
+    }
+
+    /// The same, behind one that is to be given with it.
+    pub(crate) fn next_number_after(&self, last: Option<Number>, id: &crate::model::ActivityId) -> Result<Number> {
+        let last = last.unwrap_or_default().max(self.locked.high_water().1);
+        let mut number = self.state.document().state.last_number.max(last).next();
         while !self.locked.is_free(&number.file_name(id))? {
             number = number.next();
         }
@@ -493,11 +512,11 @@ fn replay(saved: &str, since: Seq, newer: &[Event]) -> Option<String> {
 
 /// The file of a record; those of the records that a repair found again.
 pub(crate) fn activity_files(event: &Event) -> Vec<ActivityFile> {
-    match &event.kind {
-        EventKind::ActivityRecorded(record) => vec![file_of(record)],
-        EventKind::LogRepaired(repair) => repair.salvaged.iter().map(file_of).collect(),
-        _ => Vec::new(),
-    }
+    let records = match &event.kind {
+        EventKind::LogRepaired(repair) => &repair.salvaged,
+        kind => kind.records(),
+    };
+    records.iter().map(file_of).collect()
 }
 
 /// As [`activity_file`], of the record alone.

@@ -206,7 +206,11 @@ fn names(names: &[StateName]) -> String {
 }
 
 fn refused(run: &RunId, refusal: &Refusal) -> Problem {
-    let message = format!("run {run}: {refusal}");
+    let message = match refusal {
+        // The seed's sentences, to the letter.
+        Refusal::UnknownStep { .. } | Refusal::CannotStart { .. } | Refusal::InvalidStep { .. } => refusal.to_string(),
+        refusal => format!("run {run}: {refusal}"),
+    };
     let (kind, code, help) = match refusal {
         Refusal::Terminal { .. } => {
             (Kind::Refused, "run_terminal", "start another run with `flow start WORKFLOW`".to_owned())
@@ -259,11 +263,35 @@ fn refused(run: &RunId, refusal: &Refusal) -> Problem {
         Refusal::StaleEpoch { .. } => {
             (Kind::Held, "stale_epoch", format!("another session took the run; see `flow resume {run}`"))
         }
-        Refusal::Mismatch { what, .. } => (
-            Kind::Refused,
-            "wrong_run",
-            format!("correct the {what} in the activity's metadata, or name the other run"),
-        ),
+        Refusal::Mismatch { what, .. } => {
+            (Kind::Refused, "wrong_run", format!("correct the {what}, or name the other run"))
+        }
+        Refusal::UnknownStep { current, suggestion, .. } => {
+            let meant = suggestion.as_ref().map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+            let next = match current {
+                Some((_, choices)) if !choices.is_empty() => format!("from here: {}", names(choices)),
+                _ => "`flow workflow show` shows the states".to_owned(),
+            };
+            (Kind::Refused, "unknown_step", format!("{meant}{next}"))
+        }
+        Refusal::CannotStart { initial, .. } => {
+            (Kind::Refused, "invalid_initial_step", format!("report one of these first: {}", names(initial)))
+        }
+        Refusal::InvalidStep { over: true, .. } => {
+            (Kind::Refused, "run_terminal", format!("run {run} is over; use another --run-id for further work"))
+        }
+        Refusal::InvalidStep { current, choices, .. } => {
+            let help = match choices.as_slice() {
+                [] => format!("nothing follows `{current}`; report it completed to end the run"),
+                choices => format!("report one of these next: {}, or `{current}` again", names(choices)),
+            };
+            (Kind::Refused, "invalid_transition", help)
+        }
+        Refusal::NoQuestion => (Kind::Refused, "no_question", format!("`flow resume {run}` says what is next")),
+        Refusal::KeyReused { .. } => {
+            let help = "use another --id for other reports; a retry must give the same ones".to_owned();
+            (Kind::Refused, "id_reused", help)
+        }
         Refusal::IdReused { .. } => {
             let help = "use another --id for other work; a retry must give the same content".to_owned();
             (Kind::Refused, "id_reused", help)

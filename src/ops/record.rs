@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::codec::{DocumentKind, digest, parse, validate};
 use crate::engine::{Advance, Command, Decision, Record, Retry, asks_workflow, decide, retry};
 use crate::model::{
-    Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, Confidence, Event, EventKind, Number, Seq,
+    Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, Confidence, EventKind, Number, Seq,
     SessionId, StateName, TextDigest, Timestamp, fill, slug,
 };
 use crate::ops::error::{Error, Result};
@@ -102,7 +102,7 @@ impl Flow {
                 check_size(&recorded)?;
                 let file = file_of(&recorded);
                 self.replace_dead_holder(&mut loaded, &caller, now)?;
-                let seq = loaded.commit(self, kind, key, now, Some(file))?;
+                let seq = loaded.commit(self, kind, key, now, vec![file])?;
                 Ok(report(&project, &loaded, seq, &recorded, false))
             }
             Decision::Already => unreachable!("BUG: a record cannot be there already"),
@@ -259,10 +259,10 @@ impl Loaded<'_> {
             return Ok(Vec::new());
         }
         let log = self.locked.read_log()?;
-        let record = |event: &Event| match &event.kind {
-            EventKind::ActivityRecorded(record) if record.id() == *id => Some((event.seq, (**record).clone())),
-            _ => None,
-        };
-        Ok(log.events().rev().filter_map(record).collect())
+        let records = log.events().rev().flat_map(|event| {
+            let of_id = event.kind.records().iter().filter(|record| record.id() == *id);
+            of_id.map(|record| (event.seq, record.clone()))
+        });
+        Ok(records.collect())
     }
 }

@@ -3,7 +3,7 @@
 use crate::engine::{Action, Drift, History, Outlook, Plan, RunState, Verdict, resume};
 use crate::host::WorkingTree;
 use crate::machine::Machine;
-use crate::model::{RunStatus, RunSummary, SessionId, StateName, slug};
+use crate::model::{RunStatus, RunSummary, SessionId, StateName, StepStatus, slug};
 use crate::ops::claim::ClaimRequest;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
@@ -90,7 +90,7 @@ impl Flow {
 
     fn drift(&self, project: &Project, pinned: &Machine, state: &RunState) -> Drift {
         match self.catalog(Some(project)).find(pinned.id().as_str()) {
-            Ok(current) => Drift::between(pinned, &current.machine, state.phase()),
+            Ok(current) => Drift::between(pinned, &current.machine, state.document().state.positions()),
             // The run goes on with what it pinned; a broken or removed file is another command's business.
             Err(_) => Drift::None,
         }
@@ -239,6 +239,26 @@ fn command(history: &History, plan: &Plan) -> Option<String> {
         let phase = phase.map(|phase| format!(" --phase {}", quoted(phase.as_str()))).unwrap_or_default();
         format!("flow record-activity --run-id {run}{phase} --id {id} --status passed")
     };
+    let emit = |kind: &str, step: &StateName, data: &str| {
+        let workflow = &history.state().document().workflow;
+        let step = quoted(step.as_str());
+        format!("flow emit --workflow {workflow} --run-id {run} --type {kind} --step {step} --data '{data}'")
+    };
+    let reported =
+        |step: &StateName, status: StepStatus| emit("status_change", step, &format!("{{\"status\":\"{status}\"}}"));
+    // Whoever reports steps goes on doing so.
+    if !history.reports().is_empty() {
+        let step = match next.action {
+            Action::StartPhase | Action::WorkPhase | Action::RetryPhase | Action::ResolveActivity => {
+                next.phase.as_ref()
+            }
+            Action::ChoosePhase => next.choices.first(),
+            _ => None,
+        };
+        if let Some(step) = step {
+            return Some(reported(step, StepStatus::Running));
+        }
+    }
     let fresh = |phase: Option<&StateName>| {
         let base = phase.and_then(|phase| slug(phase.as_str(), 80)).unwrap_or_else(|| "activity".to_owned());
         record(phase, unused(history, base))
@@ -248,7 +268,16 @@ fn command(history: &History, plan: &Plan) -> Option<String> {
         Action::ChoosePhase => fresh(Some(next.choices.first()?)),
         Action::Complete => format!("flow complete {run}"),
         // The same id again: how the begun work ended.
-        Action::Reconcile => record(next.phase.as_ref(), plan.in_doubt.first()?.id.clone()),
+        Action::Reconcile => match plan.in_doubt.first()? {
+            doubt if doubt.number.is_none() => reported(doubt.phase.as_ref()?, StepStatus::Completed),
+            doubt => record(next.phase.as_ref(), doubt.id.clone()),
+        },
+        Action::Answer => {
+            let question = history.state().document().state.questions.last()?;
+            let unit =
+                question.unit.as_ref().map(|unit| format!(" --unit {}", quoted(unit.as_str()))).unwrap_or_default();
+            format!("{}{unit}", emit("user_answered", &question.step, "{\"answer\":\"…\"}"))
+        }
         Action::ResolveBlocker => format!("flow unblock {run} --reason 'what was resolved'"),
         Action::ResolveActivity => record(next.phase.as_ref(), history.latest_here()?.id.clone()),
         Action::RaiseLimit => format!("flow fail {run} --reason 'the limit is reached'"),

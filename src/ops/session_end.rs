@@ -103,7 +103,7 @@ impl Flow {
         let command = Command::EndSession { reason };
         match decide(&loaded.state, None, &caller, command) {
             Ok(Decision::Commit(kind)) => {
-                let seq = loaded.commit(self, kind, None, now, None)?;
+                let seq = loaded.commit(self, kind, None, now, Vec::new())?;
                 Ok(Some(EndedRun { run_id: id.clone(), seq }))
             }
             Ok(Decision::Already) | Err(_) => Ok(None),

@@ -76,7 +76,7 @@ impl Flow {
             run_id: RunId::new(base.as_str())?,
             workflow: machine.id().clone(),
             workflow_version: machine.version(),
-            phase,
+            phase: Some(phase.clone()),
             goal: request.goal.clone(),
             context: self.context(&project, request),
             limits: default_limits(),
@@ -90,7 +90,7 @@ impl Flow {
             run_id: run.id().clone(),
             path: Self::relative(&project, run.path()),
             workflow: document.workflow,
-            phase: started.phase,
+            phase,
             seq: Seq(1),
             session: started.session,
             epoch: document.state.epoch,
@@ -122,12 +122,12 @@ impl Flow {
             let text = RunText::create(state.document());
             event.run = Some(TextDigest(digest(text.text().as_bytes())));
             document = Some(state.document().clone());
-            Some(NewRun { id: run_id, text: text.text().to_owned(), event })
+            Some(NewRun { id: run_id, text: text.text().to_owned(), events: vec![event], activities: Vec::new() })
         })?;
         Ok((run, document.expect("BUG: a run was created without a document")))
     }
 
-    fn context(&self, project: &Project, request: &StartRequest) -> Map<String, Value> {
+    pub(crate) fn context(&self, project: &Project, request: &StartRequest) -> Map<String, Value> {
         let known = request.repo.is_some() && request.branch.is_some();
         let facts = if known { None } else { Some(self.git.facts(project.root())) };
         let git = |pick: fn(crate::host::GitFacts) -> Option<String>| facts.clone().and_then(pick);
@@ -164,7 +164,7 @@ fn initial_phase(machine: &Machine, asked: Option<&StateName>) -> Result<StateNa
 }
 
 /// The seed's template: ten attempts, no time limit.
-fn default_limits() -> Map<String, Value> {
+pub(crate) fn default_limits() -> Map<String, Value> {
     let limits = json!({ "max_iterations": 10, "max_runtime_minutes": null });
     limits.as_object().cloned().unwrap_or_default()
 }
@@ -187,7 +187,7 @@ fn run_id_base(request: &StartRequest, now: Timestamp) -> Result<String> {
 }
 
 /// On a file system that ignores case the two would share a directory.
-fn refuse_same_but_for_case(project: &Project, id: &RunId) -> Result<()> {
+pub(crate) fn refuse_same_but_for_case(project: &Project, id: &RunId) -> Result<()> {
     let twin =
         project.run_names()?.into_iter().find(|name| name != id.as_str() && name.eq_ignore_ascii_case(id.as_str()));
     match twin {

@@ -72,7 +72,7 @@ impl Flow {
             if !matches!(request.verb, StatusVerb::Cancel) {
                 self.replace_dead_holder(&mut loaded, &caller, now)?;
             }
-            loaded.commit(self, kind, None, now, None)?;
+            loaded.commit(self, kind, None, now, Vec::new())?;
             changed = true;
         }
         let mut report = report(&loaded, changed);
@@ -89,7 +89,7 @@ impl Flow {
 
 impl Flow {
     /// Keeps the cache of open runs up to date; nothing that goes wrong with it matters.
-    fn remember_end(&self, project: &Project, run: &RunId, now: Timestamp) {
+    pub(crate) fn remember_end(&self, project: &Project, run: &RunId, now: Timestamp) {
         let request = self.lock_request(now, Duration::ZERO);
         if !project.remember_end(&request, run, self.outside(project).as_deref()) {
             let _ = Runs::read_open_and_remember(self, project, now);

@@ -6,7 +6,9 @@ use crate::machine::Machine;
 use crate::model::{Activity, EventKind, RunSummary, limits};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
-use crate::ops::load::{catalog_machine, caught_up, check_schema, parse_run, pinned, place, rebuild, superseded};
+use crate::ops::load::{
+    catalog_machine, caught_up, check_schema, is_free, parse_run, pinned, place, rebuild, superseded,
+};
 use crate::store::{LogScan, Project, RunDir, layout};
 
 /// A run as a reader sees it.
@@ -53,7 +55,7 @@ pub(crate) fn for_reading(flow: &Flow, project: &Project, run: &RunDir) -> Resul
             return Err(Error::Edit { place: place(text.text(), fault.pointer()), path, fault });
         }
     }
-    if machine.is_none() {
+    if machine.is_none() && !log.events().any(is_free) {
         machine = catalog_machine(flow, project, text.document(), &mut notes);
     }
     // A run.yaml behind the log is shown as the next writer will make it; what it holds beside the state stays.

@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::codec::seal;
-use crate::model::{Event, EventKind, Number, Seq, limits};
+use crate::model::{Event, Seq, limits};
 use crate::store::StoreError;
 use crate::store::dir::{File, NEW_FILE};
 use crate::store::disk::{DiskFile, Onto};
@@ -29,8 +29,8 @@ pub struct Batch<'a> {
     pub old_text: &'a str,
     /// The `run.yaml` that shows the event.
     pub new_text: &'a str,
-    /// The activity's file, when the event is a record.
-    pub activity: Option<ActivityFile>,
+    /// The files of the activities that the event records.
+    pub activities: Vec<ActivityFile>,
 }
 
 /// An operation that is on stable storage.
@@ -89,24 +89,21 @@ impl LockedRun<'_> {
         }
         // Acknowledged from here on: nothing below may fail the operation.
         let lagging = self.publish(batch, merge).err().map(|error| describe(&error));
-        let number = match &batch.event.kind {
-            EventKind::ActivityRecorded(record) => record.number,
-            _ => Number(0),
-        };
-        self.lock.note_counters(seq, number);
+        let number = batch.event.kind.records().iter().map(|record| record.number).max();
+        self.lock.note_counters(seq, number.unwrap_or_default());
         self.tail.last_seq = seq;
         self.tail.newer.clear();
         self.tail.at = Some(batch.event.clone());
         Ok(Committed { seq, lagging })
     }
 
-    /// Writes both files under their temporary names.
+    /// Writes `run.yaml` and the first activity under their temporary names. Few events record more than one.
     pub(super) fn prepare(&self, batch: &Batch<'_>) -> Result<File, StoreError> {
         let dir = &self.run.dir;
         // Somebody saved run.yaml during an earlier commit under this lock.
         self.set_aside(RUN_TMP, batch.event.at)?;
         let new_run = dir.create(RUN_TMP, batch.new_text.as_bytes(), dir.mode_of(RUN_FILE))?;
-        if let Some(file) = &batch.activity {
+        if let Some(file) = batch.activities.first() {
             self.activities.create(ACTIVITY_TMP, file.text.as_bytes(), NEW_FILE).inspect_err(|_| self.discard())?;
         }
         Ok(new_run)
@@ -150,10 +147,13 @@ impl LockedRun<'_> {
         let _ = self.activities.remove(ACTIVITY_TMP);
     }
 
-    /// Renames both files into place, the activity first: while `run.yaml` shows the older position, the next command
+    /// Puts all files into their places, the activities first: while `run.yaml` shows the older position, the next command
     /// restores whatever is missing.
     pub(super) fn publish(&self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<(), StoreError> {
-        if let Some(file) = &batch.activity {
+        for (at, file) in batch.activities.iter().enumerate() {
+            if at > 0 {
+                self.activities.create(ACTIVITY_TMP, file.text.as_bytes(), NEW_FILE)?;
+            }
             self.activities.rename(ACTIVITY_TMP, &file.name, Onto::Nothing)?;
         }
         self.publish_run(Some(batch.old_text), batch.new_text, batch.event.at, merge)

@@ -3,6 +3,7 @@
 use crate::codec::seal;
 use crate::model::{Event, RunId};
 use crate::store::StoreError;
+use crate::store::commit::ActivityFile;
 use crate::store::dir::NEW_FILE;
 use crate::store::disk::Onto;
 use crate::store::layout::{ACTIVITIES, EVIDENCE, LOG, NEW_RUN, RUN_FILE, RUNS};
@@ -17,8 +18,10 @@ pub struct NewRun {
     pub id: RunId,
     /// `run.yaml`.
     pub text: String,
-    /// The first event.
-    pub event: Event,
+    /// The first events.
+    pub events: Vec<Event>,
+    /// The files of the activities that they record.
+    pub activities: Vec<ActivityFile>,
 }
 
 /// How many suffixes are tried for a run id that is taken.
@@ -83,7 +86,16 @@ impl Project {
         let dir = self.flow.open_dir(aside)?;
         dir.make_dir(ACTIVITIES)?;
         dir.make_dir(EVIDENCE)?;
-        for (name, text) in [(LOG, seal(&new.event.to_object())), (RUN_FILE, new.text.clone())] {
+        if !new.activities.is_empty() {
+            let activities = dir.open_dir(ACTIVITIES)?;
+            for file in &new.activities {
+                let made = activities.create(&file.name, file.text.as_bytes(), NEW_FILE)?;
+                flush(&*made, || activities.join(&file.name))?;
+            }
+            activities.sync()?;
+        }
+        let log: String = new.events.iter().map(|event| seal(&event.to_object())).collect();
+        for (name, text) in [(LOG, &log), (RUN_FILE, &new.text)] {
             flush(&*dir.create(name, text.as_bytes(), NEW_FILE)?, || dir.join(name))?;
         }
         dir.sync()
@@ -97,6 +109,11 @@ impl Project {
             if let Ok(dir) = self.flow.open_dir(name) {
                 let _ = dir.remove(RUN_FILE);
                 let _ = dir.remove(LOG);
+                if let Ok(activities) = dir.open_dir(ACTIVITIES) {
+                    for file in activities.names().unwrap_or_default() {
+                        let _ = activities.remove(&file);
+                    }
+                }
                 let _ = dir.remove_dir(ACTIVITIES);
                 let _ = dir.remove_dir(EVIDENCE);
             }

@@ -10,7 +10,7 @@ use flowrun::model::limits;
 use crate::support::Sandbox;
 
 /// Every page, by its path in the repository.
-const PAGES: [&str; 8] = [
+const PAGES: [&str; 9] = [
     "README.md",
     "CHANGELOG.md",
     "docs/doctor.md",
@@ -18,6 +18,7 @@ const PAGES: [&str; 8] = [
     "docs/errors.md",
     "docs/format.md",
     "docs/hooks.md",
+    "docs/reports.md",
     "docs/workflows.md",
 ];
 
@@ -157,7 +158,7 @@ fn event_types_are_those_of_the_program() {
     let source = read("src/model/event.rs");
     let names = source.lines().filter_map(|line| line.trim().strip_prefix("Self::")?.split_once("(_) => \""));
     let known: Vec<_> = names.filter_map(|(_, rest)| Some(rest.split_once('"')?.0.to_owned())).collect();
-    assert_eq!(known.len(), 13, "{known:?}");
+    assert_eq!(known.len(), 14, "{known:?}");
     let rows = table(&read("docs/format.md"), "### Event types");
     assert_eq!(column(&rows, 0), known);
     // Members are those of the schema.

@@ -31,7 +31,7 @@ fn started() -> Event {
             run_id: RunId::new("run-1").unwrap(),
             workflow: machine.id().clone(),
             workflow_version: 1,
-            phase: machine.initial()[0].clone(),
+            phase: Some(machine.initial()[0].clone()),
             goal: None,
             context: Map::new(),
             limits: Map::new(),

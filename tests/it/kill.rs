@@ -5,10 +5,11 @@ use crate::support::cases::{CASES, case};
 use crate::support::{Sandbox, Scene, Tally, Tree, Trouble, calls, can_inject, killed_at, skipped, temporary, try_all};
 
 /// Beginnings of the rows that the tests below take from the table.
-const TAKEN: [&str; 12] = [
+const TAKEN: [&str; 13] = [
     "init",
     "start",
     "record-activity",
+    "emit",
     "block",
     "unblock",
     "complete",
@@ -51,6 +52,11 @@ fn a_killed_init_or_first_start_is_made_good_by_the_next() {
 #[test]
 fn a_killed_start_makes_a_whole_run_or_none() {
     dies_everywhere(&["start, further"], "a_killed_start_makes_a_whole_run_or_none");
+}
+
+#[test]
+fn a_killed_report_is_there_wholly_or_not_at_all() {
+    dies_everywhere(&["emit"], "a_killed_report_is_there_wholly_or_not_at_all");
 }
 
 #[test]

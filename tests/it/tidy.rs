@@ -9,18 +9,19 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("codec", &["model"]),
     ("machine", &["model", "codec"]),
     ("engine", &["model", "machine"]),
+    ("agent", &["model", "machine"]),
     ("store", &["model", "codec"]),
     ("host", &["model"]),
     ("catalog", &["model", "codec", "machine"]),
-    ("report", &["model", "machine", "engine"]),
-    ("ops", &["model", "codec", "machine", "engine", "store", "host", "catalog", "report"]),
+    ("report", &["model", "machine", "engine", "agent"]),
+    ("ops", &["model", "codec", "machine", "engine", "agent", "store", "host", "catalog", "report"]),
     ("cli", &["model", "ops", "report"]),
     ("main", &["cli"]),
     ("lib", &[]),
 ];
 
 /// Modules without input and output, and what they may not mention.
-const PURE: &[&str] = &["model", "machine", "engine"];
+const PURE: &[&str] = &["model", "machine", "engine", "agent"];
 const IMPURE: &[&str] =
     &["std::fs", "std::env", "std::process", "std::net", "std::thread", "SystemTime", "Utc::now", "println!", "rustix"];
 

@@ -62,6 +62,28 @@ fn page(report: &LogReport) -> String {
     page.finish()
 }
 
+/// Reports on steps, one behind the other.
+fn reports(event: &Map<String, Value>) -> String {
+    let text = |report: &Value, key: &str| report.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let reports = event.get("reports").and_then(Value::as_array).into_iter().flatten().map(|report| {
+        let data = report.get("data").cloned().unwrap_or_default();
+        let what = match text(report, "type").as_str() {
+            "status_change" => text(&data, "status"),
+            "artifact_registered" => format!("{}{}", text(&data, "path"), text(&data, "url")),
+            "waiting_for_user" => format!("asks: {}", text(&data, "prompt")),
+            "btw_update" => text(&data, "message"),
+            other => other.to_owned(),
+        };
+        let words = [text(report, "step"), text(report, "unit"), what];
+        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    });
+    let mut all = reports.collect::<Vec<_>>().join("; ");
+    if event.get("ends").and_then(Value::as_bool) == Some(true) {
+        all.push_str("; the run is completed");
+    }
+    all
+}
+
 /// An event in one line: position, time, type, and what its type is about.
 fn line(event: &Map<String, Value>) -> String {
     let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -70,7 +92,9 @@ fn line(event: &Map<String, Value>) -> String {
     };
     let seq = event.get("seq").and_then(Value::as_u64).unwrap_or_default();
     let about = match text("type") {
+        "run_started" if text("phase").is_empty() => text("workflow").to_owned(),
         "run_started" => format!("{} in {}", text("workflow"), text("phase")),
+        "emitted" => reports(event),
         "activity_recorded" => {
             let advanced = match text("advanced_to") {
                 "" => String::new(),

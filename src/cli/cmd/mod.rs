@@ -1,6 +1,7 @@
 //! One file a command: arguments to a request, report to text.
 
 mod doctor;
+mod emit;
 mod list;
 mod log;
 mod record;
@@ -25,6 +26,7 @@ pub(super) fn run(flow: &Flow, command: Command, out: &mut Out) -> Exit {
         Command::Init => setup::init(flow, out),
         Command::Start(args) => start::run(flow, args, out),
         Command::RecordActivity(args) => record::run(flow, *args, out),
+        Command::Emit(args) => emit::run(flow, *args, out),
         Command::Block(args) => status::run(flow, StatusVerb::Block, args, out),
         Command::Unblock(args) => status::run(flow, StatusVerb::Unblock, args, out),
         Command::Complete(args) => status::run(flow, StatusVerb::Complete, args, out),

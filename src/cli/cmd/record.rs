@@ -70,7 +70,7 @@ fn request(args: RecordArgs) -> Result<RecordRequest, Error> {
     })
 }
 
-fn source(path: &Path) -> Result<Source, Error> {
+pub(super) fn source(path: &Path) -> Result<Source, Error> {
     let stdin = path == Path::new("-");
     let origin = if stdin { "standard input".to_owned() } else { path.display().to_string() };
     let fault = |source| Error::Input { origin: origin.clone(), source };

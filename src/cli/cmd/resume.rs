@@ -78,7 +78,7 @@ fn work(report: &ResumeReport, page: &mut Page) {
         page.line("  in doubt");
         let rows = report.in_doubt.iter().map(|doubt| {
             vec![
-                doubt.number.to_string(),
+                doubt.number.map(|number| number.to_string()).unwrap_or_else(|| "-".to_owned()),
                 doubt.id.clone(),
                 doubt.phase.as_ref().map(ToString::to_string).unwrap_or_default(),
                 doubt.status.to_string(),

@@ -52,11 +52,37 @@ fn page(shown: &Map<String, Value>) -> String {
         }
     }
     table(shown, "steps", "phases", &["step", "status"], &mut page);
+    units(shown, &mut page);
     table(shown, "activities", "activities", &["number", "id", "phase", "status", "summary"], &mut page);
+    table(shown, "artifacts", "artifacts", &["path", "url", "step", "label"], &mut page);
     for note in shown.get("notes").and_then(Value::as_array).into_iter().flatten() {
         page.field("note", &plain(note).unwrap_or_default());
     }
     page.finish()
+}
+
+/// What goes on within the phases.
+fn units(shown: &Map<String, Value>, page: &mut Page) {
+    let steps = shown.get("steps").and_then(Value::as_array).into_iter().flatten();
+    let units = steps.filter_map(|step| Some((step.get("step")?, step.get("units")?.as_array()?)));
+    let row = |phase: &Value, unit: &Value| {
+        let cell = |key: &str| unit.get(key).and_then(plain).unwrap_or_default();
+        let step = cell("step");
+        vec![
+            cell("unit"),
+            if plain(phase).as_ref() == Some(&step) {
+                step
+            } else {
+                format!("{step} in {}", plain(phase).unwrap_or_default())
+            },
+            cell("status"),
+        ]
+    };
+    let rows: Vec<_> = units.flat_map(|(phase, units)| units.iter().map(move |unit| row(phase, unit))).collect();
+    if !rows.is_empty() {
+        page.line("  units");
+        page.table(4, &rows);
+    }
 }
 
 fn table(shown: &Map<String, Value>, key: &str, title: &str, columns: &[&str], page: &mut Page) {

@@ -112,9 +112,8 @@ fn readable(content: &[u8]) -> Result<(), String> {
 fn evidence(facts: &RunFacts, found: &mut Findings) {
     for event in facts.scan.events() {
         let records = match &event.kind {
-            EventKind::ActivityRecorded(record) => std::slice::from_ref(&**record),
             EventKind::LogRepaired(repair) => &repair.salvaged,
-            _ => &[],
+            kind => kind.records(),
         };
         for record in records {
             let refs = record.activity.document().get("outputs").and_then(|outputs| outputs.get("evidence_refs"));

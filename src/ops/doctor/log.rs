@@ -5,7 +5,7 @@ use crate::model::{Event, EventKind, LostRange, Seq, limits};
 use crate::ops::doctor::document::is_typed;
 use crate::ops::doctor::facts::{Content, RunFacts};
 use crate::ops::doctor::finding::{Action, Findings};
-use crate::ops::doctor::rewrite::number_of;
+use crate::ops::doctor::rewrite::numbers_of;
 use crate::ops::load::machine_of;
 use crate::store::layout::LOG;
 
@@ -126,12 +126,13 @@ fn positions(facts: &RunFacts, shown: Option<Seq>, mend: Option<&Action>, found:
     }
     let mut highest = None;
     for line in &scan.lines {
-        let number = number_of(&line.event);
-        if number.is_some() && number <= highest && scan.doubles().is_empty() {
-            let message = format!("activity number {} was given twice", number.unwrap_or_default());
-            found.add("log_double", &path, message).on_line(line.number).mend(mend.cloned());
+        for number in numbers_of(&line.event) {
+            if Some(number) <= highest && scan.doubles().is_empty() {
+                let message = format!("activity number {number} was given twice");
+                found.add("log_double", &path, message).on_line(line.number).mend(mend.cloned());
+            }
+            highest = highest.max(Some(number));
         }
-        highest = highest.max(number);
     }
     let (last, from) = (scan.last_seq(), scan.last_seq().next());
     let noted = facts.note.as_ref().map_or(Seq(0), |note| note.seq);

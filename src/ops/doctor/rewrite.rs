@@ -135,8 +135,9 @@ impl Lines {
         };
         let (mut seq, mut number) = (Counter::default(), Counter::default());
         for line in facts.scan.lines.iter().filter(|line| line.event.seq > Seq(0)) {
-            let before = (line.event.seq, number_of(&line.event));
-            let after = (Seq(seq.next(before.0.0)), before.1.map(|old| Number(number.next(old.0))));
+            let before = (line.event.seq, numbers_of(&line.event));
+            let after = Seq(seq.next(before.0.0));
+            let after = (after, before.1.iter().map(|old| Number(number.next(old.0))).collect::<Vec<_>>());
             let bytes = raw.get(line.number - 1).copied().unwrap_or_default();
             let event = match before == after {
                 true => {
@@ -149,10 +150,10 @@ impl Lines {
                         id: line.event.id.clone(),
                         seq_before: before.0,
                         seq: after.0,
-                        number_before: before.1.filter(|_| before.1 != after.1),
-                        number: after.1.filter(|_| before.1 != after.1),
+                        number_before: before.1.first().copied().filter(|_| before.1 != after.1),
+                        number: after.1.first().copied().filter(|_| before.1 != after.1),
                     });
-                    let object = moved(bytes, after);
+                    let object = moved(bytes, after.0, &after.1);
                     out.extend(seal(&object).into_bytes());
                     Event::from_object(object).unwrap_or_else(|_| line.event.clone())
                 }
@@ -170,7 +171,7 @@ impl Lines {
     }
 
     fn numbers(&self) -> impl Iterator<Item = Number> {
-        self.events.iter().filter_map(number_of)
+        self.events.iter().flat_map(numbers_of)
     }
 
     /// All positions below `end` that no line has, also those that an earlier repair named.
@@ -202,20 +203,26 @@ impl Counter {
     }
 }
 
-pub(super) fn number_of(event: &Event) -> Option<Number> {
-    match &event.kind {
-        EventKind::ActivityRecorded(record) => Some(record.number),
-        _ => None,
-    }
+/// The numbers of the activities that an event records.
+pub(super) fn numbers_of(event: &Event) -> Vec<Number> {
+    event.kind.records().iter().map(|record| record.number).collect()
 }
 
-/// The object of a sealed line with another position and number; every other member as it is.
-fn moved(line: &[u8], (seq, number): (Seq, Option<Number>)) -> Map<String, Value> {
+/// The object of a sealed line with another position and other numbers; every other member as it is.
+fn moved(line: &[u8], seq: Seq, numbers: &[Number]) -> Map<String, Value> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let mut object = unseal(line).expect("BUG: a line that verified before");
     object.insert("seq".into(), seq.0.into());
-    if let Some(number) = number {
-        object.insert("number".into(), number.to_string().into());
+    match (object.get_mut("records").and_then(Value::as_array_mut), numbers) {
+        (Some(records), numbers) => {
+            for (record, number) in records.iter_mut().zip(numbers) {
+                record["number"] = number.to_string().into();
+            }
+        }
+        (None, [number]) => {
+            object.insert("number".into(), number.to_string().into());
+        }
+        (None, _) => {}
     }
     object
 }
@@ -287,7 +294,15 @@ fn salvage(facts: &RunFacts, lines: &Lines, lost: &[LostRange]) -> Vec<ActivityR
         }
         let unknown = || StateName::new("unknown").expect("a valid name");
         let phase = activity.phase().unwrap_or_else(unknown);
-        salvaged.push(ActivityRecorded { number, phase, advanced_to: None, session: None, request: None, activity });
+        salvaged.push(ActivityRecorded {
+            number,
+            phase,
+            advanced_to: None,
+            beside: Vec::new(),
+            session: None,
+            request: None,
+            activity,
+        });
     }
     salvaged.sort_by_key(|record| record.number);
     // No more records than events can have been lost.
@@ -354,7 +369,8 @@ fn interleaved(events: &[Event], salvaged: &[ActivityRecorded], mut at: Timestam
     let mut salvaged = salvaged.iter().peekable();
     for event in events {
         at = event.at;
-        let comes_first = |record: &&ActivityRecorded| number_of(event).is_some_and(|number| record.number < number);
+        let comes_first =
+            |record: &&ActivityRecorded| numbers_of(event).first().is_some_and(|number| record.number < *number);
         while let Some(record) = salvaged.next_if(comes_first) {
             all.push(of_record(record, at));
         }

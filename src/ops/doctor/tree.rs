@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::model::EventKind;
 use crate::ops::doctor::facts::RunFacts;
 use crate::ops::doctor::finding::{Action, Findings};
 use crate::ops::doctor::log::counted;
@@ -71,7 +72,7 @@ pub(super) fn check(facts: &RunFacts, any_owner: bool, found: &mut Findings) {
             found.add("lock_held", &facts.path(LOCK), message);
         }
         // It is made by the first command that writes behind the start.
-        (None, None) if facts.scan.lines.len() > 1 && facts.unreadable.is_empty() => {
+        (None, None) if facts.scan.lines.len() > made_with(facts) && facts.unreadable.is_empty() => {
             let message = "the lock file is gone, and with it the highest numbers given; the next writer makes another";
             found.add("lock_missing", &facts.path(LOCK), message);
         }
@@ -145,4 +146,13 @@ pub(super) fn inside(dir: &Path, depth: usize, found: &mut Findings) {
         Ok(below) => below.iter().for_each(|entry| deep(entry, depth - 1, found)),
         Err(error) => drop(found.add("unreadable", dir, format!("the directory cannot be read: {error}"))),
     }
+}
+
+/// How many events a run was created with: its first report comes with the start.
+fn made_with(facts: &RunFacts) -> usize {
+    let mut events = facts.scan.events();
+    let (first, second) = (events.next(), events.next());
+    let begins =
+        matches!(first.map(|event| &event.kind), Some(EventKind::RunStarted(started)) if started.phase.is_none());
+    if begins && matches!(second.map(|event| &event.kind), Some(EventKind::Emitted(_))) { 2 } else { 1 }
 }

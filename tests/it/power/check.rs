@@ -146,6 +146,10 @@ fn shape(event: &Event) -> String {
     let kind = object.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
     match &event.kind {
         EventKind::ActivityRecorded(record) => format!("{kind} {}", record.id()),
+        EventKind::Emitted(emitted) => {
+            let steps = emitted.reports.iter().filter_map(|report| report.step.as_ref());
+            steps.fold(kind, |shape, step| format!("{shape} {step}"))
+        }
         _ => kind,
     }
 }
@@ -161,16 +165,17 @@ fn projections_show(dir: &Path, events: &[Event]) -> Result<(), String> {
         if !ids.insert(event.id.to_string()) {
             return Err(format!("operation {} is in the log twice", event.id));
         }
-        let EventKind::ActivityRecorded(record) = &event.kind else { continue };
-        number += 1;
-        if record.number.0 != number {
-            return Err(format!("record {} has number {}", record.id(), record.number));
-        }
-        let name = record.number.file_name(&record.id());
-        match std::fs::read_to_string(dir.join("activities").join(&name)) {
-            Ok(text) if text == emit(&record.activity) => {}
-            Ok(text) => return Err(format!("activities/{name} is not its record, but {} bytes", text.len())),
-            Err(_) => return Err(format!("activities/{name} is missing")),
+        for record in event.kind.records() {
+            number += 1;
+            if record.number.0 != number {
+                return Err(format!("record {} has number {}", record.id(), record.number));
+            }
+            let name = record.number.file_name(&record.id());
+            match std::fs::read_to_string(dir.join("activities").join(&name)) {
+                Ok(text) if text == emit(&record.activity) => {}
+                Ok(text) => return Err(format!("activities/{name} is not its record, but {} bytes", text.len())),
+                Err(_) => return Err(format!("activities/{name} is missing")),
+            }
         }
     }
     let text = std::fs::read_to_string(dir.join("run.yaml")).map_err(|error| format!("run.yaml: {error}"))?;

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use flowrun::codec::{Node, RunText, RunTextError, Tree, parse, parse_value};
-use flowrun::model::{IdList, Owned, RunStatus, RunSummary, Seq, limits};
+use flowrun::model::{IdList, Owned, Question, RunStatus, RunSummary, Seq, StateName, StepStatus, Steps, Unit, limits};
 use serde_json::Value;
 
 use super::text::{assert_in_order, assert_inside};
@@ -65,11 +65,28 @@ fn wishes(old: &Owned) -> Vec<Owned> {
         session: None,
         epoch: 0,
         workflow_seq: None,
+        steps: Steps::default(),
+        other_phases: Vec::new(),
+        questions: Vec::new(),
         last_number: old.last_number,
         last_seq: None,
         updated_at: None,
     };
-    vec![old.clone(), record, blocked, again, cleared]
+    let mut reported = old.clone();
+    let name = |name: &str| StateName::new(name).expect("a name");
+    for (step, status) in [("plan", StepStatus::Completed), ("123", StepStatus::Running), ("шаг", StepStatus::Waiting)]
+    {
+        reported.steps.set(&name(step), status);
+    }
+    reported.other_phases = vec![name("true"), name("plan")];
+    let unit = Unit::new("T 1: x").ok();
+    let prompt = REASONS[old.open_activities.len() % REASONS.len()].to_owned();
+    reported.questions = vec![Question { step: name("plan"), unit, prompt }];
+    let mut answered = reported.clone();
+    answered.steps.set(&name("plan"), StepStatus::Failed);
+    answered.other_phases = vec![name("plan")];
+    answered.questions = Vec::new();
+    vec![old.clone(), record, blocked, again, reported, answered, cleared]
 }
 
 fn check(text: &str, root: &Node, wanted: &Owned, new: &RunText) {
@@ -89,7 +106,7 @@ fn others(text: &str) -> Value {
     value
 }
 
-const KEPT: [&str; 11] = [
+const KEPT: [&str; 15] = [
     "status",
     "current_phase",
     "current_activity",
@@ -101,7 +118,43 @@ const KEPT: [&str; 11] = [
     "last_number",
     "last_seq",
     "updated_at",
+    "workflow_seq",
+    "steps",
+    "other_phases",
+    "questions",
 ];
+
+/// Keys that come and go with all of their lines.
+const RARE: [&str; 4] = ["workflow_seq", "steps", "other_phases", "questions"];
+
+/// The lines of an entry, without those that only hold a comment.
+fn coming_and_going(text: &str, name: &Node, value: &Node) -> Vec<Range<usize>> {
+    fn spans(value: &Node, all: &mut Vec<Range<usize>>) {
+        match &value.tree {
+            Tree::Sequence(items) => items.iter().for_each(|item| spans(item, all)),
+            Tree::Mapping(entries) => entries.iter().for_each(|(key, value)| {
+                all.push(key.span.clone());
+                spans(value, all);
+            }),
+            _ => all.push(value.span.clone()),
+        }
+    }
+    let mut all = vec![name.span.clone()];
+    spans(value, &mut all);
+    let line = |span: Range<usize>| {
+        let start = text[..span.start].rfind('\n').map_or(0, |newline| newline + 1);
+        start..text[span.end..].find('\n').map_or(text.len(), |newline| span.end + newline)
+    };
+    let opens = text[value.span.start..].chars().next().filter(|_| !value.span.is_empty());
+    match opens.and_then(|bracket| [('{', '}'), ('[', ']')].into_iter().find(|(open, _)| *open == bracket)) {
+        Some((_, close)) => {
+            let from = all.iter().map(|span| span.end).max().unwrap_or_default().max(value.span.start);
+            let end = text[from..].find(close).map_or(text.len(), |at| from + at + 1);
+            vec![line(name.span.start..end)]
+        }
+        None => all.into_iter().map(line).collect(),
+    }
+}
 
 /// The pieces of a text that a change may not touch. Something may be put between any two of them.
 fn untouched<'a>(text: &'a str, root: &Node, wanted: &Owned) -> Vec<&'a str> {
@@ -112,7 +165,9 @@ fn untouched<'a>(text: &'a str, root: &Node, wanted: &Owned) -> Vec<&'a str> {
     gone.extend(state.entries().first().map(|(name, _)| name.span.start..name.span.start));
     for (name, value) in state.entries() {
         let key = name.text().unwrap_or_default();
-        if KEPT.contains(&key) && value.to_value() != wanted[key] {
+        if RARE.contains(&key) {
+            gone.extend(coming_and_going(text, name, value));
+        } else if KEPT.contains(&key) && value.to_value() != wanted[key] {
             gone.extend(replaced(text, name, value, &wanted[key]));
         }
     }

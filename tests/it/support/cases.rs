@@ -4,7 +4,7 @@ use super::scene::{Case, Order, Retry};
 use super::{Sandbox, Tree};
 
 /// Every command that writes, in the ways that differ in what they write.
-pub const CASES: [Case; 19] = [
+pub const CASES: [Case; 22] = [
     Case { name: "init", prepare: init },
     Case { name: "start, first in a project", prepare: first_start },
     Case { name: "start, further", prepare: further_start },
@@ -13,6 +13,9 @@ pub const CASES: [Case; 19] = [
     Case { name: "record-activity --advance", prepare: record_and_advance },
     Case { name: "record-activity over a hand edit", prepare: record_over_an_edit },
     Case { name: "record-activity after a dead writer", prepare: record_after_a_death },
+    Case { name: "emit, first of a run", prepare: first_emit },
+    Case { name: "emit", prepare: emit },
+    Case { name: "emit --batch", prepare: emit_batch },
     Case { name: "block", prepare: block },
     Case { name: "unblock", prepare: unblock },
     Case { name: "complete", prepare: complete },
@@ -107,6 +110,38 @@ fn record_after_a_death(sandbox: &Sandbox) -> Order {
     let args = ["record-activity", "--run-id", "r1", "--phase", "code", "--id", "code-done"];
     let then = ["record-activity", "--run-id", "r1", "--phase", "verify", "--id", "verify-done"];
     Order { puts_aside: vec![theirs.to_owned(), torn.to_owned()], ..Order::new(&args, (&then, 0)) }
+}
+
+const EMIT: [&str; 7] = ["emit", "--workflow", "build", "--run-id", "r1", "--type", "status_change"];
+
+/// A report on a step of the run `r1`, with a key of its own.
+fn report<'a>(step: &'a str, data: &'a str) -> Vec<&'a str> {
+    [&EMIT[..], &["--step", step, "--data", data, "--id", step]].concat()
+}
+
+const RUNNING: &str = r#"{"status":"running"}"#;
+
+fn first_emit(_: &Sandbox) -> Order {
+    Order::new(&report("requirements", RUNNING), (&report("design", RUNNING), 0))
+}
+
+fn emit(sandbox: &Sandbox) -> Order {
+    sandbox.flow(report("requirements", RUNNING)).ok();
+    Order::new(&report("design", RUNNING), (&report("tasks", RUNNING), 0))
+}
+
+/// One line completes four steps, and the run with them.
+fn emit_batch(sandbox: &Sandbox) -> Order {
+    for step in ["requirements", "design", "tasks"] {
+        sandbox.flow(report(step, RUNNING)).ok();
+    }
+    let batch = r#"[{"type":"status_change","step":"build","data":{"status":"running"}},
+        {"type":"status_change","step":"verify","data":{"status":"running"}},
+        {"type":"btw_update","data":{"message":"nothing left"}},
+        {"type":"status_change","step":"archive","data":{"status":"running"}},
+        {"type":"status_change","step":"archive","data":{"status":"completed"}}]"#;
+    let args = ["emit", "--workflow", "build", "--run-id", "r1", "--batch", batch, "--id", "all"];
+    Order::new(&args, (&report("build", RUNNING), 1))
 }
 
 fn block(sandbox: &Sandbox) -> Order {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use flowrun::codec::{RunText, unseal};
 use flowrun::engine::RunState;
-use flowrun::model::{Event, EventKind};
+use flowrun::model::Event;
 
 /// Looks at a run until it is `over`, and says how often. What cannot be is added to `broken`.
 pub fn look_on(dir: &Path, over: &AtomicBool, broken: &Mutex<Vec<String>>) -> usize {
@@ -46,12 +46,8 @@ fn look(dir: &Path) -> Result<(), String> {
     if state.document() != shown {
         return Err(format!("run.yaml is no state of the log: {shown:?} instead of {:?}", state.document()));
     }
-    let recorded: BTreeSet<_> = until
-        .filter_map(|event| match &event.kind {
-            EventKind::ActivityRecorded(record) => Some(record.id().to_string()),
-            _ => None,
-        })
-        .collect();
+    let recorded: BTreeSet<_> =
+        until.flat_map(|event| event.kind.records()).map(|record| record.id().to_string()).collect();
     match shown.state.completed_activities.iter().find(|id| !recorded.contains(*id)) {
         Some(id) => Err(format!("{id} is completed and was never recorded")),
         None => Ok(()),

@@ -27,8 +27,11 @@ impl Sandbox {
     /// The records in a run's log.
     #[track_caller]
     pub fn records(&self, run: &str) -> Vec<Value> {
-        let events = self.events(run).into_iter();
-        events.filter(|event| event["type"] == "activity_recorded").collect()
+        let records = self.events(run).into_iter().flat_map(|event| match event["type"].as_str() {
+            Some("activity_recorded") => vec![event],
+            _ => event["records"].as_array().cloned().unwrap_or_default(),
+        });
+        records.collect()
     }
 
     /// How many records of the activity `id` a run's log has.

@@ -1,4 +1,4 @@
-//! The README's tour, run line by line: what it shows is what the program does.
+//! The tours of the README and of other pages, run line by line: what they show is what the program does.
 //!
 //! In a `console` block a line `$ …` is a command, `> …` continues it, and everything else is what it prints, on either
 //! stream. `[..]` stands for anything inside a line, `...` for any number of lines. `$ exit` ends the shell; what follows
@@ -17,10 +17,10 @@ struct Step {
     shown: Vec<String>,
 }
 
-fn steps(readme: &str) -> Vec<Step> {
+fn steps(name: &str, page: &str) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let mut inside = false;
-    for (at, line) in readme.lines().enumerate() {
+    for (at, line) in page.lines().enumerate() {
         match line {
             "```console" => inside = true,
             "```" => inside = false,
@@ -31,7 +31,7 @@ fn steps(readme: &str) -> Vec<Step> {
                 }
                 (None, Some(more), Some(step)) if step.shown.is_empty() => write!(step.script, "\n{more}").unwrap(),
                 (None, _, Some(step)) => step.shown.push(line.to_owned()),
-                (None, _, None) => panic!("README.md:{}: output before the first command", at + 1),
+                (None, _, None) => panic!("{name}:{}: output before the first command", at + 1),
             },
         }
     }
@@ -119,13 +119,14 @@ fn matches(pattern: &str, line: &str) -> bool {
     ends.any(|at| matches(tail, &rest[at..]))
 }
 
-#[test]
-fn the_tour_of_the_readme_is_true() {
-    let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+/// Runs the tour of a page that has at least so many commands.
+#[track_caller]
+fn is_true(name: &str, least: usize) {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap();
     let sandbox = Sandbox::new();
     let mut shell = Shell::new(&sandbox);
-    let steps = steps(&readme);
-    assert!(steps.len() > 20, "the tour got lost: {} commands", steps.len());
+    let steps = steps(name, &page);
+    assert!(steps.len() > least, "the tour got lost: {} commands", steps.len());
     let mut wrong = String::new();
     for (at, step) in steps.iter().enumerate() {
         let printed = shell.run(&step.script);
@@ -133,14 +134,24 @@ fn the_tour_of_the_readme_is_true() {
         let shown: Vec<_> = step.shown.iter().map(|line| line.trim_end()).collect();
         if !says(&shown, &printed) {
             let printed = printed.join("\n");
-            writeln!(wrong, "README.md:{}: $ {}\nprints\n{printed}\n", step.line, step.script).unwrap();
+            writeln!(wrong, "{name}:{}: $ {}\nprints\n{printed}\n", step.line, step.script).unwrap();
         }
         let status_is_shown = steps.get(at + 1).is_some_and(|next| next.script == "echo $?");
         if shell.status != 0 && !status_is_shown {
-            writeln!(wrong, "README.md:{}: $ {}\nexits {}, unsaid\n", step.line, step.script, shell.status).unwrap();
+            writeln!(wrong, "{name}:{}: $ {}\nexits {}, unsaid\n", step.line, step.script, shell.status).unwrap();
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn the_tour_of_the_readme_is_true() {
+    is_true("README.md", 20);
+}
+
+#[test]
+fn the_tour_of_reports_is_true() {
+    is_true("docs/reports.md", 10);
 }
 
 #[test]

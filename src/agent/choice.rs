@@ -1,0 +1,181 @@
+//! Where an agent can go, and what it is said to choose.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use crate::machine::Machine;
+use crate::model::StateName;
+
+/// The states that can follow, with their descriptions.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Choices {
+    /// Their names, in the order of the definition, each once.
+    pub tt: Vec<StateName>,
+    /// Their descriptions in the same order; empty where there is none.
+    pub td: Vec<String>,
+}
+
+/// A reply that names no state that can follow.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum BadReply {
+    /// It is not what the schema asks for.
+    #[error("the reply is not a JSON object with the text `next_state`: {0}")]
+    Shape(String),
+    /// It names another state.
+    #[error("`{chosen}` is not among the states that can follow: {}", allowed.join(", "))]
+    NotAllowed {
+        /// What was chosen.
+        chosen: String,
+        /// What could have been.
+        allowed: Vec<String>,
+    },
+}
+
+/// What is settled without asking.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Forced {
+    /// There is one way, or the state itself named one of several.
+    Next(StateName),
+    /// Somebody has to choose.
+    Open,
+    /// Nothing follows.
+    DeadEnd,
+    /// The state itself named one to which no transition leads.
+    Undeclared(String),
+}
+
+impl Choices {
+    /// What can follow `from`; where a run can begin without one.
+    #[must_use]
+    pub fn of(machine: &Machine, from: Option<&StateName>) -> Self {
+        let mut choices = Self::default();
+        let targets: Vec<&StateName> = match from {
+            Some(from) => machine.successors(from).map(|transition| &transition.to).collect(),
+            None => machine.initial().iter().collect(),
+        };
+        for name in targets {
+            if choices.tt.contains(name) {
+                continue;
+            }
+            let state = machine.state(name);
+            let text = state.and_then(|state| state.description.clone().or_else(|| state.label.clone()));
+            choices.tt.push(name.clone());
+            choices.td.push(text.unwrap_or_default());
+        }
+        choices
+    }
+
+    /// A JSON Schema of the reply, ready for a model's structured output; none when nothing can follow.
+    #[must_use]
+    pub fn schema(&self) -> Option<Value> {
+        if self.tt.is_empty() {
+            return None;
+        }
+        let lines = self.tt.iter().zip(&self.td).map(|(name, text)| match text.as_str() {
+            "" => name.to_string(),
+            text => format!("{name}: {text}"),
+        });
+        Some(json!({
+            "type": "object",
+            "properties": {
+                "next_state": {
+                    "type": "string",
+                    "enum": self.tt,
+                    "description": lines.collect::<Vec<_>>().join("\n"),
+                },
+            },
+            "required": ["next_state"],
+            "additionalProperties": false,
+        }))
+    }
+
+    /// What needs no choice. `named` is the state that the last one named itself.
+    #[must_use]
+    pub fn forced(&self, named: Option<&str>) -> Forced {
+        match (named, self.tt.as_slice()) {
+            (_, []) => Forced::DeadEnd,
+            (Some(named), all) => match all.iter().find(|name| name.as_str() == named) {
+                Some(name) => Forced::Next(name.clone()),
+                None => Forced::Undeclared(named.to_owned()),
+            },
+            (None, [only]) => Forced::Next(only.clone()),
+            (None, _) => Forced::Open,
+        }
+    }
+
+    /// The state that a reply names. One fence of code around it is taken off.
+    ///
+    /// # Errors
+    /// [`BadReply`], whose words tell a model what to do better.
+    pub fn read(&self, reply: &str) -> Result<StateName, BadReply> {
+        let shape = |why: &str| BadReply::Shape(why.to_owned());
+        let bare = without_fence(reply);
+        if bare.is_empty() {
+            return Err(shape("it is empty"));
+        }
+        let value: Value = serde_json::from_str(bare).map_err(|error| BadReply::Shape(error.to_string()))?;
+        let chosen = value.as_object().ok_or_else(|| shape("it is no object"))?.get("next_state");
+        let chosen = chosen.and_then(Value::as_str).ok_or_else(|| shape("it has no such text"))?;
+        let found = self.tt.iter().find(|name| name.as_str() == chosen);
+        found.cloned().ok_or_else(|| BadReply::NotAllowed {
+            chosen: chosen.chars().take(80).collect(),
+            allowed: self.tt.iter().map(ToString::to_string).collect(),
+        })
+    }
+}
+
+/// The text between one pair of fences, or all of it.
+fn without_fence(reply: &str) -> &str {
+    let reply = reply.trim();
+    let inner = reply.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+    let Some(inner) = inner.filter(|inner| !inner.contains("```")) else { return reply };
+    // The word behind the first fence is the language.
+    inner.split_once('\n').map_or(inner, |(_, body)| body).trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choices(names: &[&str]) -> Choices {
+        let tt = names.iter().map(|name| StateName::new(*name).unwrap()).collect();
+        Choices { tt, td: vec![String::new(); names.len()] }
+    }
+
+    #[test]
+    fn one_way_needs_no_choice_and_none_is_a_dead_end() {
+        let only = choices(&["a"]);
+        assert_eq!(only.forced(None), Forced::Next(only.tt[0].clone()));
+        assert_eq!(choices(&[]).forced(None), Forced::DeadEnd);
+        let two = choices(&["a", "b"]);
+        assert_eq!(two.forced(None), Forced::Open);
+        assert_eq!(two.forced(Some("b")), Forced::Next(two.tt[1].clone()));
+        assert_eq!(two.forced(Some("c")), Forced::Undeclared("c".to_owned()));
+    }
+
+    #[test]
+    fn a_reply_names_a_state_that_can_follow_or_says_what_is_wrong() {
+        let two = choices(&["a", "b"]);
+        for good in
+            ["{\"next_state\":\"b\"}", "```json\n{\"next_state\":\"b\"}\n```", " ```\n{\"next_state\": \"b\"}``` "]
+        {
+            assert_eq!(two.read(good), Ok(two.tt[1].clone()), "{good}");
+        }
+        for bad in
+            ["", "null", "b", "[]", "{}", "{\"next_state\":1}", "{\"next_state\":\"A\"}", "{\"next_state\":\"c\"}"]
+        {
+            assert!(two.read(bad).is_err(), "{bad}");
+        }
+        let words = two.read("{\"next_state\":\"c\"}").unwrap_err().to_string();
+        assert_eq!(words, "`c` is not among the states that can follow: a, b");
+    }
+
+    #[test]
+    fn the_schema_allows_what_can_follow_and_nothing_else() {
+        let schema = choices(&["a", "b"]).schema().unwrap();
+        assert_eq!(schema["properties"]["next_state"]["enum"], json!(["a", "b"]));
+        assert_eq!(schema["additionalProperties"], false);
+        assert_eq!(choices(&[]).schema(), None);
+    }
+}

@@ -1,0 +1,15 @@
+//! An agent that goes through a state graph (seed 002): states that run, a choice of the next one, and a loop that
+//! notes every step. Pure: what a state does, how a choice is made and where steps are noted is given.
+//!
+//! `flow drive` is this loop with commands for states and a run for a notebook. A program of one's own brings its own
+//! [`State`]s, registered under the types that its graph names; `examples/custom_state.rs` has one.
+
+mod choice;
+mod handler;
+mod run;
+mod state;
+
+pub use choice::{BadReply, Choices, Forced};
+pub use handler::StateHandler;
+pub use run::{Agent, AgentError, Chooser, Memory, Notebook, Standing, Stop};
+pub use state::{Context, Done, Outcome, Registry, RegistryError, State, StateConfig, StateError};

@@ -1,0 +1,42 @@
+//! `emit`. Its answer is JSON whether asked for or not: its callers are programs (seed 000).
+
+use std::path::Path;
+
+use crate::cli::args::EmitArgs;
+use crate::cli::cmd::record::source;
+use crate::cli::exit::Exit;
+use crate::cli::out::Out;
+use crate::ops::{EmitRequest, Error, Flow, ReportRequest, parse_batch};
+
+pub(super) fn run(flow: &Flow, args: EmitArgs, out: &mut Out) -> Exit {
+    out.errors_begin_with("Error");
+    let request = match request(args) {
+        Ok(request) => request,
+        Err(error) => return out.error(&error),
+    };
+    match flow.emit(&request) {
+        Ok(report) => {
+            out.committed(format!("the report is in the log as event {}", report.data.seq));
+            out.warnings(&report.data.warnings);
+            out.json(&report)
+        }
+        Err(error) => out.error(&error),
+    }
+}
+
+fn request(args: EmitArgs) -> Result<EmitRequest, Error> {
+    let needed =
+        |given: Option<String>, option: &str| given.ok_or_else(|| Error::Usage(format!("{option} is required")));
+    let reports = match &args.batch {
+        Some(batch) if batch == "-" => parse_batch(&source(Path::new("-"))?.text)?,
+        Some(batch) => parse_batch(batch)?,
+        None => {
+            let kind = needed(args.kind, "--type")?;
+            vec![ReportRequest::from_texts(Some(kind), args.step, args.unit, args.data.as_deref())?]
+        }
+    };
+    let run = needed(args.run_id, "--run-id")?;
+    let workflow = needed(args.workflow, "--workflow")?;
+    let (session, epoch) = (args.caller.session, args.caller.epoch);
+    Ok(EmitRequest { workflow, run, reports, id: args.id, name: args.name, session, epoch })
+}

@@ -1,0 +1,421 @@
+//! Reports on steps: may they happen, where do they leave the run, and what follows from them (seed 000).
+
+use serde_json::{Map, Value, json};
+
+use crate::engine::{Caller, Decision, Refusal, RunState};
+use crate::machine::Machine;
+use crate::model::{
+    Activity, ActivityRecorded, ActivityStatus, ActivityType, Emitted, EventId, EventKind, Number, ReportType,
+    RunStatus, StateName, StepReport, StepStatus, Steps, TextDigest, Timestamp, Unit, slug,
+};
+
+/// Reports that belong together: all of them happen, or none.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Emit {
+    /// The reports, in order.
+    pub reports: Vec<Report>,
+    /// Digest of what the caller asked for, when it gave an operation id.
+    pub request: Option<TextDigest>,
+    /// When it happens.
+    pub now: Timestamp,
+}
+
+/// A report as a caller makes it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// What makes it recognisable.
+    pub id: EventId,
+    /// What it is about.
+    pub kind: ReportType,
+    /// The step.
+    pub step: Option<StateName>,
+    /// The unit of work in the step.
+    pub unit: Option<Unit>,
+    /// What it says; of a change of status the `status`.
+    pub data: Map<String, Value>,
+}
+
+/// What only the whole log can tell. Asked when it is needed, since the log is long.
+pub trait Trail {
+    /// From which state the run first entered `step`.
+    fn entered_from(&self, step: &StateName) -> Option<StateName>;
+    /// Whether an activity was recorded in `phase` since the run came there.
+    fn is_recorded(&self, phase: &StateName) -> bool;
+}
+
+/// New ids for the reports that flow makes, and the numbers of the activities to be.
+pub trait Supply {
+    /// An id that was never used.
+    fn event_id(&mut self) -> EventId;
+    /// The number of the next activity, whose id this is.
+    fn number(&mut self, id: &crate::model::ActivityId) -> Number;
+}
+
+/// Decides on `emit`: every report is checked against where those before it left the run.
+///
+/// # Errors
+/// A [`Refusal`] names the rule; then none of the reports happens.
+pub fn decide_emit(
+    state: &RunState,
+    machine: Option<&Machine>,
+    caller: &Caller,
+    emit: Emit,
+    trail: &dyn Trail,
+    supply: &mut dyn Supply,
+) -> Result<Decision, Refusal> {
+    let status = state.status();
+    if status.is_terminal() && emit.reports.iter().all(|report| is_said_already(state, report)) {
+        return Ok(Decision::Already);
+    }
+    let mut draft = Draft::new(state, machine, emit.now, trail, supply);
+    for report in emit.reports {
+        draft.take(report)?;
+    }
+    if status.is_terminal() {
+        return Err(Refusal::Terminal { status });
+    }
+    Ok(Decision::Commit(EventKind::Emitted(Box::new(Emitted {
+        phase: draft.moved.then(|| draft.here[0].clone()),
+        beside: if draft.moved { draft.here[1..].to_vec() } else { Vec::new() },
+        reports: draft.reports,
+        records: draft.records,
+        ends: draft.ends,
+        session: caller.session.clone(),
+        request: emit.request,
+    }))))
+}
+
+/// A run that is over is told once more that its last step is.
+fn is_said_already(state: &RunState, report: &Report) -> bool {
+    let said = report.step.as_ref().and_then(|step| state.document().state.steps.get(step));
+    report.unit.is_none() && said.is_some() && said == report.status() && report.step.as_ref() == state.phase()
+}
+
+impl Report {
+    fn status(&self) -> Option<StepStatus> {
+        match self.kind {
+            ReportType::StatusChange => self.data.get("status")?.as_str()?.parse().ok(),
+            _ => None,
+        }
+    }
+}
+
+/// Where the reports taken so far leave the run.
+struct Draft<'a> {
+    state: &'a RunState,
+    machine: Option<&'a Machine>,
+    now: Timestamp,
+    trail: &'a dyn Trail,
+    supply: &'a mut dyn Supply,
+    steps: Steps,
+    /// Everywhere the run stands; the place of the last report first.
+    here: Vec<StateName>,
+    moved: bool,
+    reports: Vec<StepReport>,
+    records: Vec<ActivityRecorded>,
+    ends: bool,
+}
+
+/// How a step is entered.
+enum Entry {
+    /// The run stands there already.
+    Here,
+    /// From these states, which it leaves with that; none when it begins there.
+    From(Vec<StateName>),
+    /// Beside the others: it and one of them follow this state.
+    Beside(StateName),
+}
+
+impl<'a> Draft<'a> {
+    fn new(
+        state: &'a RunState,
+        machine: Option<&'a Machine>,
+        now: Timestamp,
+        trail: &'a dyn Trail,
+        supply: &'a mut dyn Supply,
+    ) -> Self {
+        let owned = &state.document().state;
+        Self {
+            state,
+            machine,
+            now,
+            trail,
+            supply,
+            steps: owned.steps.clone(),
+            here: owned.positions().cloned().collect(),
+            moved: false,
+            reports: Vec::new(),
+            records: Vec::new(),
+            ends: false,
+        }
+    }
+
+    fn take(&mut self, report: Report) -> Result<(), Refusal> {
+        let status = report.status();
+        if self.ends && status.is_some() {
+            return Err(Refusal::Terminal { status: RunStatus::Completed });
+        }
+        let own = report.step.as_ref().filter(|step| step.agent().is_none());
+        let mut from = None;
+        if let Some(step) = own {
+            self.check_member(step)?;
+            if let Some(status) = status {
+                let entry = self.check_transition(step)?;
+                if report.unit.is_none() {
+                    let step = step.clone();
+                    from = self.change(&step, status, entry, &report.data)?;
+                }
+            }
+        }
+        let Report { id, kind, step, unit, data } = report;
+        self.reports.push(StepReport {
+            id,
+            at: self.now,
+            kind: kind.as_str().to_owned(),
+            step,
+            unit,
+            data,
+            auto: false,
+            from,
+        });
+        Ok(())
+    }
+
+    /// Validation is strict: a step that the machine does not have is refused, whatever is reported of it.
+    fn check_member(&self, step: &StateName) -> Result<(), Refusal> {
+        let Some(machine) = self.machine.filter(|machine| !machine.contains(step)) else { return Ok(()) };
+        Err(Refusal::UnknownStep {
+            step: step.clone(),
+            workflow: machine.id().clone(),
+            known: machine.states().iter().map(|state| state.name.clone()).collect(),
+            current: self.position(machine),
+            suggestion: machine.suggest(step.as_str()).cloned(),
+        })
+    }
+
+    /// Where the run stands, and where it can go from there.
+    fn position(&self, machine: &Machine) -> Option<(StateName, Vec<StateName>)> {
+        let here = self.here.first()?;
+        let next = match self.state.status().is_terminal() {
+            true => Vec::new(),
+            false => machine.successors(here).map(|transition| transition.to.clone()).collect(),
+        };
+        Some((here.clone(), next))
+    }
+
+    /// Whether the run can be in `step` after this.
+    fn check_transition(&self, step: &StateName) -> Result<Entry, Refusal> {
+        let over = self.state.status().is_terminal();
+        let Some(machine) = self.machine else {
+            return Ok(if self.here.contains(step) { Entry::Here } else { Entry::From(self.here.clone()) });
+        };
+        if self.here.contains(step) && !over {
+            return Ok(Entry::Here);
+        }
+        let workflow = machine.id().clone();
+        let Some((current, choices)) = self.position(machine) else {
+            if machine.initial().contains(step) {
+                return Ok(Entry::From(Vec::new()));
+            }
+            return Err(Refusal::CannotStart { step: step.clone(), workflow, initial: machine.initial().to_vec() });
+        };
+        let leads = |from: &StateName| machine.successors(from).any(|transition| transition.to == *step);
+        let from: Vec<_> = self.here.iter().filter(|here| leads(here)).cloned().collect();
+        if !from.is_empty() && !over {
+            return Ok(Entry::From(from));
+        }
+        if let Some(branch) = self.branch_of(machine, step).filter(|_| !over) {
+            return Ok(Entry::Beside(branch));
+        }
+        Err(Refusal::InvalidStep { step: step.clone(), workflow, current, choices, over })
+    }
+
+    /// The state that a step of a parallel branch follows: the one from which another place of the run was first
+    /// entered. A step that the run has been in already is reached by transitions alone, so a way back is no branch.
+    fn branch_of(&self, machine: &Machine, step: &StateName) -> Option<StateName> {
+        if self.steps.get(step).is_some() {
+            return None;
+        }
+        let leads = |from: &StateName| machine.successors(from).any(|transition| transition.to == *step);
+        // Most states have one successor, and then there is nothing to look up.
+        let before = |here: &StateName| machine.transitions().iter().any(|way| way.to == *here && leads(&way.from));
+        self.here.iter().filter(|here| before(here)).find_map(|here| self.first_from(here).filter(|from| leads(from)))
+    }
+
+    fn first_from(&self, step: &StateName) -> Option<StateName> {
+        let reported = self.reports.iter().find(|report| report.from.is_some() && report.step.as_ref() == Some(step));
+        self.trail.entered_from(step).or_else(|| reported.and_then(|report| report.from.clone()))
+    }
+
+    /// A step of the workflow itself changes its status. Gives the state from which it was entered.
+    fn change(
+        &mut self,
+        step: &StateName,
+        status: StepStatus,
+        entry: Entry,
+        data: &Map<String, Value>,
+    ) -> Result<Option<StateName>, Refusal> {
+        let enters = !matches!(entry, Entry::Here);
+        if let (RunStatus::Blocked, true, Some(here)) = (self.state.status(), enters, self.here.first()) {
+            let reason = self.state.document().state.blocked_reason.clone();
+            return Err(Refusal::BlockedRun { phase: here.clone(), reason });
+        }
+        if status == StepStatus::Running {
+            self.complete_predecessors(step, &entry);
+        }
+        let said = self.steps.get(step);
+        let from = match entry {
+            Entry::Here => {
+                self.here.retain(|here| here != step);
+                None
+            }
+            Entry::From(left) => {
+                self.here.retain(|here| !left.contains(here));
+                left.first().cloned()
+            }
+            Entry::Beside(branch) => Some(branch),
+        };
+        self.here.insert(0, step.clone());
+        self.moved = true;
+        self.steps.set(step, status);
+        let repeats = !enters && said == Some(status);
+        let begins = status == StepStatus::Running || status == StepStatus::NotStarted && !enters;
+        if !begins && !repeats {
+            let summary = data.get("message").and_then(Value::as_str).map(str::to_owned);
+            self.record(step, status, summary);
+        }
+        self.ends = status == StepStatus::Completed && self.is_at_the_end();
+        Ok(from)
+    }
+
+    /// A terminal state is completed, and no branch beside it goes on.
+    fn is_at_the_end(&self) -> bool {
+        let Some(machine) = self.machine else { return false };
+        let status = |step: &StateName| self.steps.get(step);
+        self.here.iter().any(|here| machine.is_terminal(here) && status(here) == Some(StepStatus::Completed))
+            && !self.here.iter().any(|here| status(here).is_some_and(StepStatus::is_open))
+    }
+
+    /// Direct predecessors that still run or wait are completed by the begin of `step` (seed 000). So is a place that the
+    /// run leaves and of which nothing was ever reported or recorded: no phase changes without an activity.
+    fn complete_predecessors(&mut self, step: &StateName, entry: &Entry) {
+        let Some(machine) = self.machine else { return };
+        let leads = |from: &StateName| machine.successors(from).any(|transition| transition.to == *step);
+        let open = |name: &StateName| self.steps.get(name).is_some_and(StepStatus::is_open);
+        let left: &[StateName] = if let Entry::From(left) = entry { left } else { &[] };
+        let silent =
+            |name: &StateName| left.contains(name) && self.steps.get(name).is_none() && !self.trail.is_recorded(name);
+        let states = machine.states().iter().map(|state| &state.name);
+        let done = states.filter(|name| *name != step && leads(name) && (open(name) || silent(name)));
+        for name in done.cloned().collect::<Vec<_>>() {
+            self.steps.set(&name, StepStatus::Completed);
+            self.record(&name, StepStatus::Completed, Some(format!("completed when {step} began")));
+            self.reports.push(StepReport {
+                id: self.supply.event_id(),
+                at: self.now.just_before(),
+                kind: ReportType::StatusChange.as_str().to_owned(),
+                step: Some(name),
+                unit: None,
+                data: Map::from_iter([("status".to_owned(), StepStatus::Completed.as_str().into())]),
+                auto: true,
+                from: None,
+            });
+        }
+    }
+
+    /// The activity of a step that was reported.
+    fn record(&mut self, step: &StateName, status: StepStatus, summary: Option<String>) {
+        let run = self.state.document();
+        let id = slug(step.as_str(), 80).unwrap_or_else(|| "step".to_owned());
+        let status = ActivityStatus::from(status);
+        let time = if status.is_settled() { "completed_at" } else { "started_at" };
+        let document = json!({
+            "apiVersion": "flow.synapti.ai/v1",
+            "kind": "FlowActivity",
+            "metadata": { "id": id, "run_id": run.id, "workflow": run.workflow, "phase": step },
+            "activity": { "type": ActivityType::Task.as_str(), "status": status.as_str(), time: self.now.to_string() },
+        });
+        let Value::Object(mut document) = document else { unreachable!("BUG: an object is no object") };
+        if let Some(summary) = summary {
+            document.insert("result".to_owned(), json!({ "summary": summary }));
+        }
+        let activity = Activity::new(document).expect("BUG: a slug is an activity id");
+        self.records.push(ActivityRecorded {
+            number: self.supply.number(&activity.id()),
+            phase: step.clone(),
+            advanced_to: None,
+            beside: Vec::new(),
+            session: None,
+            request: None,
+            activity,
+        });
+    }
+}
+
+/// How far a run is, in the words of the seed, derived from what was reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// Nothing was done yet.
+    NotStarted,
+    /// Work goes on, also between two steps.
+    Running,
+    /// Somebody has to answer, or to resolve something.
+    Waiting,
+    /// The run ended well.
+    Completed,
+    /// The step where it stands failed, or the run ended badly.
+    Failed,
+    /// The run was given up.
+    Cancelled,
+}
+
+impl Progress {
+    /// As in answers.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NotStarted => "not_started",
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// How far a run is. `children` are the latest statuses of sub-agents' units; they count while no step of the workflow
+/// itself was reported, since a step contains what its sub-agents do.
+#[must_use]
+pub fn progress(state: &RunState, children: impl FnOnce() -> Vec<StepStatus>) -> Progress {
+    let run = &state.document().state;
+    match run.status {
+        RunStatus::Completed => return Progress::Completed,
+        RunStatus::Failed => return Progress::Failed,
+        RunStatus::Cancelled => return Progress::Cancelled,
+        RunStatus::Blocked => return Progress::Waiting,
+        RunStatus::Active if !run.questions.is_empty() => return Progress::Waiting,
+        RunStatus::Active => {}
+    }
+    let began = if run.last_number > Number(0) { Progress::Running } else { Progress::NotStarted };
+    if run.steps.is_empty() {
+        let children = children();
+        let any = |wanted: StepStatus| children.contains(&wanted);
+        return match () {
+            () if any(StepStatus::Failed) => Progress::Failed,
+            () if any(StepStatus::Running) => Progress::Running,
+            () if any(StepStatus::Waiting) => Progress::Waiting,
+            () if children.iter().any(|status| status.is_done()) => Progress::Completed,
+            () => began,
+        };
+    }
+    let here: Vec<_> = run.positions().filter_map(|step| run.steps.get(step)).collect();
+    let any = |wanted: StepStatus| run.steps.iter().any(|(_, status)| status == wanted);
+    match () {
+        () if here.contains(&StepStatus::Failed) => Progress::Failed,
+        () if any(StepStatus::Running) => Progress::Running,
+        () if any(StepStatus::Waiting) => Progress::Waiting,
+        () if here.iter().any(|status| status.is_done()) => Progress::Running,
+        () => began,
+    }
+}

@@ -1,0 +1,494 @@
+//! `emit`: agents report on the steps of a workflow (seed 000). A run that does not exist begins with its first report.
+
+use std::cell::{OnceCell, RefCell};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use crate::catalog::CatalogError;
+use crate::codec::{RunText, digest};
+use crate::engine::{Decision, Emit, History, Refusal, Report, RunState, Supply, Trail, decide_emit, progress};
+use crate::machine::Machine;
+use crate::model::{
+    ActivityId, Emitted, Event, EventId, EventKind, Number, ReportType, RunId, RunStarted, Seq, SessionId, StateName,
+    StepStatus, TextDigest, Timestamp, WorkflowId,
+};
+use crate::ops::error::{Error, Result};
+use crate::ops::flow::Flow;
+use crate::ops::journal;
+use crate::ops::load::{Loaded, activity_files, for_writing};
+use crate::ops::payload::ReportRequest;
+use crate::ops::start::{StartRequest, default_limits, refuse_same_but_for_case};
+use crate::report::{EmitData, EmitReport, EmittedActivity, EmittedReport};
+use crate::store::layout::{ACTIVITIES, RUN_FILE};
+use crate::store::{NewRun, Project, RunDir, StoreError};
+
+/// What to report.
+#[derive(Debug, Clone, Default)]
+pub struct EmitRequest {
+    /// The workflow's name.
+    pub workflow: String,
+    /// The run.
+    pub run: String,
+    /// The reports; all of them happen, or none.
+    pub reports: Vec<ReportRequest>,
+    /// Makes a retry recognisable: the same request is reported once.
+    pub id: Option<EventId>,
+    /// What the run is for, when it begins with this.
+    pub name: Option<String>,
+    /// Who reports.
+    pub session: Option<SessionId>,
+    /// The epoch under which the reporter holds the run.
+    pub epoch: Option<u64>,
+}
+
+/// A request whose payloads are sound.
+struct Asked<'a> {
+    request: &'a EmitRequest,
+    run: RunId,
+    /// The id of the line in the log.
+    id: EventId,
+    reports: Vec<Report>,
+    digest: Option<TextDigest>,
+    now: Timestamp,
+}
+
+impl Asked<'_> {
+    fn emit(&self) -> Emit {
+        Emit { reports: self.reports.clone(), request: self.digest.clone(), now: self.now }
+    }
+}
+
+impl Flow {
+    /// Reports on steps: the reports, what follows from them, and the activities of the steps in one commit.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a report that is not complete, [`Error::Refused`] when a rule forbids it,
+    /// [`Error::Catalog`] for a workflow that cannot be used, [`Error::Store`] when it cannot be written. Nothing is
+    /// reported then, nor is a run begun, except after [`StoreError::Unconfirmed`].
+    pub fn emit(&self, request: &EmitRequest) -> Result<EmitReport> {
+        let now = self.clock.now();
+        let project = match self.project() {
+            Ok(project) => Some(project),
+            Err(Error::NoProject { .. }) => None,
+            Err(error) => return Err(error),
+        };
+        let root = match &project {
+            Some(project) => project.root().to_owned(),
+            None => self.root_to_be()?,
+        };
+        let asked = self.ask(request, &root, now)?;
+        let found = match &project {
+            Some(project) => find(project, &asked.run)?,
+            None => None,
+        };
+        if let (Some(project), Some(run)) = (&project, found) {
+            return self.emit_into(project, &run, &asked);
+        }
+        match self.begin_with(project.as_ref(), &asked) {
+            // Another first report was faster.
+            Err(Error::Store(StoreError::Exists { .. })) => {
+                let project = self.project()?;
+                let run = self.run(&project, asked.run.as_str())?;
+                self.emit_into(&project, &run, &asked)
+            }
+            begun => begun,
+        }
+    }
+
+    fn ask<'a>(&self, request: &'a EmitRequest, root: &Path, now: Timestamp) -> Result<Asked<'a>> {
+        let run = RunId::new(request.run.as_str())?;
+        let id = request.id.clone().unwrap_or_else(|| self.ids.next(now));
+        let single = request.reports.len() == 1;
+        let report = |report: &ReportRequest| {
+            let id = if single { id.clone() } else { self.ids.next(now) };
+            report.check(id, root)
+        };
+        let reports = request.reports.iter().map(report).collect::<Result<Vec<_>>>()?;
+        let canonical: Vec<_> = request.reports.iter().map(ReportRequest::canonical).collect();
+        let digest = request.id.as_ref().map(|_| TextDigest(digest(canonical.join("\n").as_bytes())));
+        Ok(Asked { request, run, id, reports, digest, now })
+    }
+
+    /// Reports on a run that is there.
+    fn emit_into(&self, project: &Project, run: &RunDir, asked: &Asked<'_>) -> Result<EmitReport> {
+        let caller = self.caller(asked.request.session.clone(), asked.request.epoch)?;
+        let mut loaded = for_writing(self, project, run, asked.now)?;
+        let refused = |refusal| Error::Refused { run: run.id().clone(), refusal };
+        let follows = &loaded.state.document().workflow;
+        if follows.as_str() != asked.request.workflow {
+            let (expected, found) = (follows.to_string(), asked.request.workflow.clone());
+            return Err(refused(Refusal::Mismatch { what: "workflow", expected, found }));
+        }
+        if let Some((seq, emitted)) = self.said_before(&loaded, asked)? {
+            return Ok(self.emit_report(project, &loaded, asked, seq, &emitted, true));
+        }
+        let caller = self.judge_holder(&loaded, caller)?;
+        crate::engine::refuse_other_session(&loaded.state, &caller).map_err(refused)?;
+        let machine = loaded.machine(self, project)?;
+        let mut emit = asked.emit();
+        place(&mut emit.reports, &loaded.state, machine.as_deref()).map_err(refused)?;
+        let trail = Log { loaded: &loaded, history: OnceCell::new(), fault: RefCell::new(None) };
+        let mut supply = Numbers { flow: self, now: asked.now, loaded: Some(&loaded), last: None, fault: None };
+        let decision = decide_emit(&loaded.state, machine.as_deref(), &caller, emit, &trail, &mut supply);
+        if let Some(fault) = trail.fault.take().or(supply.fault) {
+            return Err(fault);
+        }
+        let kind = match decision.map_err(refused)? {
+            Decision::Commit(kind) => kind,
+            Decision::Already => {
+                let nothing = nothing_new(&asked.reports, asked.now);
+                let seq = loaded.state.document().state.last_seq.unwrap_or_default();
+                return Ok(self.emit_report(project, &loaded, asked, seq, &nothing, true));
+            }
+        };
+        let EventKind::Emitted(emitted) = &kind else { unreachable!("BUG: reports are no reports") };
+        let emitted = (**emitted).clone();
+        self.replace_dead_holder(&mut loaded, &caller, asked.now)?;
+        let files = emitted.records.iter().map(crate::ops::load::file_of).collect();
+        let seq = loaded.commit(self, kind, Some(asked.id.as_str()), asked.now, files)?;
+        let mut report = self.emit_report(project, &loaded, asked, seq, &emitted, false);
+        let document = loaded.state.document().clone();
+        // Others may report while the journal is written.
+        drop(loaded);
+        if emitted.ends {
+            self.remember_end(project, run.id(), asked.now);
+            report.data.warnings.extend(journal::note(project, &document, document.state.status, asked.now));
+        }
+        Ok(report)
+    }
+
+    /// The same request, when it was reported already.
+    fn said_before(&self, loaded: &Loaded<'_>, asked: &Asked<'_>) -> Result<Option<(Seq, Emitted)>> {
+        let Some(id) = &asked.request.id else { return Ok(None) };
+        let log = loaded.locked.read_log()?;
+        let Some(event) = log.events().find(|event| event.id == *id) else { return Ok(None) };
+        match &event.kind {
+            EventKind::Emitted(emitted) if emitted.request == asked.digest => {
+                Ok(Some((event.seq, (**emitted).clone())))
+            }
+            _ => {
+                let refusal = Refusal::KeyReused { id: id.to_string(), seq: event.seq };
+                Err(Error::Refused { run: asked.run.clone(), refusal })
+            }
+        }
+    }
+
+    /// Begins a run with its first reports. What is refused leaves nothing behind.
+    fn begin_with(&self, project: Option<&Project>, asked: &Asked<'_>) -> Result<EmitReport> {
+        let catalog = self.catalog(project);
+        let (workflow, machine) = match catalog.find(&asked.request.workflow) {
+            Ok(found) => (found.machine.id().clone(), Some(found.machine)),
+            // Its steps are free (seed 000).
+            Err(CatalogError::NoMachine { .. }) => (WorkflowId::new(asked.request.workflow.as_str())?, None),
+            Err(error) => return Err(error.into()),
+        };
+        let caller = self.caller(asked.request.session.clone(), asked.request.epoch)?;
+        let mut started = RunStarted {
+            run_id: asked.run.clone(),
+            workflow,
+            workflow_version: machine.as_ref().map_or(1, Machine::version),
+            phase: None,
+            goal: asked.request.name.clone(),
+            context: Map::new(),
+            limits: default_limits(),
+            session: caller.session.clone(),
+            holder: None,
+            machine: machine.as_ref().map_or(Value::Null, Machine::to_value),
+        };
+        let begin = |started: RunStarted, id: EventId| {
+            let kind = EventKind::RunStarted(Box::new(started));
+            Event { seq: Seq(1), id, at: asked.now, kind, run: None }
+        };
+        let first_id = self.ids.next(asked.now);
+        let state = RunState::begin(&begin(started.clone(), first_id.clone())).expect("BUG: a start begins no run");
+        let refused = |refusal| Error::Refused { run: asked.run.clone(), refusal };
+        let mut emit = asked.emit();
+        place(&mut emit.reports, &state, machine.as_ref()).map_err(refused)?;
+        let mut supply = Numbers { flow: self, now: asked.now, loaded: None, last: None, fault: None };
+        let decision = decide_emit(&state, machine.as_ref(), &caller, emit, &NoLog, &mut supply).map_err(refused)?;
+        let Decision::Commit(kind) = decision else { unreachable!("BUG: a new run has reports") };
+        let EventKind::Emitted(emitted) = &kind else { unreachable!("BUG: reports are no reports") };
+        let emitted = (**emitted).clone();
+        let (project, _) = self.project_or_init()?;
+        refuse_same_but_for_case(&project, &asked.run)?;
+        started.context = self.context(&project, &StartRequest::default());
+        started.holder = match caller.session {
+            Some(_) => self.holder()?.map(|holder| holder.to_string()),
+            None => None,
+        };
+        let mut first = begin(started, first_id);
+        let mut state = RunState::begin(&first).expect("BUG: a start begins no run");
+        let text = RunText::create(state.document());
+        first.run = Some(TextDigest(digest(text.text().as_bytes())));
+        let mut second = Event { seq: Seq(2), id: asked.id.clone(), at: asked.now, kind, run: None };
+        state.apply(&second);
+        let path = PathBuf::from(RUN_FILE);
+        let text = text.with_state(&state.document().state).map_err(|error| Error::RunFile { path, error })?;
+        second.run = Some(TextDigest(digest(text.text().as_bytes())));
+        let new = NewRun {
+            id: asked.run.clone(),
+            text: text.text().to_owned(),
+            activities: activity_files(&second),
+            events: vec![first, second],
+        };
+        let mut new = Some(new);
+        let outside = self.outside(&project);
+        let request = self.lock_request(asked.now, self.lock_wait()?);
+        let run = project.create_run(&request, outside.as_deref(), &mut |_| new.take())?;
+        let mut report = self.report_of(&project, &run, &state, asked, Seq(2), &emitted);
+        report.data.created = true;
+        if emitted.ends {
+            self.remember_end(&project, run.id(), asked.now);
+        }
+        Ok(report)
+    }
+
+    fn emit_report(
+        &self,
+        project: &Project,
+        loaded: &Loaded<'_>,
+        asked: &Asked<'_>,
+        seq: Seq,
+        emitted: &Emitted,
+        repeated: bool,
+    ) -> EmitReport {
+        let children = || {
+            let log = loaded.locked.read_log().ok();
+            log.and_then(|log| History::fold(log.events())).map(|history| history.children()).unwrap_or_default()
+        };
+        let progress = progress(&loaded.state, children);
+        let mut warnings = loaded.warnings.clone();
+        warnings.extend(self.unknown_children(project, emitted));
+        let path = |number: Number, id: &ActivityId| {
+            Self::relative(project, &loaded.locked.activity_path(&number.file_name(id)))
+        };
+        answer(&loaded.state, asked, seq, emitted, progress.as_str(), repeated, warnings, &path)
+    }
+
+    fn report_of(
+        &self,
+        project: &Project,
+        run: &RunDir,
+        state: &RunState,
+        asked: &Asked<'_>,
+        seq: Seq,
+        emitted: &Emitted,
+    ) -> EmitReport {
+        let children = || {
+            let child = |report: &crate::model::StepReport| {
+                report.step.as_ref().and_then(StateName::agent).and_then(|_| report.status())
+            };
+            emitted.reports.iter().filter_map(child).collect::<Vec<StepStatus>>()
+        };
+        let progress = progress(state, children);
+        let path = |number: Number, id: &ActivityId| {
+            Self::relative(project, &run.file_path(ACTIVITIES).join(number.file_name(id)))
+        };
+        let warnings = self.unknown_children(project, emitted);
+        answer(state, asked, seq, emitted, progress.as_str(), false, warnings, &path)
+    }
+
+    /// States of sub-agents that their own machines do not have. Nobody checks them against the workflow's.
+    fn unknown_children(&self, project: &Project, emitted: &Emitted) -> Vec<String> {
+        let mut warnings = Vec::new();
+        for step in emitted.reports.iter().filter_map(|report| report.step.as_ref()) {
+            let Some((agent, state)) = step.as_str().split_once(':') else { continue };
+            let Ok(found) = self.catalog(Some(project)).find(agent) else { continue };
+            let machine = found.machine;
+            if StateName::new(state).is_ok_and(|state| !machine.contains(&state)) {
+                let known = machine.states().iter().map(|state| state.name.as_str()).collect::<Vec<_>>().join(", ");
+                warnings.push(format!(
+                    "step \"{step}\": \"{state}\" is no state of the agent {agent}, which has [{known}]"
+                ));
+            }
+        }
+        warnings
+    }
+
+    /// Where a project would be made.
+    fn root_to_be(&self) -> Result<PathBuf> {
+        let start = self.search_from()?;
+        Ok(self.git.top(&start).unwrap_or(start))
+    }
+}
+
+fn find(project: &Project, run: &RunId) -> Result<Option<RunDir>> {
+    match project.run(run) {
+        Ok(run) => Ok(Some(run)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A question belongs to the step where the run stands, and an answer to the question that is open, unless the report
+/// says another one.
+fn place(reports: &mut [Report], state: &RunState, machine: Option<&Machine>) -> std::result::Result<(), Refusal> {
+    let run = &state.document().state;
+    for report in reports.iter_mut().filter(|report| report.step.is_none()) {
+        match report.kind {
+            ReportType::WaitingForUser => {
+                report.step = run.current_phase.clone().or_else(|| machine.map(|machine| machine.initial()[0].clone()));
+            }
+            ReportType::UserAnswered => {
+                let question = run.questions.last().ok_or(Refusal::NoQuestion)?;
+                report.step = Some(question.step.clone());
+                report.unit = report.unit.take().or_else(|| question.unit.clone());
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// What a report that changes nothing says.
+fn nothing_new(reports: &[Report], now: Timestamp) -> Emitted {
+    let report = |report: &Report| crate::model::StepReport {
+        id: report.id.clone(),
+        at: now,
+        kind: report.kind.as_str().to_owned(),
+        step: report.step.clone(),
+        unit: report.unit.clone(),
+        data: report.data.clone(),
+        auto: false,
+        from: None,
+    };
+    Emitted {
+        reports: reports.iter().map(report).collect(),
+        phase: None,
+        beside: Vec::new(),
+        records: Vec::new(),
+        ends: false,
+        session: None,
+        request: None,
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "one call puts the answer together from its parts")]
+fn answer(
+    state: &RunState,
+    asked: &Asked<'_>,
+    seq: Seq,
+    emitted: &Emitted,
+    progress: &str,
+    repeated: bool,
+    warnings: Vec<String>,
+    path: &dyn Fn(Number, &ActivityId) -> PathBuf,
+) -> EmitReport {
+    let mut results: Vec<EmittedReport> = Vec::new();
+    let mut completed = Vec::new();
+    for report in &emitted.reports {
+        if report.auto {
+            completed.extend(report.step.clone());
+            continue;
+        }
+        results.push(EmittedReport {
+            event_id: report.id.clone(),
+            kind: report.kind.clone(),
+            step: report.step.clone(),
+            unit: report.unit.clone(),
+            completed_predecessors: std::mem::take(&mut completed),
+        });
+    }
+    let activities = emitted.records.iter().map(|record| EmittedActivity {
+        number: record.number,
+        activity: record.id().to_string(),
+        path: path(record.number, &record.id()),
+        status: record.activity.status(),
+    });
+    let kind = match results.as_slice() {
+        [only] => only.kind.clone(),
+        _ => "batch".to_owned(),
+    };
+    EmitReport {
+        success: true,
+        tool: "emit",
+        data: EmitData {
+            event_id: asked.id.clone(),
+            run_id: asked.run.clone(),
+            kind,
+            run_status: progress.to_owned(),
+            completed_predecessors: results.iter().flat_map(|one| one.completed_predecessors.clone()).collect(),
+            phase: state.phase().cloned(),
+            seq,
+            created: false,
+            repeated,
+            activities: activities.collect(),
+            results,
+            warnings,
+        },
+    }
+}
+
+/// The log of a loaded run, read when it is asked.
+struct Log<'a, 'b> {
+    loaded: &'a Loaded<'b>,
+    history: OnceCell<Option<History>>,
+    fault: RefCell<Option<Error>>,
+}
+
+impl Log<'_, '_> {
+    fn history(&self) -> Option<&History> {
+        let read = || match self.loaded.locked.read_log() {
+            Ok(log) => History::fold(log.events()),
+            Err(error) => {
+                *self.fault.borrow_mut() = Some(error.into());
+                None
+            }
+        };
+        self.history.get_or_init(read).as_ref()
+    }
+}
+
+impl Trail for Log<'_, '_> {
+    fn entered_from(&self, step: &StateName) -> Option<StateName> {
+        self.history()?.entered_from(step)
+    }
+
+    fn is_recorded(&self, phase: &StateName) -> bool {
+        // Without any activity there is none of this phase.
+        let any = self.loaded.state.document().state.last_number > Number(0);
+        any && self.history().is_some_and(|history| history.is_recorded(phase))
+    }
+}
+
+/// The log of a run that is about to begin.
+struct NoLog;
+
+impl Trail for NoLog {
+    fn entered_from(&self, _: &StateName) -> Option<StateName> {
+        None
+    }
+
+    fn is_recorded(&self, _: &StateName) -> bool {
+        false
+    }
+}
+
+/// Ids and numbers for what a report brings with it.
+struct Numbers<'a, 'b> {
+    flow: &'a Flow,
+    now: Timestamp,
+    /// None for a run that is about to begin.
+    loaded: Option<&'a Loaded<'b>>,
+    last: Option<Number>,
+    fault: Option<Error>,
+}
+
+impl Supply for Numbers<'_, '_> {
+    fn event_id(&mut self) -> EventId {
+        self.flow.ids.next(self.now)
+    }
+
+    fn number(&mut self, id: &ActivityId) -> Number {
+        let number = match self.loaded {
+            Some(loaded) => loaded.next_number_after(self.last, id).unwrap_or_else(|error| {
+                self.fault = Some(error);
+                Number(0)
+            }),
+            None => self.last.unwrap_or_default().next(),
+        };
+        self.last = Some(number);
+        number
+    }
+}

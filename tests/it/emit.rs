@@ -1,0 +1,504 @@
+//! Reports on steps (seed 000): what is accepted, what follows, and where it leaves the run.
+
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Sandbox};
+
+const SIX: &str = "requirements design tasks build verify archive";
+
+/// A diagram: `a > b` is a transition, `*` stands for begin and end.
+fn diagram(ways: &str) -> String {
+    let arrows = ways.split(',').map(|way| way.trim().replace('*', "[*]").replace('>', "-->"));
+    format!("stateDiagram-v2\n{}\n", arrows.collect::<Vec<_>>().join("\n"))
+}
+
+/// The workflows of the tables below.
+fn machine(name: &str) -> String {
+    diagram(match name {
+        "six" => {
+            "* > requirements, requirements > design, design > tasks, tasks > build, build > verify, verify > build, \
+             verify > archive, archive > *"
+        }
+        "line" => "* > plan, plan > build, build > verify, verify > *",
+        "one" => "* > only, only > *",
+        "fork" => "* > detect, detect > charter, detect > prd, charter > prd, prd > *",
+        "doors" => "* > a, * > b, a > c, b > c, c > *",
+        "loop" => "* > plan, plan > plan, plan > done, done > *",
+        "branches" => "* > plan, plan > code, plan > docs, code > join, docs > join, join > *",
+        "agent" => "* > building, building > completed, building > failed, completed > *, failed > *",
+        "scripts" => "* > готово, готово > 完了, 完了 > *",
+        other => panic!("no machine {other}"),
+    })
+}
+
+struct Project(Sandbox);
+
+impl Project {
+    fn new(workflow: &str) -> Self {
+        let sandbox = Sandbox::new();
+        sandbox.flow(["init"]).ok();
+        std::fs::write(sandbox.path(format!(".flow/workflows/{workflow}.mmd")), machine(workflow)).unwrap();
+        Self(sandbox)
+    }
+
+    fn emit(&self, workflow: &str, more: &[&str]) -> Answer {
+        let args = ["emit", "--workflow", workflow, "--run-id", "r1"];
+        self.0.flow(args.iter().chain(more))
+    }
+
+    /// `step@unit status`.
+    fn status(&self, workflow: &str, report: &str) -> Answer {
+        let (step, status) = report.rsplit_once(' ').expect("a step and a status");
+        let data = json!({ "status": status }).to_string();
+        let (step, unit) = step.split_once('@').map_or((step, None), |(step, unit)| (step, Some(unit)));
+        let mut more = vec!["--type", "status_change", "--step", step, "--data", &data];
+        more.extend(unit.iter().flat_map(|unit| ["--unit", unit]));
+        self.emit(workflow, &more)
+    }
+}
+
+/// A line is a report and what comes of it: the status of the run with the steps completed by it, or `!` and words of the
+/// refusal.
+fn holds(workflow: &str, lines: &str) {
+    let project = Project::new(workflow);
+    for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let (report, wanted) = line.split_once("=>").expect("a report and an outcome");
+        let answer = project.status(workflow, report.trim());
+        if let Some(words) = wanted.trim().strip_prefix('!') {
+            assert_eq!(answer.code, Some(1), "{workflow}: {line}: {answer:?}");
+            for word in words.split_whitespace() {
+                assert!(answer.stderr.contains(word), "{workflow}: {line}: no {word} in {}", answer.stderr);
+            }
+            continue;
+        }
+        let data = answer.ok().json()["data"].clone();
+        let mut wanted = wanted.split_whitespace();
+        assert_eq!(data["runStatus"], wanted.next().unwrap(), "{workflow}: {line}");
+        assert_eq!(data["completedPredecessors"], json!(wanted.collect::<Vec<_>>()), "{workflow}: {line}");
+    }
+    if project.0.runs().is_empty() {
+        return;
+    }
+    project.0.assert_sound("r1");
+    project.0.flow(["verify", "r1"]).ok();
+    let findings = project.0.flow(["doctor", "--json"]).ok().json()["findings"].clone();
+    assert_eq!(findings, json!([]), "{workflow}: {lines}");
+}
+
+#[test]
+fn a_run_follows_the_transitions_of_its_workflow() {
+    holds(
+        "six",
+        "design running => ! design cannot start requirements
+         requirements running => running
+         tasks running => ! tasks requirements design
+         design running => running requirements
+         biulding running => ! biulding build
+         Design running => ! Design did you mean `design`?
+         tasks running => running design
+         build running => running tasks
+         verify running => running build
+         verify failed => failed
+         build running => running
+         verify running => running build
+         archive completed => completed
+         archive completed => completed
+         requirements running => ! requirements archive",
+    );
+    holds("doors", "c running => ! c a, b\nb running => running\na running => ! a c\nc running => running b");
+    holds("fork", "detect running => running\nprd running => running detect\nprd completed => completed");
+    holds(
+        "scripts",
+        "готово running => running\nготово@задача\u{a0}1 completed => running\n完了 running => running готово",
+    );
+}
+
+#[test]
+fn a_step_may_be_reported_again_and_go_back_and_forth() {
+    holds("one", "only running => running\nonly running => running\nonly completed => completed");
+    holds(
+        "loop",
+        "plan running => running\nplan running => running\nplan completed => running\ndone running => running\ndone completed => completed",
+    );
+    holds(
+        "line",
+        "plan running => running\nplan completed => running\nplan running => running\nplan not_started => running",
+    );
+    holds("line", "plan running => running\nplan not_started => not_started\nplan running => running");
+    holds(
+        "line",
+        "plan waiting => waiting\nbuild running => running plan\nverify running => running build\nverify failed => failed\nverify running => running\nverify completed => completed",
+    );
+}
+
+#[test]
+fn only_the_begin_of_a_step_completes_its_direct_predecessors() {
+    holds("line", "plan running => running\nbuild completed => running\nverify running => running");
+    holds("line", "plan running => running\nbuild waiting => running\nverify running => running build");
+    holds("line", "plan running => running\nbuild failed => failed");
+    holds("line", "plan running => running\nbuild skipped => running\nverify running => running");
+    holds("line", "plan running => running\nplan completed => running\nbuild running => running");
+    holds("line", "plan running => running\nbuild@T1 running => running\nbuild running => running plan");
+}
+
+#[test]
+fn parallel_branches_need_no_fork() {
+    holds(
+        "branches",
+        "plan running => running
+         code running => running plan
+         docs running => running
+         join running => running code docs
+         join completed => completed",
+    );
+    // The branch that nobody entered yet may follow when the other one is done, and a way back is no branch.
+    holds(
+        "branches",
+        "plan running => running\ncode completed => running\ndocs running => running plan\njoin running => running docs\ncode running => ! code join",
+    );
+    holds(
+        "six",
+        "requirements running => running\ndesign running => running requirements\nrequirements running => ! requirements design tasks",
+    );
+    let project = Project::new("branches");
+    for report in ["plan running", "code running", "docs running", "docs completed"] {
+        project.status("branches", report).ok();
+    }
+    let run = project.0.read("r1", "run.yaml");
+    assert!(run.contains("  current_phase: docs\n") && run.contains("  other_phases:\n    - code\n"), "{run}");
+    let answer = project.0.flow(["resume", "r1", "--json"]).ok().json();
+    assert_eq!((&answer["verdict"], &answer["in_doubt"][0]["id"]), (&json!("reconcile"), &json!("code")));
+}
+
+#[test]
+fn units_and_sub_agents_do_not_move_the_run() {
+    holds(
+        "line",
+        "plan running => running
+         build@T1 running => running
+         verify@T1 running => ! verify plan build
+         build running => running plan
+         build@T1 failed => running
+         task-builder:building@T1 running => running
+         task-builder:failed@T1 failed => running
+         task-builder:completed@T1 completed => running
+         a:b:c running => running
+         verify running => running build",
+    );
+    // Without any step of its own a run is what its sub-agents are.
+    holds("agent", "task-builder:completed@T1 completed => completed\ntask-builder:failed@T2 failed => failed");
+    holds("agent", "task-reviewer:failed@T1 failed => failed\ntask-reviewer:completed@T1 completed => completed");
+    let project = Project::new("line");
+    project.status("line", "plan running").ok();
+    for name in [":building", "building:", ":", "a::b"] {
+        project.status("line", &format!("{name} running")).exits(2);
+    }
+    project
+        .emit("line", &["--type", "status_change", "--step", "plan", "--unit", "", "--data", r#"{"status":"running"}"#])
+        .exits(2);
+    let answer = project.status("line", "task-builder:flying running").ok().json();
+    let warning = answer["data"]["warnings"][0].as_str().unwrap().to_owned();
+    assert!(warning.contains("\"flying\" is no state of the agent task-builder"), "{warning}");
+}
+
+#[test]
+fn refusals_are_the_seeds_sentences_to_the_letter() {
+    let sandbox = Sandbox::new();
+    let emit = |step: &str| {
+        let args = ["emit", "--workflow", "build", "--type", "status_change", "--run-id", "r1", "--step", step];
+        sandbox.flow(args.iter().chain(&["--data", r#"{"status": "running"}"#]))
+    };
+    let states = "[requirements, design, tasks, build, verify, archive]";
+    let unknown = format!(
+        "Error: step \"biulding\" is not a valid state in the \"build\" state machine. Valid states: {states}."
+    );
+    assert_eq!(emit("biulding").exits(1).stderr.lines().next(), Some(unknown.as_str()));
+    assert!(!sandbox.path(".flow").exists(), "a refused first report left something behind");
+    for step in SIX.split(' ').take(3) {
+        emit(step).ok();
+    }
+    let known = format!("{unknown} Current state: \"tasks\". Valid transitions from \"tasks\": [build].");
+    assert_eq!(emit("biulding").exits(1).stderr.lines().next(), Some(known.as_str()));
+    let jump = "Error: step \"verify\" is not a valid transition in the \"build\" state machine. Current state: \"tasks\". \
+                Valid transitions from \"tasks\": [build].";
+    assert_eq!(emit("verify").exits(1).stderr.lines().next(), Some(jump));
+    assert_eq!(
+        sandbox.flow(["emit", "--run-id", "r1", "--workflow", "build"]).exits(2).stderr.lines().next(),
+        Some("Error: --type is required")
+    );
+    let other = sandbox.flow([
+        "emit",
+        "--workflow",
+        "debug",
+        "--type",
+        "btw_update",
+        "--run-id",
+        "r1",
+        "--data",
+        r#"{"message":"x"}"#,
+    ]);
+    assert!(other.exits(1).stderr.contains("workflow debug, not build"));
+}
+
+#[test]
+fn a_report_creates_the_run_and_answers_in_the_seeds_shape() {
+    let sandbox = Sandbox::new();
+    let uuid = "550e8400-e29b-41d4-a716-446655440000";
+    let args = ["emit", "--workflow", "build", "--type", "status_change", "--run-id", uuid, "--step", "requirements"];
+    let data = r#"{"status": "running", "feature": "my-feature"}"#;
+    let answer = sandbox.flow(args.iter().chain(&["--data", data, "--name", "my feature"])).ok().json();
+    assert_eq!((&answer["success"], &answer["tool"]), (&json!(true), &json!("emit")));
+    let data = &answer["data"];
+    assert_eq!(
+        (&data["runId"], &data["type"], &data["runStatus"]),
+        (&json!(uuid), &json!("status_change"), &json!("running"))
+    );
+    assert_eq!((&data["completedPredecessors"], &data["created"]), (&json!([]), &json!(true)));
+    assert_eq!(data["eventId"], sandbox.events(uuid)[1]["id"]);
+    let shown = sandbox.flow(["show", uuid, "--json"]).ok().json();
+    assert_eq!(shown["metadata"]["goal"], "my feature");
+    assert_eq!(shown["steps"][0], json!({ "step": "requirements", "status": "running", "current": true, "units": [] }));
+    assert_eq!(sandbox.flow(["list", "--json"]).ok().json()["runs"][0]["phase"], "requirements");
+    sandbox.assert_sound(uuid);
+}
+
+#[test]
+fn completing_a_step_records_its_activity_and_completing_the_last_one_ends_the_run() {
+    let project = Project::new("line");
+    for report in ["plan running", "build running", "verify completed"] {
+        project.status("line", report).ok();
+    }
+    assert_eq!(project.0.activity_files("r1"), ["001-plan.yaml", "002-verify.yaml"]);
+    let shown = project.0.flow(["show", "r1", "--json"]).ok().json();
+    let statuses: Vec<_> = shown["steps"].as_array().unwrap().iter().map(|step| step["status"].clone()).collect();
+    assert_eq!(statuses, ["completed", "running", "completed"]);
+    assert_eq!(shown["state"]["status"], "completed");
+    assert_eq!(project.0.flow(["resume", "r1", "--json"]).ok().json()["verdict"], "done");
+    let update = project.emit("line", &["--type", "btw_update", "--data", r#"{"message":"too late"}"#]);
+    assert!(update.exits(1).stderr.contains("the run is completed"));
+}
+
+#[test]
+fn a_batch_happens_wholly_or_not_at_all() {
+    let project = Project::new("line");
+    project.status("line", "plan running").ok();
+    let report =
+        |step: &str, status: &str| json!({ "type": "status_change", "step": step, "data": { "status": status } });
+    let good = [report("build", "running"), report("verify", "running")];
+    let bad = [report("build", "running"), report("plan", "running")];
+    let before = project.0.read("r1", "events.jsonl");
+    project.emit("line", &["--batch", &json!(bad).to_string()]).exits(1);
+    assert_eq!(project.0.read("r1", "events.jsonl"), before);
+    let batch = good.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
+    let args = ["emit", "--workflow", "line", "--run-id", "r1", "--batch", "-", "--id", "k1"];
+    let answer = project.0.flow_with(args, &batch).ok().json();
+    assert_eq!(answer["data"]["completedPredecessors"], json!(["plan", "build"]));
+    assert_eq!(answer["data"]["results"][1]["completedPredecessors"], json!(["build"]));
+    assert_eq!(project.0.events("r1").len(), 3);
+    // The same again is the same; other reports under the same key are refused.
+    let again = project.0.flow_with(args, &batch).ok().json();
+    assert_eq!((&again["data"]["repeated"], &again["data"]["seq"]), (&json!(true), &json!(3)));
+    project.emit("line", &["--batch", &json!([report("verify", "failed")]).to_string(), "--id", "k1"]).exits(1);
+    assert_eq!(project.0.events("r1").len(), 3);
+    project.0.assert_sound("r1");
+}
+
+#[test]
+fn a_question_waits_for_whoever_may_answer_it() {
+    let project = Project::new("line");
+    for report in ["plan running", "build running"] {
+        project.status("line", report).ok();
+    }
+    let ask = |more: &[&str]| {
+        let ask = ["--type", "waiting_for_user", "--data", r#"{"prompt":"Delete the table?"}"#];
+        project.emit("line", &[&ask, more].concat()).ok().json()["data"]["runStatus"].clone()
+    };
+    let status = |report: &str| project.status("line", report).ok().json()["data"]["runStatus"].clone();
+    assert_eq!(ask(&["--step", "build"]), "waiting");
+    assert_eq!(status("build@T2 running"), "waiting", "another unit answered the question");
+    let answer = project.0.flow(["resume", "r1", "--json"]).exits(4).json();
+    assert_eq!((&answer["verdict"], &answer["next"]["action"]), (&json!("needs_human"), &json!("answer")));
+    assert_eq!(answer["reason"], "`build` waits for an answer: Delete the table?");
+    let command = answer["next"]["command"].as_str().unwrap();
+    assert!(command.contains("--type user_answered --step build --data"), "{command}");
+    assert_eq!(status("task-builder:building@T1 running"), "running", "work went on below the step");
+    assert_eq!(ask(&["--step", "build", "--unit", "T1"]), "waiting");
+    assert_eq!(status("build@T2 completed"), "waiting");
+    let answered = ["--type", "user_answered", "--data", r#"{"answer":"no"}"#];
+    assert_eq!(project.emit("line", &answered).ok().json()["data"]["runStatus"], "running");
+    let nobody = project.emit("line", &answered).exits(1);
+    assert!(nobody.stderr.contains("no question is open"), "{nobody:?}");
+    assert_eq!(ask(&[]), "waiting");
+    assert_eq!(status("verify running"), "running", "the run moved on");
+    assert!(!project.0.read("r1", "run.yaml").contains("questions"));
+    project.0.flow(["verify", "r1"]).ok();
+}
+
+#[test]
+fn artifacts_are_shown_where_they_are_and_only_once() {
+    let project = Project::new("line");
+    let register = |data: Value| {
+        project.emit("line", &["--type", "artifact_registered", "--step", "build", "--data", &data.to_string()])
+    };
+    let answer = register(json!({ "path": "./out/tasks.md", "feature": "f" })).ok().json();
+    assert_eq!(answer["data"]["runStatus"], "not_started");
+    register(json!({ "path": "out/tasks.md", "subflow": true })).ok();
+    let link = json!({ "url": "https://example.org/pr/1/", "label": "the change", "relationship": "result" });
+    register(link).ok();
+    register(json!({ "path": "../outside.md" })).exits(2);
+    std::os::unix::fs::symlink("/etc", project.0.path("etc")).unwrap();
+    let escape = register(json!({ "path": "etc/passwd" })).exits(2);
+    assert!(escape.stderr.contains("escapes the canonical project root"), "{escape:?}");
+    let shown = project.0.flow(["show", "r1", "--json"]).ok().json();
+    let artifacts = shown["artifacts"].as_array().unwrap();
+    assert_eq!(artifacts.len(), 2);
+    assert_eq!(
+        (&artifacts[0]["path"], &artifacts[0]["subflow"], &artifacts[0]["step"]),
+        (&json!("out/tasks.md"), &json!(true), &json!("build"))
+    );
+    assert_eq!(artifacts[1]["kind"], "link");
+    let answer = project.0.flow(["resume", "r1", "--json"]).ok().json();
+    assert!(answer["next"]["command"].as_str().unwrap().contains("--step plan"), "{answer}");
+}
+
+#[test]
+fn a_run_that_was_started_is_reported_on_like_any_other() {
+    let project = Project::new("line");
+    project.0.flow(["start", "line", "--id", "r1"]).ok();
+    // Nothing was recorded in the first phase, and no phase is left without an activity.
+    let answer = project.status("line", "build running").ok().json();
+    assert_eq!(answer["data"]["completedPredecessors"], json!(["plan"]));
+    project.0.record("r1", "build", "part-1");
+    let answer = project.0.flow(["resume", "r1", "--json"]).ok().json();
+    assert_eq!((&answer["verdict"], &answer["in_doubt"][0]["id"]), (&json!("reconcile"), &json!("build")));
+    project.0.record("r1", "verify", "checked");
+    let shown = project.0.flow(["show", "r1", "--json"]).ok().json();
+    let statuses: Vec<_> = shown["steps"].as_array().unwrap().iter().map(|step| step["status"].clone()).collect();
+    assert_eq!(statuses, ["completed", "completed", "completed"]);
+    project.0.flow(["start", "line", "--id", "r2"]).ok();
+    project.0.record("r2", "plan", "plan-done");
+    let args = ["emit", "--workflow", "line", "--run-id", "r2", "--type", "status_change", "--step", "build"];
+    let answer = project.0.flow(args.iter().chain(&["--data", r#"{"status":"running"}"#])).ok().json();
+    assert_eq!(answer["data"]["completedPredecessors"], json!([]), "what is recorded is not recorded again");
+    project.0.assert_sound("r1");
+    project.0.assert_sound("r2");
+}
+
+#[test]
+fn what_resume_proposes_for_a_reported_run_can_be_typed_as_it_stands() {
+    let project = Project::new("line");
+    project.status("line", "plan running").ok();
+    let mut verdicts = Vec::new();
+    loop {
+        let answer = project.0.flow(["resume", "r1", "--json"]).ok().json();
+        verdicts.push(answer["verdict"].as_str().unwrap().to_owned());
+        let Some(command) = answer["next"]["command"].as_str() else { break };
+        let words = command.split(' ').skip(1).map(|word| word.trim_matches('\''));
+        project.0.flow(words.collect::<Vec<_>>()).ok();
+        assert!(verdicts.len() < 20, "it leads nowhere: {command}");
+    }
+    let once = ["reconcile", "continue"];
+    assert_eq!(verdicts, [&once[..], &once, &["reconcile", "done"]].concat());
+}
+
+#[test]
+fn a_failed_or_waiting_step_says_why() {
+    let project = Project::new("line");
+    let report = |status: &str, message: &str| {
+        let data = json!({ "status": status, "message": message }).to_string();
+        project.emit("line", &["--type", "status_change", "--step", "plan", "--data", &data]).ok();
+        project.0.flow(["resume", "r1", "--json"]).json()
+    };
+    let answer = report("waiting", "for a key");
+    assert_eq!((&answer["verdict"], &answer["reason"]), (&json!("needs_human"), &json!("`plan` waits: for a key")));
+    let answer = report("failed", "no such key");
+    assert_eq!((&answer["verdict"], &answer["reason"]), (&json!("continue"), &json!("`plan` failed: no such key")));
+    assert_eq!(answer["next"]["action"], "retry_phase");
+}
+
+#[test]
+fn two_reports_at_once_never_both_pass_a_check_that_only_one_may() {
+    let project = Project::new("fork");
+    for round in 0..8 {
+        let run = format!("race-{round}");
+        let emit = |step: &str| {
+            let args = ["emit", "--workflow", "fork", "--type", "status_change", "--run-id", &run, "--step", step];
+            let mut command = project.0.flow_command();
+            command.args(args).args(["--data", r#"{"status":"completed"}"#]);
+            command
+        };
+        crate::support::run(emit("detect"), "").ok();
+        // After `prd` the run is over, so the two exclude each other in one order; both orders leave a sound run.
+        let (one, other) = (emit("prd"), emit("charter"));
+        let codes = thread::scope(|scope| {
+            let threads = [one, other].map(|command| scope.spawn(move || crate::support::run(command, "").code));
+            threads.map(|thread| thread.join().unwrap())
+        });
+        let steps: Vec<_> =
+            project.0.events(&run).iter().skip(2).map(|event| event["reports"][0]["step"].clone()).collect();
+        let passed = codes.iter().filter(|code| **code == Some(0)).count();
+        assert_eq!(steps.len(), passed, "{codes:?} {steps:?}");
+        assert!(steps != [json!("prd"), json!("charter")], "a run that is over went on");
+        project.0.assert_sound(&run);
+    }
+}
+
+#[test]
+fn the_first_reports_of_one_run_at_once_make_one_run() {
+    let project = Project::new("line");
+    let commands = (0..6).map(|_| {
+        let mut command = project.0.flow_command();
+        let args = ["emit", "--workflow", "line", "--type", "status_change", "--run-id", "r1", "--step", "plan"];
+        command.args(args).args(["--data", r#"{"status":"running"}"#]);
+        command
+    });
+    let commands: Vec<_> = commands.collect();
+    thread::scope(|scope| {
+        let threads: Vec<_> = commands
+            .into_iter()
+            .map(|command| scope.spawn(move || crate::support::run(command, "").ok().json()))
+            .collect();
+        let answers: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+        assert_eq!(answers.iter().filter(|answer| answer["data"]["created"] == true).count(), 1, "{answers:?}");
+    });
+    assert_eq!(project.0.events("r1").len(), 7);
+    project.0.assert_sound("r1");
+}
+
+#[test]
+fn a_workflow_without_a_state_machine_has_free_steps() {
+    let sandbox = Sandbox::new();
+    let skill = sandbox.path(".claude/skills/free");
+    std::fs::create_dir_all(&skill).unwrap();
+    std::fs::write(skill.join("SKILL.md"), "---\nname: free\n---\n# Free\nNo machine here.\n").unwrap();
+    for step in ["anything", "goes"] {
+        let args = ["emit", "--workflow", "free", "--type", "status_change", "--run-id", "r1", "--step", step];
+        let answer = sandbox.flow(args.iter().chain(&["--data", r#"{"status":"running"}"#])).ok().json();
+        assert_eq!(answer["data"]["warnings"], json!([]));
+    }
+    assert_eq!(sandbox.flow(["resume", "r1", "--json"]).ok().json()["phase"], "goes");
+    sandbox.assert_sound("r1");
+}
+
+#[test]
+fn a_lost_run_yaml_comes_back_byte_for_byte() {
+    let project = Project::new("branches");
+    for report in ["plan running", "code running", "docs running"] {
+        project.status("branches", report).ok();
+    }
+    let ask = ["--type", "waiting_for_user", "--unit", "T 1", "--data", r#"{"prompt":"two\nlines: yes?"}"#];
+    project.emit("branches", &ask).ok();
+    let with_question = project.0.read("r1", "run.yaml");
+    std::fs::remove_file(project.0.run_dir("r1").join("run.yaml")).unwrap();
+    project.0.flow(["doctor", "--repair"]).ok();
+    assert_eq!(project.0.read("r1", "run.yaml"), with_question);
+    project.status("branches", "docs@T\u{20}1 completed").ok();
+    let without = project.0.read("r1", "run.yaml");
+    assert!(!without.contains("questions") && without.contains("steps:"), "{without}");
+    std::fs::remove_file(project.0.run_dir("r1").join("run.yaml")).unwrap();
+    project.0.flow(["doctor", "--repair"]).ok();
+    assert_eq!(project.0.read("r1", "run.yaml"), without);
+    project.0.flow(["verify", "r1"]).ok();
+}
