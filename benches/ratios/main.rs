@@ -50,6 +50,7 @@ fn main() {
             Err(why) => println!("SKIPPED: records on {}: {why}", kind.name()),
         }
     }
+    reports(home.path(), &sizes, &mut table);
     crowd(home.path(), &sizes, &mut table);
     runs(home.path(), &floor, &sizes, &mut table);
     definitions(home.path(), &sizes, &mut table);
@@ -83,6 +84,16 @@ fn records(home: &Path, on: &str, floor: &Floor, sizes: &Sizes, table: &mut Tabl
             table.push(Row::new(&what, median, Some(("the shortest run", first, Bound::AtMost(1.5)))));
         }
     }
+}
+
+/// `emit`, which records an activity as `record-activity` does.
+fn reports(home: &Path, sizes: &Sizes, table: &mut Table) {
+    let (recorded, reported) = (Project::with_activities(home, sizes.few), Project::with_activities(home, 0));
+    reported.begin_reports();
+    let mut timed = [Timed::new("record", || recorded.record()), Timed::new("emit", || reported.emit())];
+    let medians = alternate(&mut timed, sizes.rounds);
+    let against = Some(("`record-activity`", medians[0], Bound::AtMost(1.25)));
+    table.push(Row::new("`emit` of a step, which completes and records another one", medians[1], against));
 }
 
 /// One recorder and sixteen at once.

@@ -55,6 +55,9 @@ impl Floor {
     }
 }
 
+const REPORT: [&str; 7] = ["emit", "--workflow", "build", "--run-id", "reported", "--type", "status_change"];
+const RUNNING: &str = r#"{"status":"running"}"#;
+
 /// A directory with a `.flow`, in which one run is open.
 pub struct Project {
     root: PathBuf,
@@ -115,6 +118,23 @@ impl Project {
     pub fn record(&self) -> Command {
         let id = format!("timed-{}", self.used.fetch_add(1, Ordering::Relaxed));
         self.command(&["record-activity", "--run-id", &self.open, "--id", &id, "--summary", "what came out of it"])
+    }
+
+    /// One more report on a step of the run `reported`, which goes back and forth between two steps: each begins one and
+    /// completes the other.
+    pub fn emit(&self) -> Command {
+        let nth = self.used.fetch_add(1, Ordering::Relaxed);
+        let step = ["build", "verify"][nth % 2];
+        self.command(&[&REPORT[..], &["--step", step, "--data", RUNNING]].concat())
+    }
+
+    /// Brings the run `reported` to the first of these steps.
+    pub fn begin_reports(&self) {
+        for step in ["requirements", "design", "tasks", "build", "verify"] {
+            let status = self.command(&[&REPORT[..], &["--step", step, "--data", RUNNING]].concat()).output().unwrap();
+            assert!(status.status.success(), "{status:?}");
+        }
+        self.used.store(0, Ordering::Relaxed);
     }
 
     /// `resume`, `start` or `list`.

@@ -27,11 +27,11 @@ pub trait Notebook {
     /// When it cannot be noted: then it does not begin.
     fn begin(&mut self, state: &StateName) -> Result<(), Self::Error>;
 
-    /// A state is done; `ends` says that the agent is as well.
+    /// A state is done. `named` is the state that it wants next; `ends` says that the agent is done as well.
     ///
     /// # Errors
     /// When it cannot be noted: then it is not done.
-    fn finish(&mut self, done: &Done, ends: bool) -> Result<(), Self::Error>;
+    fn finish(&mut self, done: &Done, named: Option<&str>, ends: bool) -> Result<(), Self::Error>;
 
     /// A state failed.
     ///
@@ -51,7 +51,9 @@ pub trait Notebook {
 pub enum Standing {
     /// Nowhere yet.
     New,
-    /// In a state that begins, or that was begun and has to be done again.
+    /// At a state that has to begin.
+    At(StateName),
+    /// In a state that was begun.
     In(StateName),
     /// Behind a state that is done; the next one is to be chosen.
     Behind {
@@ -91,7 +93,7 @@ pub enum Stop {
     },
     /// It ran as many states as it was allowed to.
     Limit {
-        /// The state that would be next.
+        /// The last one, or the one with which it would begin.
         state: StateName,
     },
 }
@@ -164,7 +166,9 @@ impl<'m, N: Notebook> Agent<'m, N> {
         loop {
             let state = match self.standing.clone() {
                 Standing::New => self.handler.initial_state().clone(),
-                Standing::In(state) => state,
+                Standing::At(state) | Standing::In(state) => state,
+                // Nobody is asked for a choice that would be lost.
+                Standing::Behind { state, .. } if ran == most => state,
                 Standing::Behind { state, named } => match self.next(&state, named.as_deref())? {
                     Ok(next) => next,
                     Err(stop) => return Ok(stop),
@@ -204,7 +208,7 @@ impl<'m, N: Notebook> Agent<'m, N> {
         };
         let ends = self.handler.machine().is_terminal(state) && named.is_none();
         let done = Done { state: state.clone(), output };
-        self.notebook.finish(&done, ends)?;
+        self.notebook.finish(&done, named.as_deref(), ends)?;
         self.context.done.push(done);
         self.standing = Standing::Behind { state: state.clone(), named };
         if ends {
@@ -268,7 +272,7 @@ impl Notebook for Memory {
         Ok(())
     }
 
-    fn finish(&mut self, done: &Done, ends: bool) -> Result<(), Self::Error> {
+    fn finish(&mut self, done: &Done, _: Option<&str>, ends: bool) -> Result<(), Self::Error> {
         let end = if ends { ", and the agent with it" } else { "" };
         self.lines.push(format!("{} is done{end}", done.state));
         Ok(())
@@ -282,5 +286,130 @@ impl Notebook for Memory {
     fn ask(&mut self, state: &StateName, prompt: &str) -> Result<(), Self::Error> {
         self.lines.push(format!("{state} asks: {prompt}"));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::{Registry, RegistryError, State, StateConfig};
+    use crate::machine::{Form, Machine, StateTypes, compile_text};
+
+    fn machine(ways: &str) -> Machine {
+        let diagram = ways.split(", ").map(|way| way.replace('*', "[*]").replace('>', "-->")).collect::<Vec<_>>();
+        let text = format!("stateDiagram-v2\n{}\n", diagram.join("\n"));
+        compile_text(Form::Mermaid, &text, "w", &StateTypes::default()).machine.expect("it compiles")
+    }
+
+    /// Gives its own name; what is behind a `>` in its output is the state that it names.
+    struct Scripted {
+        name: String,
+        says: fn(&str, &Context) -> Result<Outcome, StateError>,
+        ready: bool,
+    }
+
+    impl State for Scripted {
+        fn check_transition_ready(&self, _: &Context) -> bool {
+            self.ready
+        }
+
+        fn run(&mut self, context: &Context) -> Result<Outcome, StateError> {
+            (self.says)(&self.name, context)
+        }
+    }
+
+    struct Replies(Vec<&'static str>, usize);
+
+    impl Chooser for Replies {
+        fn choose(&mut self, _: &Choices, _: &Context, problem: Option<&str>) -> Result<String, StateError> {
+            assert_eq!(problem.is_some(), self.1 > 0, "the reason of a retry");
+            self.1 += 1;
+            self.0
+                .get(self.1 - 1)
+                .map(|reply| (*reply).to_owned())
+                .ok_or_else(|| StateError("nobody is there".to_owned()))
+        }
+    }
+
+    fn agent(
+        ways: &str,
+        says: fn(&str, &Context) -> Result<Outcome, StateError>,
+        replies: &[&'static str],
+    ) -> Agent<'static, Memory> {
+        let mut registry = Registry::new();
+        let make =
+            move |config: StateConfig<'_>| Scripted { name: config.declared.name.to_string(), says, ready: true };
+        registry.register("state", make).unwrap();
+        let handler = StateHandler::new(machine(ways), &registry).unwrap();
+        Agent::new(handler, Replies(replies.to_vec(), 0), Memory::default())
+    }
+
+    fn plain(name: &str, _: &Context) -> Result<Outcome, StateError> {
+        Ok(Outcome::said(name))
+    }
+
+    fn name(name: &str) -> StateName {
+        StateName::new(name).unwrap()
+    }
+
+    #[test]
+    fn one_way_is_taken_and_several_are_chosen_from() {
+        let mut agent = agent("* > a, a > b, b > a, b > c, c > *", plain, &["no", "{\"next_state\":\"c\"}"]);
+        assert_eq!(agent.run(10).unwrap(), Stop::Ended { state: name("c") });
+        let lines = ["a begins", "a is done", "b begins", "b is done", "c begins", "c is done, and the agent with it"];
+        assert_eq!(agent.notebook.lines, lines);
+    }
+
+    #[test]
+    fn a_choice_that_stays_invalid_needs_a_person() {
+        let mut agent = agent("* > a, a > b, a > c, b > *, c > *", plain, &["{}", "null", "{\"next_state\":\"a\"}"]);
+        let Stop::NeedsHuman { state, why } = agent.run(10).unwrap() else { panic!("it went on") };
+        assert_eq!(state, name("a"));
+        assert!(why.contains("in 3 tries") && why.contains("`b`, `c`"), "{why}");
+    }
+
+    #[test]
+    fn a_state_may_name_the_next_one_but_only_a_declared_one() {
+        let says = |state: &str, _: &Context| {
+            Ok(Outcome::Finished { output: None, next: (state == "a").then(|| "c".to_owned()) })
+        };
+        let mut good = agent("* > a, a > b, a > c, b > *, c > *", says, &[]);
+        assert_eq!(good.run(10).unwrap(), Stop::Ended { state: name("c") });
+        let mut bad = agent("* > a, a > b, b > c, c > *", says, &[]);
+        assert!(matches!(bad.run(10), Err(AgentError::UndeclaredEdge { named, .. }) if named == "c"));
+    }
+
+    #[test]
+    fn what_stops_an_agent_can_be_mended_and_gone_on_from() {
+        let says = |state: &str, context: &Context| match (state, context.about.as_str()) {
+            ("b", None) => Err(StateError("no key".to_owned())),
+            ("c", Some("key")) => Ok(Outcome::NeedsHuman { prompt: "sure?".to_owned() }),
+            _ => Ok(Outcome::said("ok")),
+        };
+        let ways = "* > a, a > b, b > c, c > *";
+        let mut first = agent(ways, says, &[]);
+        assert_eq!(first.run(1).unwrap(), Stop::Limit { state: name("a") });
+        assert_eq!(first.run(9).unwrap(), Stop::Failed { state: name("b"), why: "no key".to_owned() });
+        let context = Context { about: "key".into(), done: first.context().done.clone() };
+        let mut second = agent(ways, says, &[]).going_on(Standing::In(name("b")), context);
+        assert_eq!(second.run(9).unwrap(), Stop::NeedsHuman { state: name("c"), why: "sure?".to_owned() });
+        assert_eq!(second.notebook.lines, ["b is done", "c begins", "c asks: sure?"]);
+        let context = Context { about: "else".into(), ..Context::default() };
+        let mut third = agent(ways, says, &[]).going_on(Standing::Behind { state: name("b"), named: None }, context);
+        assert_eq!(third.run(9).unwrap(), Stop::Ended { state: name("c") });
+    }
+
+    #[test]
+    fn types_are_registered_once_and_none_is_missing() {
+        let mut registry = Registry::new();
+        let quiet = |_: StateConfig<'_>| Scripted { name: String::new(), says: plain, ready: false };
+        registry.register("other", quiet).unwrap();
+        assert_eq!(registry.register("other", quiet), Err(RegistryError::Twice { kind: "other".to_owned() }));
+        let missing = StateHandler::new(machine("* > a, a > *"), &registry).unwrap_err();
+        assert!(matches!(missing, RegistryError::Missing { state, .. } if state == name("a")));
+        registry.register("state", quiet).unwrap();
+        let handler = StateHandler::new(machine("* > a, a > b, b > *"), &registry).unwrap();
+        let mut agent = Agent::new(handler, Replies(Vec::new(), 0), Memory::default());
+        assert_eq!(agent.run(9).unwrap(), Stop::NotReady { state: name("a") });
     }
 }

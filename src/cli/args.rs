@@ -78,7 +78,10 @@ Exit status:
   65 damaged data   74 input or output failed, retry with the same --id   77 unsafe path refused
 
 Environment:
-  FLOW_DIR, FLOW_SESSION, FLOW_EPOCH, FLOW_LOCK_TIMEOUT, FLOW_HOLDER_PID, FLOW_TRUST_OWNER, NO_COLOR";
+  FLOW_DIR, FLOW_SESSION, FLOW_EPOCH, FLOW_LOCK_TIMEOUT, FLOW_HOLDER_PID, FLOW_TRUST_OWNER,
+  FLOW_CHOOSE_MODEL, FLOW_CHOOSE_KEY, NO_COLOR
+Given to the commands of a driver:
+  FLOW_DRIVEN_RUN, FLOW_DRIVEN_STATE, FLOW_DRIVEN_DIR, FLOW_SESSION, FLOW_EPOCH";
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "give a number of seconds".to_owned())?;
@@ -92,6 +95,15 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 fn whole(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("give a whole number from 0 to {}", u64::MAX))
+}
+
+fn command_of_type(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((kind, command)) if !kind.trim().is_empty() && !command.trim().is_empty() => {
+            Ok((kind.trim().to_owned(), command.to_owned()))
+        }
+        _ => Err("write it as TYPE=COMMAND, such as agent='my-agent --quiet'".to_owned()),
+    }
 }
 
 fn exit_status(text: &str) -> Result<i64, String> {
@@ -119,6 +131,12 @@ pub(super) enum Command {
     RecordActivity(Box<RecordArgs>),
     /// Report on a step of a workflow, and print what came of it as JSON
     Emit(Box<EmitArgs>),
+    /// Show where a run can go, ready for a model's structured output
+    Next(NextArgs),
+    /// Let a run go to a next state; the one that it leaves is completed
+    Advance(AdvanceArgs),
+    /// Run a graph: a command for each type of state, and a choice among what can follow
+    Drive(Box<DriveArgs>),
     /// Mark a run as waiting for a person
     Block(StatusArgs),
     /// Go on after a block
@@ -156,6 +174,11 @@ pub(super) enum Command {
 }
 
 impl Command {
+    /// Whether it runs for as long as the session that it holds a run for.
+    pub(super) fn is_driver(&self) -> bool {
+        matches!(self, Self::Drive(args) if args.session.is_none())
+    }
+
     /// The name on the command line.
     pub(super) fn name(&self) -> &'static str {
         match self {
@@ -163,6 +186,9 @@ impl Command {
             Self::Start(_) => "start",
             Self::RecordActivity(_) => "record-activity",
             Self::Emit(_) => "emit",
+            Self::Next(_) => "next",
+            Self::Advance(_) => "advance",
+            Self::Drive(_) => "drive",
             Self::Block(_) => "block",
             Self::Unblock(_) => "unblock",
             Self::Complete(_) => "complete",
@@ -304,6 +330,63 @@ pub(super) struct EmitArgs {
     pub(super) name: Option<String>,
     #[command(flatten)]
     pub(super) caller: CallerArgs,
+}
+
+// Arguments of `next`.
+#[derive(Debug, Args)]
+pub(super) struct NextArgs {
+    /// The run [default: the session's, or the only active one]
+    pub(super) run: Option<String>,
+}
+
+// Arguments of `advance`.
+#[derive(Debug, Args)]
+pub(super) struct AdvanceArgs {
+    /// The run [default: the session's, or the only active one]
+    pub(super) run: Option<String>,
+    /// The state [default: the only one that can follow]
+    #[arg(long, value_name = "STATE")]
+    pub(super) to: Option<StateName>,
+    /// What came out of the state that the run leaves
+    #[arg(long, value_name = "TEXT")]
+    pub(super) summary: Option<String>,
+    /// Makes a retry recognisable: the same command again with the same id goes nowhere twice
+    #[arg(long, value_name = "ID")]
+    pub(super) id: Option<EventId>,
+    #[command(flatten)]
+    pub(super) caller: CallerArgs,
+}
+
+// Arguments of `drive`.
+#[derive(Debug, Args)]
+pub(super) struct DriveArgs {
+    /// A file, or the name of a workflow
+    pub(super) graph: String,
+    /// The run [default: the open one of this workflow, or a new one]
+    #[arg(long, value_name = "RUN")]
+    pub(super) run_id: Option<String>,
+    /// The command for a type of state; may be repeated. It gets the context as JSON on standard input, and what it prints
+    /// is recorded
+    #[arg(long, value_name = "TYPE=COMMAND", value_parser = command_of_type)]
+    pub(super) on: Vec<(String, String)>,
+    /// A command that chooses among several states: the choices on standard input, {"next_state": "…"} on standard output
+    #[arg(long, value_name = "COMMAND", conflicts_with = "choose_url")]
+    pub(super) choose: Option<String>,
+    /// An endpoint like OpenAI's that chooses among several states [env: FLOW_CHOOSE_MODEL, FLOW_CHOOSE_KEY]
+    #[arg(long, value_name = "URL")]
+    pub(super) choose_url: Option<String>,
+    /// How many states are run at most
+    #[arg(long, value_name = "N", default_value = "100", value_parser = whole)]
+    pub(super) max_iter: u64,
+    /// How long one command may take
+    #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = seconds)]
+    pub(super) timeout: Duration,
+    /// What a new run is for
+    #[arg(long, value_name = "TEXT")]
+    pub(super) goal: Option<String>,
+    /// The session that drives [env: FLOW_SESSION] [default: one of its own]
+    #[arg(long, value_name = "ID")]
+    pub(super) session: Option<SessionId>,
 }
 
 // Who calls.

@@ -63,7 +63,8 @@ fn run(cli: Cli, out: &mut Out) -> Exit {
         project: cli.everywhere.project,
         lock_wait: cli.everywhere.lock_timeout,
         command: format!("flow {}", cli.command.name()),
-        holder_pid: None,
+        // A driver holds its run for as long as it lives itself.
+        holder_pid: cli.command.is_driver().then(std::process::id),
         boot: None,
     };
     match Flow::of_this_process(options) {

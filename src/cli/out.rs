@@ -94,6 +94,16 @@ impl Out {
         }
     }
 
+    /// Something on the way, for people alone.
+    pub(super) fn aside(&self, text: &str) {
+        if self.json {
+            return;
+        }
+        let (line, end) = text.strip_suffix('\n').map_or((text, ""), |line| (line, "\n"));
+        let lines: Vec<_> = line.split('\n').map(page::clean).collect();
+        self.stderr(&format!("{}{end}", lines.join("\n")));
+    }
+
     /// An error.
     pub(super) fn error(&self, error: &Error) -> Exit {
         self.problem(&problem(error))

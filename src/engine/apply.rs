@@ -134,7 +134,7 @@ impl RunState {
                 state.questions.retain(|question| !answers(report, question));
             }
             Some(ReportType::WaitingForUser) => {
-                let prompt = report.text("prompt").unwrap_or_default().to_owned();
+                let prompt = shown(report.text("prompt").unwrap_or_default());
                 state.questions.retain(|question| !question.is_of(step, report.unit.as_ref()));
                 state.questions.push(Question { step: step.clone(), unit: report.unit.clone(), prompt });
             }
@@ -177,6 +177,16 @@ impl RunState {
         set(&mut run.state.current_activity, &changes.current_activity);
         set(&mut run.state.completed_activities, &changes.completed_activities);
         set(&mut run.state.blocked_reason, &changes.blocked_reason);
+    }
+}
+
+/// The longest question that `run.yaml` shows, in characters; the log has all of it.
+const PROMPT: usize = 500;
+
+fn shown(prompt: &str) -> String {
+    match prompt.char_indices().nth(PROMPT) {
+        Some((end, _)) => format!("{}…", &prompt[..end]),
+        None => prompt.to_owned(),
     }
 }
 

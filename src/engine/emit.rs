@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::engine::{Caller, Decision, Refusal, RunState};
+use crate::engine::{Caller, Decision, Refusal, RunState, StepFault};
 use crate::machine::Machine;
 use crate::model::{
     Activity, ActivityRecorded, ActivityStatus, ActivityType, Emitted, EventId, EventKind, Number, ReportType,
@@ -184,12 +184,18 @@ impl<'a> Draft<'a> {
     /// Validation is strict: a step that the machine does not have is refused, whatever is reported of it.
     fn check_member(&self, step: &StateName) -> Result<(), Refusal> {
         let Some(machine) = self.machine.filter(|machine| !machine.contains(step)) else { return Ok(()) };
-        Err(Refusal::UnknownStep {
+        let known = machine.states().iter().map(|state| state.name.clone()).collect();
+        Err(Refusal::UnknownStep(self.fault(machine, step, known)))
+    }
+
+    fn fault(&self, machine: &Machine, step: &StateName, known: Vec<StateName>) -> Box<StepFault> {
+        Box::new(StepFault {
             step: step.clone(),
             workflow: machine.id().clone(),
-            known: machine.states().iter().map(|state| state.name.clone()).collect(),
+            known,
             current: self.position(machine),
-            suggestion: machine.suggest(step.as_str()).cloned(),
+            suggestion: machine.suggest(step.as_str()).filter(|near| *near != step).cloned(),
+            over: self.state.status().is_terminal(),
         })
     }
 
@@ -212,13 +218,13 @@ impl<'a> Draft<'a> {
         if self.here.contains(step) && !over {
             return Ok(Entry::Here);
         }
-        let workflow = machine.id().clone();
-        let Some((current, choices)) = self.position(machine) else {
-            if machine.initial().contains(step) {
-                return Ok(Entry::From(Vec::new()));
-            }
-            return Err(Refusal::CannotStart { step: step.clone(), workflow, initial: machine.initial().to_vec() });
-        };
+        if self.here.is_empty() {
+            let initial = machine.initial();
+            return match initial.contains(step) {
+                true => Ok(Entry::From(Vec::new())),
+                false => Err(Refusal::CannotStart(self.fault(machine, step, initial.to_vec()))),
+            };
+        }
         let leads = |from: &StateName| machine.successors(from).any(|transition| transition.to == *step);
         let from: Vec<_> = self.here.iter().filter(|here| leads(here)).cloned().collect();
         if !from.is_empty() && !over {
@@ -227,7 +233,7 @@ impl<'a> Draft<'a> {
         if let Some(branch) = self.branch_of(machine, step).filter(|_| !over) {
             return Ok(Entry::Beside(branch));
         }
-        Err(Refusal::InvalidStep { step: step.clone(), workflow, current, choices, over })
+        Err(Refusal::InvalidStep(self.fault(machine, step, Vec::new())))
     }
 
     /// The state that a step of a parallel branch follows: the one from which another place of the run was first
@@ -281,7 +287,8 @@ impl<'a> Draft<'a> {
         let repeats = !enters && said == Some(status);
         let begins = status == StepStatus::Running || status == StepStatus::NotStarted && !enters;
         if !begins && !repeats {
-            let summary = data.get("message").and_then(Value::as_str).map(str::to_owned);
+            let text = |key: &str| data.get(key).and_then(Value::as_str);
+            let summary = text("message").or_else(|| text("output")).map(str::to_owned);
             self.record(step, status, summary);
         }
         self.ends = status == StepStatus::Completed && self.is_at_the_end();
@@ -328,12 +335,14 @@ impl<'a> Draft<'a> {
         let run = self.state.document();
         let id = slug(step.as_str(), 80).unwrap_or_else(|| "step".to_owned());
         let status = ActivityStatus::from(status);
+        let declared = self.machine.and_then(|machine| machine.state(step)?.kind.as_deref());
+        let kind = declared.and_then(|kind| kind.parse().ok()).unwrap_or(ActivityType::Task);
         let time = if status.is_settled() { "completed_at" } else { "started_at" };
         let document = json!({
             "apiVersion": "flow.synapti.ai/v1",
             "kind": "FlowActivity",
             "metadata": { "id": id, "run_id": run.id, "workflow": run.workflow, "phase": step },
-            "activity": { "type": ActivityType::Task.as_str(), "status": status.as_str(), time: self.now.to_string() },
+            "activity": { "type": kind.as_str(), "status": status.as_str(), time: self.now.to_string() },
         });
         let Value::Object(mut document) = document else { unreachable!("BUG: an object is no object") };
         if let Some(summary) = summary {

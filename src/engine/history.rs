@@ -226,20 +226,15 @@ impl History {
     /// Units and sub-agents whose latest report says that they run, in words.
     #[must_use]
     pub fn running_units(&self) -> Vec<String> {
-        let mut latest: Vec<((Option<&str>, Option<&Unit>), &StateName, StepStatus)> = Vec::new();
+        let mut latest = BTreeMap::new();
         for report in &self.reports {
             let (Some(step), Some(status)) = (&report.step, report.status()) else { continue };
-            let key = (step.agent(), report.unit.as_ref());
-            if key == (None, None) {
-                continue;
-            }
-            match latest.iter_mut().find(|(known, ..)| *known == key) {
-                Some(last) => *last = (key, step, status),
-                None => latest.push((key, step, status)),
+            if report.unit.is_some() || step.agent().is_some() {
+                latest.insert((report.unit.as_ref(), step.agent()), (step, status));
             }
         }
-        let running = latest.into_iter().filter(|(.., status)| *status == StepStatus::Running);
-        let in_words = running.map(|((_, unit), step, _)| match unit {
+        let running = latest.into_iter().filter(|(_, (_, status))| *status == StepStatus::Running);
+        let in_words = running.map(|((unit, _), (step, _))| match unit {
             Some(unit) => format!("{unit} in {step}"),
             None => step.to_string(),
         });

@@ -18,6 +18,6 @@ pub use decide::{Retry, asks_workflow, decide, refuse_other_session, retry};
 pub use edit::{EditFault, edited, rebase};
 pub use emit::{Emit, Progress, Report, Supply, Trail, decide_emit, progress};
 pub use history::{Attempt, History, Hold};
-pub use refusal::Refusal;
+pub use refusal::{Refusal, StepFault};
 pub use resume::{Action, Completed, Drift, InDoubt, Next, Outlook, Plan, Presence, Verdict, resume};
 pub use state::RunState;

@@ -117,44 +117,15 @@ pub enum Refusal {
         /// The status of that record.
         status: ActivityStatus,
     },
-    /// The step is not in the workflow (the sentence is the seed's).
-    #[error("step \"{step}\" is not a valid state in the \"{workflow}\" state machine. Valid states: [{}].{}", list(known), position(current.as_ref()))]
-    UnknownStep {
-        /// The step.
-        step: StateName,
-        /// The workflow.
-        workflow: WorkflowId,
-        /// The states that it has.
-        known: Vec<StateName>,
-        /// Where the run stands, and where it can go from there.
-        current: Option<(StateName, Vec<StateName>)>,
-        /// The state that was probably meant.
-        suggestion: Option<StateName>,
-    },
+    /// The step is not in the workflow.
+    #[error("{}", .0.unknown())]
+    UnknownStep(Box<StepFault>),
     /// A run begins in an initial state.
-    #[error("step \"{step}\" cannot start the \"{workflow}\" state machine. Initial states: [{}].", list(initial))]
-    CannotStart {
-        /// The step.
-        step: StateName,
-        /// The workflow.
-        workflow: WorkflowId,
-        /// Where a run can begin.
-        initial: Vec<StateName>,
-    },
+    #[error("{}", .0.no_beginning())]
+    CannotStart(Box<StepFault>),
     /// No transition leads to the step from where the run stands.
-    #[error("step \"{step}\" is not a valid transition in the \"{workflow}\" state machine.{}", position(Some(&(current.clone(), choices.clone()))))]
-    InvalidStep {
-        /// The step.
-        step: StateName,
-        /// The workflow.
-        workflow: WorkflowId,
-        /// Where the run stands.
-        current: StateName,
-        /// Where it can go.
-        choices: Vec<StateName>,
-        /// Whether the run is over.
-        over: bool,
-    },
+    #[error("{}", .0.no_way())]
+    InvalidStep(Box<StepFault>),
     /// Nobody asked anything.
     #[error("no question is open, so there is nothing to answer")]
     NoQuestion,
@@ -168,12 +139,48 @@ pub enum Refusal {
     },
 }
 
-fn list(names: &[StateName]) -> String {
-    names.iter().map(StateName::as_str).collect::<Vec<_>>().join(", ")
+/// What is wrong with a reported step. The sentences are the seed's (000).
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepFault {
+    /// The step.
+    pub step: StateName,
+    /// The workflow.
+    pub workflow: WorkflowId,
+    /// The states that it could have been: all, or where a run can begin.
+    pub known: Vec<StateName>,
+    /// Where the run stands, and where it can go from there.
+    pub current: Option<(StateName, Vec<StateName>)>,
+    /// The state that was probably meant.
+    pub suggestion: Option<StateName>,
+    /// Whether the run is over.
+    pub over: bool,
 }
 
-/// The seed's words for where a run stands.
-fn position(current: Option<&(StateName, Vec<StateName>)>) -> String {
-    let Some((current, choices)) = current else { return String::new() };
-    format!(" Current state: \"{current}\". Valid transitions from \"{current}\": [{}].", list(choices))
+impl StepFault {
+    fn unknown(&self) -> String {
+        let Self { step, workflow, known, .. } = self;
+        let (known, position) = (list(known), self.position());
+        format!(
+            "step \"{step}\" is not a valid state in the \"{workflow}\" state machine. Valid states: [{known}].{position}"
+        )
+    }
+
+    fn no_beginning(&self) -> String {
+        let Self { step, workflow, known, .. } = self;
+        format!("step \"{step}\" cannot start the \"{workflow}\" state machine. Initial states: [{}].", list(known))
+    }
+
+    fn no_way(&self) -> String {
+        let Self { step, workflow, .. } = self;
+        format!("step \"{step}\" is not a valid transition in the \"{workflow}\" state machine.{}", self.position())
+    }
+
+    fn position(&self) -> String {
+        let Some((current, choices)) = &self.current else { return String::new() };
+        format!(" Current state: \"{current}\". Valid transitions from \"{current}\": [{}].", list(choices))
+    }
+}
+
+fn list(names: &[StateName]) -> String {
+    names.iter().map(StateName::as_str).collect::<Vec<_>>().join(", ")
 }

@@ -25,6 +25,10 @@ pub struct Env {
     pub lock_timeout: Option<Setting>,
     /// `FLOW_TRUST_OWNER=1`: files of other users may be used.
     pub trust_any_owner: bool,
+    /// `FLOW_CHOOSE_MODEL`: the model that chooses among states.
+    pub choose_model: Option<Setting>,
+    /// `FLOW_CHOOSE_KEY`: its key.
+    pub choose_key: Option<Setting>,
     /// `__FLOW_CANARY`: what to do wrong, in a test of the tests.
     pub canary: Option<Setting>,
     /// The working directory; `None` when it was deleted or may not be read.
@@ -95,6 +99,8 @@ impl Env {
             epoch: setting("FLOW_EPOCH"),
             holder_pid,
             lock_timeout: setting("FLOW_LOCK_TIMEOUT"),
+            choose_model: setting("FLOW_CHOOSE_MODEL"),
+            choose_key: setting("FLOW_CHOOSE_KEY"),
             canary: setting("__FLOW_CANARY"),
             trust_any_owner: setting("FLOW_TRUST_OWNER").is_some_and(|setting| setting.raw == "1"),
             cwd,

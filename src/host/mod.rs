@@ -6,19 +6,23 @@
 //!
 //! Two variables make a command repeatable in tests: `__FLOW_NOW` (see [`Clock`]) and `__FLOW_SEED` (see [`Ids`]).
 
+mod child;
 mod clock;
 mod env;
 mod file;
 mod git;
+mod http;
 mod ids;
 mod locks;
 mod process;
 mod remote;
 
+pub use child::{Answered, Ended, Job, end_by};
 pub use clock::{BadNow, Clock};
 pub use env::{BadSetting, Env, Setting};
 pub(crate) use file::{read_named, read_plain};
 pub use git::{Git, GitFacts, WorkingTree};
+pub use http::ask_endpoint;
 pub use ids::Ids;
 pub use locks::lock_holder;
-pub use process::{BadHolder, Holder, Liveness, boot_id};
+pub use process::{BadHolder, Holder, Liveness, boot_id, processes_with};

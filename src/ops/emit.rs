@@ -67,6 +67,17 @@ impl Flow {
     /// [`Error::Catalog`] for a workflow that cannot be used, [`Error::Store`] when it cannot be written. Nothing is
     /// reported then, nor is a run begun, except after [`StoreError::Unconfirmed`].
     pub fn emit(&self, request: &EmitRequest) -> Result<EmitReport> {
+        self.emit_by(request, None, None)
+    }
+
+    /// As [`Self::emit`]. A run that does not exist begins with `definition` instead of looking for one by its name, and
+    /// a retry is known by `basis` instead of by its reports.
+    pub(crate) fn emit_by(
+        &self,
+        request: &EmitRequest,
+        definition: Option<&Machine>,
+        basis: Option<&TextDigest>,
+    ) -> Result<EmitReport> {
         let now = self.clock.now();
         let project = match self.project() {
             Ok(project) => Some(project),
@@ -77,7 +88,7 @@ impl Flow {
             Some(project) => project.root().to_owned(),
             None => self.root_to_be()?,
         };
-        let asked = self.ask(request, &root, now)?;
+        let asked = self.ask(request, &root, basis, now)?;
         let found = match &project {
             Some(project) => find(project, &asked.run)?,
             None => None,
@@ -85,7 +96,7 @@ impl Flow {
         if let (Some(project), Some(run)) = (&project, found) {
             return self.emit_into(project, &run, &asked);
         }
-        match self.begin_with(project.as_ref(), &asked) {
+        match self.begin_with(project.as_ref(), &asked, definition) {
             // Another first report was faster.
             Err(Error::Store(StoreError::Exists { .. })) => {
                 let project = self.project()?;
@@ -96,7 +107,13 @@ impl Flow {
         }
     }
 
-    fn ask<'a>(&self, request: &'a EmitRequest, root: &Path, now: Timestamp) -> Result<Asked<'a>> {
+    fn ask<'a>(
+        &self,
+        request: &'a EmitRequest,
+        root: &Path,
+        basis: Option<&TextDigest>,
+        now: Timestamp,
+    ) -> Result<Asked<'a>> {
         let run = RunId::new(request.run.as_str())?;
         let id = request.id.clone().unwrap_or_else(|| self.ids.next(now));
         let single = request.reports.len() == 1;
@@ -105,8 +122,9 @@ impl Flow {
             report.check(id, root)
         };
         let reports = request.reports.iter().map(report).collect::<Result<Vec<_>>>()?;
-        let canonical: Vec<_> = request.reports.iter().map(ReportRequest::canonical).collect();
-        let digest = request.id.as_ref().map(|_| TextDigest(digest(canonical.join("\n").as_bytes())));
+        let canonical = || request.reports.iter().map(ReportRequest::canonical).collect::<Vec<_>>().join("\n");
+        let of_reports = || TextDigest(digest(canonical().as_bytes()));
+        let digest = request.id.as_ref().map(|_| basis.cloned().unwrap_or_else(of_reports));
         Ok(Asked { request, run, id, reports, digest, now })
     }
 
@@ -175,13 +193,22 @@ impl Flow {
     }
 
     /// Begins a run with its first reports. What is refused leaves nothing behind.
-    fn begin_with(&self, project: Option<&Project>, asked: &Asked<'_>) -> Result<EmitReport> {
-        let catalog = self.catalog(project);
-        let (workflow, machine) = match catalog.find(&asked.request.workflow) {
-            Ok(found) => (found.machine.id().clone(), Some(found.machine)),
+    fn begin_with(
+        &self,
+        project: Option<&Project>,
+        asked: &Asked<'_>,
+        definition: Option<&Machine>,
+    ) -> Result<EmitReport> {
+        let find = || match self.catalog(project).find(&asked.request.workflow) {
+            Ok(found) => Ok(Some(found.machine)),
             // Its steps are free (seed 000).
-            Err(CatalogError::NoMachine { .. }) => (WorkflowId::new(asked.request.workflow.as_str())?, None),
-            Err(error) => return Err(error.into()),
+            Err(CatalogError::NoMachine { .. }) => Ok(None),
+            Err(error) => Err(error),
+        };
+        let machine = definition.map_or_else(find, |machine| Ok(Some(machine.clone())))?;
+        let workflow = match &machine {
+            Some(machine) => machine.id().clone(),
+            None => WorkflowId::new(asked.request.workflow.as_str())?,
         };
         let caller = self.caller(asked.request.session.clone(), asked.request.epoch)?;
         let mut started = RunStarted {
@@ -307,7 +334,7 @@ impl Flow {
     }
 
     /// Where a project would be made.
-    fn root_to_be(&self) -> Result<PathBuf> {
+    pub(crate) fn root_to_be(&self) -> Result<PathBuf> {
         let start = self.search_from()?;
         Ok(self.git.top(&start).unwrap_or(start))
     }

@@ -137,6 +137,17 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// What a driver began is still at work, though the driver is gone.
+    #[error("process {pid} still works on run {run}: its driver is gone, what it began is not")]
+    StillRuns {
+        /// The run.
+        run: RunId,
+        /// The process.
+        pid: u32,
+    },
+    /// A graph leads nowhere, or a state leads out of it.
+    #[error("{0}")]
+    Agent(String),
     /// Something that the caller asked for is not in the run.
     #[error("{run} has no event {seq}; its last is {last}")]
     NoSuchEvent {

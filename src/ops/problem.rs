@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use crate::catalog::CatalogError;
 use crate::codec::{Place, Violation};
-use crate::engine::{EditFault, Refusal};
+use crate::engine::{EditFault, Refusal, StepFault};
 use crate::model::{RunId, StateName};
 use crate::ops::error::Error;
 use crate::report::{Kind, Problem};
@@ -49,6 +49,14 @@ pub fn problem(error: &Error) -> Problem {
         }
         Error::RunFile { .. } | Error::RunSchema { .. } | Error::Edit { .. } | Error::EmptyRun { .. } => on_disk(error),
         Error::InputYaml { .. } | Error::InputSchema { .. } | Error::Input { .. } => given(error),
+        Error::StillRuns { pid, .. } => {
+            let help = format!("wait until it is done, or end it: kill {pid}");
+            new(Kind::Held, "still_running", error.to_string(), Some(help))
+        }
+        Error::Agent(message) => {
+            let help = "correct the graph or what the state answers; what is done stays done";
+            new(Kind::Refused, "no_way_on", message.clone(), Some(help.into()))
+        }
         Error::NoSuchEvent { run, .. } => new(
             Kind::NotFound,
             "event_not_found",
@@ -206,11 +214,6 @@ fn names(names: &[StateName]) -> String {
 }
 
 fn refused(run: &RunId, refusal: &Refusal) -> Problem {
-    let message = match refusal {
-        // The seed's sentences, to the letter.
-        Refusal::UnknownStep { .. } | Refusal::CannotStart { .. } | Refusal::InvalidStep { .. } => refusal.to_string(),
-        refusal => format!("run {run}: {refusal}"),
-    };
     let (kind, code, help) = match refusal {
         Refusal::Terminal { .. } => {
             (Kind::Refused, "run_terminal", "start another run with `flow start WORKFLOW`".to_owned())
@@ -236,21 +239,21 @@ fn refused(run: &RunId, refusal: &Refusal) -> Problem {
             (Kind::Refused, "invalid_transition", next)
         }
         Refusal::NoNextPhase { .. } => {
-            (Kind::Refused, "no_next_phase", format!("leave --advance out, and end the run with `flow complete {run}`"))
+            (Kind::Refused, "no_next_phase", format!("end the run with `flow complete {run}`"))
         }
         Refusal::AmbiguousNext { choices, .. } => {
-            (Kind::Refused, "ambiguous_next_phase", format!("name one with --advance PHASE: {}", names(choices)))
+            (Kind::Refused, "ambiguous_next_phase", format!("name one of {}", names(choices)))
         }
         Refusal::BlockedRun { reason, .. } => {
             let why = reason.as_deref().unwrap_or("no reason was given");
-            let help = format!("it waits for this: {why}. When that is resolved: `flow unblock {run}`");
-            (Kind::NeedsHuman, "run_blocked", help)
+            (Kind::NeedsHuman, "run_blocked", format!("it waits for this: {why}. Then: `flow unblock {run}`"))
         }
         Refusal::NothingRecorded => {
             (Kind::Refused, "nothing_recorded", format!("record what was done, or give up with `flow cancel {run}`"))
         }
         Refusal::InDoubt { .. } => {
-            let help = "record how it ended with the same --id and --status passed or failed".to_owned();
+            let help = "record how it ended with the same --id and --status passed or failed; a step with flow emit"
+                .to_owned();
             (Kind::Refused, "outcome_unknown", help)
         }
         Refusal::NotBlocked { .. } => (Kind::Refused, "not_blocked", format!("`flow resume {run}` says what is next")),
@@ -266,38 +269,63 @@ fn refused(run: &RunId, refusal: &Refusal) -> Problem {
         Refusal::Mismatch { what, .. } => {
             (Kind::Refused, "wrong_run", format!("correct the {what}, or name the other run"))
         }
-        Refusal::UnknownStep { current, suggestion, .. } => {
-            let meant = suggestion.as_ref().map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
-            let next = match current {
-                Some((_, choices)) if !choices.is_empty() => format!("from here: {}", names(choices)),
-                _ => "`flow workflow show` shows the states".to_owned(),
-            };
-            (Kind::Refused, "unknown_step", format!("{meant}{next}"))
-        }
-        Refusal::CannotStart { initial, .. } => {
-            (Kind::Refused, "invalid_initial_step", format!("report one of these first: {}", names(initial)))
-        }
-        Refusal::InvalidStep { over: true, .. } => {
-            (Kind::Refused, "run_terminal", format!("run {run} is over; use another --run-id for further work"))
-        }
-        Refusal::InvalidStep { current, choices, .. } => {
-            let help = match choices.as_slice() {
-                [] => format!("nothing follows `{current}`; report it completed to end the run"),
-                choices => format!("report one of these next: {}, or `{current}` again", names(choices)),
-            };
-            (Kind::Refused, "invalid_transition", help)
-        }
-        Refusal::NoQuestion => (Kind::Refused, "no_question", format!("`flow resume {run}` says what is next")),
-        Refusal::KeyReused { .. } => {
-            let help = "use another --id for other reports; a retry must give the same ones".to_owned();
-            (Kind::Refused, "id_reused", help)
-        }
-        Refusal::IdReused { .. } => {
-            let help = "use another --id for other work; a retry must give the same content".to_owned();
-            (Kind::Refused, "id_reused", help)
-        }
+        Refusal::UnknownStep(_)
+        | Refusal::CannotStart(_)
+        | Refusal::InvalidStep(_)
+        | Refusal::NoQuestion
+        | Refusal::KeyReused { .. } => report_refused(run, refusal),
+        Refusal::IdReused { .. } => (
+            Kind::Refused,
+            "id_reused",
+            "use another --id for other work; a retry must give the same content".to_owned(),
+        ),
     };
-    new(kind, code, message, Some(help))
+    new(kind, code, refusal_message(run, refusal), Some(help))
+}
+
+fn refusal_message(run: &RunId, refusal: &Refusal) -> String {
+    match refusal {
+        // The seed's sentences, to the letter.
+        Refusal::UnknownStep(_) | Refusal::CannotStart(_) | Refusal::InvalidStep(_) => refusal.to_string(),
+        refusal => format!("run {run}: {refusal}"),
+    }
+}
+
+/// The same of reports on steps.
+fn report_refused(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, String) {
+    let (code, help) = match refusal {
+        Refusal::UnknownStep(fault) => ("unknown_step", unknown_step(fault)),
+        Refusal::CannotStart(fault) => {
+            ("invalid_initial_step", format!("report one of these first: {}", names(&fault.known)))
+        }
+        Refusal::InvalidStep(fault) if fault.over => {
+            ("run_terminal", format!("run {run} is over; use another --run-id for further work"))
+        }
+        Refusal::InvalidStep(fault) => ("invalid_transition", next_steps(fault)),
+        Refusal::KeyReused { .. } => {
+            ("id_reused", "use another --id for other reports; a retry must give the same ones".to_owned())
+        }
+        _ => ("no_question", format!("`flow resume {run}` says what is next")),
+    };
+    (Kind::Refused, code, help)
+}
+
+fn unknown_step(fault: &StepFault) -> String {
+    let meant = fault.suggestion.as_ref().map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+    match &fault.current {
+        Some((_, choices)) if !choices.is_empty() => format!("{meant}from here: {}", names(choices)),
+        _ => format!("{meant}`flow workflow show {}` shows the states", fault.workflow),
+    }
+}
+
+fn next_steps(fault: &StepFault) -> String {
+    match &fault.current {
+        Some((current, choices)) if choices.is_empty() => {
+            format!("nothing follows `{current}`; report it completed to end the run")
+        }
+        Some((current, choices)) => format!("report one of these next: {}, or `{current}` again", names(choices)),
+        None => String::new(),
+    }
 }
 
 fn store(error: &StoreError) -> Problem {

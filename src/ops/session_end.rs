@@ -90,7 +90,7 @@ impl Flow {
         Ok(report)
     }
 
-    fn end_in(
+    pub(crate) fn end_in(
         &self,
         project: &Project,
         id: &RunId,

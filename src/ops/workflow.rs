@@ -72,6 +72,11 @@ impl Flow {
         Ok(WorkflowConvertReport { id: machine.id().clone(), from: machine.notation(), to, text, losses })
     }
 
+    /// The machine of a file or a workflow.
+    pub(crate) fn workflow_machine(&self, target: &str) -> Result<Machine> {
+        self.definition(target, &[])?.machine()
+    }
+
     /// The definition that `target` names: a file, or a workflow of the catalog.
     fn definition(&self, target: &str, types: &[String]) -> Result<Definition> {
         let path = self.env.cwd.clone().unwrap_or_default().join(target);

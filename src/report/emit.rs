@@ -1,10 +1,12 @@
-//! The answer of `emit`, in the shape of the seed (000).
+//! The answers of `emit`, in the shape of the seed (000), and of `next` and `advance` (002).
 
 use std::path::PathBuf;
 
 use serde::Serialize;
+use serde_json::Value;
 
-use crate::model::{ActivityStatus, EventId, Number, RunId, Seq, StateName, Unit};
+use crate::agent::Choices;
+use crate::model::{ActivityStatus, EventId, Number, RunId, Seq, StateName, Unit, WorkflowId};
 
 /// Reports that were made.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -76,4 +78,49 @@ pub struct EmittedReport {
     pub unit: Option<Unit>,
     /// Steps that were completed because this one began.
     pub completed_predecessors: Vec<StateName>,
+}
+
+/// Where a run can go, in the words of the seed (002).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NextStatesReport {
+    /// The run.
+    pub run_id: RunId,
+    /// Its workflow.
+    pub workflow: WorkflowId,
+    /// Where it stands; none before its first state.
+    pub state: Option<StateName>,
+    /// Whether it can end there, or is over.
+    pub terminal: bool,
+    /// `tt`, the names of the states that can follow, and `td`, their descriptions.
+    #[serde(flatten)]
+    pub choices: Choices,
+    /// A JSON Schema of the choice among them; none when nothing can follow.
+    pub schema: Option<Value>,
+    /// Things to know.
+    pub notes: Vec<String>,
+}
+
+/// A run that went on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AdvanceReport {
+    /// The run.
+    pub run_id: RunId,
+    /// Where it stood.
+    pub from: Option<StateName>,
+    /// Where it was to go.
+    pub to: StateName,
+    /// Where it stands now.
+    pub phase: Option<StateName>,
+    /// How far the run is, as in the answer of `emit`.
+    pub run_status: String,
+    /// The event.
+    pub seq: Seq,
+    /// The activities that were recorded with it.
+    pub activities: Vec<EmittedActivity>,
+    /// What can follow now.
+    pub next: Choices,
+    /// Whether it was done before, so that nothing was written now.
+    pub repeated: bool,
+    /// What went wrong beside the work itself.
+    pub warnings: Vec<String>,
 }

@@ -1,6 +1,7 @@
 //! What callers see: plain structs whose JSON shape is fixed by the design (section 7). Every list is `[]`, not absent.
 
 mod doctor;
+mod drive;
 mod emit;
 mod log;
 mod problem;
@@ -11,7 +12,8 @@ mod verify;
 mod workflow;
 
 pub use doctor::{DoctorReport, FindingReport, FindingState, PlanStep, Severity};
-pub use emit::{EmitData, EmitReport, EmittedActivity, EmittedReport};
+pub use drive::{DriveReport, DriveStop};
+pub use emit::{AdvanceReport, EmitData, EmitReport, EmittedActivity, EmittedReport, NextStatesReport};
 pub use log::{LogReport, SkippedLine};
 // Values of the engine and the machine that are part of reports.
 pub use crate::engine::{Action, Attempt, Completed, InDoubt, Verdict};

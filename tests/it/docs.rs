@@ -10,10 +10,11 @@ use flowrun::model::limits;
 use crate::support::Sandbox;
 
 /// Every page, by its path in the repository.
-const PAGES: [&str; 9] = [
+const PAGES: [&str; 10] = [
     "README.md",
     "CHANGELOG.md",
     "docs/doctor.md",
+    "docs/drive.md",
     "docs/durability.md",
     "docs/errors.md",
     "docs/format.md",

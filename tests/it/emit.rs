@@ -242,6 +242,43 @@ fn refusals_are_the_seeds_sentences_to_the_letter() {
     assert!(other.exits(1).stderr.contains("workflow debug, not build"));
 }
 
+/// The commands of the seed's page as they stand there, but for the name of the program.
+#[test]
+fn the_seeds_commands_do_what_its_page_says() {
+    let sandbox = Sandbox::new();
+    let shell = |script: &str| {
+        let mut command = sandbox.command("sh");
+        command.arg("-c").arg(script.replace("rp1 agent-tools", env!("CARGO_BIN_EXE_flow")));
+        crate::support::run(command, "")
+    };
+    for step in ["requirements", "design", "tasks", "build", "verify"] {
+        let report = format!(
+            "rp1 agent-tools emit --workflow build --type status_change --run-id run-A --step {step} --data '{{\"status\": \"running\"}}'"
+        );
+        shell(&report).ok();
+        if ["requirements", "design"].contains(&step) {
+            shell(&report.replace("run-A", "run-B")).ok();
+        }
+    }
+    // Run isolation: each is where its own reports say.
+    let phase = |run: &str| sandbox.flow(["resume", run, "--json"]).ok().json()["phase"].clone();
+    assert_eq!((phase("run-A"), phase("run-B")), (json!("verify"), json!("design")));
+    // Predecessor auto-completion: its example, and the retry loop.
+    let report = "rp1 agent-tools emit --workflow build --type status_change --run-id run-A \\\n--step build --data '{\"status\": \"running\"}'";
+    assert_eq!(shell(report).ok().json()["data"]["completedPredecessors"], json!(["verify"]));
+    // A sub-agent reports below the step, a unit within it.
+    let agent = "rp1 agent-tools emit \\\n--workflow build \\\n--type status_change \\\n--run-id run-A \\\n--step task-builder:building \\\n\
+                 --unit T1 \\\n--data '{\"status\": \"running\", \"feature\": \"my-feature\"}'";
+    assert_eq!(shell(agent).ok().json()["data"]["warnings"], json!([]));
+    let artifact = "rp1 agent-tools emit \\\n--workflow build \\\n--type artifact_registered \\\n--run-id run-A \\\n--step build \\\n\
+                    --data '{\"path\": \".rp1/work/features/my-feature/tasks.md\", \"feature\": \"my-feature\"}'";
+    shell(artifact).ok();
+    let shown = sandbox.flow(["show", "run-A", "--json"]).ok().json();
+    assert_eq!(shown["artifacts"][0]["path"], ".rp1/work/features/my-feature/tasks.md");
+    let build = shown["steps"].as_array().unwrap().iter().find(|step| step["step"] == "build").unwrap();
+    assert_eq!(build["units"], json!([{ "step": "task-builder:building", "unit": "T1", "status": "running" }]));
+}
+
 #[test]
 fn a_report_creates_the_run_and_answers_in_the_seeds_shape() {
     let sandbox = Sandbox::new();

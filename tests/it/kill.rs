@@ -5,11 +5,12 @@ use crate::support::cases::{CASES, case};
 use crate::support::{Sandbox, Scene, Tally, Tree, Trouble, calls, can_inject, killed_at, skipped, temporary, try_all};
 
 /// Beginnings of the rows that the tests below take from the table.
-const TAKEN: [&str; 13] = [
+const TAKEN: [&str; 14] = [
     "init",
     "start",
     "record-activity",
     "emit",
+    "advance",
     "block",
     "unblock",
     "complete",
@@ -56,7 +57,7 @@ fn a_killed_start_makes_a_whole_run_or_none() {
 
 #[test]
 fn a_killed_report_is_there_wholly_or_not_at_all() {
-    dies_everywhere(&["emit"], "a_killed_report_is_there_wholly_or_not_at_all");
+    dies_everywhere(&["emit", "advance"], "a_killed_report_is_there_wholly_or_not_at_all");
 }
 
 #[test]

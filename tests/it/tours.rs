@@ -155,6 +155,11 @@ fn the_tour_of_reports_is_true() {
 }
 
 #[test]
+fn the_tour_of_drivers_is_true() {
+    is_true("docs/drive.md", 10);
+}
+
+#[test]
 fn wildcards_stand_for_what_they_say() {
     assert!(says(&["a[..]c", "...", "z"], &["abc", "x", "y", "z"]));
     assert!(says(&["...", "z"], &["z"]));

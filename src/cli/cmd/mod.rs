@@ -1,9 +1,11 @@
 //! One file a command: arguments to a request, report to text.
 
 mod doctor;
+mod drive;
 mod emit;
 mod list;
 mod log;
+mod next;
 mod record;
 mod resume;
 mod session_end;
@@ -27,6 +29,9 @@ pub(super) fn run(flow: &Flow, command: Command, out: &mut Out) -> Exit {
         Command::Start(args) => start::run(flow, args, out),
         Command::RecordActivity(args) => record::run(flow, *args, out),
         Command::Emit(args) => emit::run(flow, *args, out),
+        Command::Next(args) => next::next(flow, &args, out),
+        Command::Advance(args) => next::advance(flow, args, out),
+        Command::Drive(args) => drive::run(flow, *args, out),
         Command::Block(args) => status::run(flow, StatusVerb::Block, args, out),
         Command::Unblock(args) => status::run(flow, StatusVerb::Unblock, args, out),
         Command::Complete(args) => status::run(flow, StatusVerb::Complete, args, out),

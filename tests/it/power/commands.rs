@@ -1,6 +1,9 @@
 //! The writing commands, each with a project in which it has something to do. A new command is a new row.
 
-use flowrun::ops::{ClaimRequest, Flow, RecordRequest, ResumeRequest, SessionEndRequest, StatusRequest, StatusVerb};
+use flowrun::ops::{
+    ClaimRequest, EmitRequest, Flow, RecordRequest, ReportRequest, ResumeRequest, SessionEndRequest, StatusRequest,
+    StatusVerb,
+};
 
 use super::reference::{Again, done};
 use crate::support::Sandbox;
@@ -37,6 +40,8 @@ const CODE: &[&str] = &["record-activity", "--run-id", RUN, "--phase", "code", "
 const VERIFY: &[&str] = &["record-activity", "--run-id", RUN, "--phase", "verify", "--id", "verify-done"];
 const LONG_RECORD: &[&str] =
     &["record-activity", "--run-id", RUN, "--phase", "plan", "--id", "plan-done", "--summary", LONG];
+const EMIT: [&str; 6] = ["emit", "--workflow", "build", "--run-id", "--type", "status_change"];
+const RUNNING: &str = r#"{"status":"running"}"#;
 /// Recovers a run, and records.
 pub const RECOVERY: &[&str] = &["record-activity", "--run-id", RUN, "--id", RECOVERED];
 const RECOVERED: &str = "recovered";
@@ -104,6 +109,36 @@ pub const ALL: &[Case] = &[
     Case { name: "record-activity after a hand edit", scene: edited, kept: &[COMMENT, LATER], ..ONE_RECORD },
     Case { name: "record-activity with recovery", scene: behind, ..ONE_RECORD },
     BEHIND_A_TORN_PAGE,
+    Case {
+        name: "emit",
+        scene: reported,
+        commands: &[&[
+            EMIT[0], EMIT[1], EMIT[2], EMIT[3], RUN, EMIT[4], EMIT[5], "--step", "design", "--data", RUNNING, "--id",
+            "k1",
+        ]],
+        again: Some(|flow, run, _| report(flow, run, "design")),
+        kept: &[],
+        ..ONE_RECORD
+    },
+    Case {
+        name: "emit (first)",
+        commands: &[&[
+            EMIT[0],
+            EMIT[1],
+            EMIT[2],
+            EMIT[3],
+            NEW,
+            EMIT[4],
+            EMIT[5],
+            "--step",
+            "requirements",
+            "--data",
+            RUNNING,
+            "--id",
+            "k1",
+        ]],
+        ..FIRST_START
+    },
     Case {
         name: "block",
         commands: &[&["block", RUN, "--reason", "which region?"]],
@@ -219,4 +254,24 @@ fn behind(sandbox: &Sandbox) -> String {
     std::fs::write(dir.join("run.yaml"), older).unwrap();
     std::fs::remove_file(dir.join("activities/003-explore-more.yaml")).unwrap();
     run
+}
+
+/// A run whose first step was reported.
+fn reported(sandbox: &Sandbox) -> String {
+    let args = ["emit", "--workflow", "build", "--run-id", NEW, "--type", "status_change", "--step", "requirements"];
+    sandbox.flow(args.iter().chain(&["--data", RUNNING])).ok();
+    NEW.to_owned()
+}
+
+/// The report of the row `emit` once more.
+fn report(flow: &Flow, run: &str, step: &str) -> Result<(), String> {
+    let kind = Some("status_change".to_owned());
+    let reports = vec![ReportRequest::from_texts(kind, Some(step.to_owned()), None, Some(RUNNING)).unwrap()];
+    done(flow.emit(&EmitRequest {
+        workflow: "build".to_owned(),
+        run: run.to_owned(),
+        reports,
+        id: Some("k1".parse().unwrap()),
+        ..EmitRequest::default()
+    }))
 }

@@ -4,7 +4,7 @@ use super::scene::{Case, Order, Retry};
 use super::{Sandbox, Tree};
 
 /// Every command that writes, in the ways that differ in what they write.
-pub const CASES: [Case; 22] = [
+pub const CASES: [Case; 23] = [
     Case { name: "init", prepare: init },
     Case { name: "start, first in a project", prepare: first_start },
     Case { name: "start, further", prepare: further_start },
@@ -16,6 +16,7 @@ pub const CASES: [Case; 22] = [
     Case { name: "emit, first of a run", prepare: first_emit },
     Case { name: "emit", prepare: emit },
     Case { name: "emit --batch", prepare: emit_batch },
+    Case { name: "advance", prepare: advance },
     Case { name: "block", prepare: block },
     Case { name: "unblock", prepare: unblock },
     Case { name: "complete", prepare: complete },
@@ -128,6 +129,12 @@ fn first_emit(_: &Sandbox) -> Order {
 fn emit(sandbox: &Sandbox) -> Order {
     sandbox.flow(report("requirements", RUNNING)).ok();
     Order::new(&report("design", RUNNING), (&report("tasks", RUNNING), 0))
+}
+
+fn advance(sandbox: &Sandbox) -> Order {
+    begin(sandbox);
+    let args = ["advance", "r1", "--to", "explore", "--summary", "the tree is clean", "--id", "k1"];
+    Order::new(&args, (&["advance", "r1", "--to", "plan"], 0))
 }
 
 /// One line completes four steps, and the run with them.

@@ -98,6 +98,8 @@ pub enum Deed {
     Record(String),
     /// A new run.
     Start,
+    /// A report on the step where the run stands.
+    Report,
     /// A change of status or holder, with the event that it leaves.
     Change(&'static str),
     /// The end of a session, on any run.
@@ -195,7 +197,16 @@ fn order(sandbox: &Sandbox, runs: &[String], plan: &Plan, dice: &mut Dice, (lane
     let session = format!("s{}", dice.below(4));
     let mut stdin = "";
     let (deed, args): (Deed, Vec<&str>) = match dice.below(100) {
-        0..50 => {
+        0..8 => {
+            let data = dice.pick(&[r#"{"status":"running"}"#, r#"{"status":"completed"}"#, r#"{"status":"failed"}"#]);
+            let mut args = vec!["emit", "--workflow", "start-issue", "--run-id", &run, "--type", "status_change"];
+            args.extend(["--step", "preflight", "--data", data]);
+            if dice.below(2) == 0 {
+                args.extend(["--unit", "T1"]);
+            }
+            (Deed::Report, args)
+        }
+        8..50 => {
             let id = format!("work-{lane}-{at}");
             (Deed::Record(id), vec!["record-activity", "--run-id", &run, "--phase", "preflight"])
         }
@@ -267,7 +278,7 @@ impl Storm {
     fn check_answers(&mut self) {
         for Told { deed, answer, killed, .. } in &self.told {
             let fine: &[i32] = match deed {
-                Deed::Record(_) => &[0, 5],
+                Deed::Record(_) | Deed::Report => &[0, 5],
                 Deed::Start | Deed::SessionEnd => &[0],
                 // It may be so already, or somebody else holds the run.
                 Deed::Change(_) => &[0, 1, 4, 5],
@@ -340,7 +351,8 @@ impl Storm {
                 self.broken.push(format!("{promise:?} was acknowledged and is not there: {there:?}"));
             }
             let before = promised.insert((promise.run.clone(), promise.seq), &told.deed);
-            if let Some(before) = before.filter(|before| *before != &told.deed || matches!(told.deed, Deed::Change(_)))
+            if let Some(before) =
+                before.filter(|before| *before != &told.deed || matches!(told.deed, Deed::Change(_) | Deed::Report))
             {
                 self.broken.push(format!(
                     "event {} of {} was promised to {before:?} and to {:?}",
@@ -360,7 +372,8 @@ impl Storm {
         let mut numbers = BTreeMap::new();
         for event in &events {
             *positions.entry(event["seq"].as_u64()).or_insert(0) += 1;
-            if let Some(number) = event["number"].as_str() {
+            let with_it = event["records"].as_array().into_iter().flatten();
+            for number in with_it.chain([event]).filter_map(|record| record["number"].as_str()) {
                 *numbers.entry(number).or_insert(0) += 1;
             }
         }
@@ -435,6 +448,11 @@ fn promises(told: &Told) -> Vec<Promise<'_>> {
             promise(&said, "activity_recorded", Some((id.as_str(), number))).into_iter().collect()
         }
         Deed::Start => promise(&said, "run_started", None).into_iter().collect(),
+        Deed::Report => {
+            let seq = said["data"]["seq"].as_u64();
+            let promised = seq.map(|seq| Promise { run: told.run.clone(), seq, event: "emitted", activity: None });
+            promised.into_iter().collect()
+        }
         // `resume` tells no position, and what was so already was somebody else's.
         Deed::Change(event) if said["changed"] == true => promise(&said, event, None).into_iter().collect(),
         Deed::SessionEnd => {

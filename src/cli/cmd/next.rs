@@ -1,0 +1,65 @@
+//! `next` and `advance`.
+
+use crate::cli::args::{AdvanceArgs, NextArgs};
+use crate::cli::exit::Exit;
+use crate::cli::out::Out;
+use crate::cli::page::{self, Page};
+use crate::model::StateName;
+use crate::ops::{AdvanceRequest, Flow};
+use crate::report::{AdvanceReport, NextStatesReport};
+
+pub(super) fn next(flow: &Flow, args: &NextArgs, out: &mut Out) -> Exit {
+    match flow.next_states(args.run.as_deref(), None) {
+        Ok(report) => out.answer(&report, || next_page(&report)),
+        Err(error) => out.error(&error),
+    }
+}
+
+fn next_page(report: &NextStatesReport) -> String {
+    let mut page = Page::default();
+    let state = report.state.as_ref().map_or("before its first state", StateName::as_str);
+    page.head(page::STRONG, state, &format!("{}  {}", report.run_id, report.workflow));
+    let choices = report.choices.tt.iter().zip(&report.choices.td);
+    let rows: Vec<_> = choices.map(|(name, text)| vec![name.to_string(), text.clone()]).collect();
+    page.table(2, &rows);
+    match (report.terminal, rows.is_empty()) {
+        (true, true) => page.line("  nothing follows: the run ends here"),
+        (true, false) => page.line("  the run can also end here"),
+        (false, true) => page.line("  what follows is not known"),
+        (false, false) => {}
+    }
+    report.notes.iter().for_each(|note| page.field("note", note));
+    page.finish()
+}
+
+pub(super) fn advance(flow: &Flow, args: AdvanceArgs, out: &mut Out) -> Exit {
+    let request = AdvanceRequest {
+        run: args.run,
+        to: args.to,
+        summary: args.summary,
+        id: args.id,
+        session: args.caller.session,
+        epoch: args.caller.epoch,
+    };
+    match flow.advance(&request) {
+        Ok(report) => {
+            out.committed(format!("{} is in {}, as event {} says", report.run_id, report.to, report.seq));
+            out.warnings(&report.warnings);
+            out.answer(&report, || advance_page(&report))
+        }
+        Err(error) => out.error(&error),
+    }
+}
+
+fn advance_page(report: &AdvanceReport) -> String {
+    let mut page = Page::default();
+    let phase = report.phase.as_ref().unwrap_or(&report.to);
+    match report.run_status.as_str() {
+        "completed" => page.line(&format!("{} is completed in {phase}", report.run_id)),
+        _ => page.line(&format!("{} is in {phase}", report.run_id)),
+    }
+    for recorded in &report.activities {
+        page.line(&format!("  recorded {} {} ({})", recorded.number, recorded.activity, recorded.status));
+    }
+    page.finish()
+}

@@ -1,0 +1,303 @@
+//! A command that somebody gave, run in a shell: what it is told on standard input, what it answers, and how long it may
+//! take.
+#![expect(clippy::disallowed_methods, reason = "the commands of a graph's states are run here")]
+
+use std::ffi::OsString;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::{Duration, Instant};
+
+/// How long a command that was asked to end has to do so.
+const GRACE: Duration = Duration::from_secs(2);
+/// How long what a command left running in the background is listened to.
+const AFTERWARDS: Duration = Duration::from_millis(500);
+/// Longest line of standard error that is passed on, in bytes.
+const LINE_BYTES: u64 = 4 << 10;
+/// The signals by which a person or a supervisor ends this program.
+const ENDING: [i32; 3] = [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP];
+
+/// A command for a shell.
+#[derive(Debug)]
+pub struct Job<'a> {
+    /// What the shell runs.
+    pub command: &'a str,
+    /// What it reads.
+    pub input: &'a [u8],
+    /// What its environment has besides this program's.
+    pub env: Vec<(&'static str, OsString)>,
+    /// How long it may take.
+    pub limit: Duration,
+    /// How many bytes it may answer.
+    pub most: usize,
+}
+
+/// How a command ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// By itself.
+    Exited(ExitStatus),
+    /// It took too long, and was ended.
+    TooSlow,
+    /// It answered too much, and was ended.
+    TooLong,
+    /// This program was told to end, and ended it; which signal.
+    Interrupted(i32),
+}
+
+/// What came of a command.
+#[derive(Debug)]
+pub struct Answered {
+    /// How it ended.
+    pub ended: Ended,
+    /// Standard output.
+    pub output: Vec<u8>,
+}
+
+impl Job<'_> {
+    /// Runs it in a process group of its own. It gets none of this program's files; each line that it writes to standard
+    /// error goes to `told`.
+    ///
+    /// # Errors
+    /// When there is no shell, or it cannot be waited for.
+    pub fn run(&self, told: &mut dyn FnMut(&str)) -> io::Result<Answered> {
+        let signal = Signal::watch()?;
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(self.command).envs(self.env.iter().map(|(name, value)| (name, value)));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = command.spawn()?;
+        let (send, said) = mpsc::channel();
+        if let Some(mut stdin) = child.stdin.take() {
+            let input = self.input.to_vec();
+            // Whoever does not want to read it need not.
+            std::thread::spawn(move || stdin.write_all(&input));
+        }
+        listen(&mut child, self.most, &send);
+        drop(send);
+        let mut output = Vec::new();
+        let ended = self.wait(&mut child, &signal, &said, &mut output, told)?;
+        Ok(Answered { ended, output })
+    }
+
+    fn wait(
+        &self,
+        child: &mut Child,
+        signal: &Signal,
+        said: &Receiver<Said>,
+        output: &mut Vec<u8>,
+        told: &mut dyn FnMut(&str),
+    ) -> io::Result<Ended> {
+        let deadline = Instant::now() + self.limit;
+        let mut open = 2;
+        loop {
+            match said.recv_timeout(Duration::from_millis(20)) {
+                Ok(Said::Output(bytes)) => {
+                    *output = bytes;
+                    open -= 1;
+                }
+                Ok(Said::Line(line)) => told(&line),
+                Ok(Said::Closed) => open -= 1,
+                Err(_) => {}
+            }
+            if output.len() > self.most {
+                end(child);
+                return Ok(Ended::TooLong);
+            }
+            if let Some(number) = signal.came() {
+                end(child);
+                return Ok(Ended::Interrupted(number));
+            }
+            if open == 0 || child.try_wait()?.is_some() {
+                break;
+            }
+            if Instant::now() >= deadline {
+                end(child);
+                return Ok(Ended::TooSlow);
+            }
+        }
+        let status = match wait_until(child, deadline)? {
+            Some(status) => status,
+            None => {
+                end(child);
+                return Ok(Ended::TooSlow);
+            }
+        };
+        // Something in the background may hold the pipes open; what was said until now counts.
+        let until = Instant::now() + AFTERWARDS;
+        while open > 0 {
+            match said.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(Said::Output(bytes)) => {
+                    *output = bytes;
+                    open -= 1;
+                }
+                Ok(Said::Line(line)) => told(&line),
+                Ok(Said::Closed) => open -= 1,
+                Err(_) => break,
+            }
+        }
+        Ok(if output.len() > self.most { Ended::TooLong } else { Ended::Exited(status) })
+    }
+}
+
+/// What a command says.
+enum Said {
+    /// All of standard output.
+    Output(Vec<u8>),
+    /// A line of standard error.
+    Line(String),
+    /// Standard error is closed.
+    Closed,
+}
+
+/// Reads both pipes in threads of their own, since they cannot be read in turn.
+fn listen(child: &mut Child, most: usize, send: &Sender<Said>) {
+    if let Some(out) = child.stdout.take() {
+        let send = send.clone();
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            // One byte more tells that there is too much.
+            let _ = out.take(most as u64 + 1).read_to_end(&mut bytes);
+            let _ = send.send(Said::Output(bytes));
+        });
+    }
+    if let Some(err) = child.stderr.take() {
+        let send = send.clone();
+        std::thread::spawn(move || {
+            let mut lines = BufReader::new(err);
+            loop {
+                let mut line = Vec::new();
+                match (&mut lines).take(LINE_BYTES).read_until(b'\n', &mut line) {
+                    Ok(0) | Err(_) => break,
+                    Ok(_) => {
+                        let line = String::from_utf8_lossy(&line).trim_end().to_owned();
+                        if send.send(Said::Line(line)).is_err() {
+                            break;
+                        }
+                    }
+                }
+            }
+            let _ = send.send(Said::Closed);
+        });
+    }
+}
+
+fn wait_until(child: &mut Child, deadline: Instant) -> io::Result<Option<ExitStatus>> {
+    loop {
+        match child.try_wait()? {
+            Some(status) => return Ok(Some(status)),
+            None if Instant::now() >= deadline => return Ok(None),
+            None => std::thread::sleep(Duration::from_millis(2)),
+        }
+    }
+}
+
+/// Ends a command and what it started: first in words, then by force.
+fn end(child: &mut Child) {
+    #[cfg(unix)]
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TERM);
+        let _ = wait_until(child, Instant::now() + GRACE);
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// Notices that this program is told to end while a command runs, which would otherwise outlive it.
+struct Signal {
+    came: Arc<AtomicUsize>,
+    watched: Vec<signal_hook::SigId>,
+}
+
+impl Signal {
+    fn watch() -> io::Result<Self> {
+        let came = Arc::new(AtomicUsize::new(0));
+        let watch = |&number: &i32| {
+            let value = usize::try_from(number).unwrap_or_default();
+            signal_hook::flag::register_usize(number, Arc::clone(&came), value)
+        };
+        let watched = ENDING.iter().map(watch).collect::<io::Result<_>>()?;
+        Ok(Self { came, watched })
+    }
+
+    fn came(&self) -> Option<i32> {
+        match self.came.load(Ordering::Relaxed) {
+            0 => None,
+            number => i32::try_from(number).ok(),
+        }
+    }
+}
+
+impl Drop for Signal {
+    fn drop(&mut self) {
+        for id in self.watched.drain(..) {
+            signal_hook::low_level::unregister(id);
+        }
+    }
+}
+
+/// Ends this program as `signal` would have.
+pub fn end_by(signal: i32) {
+    let _ = signal_hook::low_level::emulate_default_handler(signal);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(command: &str) -> Job<'_> {
+        Job {
+            command,
+            input: b"the question",
+            env: vec![("WHO", "Ada".into())],
+            limit: Duration::from_secs(20),
+            most: 1000,
+        }
+    }
+
+    fn lines(job: &Job<'_>) -> (Answered, Vec<String>) {
+        let mut lines = Vec::new();
+        let answered = job.run(&mut |line| lines.push(line.to_owned())).unwrap();
+        (answered, lines)
+    }
+
+    #[test]
+    fn a_command_reads_answers_and_complains() {
+        let (answered, lines) = lines(&job("cat; echo \" for $WHO\"; echo trouble >&2; exit 3"));
+        assert!(matches!(answered.ended, Ended::Exited(status) if status.code() == Some(3)));
+        assert_eq!(String::from_utf8(answered.output).unwrap(), "the question for Ada\n");
+        assert_eq!(lines, ["trouble"]);
+    }
+
+    #[test]
+    fn a_command_that_reads_nothing_is_no_trouble() {
+        let job = Job { input: &vec![b'x'; 1 << 20], ..job("echo done") };
+        let (answered, _) = lines(&job);
+        assert_eq!(answered.output, b"done\n");
+    }
+
+    #[test]
+    fn a_command_that_takes_too_long_is_ended_with_what_it_started() {
+        let job = Job { limit: Duration::from_millis(300), ..job("sleep 60 & echo $!; wait") };
+        let (answered, _) = lines(&job);
+        assert!(matches!(answered.ended, Ended::TooSlow), "{answered:?}");
+    }
+
+    #[test]
+    fn a_command_that_answers_too_much_is_ended() {
+        let (answered, _) = lines(&job("yes"));
+        assert!(matches!(answered.ended, Ended::TooLong), "{:?}", answered.ended);
+    }
+
+    #[test]
+    fn what_stays_in_the_background_keeps_nobody_waiting() {
+        let started = Instant::now();
+        let (answered, _) = lines(&job("echo here; sleep 30 &"));
+        assert!(matches!(answered.ended, Ended::Exited(status) if status.success()));
+        assert!(started.elapsed() < Duration::from_secs(15));
+    }
+}

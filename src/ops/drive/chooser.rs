@@ -1,0 +1,133 @@
+//! Who chooses among several states: a command, an endpoint that speaks like OpenAI's, or nobody.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::agent::{Choices, Chooser, Context, StateError};
+use crate::host::ask_endpoint;
+use crate::model::RunId;
+use crate::ops::drive::commands::{done, run};
+use crate::ops::drive::{Audience, Drive};
+
+/// Who chooses.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Choose {
+    /// A person, later.
+    #[default]
+    Nobody,
+    /// A command: the choices on standard input, the reply on standard output.
+    Command(String),
+    /// A model behind an endpoint.
+    Endpoint(Endpoint),
+}
+
+/// A model that is asked over HTTP.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Its address, up to `/v1` or to `/chat/completions`.
+    pub url: String,
+    /// The model.
+    pub model: String,
+    /// The key; none where none is needed.
+    pub key: Option<String>,
+}
+
+impl std::fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Never the key.
+        f.debug_struct("Endpoint").field("url", &self.url).field("model", &self.model).finish_non_exhaustive()
+    }
+}
+
+type Reply = std::result::Result<String, StateError>;
+
+pub(super) struct AskNobody {
+    pub(super) run: RunId,
+}
+
+impl Chooser for AskNobody {
+    fn choose(&mut self, choices: &Choices, _: &Context, _: Option<&str>) -> Reply {
+        let names = choices.tt.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let run = &self.run;
+        Err(StateError(format!("several states can follow ({names}): choose with `flow advance {run} --to STATE`")))
+    }
+}
+
+pub(super) struct AskCommand<'p> {
+    pub(super) command: String,
+    pub(super) drive: Drive,
+    pub(super) audience: Audience<'p>,
+}
+
+impl Chooser for AskCommand<'_> {
+    fn choose(&mut self, choices: &Choices, context: &Context, problem: Option<&str>) -> Reply {
+        let input = json!({
+            "about": context.about,
+            "next": choices,
+            "schema": choices.schema(),
+            "problem": problem,
+            "done": done(context),
+        });
+        let reply = run(&self.command, &input, &self.drive, None, &self.audience);
+        let reply = reply.map_err(|StateError(why)| StateError(format!("the chooser: {why}")))?;
+        // A script may answer with the bare name.
+        let bare = choices.tt.iter().find(|name| name.as_str() == reply.trim());
+        Ok(bare.map_or(reply, |name| json!({ "next_state": name }).to_string()))
+    }
+}
+
+pub(super) struct AskEndpoint {
+    endpoint: Endpoint,
+    timeout: Duration,
+}
+
+impl AskEndpoint {
+    pub(super) fn new(endpoint: Endpoint, timeout: Duration) -> Self {
+        Self { endpoint, timeout }
+    }
+}
+
+/// How much of what was done a model is shown, in bytes of each output.
+const SHOWN: usize = 4000;
+
+impl Chooser for AskEndpoint {
+    fn choose(&mut self, choices: &Choices, context: &Context, problem: Option<&str>) -> Reply {
+        let options = choices.tt.iter().zip(&choices.td).map(|(name, text)| format!("- {name}: {text}"));
+        let options = options.collect::<Vec<_>>().join("\n");
+        let mut messages = vec![json!({
+            "role": "system",
+            "content": format!(
+                "You decide how a workflow goes on. What was done so far is below. The states that can follow:\n{options}\n\
+                 Answer with the most appropriate one as next_state."
+            ),
+        })];
+        messages.push(json!({ "role": "user", "content": format!("The task: {}", context.about) }));
+        for done in &context.done {
+            let output: String = done.output.as_deref().unwrap_or("(no output)").chars().take(SHOWN).collect();
+            messages.push(json!({ "role": "user", "content": format!("[{}]\n{output}", done.state) }));
+        }
+        if let Some(problem) = problem {
+            messages.push(json!({ "role": "user", "content": format!("That was not valid: {problem}") }));
+        }
+        let body = json!({
+            "model": self.endpoint.model,
+            "messages": messages,
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": { "name": "next_state", "strict": true, "schema": choices.schema() },
+            },
+        });
+        let address = address(&self.endpoint.url);
+        let answer = ask_endpoint(&address, self.endpoint.key.as_deref(), &body, self.timeout);
+        let answer = answer.map_err(|why| StateError(format!("{address} was asked what follows: {why}")))?;
+        let content = answer.pointer("/choices/0/message/content").and_then(Value::as_str);
+        // No content is a reply as well, and no valid one.
+        Ok(content.unwrap_or_default().to_owned())
+    }
+}
+
+fn address(url: &str) -> String {
+    let url = url.trim_end_matches('/');
+    if url.ends_with("/chat/completions") { url.to_owned() } else { format!("{url}/chat/completions") }
+}

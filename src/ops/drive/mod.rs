@@ -1,0 +1,346 @@
+//! `drive`: an agent's loop through a graph (seed 002), made durable. What a state gave is recorded before the next one is
+//! chosen, so the same command goes on where it was, and repeats no state that is done.
+
+mod chooser;
+mod commands;
+mod notebook;
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::agent::{Agent, AgentError, Context, Done, RegistryError, Standing, StateHandler, Stop};
+use crate::engine::{Caller, History};
+use crate::host::Setting;
+use crate::machine::Machine;
+use crate::model::{ReportType, RunId, RunStatus, SessionId, StateName, StepReport, StepStatus, slug};
+use crate::ops::claim::ClaimRequest;
+use crate::ops::drive::chooser::{AskCommand, AskEndpoint, AskNobody};
+use crate::ops::drive::commands::registry;
+use crate::ops::drive::notebook::RunNotebook;
+use crate::ops::error::{Error, Result};
+use crate::ops::flow::Flow;
+use crate::ops::select::Runs;
+use crate::ops::view::for_reading;
+use crate::report::{DriveReport, DriveStop};
+use crate::store::{Project, layout};
+
+pub use chooser::{Choose, Endpoint};
+
+/// What to drive.
+#[derive(Debug, Clone, Default)]
+pub struct DriveRequest {
+    /// The graph: a file, or a workflow by its name.
+    pub graph: String,
+    /// The run; otherwise the open one of that workflow, or a new one.
+    pub run: Option<String>,
+    /// The command for each type of state.
+    pub on: Vec<(String, String)>,
+    /// Who chooses among several states.
+    pub choose: Choose,
+    /// How many states may be run.
+    pub max_iter: usize,
+    /// How long one command may take.
+    pub timeout: Duration,
+    /// What a new run is for.
+    pub goal: Option<String>,
+    /// Who drives; otherwise a session of its own.
+    pub session: Option<SessionId>,
+}
+
+/// What a driver needs from the person before it.
+pub trait Person {
+    /// The answer to `prompt`; none when nobody is there.
+    fn ask(&mut self, prompt: &str) -> Option<String>;
+    /// Something that a person may like to know now.
+    fn tell(&mut self, line: &str);
+}
+
+/// The variable by which the commands of a driver are known, also when it is gone.
+const DRIVEN_DIR: &str = "FLOW_DRIVEN_DIR";
+
+/// A person, as states and chooser share them.
+type Audience<'p> = Rc<RefCell<&'p mut dyn Person>>;
+
+/// Which run is driven, and by whom; what its commands have in their environment.
+#[derive(Debug, Clone)]
+struct Drive {
+    run: RunId,
+    /// The run's directory, which is there from the first state on.
+    dir: PathBuf,
+    workflow: String,
+    session: SessionId,
+    epoch: u64,
+    timeout: Duration,
+}
+
+impl Flow {
+    /// A model that chooses, as the environment names it.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when no model is named; [`Error::Setting`] when a variable is no text.
+    pub fn endpoint(&self, url: String) -> Result<Endpoint> {
+        let text = |setting: &Option<Setting>| setting.as_ref().map(Setting::parse::<String>).transpose();
+        let unnamed = || Error::Usage("--choose-url needs a model: name it in FLOW_CHOOSE_MODEL".to_owned());
+        let model = text(&self.env.choose_model)?.ok_or_else(unnamed)?;
+        Ok(Endpoint { url, model, key: text(&self.env.choose_key)? })
+    }
+
+    /// Drives a run through its graph until it ends, a person is needed, a state fails or the limit is reached.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a type of state without command, [`Error::Refused`] when somebody else holds the run,
+    /// [`Error::Catalog`] and [`Error::Store`] as for any verb. What was recorded stays.
+    pub fn drive(&self, request: &DriveRequest, person: &mut dyn Person) -> Result<DriveReport> {
+        let definition = self.workflow_machine(&request.graph)?;
+        let workflow = definition.id().to_string();
+        let project = match self.project() {
+            Ok(project) => Some(project),
+            Err(Error::NoProject { .. }) => None,
+            Err(error) => return Err(error),
+        };
+        let found = match &project {
+            Some(project) => self.run_to_drive(project, &workflow, request.run.as_deref())?,
+            None => None,
+        };
+        let own = request.session.is_none() && self.env.session_id()?.is_none();
+        let session = match self.caller(request.session.clone(), None)?.session {
+            Some(session) => session,
+            None => SessionId::new(format!("drive-{}", self.ids.next(self.now())))?,
+        };
+        let mut drive = Drive {
+            run: match (&found, &request.run) {
+                (Some(run), _) => run.clone(),
+                (None, Some(id)) => RunId::new(id.as_str())?,
+                (None, None) => {
+                    let end = slug(&workflow, 80).unwrap_or_else(|| "run".to_owned());
+                    RunId::new(format!("{}-{end}", self.now().compact()))?
+                }
+            },
+            dir: PathBuf::new(),
+            workflow,
+            session,
+            epoch: 1,
+            timeout: request.timeout,
+        };
+        let flow_dir = match &project {
+            Some(project) => project.path().to_owned(),
+            None => self.root_to_be()?.join(layout::FLOW),
+        };
+        drive.dir = std::path::absolute(flow_dir.join(layout::RUNS).join(drive.run.as_str())).unwrap_or(flow_dir);
+        let mut known =
+            Known { machine: definition, standing: Standing::New, context: Context::default(), answer: None };
+        known.context.about = json!({ "goal": request.goal });
+        if let (Some(project), Some(run)) = (&project, &found) {
+            match self.take_up(project, run, &mut drive, &mut known)? {
+                None => {}
+                Some(report) => return Ok(report),
+            }
+        }
+        known.context.about["run_id"] = json!(drive.run);
+        known.context.about["workflow"] = json!(drive.workflow);
+        let driven = self.go_through(request, &drive, known, person);
+        if own && let Ok(project) = self.project() {
+            let caller = Caller { session: Some(drive.session.clone()), ..Caller::default() };
+            // The run is free again; when this cannot be noted, the driver's end shows it.
+            let _ = self.end_in(&project, &drive.run, caller, Some("the driver stopped".to_owned()), self.now());
+        }
+        driven
+    }
+
+    /// The run that the same command drove before: the one that is named, or the only open one of the workflow.
+    fn run_to_drive(&self, project: &Project, workflow: &str, named: Option<&str>) -> Result<Option<RunId>> {
+        if let Some(id) = named {
+            return match self.run(project, id) {
+                Ok(run) => Ok(Some(run.id().clone())),
+                Err(Error::NoSuchRun { .. }) => Ok(None),
+                Err(error) => Err(error),
+            };
+        }
+        let runs = Runs::read_open(self, project)?;
+        let of_it: Vec<_> =
+            runs.open().filter(|run| run.workflow.as_str() == workflow).map(|run| run.id.clone()).collect();
+        match of_it.as_slice() {
+            [] => Ok(None),
+            [only] => Ok(Some(only.clone())),
+            several => Err(Error::SeveralRuns { candidates: several.to_vec() }),
+        }
+    }
+
+    /// Takes a run that is there, and finds out where it stands. A report when there is nothing to drive.
+    fn take_up(
+        &self,
+        project: &Project,
+        run: &RunId,
+        drive: &mut Drive,
+        known: &mut Known,
+    ) -> Result<Option<DriveReport>> {
+        let run = project.run(run)?;
+        let view = for_reading(self, project, &run)?;
+        let state = view.history.state();
+        let follows = &state.document().workflow;
+        if follows.as_str() != drive.workflow {
+            let message = format!("run {} follows the workflow {follows}, not {}", run.id(), drive.workflow);
+            return Err(Error::Usage(message));
+        }
+        let phase = state.phase().cloned();
+        let stopped = |stop, reason: String| Ok(Some(report(drive, stop, phase.clone(), reason, 0)));
+        match state.status() {
+            RunStatus::Active => {}
+            RunStatus::Blocked => {
+                let why = state.document().state.blocked_reason.clone().unwrap_or_default();
+                return stopped(DriveStop::NeedsHuman, format!("the run is blocked: {why}"));
+            }
+            RunStatus::Completed => return stopped(DriveStop::Ended, "the run is completed".to_owned()),
+            over => return stopped(DriveStop::Failed, format!("the run is {over}")),
+        }
+        if let [first, ..] = state.document().state.other_phases.as_slice() {
+            let message =
+                format!("run {} stands in several states, `{first}` among them; a driver goes through one", run.id());
+            return Err(Error::Usage(message));
+        }
+        let running = crate::host::processes_with(DRIVEN_DIR, &drive.dir);
+        if let Some(pid) = running.first() {
+            return Err(Error::StillRuns { run: run.id().clone(), pid: *pid });
+        }
+        drive.epoch = self.claim(project, &run, Some(drive.session.clone()), ClaimRequest::Claim)?.epoch;
+        if let Some(machine) = view.machine {
+            known.machine = machine;
+        }
+        known.read(&view.history);
+        Ok(None)
+    }
+
+    fn go_through(
+        &self,
+        request: &DriveRequest,
+        drive: &Drive,
+        known: Known,
+        person: &mut dyn Person,
+    ) -> Result<DriveReport> {
+        let audience: Audience<'_> = Rc::new(RefCell::new(person));
+        let Known { machine, standing, context, answer } = known;
+        let registry = registry(&machine, request, drive, &audience, answer)?;
+        let handler = StateHandler::new(machine.clone(), &registry).map_err(missing)?;
+        let notebook = RunNotebook::new(self, drive, &machine, request.goal.clone(), Rc::clone(&audience));
+        let mut agent = match &request.choose {
+            Choose::Nobody => Agent::new(handler, AskNobody { run: drive.run.clone() }, notebook),
+            Choose::Command(command) => {
+                let ask = AskCommand { command: command.clone(), drive: drive.clone(), audience: Rc::clone(&audience) };
+                Agent::new(handler, ask, notebook)
+            }
+            Choose::Endpoint(endpoint) => {
+                Agent::new(handler, AskEndpoint::new(endpoint.clone(), drive.timeout), notebook)
+            }
+        };
+        agent = agent.going_on(standing, context);
+        let stopped = agent.run(request.max_iter);
+        let ran = agent.notebook.ran;
+        let warnings = std::mem::take(&mut agent.notebook.warnings);
+        let (stop, state, reason) = match stopped.map_err(from_agent)? {
+            Stop::Ended { state } => {
+                (DriveStop::Ended, state.clone(), format!("`{state}` is done, and the run with it"))
+            }
+            Stop::NeedsHuman { state, why } => (DriveStop::NeedsHuman, state, why),
+            Stop::Failed { state, why } => {
+                let reason = format!("`{state}` failed: {why}; the same command tries it again");
+                (DriveStop::Failed, state, reason)
+            }
+            Stop::NotReady { state } => {
+                (DriveStop::NeedsHuman, state.clone(), format!("`{state}` lets nobody go on yet"))
+            }
+            Stop::Limit { state } => {
+                let reason = format!("{ran} states were run, the last one is `{state}`; the same command goes on");
+                (DriveStop::Limit, state, reason)
+            }
+        };
+        let mut report = report(drive, stop, Some(state), reason, ran);
+        report.warnings = warnings;
+        Ok(report)
+    }
+}
+
+/// What is known of a run that is to be driven.
+struct Known {
+    machine: Machine,
+    standing: Standing,
+    context: Context,
+    /// What the user answered in the state where the run stands.
+    answer: Option<String>,
+}
+
+impl Known {
+    fn read(&mut self, history: &History) {
+        let document = history.state().document();
+        self.context.about = json!({ "goal": document.goal, "context": document.context });
+        let run = &document.state;
+        for report in history.reports() {
+            if let Some((state, StepStatus::Completed)) = report.own_step()
+                && !report.auto
+            {
+                self.context.done.push(Done { state: state.clone(), output: report.text("output").map(str::to_owned) });
+            }
+        }
+        let Some(here) = run.current_phase.clone() else { return };
+        self.answer = answer(history.reports(), &here);
+        self.standing = match run.steps.get(&here) {
+            Some(StepStatus::Running | StepStatus::Waiting) => Standing::In(here),
+            Some(StepStatus::Completed | StepStatus::Skipped) => {
+                let own = |report: &&StepReport| report.own_step().is_some_and(|(state, _)| *state == here);
+                let latest = history.reports().iter().rev().find(own);
+                let named = latest.and_then(|report| report.text("next_state")).map(str::to_owned);
+                Standing::Behind { state: here, named }
+            }
+            // It has to begin, once more or at all.
+            Some(StepStatus::Failed | StepStatus::NotStarted) | None => Standing::At(here),
+        };
+    }
+}
+
+/// What the user answered to the state's question, since it began.
+fn answer(reports: &[StepReport], here: &StateName) -> Option<String> {
+    let mut answer = None;
+    for report in reports.iter().filter(|report| report.step.as_ref() == Some(here)) {
+        answer = match report.kind() {
+            Some(ReportType::UserAnswered) => match report.data.get("answer") {
+                Some(Value::String(text)) => Some(text.clone()),
+                Some(other) => Some(other.to_string()),
+                None => Some(Value::Object(report.data.clone()).to_string()),
+            },
+            Some(ReportType::WaitingForUser | ReportType::StatusChange) => None,
+            _ => answer,
+        };
+    }
+    answer
+}
+
+fn report(drive: &Drive, stop: DriveStop, state: Option<StateName>, reason: String, ran: usize) -> DriveReport {
+    DriveReport {
+        run_id: drive.run.clone(),
+        workflow: drive.workflow.clone(),
+        stop,
+        state,
+        reason,
+        ran,
+        warnings: Vec::new(),
+    }
+}
+
+fn missing(error: RegistryError) -> Error {
+    match &error {
+        RegistryError::Missing { kind, .. } => {
+            Error::Usage(format!("{error}; give the command for it with --on {kind}='COMMAND'"))
+        }
+        RegistryError::Twice { .. } => Error::Usage(format!("{error}; --on names it twice")),
+    }
+}
+
+fn from_agent(error: AgentError<Error>) -> Error {
+    match error {
+        AgentError::Notebook(error) => error,
+        other => Error::Agent(other.to_string()),
+    }
+}

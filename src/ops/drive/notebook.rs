@@ -1,0 +1,104 @@
+//! The notebook of a driver: a run.
+
+use serde_json::{Map, Value};
+
+use crate::agent::{Done, Notebook};
+use crate::machine::Machine;
+use crate::model::{ReportType, StateName, StepStatus};
+use crate::ops::drive::{Audience, Drive};
+use crate::ops::emit::EmitRequest;
+use crate::ops::error::{Error, Result};
+use crate::ops::flow::Flow;
+use crate::ops::payload::ReportRequest;
+
+/// Notes what a driver does as reports on steps.
+pub(super) struct RunNotebook<'a, 'p> {
+    flow: &'a Flow,
+    drive: &'a Drive,
+    machine: &'a Machine,
+    goal: Option<String>,
+    audience: Audience<'p>,
+    /// How many states were run.
+    pub(super) ran: usize,
+    pub(super) warnings: Vec<String>,
+}
+
+impl<'a, 'p> RunNotebook<'a, 'p> {
+    pub(super) fn new(
+        flow: &'a Flow,
+        drive: &'a Drive,
+        machine: &'a Machine,
+        goal: Option<String>,
+        audience: Audience<'p>,
+    ) -> Self {
+        Self { flow, drive, machine, goal, audience, ran: 0, warnings: Vec::new() }
+    }
+
+    fn emit(&mut self, kind: ReportType, state: &StateName, data: Map<String, Value>) -> Result<()> {
+        let report = ReportRequest {
+            kind: Some(kind.as_str().to_owned()),
+            step: Some(state.to_string()),
+            unit: None,
+            data: Some(Value::Object(data)),
+        };
+        let request = EmitRequest {
+            workflow: self.drive.workflow.clone(),
+            run: self.drive.run.to_string(),
+            reports: vec![report],
+            id: None,
+            name: self.goal.clone(),
+            session: Some(self.drive.session.clone()),
+            epoch: Some(self.drive.epoch),
+        };
+        let answer = self.flow.emit_by(&request, Some(self.machine), None)?;
+        self.warnings.extend(answer.data.warnings);
+        Ok(())
+    }
+
+    fn status(&mut self, state: &StateName, status: StepStatus, more: &[(&str, Option<&str>)]) -> Result<()> {
+        let mut data = Map::from_iter([("status".to_owned(), Value::from(status.as_str()))]);
+        for (key, text) in more {
+            data.extend(text.map(|text| ((*key).to_owned(), Value::from(text))));
+        }
+        self.emit(ReportType::StatusChange, state, data)
+    }
+
+    fn tell(&self, line: &str) {
+        self.audience.borrow_mut().tell(line);
+    }
+}
+
+impl Notebook for RunNotebook<'_, '_> {
+    type Error = Error;
+
+    fn begin(&mut self, state: &StateName) -> Result<()> {
+        self.status(state, StepStatus::Running, &[])?;
+        self.tell(&format!("{state} begins"));
+        Ok(())
+    }
+
+    fn finish(&mut self, done: &Done, named: Option<&str>, _: bool) -> Result<()> {
+        let more = [("output", done.output.as_deref()), ("next_state", named)];
+        self.status(&done.state, StepStatus::Completed, &more)?;
+        self.ran += 1;
+        self.tell(&format!("{} is done", done.state));
+        Ok(())
+    }
+
+    fn fail(&mut self, state: &StateName, why: &str) -> Result<()> {
+        self.status(state, StepStatus::Failed, &[("message", Some(why))])
+    }
+
+    fn ask(&mut self, state: &StateName, prompt: &str) -> Result<()> {
+        // The same command once more asks nothing new.
+        let project = self.flow.project()?;
+        let run = self.flow.run(&project, self.drive.run.as_str())?;
+        let view = crate::ops::view::for_reading(self.flow, &project, &run)?;
+        let questions = &view.history.state().document().state.questions;
+        if questions.iter().any(|question| question.is_of(state, None)) {
+            return Ok(());
+        }
+        let data = Map::from_iter([("prompt".to_owned(), Value::from(prompt))]);
+        self.emit(ReportType::WaitingForUser, state, data)
+    }
+}

@@ -1,0 +1,145 @@
+//! `next` and `advance`: where a run can go, and going there.
+
+use crate::agent::Choices;
+use crate::codec::digest;
+use crate::engine::Refusal;
+use crate::machine::Machine;
+use crate::model::{EventId, EventKind, ReportType, SessionId, StateName, StepStatus, TextDigest};
+use crate::ops::emit::EmitRequest;
+use crate::ops::error::{Error, Result};
+use crate::ops::flow::Flow;
+use crate::ops::payload::ReportRequest;
+use crate::ops::view::for_reading;
+use crate::report::{AdvanceReport, NextStatesReport};
+
+/// Which run goes where.
+#[derive(Debug, Clone, Default)]
+pub struct AdvanceRequest {
+    /// The run; otherwise the session's or the only active one.
+    pub run: Option<String>,
+    /// The next state; otherwise the only one that can follow.
+    pub to: Option<StateName>,
+    /// What came out of the state that the run leaves.
+    pub summary: Option<String>,
+    /// Makes a retry recognisable.
+    pub id: Option<EventId>,
+    /// Who asks.
+    pub session: Option<SessionId>,
+    /// The epoch under which the caller holds the run.
+    pub epoch: Option<u64>,
+}
+
+impl Flow {
+    /// The states that can follow, ready for a model's structured output.
+    ///
+    /// # Errors
+    /// Those of reading a run.
+    pub fn next_states(&self, run: Option<&str>, session: Option<SessionId>) -> Result<NextStatesReport> {
+        let project = self.project()?;
+        let caller = self.caller(session, None)?;
+        let run = self.select(&project, run, caller.session.as_ref())?;
+        let view = for_reading(self, &project, &run)?;
+        let state = view.history.state();
+        let over = state.status().is_terminal();
+        let choices = match &view.machine {
+            Some(machine) if !over => Choices::of(machine, state.phase()),
+            _ => Choices::default(),
+        };
+        let is_terminal = |machine: &Machine| state.phase().is_some_and(|phase| machine.is_terminal(phase));
+        Ok(NextStatesReport {
+            run_id: run.id().clone(),
+            workflow: state.document().workflow.clone(),
+            state: state.phase().cloned(),
+            terminal: over || view.machine.as_ref().is_some_and(is_terminal),
+            schema: choices.schema(),
+            choices,
+            notes: view.notes,
+        })
+    }
+
+    /// Lets a run go to a state that can follow: the one that it leaves is completed with that, and recorded.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when no transition leads there, or none is named and several do; [`Error::Store`] when it
+    /// cannot be written.
+    pub fn advance(&self, request: &AdvanceRequest) -> Result<AdvanceReport> {
+        let project = self.project()?;
+        let caller = self.caller(request.session.clone(), request.epoch)?;
+        let run = self.select_to_write(&project, request.run.as_deref(), caller.session.as_ref(), self.now())?;
+        let view = for_reading(self, &project, &run)?;
+        let state = view.history.state();
+        // What the run would leave is another state the second time, so a retry is known by what was asked.
+        let basis = TextDigest(digest(serde_json::json!([request.to, request.summary]).to_string().as_bytes()));
+        let before = request.id.as_ref().and_then(|id| view.log.events().find(|event| event.id == *id));
+        let before = before.and_then(|event| match &event.kind {
+            EventKind::Emitted(emitted) => emitted.phase.clone(),
+            _ => None,
+        });
+        let from = state.phase().cloned();
+        let choices = view.machine.as_ref().map(|machine| Choices::of(machine, from.as_ref())).unwrap_or_default();
+        let to = match before {
+            Some(to) => to,
+            None => target(request, &choices, from.as_ref())
+                .map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })?,
+        };
+        let status = |step: &StateName, status: StepStatus, message: Option<&String>| {
+            let mut data = serde_json::json!({ "status": status });
+            if let Some(message) = message {
+                data["message"] = message.as_str().into();
+            }
+            let kind = Some(ReportType::StatusChange.as_str().to_owned());
+            ReportRequest { kind, step: Some(step.to_string()), unit: None, data: Some(data) }
+        };
+        let mut reports = Vec::new();
+        if let (Some(from), Some(_)) = (&from, &request.summary) {
+            reports.push(status(from, StepStatus::Completed, request.summary.as_ref()));
+        }
+        reports.push(status(&to, StepStatus::Running, None));
+        let declared = view.machine.as_ref().and_then(|machine| machine.state(&to));
+        if declared.is_some_and(|state| state.kind.as_deref() == Some("terminal")) {
+            // There is nothing to do in it: to be there is the end.
+            reports.push(status(&to, StepStatus::Completed, None));
+        }
+        let asked = EmitRequest {
+            workflow: state.document().workflow.to_string(),
+            run: run.id().to_string(),
+            reports,
+            id: request.id.clone(),
+            name: None,
+            session: request.session.clone(),
+            epoch: request.epoch,
+        };
+        let data = self.emit_by(&asked, None, Some(&basis))?.data;
+        let following = view.machine.as_ref().filter(|_| data.run_status != "completed");
+        Ok(AdvanceReport {
+            run_id: data.run_id,
+            from,
+            to: to.clone(),
+            phase: data.phase,
+            run_status: data.run_status,
+            seq: data.seq,
+            activities: data.activities,
+            next: following.map(|machine| Choices::of(machine, Some(&to))).unwrap_or_default(),
+            repeated: data.repeated,
+            warnings: data.warnings,
+        })
+    }
+}
+
+/// The state that is meant: the one that is named, or the only one that can follow.
+fn target(
+    request: &AdvanceRequest,
+    choices: &Choices,
+    from: Option<&StateName>,
+) -> std::result::Result<StateName, Refusal> {
+    match (&request.to, choices.tt.as_slice(), from) {
+        (Some(to), ..) => Ok(to.clone()),
+        (None, [only], _) => Ok(only.clone()),
+        (None, [], Some(phase)) => Err(Refusal::NoNextPhase { phase: phase.clone() }),
+        (None, choices, phase) => {
+            let phase = phase.or(choices.first()).cloned();
+            let phase = phase.unwrap_or_else(|| StateName::new("unknown").expect("a valid name"));
+            Err(Refusal::AmbiguousNext { phase, choices: choices.to_vec() })
+        }
+    }
+}

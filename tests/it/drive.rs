@@ -1,0 +1,354 @@
+//! `drive`: a graph goes on where it was, whatever ends its driver.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Sandbox, Tree, calls, can_inject, killed_at, run};
+
+const GRAPH: &str = "\
+initial: plan
+states:
+  plan:
+    description: Make a plan
+    type: agent
+    transition:
+      next: [work]
+  work:
+    description: Do it
+    type: tool
+    transition:
+      next: [work, review]
+  review:
+    description: Look at it
+    type: agent
+    transition:
+      next: [work, ask]
+  ask:
+    description: Is it good?
+    type: user
+    transition:
+      next: [end]
+  end:
+    type: terminal
+";
+
+struct Project(Sandbox);
+
+impl Project {
+    fn new(graph: &str) -> Self {
+        let sandbox = Sandbox::new();
+        std::fs::write(sandbox.path("job.graph.yaml"), graph).unwrap();
+        Self(sandbox)
+    }
+
+    fn command(&self, more: &[&str]) -> Command {
+        let mut command = self.0.flow_command();
+        // The commands of states find the program that is tested.
+        command.env("FLOW", env!("CARGO_BIN_EXE_flow"));
+        command.args(["drive", "job.graph.yaml", "--run-id", "r1"]).args(more);
+        command
+    }
+
+    fn drive(&self, more: &[&str]) -> Answer {
+        run(self.command(more), "")
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path(name)
+    }
+
+    /// What the commands of states wrote down, a word each.
+    fn noted(&self) -> Vec<String> {
+        let text = std::fs::read_to_string(self.path("noted")).unwrap_or_default();
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    fn resumed(&self) -> Value {
+        self.0.flow(["resume", "r1", "--json"]).json()
+    }
+}
+
+/// Writes down its state.
+const NOTE: &str = "echo $FLOW_DRIVEN_STATE >> noted";
+
+#[test]
+fn what_each_state_gave_is_recorded_and_given_to_the_next() {
+    let project = Project::new(GRAPH);
+    let agent = "cat > told-$FLOW_DRIVEN_STATE; echo what $FLOW_DRIVEN_STATE gave";
+    let args =
+        ["--on", &format!("agent={agent}"), "--on", "tool=echo made", "--on", "user=echo yes", "--goal", "a bridge"];
+    let choose = [
+        "--choose",
+        "cat > asked-$$; grep -q '\"work\",\"ask\"' asked-$$ && echo ask || { mv asked-$$ asked; echo review; }",
+    ];
+    let stopped = project.drive(&[&args[..], &choose, &["--json", "--max-iter", "2"]].concat()).exits(4).json();
+    assert_eq!((&stopped["stop"], &stopped["state"], &stopped["ran"]), (&json!("limit"), &json!("work"), &json!(2)));
+    assert!(!project.path("asked").exists(), "it asked for a choice and threw it away");
+    let ended = project.drive(&[&args[..], &choose, &["--json"]].concat()).ok().json();
+    assert_eq!((&ended["stop"], &ended["ran"]), (&json!("ended"), &json!(3)));
+    let files = project.0.activity_files("r1");
+    assert_eq!(files, ["001-plan.yaml", "002-work.yaml", "003-review.yaml", "004-ask.yaml", "005-end.yaml"]);
+    let plan = project.0.read("r1", "activities/001-plan.yaml");
+    assert!(plan.contains("type: agent") && plan.contains("summary: what plan gave"), "{plan}");
+    let told: Value = serde_json::from_str(&std::fs::read_to_string(project.path("told-review")).unwrap()).unwrap();
+    assert_eq!(told["state"]["name"], "review");
+    assert_eq!(told["about"]["goal"], "a bridge");
+    assert_eq!(
+        told["done"],
+        json!([{ "state": "plan", "output": "what plan gave" }, { "state": "work", "output": "made" }])
+    );
+    assert_eq!(told["next"]["tt"], json!(["work", "ask"]));
+    let asked: Value = serde_json::from_str(&std::fs::read_to_string(project.path("asked")).unwrap()).unwrap();
+    assert_eq!(asked["schema"]["properties"]["next_state"]["enum"], json!(["work", "review"]));
+    assert_eq!(project.0.flow(["list", "--json"]).ok().json()["runs"][0]["status"], "completed");
+    project.0.flow(["verify", "r1"]).ok();
+}
+
+#[test]
+fn killed_anywhere_the_same_command_goes_on_and_repeats_no_finished_state() {
+    for victim in ["plan", "work", "review", "ask", "chooser"] {
+        let project = Project::new(GRAPH);
+        let die = |at: &str| {
+            format!("if [ \"{at}\" = {victim} ] && [ ! -e died ]; then touch died; kill -9 $PPID; sleep 0.3; fi")
+        };
+        let state = format!("{}; {NOTE}; cat > /dev/null; echo done", die("$FLOW_DRIVEN_STATE"));
+        let on = ["agent", "tool", "user"].map(|kind| format!("{kind}={state}"));
+        let choose = format!("{}; cat | grep -q '\"work\",\"ask\"' && echo ask || echo review", die("chooser"));
+        let args = ["--on", &on[0], "--on", &on[1], "--on", &on[2], "--choose", &choose];
+        let mut first = project.command(&args);
+        let killed = first.stdin(Stdio::null()).output().unwrap();
+        assert_eq!(killed.status.signal(), Some(9), "{victim}: {killed:?}");
+        let resumed = project.resumed();
+        let wanted = if victim == "chooser" { "continue" } else { "reconcile" };
+        assert_eq!(resumed["verdict"], wanted, "{victim}: {resumed}");
+        // What the dead driver left running has to end first.
+        let deadline = Instant::now() + Duration::from_secs(20);
+        let ended = loop {
+            let answer = project.drive(&args);
+            if answer.code != Some(5) || Instant::now() > deadline {
+                break answer.ok();
+            }
+            assert!(answer.stderr.contains("still works on run r1"), "{answer:?}");
+            thread::sleep(Duration::from_millis(50));
+        };
+        assert!(ended.stdout.starts_with("ended: r1"), "{ended:?}");
+        let mut noted = project.noted();
+        // The state whose command was left behind may have got as far as its note.
+        noted.dedup();
+        assert_eq!(noted, ["plan", "work", "review", "ask"], "{victim}");
+        assert_eq!(project.0.activity_files("r1").len(), 5, "{victim}");
+        project.0.assert_sound("r1");
+        project.0.flow(["verify", "r1"]).ok();
+    }
+}
+
+#[test]
+fn killed_before_any_call_the_same_command_goes_on() {
+    if !can_inject("killed_before_any_call_the_same_command_goes_on") {
+        return;
+    }
+    let quiet = "initial: a\nstates:\n  a:\n    type: decision\n    transition:\n      next: [b]\n  b:\n    type: decision\n    \
+                 transition:\n      next: [end]\n  end:\n    type: terminal\n";
+    let args = ["drive", "job.graph.yaml", "--run-id", "r1"];
+    let begun = || {
+        let project = Project::new(quiet);
+        project.0.flow(["init"]).ok();
+        project
+    };
+    let project = begun();
+    let empty = Tree::of(&project.0.root());
+    let (answer, calls) = calls(&project.0, &args);
+    answer.ok();
+    let deaths: Vec<_> = calls.iter().filter(|call| call.changes_something()).collect();
+    assert!(deaths.len() > 60, "only {} calls", deaths.len());
+    // Every fifth: a whole sweep takes as long as the other tests here together.
+    for death in deaths.iter().step_by(5) {
+        empty.restore(&project.0.root());
+        let killed = killed_at(&project.0, death, &args);
+        assert_eq!(killed.code, None, "{death:?}: {killed:?}");
+        let ended = project.0.flow(args).ok();
+        assert!(ended.stdout.starts_with("ended: r1"), "{death:?}: {ended:?}");
+        assert_eq!(project.0.activity_files("r1"), ["001-a.yaml", "002-b.yaml", "003-end.yaml"], "{death:?}");
+        // Nobody wrote to a run that was over already.
+        project.0.flow(["doctor", "--repair"]).ok();
+        project.0.assert_sound("r1");
+    }
+}
+
+#[test]
+fn an_invalid_choice_is_retried_with_the_reason_and_then_a_person_is_needed() {
+    let project = Project::new(GRAPH);
+    let on = ["--on", "agent=echo a", "--on", "tool=echo t"];
+    let bad = ["--choose", "cat >> asked; echo >> asked; echo '{\"next_state\": \"end\"}'"];
+    let answer = project.drive(&[&on[..], &bad, &["--json"]].concat()).exits(4).json();
+    assert_eq!((&answer["stop"], &answer["state"]), (&json!("needs_human"), &json!("work")));
+    let reason = answer["reason"].as_str().unwrap();
+    assert!(reason.contains("no valid choice of what follows `work` in 3 tries"), "{reason}");
+    let asked = std::fs::read_to_string(project.path("asked")).unwrap();
+    let problems: Vec<_> =
+        asked.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["problem"].clone()).collect();
+    let named = json!("`end` is not among the states that can follow: work, review");
+    assert_eq!(problems, [json!(null), named.clone(), named]);
+    // Somebody chooses, and the driver goes on from there.
+    project.0.flow(["advance", "r1", "--to", "review"]).ok();
+    let answer = project.drive(&[&on[..], &["--json"]].concat()).exits(4).json();
+    assert_eq!(
+        (&answer["stop"], &answer["state"], &answer["ran"]),
+        (&json!("needs_human"), &json!("review"), &json!(1))
+    );
+    assert!(answer["reason"].as_str().unwrap().contains("flow advance r1 --to STATE"), "{answer}");
+}
+
+/// Answers one question after another as a model would.
+fn endpoint(replies: Vec<&'static str>) -> (String, thread::JoinHandle<Vec<(String, Value)>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let server = thread::spawn(move || {
+        let mut asked = Vec::new();
+        for reply in replies {
+            let (mut stream, _) = listener.accept().unwrap();
+            let (mut head, mut byte) = (Vec::new(), [0]);
+            while !head.ends_with(b"\r\n\r\n") {
+                stream.read_exact(&mut byte).unwrap();
+                head.push(byte[0]);
+            }
+            let head = String::from_utf8(head).unwrap().to_lowercase();
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+            let mut body = vec![0; length.parse().unwrap()];
+            stream.read_exact(&mut body).unwrap();
+            let message = json!({ "choices": [{ "message": { "content": reply } }] }).to_string();
+            let status = if reply == "fail" { "500 Oops" } else { "200 OK" };
+            write!(
+                stream,
+                "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{message}",
+                message.len()
+            )
+            .unwrap();
+            asked.push((head, serde_json::from_slice(&body).unwrap()));
+        }
+        asked
+    });
+    (url, server)
+}
+
+#[test]
+fn a_model_behind_an_endpoint_chooses_with_the_schema_as_structured_output() {
+    let project = Project::new(GRAPH);
+    let (url, server) =
+        endpoint(vec!["```json\n{\"next_state\":\"nowhere\"}\n```", "{\"next_state\":\"review\"}", "fail"]);
+    let on = ["--on", "agent=echo a", "--on", "tool=echo t", "--choose-url", &url, "--json"];
+    let unnamed = project.drive(&on).exits(2).error();
+    assert!(unnamed["message"].as_str().unwrap().contains("FLOW_CHOOSE_MODEL"), "{unnamed}");
+    let mut command = project.command(&on);
+    command.env("FLOW_CHOOSE_MODEL", "small-one").env("FLOW_CHOOSE_KEY", "s3cret");
+    let answer = run(command, "").exits(4);
+    assert!(!answer.stdout.contains("s3cret") && !answer.stderr.contains("s3cret"));
+    let stopped = answer.json();
+    assert_eq!(
+        (&stopped["stop"], &stopped["state"], &stopped["ran"]),
+        (&json!("needs_human"), &json!("review"), &json!(3))
+    );
+    assert!(stopped["reason"].as_str().unwrap().contains("it answered 500"), "{stopped}");
+    let asked = server.join().unwrap();
+    let (head, body) = &asked[0];
+    assert!(head.starts_with("post /v1/chat/completions") && head.contains("authorization: bearer s3cret"), "{head}");
+    assert_eq!(body["model"], "small-one");
+    let format = &body["response_format"];
+    assert_eq!(format["type"], "json_schema");
+    assert_eq!(format["json_schema"]["schema"]["properties"]["next_state"]["enum"], json!(["work", "review"]));
+    assert!(asked[1].1.to_string().contains("`nowhere` is not among the states"), "{}", asked[1].1);
+    assert!(!project.0.read("r1", "events.jsonl").contains("s3cret"));
+}
+
+#[test]
+fn a_user_state_asks_on_the_terminal_or_waits_for_an_answer() {
+    let graph = "initial: ask\nstates:\n  ask:\n    description: Which colour?\n    type: user\n    transition:\n      next: [paint]\n  \
+                 paint:\n    type: tool\n    transition:\n      next: [end]\n  end:\n    type: terminal\n";
+    let project = Project::new(graph);
+    let on = ["--on", "tool=cat > told", "--json"];
+    for _ in 0..2 {
+        let stopped = project.drive(&on).exits(4).json();
+        assert_eq!((&stopped["stop"], &stopped["reason"]), (&json!("needs_human"), &json!("Which colour?")));
+    }
+    let asked = project.0.events("r1").iter().filter(|event| event["reports"][0]["type"] == "waiting_for_user").count();
+    assert_eq!(asked, 1, "it asked again");
+    let resumed = project.resumed();
+    assert_eq!((&resumed["verdict"], &resumed["next"]["action"]), (&json!("needs_human"), &json!("answer")));
+    let answer =
+        ["emit", "--workflow", "job", "--run-id", "r1", "--type", "user_answered", "--data", r#"{"answer":"red"}"#];
+    project.0.flow(answer).ok();
+    assert_eq!(project.drive(&on).ok().json()["stop"], "ended");
+    let told: Value = serde_json::from_str(&std::fs::read_to_string(project.path("told")).unwrap()).unwrap();
+    assert_eq!(told["done"], json!([{ "state": "ask", "output": "red" }]));
+}
+
+#[test]
+fn a_state_that_fails_or_takes_too_long_is_tried_again_by_the_same_command() {
+    let project = Project::new(GRAPH);
+    let agent = format!("{NOTE}; if [ ! -e fine ]; then echo 'no key' >&2; exit 7; fi; echo done");
+    let args =
+        ["--on", &format!("agent={agent}"), "--on", "tool=echo $$ > pid; sleep 60", "--timeout", "0.5", "--json"];
+    let failed = project.drive(&args).exits(1).json();
+    assert_eq!((&failed["stop"], &failed["state"]), (&json!("failed"), &json!("plan")));
+    assert!(failed["reason"].as_str().unwrap().contains("exit status: 7: no key"), "{failed}");
+    assert_eq!(project.resumed()["next"]["action"], "retry_phase");
+    std::fs::write(project.path("fine"), "").unwrap();
+    let slow = project.drive(&args).exits(1).json();
+    assert_eq!((&slow["stop"], &slow["state"]), (&json!("failed"), &json!("work")));
+    assert!(slow["reason"].as_str().unwrap().contains("took longer than 0.5 s"), "{slow}");
+    let pid = std::fs::read_to_string(project.path("pid")).unwrap();
+    assert!(!PathBuf::from(format!("/proc/{}/exe", pid.trim())).exists(), "the command outlived its time");
+    assert_eq!(project.noted(), ["plan", "plan"]);
+}
+
+#[test]
+fn a_type_without_a_command_and_a_way_out_of_the_graph_are_refused() {
+    let project = Project::new(GRAPH);
+    let missing = project.drive(&["--on", "agent=echo a", "--json"]).exits(2).error();
+    assert!(missing["message"].as_str().unwrap().contains("--on tool='COMMAND'"), "{missing}");
+    assert!(!project.path(".flow").exists(), "something was made before everything was known");
+    let twice = project.drive(&["--on", "agent=a", "--on", "agent=b", "--on", "tool=c", "--json"]).exits(2).error();
+    assert!(twice["message"].as_str().unwrap().contains("registered already"), "{twice}");
+    let out = ["--on", "agent=echo '{\"next_state\":\"end\"}'", "--on", "tool=true", "--json"];
+    let refused = project.drive(&out).exits(1).error();
+    assert_eq!(refused["code"], "no_way_on");
+    assert_eq!(refused["message"], "`plan` names `end` as the next state, and no transition leads there");
+}
+
+#[test]
+fn only_one_driver_holds_a_run_and_its_commands_may_record() {
+    let project = Project::new(GRAPH);
+    let record = "\"$FLOW\" record-activity --run-id \"$FLOW_DRIVEN_RUN\" --id within --summary 'seen from inside' >&2";
+    let agent = format!("agent={record} && touch began; until [ -e go ]; do sleep 0.05; done; echo a");
+    let args = ["--on", &agent, "--on", "tool=echo t", "--json"];
+    let mut first = project.command(&args);
+    let child = first.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !project.path("began").exists() {
+        assert!(Instant::now() < deadline, "its first state did not begin");
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(project.resumed()["verdict"], "held");
+    project.drive(&args).exits(5);
+    std::fs::write(project.path("go"), "").unwrap();
+    let first = child.wait_with_output().unwrap();
+    assert_eq!(first.status.code(), Some(4), "{first:?}");
+    assert_eq!(project.0.records_of("r1", "within"), 1);
+    assert_eq!(project.resumed()["verdict"], "continue", "the run is free again");
+}
+
+#[test]
+fn nothing_that_a_terminal_obeys_comes_through_from_a_command() {
+    let project = Project::new(GRAPH);
+    let on = ["--on", "agent=printf 'a\\033]52;c;eA==\\007b\\n' >&2; printf 'x\\033[31my'", "--on", "tool=false"];
+    let answer = project.drive(&on).exits(1);
+    assert!(answer.stderr.contains("  a]52;c;eA==b\n"), "{answer:?}");
+    assert!(!answer.stderr.contains('\u{1b}') && !answer.stdout.contains('\u{1b}'), "{answer:?}");
+}

@@ -1,0 +1,90 @@
+//! `next` and `advance`: where a run can go, and going there.
+
+use serde_json::json;
+
+use crate::support::Sandbox;
+
+const GRAPH: &str = "\
+initial: ask
+states:
+  ask:
+    description: What is wanted
+    type: user
+    transition:
+      next: [answer, search]
+  answer:
+    description: Say it
+    type: agent
+    transition:
+      next: [end]
+  search:
+    type: tool
+    transition:
+      next: [answer, ask]
+  end:
+    description: Good bye
+    type: terminal
+";
+
+fn project() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    std::fs::write(sandbox.path(".flow/workflows/chat.graph.yaml"), GRAPH).unwrap();
+    sandbox.flow(["start", "chat", "--id", "r1"]).ok();
+    sandbox
+}
+
+#[test]
+fn next_gives_candidates_with_descriptions_and_a_schema_for_a_model() {
+    let sandbox = project();
+    let answer = sandbox.flow(["next", "r1", "--json"]).ok().json();
+    assert_eq!(answer["state"], "ask");
+    assert_eq!(answer["terminal"], false);
+    assert_eq!(answer["tt"], json!(["answer", "search"]));
+    assert_eq!(answer["td"], json!(["Say it", ""]));
+    let schema = &answer["schema"];
+    assert_eq!(schema["properties"]["next_state"]["enum"], json!(["answer", "search"]));
+    assert_eq!((&schema["required"], &schema["additionalProperties"]), (&json!(["next_state"]), &json!(false)));
+    // It is a schema that tells right from wrong.
+    let validator = jsonschema::validator_for(schema).unwrap();
+    assert!(validator.is_valid(&json!({ "next_state": "search" })));
+    for wrong in [json!({ "next_state": "ask" }), json!({}), json!("search"), json!({ "next_state": "search", "x": 1 })]
+    {
+        assert!(!validator.is_valid(&wrong), "{wrong}");
+    }
+    let page = sandbox.flow(["next"]).ok().stdout;
+    assert_eq!(page, "ask  r1  chat\n  answer  Say it\n  search\n");
+}
+
+#[test]
+fn advance_goes_where_a_transition_leads_and_records_what_it_leaves() {
+    let sandbox = project();
+    let refused = sandbox.flow(["advance", "r1", "--to", "end", "--json"]).exits(1).error();
+    assert_eq!(refused["code"], "invalid_transition");
+    let several = sandbox.flow(["advance", "r1", "--json"]).exits(1).error();
+    assert_eq!(several["code"], "ambiguous_next_phase");
+    let page = sandbox.flow(["advance", "r1", "--to", "search", "--summary", "the weather"]).ok().stdout;
+    assert_eq!(page, "r1 is in search\n  recorded 001 ask (passed)\n");
+    assert!(sandbox.read("r1", "activities/001-ask.yaml").contains("summary: the weather"));
+    let answer = sandbox.flow(["advance", "r1", "--to", "answer", "--json"]).ok().json();
+    assert_eq!((&answer["from"], &answer["phase"]), (&json!("search"), &json!("answer")));
+    assert_eq!((&answer["next"]["tt"], &answer["run_status"]), (&json!(["end"]), &json!("running")));
+    // A state of the type `terminal` is the end.
+    let page = sandbox.flow(["advance", "r1"]).ok().stdout;
+    assert_eq!(page, "r1 is completed in end\n  recorded 003 answer (passed)\n  recorded 004 end (passed)\n");
+    let over = sandbox.flow(["next", "r1", "--json"]).ok().json();
+    assert_eq!((&over["terminal"], &over["tt"], &over["schema"]), (&json!(true), &json!([]), &json!(null)));
+    sandbox.flow(["advance", "r1", "--to", "ask"]).exits(1);
+    sandbox.assert_sound("r1");
+    sandbox.flow(["verify", "r1"]).ok();
+}
+
+#[test]
+fn the_same_advance_again_with_the_same_id_goes_nowhere_twice() {
+    let sandbox = project();
+    let advance = ["advance", "r1", "--to", "search", "--id", "k1", "--json"];
+    sandbox.flow(advance).ok();
+    let again = sandbox.flow(advance).ok().json();
+    assert_eq!((&again["repeated"], &again["phase"]), (&json!(true), &json!("search")));
+    assert_eq!(sandbox.events("r1").len(), 2);
+}
