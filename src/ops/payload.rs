@@ -209,9 +209,13 @@ mod tests {
     }
 
     fn check(kind: &str, step: Option<&str>, data: Value) -> Result<Report> {
+        check_in(Path::new("/"), kind, step, data)
+    }
+
+    fn check_in(root: &Path, kind: &str, step: Option<&str>, data: Value) -> Result<Report> {
         let id = EventId::new("e1").unwrap();
         let step = step.map(str::to_owned);
-        ReportRequest { kind: Some(kind.to_owned()), step, unit: None, data: Some(data) }.check(id, Path::new("/p"))
+        ReportRequest { kind: Some(kind.to_owned()), step, unit: None, data: Some(data) }.check(id, root)
     }
 
     #[test]
@@ -239,15 +243,22 @@ mod tests {
 
     #[test]
     fn an_artifact_stays_in_the_project_or_says_that_it_is_elsewhere() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = std::fs::canonicalize(dir.path()).unwrap().join("project");
+        std::fs::create_dir(&project).unwrap();
+        std::os::unix::fs::symlink("..", project.join("up")).unwrap();
         let path = |path: &str, root: &str| {
-            check("artifact_registered", None, serde_json::json!({ "path": path, "storageRoot": root }))
+            let data = serde_json::json!({ "path": path, "storageRoot": root });
+            check_in(&project, "artifact_registered", None, data)
         };
         assert_eq!(path("docs/../out/./x.md", "project").unwrap().data["path"], "out/x.md");
-        assert_eq!(path("/p/x.md", "project").unwrap().data["path"], "x.md");
+        let absolute = project.join("x.md");
+        assert_eq!(path(absolute.to_str().unwrap(), "project").unwrap().data["path"], "x.md");
         assert!(path("/elsewhere/x.md", "absolute").is_ok());
-        for escapes in ["../x.md", "a/../../x.md", "/etc/passwd", "."] {
+        for escapes in ["../x.md", "a/../../x.md", "/etc/passwd", ".", "up/x.md"] {
             let sentence = sentence(path(escapes, "work_dir"));
-            assert!(sentence.contains("escapes the canonical project root (/p)"), "{sentence}");
+            let wanted = format!("escapes the canonical project root ({})", project.display());
+            assert!(sentence.contains(&wanted), "{sentence}");
         }
         assert!(sentence(path("x.md", "absolute")).contains("must be absolute"));
         assert!(sentence(path("x.md", "home")).contains("Invalid storageRoot: 'home'"));

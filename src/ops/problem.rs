@@ -293,21 +293,21 @@ fn refusal_message(run: &RunId, refusal: &Refusal) -> String {
 
 /// The same of reports on steps.
 fn report_refused(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, String) {
-    let (code, help) = match refusal {
-        Refusal::UnknownStep(fault) => ("unknown_step", unknown_step(fault)),
+    match refusal {
+        Refusal::UnknownStep(fault) => (Kind::Refused, "unknown_step", unknown_step(fault)),
         Refusal::CannotStart(fault) => {
-            ("invalid_initial_step", format!("report one of these first: {}", names(&fault.known)))
+            (Kind::Refused, "invalid_initial_step", format!("report one of these first: {}", names(&fault.known)))
         }
         Refusal::InvalidStep(fault) if fault.over => {
-            ("run_terminal", format!("run {run} is over; use another --run-id for further work"))
+            (Kind::Refused, "run_terminal", format!("run {run} is over; use another --run-id for further work"))
         }
-        Refusal::InvalidStep(fault) => ("invalid_transition", next_steps(fault)),
+        Refusal::InvalidStep(fault) => (Kind::Refused, "invalid_transition", next_steps(fault)),
         Refusal::KeyReused { .. } => {
-            ("id_reused", "use another --id for other reports; a retry must give the same ones".to_owned())
+            let help = "use another --id for other reports; a retry must give the same ones";
+            (Kind::Refused, "id_reused", help.to_owned())
         }
-        _ => ("no_question", format!("`flow resume {run}` says what is next")),
-    };
-    (Kind::Refused, code, help)
+        _ => (Kind::Refused, "no_question", format!("`flow resume {run}` says what is next")),
+    }
 }
 
 fn unknown_step(fault: &StepFault) -> String {
