@@ -39,7 +39,7 @@ pub struct Report {
 pub trait Trail {
     /// From which state the run first entered `step`.
     fn entered_from(&self, step: &StateName) -> Option<StateName>;
-    /// Whether an activity was recorded in `phase` since the run came there.
+    /// Whether an activity was ever recorded in `phase`.
     fn is_recorded(&self, phase: &StateName) -> bool;
 }
 
@@ -295,12 +295,12 @@ impl<'a> Draft<'a> {
         Ok(from)
     }
 
-    /// A terminal state is completed, and no branch beside it goes on.
+    /// A terminal state is completed, and so is every branch beside it.
     fn is_at_the_end(&self) -> bool {
         let Some(machine) = self.machine else { return false };
-        let status = |step: &StateName| self.steps.get(step);
-        self.here.iter().any(|here| machine.is_terminal(here) && status(here) == Some(StepStatus::Completed))
-            && !self.here.iter().any(|here| status(here).is_some_and(StepStatus::is_open))
+        let ended =
+            |here: &StateName| machine.is_terminal(here) && self.steps.get(here).is_some_and(StepStatus::is_done);
+        self.here.iter().all(ended)
     }
 
     /// Direct predecessors that still run or wait are completed by the begin of `step` (seed 000). So is a place that the

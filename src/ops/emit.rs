@@ -145,7 +145,7 @@ impl Flow {
         crate::engine::refuse_other_session(&loaded.state, &caller).map_err(refused)?;
         let machine = loaded.machine(self, project)?;
         let mut emit = asked.emit();
-        place(&mut emit.reports, &loaded.state, machine.as_deref()).map_err(refused)?;
+        place(&mut emit.reports, &loaded.state, machine.as_deref())?;
         let trail = Log { loaded: &loaded, history: OnceCell::new(), fault: RefCell::new(None) };
         let mut supply = Numbers { flow: self, now: asked.now, loaded: Some(&loaded), last: None, fault: None };
         let decision = decide_emit(&loaded.state, machine.as_deref(), &caller, emit, &trail, &mut supply);
@@ -231,7 +231,7 @@ impl Flow {
         let state = RunState::begin(&begin(started.clone(), first_id.clone())).expect("BUG: a start begins no run");
         let refused = |refusal| Error::Refused { run: asked.run.clone(), refusal };
         let mut emit = asked.emit();
-        place(&mut emit.reports, &state, machine.as_ref()).map_err(refused)?;
+        place(&mut emit.reports, &state, machine.as_ref())?;
         let mut supply = Numbers { flow: self, now: asked.now, loaded: None, last: None, fault: None };
         let decision = decide_emit(&state, machine.as_ref(), &caller, emit, &NoLog, &mut supply).map_err(refused)?;
         let Decision::Commit(kind) = decision else { unreachable!("BUG: a new run has reports") };
@@ -350,15 +350,18 @@ fn find(project: &Project, run: &RunId) -> Result<Option<RunDir>> {
 
 /// A question belongs to the step where the run stands, and an answer to the question that is open, unless the report
 /// says another one.
-fn place(reports: &mut [Report], state: &RunState, machine: Option<&Machine>) -> std::result::Result<(), Refusal> {
+fn place(reports: &mut [Report], state: &RunState, machine: Option<&Machine>) -> Result<()> {
     let run = &state.document().state;
     for report in reports.iter_mut().filter(|report| report.step.is_none()) {
         match report.kind {
             ReportType::WaitingForUser => {
-                report.step = run.current_phase.clone().or_else(|| machine.map(|machine| machine.initial()[0].clone()));
+                let first = || machine.map(|machine| machine.initial()[0].clone());
+                let nowhere = || Error::Usage("--step is required: the run stands in no step yet".to_owned());
+                report.step = Some(run.current_phase.clone().or_else(first).ok_or_else(nowhere)?);
             }
             ReportType::UserAnswered => {
-                let question = run.questions.last().ok_or(Refusal::NoQuestion)?;
+                let nobody = || Error::Refused { run: state.id().clone(), refusal: Refusal::NoQuestion };
+                let question = run.questions.last().ok_or_else(nobody)?;
                 report.step = Some(question.step.clone());
                 report.unit = report.unit.take().or_else(|| question.unit.clone());
             }

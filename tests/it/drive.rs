@@ -345,6 +345,27 @@ fn only_one_driver_holds_a_run_and_its_commands_may_record() {
 }
 
 #[test]
+fn without_a_name_the_open_run_of_the_graph_is_driven_and_none_twice() {
+    let project = Project::new(GRAPH);
+    let unnamed = |max: &str| {
+        let mut command = project.0.flow_command();
+        command.args(["drive", "job.graph.yaml", "--on", "agent=echo a", "--on", "tool=echo t", "--max-iter", max]);
+        run(command, "").exits(4)
+    };
+    unnamed("1");
+    unnamed("1");
+    let runs = project.0.runs();
+    assert_eq!(runs.len(), 1, "it began again");
+    assert_eq!(project.0.activity_files(&runs[0]), ["001-plan.yaml", "002-work.yaml"]);
+    // A run that cannot be read may be the one that is meant.
+    std::fs::write(project.0.run_dir(&runs[0]).join("run.yaml"), "{").unwrap();
+    let mut command = project.0.flow_command();
+    command.args(["drive", "job.graph.yaml", "--on", "agent=echo a", "--on", "tool=echo t", "--json"]);
+    assert_eq!(run(command, "").exits(3).error()["code"], "no_active_run");
+    assert_eq!(project.0.runs().len(), 1);
+}
+
+#[test]
 fn nothing_that_a_terminal_obeys_comes_through_from_a_command() {
     let project = Project::new(GRAPH);
     let on = ["--on", "agent=printf 'a\\033]52;c;eA==\\007b\\n' >&2; printf 'x\\033[31my'", "--on", "tool=false"];

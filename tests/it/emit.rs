@@ -27,6 +27,7 @@ fn machine(name: &str) -> String {
         "doors" => "* > a, * > b, a > c, b > c, c > *",
         "loop" => "* > plan, plan > plan, plan > done, done > *",
         "branches" => "* > plan, plan > code, plan > docs, code > join, docs > join, join > *",
+        "forks" => "* > plan, plan > code, plan > docs, code > *, docs > end, end > *",
         "agent" => "* > building, building > completed, building > failed, completed > *, failed > *",
         "scripts" => "* > готово, готово > 完了, 完了 > *",
         other => panic!("no machine {other}"),
@@ -161,6 +162,12 @@ fn parallel_branches_need_no_fork() {
     holds(
         "six",
         "requirements running => running\ndesign running => running requirements\nrequirements running => ! requirements design tasks",
+    );
+    // A branch that failed keeps the run from being completed.
+    holds(
+        "forks",
+        "plan running => running\ncode running => running plan\ndocs running => running\ncode completed => running
+         docs failed => failed\ndocs completed => running\nend running => running\nend completed => completed",
     );
     let project = Project::new("branches");
     for report in ["plan running", "code running", "docs running", "docs completed"] {

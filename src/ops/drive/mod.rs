@@ -164,7 +164,12 @@ impl Flow {
         let of_it: Vec<_> =
             runs.open().filter(|run| run.workflow.as_str() == workflow).map(|run| run.id.clone()).collect();
         match of_it.as_slice() {
-            [] => Ok(None),
+            [] if runs.unreadable.is_empty() => Ok(None),
+            // One of them may be it, and a second run would do everything again.
+            [] => {
+                let lines = runs.unreadable.iter().map(|run| format!("{}: {}", run.run_id, run.reason));
+                Err(Error::NoActiveRun { unreadable: lines.collect() })
+            }
             [only] => Ok(Some(only.clone())),
             several => Err(Error::SeveralRuns { candidates: several.to_vec() }),
         }
