@@ -26,6 +26,9 @@ pub struct Compiled {
 /// # Errors
 /// All problems of the definition, at least one of them an error; [`limits::VIOLATIONS`] of each severity at most.
 pub fn compile(source: &MachineSource) -> Result<Compiled, Vec<Diagnostic>> {
+    if source.states.len() > limits::STATES || source.transitions.len() > limits::TRANSITIONS {
+        return Err(vec![too_many(&source.id)]);
+    }
     let mut check = Check::new(source);
     let id = check.id();
     let states = check.states();
@@ -228,6 +231,16 @@ fn closure(count: usize, start: &[usize], edges: impl Iterator<Item = (usize, us
     reached
 }
 
+/// A definition that goes on after the last state or transition that a workflow can have.
+pub(super) fn too_many(at: &Name) -> Diagnostic {
+    let message = format!(
+        "the workflow has more than {} states or {} transitions, which are the most that flow reads",
+        limits::STATES,
+        limits::TRANSITIONS
+    );
+    Diagnostic::error("too_large", at, message)
+}
+
 /// The name of a state in a definition: without a colon, which sets an agent apart from its step.
 fn state_name(text: &str) -> Result<StateName, String> {
     match StateName::new(text) {
@@ -361,13 +374,15 @@ mod tests {
 
     #[test]
     fn a_hostile_definition_is_refused_quickly_and_briefly() {
-        let states = (0..50_000).map(|at| format!("state-{at}")).collect::<Vec<_>>();
+        let states = (0..limits::STATES).map(|at| format!("state-{at}")).collect::<Vec<_>>();
         let states = states.iter().map(String::as_str).collect::<Vec<_>>();
-        let wrong = (0..50_000).map(|at| format!("stade-{at}{}", "é".repeat(40))).collect::<Vec<_>>();
+        let wrong = (0..limits::TRANSITIONS).map(|at| format!("stade-{at}{}", "é".repeat(40))).collect::<Vec<_>>();
         let edges = wrong.iter().map(|to| ("state-1", to.as_str())).collect::<Vec<_>>();
         let begin = std::time::Instant::now();
         let errors = compile(&source(&states, &["state-0"], &[], &edges)).unwrap_err();
         assert_eq!(errors.len(), limits::VIOLATIONS);
         assert!(begin.elapsed().as_secs() < 5, "{:?}", begin.elapsed());
+        let more = [&edges[..], &edges[..1]].concat();
+        assert_eq!(compile(&source(&states, &["state-0"], &[], &more)).unwrap_err()[0].code, "too_large");
     }
 }

@@ -68,8 +68,9 @@ impl Checked {
 /// graph may use.
 #[must_use]
 pub fn compile_text(form: Form, text: &str, id: &str, types: &StateTypes) -> Checked {
-    if text.len() > limits::WORKFLOW_BYTES {
-        let message = format!("the definition is larger than {} bytes", limits::WORKFLOW_BYTES);
+    let most = if form == Form::Markdown { limits::MARKDOWN_BYTES } else { limits::WORKFLOW_BYTES };
+    if text.len() > most {
+        let message = format!("the definition is larger than {most} bytes");
         let diagnostics = vec![Diagnostic::error("too_large", &Name::nowhere(""), message)];
         return Checked { machine: None, diagnostics };
     }

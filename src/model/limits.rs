@@ -10,6 +10,12 @@ pub const LINE_BYTES: usize = 2 * RUN_BYTES + ACTIVITY_BYTES;
 pub const LOG_BYTES: usize = 1 << 30;
 /// Largest workflow definition in bytes.
 pub const WORKFLOW_BYTES: usize = 1 << 20;
+/// Largest Markdown document with a workflow in it, in bytes: finding the diagram costs more than reading it.
+pub const MARKDOWN_BYTES: usize = 512 << 10;
+/// Most states of a workflow.
+pub const STATES: usize = 10_000;
+/// Most transitions of a workflow.
+pub const TRANSITIONS: usize = 40_000;
 /// Largest decision journal in bytes.
 pub const JOURNAL_BYTES: usize = 4 << 20;
 /// Largest payload of a hook on standard input in bytes.

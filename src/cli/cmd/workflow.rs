@@ -1,5 +1,7 @@
 //! `workflow list | show | check | graph | convert | adopt`.
 
+use std::collections::HashMap;
+
 use crate::cli::args::{CallerArgs, WorkflowCommand};
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
@@ -106,14 +108,14 @@ fn shown(report: &WorkflowReport) -> String {
     let mut page = Page::default();
     let id = report.id.as_ref().map(ToString::to_string).unwrap_or_default();
     page.head(page::STRONG, &id, &format!("{} ({})", report.notation.as_str(), report.origin));
-    let next = |name: &StateName| {
-        let to = report.transitions.iter().filter(|transition| transition.from == *name);
-        let mut to: Vec<_> = to.map(|transition| transition.to.to_string()).collect();
-        if report.terminal.contains(name) {
-            to.push("end".to_owned());
-        }
-        format!("→ {}", to.join(", "))
-    };
+    let mut ways: HashMap<&StateName, Vec<&str>> = HashMap::new();
+    for transition in &report.transitions {
+        ways.entry(&transition.from).or_default().push(transition.to.as_str());
+    }
+    for last in &report.terminal {
+        ways.entry(last).or_default().push("end");
+    }
+    let next = |name: &StateName| format!("→ {}", ways.get(name).map(|to| to.join(", ")).unwrap_or_default());
     let rows = report.states.iter().map(|state| {
         vec![
             state.name.to_string(),

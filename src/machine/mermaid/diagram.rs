@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use smol_str::SmolStr;
 
+use crate::machine::check::too_many;
 use crate::machine::lines::Line;
 use crate::machine::mermaid::grammar::{Declared, End, Statement, Until, statement};
 use crate::machine::mermaid::lexer::is_comment;
@@ -42,6 +43,11 @@ pub(in crate::machine) fn parse(lines: &[Line<'_>], id: Name) -> (Option<Machine
                 }
             }
             None => skip = diagram.line(*line),
+        }
+        if diagram.states.len() > limits::STATES || diagram.transitions.len() > limits::TRANSITIONS {
+            // Whoever meant this much meant something else; reading on would only take long.
+            diagram.report(too_many(&line.whole()));
+            break;
         }
     }
     let errors = diagram.diagnostics.iter().any(Diagnostic::is_error);

@@ -265,3 +265,19 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn a_diagram_that_never_ends_is_left_at_the_limit() {
+    let chain = |states: usize| {
+        (1..states).fold("stateDiagram-v2\n[*] --> s1\n".to_owned(), |mut text, nth| {
+            let _ = writeln!(text, "s{nth} --> s{}", nth + 1);
+            text
+        })
+    };
+    assert_eq!(check(&chain(limits::STATES)).machine.map(|machine| machine.states().len()), Some(limits::STATES));
+    let (code, line, _) = errors(&chain(limits::STATES + 500))[0];
+    assert_eq!((code, line), ("too_large", limits::STATES + 2));
+    let many = "a --> b\n".repeat(limits::TRANSITIONS + 500);
+    let found = errors(&format!("stateDiagram-v2\n[*] --> a\n{many}"));
+    assert!(found.iter().any(|(code, ..)| *code == "too_large"), "{found:?}");
+}
