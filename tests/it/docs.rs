@@ -193,7 +193,7 @@ fn limits_are_those_of_the_program() {
     macro_rules! known {
         ($($name:ident)*) => { [$((stringify!($name), limits::$name as u64)),*] };
     }
-    let known = known![RUN_BYTES ACTIVITY_BYTES LINE_BYTES LOG_BYTES WORKFLOW_BYTES JOURNAL_BYTES HOOK_BYTES CACHE_BYTES
+    let known = known![RUN_BYTES ACTIVITY_BYTES LINE_BYTES LOG_BYTES WORKFLOW_BYTES MARKDOWN_BYTES STATES TRANSITIONS JOURNAL_BYTES HOOK_BYTES CACHE_BYTES
         TAIL_BYTES YAML_DEPTH YAML_NODES COUNTER VIOLATIONS SKIPPED];
     let source = read("src/model/limits.rs");
     let declared = source.lines().filter_map(|line| line.strip_prefix("pub const ")?.split(':').next());
