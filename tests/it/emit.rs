@@ -278,10 +278,10 @@ fn the_seeds_commands_do_what_its_page_says() {
                  --unit T1 \\\n--data '{\"status\": \"running\", \"feature\": \"my-feature\"}'";
     assert_eq!(shell(agent).ok().json()["data"]["warnings"], json!([]));
     let artifact = "rp1 agent-tools emit \\\n--workflow build \\\n--type artifact_registered \\\n--run-id run-A \\\n--step build \\\n\
-                    --data '{\"path\": \".rp1/work/features/my-feature/tasks.md\", \"feature\": \"my-feature\"}'";
+                    --data '{\"path\": \"work/features/my-feature/tasks.md\", \"feature\": \"my-feature\"}'";
     shell(artifact).ok();
     let shown = sandbox.flow(["show", "run-A", "--json"]).ok().json();
-    assert_eq!(shown["artifacts"][0]["path"], ".rp1/work/features/my-feature/tasks.md");
+    assert_eq!(shown["artifacts"][0]["path"], "work/features/my-feature/tasks.md");
     let build = shown["steps"].as_array().unwrap().iter().find(|step| step["step"] == "build").unwrap();
     assert_eq!(build["units"], json!([{ "step": "task-builder:building", "unit": "T1", "status": "running" }]));
 }
