@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process_group};
+
 /// How long a command that was asked to end has to do so.
 const GRACE: Duration = Duration::from_secs(2);
 /// How long what a command left running in the background is listened to.
@@ -63,7 +65,7 @@ impl Job<'_> {
     /// # Errors
     /// When there is no shell, or it cannot be waited for.
     pub fn run(&self, told: &mut dyn FnMut(&str)) -> io::Result<Answered> {
-        let signal = Signal::watch()?;
+        let signal = Watch::begin()?;
         let mut command = Command::new("sh");
         command.arg("-c").arg(self.command).envs(self.env.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -86,7 +88,7 @@ impl Job<'_> {
     fn wait(
         &self,
         child: &mut Child,
-        signal: &Signal,
+        signal: &Watch,
         said: &Receiver<Said>,
         output: &mut Vec<u8>,
         told: &mut dyn FnMut(&str),
@@ -197,24 +199,33 @@ fn wait_until(child: &mut Child, deadline: Instant) -> io::Result<Option<ExitSta
 
 /// Ends a command and what it started: first in words, then by force.
 fn end(child: &mut Child) {
-    #[cfg(unix)]
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TERM);
-        let _ = wait_until(child, Instant::now() + GRACE);
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
+    signal(child, Signal::TERM);
+    let _ = wait_until(child, Instant::now() + GRACE);
+    kill(child);
+}
+
+/// Ends a child, which must be in a process group of its own, by force and with what it started.
+pub(super) fn kill(child: &mut Child) {
+    signal(child, Signal::KILL);
     let _ = child.kill();
     let _ = child.wait();
 }
 
+fn signal(child: &Child, signal: Signal) {
+    #[cfg(unix)]
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        let _ = kill_process_group(group, signal);
+    }
+}
+
 /// Notices that this program is told to end while a command runs, which would otherwise outlive it.
-struct Signal {
+struct Watch {
     came: Arc<AtomicUsize>,
     watched: Vec<signal_hook::SigId>,
 }
 
-impl Signal {
-    fn watch() -> io::Result<Self> {
+impl Watch {
+    fn begin() -> io::Result<Self> {
         let came = Arc::new(AtomicUsize::new(0));
         let watch = |&number: &i32| {
             let value = usize::try_from(number).unwrap_or_default();
@@ -232,7 +243,7 @@ impl Signal {
     }
 }
 
-impl Drop for Signal {
+impl Drop for Watch {
     fn drop(&mut self) {
         for id in self.watched.drain(..) {
             signal_hook::low_level::unregister(id);

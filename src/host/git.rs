@@ -11,6 +11,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use super::child::kill;
 use super::remote::repository_name;
 
 /// How long one question may take.
@@ -187,7 +188,7 @@ impl Git {
         let mut child = command.spawn().map_err(|error| cannot_start(&self.program, &error))?;
         let deadline = Instant::now() + self.limit;
         collect(&mut child, deadline).unwrap_or_else(|| {
-            end(&mut child);
+            kill(&mut child);
             Err(format!("git took longer than {} s", self.limit.as_secs_f32()))
         })
     }
@@ -227,15 +228,6 @@ fn bounded(from: impl Read + Send + 'static, limit: u64, drain: bool) -> mpsc::R
         let _ = send.send(bytes);
     });
     receive
-}
-
-fn end(child: &mut Child) {
-    #[cfg(unix)]
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
-    let _ = child.kill();
-    let _ = child.wait();
 }
 
 fn cannot_start(program: &OsStr, error: &io::Error) -> String {
