@@ -151,7 +151,7 @@ impl Project {
         self.command(&["workflow", "check", workflow])
     }
 
-    /// Definitions of almost so many bytes: what each is made of, and its file.
+    /// Definitions of almost so many bytes, and Markdown of half as many: what each is made of, and its file.
     pub fn large_definitions(&self, bytes: usize) -> Vec<(&'static str, PathBuf)> {
         let words = "word ".repeat(40);
         let words = words.trim();
@@ -159,8 +159,14 @@ impl Project {
             "apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: large\n  version: 1\nphases:\n";
         let diagram = "stateDiagram-v2\n[*] --> s1\n";
         let last = "\n\n## STATE-MACHINE\n\n```mermaid\nstateDiagram-v2\n[*] --> a\na --> [*]\n```\n";
+        // Arrows between few states, since there are bounds on both.
+        let arrow = |nth: usize| {
+            let (from, round) = (nth % 9000, nth / 9000);
+            format!("s{from:010} --> s{:010}\n", from + 1 + round)
+        };
         let large = |of, name: &str, head: &str, item: &dyn Fn(usize) -> String, end: &str| {
             let mut text = head.to_owned();
+            let bytes = if name.ends_with(".md") { bytes / 2 } else { bytes };
             for nth in 1.. {
                 if text.len() + 512 >= bytes {
                     break;
@@ -196,11 +202,17 @@ impl Project {
             large(
                 "a state diagram of nothing but arrows",
                 "arrows.mmd",
-                diagram,
-                &|nth| format!("s{nth} --> s{}\n", nth + 1),
+                "stateDiagram-v2\n[*] --> s0000000001\n",
+                &arrow,
                 "",
             ),
-            large("Markdown, most of it hostile, around a diagram", "large.md", "", &|_| "[a](".repeat(16), last),
+            large(
+                "Markdown (half of that), most of it hostile, around a diagram",
+                "large.md",
+                "",
+                &|_| "[a](".repeat(16),
+                last,
+            ),
         ]
     }
 }

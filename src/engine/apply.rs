@@ -103,15 +103,14 @@ impl RunState {
     }
 
     fn emit(&mut self, emitted: &Emitted) {
-        emitted.reports.iter().for_each(|report| self.report(report));
+        let mut here: Vec<_> = self.run.state.positions().cloned().collect();
+        for report in &emitted.reports {
+            self.follow(report, emitted, &mut here);
+            self.report(report);
+        }
         emitted.records.iter().for_each(|record| self.record(record));
         let state = &mut self.run.state;
         if let Some(phase) = &emitted.phase {
-            let stays = |here: &StateName| here == phase || emitted.beside.contains(here);
-            if !state.positions().all(stays) {
-                // What was asked on the way here is of no use any more.
-                state.questions.retain(|question| stays(&question.step));
-            }
             state.current_phase = Some(phase.clone());
             state.other_phases.clone_from(&emitted.beside);
         }
@@ -121,25 +120,26 @@ impl RunState {
         }
     }
 
+    /// What was asked in places that the run leaves is of no use any more. `here` is where it stood before this report.
+    fn follow(&mut self, report: &StepReport, emitted: &Emitted, here: &mut Vec<StateName>) {
+        let Some((step, _)) = report.own_step().filter(|(step, _)| !here.contains(step) && !report.auto) else {
+            return;
+        };
+        let left = report.from.as_ref().filter(|from| here.contains(from));
+        here.push(step.clone());
+        if let Some(left) = left {
+            let stays = |place: &StateName| emitted.phase.as_ref() == Some(place) || emitted.beside.contains(place);
+            here.retain(|place| place == step || place != left && stays(place));
+            self.run.state.questions.retain(|question| here.contains(&question.step));
+        }
+    }
+
     fn report(&mut self, report: &StepReport) {
         let state = &mut self.run.state;
         if let Some((step, status)) = report.own_step() {
             state.steps.set(step, status);
         }
-        let Some(step) = &report.step else { return };
-        match report.kind() {
-            // A step that waits has its question still.
-            Some(ReportType::StatusChange) if report.status() == Some(StepStatus::Waiting) => {}
-            Some(ReportType::StatusChange | ReportType::UserAnswered) => {
-                state.questions.retain(|question| !answers(report, question));
-            }
-            Some(ReportType::WaitingForUser) => {
-                let prompt = shown(report.text("prompt").unwrap_or_default());
-                state.questions.retain(|question| !question.is_of(step, report.unit.as_ref()));
-                state.questions.push(Question { step: step.clone(), unit: report.unit.clone(), prompt });
-            }
-            _ => {}
-        }
+        ask_or_answer(&mut state.questions, report);
     }
 
     fn end(&mut self, status: RunStatus) {
@@ -177,6 +177,24 @@ impl RunState {
         set(&mut run.state.current_activity, &changes.current_activity);
         set(&mut run.state.completed_activities, &changes.completed_activities);
         set(&mut run.state.blocked_reason, &changes.blocked_reason);
+    }
+}
+
+/// What a report does to the open questions.
+pub(super) fn ask_or_answer(questions: &mut Vec<Question>, report: &StepReport) {
+    let Some(step) = &report.step else { return };
+    match report.kind() {
+        // A step that waits has its question still.
+        Some(ReportType::StatusChange) if report.status() == Some(StepStatus::Waiting) => {}
+        Some(ReportType::StatusChange | ReportType::UserAnswered) => {
+            questions.retain(|question| !answers(report, question));
+        }
+        Some(ReportType::WaitingForUser) => {
+            let prompt = shown(report.text("prompt").unwrap_or_default());
+            questions.retain(|question| !question.is_of(step, report.unit.as_ref()));
+            questions.push(Question { step: step.clone(), unit: report.unit.clone(), prompt });
+        }
+        _ => {}
     }
 }
 

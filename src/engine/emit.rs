@@ -2,11 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::engine::apply::ask_or_answer;
 use crate::engine::{Caller, Decision, Refusal, RunState, StepFault};
 use crate::machine::Machine;
 use crate::model::{
-    Activity, ActivityRecorded, ActivityStatus, ActivityType, Emitted, EventId, EventKind, Number, ReportType,
-    RunStatus, StateName, StepReport, StepStatus, Steps, TextDigest, Timestamp, Unit, slug,
+    Activity, ActivityRecorded, ActivityStatus, ActivityType, Emitted, EventId, EventKind, Number, Question,
+    ReportType, RunStatus, StateName, StepReport, StepStatus, Steps, TextDigest, Timestamp, Unit, slug,
 };
 
 /// Reports that belong together: all of them happen, or none.
@@ -92,6 +93,13 @@ fn is_said_already(state: &RunState, report: &Report) -> bool {
 }
 
 impl Report {
+    /// As it is noted, when it changes nothing.
+    #[must_use]
+    pub fn at(self, now: Timestamp) -> StepReport {
+        let Self { id, kind, step, unit, data } = self;
+        StepReport { id, at: now, kind: kind.as_str().to_owned(), step, unit, data, auto: false, from: None }
+    }
+
     fn status(&self) -> Option<StepStatus> {
         match self.kind {
             ReportType::StatusChange => self.data.get("status")?.as_str()?.parse().ok(),
@@ -108,6 +116,7 @@ struct Draft<'a> {
     trail: &'a dyn Trail,
     supply: &'a mut dyn Supply,
     steps: Steps,
+    questions: Vec<Question>,
     /// Everywhere the run stands; the place of the last report first.
     here: Vec<StateName>,
     moved: bool,
@@ -142,6 +151,7 @@ impl<'a> Draft<'a> {
             trail,
             supply,
             steps: owned.steps.clone(),
+            questions: owned.questions.clone(),
             here: owned.positions().cloned().collect(),
             moved: false,
             reports: Vec::new(),
@@ -150,7 +160,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn take(&mut self, report: Report) -> Result<(), Refusal> {
+    fn take(&mut self, mut report: Report) -> Result<(), Refusal> {
+        self.place(&mut report)?;
         let status = report.status();
         if self.ends && status.is_some() {
             return Err(Refusal::Terminal { status: RunStatus::Completed });
@@ -167,17 +178,31 @@ impl<'a> Draft<'a> {
                 }
             }
         }
-        let Report { id, kind, step, unit, data } = report;
-        self.reports.push(StepReport {
-            id,
-            at: self.now,
-            kind: kind.as_str().to_owned(),
-            step,
-            unit,
-            data,
-            auto: false,
-            from,
-        });
+        let report = StepReport { from, ..report.at(self.now) };
+        ask_or_answer(&mut self.questions, &report);
+        self.reports.push(report);
+        Ok(())
+    }
+
+    /// A question belongs to the step where the run stands, and an answer to the question that is open, unless the
+    /// report says another one.
+    fn place(&self, report: &mut Report) -> Result<(), Refusal> {
+        if report.step.is_some() {
+            return Ok(());
+        }
+        match report.kind {
+            ReportType::WaitingForUser => {
+                let first = || self.machine.map(|machine| &machine.initial()[0]);
+                let step = self.here.first().or_else(first).ok_or(Refusal::Nowhere)?;
+                report.step = Some(step.clone());
+            }
+            ReportType::UserAnswered => {
+                let question = self.questions.last().ok_or(Refusal::NoQuestion)?;
+                report.step = Some(question.step.clone());
+                report.unit = report.unit.take().or_else(|| question.unit.clone());
+            }
+            _ => {}
+        }
         Ok(())
     }
 
@@ -277,6 +302,10 @@ impl<'a> Draft<'a> {
             }
             Entry::From(left) => {
                 self.here.retain(|here| !left.contains(here));
+                if !left.is_empty() {
+                    // What was asked in places that the run leaves is of no use any more.
+                    self.questions.retain(|question| question.step == *step || self.here.contains(&question.step));
+                }
                 left.first().cloned()
             }
             Entry::Beside(branch) => Some(branch),
@@ -304,14 +333,14 @@ impl<'a> Draft<'a> {
     }
 
     /// Direct predecessors that still run or wait are completed by the begin of `step` (seed 000). So is a place that the
-    /// run leaves and of which nothing was ever reported or recorded: no phase changes without an activity.
+    /// run leaves and of which no work was ever reported or recorded: no phase changes without an activity.
     fn complete_predecessors(&mut self, step: &StateName, entry: &Entry) {
         let Some(machine) = self.machine else { return };
         let leads = |from: &StateName| machine.successors(from).any(|transition| transition.to == *step);
         let open = |name: &StateName| self.steps.get(name).is_some_and(StepStatus::is_open);
         let left: &[StateName] = if let Entry::From(left) = entry { left } else { &[] };
-        let silent =
-            |name: &StateName| left.contains(name) && self.steps.get(name).is_none() && !self.trail.is_recorded(name);
+        let untouched = |name: &StateName| self.steps.get(name).is_none_or(|status| status == StepStatus::NotStarted);
+        let silent = |name: &StateName| left.contains(name) && untouched(name) && !self.is_recorded(name);
         let states = machine.states().iter().map(|state| &state.name);
         let done = states.filter(|name| *name != step && leads(name) && (open(name) || silent(name)));
         for name in done.cloned().collect::<Vec<_>>() {
@@ -328,6 +357,10 @@ impl<'a> Draft<'a> {
                 from: None,
             });
         }
+    }
+
+    fn is_recorded(&self, phase: &StateName) -> bool {
+        self.records.iter().any(|record| record.phase == *phase) || self.trail.is_recorded(phase)
     }
 
     /// The activity of a step that was reported.

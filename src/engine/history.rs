@@ -175,16 +175,35 @@ impl History {
         &self.reports
     }
 
+    /// The latest report on the work of each unit and each sub-agent, in the order of their names.
+    fn workers(&self) -> impl Iterator<Item = (Option<&Unit>, &StateName, StepStatus)> {
+        let mut latest = BTreeMap::new();
+        for report in &self.reports {
+            let (Some(step), Some(status)) = (&report.step, report.status()) else { continue };
+            let worker = (report.unit.as_ref(), step.agent());
+            if worker != (None, None) {
+                latest.insert(worker, (step, status));
+            }
+        }
+        latest.into_iter().map(|((unit, _), (step, status))| (unit, step, status))
+    }
+
     /// The latest status of each sub-agent's work, apart for each unit.
     #[must_use]
     pub fn children(&self) -> Vec<StepStatus> {
-        let mut latest = BTreeMap::new();
-        for report in &self.reports {
-            if let (Some(agent), Some(status)) = (report.step.as_ref().and_then(StateName::agent), report.status()) {
-                latest.insert((agent, report.unit.as_ref()), status);
-            }
-        }
-        latest.into_values().collect()
+        let of_agents = self.workers().filter(|(_, step, _)| step.agent().is_some());
+        of_agents.map(|(.., status)| status).collect()
+    }
+
+    /// Units and sub-agents whose latest report says that they run, in words.
+    #[must_use]
+    pub fn running_units(&self) -> Vec<String> {
+        let running = self.workers().filter(|(.., status)| *status == StepStatus::Running);
+        let in_words = running.map(|(unit, step, _)| match unit {
+            Some(unit) => format!("{unit} in {step}"),
+            None => step.to_string(),
+        });
+        in_words.collect()
     }
 
     /// The latest report on a step of the workflow itself.
@@ -221,24 +240,6 @@ impl History {
             }
         }
         latest
-    }
-
-    /// Units and sub-agents whose latest report says that they run, in words.
-    #[must_use]
-    pub fn running_units(&self) -> Vec<String> {
-        let mut latest = BTreeMap::new();
-        for report in &self.reports {
-            let (Some(step), Some(status)) = (&report.step, report.status()) else { continue };
-            if report.unit.is_some() || step.agent().is_some() {
-                latest.insert((report.unit.as_ref(), step.agent()), (step, status));
-            }
-        }
-        let running = latest.into_iter().filter(|(_, (_, status))| *status == StepStatus::Running);
-        let in_words = running.map(|((unit, _), (step, _))| match unit {
-            Some(unit) => format!("{unit} in {step}"),
-            None => step.to_string(),
-        });
-        in_words.collect()
     }
 
     /// What was lost with lines of the log, in words, as its repairs say.

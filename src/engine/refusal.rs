@@ -129,6 +129,9 @@ pub enum Refusal {
     /// Nobody asked anything.
     #[error("no question is open, so there is nothing to answer")]
     NoQuestion,
+    /// A question needs a step that asks it.
+    #[error("a question needs --step, since the run stands in no step yet")]
+    Nowhere,
     /// The operation id was used for other reports.
     #[error("the id `{id}` is taken: event {seq} carries it with other content")]
     KeyReused {

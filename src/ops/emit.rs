@@ -10,8 +10,8 @@ use crate::codec::{RunText, digest};
 use crate::engine::{Decision, Emit, History, Refusal, Report, RunState, Supply, Trail, decide_emit, progress};
 use crate::machine::Machine;
 use crate::model::{
-    ActivityId, Emitted, Event, EventId, EventKind, Number, ReportType, RunId, RunStarted, Seq, SessionId, StateName,
-    StepStatus, TextDigest, Timestamp, WorkflowId,
+    ActivityId, Emitted, Event, EventId, EventKind, Number, RunId, RunStarted, Seq, SessionId, StateName, TextDigest,
+    Timestamp, WorkflowId,
 };
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
@@ -51,6 +51,18 @@ struct Asked<'a> {
     reports: Vec<Report>,
     digest: Option<TextDigest>,
     now: Timestamp,
+}
+
+/// Where the reports left a run.
+struct Outcome<'a> {
+    run: &'a RunDir,
+    state: &'a RunState,
+    seq: Seq,
+    emitted: &'a Emitted,
+    created: bool,
+    /// Nothing happened now: it had happened before.
+    repeated: bool,
+    warnings: Vec<String>,
 }
 
 impl Asked<'_> {
@@ -138,17 +150,21 @@ impl Flow {
             let (expected, found) = (follows.to_string(), asked.request.workflow.clone());
             return Err(refused(Refusal::Mismatch { what: "workflow", expected, found }));
         }
+        let answer = |loaded: &Loaded<'_>, seq: Seq, emitted: &Emitted, repeated: bool| {
+            let (state, warnings) = (&loaded.state, loaded.warnings.clone());
+            let outcome = Outcome { run, state, seq, emitted, created: false, repeated, warnings };
+            let log = || History::fold(loaded.locked.read_log().ok()?.events());
+            self.answer(project, asked, outcome, log)
+        };
         if let Some((seq, emitted)) = self.said_before(&loaded, asked)? {
-            return Ok(self.emit_report(project, &loaded, asked, seq, &emitted, true));
+            return Ok(answer(&loaded, seq, &emitted, true));
         }
         let caller = self.judge_holder(&loaded, caller)?;
         crate::engine::refuse_other_session(&loaded.state, &caller).map_err(refused)?;
         let machine = loaded.machine(self, project)?;
-        let mut emit = asked.emit();
-        place(&mut emit.reports, &loaded.state, machine.as_deref())?;
         let trail = Log { loaded: &loaded, history: OnceCell::new(), fault: RefCell::new(None) };
         let mut supply = Numbers { flow: self, now: asked.now, loaded: Some(&loaded), last: None, fault: None };
-        let decision = decide_emit(&loaded.state, machine.as_deref(), &caller, emit, &trail, &mut supply);
+        let decision = decide_emit(&loaded.state, machine.as_deref(), &caller, asked.emit(), &trail, &mut supply);
         if let Some(fault) = trail.fault.take().or(supply.fault) {
             return Err(fault);
         }
@@ -157,7 +173,7 @@ impl Flow {
             Decision::Already => {
                 let nothing = nothing_new(&asked.reports, asked.now);
                 let seq = loaded.state.document().state.last_seq.unwrap_or_default();
-                return Ok(self.emit_report(project, &loaded, asked, seq, &nothing, true));
+                return Ok(answer(&loaded, seq, &nothing, true));
             }
         };
         let EventKind::Emitted(emitted) = &kind else { unreachable!("BUG: reports are no reports") };
@@ -165,7 +181,7 @@ impl Flow {
         self.replace_dead_holder(&mut loaded, &caller, asked.now)?;
         let files = emitted.records.iter().map(crate::ops::load::file_of).collect();
         let seq = loaded.commit(self, kind, Some(asked.id.as_str()), asked.now, files)?;
-        let mut report = self.emit_report(project, &loaded, asked, seq, &emitted, false);
+        let mut report = answer(&loaded, seq, &emitted, false);
         let document = loaded.state.document().clone();
         // Others may report while the journal is written.
         drop(loaded);
@@ -230,10 +246,9 @@ impl Flow {
         let first_id = self.ids.next(asked.now);
         let state = RunState::begin(&begin(started.clone(), first_id.clone())).expect("BUG: a start begins no run");
         let refused = |refusal| Error::Refused { run: asked.run.clone(), refusal };
-        let mut emit = asked.emit();
-        place(&mut emit.reports, &state, machine.as_ref())?;
         let mut supply = Numbers { flow: self, now: asked.now, loaded: None, last: None, fault: None };
-        let decision = decide_emit(&state, machine.as_ref(), &caller, emit, &NoLog, &mut supply).map_err(refused)?;
+        let decision =
+            decide_emit(&state, machine.as_ref(), &caller, asked.emit(), &NoLog, &mut supply).map_err(refused)?;
         let Decision::Commit(kind) = decision else { unreachable!("BUG: a new run has reports") };
         let EventKind::Emitted(emitted) = &kind else { unreachable!("BUG: reports are no reports") };
         let emitted = (**emitted).clone();
@@ -253,6 +268,7 @@ impl Flow {
         let path = PathBuf::from(RUN_FILE);
         let text = text.with_state(&state.document().state).map_err(|error| Error::RunFile { path, error })?;
         second.run = Some(TextDigest(digest(text.text().as_bytes())));
+        let history = History::fold([&first, &second]);
         let new = NewRun {
             id: asked.run.clone(),
             text: text.text().to_owned(),
@@ -263,57 +279,58 @@ impl Flow {
         let outside = self.outside(&project);
         let request = self.lock_request(asked.now, self.lock_wait()?);
         let run = project.create_run(&request, outside.as_deref(), &mut |_| new.take())?;
-        let mut report = self.report_of(&project, &run, &state, asked, Seq(2), &emitted);
-        report.data.created = true;
         if emitted.ends {
             self.remember_end(&project, run.id(), asked.now);
         }
-        Ok(report)
+        let (seq, warnings) = (Seq(2), Vec::new());
+        let outcome =
+            Outcome { run: &run, state: &state, seq, emitted: &emitted, created: true, repeated: false, warnings };
+        Ok(self.answer(&project, asked, outcome, || history))
     }
 
-    fn emit_report(
+    /// The answer. `log` is asked for the work of sub-agents, when nothing else tells how far the run is.
+    fn answer(
         &self,
         project: &Project,
-        loaded: &Loaded<'_>,
         asked: &Asked<'_>,
-        seq: Seq,
-        emitted: &Emitted,
-        repeated: bool,
+        outcome: Outcome<'_>,
+        log: impl FnOnce() -> Option<History>,
     ) -> EmitReport {
-        let children = || {
-            let log = loaded.locked.read_log().ok();
-            log.and_then(|log| History::fold(log.events())).map(|history| history.children()).unwrap_or_default()
+        let children = || log().map(|history| history.children()).unwrap_or_default();
+        let progress = progress(outcome.state, children);
+        let emitted = outcome.emitted;
+        let results = results(emitted);
+        let activities = outcome.run.file_path(ACTIVITIES);
+        let activities = emitted.records.iter().map(|record| EmittedActivity {
+            number: record.number,
+            activity: record.id().to_string(),
+            path: Self::relative(project, &activities.join(record.number.file_name(&record.id()))),
+            status: record.activity.status(),
+        });
+        let kind = match results.as_slice() {
+            [only] => only.kind.clone(),
+            _ => "batch".to_owned(),
         };
-        let progress = progress(&loaded.state, children);
-        let mut warnings = loaded.warnings.clone();
+        let mut warnings = outcome.warnings;
         warnings.extend(self.unknown_children(project, emitted));
-        let path = |number: Number, id: &ActivityId| {
-            Self::relative(project, &loaded.locked.activity_path(&number.file_name(id)))
-        };
-        answer(&loaded.state, asked, seq, emitted, progress.as_str(), repeated, warnings, &path)
-    }
-
-    fn report_of(
-        &self,
-        project: &Project,
-        run: &RunDir,
-        state: &RunState,
-        asked: &Asked<'_>,
-        seq: Seq,
-        emitted: &Emitted,
-    ) -> EmitReport {
-        let children = || {
-            let child = |report: &crate::model::StepReport| {
-                report.step.as_ref().and_then(StateName::agent).and_then(|_| report.status())
-            };
-            emitted.reports.iter().filter_map(child).collect::<Vec<StepStatus>>()
-        };
-        let progress = progress(state, children);
-        let path = |number: Number, id: &ActivityId| {
-            Self::relative(project, &run.file_path(ACTIVITIES).join(number.file_name(id)))
-        };
-        let warnings = self.unknown_children(project, emitted);
-        answer(state, asked, seq, emitted, progress.as_str(), false, warnings, &path)
+        EmitReport {
+            success: true,
+            tool: "emit",
+            data: EmitData {
+                event_id: asked.id.clone(),
+                run_id: asked.run.clone(),
+                kind,
+                run_status: progress.as_str().to_owned(),
+                completed_predecessors: results.iter().flat_map(|one| one.completed_predecessors.clone()).collect(),
+                phase: outcome.state.phase().cloned(),
+                seq: outcome.seq,
+                created: outcome.created,
+                repeated: outcome.repeated,
+                activities: activities.collect(),
+                results,
+                warnings,
+            },
+        }
     }
 
     /// States of sub-agents that their own machines do not have. Nobody checks them against the workflow's.
@@ -348,43 +365,10 @@ fn find(project: &Project, run: &RunId) -> Result<Option<RunDir>> {
     }
 }
 
-/// A question belongs to the step where the run stands, and an answer to the question that is open, unless the report
-/// says another one.
-fn place(reports: &mut [Report], state: &RunState, machine: Option<&Machine>) -> Result<()> {
-    let run = &state.document().state;
-    for report in reports.iter_mut().filter(|report| report.step.is_none()) {
-        match report.kind {
-            ReportType::WaitingForUser => {
-                let first = || machine.map(|machine| machine.initial()[0].clone());
-                let nowhere = || Error::Usage("--step is required: the run stands in no step yet".to_owned());
-                report.step = Some(run.current_phase.clone().or_else(first).ok_or_else(nowhere)?);
-            }
-            ReportType::UserAnswered => {
-                let nobody = || Error::Refused { run: state.id().clone(), refusal: Refusal::NoQuestion };
-                let question = run.questions.last().ok_or_else(nobody)?;
-                report.step = Some(question.step.clone());
-                report.unit = report.unit.take().or_else(|| question.unit.clone());
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// What a report that changes nothing says.
+/// What reports that change nothing say.
 fn nothing_new(reports: &[Report], now: Timestamp) -> Emitted {
-    let report = |report: &Report| crate::model::StepReport {
-        id: report.id.clone(),
-        at: now,
-        kind: report.kind.as_str().to_owned(),
-        step: report.step.clone(),
-        unit: report.unit.clone(),
-        data: report.data.clone(),
-        auto: false,
-        from: None,
-    };
     Emitted {
-        reports: reports.iter().map(report).collect(),
+        reports: reports.iter().cloned().map(|report| report.at(now)).collect(),
         phase: None,
         beside: Vec::new(),
         records: Vec::new(),
@@ -394,18 +378,9 @@ fn nothing_new(reports: &[Report], now: Timestamp) -> Emitted {
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "one call puts the answer together from its parts")]
-fn answer(
-    state: &RunState,
-    asked: &Asked<'_>,
-    seq: Seq,
-    emitted: &Emitted,
-    progress: &str,
-    repeated: bool,
-    warnings: Vec<String>,
-    path: &dyn Fn(Number, &ActivityId) -> PathBuf,
-) -> EmitReport {
-    let mut results: Vec<EmittedReport> = Vec::new();
+/// The answer to each report. What it completed stands before it.
+fn results(emitted: &Emitted) -> Vec<EmittedReport> {
+    let mut results = Vec::new();
     let mut completed = Vec::new();
     for report in &emitted.reports {
         if report.auto {
@@ -420,34 +395,7 @@ fn answer(
             completed_predecessors: std::mem::take(&mut completed),
         });
     }
-    let activities = emitted.records.iter().map(|record| EmittedActivity {
-        number: record.number,
-        activity: record.id().to_string(),
-        path: path(record.number, &record.id()),
-        status: record.activity.status(),
-    });
-    let kind = match results.as_slice() {
-        [only] => only.kind.clone(),
-        _ => "batch".to_owned(),
-    };
-    EmitReport {
-        success: true,
-        tool: "emit",
-        data: EmitData {
-            event_id: asked.id.clone(),
-            run_id: asked.run.clone(),
-            kind,
-            run_status: progress.to_owned(),
-            completed_predecessors: results.iter().flat_map(|one| one.completed_predecessors.clone()).collect(),
-            phase: state.phase().cloned(),
-            seq,
-            created: false,
-            repeated,
-            activities: activities.collect(),
-            results,
-            warnings,
-        },
-    }
+    results
 }
 
 /// The log of a loaded run, read when it is asked.

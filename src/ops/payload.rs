@@ -44,8 +44,11 @@ impl ReportRequest {
         serde_json::json!([self.kind, self.step, self.unit, self.data]).to_string()
     }
 
-    /// The report, when it is complete and sound. `root` is the project's directory.
-    pub(crate) fn check(&self, id: EventId, root: &Path) -> Result<Report> {
+    /// The report, when it is complete and sound. `root` is the project's directory, in which artifacts are.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] says in the seed's words what is missing or wrong.
+    pub fn check(&self, id: EventId, root: &Path) -> Result<Report> {
         let kind = self.kind()?;
         let step = self.step.as_deref().map(step).transpose()?;
         let unit = self.unit.as_deref().map(Unit::new).transpose()?;

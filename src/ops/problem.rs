@@ -273,6 +273,7 @@ fn refused(run: &RunId, refusal: &Refusal) -> Problem {
         | Refusal::CannotStart(_)
         | Refusal::InvalidStep(_)
         | Refusal::NoQuestion
+        | Refusal::Nowhere
         | Refusal::KeyReused { .. } => report_refused(run, refusal),
         Refusal::IdReused { .. } => (
             Kind::Refused,
@@ -306,6 +307,7 @@ fn report_refused(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, String
             let help = "use another --id for other reports; a retry must give the same ones";
             (Kind::Refused, "id_reused", help.to_owned())
         }
+        Refusal::Nowhere => (Kind::Usage, "usage", "name the step that asks with --step".to_owned()),
         _ => (Kind::Refused, "no_question", format!("`flow resume {run}` says what is next")),
     }
 }

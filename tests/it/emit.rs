@@ -381,6 +381,28 @@ fn a_question_waits_for_whoever_may_answer_it() {
 }
 
 #[test]
+fn a_batch_asks_and_answers_as_its_reports_would_alone() {
+    let project = Project::new("line");
+    let status = |step: &str| json!({ "type": "status_change", "step": step, "data": { "status": "running" } });
+    let ask = |more: Value| {
+        let mut ask = json!({ "type": "waiting_for_user", "data": { "prompt": "Delete the table?" } });
+        ask.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
+        ask
+    };
+    let batch = |reports: Value| {
+        project.emit("line", &["--batch", &reports.to_string()]).ok().json()["data"]["runStatus"].clone()
+    };
+    // The question comes after the move, so the move does not settle it.
+    let asked = json!([status("plan"), status("build"), ask(json!({ "step": "task-builder:building" }))]);
+    assert_eq!(batch(asked), "waiting");
+    let answer = json!({ "type": "user_answered", "data": { "answer": "no" } });
+    assert_eq!(batch(json!([answer])), "running");
+    // A question before the move goes with the place; an answer finds the question of the same batch.
+    assert_eq!(batch(json!([ask(json!({})), status("verify"), ask(json!({})), answer])), "running");
+    project.0.assert_sound("r1");
+}
+
+#[test]
 fn artifacts_are_shown_where_they_are_and_only_once() {
     let project = Project::new("line");
     let register = |data: Value| {

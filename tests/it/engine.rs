@@ -104,6 +104,23 @@ fn play(commands: Vec<(Command, Caller)>) -> (Vec<Event>, RunState) {
     (events, state)
 }
 
+/// A line of a batch that is complete and sound, of steps that the property knows.
+fn report_line() -> impl Strategy<Value = String> {
+    let step = prop::sample::select(vec!["a", "b", "c", "d", "e", "f", "x:y"]);
+    let status = prop::sample::select(vec!["running", "running", "completed", "waiting", "failed", "not_started"]);
+    let unit = prop::option::weighted(0.1, Just("T1"));
+    (0..8_u8, step, status, unit, any::<bool>()).prop_map(|(kind, step, status, unit, named)| {
+        let step = (named || kind > 2).then_some(step);
+        let (kind, data) = match kind {
+            0 => ("waiting_for_user", json!({ "prompt": "red?" })),
+            1 => ("user_answered", json!({ "answer": "yes" })),
+            2 => ("btw_update", json!({ "message": "so" })),
+            _ => ("status_change", json!({ "status": status })),
+        };
+        json!({ "type": kind, "step": step, "unit": unit, "data": data }).to_string()
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -145,6 +162,11 @@ proptest! {
         }
         let at_once = first.with_state(&state.document().state).unwrap();
         prop_assert_eq!(text.text(), at_once.text());
+    }
+
+    #[test]
+    fn a_batch_is_its_reports_one_by_one(lines in prop::collection::vec(report_line(), 1..8)) {
+        crate::properties::emit::holds(lines.join("\n").as_bytes());
     }
 
     #[test]

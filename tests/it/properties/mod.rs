@@ -5,6 +5,7 @@
 //! rest of the tests.
 
 pub mod activity;
+pub mod emit;
 pub mod event_line;
 pub mod graph;
 pub mod hook;
@@ -20,7 +21,7 @@ pub mod workflow;
 pub type Property = fn(&[u8]);
 
 /// Every property under the name of its fuzz target and its corpus.
-pub const ALL: [(&str, Property); 10] = [
+pub const ALL: [(&str, Property); 11] = [
     ("event_line", event_line::holds),
     ("log", log::holds),
     ("run_yaml", run_yaml::holds),
@@ -29,6 +30,7 @@ pub const ALL: [(&str, Property); 10] = [
     ("mermaid", mermaid::holds),
     ("markdown", markdown::holds),
     ("graph", graph::holds),
+    ("emit", emit::holds),
     ("hook", hook::holds),
     ("journal", journal::holds),
 ];
