@@ -136,7 +136,7 @@ pub fn parse_value(text: &str) -> Result<Value, YamlError> {
 /// # Errors
 /// As [`parse_value`].
 pub fn parse(text: &str) -> Result<Node, YamlError> {
-    from_str::<Spanned<RawTree>>(text).map(Node::from)
+    from_str::<Spanned<Tree>>(text).map(Node::from)
 }
 
 /// As [`parse`], with the repeats of a key as further entries: for definitions, whose problems are told all at once.
@@ -144,7 +144,7 @@ pub fn parse(text: &str) -> Result<Node, YamlError> {
 /// # Errors
 /// As [`parse_value`], apart from repeated keys.
 pub fn parse_with_repeats(text: &str) -> Result<Node, YamlError> {
-    from_str_with::<Spanned<RawTree>>(text, serde_yaml::DuplicateKeyPolicy::PassThrough).map(Node::from)
+    from_str_with::<Spanned<Tree>>(text, serde_yaml::DuplicateKeyPolicy::PassThrough).map(Node::from)
 }
 
 /// Writes `document` as YAML that other parsers read the same way (text that looks like a number, a date or a boolean
@@ -269,36 +269,17 @@ impl Node {
     }
 }
 
-/// What the parser hands over; becomes a [`Node`] at once.
-enum RawTree {
-    Null,
-    Bool(bool),
-    Number(Number),
-    Text(SmolStr),
-    Sequence(Vec<Spanned<RawTree>>),
-    Mapping(Vec<(Spanned<String>, Spanned<RawTree>)>),
+impl From<Spanned<Tree>> for Node {
+    fn from(read: Spanned<Tree>) -> Self {
+        let (place, span) = position(&read.referenced);
+        Self { tree: read.value, place, span }
+    }
 }
 
-impl From<Spanned<RawTree>> for Node {
-    fn from(raw: Spanned<RawTree>) -> Self {
-        let (place, span) = position(&raw.referenced);
-        let tree = match raw.value {
-            RawTree::Null => Tree::Null,
-            RawTree::Bool(yes) => Tree::Bool(yes),
-            RawTree::Number(number) => Tree::Number(number),
-            RawTree::Text(text) => Tree::Text(text),
-            RawTree::Sequence(items) => Tree::Sequence(items.into_iter().map(Self::from).collect()),
-            RawTree::Mapping(entries) => Tree::Mapping(
-                entries
-                    .into_iter()
-                    .map(|(key, value)| {
-                        let (place, span) = position(&key.referenced);
-                        (Self { tree: Tree::Text(key.value.into()), place, span }, Self::from(value))
-                    })
-                    .collect(),
-            ),
-        };
-        Self { tree, place, span }
+impl From<Spanned<String>> for Node {
+    fn from(key: Spanned<String>) -> Self {
+        let (place, span) = position(&key.referenced);
+        Self { tree: Tree::Text(key.value.into()), place, span }
     }
 }
 
@@ -309,71 +290,71 @@ fn position(at: &serde_yaml::Location) -> (Place, Range<usize>) {
     (Place { line: number(at.line()), column: number(at.column()) }, start..start + len)
 }
 
-impl<'de> Deserialize<'de> for RawTree {
+impl<'de> Deserialize<'de> for Tree {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(RawTreeVisitor)
+        from.deserialize_any(TreeVisitor)
     }
 }
 
-struct RawTreeVisitor;
+struct TreeVisitor;
 
-impl<'de> Visitor<'de> for RawTreeVisitor {
-    type Value = RawTree;
+impl<'de> Visitor<'de> for TreeVisitor {
+    type Value = Tree;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("a YAML value")
     }
 
-    fn visit_unit<E>(self) -> Result<RawTree, E> {
-        Ok(RawTree::Null)
+    fn visit_unit<E>(self) -> Result<Tree, E> {
+        Ok(Tree::Null)
     }
 
-    fn visit_none<E>(self) -> Result<RawTree, E> {
-        Ok(RawTree::Null)
+    fn visit_none<E>(self) -> Result<Tree, E> {
+        Ok(Tree::Null)
     }
 
-    fn visit_some<D: Deserializer<'de>>(self, from: D) -> Result<RawTree, D::Error> {
-        RawTree::deserialize(from)
+    fn visit_some<D: Deserializer<'de>>(self, from: D) -> Result<Tree, D::Error> {
+        Tree::deserialize(from)
     }
 
-    fn visit_bool<E>(self, yes: bool) -> Result<RawTree, E> {
-        Ok(RawTree::Bool(yes))
+    fn visit_bool<E>(self, yes: bool) -> Result<Tree, E> {
+        Ok(Tree::Bool(yes))
     }
 
-    fn visit_i64<E>(self, number: i64) -> Result<RawTree, E> {
-        Ok(RawTree::Number(number.into()))
+    fn visit_i64<E>(self, number: i64) -> Result<Tree, E> {
+        Ok(Tree::Number(number.into()))
     }
 
-    fn visit_u64<E>(self, number: u64) -> Result<RawTree, E> {
-        Ok(RawTree::Number(number.into()))
+    fn visit_u64<E>(self, number: u64) -> Result<Tree, E> {
+        Ok(Tree::Number(number.into()))
     }
 
-    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<RawTree, E> {
-        Number::from_f64(number).map(RawTree::Number).ok_or_else(|| E::custom("a number that is not finite"))
+    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Tree, E> {
+        Number::from_f64(number).map(Tree::Number).ok_or_else(|| E::custom("a number that is not finite"))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<RawTree, E> {
-        Ok(RawTree::Text(text.into()))
+    fn visit_str<E>(self, text: &str) -> Result<Tree, E> {
+        Ok(Tree::Text(text.into()))
     }
 
-    fn visit_string<E>(self, text: String) -> Result<RawTree, E> {
-        Ok(RawTree::Text(text.into()))
+    fn visit_string<E>(self, text: String) -> Result<Tree, E> {
+        Ok(Tree::Text(text.into()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<RawTree, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Tree, A::Error> {
         let mut items = Vec::new();
-        while let Some(item) = from.next_element()? {
-            items.push(item);
+        while let Some(item) = from.next_element::<Spanned<Tree>>()? {
+            items.push(item.into());
         }
-        Ok(RawTree::Sequence(items))
+        Ok(Tree::Sequence(items))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<RawTree, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Tree, A::Error> {
         let mut entries = Vec::new();
-        while let Some(entry) = from.next_entry()? {
-            entries.push(entry);
+        while let Some((key, value)) = from.next_entry::<Spanned<String>, Spanned<Tree>>()? {
+            entries.push((key.into(), value.into()));
         }
-        Ok(RawTree::Mapping(entries))
+        Ok(Tree::Mapping(entries))
     }
 }
 
