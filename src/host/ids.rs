@@ -1,6 +1,7 @@
 //! New names for operations.
 #![expect(clippy::disallowed_methods, reason = "the seed of tests is read here")]
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sha2::{Digest, Sha256};
@@ -51,7 +52,7 @@ impl Ids {
     pub fn next(&self, at: Timestamp) -> EventId {
         let millis = u64::try_from(at.as_datetime().timestamp_millis()).unwrap_or(0);
         let random = match &self.seeded {
-            None => Ulid::generate().random(),
+            None => random(),
             Some(Seeded { seed, calls }) => {
                 let call = calls.fetch_add(1, Ordering::Relaxed);
                 let hash = Sha256::new()
@@ -64,6 +65,13 @@ impl Ids {
         };
         EventId::new(Ulid::from_parts(millis, random).to_string()).expect("BUG: a ULID that is no operation id")
     }
+}
+
+/// Bits that are another process's with no probability worth naming: the system keys the hasher. A generator of its own
+/// would ask the system for a second seed, which costs a command as much as reading its run.
+fn random() -> u128 {
+    let keyed = RandomState::new();
+    u128::from(keyed.hash_one(0)) << 64 | u128::from(keyed.hash_one(1))
 }
 
 #[cfg(test)]
