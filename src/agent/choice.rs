@@ -50,17 +50,11 @@ impl Choices {
     #[must_use]
     pub fn of(machine: &Machine, from: Option<&StateName>) -> Self {
         let mut choices = Self::default();
-        let targets: Vec<&StateName> = match from {
-            Some(from) => machine.successors(from).map(|transition| &transition.to).collect(),
-            None => machine.initial().iter().collect(),
-        };
+        let targets = from.map_or_else(|| machine.initial().to_vec(), |from| machine.next_of(from));
         for name in targets {
-            if choices.tt.contains(name) {
-                continue;
-            }
-            let state = machine.state(name);
+            let state = machine.state(&name);
             let text = state.and_then(|state| state.description.clone().or_else(|| state.label.clone()));
-            choices.tt.push(name.clone());
+            choices.tt.push(name);
             choices.td.push(text.unwrap_or_default());
         }
         choices

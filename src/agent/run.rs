@@ -206,6 +206,16 @@ impl<'m, N: Notebook> Agent<'m, N> {
                 return Ok(Some(Stop::Failed { state: state.clone(), why }));
             }
         };
+        // What a state names may be mended by running it again, and never by going on.
+        let undeclared = named.as_deref().and_then(|named| match self.handler.transitions(state).forced(Some(named)) {
+            Forced::Undeclared(named) => Some(AgentError::<N::Error>::UndeclaredEdge { state: state.clone(), named }),
+            _ => None,
+        });
+        if let Some(error) = undeclared {
+            let why = error.to_string();
+            self.notebook.fail(state, &why)?;
+            return Ok(Some(Stop::Failed { state: state.clone(), why }));
+        }
         let ends = self.handler.machine().is_terminal(state) && named.is_none();
         let done = Done { state: state.clone(), output };
         self.notebook.finish(&done, named.as_deref(), ends)?;
@@ -376,7 +386,13 @@ mod tests {
         let mut good = agent("* > a, a > b, a > c, b > *, c > *", says, &[]);
         assert_eq!(good.run(10).unwrap(), Stop::Ended { state: name("c") });
         let mut bad = agent("* > a, a > b, b > c, c > *", says, &[]);
-        assert!(matches!(bad.run(10), Err(AgentError::UndeclaredEdge { named, .. }) if named == "c"));
+        let why = "`a` names `c` as the next state, and no transition leads there".to_owned();
+        assert_eq!(bad.run(10).unwrap(), Stop::Failed { state: name("a"), why });
+        // Whoever noted it as done before is told the same.
+        let mut behind = agent("* > a, a > b, b > c, c > *", says, &[]);
+        behind =
+            behind.going_on(Standing::Behind { state: name("a"), named: Some("c".to_owned()) }, Context::default());
+        assert!(matches!(behind.run(10), Err(AgentError::UndeclaredEdge { named, .. }) if named == "c"));
     }
 
     #[test]

@@ -2,9 +2,12 @@
 
 use crate::engine::RunState;
 use crate::model::{
-    ActivityRecorded, Emitted, Event, EventKind, Question, ReportType, RunChanges, RunStatus, SESSION_ENDED, StateName,
-    StepReport, StepStatus,
+    ActivityRecorded, Emitted, Event, EventKind, IdList, Question, ReportType, RunChanges, RunStatus, SESSION_ENDED,
+    StateName, StepReport, StepStatus, slug,
 };
+
+/// Longest id of the activity of a step, in bytes.
+pub(super) const STEP_ID: usize = 80;
 
 impl RunState {
     /// Changes the state as `event` says.
@@ -158,7 +161,9 @@ impl RunState {
         }
     }
 
-    fn change(&mut self, changes: &RunChanges) {
+    /// What a person changed in `run.yaml`, on top of what the log says.
+    pub(super) fn change(&mut self, changes: &RunChanges) {
+        let completed = self.run.state.completed_activities.clone();
         fn set<T: Clone>(slot: &mut T, value: &Option<T>) {
             if let Some(value) = value {
                 slot.clone_from(value);
@@ -177,6 +182,22 @@ impl RunState {
         set(&mut run.state.current_activity, &changes.current_activity);
         set(&mut run.state.completed_activities, &changes.completed_activities);
         set(&mut run.state.blocked_reason, &changes.blocked_reason);
+        self.take_back(&completed, changes);
+    }
+
+    /// Whoever takes an activity off the completed ones, or sets the run back into a step, means that the step is to be done
+    /// again.
+    fn take_back(&mut self, completed: &IdList, changes: &RunChanges) {
+        let state = &mut self.run.state;
+        let set_back = changes.current_phase.as_ref().and_then(Option::as_ref);
+        let again = |step: &StateName| {
+            let id = slug(step.as_str(), STEP_ID).unwrap_or_default();
+            let taken = completed.contains(&id) && !state.completed_activities.contains(&id);
+            taken || set_back == Some(step)
+        };
+        let done = state.steps.iter().filter(|(step, status)| status.is_done() && again(step));
+        let done: Vec<_> = done.map(|(step, _)| step.clone()).collect();
+        done.iter().for_each(|step| state.steps.set(step, StepStatus::NotStarted));
     }
 }
 
@@ -210,7 +231,7 @@ fn shown(prompt: &str) -> String {
 
 /// Whether `report` shows that `question` is answered: work goes on where it was asked. A sub-agent speaks for the step
 /// that it works for, a step for its units, and no unit for another one.
-fn answers(report: &StepReport, question: &Question) -> bool {
+pub(super) fn answers(report: &StepReport, question: &Question) -> bool {
     let Some(step) = &report.step else { return false };
     match (step.agent(), question.step.agent()) {
         (Some(_), None) => question.unit.is_none(),

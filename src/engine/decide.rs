@@ -237,7 +237,7 @@ fn check_move(state: &RunState, machine: Option<&Machine>, to: &StateName) -> Re
     match here.first() {
         Some(_) if !left.is_empty() => Ok(left),
         Some(from) => {
-            let choices = machine.successors(from).map(|transition| transition.to.clone()).collect();
+            let choices = machine.next_of(from);
             Err(Refusal::InvalidTransition { from: from.clone(), to: to.clone(), choices })
         }
         None if machine.initial().contains(to) => Ok(left),
@@ -260,7 +260,7 @@ fn next_phase(machine: Option<&Machine>, phase: &StateName, advance: Advance) ->
             Advance::Next => Err(Refusal::NoNextPhase { phase: phase.clone() }),
         };
     };
-    let choices: Vec<_> = machine.successors(phase).map(|transition| transition.to.clone()).collect();
+    let choices: Vec<_> = machine.next_of(phase);
     match advance {
         Advance::To(to) if choices.contains(&to) => Ok(to),
         Advance::To(to) if !machine.contains(&to) => Err(unknown(machine, &to)),

@@ -81,6 +81,15 @@ pub fn rebase(base: &RunState, theirs: &RunDocument, newer: &[Event], ours: &Run
     RunState::from_document(merged)
 }
 
+/// The state that the log gives, with what a person changed in `run.yaml`. What flow keeps for itself there is the log's,
+/// whatever became of it in the file.
+#[must_use]
+pub fn with_edit(log: &RunState, changes: &RunChanges) -> RunState {
+    let mut state = log.clone();
+    state.change(changes);
+    state
+}
+
 /// Compares what `run.yaml` says with what the log says: the changed fields; nothing when only comments, order or
 /// unknown keys changed.
 ///

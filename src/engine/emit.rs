@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::engine::apply::ask_or_answer;
+use crate::engine::apply::{STEP_ID, answers, ask_or_answer};
 use crate::engine::{Caller, Decision, Refusal, RunState, StepFault};
 use crate::machine::Machine;
 use crate::model::{
@@ -42,6 +42,8 @@ pub trait Trail {
     fn entered_from(&self, step: &StateName) -> Option<StateName>;
     /// Whether an activity was ever recorded in `phase`.
     fn is_recorded(&self, phase: &StateName) -> bool;
+    /// The step of the workflow itself in which `unit` was reported last.
+    fn unit_at(&self, unit: &Unit) -> Option<StateName>;
 }
 
 /// New ids for the reports that flow makes, and the numbers of the activities to be.
@@ -171,10 +173,14 @@ impl<'a> Draft<'a> {
         if let Some(step) = own {
             self.check_member(step)?;
             if let Some(status) = status {
-                let entry = self.check_transition(step)?;
-                if report.unit.is_none() {
-                    let step = step.clone();
-                    from = self.change(&step, status, entry, &report.data)?;
+                let entry = self.check_transition(step);
+                match &report.unit {
+                    None => {
+                        let step = step.clone();
+                        from = self.change(&step, status, entry?, &report.data)?;
+                    }
+                    // It goes its own way from where it is, and with the run otherwise.
+                    Some(unit) => drop(entry.or_else(|fault| self.check_unit(unit, step).ok_or(fault))?),
                 }
             }
         }
@@ -188,7 +194,9 @@ impl<'a> Draft<'a> {
     /// report says another one.
     fn place(&self, report: &mut Report) -> Result<(), Refusal> {
         if report.step.is_some() {
-            return Ok(());
+            let asked = |question: &Question| answers(&report.clone().at(self.now), question);
+            let missed = report.kind == ReportType::UserAnswered && !self.questions.iter().any(asked);
+            return if missed { Err(Refusal::NoQuestion { step: report.step.clone() }) } else { Ok(()) };
         }
         match report.kind {
             ReportType::WaitingForUser => {
@@ -197,7 +205,7 @@ impl<'a> Draft<'a> {
                 report.step = Some(step.clone());
             }
             ReportType::UserAnswered => {
-                let question = self.questions.last().ok_or(Refusal::NoQuestion)?;
+                let question = self.questions.last().ok_or(Refusal::NoQuestion { step: None })?;
                 report.step = Some(question.step.clone());
                 report.unit = report.unit.take().or_else(|| question.unit.clone());
             }
@@ -229,7 +237,7 @@ impl<'a> Draft<'a> {
         let here = self.here.first()?;
         let next = match self.state.status().is_terminal() {
             true => Vec::new(),
-            false => machine.successors(here).map(|transition| transition.to.clone()).collect(),
+            false => machine.next_of(here),
         };
         Some((here.clone(), next))
     }
@@ -259,6 +267,19 @@ impl<'a> Draft<'a> {
             return Ok(Entry::Beside(branch));
         }
         Err(Refusal::InvalidStep(self.fault(machine, step, Vec::new())))
+    }
+
+    /// Whether a unit can be in `step` after the step where it was last.
+    fn check_unit(&self, unit: &Unit, step: &StateName) -> Option<Entry> {
+        let machine = self.machine.filter(|_| !self.state.status().is_terminal())?;
+        let of_unit = |report: &&StepReport| {
+            let own = report.step.as_ref().is_some_and(|step| step.agent().is_none());
+            report.unit.as_ref() == Some(unit) && own && report.status().is_some()
+        };
+        let here = self.reports.iter().rev().find(of_unit).and_then(|report| report.step.clone());
+        let here = here.or_else(|| self.trail.unit_at(unit))?;
+        let leads = here == *step || machine.successors(&here).any(|transition| transition.to == *step);
+        leads.then_some(Entry::Here)
     }
 
     /// The state that a step of a parallel branch follows: the one from which another place of the run was first
@@ -366,7 +387,7 @@ impl<'a> Draft<'a> {
     /// The activity of a step that was reported.
     fn record(&mut self, step: &StateName, status: StepStatus, summary: Option<String>) {
         let run = self.state.document();
-        let id = slug(step.as_str(), 80).unwrap_or_else(|| "step".to_owned());
+        let id = slug(step.as_str(), STEP_ID).unwrap_or_else(|| "step".to_owned());
         let status = ActivityStatus::from(status);
         let declared = self.machine.and_then(|machine| machine.state(step)?.kind.as_deref());
         let kind = declared.and_then(|kind| kind.parse().ok()).unwrap_or(ActivityType::Task);

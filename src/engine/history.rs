@@ -297,4 +297,10 @@ impl Trail for History {
     fn is_recorded(&self, phase: &StateName) -> bool {
         self.attempts.iter().any(|attempt| attempt.phase.as_ref() == Some(phase))
     }
+
+    fn unit_at(&self, unit: &Unit) -> Option<StateName> {
+        let of_unit = self.reports.iter().rev().filter(|report| report.unit.as_ref() == Some(unit));
+        let mut steps = of_unit.filter(|report| report.status().is_some()).filter_map(|report| report.step.as_ref());
+        steps.find(|step| step.agent().is_none()).cloned()
+    }
 }

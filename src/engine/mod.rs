@@ -15,7 +15,7 @@ mod state;
 
 pub use command::{Advance, Caller, Claim, Command, Decision, Record};
 pub use decide::{Retry, asks_workflow, decide, refuse_other_session, retry};
-pub use edit::{EditFault, edited, rebase};
+pub use edit::{EditFault, edited, rebase, with_edit};
 pub use emit::{Emit, Progress, Report, Supply, Trail, decide_emit, progress};
 pub use history::{Attempt, History, Hold};
 pub use refusal::{Refusal, StepFault};

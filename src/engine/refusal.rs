@@ -107,6 +107,14 @@ pub enum Refusal {
         /// The activity's.
         found: String,
     },
+    /// The reports are of another workflow.
+    #[error("the run follows the workflow {follows}, not {named}")]
+    OtherWorkflow {
+        /// This run's.
+        follows: WorkflowId,
+        /// The reports'.
+        named: String,
+    },
     /// The operation id was used for something else.
     #[error("the id `{id}` is taken: {number} is recorded as {status} with other content")]
     IdReused {
@@ -127,8 +135,11 @@ pub enum Refusal {
     #[error("{}", .0.no_way())]
     InvalidStep(Box<StepFault>),
     /// Nobody asked anything.
-    #[error("no question is open, so there is nothing to answer")]
-    NoQuestion,
+    #[error("no question is open{}, so there is nothing to answer", .step.as_ref().map(|step| format!(" in `{step}`")).unwrap_or_default())]
+    NoQuestion {
+        /// Where it would have been; none for anywhere.
+        step: Option<StateName>,
+    },
     /// A question needs a step that asks it.
     #[error("a question needs --step, since the run stands in no step yet")]
     Nowhere,

@@ -146,7 +146,7 @@ impl Drift {
             return Self::None;
         }
         let next = |machine: &Machine, phase| {
-            let mut names: Vec<_> = machine.successors(phase).map(|transition| transition.to.clone()).collect();
+            let mut names: Vec<_> = machine.next_of(phase);
             names.sort();
             (machine.contains(phase), machine.is_terminal(phase), names)
         };
@@ -329,7 +329,7 @@ fn go_on(
 
 fn choices(machine: Option<&Machine>, phase: Option<&StateName>) -> Vec<StateName> {
     match (machine, phase) {
-        (Some(machine), Some(phase)) => machine.successors(phase).map(|transition| transition.to.clone()).collect(),
+        (Some(machine), Some(phase)) => machine.next_of(phase),
         (Some(machine), None) => machine.initial().to_vec(),
         (None, _) => Vec::new(),
     }

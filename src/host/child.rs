@@ -97,10 +97,7 @@ impl Job<'_> {
         let mut open = 2;
         loop {
             match said.recv_timeout(Duration::from_millis(20)) {
-                Ok(Said::Output(bytes)) => {
-                    *output = bytes;
-                    open -= 1;
-                }
+                Ok(Said::Output(bytes)) => output.extend(bytes),
                 Ok(Said::Line(line)) => told(&line),
                 Ok(Said::Closed) => open -= 1,
                 Err(_) => {}
@@ -132,10 +129,7 @@ impl Job<'_> {
         let until = Instant::now() + AFTERWARDS;
         while open > 0 {
             match said.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(Said::Output(bytes)) => {
-                    *output = bytes;
-                    open -= 1;
-                }
+                Ok(Said::Output(bytes)) => output.extend(bytes),
                 Ok(Said::Line(line)) => told(&line),
                 Ok(Said::Closed) => open -= 1,
                 Err(_) => break,
@@ -147,11 +141,11 @@ impl Job<'_> {
 
 /// What a command says.
 enum Said {
-    /// All of standard output.
+    /// More of standard output.
     Output(Vec<u8>),
     /// A line of standard error.
     Line(String),
-    /// Standard error is closed.
+    /// One of both is closed.
     Closed,
 }
 
@@ -160,10 +154,19 @@ fn listen(child: &mut Child, most: usize, send: &Sender<Said>) {
     if let Some(out) = child.stdout.take() {
         let send = send.clone();
         std::thread::spawn(move || {
-            let mut bytes = Vec::new();
-            // One byte more tells that there is too much.
-            let _ = out.take(most as u64 + 1).read_to_end(&mut bytes);
-            let _ = send.send(Said::Output(bytes));
+            // One byte more tells that there is too much. What is left behind may hold the pipe open for ever, so what was
+            // said is passed on at once.
+            let mut out = out.take(most as u64 + 1);
+            let mut bytes = vec![0; 64 << 10];
+            loop {
+                match out.read(&mut bytes) {
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Ok(0) | Err(_) => break,
+                    Ok(len) if send.send(Said::Output(bytes[..len].to_vec())).is_err() => break,
+                    Ok(_) => {}
+                }
+            }
+            let _ = send.send(Said::Closed);
         });
     }
     if let Some(err) = child.stderr.take() {
@@ -309,6 +312,7 @@ mod tests {
         let started = Instant::now();
         let (answered, _) = lines(&job("echo here; sleep 30 &"));
         assert!(matches!(answered.ended, Ended::Exited(status) if status.success()));
+        assert_eq!(answered.output, b"here\n");
         assert!(started.elapsed() < Duration::from_secs(15));
     }
 }

@@ -220,15 +220,16 @@ fn answers(pid: u32) -> bool {
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }
 
-/// Processes of this user that were given this variable with this value. Empty where `/proc` does not tell.
+/// Processes of this user that were given all of these variables with these values. Empty where `/proc` does not tell.
 #[must_use]
-pub fn processes_with(variable: &str, value: &std::path::Path) -> Vec<u32> {
-    let wanted = [variable.as_bytes(), b"=", value.as_os_str().as_encoded_bytes()].concat();
+pub fn processes_with(variables: &[(&str, &std::ffi::OsStr)]) -> Vec<u32> {
+    let wanted: Vec<_> =
+        variables.iter().map(|(name, value)| [name.as_bytes(), b"=", value.as_encoded_bytes()].concat()).collect();
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let has = |pid: &u32| {
         let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        environment.split(|&byte| byte == 0).any(|entry| entry == wanted)
+        wanted.iter().all(|wanted| environment.split(|&byte| byte == 0).any(|entry| entry == wanted))
     };
     let own = std::process::id();
     pids.filter(|&pid| pid != own).filter(has).collect()

@@ -84,6 +84,7 @@ impl Graph<'_> {
             }
         }
         self.more_types(root);
+        self.repeats(root, |key| ROOT_KEYS.contains(&key));
         let states = self.states(root)?;
         let names = states.iter().map(|(key, _)| self.state_name(key)).collect::<Vec<_>>();
         let mut source = MachineSource {
@@ -99,6 +100,17 @@ impl Graph<'_> {
             self.state(&name, body, &mut source);
         }
         Some(source)
+    }
+
+    /// Keys that are there twice: other readers take the last one, or refuse them.
+    fn repeats(&mut self, mapping: &Node, is_key: impl Fn(&str) -> bool) {
+        let mut seen = BTreeSet::new();
+        for (key, _) in mapping.entries() {
+            let Some(text) = key.text().filter(|text| is_key(text)) else { continue };
+            if !seen.insert(text) {
+                self.error("duplicate_key", key, format!("`{text}` is there already"));
+            }
+        }
     }
 
     /// Types that the document itself declares.
@@ -173,6 +185,7 @@ impl Graph<'_> {
     fn state(&mut self, name: &Name, body: &Node, source: &mut MachineSource) {
         let mut state = SourceState { name: name.clone(), label: None, kind: None, description: None };
         if matches!(body.tree, Tree::Mapping(_)) {
+            self.repeats(body, |_| true);
             state.kind = self.kind(name, body);
             state.description = body.get("description").and_then(Node::text).map(str::to_owned);
             let errors = self.diagnostics.len();
@@ -251,6 +264,7 @@ impl Graph<'_> {
                 return Vec::new();
             }
         }
+        self.repeats(transition, |_| true);
         for (key, _) in transition.entries().iter().filter(|(key, _)| key.text() != Some("next")) {
             let message = format!("`{}` is no key of a transition", key.text().unwrap_or_default());
             let problem = Diagnostic::error("transition_unknown_key", &Name::of_node(key), message);

@@ -192,6 +192,18 @@ impl Machine {
         self.index.contains_key(name)
     }
 
+    /// The states that can follow `from`, each once: several transitions may lead to one.
+    #[must_use]
+    pub fn next_of(&self, from: &StateName) -> Vec<StateName> {
+        let mut next: Vec<StateName> = Vec::new();
+        for transition in self.successors(from) {
+            if !next.contains(&transition.to) {
+                next.push(transition.to.clone());
+            }
+        }
+        next
+    }
+
     /// The transitions that leave `name`, in the order of the definition; none for an unknown state.
     pub fn successors<'a>(&'a self, name: &StateName) -> impl Iterator<Item = &'a Transition> + use<'a> {
         let outgoing = self.index.get(name).map_or(&[][..], |(_, outgoing)| outgoing);

@@ -11,7 +11,7 @@ use crate::engine::{Decision, Emit, History, Refusal, Report, RunState, Supply, 
 use crate::machine::Machine;
 use crate::model::{
     ActivityId, Emitted, Event, EventId, EventKind, Number, RunId, RunStarted, Seq, SessionId, StateName, TextDigest,
-    Timestamp, WorkflowId,
+    Timestamp, Unit, WorkflowId,
 };
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
@@ -147,8 +147,8 @@ impl Flow {
         let refused = |refusal| Error::Refused { run: run.id().clone(), refusal };
         let follows = &loaded.state.document().workflow;
         if follows.as_str() != asked.request.workflow {
-            let (expected, found) = (follows.to_string(), asked.request.workflow.clone());
-            return Err(refused(Refusal::Mismatch { what: "workflow", expected, found }));
+            let (follows, named) = (follows.clone(), asked.request.workflow.clone());
+            return Err(refused(Refusal::OtherWorkflow { follows, named }));
         }
         let answer = |loaded: &Loaded<'_>, seq: Seq, emitted: &Emitted, repeated: bool| {
             let (state, warnings) = (&loaded.state, loaded.warnings.clone());
@@ -428,6 +428,10 @@ impl Trail for Log<'_, '_> {
         let any = self.loaded.state.document().state.last_number > Number(0);
         any && self.history().is_some_and(|history| history.is_recorded(phase))
     }
+
+    fn unit_at(&self, unit: &Unit) -> Option<StateName> {
+        self.history()?.unit_at(unit)
+    }
 }
 
 /// The log of a run that is about to begin.
@@ -440,6 +444,10 @@ impl Trail for NoLog {
 
     fn is_recorded(&self, _: &StateName) -> bool {
         false
+    }
+
+    fn unit_at(&self, _: &Unit) -> Option<StateName> {
+        None
     }
 }
 

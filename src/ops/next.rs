@@ -50,10 +50,10 @@ impl Flow {
             run_id: run.id().clone(),
             workflow: state.document().workflow.clone(),
             state: state.phase().cloned(),
-            terminal: over || view.machine.as_ref().is_some_and(is_terminal),
+            terminal: view.machine.as_ref().is_some_and(is_terminal),
             schema: choices.schema(),
             choices,
-            notes: view.notes,
+            notes: view.notes.into_iter().chain(over.then(|| format!("the run is {}", state.status()))).collect(),
         })
     }
 
@@ -68,6 +68,11 @@ impl Flow {
         let run = self.select_to_write(&project, request.run.as_deref(), caller.session.as_ref(), self.now())?;
         let view = for_reading(self, &project, &run)?;
         let state = view.history.state();
+        if let Some(agent) = request.to.as_ref().and_then(StateName::agent) {
+            let message =
+                format!("--to names a state of the workflow; report a step of the agent {agent} with flow emit");
+            return Err(Error::Usage(message));
+        }
         // What the run would leave is another state the second time, so a retry is known by what was asked.
         let basis = TextDigest(digest(serde_json::json!([request.to, request.summary]).to_string().as_bytes()));
         let before = request.id.as_ref().and_then(|id| view.log.events().find(|event| event.id == *id));
@@ -79,6 +84,10 @@ impl Flow {
         let choices = view.machine.as_ref().map(|machine| Choices::of(machine, from.as_ref())).unwrap_or_default();
         let to = match before {
             Some(to) => to,
+            None if state.status().is_terminal() => {
+                let refusal = Refusal::Terminal { status: state.status() };
+                return Err(Error::Refused { run: run.id().clone(), refusal });
+            }
             None => target(request, &choices, from.as_ref())
                 .map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })?,
         };

@@ -272,7 +272,8 @@ fn refused(run: &RunId, refusal: &Refusal) -> Problem {
         Refusal::UnknownStep(_)
         | Refusal::CannotStart(_)
         | Refusal::InvalidStep(_)
-        | Refusal::NoQuestion
+        | Refusal::NoQuestion { .. }
+        | Refusal::OtherWorkflow { .. }
         | Refusal::Nowhere
         | Refusal::KeyReused { .. } => report_refused(run, refusal),
         Refusal::IdReused { .. } => (
@@ -306,6 +307,10 @@ fn report_refused(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, String
         Refusal::KeyReused { .. } => {
             let help = "use another --id for other reports; a retry must give the same ones";
             (Kind::Refused, "id_reused", help.to_owned())
+        }
+        Refusal::OtherWorkflow { follows, .. } => {
+            let help = format!("report it with --workflow {follows}, or to another run with --run-id");
+            (Kind::Refused, "wrong_run", help)
         }
         Refusal::Nowhere => (Kind::Usage, "usage", "name the step that asks with --step".to_owned()),
         _ => (Kind::Refused, "no_question", format!("`flow resume {run}` says what is next")),

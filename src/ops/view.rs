@@ -1,7 +1,7 @@
 //! A run as readers see it: no lock, no writing, and the same answer that recovery would give.
 
 use crate::codec::{RunText, digest};
-use crate::engine::{Attempt, History, RunState, edited};
+use crate::engine::{Attempt, History, RunState, edited, with_edit};
 use crate::machine::Machine;
 use crate::model::{Activity, EventKind, RunSummary, limits};
 use crate::ops::error::{Error, Result};
@@ -39,7 +39,7 @@ pub(crate) fn for_reading(flow: &Flow, project: &Project, run: &RunDir) -> Resul
         Some(repaired) => repaired,
         None => text,
     };
-    let state = match text.document().state.last_seq {
+    let mut state = match text.document().state.last_seq {
         Some(shown) => caught_up(text.document(), shown, &log),
         None => RunState::from_document(text.document().clone()),
     };
@@ -47,12 +47,18 @@ pub(crate) fn for_reading(flow: &Flow, project: &Project, run: &RunDir) -> Resul
     if let Some(folded) = RunState::fold(log.events()) {
         let shown = text.document().state.last_seq;
         let written = log.events().find(|event| Some(event.seq) == shown).and_then(|event| event.run.as_ref());
-        if written.is_none_or(|written| written.0 != digest(text.text().as_bytes())) {
+        let differs = written.map(|written| written.0 != digest(text.text().as_bytes()));
+        if differs != Some(false) {
             check_schema(run, &text)?;
         }
-        if let Err(fault) = edited(&folded, state.document(), machine.as_ref()) {
-            let path = run.file_path(layout::RUN_FILE);
-            return Err(Error::Edit { place: place(text.text(), fault.pointer()), path, fault });
+        match edited(&folded, state.document(), machine.as_ref()) {
+            // A person changed it. What flow keeps for itself there is the log's, also when it was deleted.
+            Ok(changes) if differs == Some(true) => state = with_edit(&folded, &changes),
+            Ok(_) => {}
+            Err(fault) => {
+                let path = run.file_path(layout::RUN_FILE);
+                return Err(Error::Edit { place: place(text.text(), fault.pointer()), path, fault });
+            }
         }
     }
     if machine.is_none() && !log.events().any(is_free) {

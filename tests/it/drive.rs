@@ -318,9 +318,65 @@ fn a_type_without_a_command_and_a_way_out_of_the_graph_are_refused() {
     let twice = project.drive(&["--on", "agent=a", "--on", "agent=b", "--on", "tool=c", "--json"]).exits(2).error();
     assert!(twice["message"].as_str().unwrap().contains("registered already"), "{twice}");
     let out = ["--on", "agent=echo '{\"next_state\":\"end\"}'", "--on", "tool=true", "--json"];
-    let refused = project.drive(&out).exits(1).error();
-    assert_eq!(refused["code"], "no_way_on");
-    assert_eq!(refused["message"], "`plan` names `end` as the next state, and no transition leads there");
+    let failed = project.drive(&out).exits(1).json();
+    let reason = "`plan` failed: `plan` names `end` as the next state, and no transition leads there; the same command tries \
+                  it again";
+    assert_eq!(failed["reason"], reason);
+    for (answer, why) in [("[\"b\"]", "has [\"b\"] as `next_state`"), ("5", "has 5 as `next_state`")] {
+        let agent = format!("agent=echo '{{\"next_state\":{answer}}}'");
+        let failed = project.drive(&["--on", &agent, "--on", "tool=true", "--json"]).exits(1).json();
+        assert!(failed["reason"].as_str().unwrap().contains(why), "{failed}");
+    }
+    // Mended, it goes on.
+    let mended =
+        project.drive(&["--on", "agent=echo a", "--on", "tool=true", "--on", "agnet=x", "--json"]).exits(4).json();
+    assert_eq!(mended["state"], "work");
+    assert!(mended["warnings"][0].as_str().unwrap().contains("did you mean `agent`?"), "{mended}");
+}
+
+#[test]
+fn what_a_state_leaves_in_the_background_neither_takes_its_output_nor_keeps_the_next_driver_out() {
+    let project = Project::new(GRAPH);
+    let daemon = ["--on", "agent=sleep 20 & echo kept", "--on", "tool=echo t", "--max-iter", "1", "--json"];
+    project.drive(&daemon).exits(4);
+    let shown = project.0.flow(["show", "r1", "--json"]).ok().json();
+    assert_eq!(shown["activities"][0]["summary"], "kept");
+    let choose = ["--choose", "sleep 20 & echo end"];
+    let answer = project.drive(&[&daemon[..4], &choose, &["--json"]].concat()).exits(4).json();
+    assert!(answer["reason"].as_str().unwrap().contains("`end` is not among the states"), "{answer}");
+}
+
+#[test]
+fn another_graph_of_the_same_name_is_not_mistaken_for_the_runs_own() {
+    let graph = |first: &str| {
+        format!(
+            "initial: {first}\nstates:\n  {first}: {{type: agent, transition: {{next: [end]}}}}\n  end: {{type: terminal}}\n"
+        )
+    };
+    let project = Project::new(&graph("one"));
+    let args = ["--on", "agent=echo a", "--max-iter", "1", "--json"];
+    project.drive(&args).exits(4);
+    std::fs::write(project.path("job.graph.yaml"), graph("two")).unwrap();
+    let answer = project.drive(&args).exits(4).json();
+    assert_eq!(answer["stop"], "needs_human");
+    assert!(answer["reason"].as_str().unwrap().contains("state `one` removed"), "{answer}");
+}
+
+#[test]
+fn an_answer_is_the_output_of_its_state_whoever_completes_it() {
+    let graph = "initial: ask\nstates:\n  ask: {type: user, description: Who are you?, transition: {next: [work]}}\n  \
+                 work: {type: agent, transition: {next: [end]}}\n  end: {type: terminal}\n";
+    let project = Project::new(graph);
+    project.drive(&["--on", "agent=cat", "--json"]).exits(4);
+    let emit = |data: &str, kind: &str| {
+        let step = ["--step", "ask", "--type", kind, "--data", data];
+        project.0.flow([&["emit", "--workflow", "job", "--run-id", "r1"][..], &step].concat()).ok();
+    };
+    emit(r#"{"answer":"Ada"}"#, "user_answered");
+    emit(r#"{"status":"completed"}"#, "status_change");
+    project.drive(&["--on", "agent=cat > seen"]).ok();
+    let seen: Value = serde_json::from_str(&std::fs::read_to_string(project.path("seen")).unwrap()).unwrap();
+    assert_eq!(seen["done"][0], json!({ "state": "ask", "output": "Ada" }));
 }
 
 #[test]

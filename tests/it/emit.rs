@@ -185,6 +185,9 @@ fn units_and_sub_agents_do_not_move_the_run() {
         "line",
         "plan running => running
          build@T1 running => running
+         verify@T2 running => ! verify plan build
+         verify@T1 running => running
+         plan@T1 running => running
          verify@T1 running => ! verify plan build
          build running => running plan
          build@T1 failed => running
@@ -208,6 +211,18 @@ fn units_and_sub_agents_do_not_move_the_run() {
     let answer = project.status("line", "task-builder:flying running").ok().json();
     let warning = answer["data"]["warnings"][0].as_str().unwrap().to_owned();
     assert!(warning.contains("\"flying\" is no state of the agent task-builder"), "{warning}");
+}
+
+#[test]
+fn a_unit_goes_its_own_way_through_the_workflow() {
+    // The seed's example of tracking tasks, in which nothing but units is reported.
+    holds(
+        "agent",
+        "building@T1 running => not_started
+         completed@T1 completed => not_started
+         building@T2 running => not_started
+         completed@T3 running => ! cannot start",
+    );
 }
 
 #[test]
@@ -246,7 +261,7 @@ fn refusals_are_the_seeds_sentences_to_the_letter() {
         "--data",
         r#"{"message":"x"}"#,
     ]);
-    assert!(other.exits(1).stderr.contains("workflow debug, not build"));
+    assert!(other.exits(1).stderr.contains("follows the workflow build, not debug"));
 }
 
 /// The commands of the seed's page as they stand there, but for the name of the program.
@@ -400,6 +415,70 @@ fn a_batch_asks_and_answers_as_its_reports_would_alone() {
     // A question before the move goes with the place; an answer finds the question of the same batch.
     assert_eq!(batch(json!([ask(json!({})), status("verify"), ask(json!({})), answer])), "running");
     project.0.assert_sound("r1");
+}
+
+#[test]
+fn an_answer_that_finds_no_question_is_refused() {
+    let project = Project::new("line");
+    project.status("line", "plan running").ok();
+    let ask = ["--type", "waiting_for_user", "--step", "plan", "--data", r#"{"prompt":"red?"}"#];
+    project.emit("line", &ask).ok();
+    let answer = ["--type", "user_answered", "--data", r#"{"answer":"no"}"#];
+    for elsewhere in [["--step", "build"], ["--unit", "T1"]] {
+        let more = if elsewhere[0] == "--unit" { vec!["--step", "plan"] } else { Vec::new() };
+        let missed = project.emit("line", &[&answer[..], &more, &elsewhere].concat()).exits(1);
+        assert!(missed.stderr.contains("no question is open in `"), "{missed:?}");
+    }
+    project.0.flow(["resume", "r1"]).exits(4);
+    project.emit("line", &[&answer[..], &["--step", "plan"]].concat()).ok();
+    project.0.flow(["resume", "r1"]).ok();
+}
+
+#[test]
+fn work_that_a_person_takes_back_is_to_be_done_again() {
+    for (from, to, reports) in [
+        ("current_phase: build", "current_phase: plan", &["plan completed", "build running"][..]),
+        ("    - plan\n", "", &["plan completed"][..]),
+    ] {
+        let project = Project::new("line");
+        for report in reports {
+            project.status("line", report).ok();
+        }
+        let resume = || project.0.flow(["resume", "r1", "--json"]).ok().json();
+        project.0.edit("r1", from, to);
+        assert_eq!(resume()["reason"], "nothing is completed in `plan` yet", "{from}");
+        // The next writer adopts it, and then it is the same.
+        project.emit("line", &["--type", "btw_update", "--data", r#"{"message":"m"}"#]).ok();
+        let adopted = resume();
+        assert_eq!((&adopted["verdict"], &adopted["next"]["phase"]), (&json!("continue"), &json!("plan")), "{from}");
+        project.status("line", "plan completed").ok();
+        assert_eq!(resume()["reason"], "`plan` is done; `build` comes next");
+        project.0.assert_sound("r1");
+    }
+}
+
+#[test]
+fn what_flow_keeps_for_itself_in_run_yaml_is_the_logs_also_when_somebody_deletes_it() {
+    let project = Project::new("branches");
+    for report in ["plan running", "code running", "docs running"] {
+        project.status("branches", report).ok();
+    }
+    let ask = ["--type", "waiting_for_user", "--step", "docs", "--data", r#"{"prompt":"red?"}"#];
+    project.emit("branches", &ask).ok();
+    let resume = || project.0.flow(["resume", "r1", "--json"]).exits(4).json();
+    let before = resume();
+    let whole = project.0.read("r1", "run.yaml");
+    for key in ["steps:", "questions:", "other_phases:", "workflow_seq:", "open_activities:"] {
+        let mut skip = false;
+        let keeps = |line: &&str| {
+            let inside = line.starts_with("    ");
+            skip = (skip && inside) || line.trim_start().starts_with(key);
+            !skip
+        };
+        let lines: Vec<_> = whole.lines().filter(keeps).collect();
+        std::fs::write(project.0.run_dir("r1").join("run.yaml"), lines.join("\n") + "\n").unwrap();
+        assert_eq!(resume(), before, "without {key}");
+    }
 }
 
 #[test]

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 
 use crate::agent::{Choices, Chooser, Context, StateError};
 use crate::host::ask_endpoint;
+use crate::machine::Machine;
 use crate::model::RunId;
-use crate::ops::drive::commands::{done, run};
+use crate::ops::drive::commands::{declared, done, run};
 use crate::ops::drive::{Audience, Drive};
 
 /// Who chooses.
@@ -56,14 +57,17 @@ impl Chooser for AskNobody {
 
 pub(super) struct AskCommand<'p> {
     pub(super) command: String,
+    pub(super) machine: Machine,
     pub(super) drive: Drive,
     pub(super) audience: Audience<'p>,
 }
 
 impl Chooser for AskCommand<'_> {
     fn choose(&mut self, choices: &Choices, context: &Context, problem: Option<&str>) -> Reply {
+        let left = context.done.last().and_then(|done| self.machine.state(&done.state));
         let input = json!({
             "about": context.about,
+            "state": left.map(|state| declared(&self.machine, state)),
             "next": choices,
             "schema": choices.schema(),
             "problem": problem,
@@ -72,8 +76,10 @@ impl Chooser for AskCommand<'_> {
         let reply = run(&self.command, &input, &self.drive, None, &self.audience);
         let reply = reply.map_err(|StateError(why)| StateError(format!("the chooser: {why}")))?;
         // A script may answer with the bare name.
-        let bare = choices.tt.iter().find(|name| name.as_str() == reply.trim());
-        Ok(bare.map_or(reply, |name| json!({ "next_state": name }).to_string()))
+        let word = reply.trim();
+        let is_name = !word.is_empty() && !word.contains(['\n', '`']) && serde_json::from_str::<Value>(word).is_err();
+        let is_name = is_name && !word.starts_with(['{', '[']);
+        Ok(if is_name { json!({ "next_state": word }).to_string() } else { reply })
     }
 }
 

@@ -10,7 +10,7 @@ use crate::agent::{Choices, Context, Outcome, Registry, State, StateConfig, Stat
 use crate::host::{Answered, Ended, Job, end_by};
 use crate::machine::Machine;
 use crate::model::StateName;
-use crate::ops::drive::{Audience, DRIVEN_DIR, Drive, DriveRequest, missing};
+use crate::ops::drive::{Audience, DRIVEN_DIR, DRIVEN_STATE, Drive, DriveRequest, missing};
 use crate::ops::error::Result;
 
 /// The most that a command may answer, in bytes: it is kept in the log and in the activity.
@@ -64,10 +64,15 @@ struct Asked {
 impl Asked {
     fn of(machine: &Machine, config: &StateConfig<'_>) -> Self {
         let next = Choices::of(machine, Some(&config.declared.name));
-        let mut declared = json!(config.declared);
-        declared["terminal"] = config.is_terminal.into();
-        Self { name: config.declared.name.clone(), declared, next }
+        Self { name: config.declared.name.clone(), declared: declared(machine, config.declared), next }
     }
+}
+
+/// A state as commands are told of it.
+pub(super) fn declared(machine: &Machine, state: &crate::machine::State) -> Value {
+    let mut declared = json!(state);
+    declared["terminal"] = machine.is_terminal(&state.name).into();
+    declared
 }
 
 /// A state that a command does.
@@ -87,8 +92,14 @@ impl State for CommandState<'_> {
             "done": done(context),
         });
         let output = run(self.command, &input, self.drive, Some(&self.asked.name), &self.audience)?;
-        let named = serde_json::from_str::<Value>(&output).ok();
-        let named = named.as_ref().and_then(|value| value.get("next_state")?.as_str()).map(str::to_owned);
+        let named = serde_json::from_str::<Value>(&output).ok().and_then(|value| value.get("next_state").cloned());
+        let named = match named {
+            None | Some(Value::Null) => None,
+            Some(Value::String(name)) => Some(name),
+            Some(other) => {
+                return Err(StateError(format!("its answer has {other} as `next_state`, which names no state")));
+            }
+        };
         Ok(Outcome::Finished { output: (!output.is_empty()).then_some(output), next: named })
     }
 }
@@ -112,7 +123,7 @@ pub(super) fn run(
         ("FLOW_SESSION", drive.session.as_str().into()),
         ("FLOW_EPOCH", drive.epoch.to_string().into()),
     ];
-    env.extend(state.map(|state| ("FLOW_DRIVEN_STATE", state.as_str().into())));
+    env.extend(state.map(|state| (DRIVEN_STATE, state.as_str().into())));
     let input = input.to_string();
     let job = Job { command, input: input.as_bytes(), env, limit: drive.timeout, most: OUTPUT_BYTES };
     let mut last = String::new();

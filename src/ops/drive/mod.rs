@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::agent::{Agent, AgentError, Context, Done, RegistryError, Standing, StateHandler, Stop};
-use crate::engine::{Caller, History};
+use crate::engine::{Caller, Drift, History, Presence};
 use crate::host::Setting;
 use crate::machine::Machine;
 use crate::model::{ReportType, RunId, RunStatus, SessionId, StateName, StepReport, StepStatus, slug};
@@ -59,8 +59,9 @@ pub trait Person {
     fn tell(&mut self, line: &str);
 }
 
-/// The variable by which the commands of a driver are known, also when it is gone.
+/// The variables by which the commands of a driver are known, also when it is gone.
 const DRIVEN_DIR: &str = "FLOW_DRIVEN_DIR";
+const DRIVEN_STATE: &str = "FLOW_DRIVEN_STATE";
 
 /// A person, as states and chooser share them.
 type Audience<'p> = Rc<RefCell<&'p mut dyn Person>>;
@@ -131,8 +132,13 @@ impl Flow {
             None => self.root_to_be()?.join(layout::FLOW),
         };
         drive.dir = std::path::absolute(flow_dir.join(layout::RUNS).join(drive.run.as_str())).unwrap_or(flow_dir);
-        let mut known =
-            Known { machine: definition, standing: Standing::New, context: Context::default(), answer: None };
+        let mut known = Known {
+            machine: definition,
+            standing: Standing::New,
+            context: Context::default(),
+            answer: None,
+            warnings: Vec::new(),
+        };
         known.context.about = json!({ "goal": request.goal });
         if let (Some(project), Some(run)) = (&project, &found) {
             match self.take_up(project, run, &mut drive, &mut known)? {
@@ -207,14 +213,41 @@ impl Flow {
                 format!("run {} stands in several states, `{first}` among them; a driver goes through one", run.id());
             return Err(Error::Usage(message));
         }
-        let running = crate::host::processes_with(DRIVEN_DIR, &drive.dir);
-        if let Some(pid) = running.first() {
-            return Err(Error::StillRuns { run: run.id().clone(), pid: *pid });
+        let pinned = view.machine.as_ref().unwrap_or(&known.machine);
+        let mut warnings = Vec::new();
+        match Drift::between(pinned, &known.machine, state.document().state.positions()) {
+            Drift::None => {}
+            Drift::Elsewhere(lines) => {
+                warnings.push(format!(
+                    "the run goes on with the graph that it began with; since then: {}",
+                    lines.join("; ")
+                ));
+            }
+            Drift::AtPosition(lines) => {
+                let reason = format!(
+                    "run {} began with another graph, and where it stands they differ ({}): move it over with `flow workflow \
+                     adopt`, or begin another one with --run-id",
+                    run.id(),
+                    lines.join("; ")
+                );
+                return stopped(DriveStop::NeedsHuman, reason);
+            }
+        }
+        // Whoever drives it is said by the claim; only when nobody does, what a dead driver left running matters.
+        let caller = Caller { session: Some(drive.session.clone()), ..Caller::default() };
+        let held = self.presence(view.history.hold(), &caller)? == Presence::HeldByOther;
+        let begun = phase.as_ref().filter(|here| state.document().state.steps.get(here) == Some(StepStatus::Running));
+        if let (Some(here), false) = (begun, held) {
+            let left = [(DRIVEN_DIR, drive.dir.as_os_str()), (DRIVEN_STATE, here.as_str().as_ref())];
+            if let Some(&pid) = crate::host::processes_with(&left).first() {
+                return Err(Error::StillRuns { run: run.id().clone(), pid });
+            }
         }
         drive.epoch = self.claim(project, &run, Some(drive.session.clone()), ClaimRequest::Claim)?.epoch;
         if let Some(machine) = view.machine {
             known.machine = machine;
         }
+        known.warnings = warnings;
         known.read(&view.history);
         Ok(None)
     }
@@ -227,14 +260,16 @@ impl Flow {
         person: &mut dyn Person,
     ) -> Result<DriveReport> {
         let audience: Audience<'_> = Rc::new(RefCell::new(person));
-        let Known { machine, standing, context, answer } = known;
+        let Known { machine, standing, context, answer, mut warnings } = known;
+        warnings.extend(unused(&machine, request));
         let registry = registry(&machine, request, drive, &audience, answer)?;
         let handler = StateHandler::new(machine.clone(), &registry).map_err(missing)?;
         let notebook = RunNotebook::new(self, drive, &machine, request.goal.clone(), Rc::clone(&audience));
         let mut agent = match &request.choose {
             Choose::Nobody => Agent::new(handler, AskNobody { run: drive.run.clone() }, notebook),
             Choose::Command(command) => {
-                let ask = AskCommand { command: command.clone(), drive: drive.clone(), audience: Rc::clone(&audience) };
+                let (command, drive, audience) = (command.clone(), drive.clone(), Rc::clone(&audience));
+                let ask = AskCommand { command, machine: machine.clone(), drive, audience };
                 Agent::new(handler, ask, notebook)
             }
             Choose::Endpoint(endpoint) => {
@@ -244,7 +279,7 @@ impl Flow {
         agent = agent.going_on(standing, context);
         let stopped = agent.run(request.max_iter);
         let ran = agent.notebook.ran;
-        let warnings = std::mem::take(&mut agent.notebook.warnings);
+        warnings.append(&mut agent.notebook.warnings);
         let (stop, state, reason) = match stopped.map_err(from_agent)? {
             Stop::Ended { state } => {
                 (DriveStop::Ended, state.clone(), format!("`{state}` is done, and the run with it"))
@@ -275,6 +310,8 @@ struct Known {
     context: Context,
     /// What the user answered in the state where the run stands.
     answer: Option<String>,
+    /// What a person should know.
+    warnings: Vec<String>,
 }
 
 impl Known {
@@ -282,11 +319,12 @@ impl Known {
         let document = history.state().document();
         self.context.about = json!({ "goal": document.goal, "context": document.context });
         let run = &document.state;
-        for report in history.reports() {
-            if let Some((state, StepStatus::Completed)) = report.own_step()
-                && !report.auto
-            {
-                self.context.done.push(Done { state: state.clone(), output: report.text("output").map(str::to_owned) });
+        for (nth, report) in history.reports().iter().enumerate() {
+            if let Some((state, StepStatus::Completed)) = report.own_step() {
+                // Whoever completed the step by hand may have answered before.
+                let said = || answer(&history.reports()[..nth], state);
+                let output = report.text("output").map(str::to_owned).or_else(said);
+                self.context.done.push(Done { state: state.clone(), output });
             }
         }
         let Some(here) = run.current_phase.clone() else { return };
@@ -332,6 +370,18 @@ fn report(drive: &Drive, stop: DriveStop, state: Option<StateName>, reason: Stri
         ran,
         warnings: Vec::new(),
     }
+}
+
+/// Commands for types that no state has: a slip of the pen, or a script for many graphs.
+fn unused(machine: &Machine, request: &DriveRequest) -> Vec<String> {
+    let kinds: Vec<_> = machine.states().iter().filter_map(|state| state.kind.as_deref()).collect();
+    let unused = request.on.iter().map(|(kind, _)| kind.as_str()).filter(|kind| !kinds.contains(kind));
+    let told = unused.map(|kind| {
+        let meant = crate::codec::similar(kind, kinds.iter().copied());
+        let meant = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+        format!("--on {kind}: no state of the graph has this type{meant}")
+    });
+    told.collect()
 }
 
 fn missing(error: RegistryError) -> Error {
