@@ -99,7 +99,7 @@ fn adopt_workflow(state: &RunState, pinned: Option<&Machine>, caller: &Caller, n
             suggestion: newer.suggest(phase.as_str()).cloned(),
         });
     }
-    let differences = pinned.map(|pinned| pinned.differences(newer));
+    let differences = pinned.map(|pinned| pinned.changes(newer));
     if differences.as_ref().is_some_and(Vec::is_empty) {
         return Ok(Decision::Already);
     }

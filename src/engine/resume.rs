@@ -141,7 +141,7 @@ impl Drift {
         current: &Machine,
         positions: impl IntoIterator<Item = &'a StateName>,
     ) -> Self {
-        let lines = pinned.differences(current);
+        let lines = pinned.changes(current);
         if lines.is_empty() {
             return Self::None;
         }

@@ -305,6 +305,31 @@ impl Machine {
         }
         lines
     }
+
+    /// As [`Self::differences`], with the words as well: types, labels and descriptions.
+    #[must_use]
+    pub fn changes(&self, newer: &Self) -> Vec<String> {
+        let mut lines = self.differences(newer);
+        for state in &newer.states {
+            let Some(old) = self.state(&state.name) else { continue };
+            let words = [("type", &old.kind, &state.kind), ("label", &old.label, &state.label)];
+            for (what, was, is) in words.into_iter().filter(|(_, was, is)| was != is) {
+                let shown =
+                    |text: &Option<String>| text.as_deref().map_or("none".to_owned(), |text| format!("`{text}`"));
+                lines.push(format!("the {what} of `{}` was {} and is {}", state.name, shown(was), shown(is)));
+            }
+            if old.description != state.description {
+                lines.push(format!("the description of `{}` changed", state.name));
+            }
+        }
+        let labels = |machine: &Self| -> Vec<_> {
+            machine.transitions.iter().map(|one| (one.from.clone(), one.to.clone(), one.label.clone())).collect()
+        };
+        if self.edges() == newer.edges() && labels(self) != labels(newer) {
+            lines.push("the labels of transitions changed".into());
+        }
+        lines
+    }
 }
 
 type Edge<'a> = (&'a StateName, &'a StateName);

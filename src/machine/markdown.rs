@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
+use crate::codec;
 use crate::machine::lines::Line;
 use crate::machine::{Diagnostic, Name, mermaid};
 
@@ -80,7 +81,7 @@ impl<'a> Outline<'a> {
         let mut outline = Self::default();
         let mut open = false;
         // Headings in quotations and lists are no sections, and what is quoted is an example.
-        let (mut nested, mut quoted) = (0_usize, 0_usize);
+        let (mut nested, mut quoted, mut code) = (0_usize, 0_usize, false);
         let mut events = Parser::new_ext(&text[body..], Options::ENABLE_YAML_STYLE_METADATA_BLOCKS).into_offset_iter();
         while let Some((event, range)) = events.next() {
             let range = body + range.start..body + range.end;
@@ -102,7 +103,16 @@ impl<'a> Outline<'a> {
                         outline.near.push(heading);
                     }
                 }
-                Event::Start(Tag::CodeBlock(kind)) if quoted == 0 => {
+                Event::Start(Tag::CodeBlock(_)) if quoted > 0 => code = true,
+                Event::End(TagEnd::CodeBlock) => code = false,
+                // Hashes without a blank behind them make no heading.
+                Event::Text(text)
+                    if !code && quoted == 0 && text.starts_with('#') && is_similar(text.trim_start_matches('#')) =>
+                {
+                    outline.near.push(name(&lines, &range));
+                }
+                Event::Start(Tag::CodeBlock(kind)) => {
+                    code = true;
                     let block = Block::read(&lines, &range, &kind);
                     match outline.sections.last_mut().filter(|_| open) {
                         Some(section) => section.blocks.push(block),
@@ -210,11 +220,13 @@ fn title<'a>(events: &mut impl Iterator<Item = (Event<'a>, Range<usize>)>) -> St
     title
 }
 
-/// Whether somebody who wrote this heading may have meant the real one.
+/// Whether somebody who wrote this heading may have meant the real one. Attributes in braces are not part of it.
 fn is_similar(title: &str) -> bool {
+    let title = title.split('{').next().unwrap_or_default();
     let letters = title.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase);
     let letters = letters.take(16).collect::<String>();
-    letters == "statemachine" || letters == "statemachines"
+    letters.len().abs_diff("statemachine".len()) <= 2
+        && codec::similar(&letters, ["statemachine"].into_iter()).is_some()
 }
 
 #[cfg(test)]
@@ -271,6 +283,10 @@ mod tests {
             (format!("# T\n\n### STATE-MACHINE\n{block}"), "misplaced_state_machine", 3),
             (format!("## State Machine\n{block}"), "misplaced_state_machine", 1),
             (format!("T\n=\n\nSTATE-MACHINE\n===\n{block}"), "misplaced_state_machine", 4),
+            (format!("# T\n\n##STATE-MACHINE\n{block}"), "misplaced_state_machine", 3),
+            (format!("## STATE-MACHNE\n{block}"), "misplaced_state_machine", 1),
+            (format!("## STATE-MACHINE {{#sm}}\n{block}"), "misplaced_state_machine", 1),
+            ("# T\n\n```\n##STATE-MACHINE\n```\n\n## Estate matching\n".to_owned(), ABSENT, 1),
             ("## STATE-MACHINE\n\ntext\n\n## Next\n".to_owned(), "misplaced_state_machine", 1),
             (format!("## STATE-MACHINE\n## Next\n{block}"), "misplaced_state_machine", 1),
             (format!("## STATE-MACHINE\n```\n{DIAGRAM}```\n"), "misplaced_state_machine", 2),

@@ -88,3 +88,42 @@ fn the_same_advance_again_with_the_same_id_goes_nowhere_twice() {
     assert_eq!((&again["repeated"], &again["phase"]), (&json!(true), &json!("search")));
     assert_eq!(sandbox.events("r1").len(), 2);
 }
+
+#[test]
+fn nobody_advances_to_the_step_of_an_agent_or_from_a_run_that_is_over() {
+    let sandbox = project();
+    let refused = sandbox.flow(["advance", "r1", "--to", "helper:search"]).exits(2);
+    assert!(refused.stderr.contains("--to names a state of the workflow"), "{refused:?}");
+    assert_eq!(sandbox.events("r1").len(), 1);
+    sandbox.flow(["cancel", "r1", "--reason", "enough"]).ok();
+    let over = sandbox.flow(["advance", "r1"]).exits(1);
+    assert!(over.stderr.contains("the run is cancelled"), "{over:?}");
+    let next = sandbox.flow(["next", "r1", "--json"]).ok().json();
+    assert_eq!((&next["terminal"], &next["tt"]), (&json!(false), &json!([])));
+    assert_eq!(next["notes"], json!(["the run is cancelled"]));
+}
+
+#[test]
+fn several_transitions_between_two_states_are_one_way() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    let diagram = "stateDiagram-v2\n[*] --> a\na --> b : on success\na --> b : on timeout\nb --> [*]\n";
+    std::fs::write(sandbox.path(".flow/workflows/twice.mmd"), diagram).unwrap();
+    sandbox.flow(["start", "twice", "--id", "r1"]).ok();
+    assert_eq!(sandbox.flow(["resume", "r1", "--json"]).ok().json()["next"]["choices"], json!(["b"]));
+    sandbox.flow(["record-activity", "--run-id", "r1", "--id", "done", "--advance"]).ok();
+    assert_eq!(sandbox.flow(["next", "r1", "--json"]).ok().json()["state"], "b");
+}
+
+#[test]
+fn other_words_of_a_definition_are_shown_and_can_be_adopted() {
+    let sandbox = project();
+    let newer = GRAPH.replace("Say it", "Say it well").replace("type: tool", "type: agent");
+    std::fs::write(sandbox.path(".flow/workflows/chat.graph.yaml"), newer).unwrap();
+    assert_eq!(sandbox.flow(["resume", "r1", "--json"]).ok().json()["verdict"], "continue");
+    assert_eq!(sandbox.flow(["next", "r1", "--json"]).ok().json()["td"][0], "Say it");
+    let adopted = sandbox.flow(["workflow", "adopt", "r1", "--json"]).ok().json();
+    let differences = ["the description of `answer` changed", "the type of `search` was `tool` and is `agent`"];
+    assert_eq!(adopted["differences"], json!(differences));
+    assert_eq!(sandbox.flow(["next", "r1", "--json"]).ok().json()["td"][0], "Say it well");
+}

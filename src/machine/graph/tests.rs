@@ -190,3 +190,23 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn keys_that_are_there_twice_are_errors() {
+    let text = "\
+initial: a
+initial: b
+states:
+  a:
+    type: agent
+    type: tool
+    transition:
+      next: [b]
+      next: [a]
+  b: {type: terminal, description: x, description: y}
+states: {}
+";
+    let checked = compile_text(Form::Graph, text, "w", &StateTypes::default());
+    let found: Vec<_> = checked.diagnostics.iter().map(|one| (one.code, one.place.line)).collect();
+    assert_eq!(found, [2, 6, 9, 10, 11].map(|line| ("duplicate_key", line)));
+}
