@@ -42,6 +42,20 @@ const STATE_KEYS: [&str; 3] = ["type", "description", "transition"];
 /// What YAML 1.1 takes for a boolean or null and YAML 1.2 for text.
 const WORDS: [&str; 8] = ["y", "n", "yes", "no", "on", "off", "none", "nil"];
 
+/// What every YAML takes for something else than text.
+const NO_TEXT: [&str; 4] = ["true", "false", "null", "~"];
+
+/// Whether some readers of YAML take `text` for a number or a date, and not all of them for the same number.
+fn is_odd_number(text: &str) -> bool {
+    let digits = text.replace('_', "");
+    let all_numbers = |separator: char| digits.split(separator).all(|part| part.parse::<u32>().is_ok());
+    let number = digits.parse::<f64>().is_ok()
+        || ["0x", "0o", "0b"].iter().any(|base| digits.starts_with(base))
+        || all_numbers(':')
+        || digits.as_bytes().get(4) == Some(&b'-') && all_numbers('-');
+    number && text.parse::<u64>().ok().map(|number| number.to_string()).as_deref() != Some(text)
+}
+
 /// Reads a graph; `id` names the workflow.
 pub(super) fn parse(text: &str, id: &str, types: &StateTypes) -> (Option<MachineSource>, Vec<Diagnostic>) {
     let root = match codec::parse_with_repeats(text) {
@@ -187,7 +201,7 @@ impl Graph<'_> {
         if matches!(body.tree, Tree::Mapping(_)) {
             self.repeats(body, |_| true);
             state.kind = self.kind(name, body);
-            state.description = body.get("description").and_then(Node::text).map(str::to_owned);
+            state.description = self.description(body);
             let errors = self.diagnostics.len();
             let next = self.next(body);
             let is_read = self.diagnostics.len() == errors;
@@ -216,6 +230,19 @@ impl Graph<'_> {
             self.report(Diagnostic::error("state_not_mapping", name, message));
         }
         source.states.push(state);
+    }
+
+    fn description(&mut self, body: &Node) -> Option<String> {
+        let node = body.get("description")?;
+        match &node.tree {
+            Tree::Null => None,
+            Tree::Text(text) => Some(text.to_string()),
+            Tree::Number(_) | Tree::Bool(_) => self.text.get(node.span.clone()).map(str::to_owned),
+            Tree::Sequence(_) | Tree::Mapping(_) => {
+                self.error("description_invalid", node, "`description` is a text");
+                None
+            }
+        }
     }
 
     fn kind(&mut self, name: &Name, body: &Node) -> Option<String> {
@@ -302,12 +329,8 @@ impl Graph<'_> {
     fn look_at_scalar(&mut self, name: &Name, node: &Node) {
         let written = self.text.get(node.span.clone()).unwrap_or_default();
         let plain = written == name.text;
-        let number = name.text.parse::<f64>().is_ok()
-            && name.text.parse::<u64>().ok().map(|n| n.to_string()).as_deref() != Some(name.text.as_str());
         let lower = name.text.to_lowercase();
-        if plain
-            && (WORDS.contains(&lower.as_str()) || ["true", "false", "null", "~"].contains(&lower.as_str()) || number)
-        {
+        if plain && (WORDS.contains(&lower.as_str()) || NO_TEXT.contains(&lower.as_str()) || is_odd_number(&lower)) {
             let message = format!("some readers of YAML do not take `{}` for text", name.text);
             let warning = Diagnostic::warning("ambiguous_scalar", name, message);
             self.report(warning.with_help(format!("write it in quotation marks: \"{}\"", name.text)));

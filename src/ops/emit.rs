@@ -17,7 +17,7 @@ use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::journal;
 use crate::ops::load::{Loaded, activity_files, for_writing};
-use crate::ops::payload::ReportRequest;
+use crate::ops::payload::{ReportRequest, in_batch};
 use crate::ops::start::{StartRequest, default_limits, refuse_same_but_for_case};
 use crate::report::{EmitData, EmitReport, EmittedActivity, EmittedReport};
 use crate::store::layout::{ACTIVITIES, RUN_FILE};
@@ -129,11 +129,14 @@ impl Flow {
         let run = RunId::new(request.run.as_str())?;
         let id = request.id.clone().unwrap_or_else(|| self.ids.next(now));
         let single = request.reports.len() == 1;
-        let report = |report: &ReportRequest| {
+        let report = |(nth, report): (usize, &ReportRequest)| {
             let id = if single { id.clone() } else { self.ids.next(now) };
-            report.check(id, root)
+            report.check(id, root).map_err(|error| match error {
+                Error::Usage(what) if !single => in_batch(nth, &what),
+                error => error,
+            })
         };
-        let reports = request.reports.iter().map(report).collect::<Result<Vec<_>>>()?;
+        let reports = request.reports.iter().enumerate().map(report).collect::<Result<Vec<_>>>()?;
         let canonical = || request.reports.iter().map(ReportRequest::canonical).collect::<Vec<_>>().join("\n");
         let of_reports = || TextDigest(digest(canonical().as_bytes()));
         let digest = request.id.as_ref().map(|_| basis.cloned().unwrap_or_else(of_reports));

@@ -88,16 +88,25 @@ pub fn parse_batch(text: &str) -> Result<Vec<ReportRequest>> {
         let message = format!("the batch is no JSON array of events, and no line of JSON for each event: {error}");
         Error::Usage(message)
     };
-    let reports: Vec<ReportRequest> = if text.trim_start().starts_with('[') {
+    let events: Vec<Value> = if text.trim_start().starts_with('[') {
         serde_json::from_str(text).map_err(|error| broken(&error))?
     } else {
         let values = serde_json::Deserializer::from_str(text).into_iter();
         values.collect::<std::result::Result<_, _>>().map_err(|error| broken(&error))?
     };
-    if reports.is_empty() {
+    if events.is_empty() {
         return usage("the batch holds no event".to_owned());
     }
-    Ok(reports)
+    let report = |(nth, event): (usize, Value)| match event {
+        Value::Object(_) => serde_json::from_value(event).map_err(|error| in_batch(nth, &error.to_string())),
+        other => Err(in_batch(nth, &format!("{other} is no object with `type`, `step`, `unit` and `data`"))),
+    };
+    events.into_iter().enumerate().map(report).collect()
+}
+
+/// What is wrong with the `nth` event of a batch, counted from 0.
+pub(crate) fn in_batch(nth: usize, what: &str) -> Error {
+    Error::Usage(format!("event {} of the batch: {what}", nth + 1))
 }
 
 fn usage<T>(message: String) -> Result<T> {
@@ -165,6 +174,11 @@ fn artifact(data: &mut Map<String, Value>, root: &Path) -> Result<()> {
         return usage("'subflow' in --data must be true or false".to_owned());
     }
     let path = text("path").unwrap_or_default().to_owned();
+    if path.split_once("://").is_some_and(|(scheme, _)| scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())) {
+        return usage(format!(
+            "{path:?} is an address, not a path; register it with 'url', 'label' and 'relationship'"
+        ));
+    }
     match text("storageRoot").unwrap_or("project") {
         "absolute" if Path::new(&path).is_absolute() => Ok(()),
         "absolute" => usage(format!("Artifact path {path:?} must be absolute with storageRoot \"absolute\".")),
@@ -199,8 +213,9 @@ fn inside(root: &Path, path: &Path) -> Option<PathBuf> {
         }
     }
     let relative = whole.strip_prefix(&root).ok().filter(|relative| !relative.as_os_str().is_empty())?.to_owned();
-    let existing = whole.ancestors().find_map(|ancestor| std::fs::canonicalize(ancestor).ok())?;
-    existing.starts_with(&root).then_some(relative)
+    // A link to what does not exist leads somewhere all the same.
+    let existing = whole.ancestors().find(|ancestor| std::fs::symlink_metadata(ancestor).is_ok())?;
+    std::fs::canonicalize(existing).is_ok_and(|existing| existing.starts_with(&root)).then_some(relative)
 }
 
 #[cfg(test)]
@@ -250,6 +265,7 @@ mod tests {
         let project = std::fs::canonicalize(dir.path()).unwrap().join("project");
         std::fs::create_dir(&project).unwrap();
         std::os::unix::fs::symlink("..", project.join("up")).unwrap();
+        std::os::unix::fs::symlink("/nowhere/at/all", project.join("away")).unwrap();
         let path = |path: &str, root: &str| {
             let data = serde_json::json!({ "path": path, "storageRoot": root });
             check_in(&project, "artifact_registered", None, data)
@@ -258,12 +274,13 @@ mod tests {
         let absolute = project.join("x.md");
         assert_eq!(path(absolute.to_str().unwrap(), "project").unwrap().data["path"], "x.md");
         assert!(path("/elsewhere/x.md", "absolute").is_ok());
-        for escapes in ["../x.md", "a/../../x.md", "/etc/passwd", ".", "up/x.md"] {
+        for escapes in ["../x.md", "a/../../x.md", "/etc/passwd", ".", "up/x.md", "away", "away/x.md"] {
             let sentence = sentence(path(escapes, "work_dir"));
             let wanted = format!("escapes the canonical project root ({})", project.display());
             assert!(sentence.contains(&wanted), "{sentence}");
         }
         assert!(sentence(path("x.md", "absolute")).contains("must be absolute"));
+        assert!(sentence(path("https://example.org/x", "project")).contains("is an address"));
         assert!(sentence(path("x.md", "home")).contains("Invalid storageRoot: 'home'"));
     }
 

@@ -118,6 +118,7 @@ impl Flow {
         let machine = loaded.machine(self, project)?;
         if let (Some(phase), Some(machine)) = (loaded.state.phase(), machine)
             && !machine.is_terminal(phase)
+            && !machine.terminal().is_empty()
         {
             let last = machine.terminal().iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
             loaded.warnings.push(format!("completed in `{phase}`; the workflow ends in {last}"));

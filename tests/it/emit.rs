@@ -349,6 +349,13 @@ fn a_batch_happens_wholly_or_not_at_all() {
     let bad = [report("build", "running"), report("plan", "running")];
     let before = project.0.read("r1", "events.jsonl");
     project.emit("line", &["--batch", &json!(bad).to_string()]).exits(1);
+    for (wrong, why) in [
+        (json!([good[0], 1]), "event 2 of the batch: 1 is no object"),
+        (json!([good[0], {}]), "event 2 of the batch: --type is required"),
+    ] {
+        let refused = project.emit("line", &["--batch", &wrong.to_string()]).exits(2);
+        assert!(refused.stderr.contains(why), "{refused:?}");
+    }
     assert_eq!(project.0.read("r1", "events.jsonl"), before);
     let batch = good.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
     let args = ["emit", "--workflow", "line", "--run-id", "r1", "--batch", "-", "--id", "k1"];

@@ -192,6 +192,27 @@ proptest::proptest! {
 }
 
 #[test]
+fn names_that_readers_disagree_on_and_descriptions_that_are_none_are_told() {
+    let graph = |name: &str| format!("initial: \"{name}\"\nstates:\n  {name}: {{type: terminal}}\n");
+    for name in ["0x10", "1_000", "2024-01-01", "1:30", "1e3", "007", "off"] {
+        let checked = compile_text(Form::Graph, &graph(name), "w", &StateTypes::default());
+        assert!(
+            checked.diagnostics.iter().any(|one| one.code == "ambiguous_scalar"),
+            "{name}: {:?}",
+            checked.diagnostics
+        );
+    }
+    for name in ["7", "v1", "a-b", "v1-2", "step_1"] {
+        let checked = compile_text(Form::Graph, &graph(name), "w", &StateTypes::default());
+        assert!(checked.machine.is_some() && checked.diagnostics.is_empty(), "{name}: {:?}", checked.diagnostics);
+    }
+    let text = "initial: a\nstates:\n  a: {type: terminal, description: [x]}\n";
+    let checked = compile_text(Form::Graph, text, "w", &StateTypes::default());
+    let found: Vec<_> = checked.diagnostics.iter().map(|one| (one.code, one.place.line)).collect();
+    assert_eq!(found, [("description_invalid", 3)]);
+}
+
+#[test]
 fn keys_that_are_there_twice_are_errors() {
     let text = "\
 initial: a

@@ -30,6 +30,12 @@ pub(in crate::machine) fn parse(lines: &[Line<'_>], id: Name) -> (Option<Machine
     };
     diagram.id.place = lines[at].whole().place;
     diagram.id.span = lines[at].whole().span;
+    let word = lines[at].text.split_whitespace().next().unwrap_or_default();
+    if !is_header(word) {
+        let message = format!("`{word}` is no header of a state diagram");
+        let problem = Diagnostic::error("not_a_state_diagram", &lines[at].whole(), message);
+        diagram.report(problem.with_help(format!("write `{HEADER}`")));
+    }
     if let Some(rest) = rest {
         let message = format!("only `{HEADER}` stands on the first line of a diagram");
         diagram.report(Diagnostic::error("mermaid_syntax", &rest, message));
@@ -53,6 +59,10 @@ pub(in crate::machine) fn parse(lines: &[Line<'_>], id: Name) -> (Option<Machine
     let errors = diagram.diagnostics.iter().any(Diagnostic::is_error);
     let (source, diagnostics) = diagram.finish();
     ((!errors).then_some(source), diagnostics)
+}
+
+fn is_header(word: &str) -> bool {
+    [HEADER, "stateDiagram"].iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
 /// The index of the line with the header, and what else stands on it. Before it there may be blank lines, comments,
@@ -81,7 +91,7 @@ fn header(lines: &[Line<'_>]) -> Option<(usize, Option<Name>)> {
     let line = lines.get(at)?;
     let start = line.text.len() - line.text.trim_start().len();
     let word = line.text[start..].find(char::is_whitespace).map_or(line.text.len(), |end| start + end);
-    let known = [HEADER, "stateDiagram"].iter().any(|known| line.text[start..word].eq_ignore_ascii_case(known));
+    let known = is_header(&line.text[start..word]);
     let rest = line.text[word..].trim();
     let rest = (known && !rest.is_empty() && !is_comment(rest)).then(|| {
         let begin = line.text.len() - line.text[word..].trim_start().len();

@@ -12,6 +12,7 @@
 //! comment    = ( "%%" | "#" ) text                    behind blanks, wherever a token can stand
 //! ```
 
+use crate::codec;
 use crate::machine::lines::Line;
 use crate::machine::mermaid::lexer::{Kind, Token, Tokens};
 use crate::machine::{Diagnostic, Name};
@@ -364,9 +365,16 @@ impl Reader<'_> {
 
     fn blank_in_id(&self, first: &Token, second: &Token) -> Box<Diagnostic> {
         let (one, two) = (self.text(first), self.text(second));
+        // What an editor makes of `-->`.
+        if two.chars().all(|c| "→⟶⇒➔➜–—-=>".contains(c)) {
+            return self.other_arrow(second);
+        }
         let message = format!("`{}` follows a state's id, which has no blanks", shortened(two));
         let both = format!("{} {}", shortened(one), shortened(two));
-        let help = format!("write `state \"{both}\" as {}` and use the id", suggested_id(&both));
+        let help = match codec::similar(one, ["state"].into_iter()) {
+            Some(meant) => format!("did you mean `{meant} {}`?", shortened(two)),
+            None => format!("write `state \"{both}\" as {}` and use the id", suggested_id(&both)),
+        };
         self.helped("bad_state_name", second, message, help)
     }
 }
