@@ -18,6 +18,7 @@ mod markdown;
 mod mermaid;
 mod phases;
 mod source;
+mod unsaid;
 mod write;
 
 pub use check::{Compiled, compile};
@@ -26,4 +27,5 @@ pub use form::{Checked, Form, compile_text};
 pub use graph::StateTypes;
 pub use machine::{Machine, MachineError, Notation, State, Transition};
 pub use source::{MachineSource, Name, SourceState, SourceTransition};
+pub use unsaid::unsaid;
 pub use write::{Written, picture, write};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::catalog::{CatalogError, Origin};
 use crate::host;
-use crate::machine::{Diagnostic, Form, Machine, Notation, Written, compile_text, picture, write};
+use crate::machine::{Diagnostic, Form, Machine, Notation, Written, compile_text, picture, unsaid, write};
 use crate::model::limits;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
@@ -67,8 +67,11 @@ impl Flow {
     /// # Errors
     /// As [`Flow::workflow_graph`].
     pub fn workflow_convert(&self, target: &str, to: Notation, types: &[String]) -> Result<WorkflowConvertReport> {
-        let machine = self.definition(target, types)?.machine()?;
-        let Written { text, losses } = write(&machine, to);
+        let definition = self.definition(target, types)?;
+        let unsaid = unsaid(definition.notation, &definition.text);
+        let machine = definition.machine()?;
+        let Written { text, mut losses } = write(&machine, to);
+        losses.extend(unsaid);
         Ok(WorkflowConvertReport { id: machine.id().clone(), from: machine.notation(), to, text, losses })
     }
 

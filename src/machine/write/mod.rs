@@ -29,7 +29,7 @@ pub fn write(machine: &Machine, notation: Notation) -> Written {
 }
 
 /// A number of things, for people.
-fn counted(count: usize, what: &str) -> String {
+pub(super) fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
