@@ -100,11 +100,11 @@ fn read(file: File, path: &Path) -> Result<String, CatalogError> {
     // One byte more than allowed tells a file that is too large, also when it grows while it is read.
     let bound = u64::try_from(limits::WORKFLOW_BYTES).unwrap_or(u64::MAX).saturating_add(1);
     file.take(bound).read_to_end(&mut bytes).map_err(at_path)?;
-    text(path, bytes)
+    definition_text(path, bytes)
 }
 
 /// The bytes of the file at `path` as text of bounded size.
-fn text(path: &Path, bytes: Vec<u8>) -> Result<String, CatalogError> {
+pub(crate) fn definition_text(path: &Path, bytes: Vec<u8>) -> Result<String, CatalogError> {
     let invalid = |text: String, code, message: String, place| {
         let mut name = Name::nowhere("");
         name.place = place;

@@ -17,3 +17,4 @@ mod shipped;
 
 pub use error::CatalogError;
 pub use find::{Catalog, Entry, Found, Origin};
+pub(crate) use folder::definition_text;

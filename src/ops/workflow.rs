@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::catalog::{CatalogError, Origin};
+use crate::catalog::{CatalogError, Origin, definition_text};
 use crate::host;
 use crate::machine::{Diagnostic, Form, Machine, Notation, Written, compile_text, picture, unsaid, write};
 use crate::model::limits;
@@ -86,7 +86,13 @@ impl Flow {
         let project = self.project_if_any()?;
         let catalog = self.catalog(project.as_ref());
         if path.is_file() {
-            let text = read(&path, target)?;
+            let text = match definition_text(Path::new(target), read(&path, target)?) {
+                Err(CatalogError::Invalid { text, diagnostics, .. }) => {
+                    let (notation, origin) = (Form::of_file(target, &text).notation(), target.to_owned());
+                    return Ok(Definition { machine: None, notation, origin, text, diagnostics });
+                }
+                text => text?,
+            };
             let form = Form::of_file(target, &text);
             let checked = compile_text(form, &text, &id_of_file(&path), &catalog.state_types()?.and(types));
             return Ok(Definition {
@@ -156,10 +162,9 @@ fn id_of_file(path: &Path) -> String {
     stem.or_else(|| file.rsplit_once('.').map(|(stem, _)| stem)).unwrap_or(&file).to_owned()
 }
 
-fn read(path: &Path, origin: &str) -> Result<String> {
+fn read(path: &Path, origin: &str) -> Result<Vec<u8>> {
     let fault = |source| Error::Input { origin: origin.to_owned(), source };
-    let bytes = host::read_named(path, limits::WORKFLOW_BYTES).map_err(fault)?;
-    String::from_utf8(bytes).map_err(|error| fault(std::io::Error::new(std::io::ErrorKind::InvalidData, error)))
+    host::read_named(path, limits::WORKFLOW_BYTES).map_err(fault)
 }
 
 fn origin(origin: &Origin) -> String {

@@ -393,7 +393,8 @@ fn only_one_driver_holds_a_run_and_its_commands_may_record() {
         thread::sleep(Duration::from_millis(20));
     }
     assert_eq!(project.resumed()["verdict"], "held");
-    project.drive(&args).exits(5);
+    // Whoever reads this must not be told to kill the command of a driver that lives.
+    assert_eq!(project.drive(&args).exits(5).error()["code"], "run_held");
     std::fs::write(project.path("go"), "").unwrap();
     let first = child.wait_with_output().unwrap();
     assert_eq!(first.status.code(), Some(4), "{first:?}");

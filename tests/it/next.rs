@@ -104,6 +104,21 @@ fn nobody_advances_to_the_step_of_an_agent_or_from_a_run_that_is_over() {
 }
 
 #[test]
+fn a_definition_that_is_no_text_is_told_with_its_place_by_path_as_by_name() {
+    let sandbox = project();
+    std::fs::write(sandbox.path(".flow/workflows/bytes.mmd"), b"stateDiagram-v2\n[*] --> \xff\n").unwrap();
+    for target in ["bytes", ".flow/workflows/bytes.mmd"] {
+        let answer = sandbox.flow(["workflow", "check", target, "--json"]).exits(1).json();
+        let found = &answer["diagnostics"][0];
+        assert_eq!(
+            (&found["code"], &found["line"], &found["column"]),
+            (&json!("not_utf8"), &json!(2), &json!(9)),
+            "{target}"
+        );
+    }
+}
+
+#[test]
 fn several_transitions_between_two_states_are_one_way() {
     let sandbox = Sandbox::new();
     sandbox.flow(["init"]).ok();

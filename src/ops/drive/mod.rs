@@ -6,6 +6,7 @@ mod commands;
 mod notebook;
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
@@ -319,16 +320,27 @@ impl Known {
         let document = history.state().document();
         self.context.about = json!({ "goal": document.goal, "context": document.context });
         let run = &document.state;
-        for (nth, report) in history.reports().iter().enumerate() {
-            if let Some((state, StepStatus::Completed)) = report.own_step() {
-                // Whoever completed the step by hand may have answered before.
-                let said = || answer(&history.reports()[..nth], state);
-                let output = report.text("output").map(str::to_owned).or_else(said);
-                self.context.done.push(Done { state: state.clone(), output });
+        let mut answers = Answers::default();
+        let mut begun = None;
+        for report in history.reports() {
+            match report.own_step() {
+                Some((state, StepStatus::Running)) => begun = Some(state),
+                Some((state, StepStatus::Completed)) => {
+                    // Whoever completed the step by hand may have answered before.
+                    let output = report.text("output").map(str::to_owned).or_else(|| answers.0.get(state).cloned());
+                    let done = &mut self.context.done;
+                    match done.last_mut().filter(|last| last.state == *state && begun.take() != Some(state)) {
+                        // The state's command may have said that it is done before the driver did.
+                        Some(last) => last.output = output.or(last.output.take()),
+                        None => done.push(Done { state: state.clone(), output }),
+                    }
+                }
+                _ => {}
             }
+            answers.note(report);
         }
         let Some(here) = run.current_phase.clone() else { return };
-        self.answer = answer(history.reports(), &here);
+        self.answer = answers.0.remove(&here);
         self.standing = match run.steps.get(&here) {
             Some(StepStatus::Running | StepStatus::Waiting) => Standing::In(here),
             Some(StepStatus::Completed | StepStatus::Skipped) => {
@@ -343,21 +355,26 @@ impl Known {
     }
 }
 
-/// What the user answered to the state's question, since it began.
-fn answer(reports: &[StepReport], here: &StateName) -> Option<String> {
-    let mut answer = None;
-    for report in reports.iter().filter(|report| report.step.as_ref() == Some(here)) {
-        answer = match report.kind() {
-            Some(ReportType::UserAnswered) => match report.data.get("answer") {
-                Some(Value::String(text)) => Some(text.clone()),
-                Some(other) => Some(other.to_string()),
-                None => Some(Value::Object(report.data.clone()).to_string()),
-            },
-            Some(ReportType::WaitingForUser | ReportType::StatusChange) => None,
-            _ => answer,
-        };
+/// What the user answered in each state, since it began or asked last.
+#[derive(Default)]
+struct Answers<'a>(HashMap<&'a StateName, String>);
+
+impl<'a> Answers<'a> {
+    fn note(&mut self, report: &'a StepReport) {
+        let Some(step) = &report.step else { return };
+        match report.kind() {
+            Some(ReportType::UserAnswered) => {
+                let answer = match report.data.get("answer") {
+                    Some(Value::String(text)) => text.clone(),
+                    Some(other) => other.to_string(),
+                    None => Value::Object(report.data.clone()).to_string(),
+                };
+                self.0.insert(step, answer);
+            }
+            Some(ReportType::WaitingForUser | ReportType::StatusChange) => drop(self.0.remove(step)),
+            _ => {}
+        }
     }
-    answer
 }
 
 fn report(drive: &Drive, stop: DriveStop, state: Option<StateName>, reason: String, ran: usize) -> DriveReport {
