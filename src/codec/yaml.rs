@@ -81,8 +81,15 @@ fn in_words(message: String) -> String {
     if message.contains("found a tab") || message.contains("tabs disallowed") {
         return "a tab stands where only spaces may; indent with spaces".to_owned();
     }
-    message
+    // It may quote a whole file.
+    match message.char_indices().nth(MESSAGE) {
+        Some((end, _)) => format!("{}…", &message[..end]),
+        None => message,
+    }
 }
+
+/// The longest message of the parser that is passed on, in characters.
+const MESSAGE: usize = 300;
 
 /// The place of a `<<<<<<< ` line, which is legal YAML in unlucky spots and a cryptic error elsewhere.
 fn conflict_marker(text: &str) -> Option<Place> {
