@@ -207,12 +207,9 @@ impl<'m, N: Notebook> Agent<'m, N> {
             }
         };
         // What a state names may be mended by running it again, and never by going on.
-        let undeclared = named.as_deref().and_then(|named| match self.handler.transitions(state).forced(Some(named)) {
-            Forced::Undeclared(named) => Some(AgentError::<N::Error>::UndeclaredEdge { state: state.clone(), named }),
-            _ => None,
-        });
-        if let Some(error) = undeclared {
-            let why = error.to_string();
+        let forced = named.as_deref().map(|named| self.handler.transitions(state).forced(Some(named)));
+        if let Some(Forced::Undeclared(named)) = forced {
+            let why = AgentError::<N::Error>::UndeclaredEdge { state: state.clone(), named }.to_string();
             self.notebook.fail(state, &why)?;
             return Ok(Some(Stop::Failed { state: state.clone(), why }));
         }

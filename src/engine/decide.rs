@@ -260,7 +260,7 @@ fn next_phase(machine: Option<&Machine>, phase: &StateName, advance: Advance) ->
             Advance::Next => Err(Refusal::NoNextPhase { phase: phase.clone() }),
         };
     };
-    let choices: Vec<_> = machine.next_of(phase);
+    let choices = machine.next_of(phase);
     match advance {
         Advance::To(to) if choices.contains(&to) => Ok(to),
         Advance::To(to) if !machine.contains(&to) => Err(unknown(machine, &to)),

@@ -272,11 +272,7 @@ impl<'a> Draft<'a> {
     /// Whether a unit can be in `step` after the step where it was last.
     fn check_unit(&self, unit: &Unit, step: &StateName) -> Option<Entry> {
         let machine = self.machine.filter(|_| !self.state.status().is_terminal())?;
-        let of_unit = |report: &&StepReport| {
-            let own = report.step.as_ref().is_some_and(|step| step.agent().is_none());
-            report.unit.as_ref() == Some(unit) && own && report.status().is_some()
-        };
-        let here = self.reports.iter().rev().find(of_unit).and_then(|report| report.step.clone());
+        let here = self.reports.iter().rev().find_map(|report| report.step_of(unit)).cloned();
         let here = here.or_else(|| self.trail.unit_at(unit))?;
         let leads = here == *step || machine.successors(&here).any(|transition| transition.to == *step);
         leads.then_some(Entry::Here)

@@ -299,8 +299,6 @@ impl Trail for History {
     }
 
     fn unit_at(&self, unit: &Unit) -> Option<StateName> {
-        let of_unit = self.reports.iter().rev().filter(|report| report.unit.as_ref() == Some(unit));
-        let mut steps = of_unit.filter(|report| report.status().is_some()).filter_map(|report| report.step.as_ref());
-        steps.find(|step| step.agent().is_none()).cloned()
+        self.reports.iter().rev().find_map(|report| report.step_of(unit)).cloned()
     }
 }

@@ -146,7 +146,7 @@ impl Drift {
             return Self::None;
         }
         let next = |machine: &Machine, phase| {
-            let mut names: Vec<_> = machine.next_of(phase);
+            let mut names = machine.next_of(phase);
             names.sort();
             (machine.contains(phase), machine.is_terminal(phase), names)
         };

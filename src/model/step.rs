@@ -277,6 +277,13 @@ impl StepReport {
         self.data.get(key)?.as_str()
     }
 
+    /// The step of the workflow itself in which it says that `unit` is.
+    #[must_use]
+    pub fn step_of(&self, unit: &Unit) -> Option<&StateName> {
+        let step = self.step.as_ref().filter(|step| step.agent().is_none())?;
+        (self.unit.as_ref() == Some(unit) && self.status().is_some()).then_some(step)
+    }
+
     /// The step of the workflow itself whose status it reports: not of a unit, not of a sub-agent.
     #[must_use]
     pub fn own_step(&self) -> Option<(&StateName, StepStatus)> {

@@ -63,16 +63,16 @@ impl Flow {
     /// [`Error::Refused`] when no transition leads there, or none is named and several do; [`Error::Store`] when it
     /// cannot be written.
     pub fn advance(&self, request: &AdvanceRequest) -> Result<AdvanceReport> {
-        let project = self.project()?;
-        let caller = self.caller(request.session.clone(), request.epoch)?;
-        let run = self.select_to_write(&project, request.run.as_deref(), caller.session.as_ref(), self.now())?;
-        let view = for_reading(self, &project, &run)?;
-        let state = view.history.state();
         if let Some(agent) = request.to.as_ref().and_then(StateName::agent) {
             let message =
                 format!("--to names a state of the workflow; report a step of the agent {agent} with flow emit");
             return Err(Error::Usage(message));
         }
+        let project = self.project()?;
+        let caller = self.caller(request.session.clone(), request.epoch)?;
+        let run = self.select_to_write(&project, request.run.as_deref(), caller.session.as_ref(), self.now())?;
+        let view = for_reading(self, &project, &run)?;
+        let state = view.history.state();
         // What the run would leave is another state the second time, so a retry is known by what was asked.
         let basis = TextDigest(digest(serde_json::json!([request.to, request.summary]).to_string().as_bytes()));
         let before = request.id.as_ref().and_then(|id| view.log.events().find(|event| event.id == *id));

@@ -43,12 +43,7 @@ fn kind<'a>(machine: &Machine, state: &'a State) -> Option<&'a str> {
 
 fn body(machine: &Machine, state: &State, losses: &mut Vec<String>) -> Value {
     let kind = kind(machine, state).unwrap_or(USUAL);
-    let mut next: Vec<_> = Vec::new();
-    for one in machine.successors(&state.name) {
-        if !next.contains(&one.to.as_str()) {
-            next.push(one.to.as_str());
-        }
-    }
+    let next = machine.next_of(&state.name);
     match (machine.is_terminal(&state.name), next.is_empty()) {
         (true, false) => losses.push(format!("runs cannot end in `{}` any more: something follows it", state.name)),
         (false, true) => losses.push(format!("runs end in `{}`: nothing follows it", state.name)),

@@ -44,13 +44,8 @@ fn phase(machine: &Machine, state: &State, below: Option<&State>, losses: &mut V
     if let Some(description) = &state.description {
         phase.insert("description".into(), json!(description));
     }
-    let mut next: Vec<_> = Vec::new();
-    for one in machine.successors(&state.name) {
-        if !next.contains(&&one.to) {
-            next.push(&one.to);
-        }
-    }
-    let usual: Vec<_> = below.map(|below| &below.name).into_iter().collect();
+    let next = machine.next_of(&state.name);
+    let usual: Vec<_> = below.map(|below| below.name.clone()).into_iter().collect();
     let is_terminal = machine.is_terminal(&state.name);
     if next != usual || (is_terminal && !next.is_empty()) {
         phase.insert("next".into(), json!(next));
