@@ -99,7 +99,10 @@ pub fn parse_batch(text: &str) -> Result<Vec<ReportRequest>> {
     }
     let report = |(nth, event): (usize, Value)| match event {
         Value::Object(_) => serde_json::from_value(event).map_err(|error| in_batch(nth, &error.to_string())),
-        other => Err(in_batch(nth, &format!("{other} is no object with `type`, `step`, `unit` and `data`"))),
+        other => Err(in_batch(
+            nth,
+            &format!("{} is no object with `type`, `step`, `unit` and `data`", short(&other.to_string())),
+        )),
     };
     events.into_iter().enumerate().map(report).collect()
 }
@@ -114,8 +117,12 @@ fn usage<T>(message: String) -> Result<T> {
 }
 
 fn bad_json(what: &str, text: &str) -> Error {
-    let shown: String = text.chars().take(80).collect();
-    Error::Usage(format!("{what} must be valid JSON. Received: {shown}"))
+    Error::Usage(format!("{what} must be valid JSON. Received: {}", short(text)))
+}
+
+/// The beginning of a text that may be long.
+fn short(text: &str) -> String {
+    text.chars().take(80).collect()
 }
 
 /// A step: of the workflow itself, or `agent:step` with something in each part.

@@ -397,7 +397,7 @@ fn suggested_id(text: &str) -> String {
 }
 
 /// A text from a file, short enough for a sentence.
-fn shortened(text: &str) -> String {
+pub(super) fn shortened(text: &str) -> String {
     if text.chars().count() <= 60 {
         return text.to_owned();
     }
