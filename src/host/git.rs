@@ -25,6 +25,8 @@ const PATHS: usize = 1000;
 /// Longest reason, in characters.
 const REASON: usize = 200;
 
+/// How `git config` exits when there is no such key.
+const NO_SUCH_KEY: i32 = 1;
 /// Set while git runs a hook; they name the repository of that git, which need not be the one asked about.
 const FOREIGN: &[&str] = &[
     "GIT_DIR",
@@ -98,16 +100,26 @@ impl Git {
         let Some(top) = self.top(dir) else {
             return GitFacts::default();
         };
-        let origin = self.line(dir, &["config", "--get", "remote.origin.url"]);
-        let own_name = || top.file_name().map(|name| name.to_string_lossy().into_owned());
         let branch = self.line(dir, &["symbolic-ref", "--quiet", "HEAD"]);
         GitFacts {
-            repo: origin.as_deref().and_then(repository_name).or_else(own_name),
+            repo: self.repository(dir, &top),
             branch: match branch {
                 Some(name) => Some(name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned()),
                 None => self.line(dir, &["rev-parse", "--quiet", "--verify", "--short", "HEAD"]),
             },
             head: self.line(dir, &["rev-parse", "--quiet", "--verify", "HEAD"]),
+        }
+    }
+
+    /// What its origin calls the repository, or the name of its directory when it has no origin. A git that could not say
+    /// whether it has one is no reason to call it by another name.
+    fn repository(&self, dir: &Path, top: &Path) -> Option<String> {
+        let answer = self.ask(dir, &["config", "--get", "remote.origin.url"]).ok()?;
+        let own_name = || top.file_name().map(|name| name.to_string_lossy().into_owned());
+        match answer.status.code()? {
+            0 => repository_name(String::from_utf8_lossy(&answer.out).trim()).or_else(own_name),
+            NO_SUCH_KEY => own_name(),
+            _ => None,
         }
     }
 
@@ -442,7 +454,7 @@ mod tests {
         let sandbox = Sandbox::new();
         let missing = Git::new("no-such-git");
         assert_eq!(unknown(&missing, &sandbox.repo()), "there is no program `no-such-git`");
-        assert_eq!(missing.facts(&sandbox.repo()).repo.as_deref(), Some("repo"));
+        assert_eq!(missing.facts(&sandbox.repo()), GitFacts::default());
 
         // Nobody writes into it, so whoever opens it to read waits.
         let config = sandbox.repo().join(".git/config");
@@ -451,6 +463,7 @@ mod tests {
         let mut hurried = sandbox.git();
         hurried.limit = Duration::from_millis(50);
         assert_eq!(unknown(&hurried, &sandbox.repo()), "git took longer than 0.05 s");
+        assert_eq!(hurried.facts(&sandbox.repo()), GitFacts::default(), "it has a name that nobody gave it");
 
         fs::write(outside.repo().join(".git"), "gitdir: /nowhere\n").unwrap();
         let reason = unknown(&outside.git(), &outside.repo());

@@ -93,8 +93,42 @@ impl View {
         self.without(|key| key == "at" || key.ends_with("_at"))
     }
 
+    /// The same, without the facts of the checkout that `seen` lacks: flow asks git for them, and what git could not be
+    /// asked is absent, but never something else.
+    pub fn as_far_as_told(&self, seen: &Self) -> Self {
+        let mut told = self.clone();
+        for (run, view) in &mut told.0 {
+            if let Some(seen) = seen.0.get(run) {
+                forget_untold(view, seen);
+            }
+        }
+        told
+    }
+
     fn without(&self, left_out: fn(&str) -> bool) -> Self {
         Self(self.0.iter().map(|(run, view)| (run.clone(), without(view, left_out))).collect())
+    }
+}
+
+fn forget_untold(wanted: &mut Value, seen: &Value) {
+    match (wanted, seen) {
+        (Value::Array(wanted), Value::Array(seen)) => {
+            wanted.iter_mut().zip(seen).for_each(|(w, s)| forget_untold(w, s))
+        }
+        (Value::Object(wanted), Value::Object(seen)) => {
+            for (key, part) in wanted.iter_mut() {
+                match (key.as_str(), part.as_object_mut(), seen.get(key)) {
+                    ("context", Some(context), Some(seen)) => {
+                        context.retain(|fact, _| {
+                            seen.get(fact).is_some() || !["repo", "branch", "head"].contains(&fact.as_str())
+                        });
+                    }
+                    (_, _, Some(seen)) => forget_untold(part, seen),
+                    _ => {}
+                }
+            }
+        }
+        _ => {}
     }
 }
 
