@@ -114,7 +114,8 @@ impl Git {
     /// What its origin calls the repository, or the name of its directory when it has no origin. A git that could not say
     /// whether it has one is no reason to call it by another name.
     fn repository(&self, dir: &Path, top: &Path) -> Option<String> {
-        let answer = self.ask(dir, &["config", "--get", "remote.origin.url"]).ok()?;
+        // Where it cannot find the repository, git would look into the user's configuration alone and say that there is none.
+        let answer = self.ask(dir, &["config", "--local", "--includes", "--get", "remote.origin.url"]).ok()?;
         let own_name = || top.file_name().map(|name| name.to_string_lossy().into_owned());
         match answer.status.code()? {
             0 => repository_name(String::from_utf8_lossy(&answer.out).trim()).or_else(own_name),
