@@ -7,6 +7,21 @@ use serde_json::Value;
 /// How much of an answer is read, in bytes.
 const ANSWER_BYTES: u64 = 1 << 20;
 
+/// Whether questions can be put to `address`, as people may see it: without a user's name and password.
+///
+/// # Errors
+/// A sentence fragment when it is no address of a server.
+pub fn server(address: &str) -> Result<String, String> {
+    let uri: ureq::http::Uri = address.parse().map_err(|error| format!("no address: {error}"))?;
+    match (uri.scheme_str(), uri.authority()) {
+        (Some(scheme @ ("http" | "https")), Some(authority)) => {
+            let port = authority.port_u16().map(|port| format!(":{port}")).unwrap_or_default();
+            Ok(format!("{scheme}://{}{port}{}", authority.host(), uri.path()))
+        }
+        _ => Err("no address that begins with http:// or https://".to_owned()),
+    }
+}
+
 /// Posts `body` to `address` and gives the JSON that comes back.
 ///
 /// # Errors

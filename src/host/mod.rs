@@ -22,7 +22,7 @@ pub use clock::{BadNow, Clock};
 pub use env::{BadSetting, Env, Setting};
 pub(crate) use file::{read_named, read_plain};
 pub use git::{Git, GitFacts, WorkingTree};
-pub use http::ask_endpoint;
+pub use http::{ask_endpoint, server};
 pub use ids::Ids;
 pub use locks::lock_holder;
 pub use process::{BadHolder, Holder, Liveness, boot_id, processes_with};

@@ -431,3 +431,50 @@ fn nothing_that_a_terminal_obeys_comes_through_from_a_command() {
     assert!(answer.stderr.contains("  a]52;c;eA==b\n"), "{answer:?}");
     assert!(!answer.stderr.contains('\u{1b}') && !answer.stdout.contains('\u{1b}'), "{answer:?}");
 }
+
+#[test]
+fn a_run_goes_on_when_its_definition_is_gone_or_broken() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.path(".flow/workflows/job.graph.yaml");
+    sandbox.flow(["init"]).ok();
+    let graph = "initial: a\nstates:\n  a: {type: agent, transition: {next: b}}\n  b: {type: terminal}\n";
+    std::fs::write(&path, graph).unwrap();
+    let drive = ["drive", "job", "--run-id", "r1", "--on", "agent=echo x", "--json"];
+    sandbox.flow(drive.iter().chain(&["--max-iter", "1"])).exits(4);
+    std::fs::remove_file(&path).unwrap();
+    let gone = sandbox.flow(drive).ok().json();
+    let warnings = ["the run goes on with the graph that it began with: there is no workflow `job`"];
+    assert_eq!((&gone["stop"], &gone["warnings"]), (&json!("ended"), &json!(warnings)), "{gone}");
+    // Without a run there is nothing to go on with.
+    let error = sandbox.flow(["drive", "job", "--run-id", "r2", "--on", "agent=echo x", "--json"]).exits(3).error();
+    assert_eq!(error["code"], "unknown_workflow");
+}
+
+#[test]
+fn what_a_state_gives_to_a_run_that_is_over_meanwhile_is_shown() {
+    let project =
+        Project::new("initial: a\nstates:\n  a: {type: agent, transition: {next: b}}\n  b: {type: terminal}\n");
+    let command = "agent=env -u FLOW_SESSION -u FLOW_EPOCH \"$FLOW\" cancel r1 >&2 && echo precious";
+    let report = project.drive(&["--on", command, "--json"]).exits(1).json();
+    assert_eq!(report["reason"], "what `a` gave is not recorded: the run is cancelled since. It gave: precious");
+    assert_eq!(report["stop"], "failed");
+}
+
+#[test]
+fn an_address_that_is_none_is_refused_before_anything_runs_and_a_password_is_never_shown() {
+    let project = Project::new(GRAPH);
+    let drive = |url: &str| {
+        let mut command = project.command(&["--on", "agent=true", "--on", "tool=true", "--choose-url", url, "--json"]);
+        command.env("FLOW_CHOOSE_MODEL", "m");
+        run(command, "")
+    };
+    for address in ["nonsense", "ftp://example.org/v1", "http://"] {
+        assert_eq!(drive(address).exits(2).error()["code"], "usage", "{address}");
+    }
+    assert!(project.0.runs().is_empty(), "something was begun");
+    // Nobody listens where a listener was closed.
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let answer = drive(&format!("http://ada:secret@127.0.0.1:{port}/v1")).exits(4);
+    let shown = format!("{}{}", answer.stdout, answer.stderr);
+    assert!(shown.contains(&format!("http://127.0.0.1:{port}/v1")) && !shown.contains("secret"), "{shown}");
+}

@@ -61,7 +61,7 @@ impl Person for Caller<'_> {
         if !io::stdin().is_terminal() {
             return None;
         }
-        self.out.aside(&format!("{prompt}\n> "));
+        self.out.ask(prompt);
         let mut line = String::new();
         let read = io::stdin().lock().read_line(&mut line).ok()?;
         // The end of the input is no answer.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::agent::{Choices, Chooser, Context, StateError};
-use crate::host::ask_endpoint;
+use crate::host::{ask_endpoint, server};
 use crate::machine::Machine;
 use crate::model::RunId;
 use crate::ops::drive::commands::{declared, done, run};
@@ -126,7 +126,8 @@ impl Chooser for AskEndpoint {
         });
         let address = address(&self.endpoint.url);
         let answer = ask_endpoint(&address, self.endpoint.key.as_deref(), &body, self.timeout);
-        let answer = answer.map_err(|why| StateError(format!("{address} was asked what follows: {why}")))?;
+        let shown = server(&address).unwrap_or_default();
+        let answer = answer.map_err(|why| StateError(format!("{shown} was asked what follows: {why}")))?;
         let content = answer.pointer("/choices/0/message/content").and_then(Value::as_str);
         // No content is a reply as well, and no valid one.
         Ok(content.unwrap_or_default().to_owned())

@@ -14,8 +14,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::agent::{Agent, AgentError, Context, Done, RegistryError, Standing, StateHandler, Stop};
-use crate::engine::{Caller, Drift, History, Presence};
-use crate::host::Setting;
+use crate::engine::{Caller, Drift, History, Presence, Refusal};
+use crate::host::{Setting, server};
 use crate::machine::Machine;
 use crate::model::{ReportType, RunId, RunStatus, SessionId, StateName, StepReport, StepStatus, slug};
 use crate::ops::claim::ClaimRequest;
@@ -24,6 +24,7 @@ use crate::ops::drive::commands::registry;
 use crate::ops::drive::notebook::RunNotebook;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
+use crate::ops::problem::one_line;
 use crate::ops::select::Runs;
 use crate::ops::view::for_reading;
 use crate::report::{DriveReport, DriveStop};
@@ -83,10 +84,11 @@ impl Flow {
     /// A model that chooses, as the environment names it.
     ///
     /// # Errors
-    /// [`Error::Usage`] when no model is named; [`Error::Setting`] when a variable is no text.
+    /// [`Error::Usage`] when `url` is no address of a server or no model is named; [`Error::Setting`] when a variable is no text.
     pub fn endpoint(&self, url: String) -> Result<Endpoint> {
         let text = |setting: &Option<Setting>| setting.as_ref().map(Setting::parse::<String>).transpose();
         let unnamed = || Error::Usage("--choose-url needs a model: name it in FLOW_CHOOSE_MODEL".to_owned());
+        server(&url).map_err(|why| Error::Usage(format!("--choose-url is {why}")))?;
         let model = text(&self.env.choose_model)?.ok_or_else(unnamed)?;
         Ok(Endpoint { url, model, key: text(&self.env.choose_key)? })
     }
@@ -97,8 +99,8 @@ impl Flow {
     /// [`Error::Usage`] for a type of state without command, [`Error::Refused`] when somebody else holds the run,
     /// [`Error::Catalog`] and [`Error::Store`] as for any verb. What was recorded stays.
     pub fn drive(&self, request: &DriveRequest, person: &mut dyn Person) -> Result<DriveReport> {
-        let definition = self.workflow_machine(&request.graph)?;
-        let workflow = definition.id().to_string();
+        let definition = self.workflow_machine(&request.graph);
+        let workflow = definition.as_ref().map_or_else(|_| request.graph.clone(), |machine| machine.id().to_string());
         let project = match self.project() {
             Ok(project) => Some(project),
             Err(Error::NoProject { .. }) => None,
@@ -107,6 +109,12 @@ impl Flow {
         let found = match &project {
             Some(project) => self.run_to_drive(project, &workflow, request.run.as_deref())?,
             None => None,
+        };
+        let (definition, unusable) = match (definition, &found) {
+            (Ok(definition), _) => (Some(definition), None),
+            // A run keeps the graph that it began with.
+            (Err(error), Some(_)) => (None, Some(error)),
+            (Err(error), None) => return Err(error),
         };
         let own = request.session.is_none() && self.env.session_id()?.is_none();
         let session = match self.caller(request.session.clone(), None)?.session {
@@ -133,19 +141,21 @@ impl Flow {
             None => self.root_to_be()?.join(layout::FLOW),
         };
         drive.dir = std::path::absolute(flow_dir.join(layout::RUNS).join(drive.run.as_str())).unwrap_or(flow_dir);
-        let mut known = Known {
-            machine: definition,
-            standing: Standing::New,
-            context: Context::default(),
-            answer: None,
-            warnings: Vec::new(),
-        };
+        let mut known = Known::new(definition);
         known.context.about = json!({ "goal": request.goal });
         if let (Some(project), Some(run)) = (&project, &found) {
             match self.take_up(project, run, &mut drive, &mut known)? {
                 None => {}
                 Some(report) => return Ok(report),
             }
+        }
+        match (unusable, &known.machine) {
+            (Some(error), None) => return Err(error),
+            (Some(error), Some(_)) => {
+                let why = one_line(&error);
+                known.warnings.push(format!("the run goes on with the graph that it began with: {why}"));
+            }
+            (None, _) => {}
         }
         known.context.about["run_id"] = json!(drive.run);
         known.context.about["workflow"] = json!(drive.workflow);
@@ -214,9 +224,12 @@ impl Flow {
                 format!("run {} stands in several states, `{first}` among them; a driver goes through one", run.id());
             return Err(Error::Usage(message));
         }
-        let pinned = view.machine.as_ref().unwrap_or(&known.machine);
+        let drift = match (&view.machine, &known.machine) {
+            (Some(pinned), Some(today)) => Drift::between(pinned, today, state.document().state.positions()),
+            _ => Drift::None,
+        };
         let mut warnings = Vec::new();
-        match Drift::between(pinned, &known.machine, state.document().state.positions()) {
+        match drift {
             Drift::None => {}
             Drift::Elsewhere(lines) => {
                 warnings.push(format!(
@@ -245,9 +258,7 @@ impl Flow {
             }
         }
         drive.epoch = self.claim(project, &run, Some(drive.session.clone()), ClaimRequest::Claim)?.epoch;
-        if let Some(machine) = view.machine {
-            known.machine = machine;
-        }
+        known.machine = view.machine.or(known.machine.take());
         known.warnings = warnings;
         known.read(&view.history);
         Ok(None)
@@ -262,6 +273,7 @@ impl Flow {
     ) -> Result<DriveReport> {
         let audience: Audience<'_> = Rc::new(RefCell::new(person));
         let Known { machine, standing, context, answer, mut warnings } = known;
+        let machine = machine.expect("BUG: a driver without a graph");
         warnings.extend(unused(&machine, request));
         let registry = registry(&machine, request, drive, &audience, answer)?;
         let handler = StateHandler::new(machine.clone(), &registry).map_err(missing)?;
@@ -281,7 +293,15 @@ impl Flow {
         let stopped = agent.run(request.max_iter);
         let ran = agent.notebook.ran;
         warnings.append(&mut agent.notebook.warnings);
-        let (stop, state, reason) = match stopped.map_err(from_agent)? {
+        let stopped = match (stopped, agent.notebook.unrecorded.take()) {
+            (Err(AgentError::Notebook(Error::Refused { refusal, .. })), Some(done)) => {
+                let mut report = self.overtaken(drive, &done, &refusal, ran)?;
+                report.warnings = warnings;
+                return Ok(report);
+            }
+            (stopped, _) => stopped.map_err(from_agent)?,
+        };
+        let (stop, state, reason) = match stopped {
             Stop::Ended { state } => {
                 (DriveStop::Ended, state.clone(), format!("`{state}` is done, and the run with it"))
             }
@@ -304,9 +324,29 @@ impl Flow {
     }
 }
 
+impl Flow {
+    /// Somebody ended or moved the run while a state was at work, so what it gave has no place in it.
+    fn overtaken(&self, drive: &Drive, done: &Done, refusal: &Refusal, ran: usize) -> Result<DriveReport> {
+        let project = self.project()?;
+        let view = for_reading(self, &project, &self.run(&project, drive.run.as_str())?)?;
+        let state = view.history.state();
+        let meanwhile = match state.status() {
+            RunStatus::Active => refusal.to_string(),
+            status => format!("the run is {status} since"),
+        };
+        let output: String = done.output.as_deref().unwrap_or("nothing").chars().take(SHOWN).collect();
+        let reason = format!("what `{}` gave is not recorded: {meanwhile}. It gave: {output}", done.state);
+        Ok(report(drive, DriveStop::Failed, state.phase().cloned(), reason, ran))
+    }
+}
+
+/// How much of an output that is not recorded is shown, in characters.
+const SHOWN: usize = 2000;
+
 /// What is known of a run that is to be driven.
 struct Known {
-    machine: Machine,
+    /// The graph; none of a run that has none, when today's cannot be used either.
+    machine: Option<Machine>,
     standing: Standing,
     context: Context,
     /// What the user answered in the state where the run stands.
@@ -316,6 +356,11 @@ struct Known {
 }
 
 impl Known {
+    fn new(machine: Option<Machine>) -> Self {
+        let (standing, context) = (Standing::New, Context::default());
+        Self { machine, standing, context, answer: None, warnings: Vec::new() }
+    }
+
     fn read(&mut self, history: &History) {
         let document = history.state().document();
         self.context.about = json!({ "goal": document.goal, "context": document.context });

@@ -21,6 +21,8 @@ pub(super) struct RunNotebook<'a, 'p> {
     /// How many states were run.
     pub(super) ran: usize,
     pub(super) warnings: Vec<String>,
+    /// What a state gave and the run did not take.
+    pub(super) unrecorded: Option<Done>,
 }
 
 impl<'a, 'p> RunNotebook<'a, 'p> {
@@ -31,7 +33,7 @@ impl<'a, 'p> RunNotebook<'a, 'p> {
         goal: Option<String>,
         audience: Audience<'p>,
     ) -> Self {
-        Self { flow, drive, machine, goal, audience, ran: 0, warnings: Vec::new() }
+        Self { flow, drive, machine, goal, audience, ran: 0, warnings: Vec::new(), unrecorded: None }
     }
 
     fn emit(&mut self, kind: ReportType, state: &StateName, data: Map<String, Value>) -> Result<()> {
@@ -79,7 +81,8 @@ impl Notebook for RunNotebook<'_, '_> {
 
     fn finish(&mut self, done: &Done, named: Option<&str>, _: bool) -> Result<()> {
         let more = [("output", done.output.as_deref()), ("next_state", named)];
-        self.status(&done.state, StepStatus::Completed, &more)?;
+        let recorded = self.status(&done.state, StepStatus::Completed, &more);
+        recorded.inspect_err(|_| self.unrecorded = Some(done.clone()))?;
         self.ran += 1;
         self.tell(&format!("{} is done", done.state));
         Ok(())
