@@ -135,6 +135,8 @@ enum Entry {
     From(Vec<StateName>),
     /// Beside the others: it and one of them follow this state.
     Beside(StateName),
+    /// Not at all: the run left it while it ran, and stays where it is.
+    Left,
 }
 
 impl<'a> Draft<'a> {
@@ -173,7 +175,7 @@ impl<'a> Draft<'a> {
         if let Some(step) = own {
             self.check_member(step)?;
             if let Some(status) = status {
-                let entry = self.check_transition(step);
+                let entry = self.check_transition(step).or_else(|fault| self.check_left(step, status).ok_or(fault));
                 match &report.unit {
                     None => {
                         let step = step.clone();
@@ -269,6 +271,13 @@ impl<'a> Draft<'a> {
         Err(Refusal::InvalidStep(self.fault(machine, step, Vec::new())))
     }
 
+    /// Whether a step that the run left while it ran gets its outcome with this: nothing else could give it one.
+    fn check_left(&self, step: &StateName, status: StepStatus) -> Option<Entry> {
+        let ends = !matches!(status, StepStatus::NotStarted | StepStatus::Running);
+        let runs = self.steps.get(step) == Some(StepStatus::Running) && !self.state.status().is_terminal();
+        (ends && runs).then_some(Entry::Left)
+    }
+
     /// Whether a unit can be in `step` after the step where it was last.
     fn check_unit(&self, unit: &Unit, step: &StateName) -> Option<Entry> {
         let machine = self.machine.filter(|_| !self.state.status().is_terminal())?;
@@ -303,7 +312,8 @@ impl<'a> Draft<'a> {
         entry: Entry,
         data: &Map<String, Value>,
     ) -> Result<Option<StateName>, Refusal> {
-        let enters = !matches!(entry, Entry::Here);
+        let outside = matches!(entry, Entry::Left);
+        let enters = !outside && !matches!(entry, Entry::Here);
         if let (RunStatus::Blocked, true, Some(here)) = (self.state.status(), enters, self.here.first()) {
             let reason = self.state.document().state.blocked_reason.clone();
             return Err(Refusal::BlockedRun { phase: here.clone(), reason });
@@ -326,9 +336,12 @@ impl<'a> Draft<'a> {
                 left.first().cloned()
             }
             Entry::Beside(branch) => Some(branch),
+            Entry::Left => None,
         };
-        self.here.insert(0, step.clone());
-        self.moved = true;
+        if !outside {
+            self.here.insert(0, step.clone());
+            self.moved = true;
+        }
         self.steps.set(step, status);
         let repeats = !enters && said == Some(status);
         let begins = status == StepStatus::Running || status == StepStatus::NotStarted && !enters;

@@ -393,6 +393,10 @@ fn notes(history: &History, outlook: &Outlook<'_>) -> Vec<String> {
     if let Drift::Elsewhere(lines) = &outlook.drift {
         notes.push(format!("the workflow changed elsewhere: {}", lines.join("; ")));
     }
+    if state.status == RunStatus::Active {
+        let left = state.running_steps().filter(|step| !state.positions().any(|here| here == *step));
+        notes.extend(left.map(|step| format!("`{step}` is left and was never reported as done")));
+    }
     let units = history.running_units();
     if !units.is_empty() && state.status == RunStatus::Active {
         notes.push(format!("reported as running: {}", units.join(", ")));

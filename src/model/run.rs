@@ -6,7 +6,9 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::model::{IdList, Number, Question, RunId, Seq, SessionId, StateName, Steps, Timestamp, WorkflowId};
+use crate::model::{
+    IdList, Number, Question, RunId, Seq, SessionId, StateName, StepStatus, Steps, Timestamp, WorkflowId,
+};
 
 /// What a run is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -124,6 +126,11 @@ impl Owned {
     /// Everywhere the run stands, `current_phase` first.
     pub fn positions(&self) -> impl Iterator<Item = &StateName> {
         self.current_phase.iter().chain(&self.other_phases)
+    }
+
+    /// Steps that were reported as running and as nothing since, also where the run does not stand any more.
+    pub fn running_steps(&self) -> impl Iterator<Item = &StateName> {
+        self.steps.iter().filter(|(_, status)| *status == StepStatus::Running).map(|(step, _)| step)
     }
 }
 

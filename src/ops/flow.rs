@@ -99,6 +99,12 @@ impl Flow {
         }
     }
 
+    /// Where a project would be made.
+    pub(crate) fn root_to_be(&self) -> Result<PathBuf> {
+        let start = self.search_from()?;
+        Ok(self.git.top(&start).unwrap_or(start))
+    }
+
     /// The `.flow` directory that the environment names, unless the caller names the project.
     fn named(&self) -> Result<Option<PathBuf>> {
         let Some(given) = self.env.flow_dir.as_ref().filter(|_| self.options.project.is_none()) else {

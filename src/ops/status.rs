@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::engine::{Command, Decision, History, Refusal, decide};
-use crate::model::{ActivityStatus, RunId, SessionId, StateName, StepStatus, Timestamp};
+use crate::model::{ActivityStatus, RunId, SessionId, Timestamp};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::journal;
@@ -100,8 +100,7 @@ impl Flow {
     /// caller's decision, but not a silent one.
     fn check_completion(&self, project: &Project, loaded: &mut Loaded<'_>) -> Result<()> {
         let state = &loaded.state.document().state;
-        let runs = |step: &&StateName| state.steps.get(step) == Some(StepStatus::Running);
-        let ids: Vec<_> = state.positions().filter(runs).map(ToString::to_string).collect();
+        let ids: Vec<_> = state.running_steps().map(ToString::to_string).collect();
         if !ids.is_empty() {
             return Err(Error::Refused { run: loaded.state.id().clone(), refusal: Refusal::InDoubt { ids } });
         }

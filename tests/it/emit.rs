@@ -654,3 +654,48 @@ fn a_lost_run_yaml_comes_back_byte_for_byte() {
     assert_eq!(project.0.read("r1", "run.yaml"), without);
     project.0.flow(["verify", "r1"]).ok();
 }
+
+#[test]
+fn a_step_that_was_left_while_it_ran_is_told_and_keeps_the_run_from_being_completed() {
+    let project = Project::new("line");
+    for report in ["plan running", "build completed"] {
+        project.status("line", report).ok();
+    }
+    let resumed = project.0.flow(["resume", "r1", "--json"]).ok().json();
+    assert_eq!(resumed["notes"][0], "`plan` is left and was never reported as done", "{resumed}");
+    let refused = project.0.flow(["complete", "r1", "--json"]).exits(1).error();
+    assert_eq!(
+        (refused["code"].as_str(), refused["message"].as_str().map(|said| said.contains("plan"))),
+        (Some("outcome_unknown"), Some(true))
+    );
+    project.status("line", "plan completed").ok();
+    project.0.flow(["complete", "r1"]).ok();
+}
+
+#[test]
+fn a_report_that_changes_nothing_names_the_event_that_says_so_already() {
+    let project = Project::new("one");
+    project.status("one", "only running").ok();
+    let done = project.status("one", "only completed").ok().json();
+    let again = project.status("one", "only completed").ok().json();
+    assert_eq!(again["data"]["repeated"], true);
+    assert_eq!(again["data"]["eventId"], done["data"]["eventId"]);
+    assert_eq!(again["data"]["warnings"], json!(["nothing was recorded: the run says so already"]));
+}
+
+#[test]
+fn a_question_in_the_place_of_another_one_tells_that_one() {
+    let project = Project::new("line");
+    project.status("line", "plan running").ok();
+    let ask = |prompt: &str| {
+        let data = json!({ "prompt": prompt }).to_string();
+        project.emit("line", &["--type", "waiting_for_user", "--step", "plan", "--data", &data]).ok().json()
+    };
+    assert_eq!(ask("Delete it?")["data"]["warnings"], json!([]));
+    assert_eq!(ask("Really?")["data"]["warnings"], json!(["`plan` asked before, and got no answer: Delete it?"]));
+    let shown = project.0.flow(["show", "r1"]).ok().stdout;
+    assert!(shown.contains("question    plan: Really?"), "{shown}");
+    project.emit("line", &["--type", "user_answered", "--step", "plan", "--data", r#"{"answer":"no"}"#]).ok();
+    let log = project.0.flow(["log", "r1"]).ok().stdout;
+    assert!(log.contains("plan answer: no"), "{log}");
+}

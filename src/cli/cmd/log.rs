@@ -17,7 +17,7 @@ use crate::report::LogReport;
 const PAUSE: Duration = Duration::from_millis(200);
 
 pub(super) fn run(flow: &Flow, args: LogArgs, out: &mut Out) -> Exit {
-    let request = LogRequest { run: args.run, after: Seq(args.after), session: None };
+    let request = LogRequest { run: args.run.name(), after: Seq(args.after), session: None };
     if args.follow {
         return follow(flow, &request, out);
     }
@@ -71,6 +71,7 @@ fn reports(event: &Map<String, Value>) -> String {
             "status_change" => text(&data, "status"),
             "artifact_registered" => format!("{}{}", text(&data, "path"), text(&data, "url")),
             "waiting_for_user" => format!("asks: {}", text(&data, "prompt")),
+            "user_answered" => format!("answer: {}", text(&data, "answer")),
             "btw_update" => text(&data, "message"),
             other => other.to_owned(),
         };

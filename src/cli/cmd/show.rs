@@ -8,8 +8,8 @@ use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
 use crate::ops::Flow;
 
-pub(super) fn run(flow: &Flow, args: &ShowArgs, out: &mut Out) -> Exit {
-    match flow.show(args.run.as_deref(), None, args.at) {
+pub(super) fn run(flow: &Flow, args: ShowArgs, out: &mut Out) -> Exit {
+    match flow.show(args.run.name().as_deref(), None, args.at) {
         Ok(shown) => out.answer(&shown, || page(&shown)),
         Err(error) => out.error(&error),
     }
@@ -36,7 +36,7 @@ fn page(shown: &Map<String, Value>) -> String {
         ("workflow", "metadata", "workflow"),
         ("goal", "metadata", "goal"),
         ("phase", "state", "current_phase"),
-        ("blocked", "state", "blocked_reason"),
+        (if status == "active" { "note" } else { "blocked" }, "state", "blocked_reason"),
         ("held by", "state", "session"),
         ("started", "metadata", "created_at"),
         ("changed", "state", "updated_at"),
@@ -53,12 +53,21 @@ fn page(shown: &Map<String, Value>) -> String {
     }
     table(shown, "steps", "phases", &["step", "status"], &mut page);
     units(shown, &mut page);
+    questions(shown, &mut page);
     table(shown, "activities", "activities", &["number", "id", "phase", "status", "summary"], &mut page);
     table(shown, "artifacts", "artifacts", &["path", "url", "step", "label"], &mut page);
     for note in shown.get("notes").and_then(Value::as_array).into_iter().flatten() {
         page.field("note", &plain(note).unwrap_or_default());
     }
     page.finish()
+}
+
+/// What waits for an answer.
+fn questions(shown: &Map<String, Value>, page: &mut Page) {
+    let open = shown.get("state").and_then(|state| state.get("questions")).and_then(Value::as_object);
+    for (who, prompt) in open.into_iter().flatten() {
+        page.field("question", &format!("{who}: {}", plain(prompt).unwrap_or_default()));
+    }
 }
 
 /// What goes on within the phases.

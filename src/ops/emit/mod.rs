@@ -1,5 +1,7 @@
 //! `emit`: agents report on the steps of a workflow (seed 000). A run that does not exist begins with its first report.
 
+mod answer;
+
 use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 
@@ -7,20 +9,21 @@ use serde_json::{Map, Value};
 
 use crate::catalog::CatalogError;
 use crate::codec::{RunText, digest};
-use crate::engine::{Decision, Emit, History, Refusal, Report, RunState, Supply, Trail, decide_emit, progress};
+use crate::engine::{Decision, Emit, History, Refusal, Report, RunState, Supply, Trail, decide_emit};
 use crate::machine::Machine;
 use crate::model::{
     ActivityId, Emitted, Event, EventId, EventKind, Number, RunId, RunStarted, Seq, SessionId, StateName, TextDigest,
     Timestamp, Unit, WorkflowId,
 };
+use crate::ops::emit::answer::{Outcome, nothing_new, replaced_questions};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::journal;
 use crate::ops::load::{Loaded, activity_files, for_writing};
 use crate::ops::payload::{ReportRequest, in_batch};
 use crate::ops::start::{StartRequest, default_limits, refuse_same_but_for_case};
-use crate::report::{EmitData, EmitReport, EmittedActivity, EmittedReport};
-use crate::store::layout::{ACTIVITIES, RUN_FILE};
+use crate::report::EmitReport;
+use crate::store::layout::RUN_FILE;
 use crate::store::{NewRun, Project, RunDir, StoreError};
 
 /// What to report.
@@ -51,18 +54,6 @@ struct Asked<'a> {
     reports: Vec<Report>,
     digest: Option<TextDigest>,
     now: Timestamp,
-}
-
-/// Where the reports left a run.
-struct Outcome<'a> {
-    run: &'a RunDir,
-    state: &'a RunState,
-    seq: Seq,
-    emitted: &'a Emitted,
-    created: bool,
-    /// Nothing happened now: it had happened before.
-    repeated: bool,
-    warnings: Vec<String>,
 }
 
 impl Asked<'_> {
@@ -155,7 +146,12 @@ impl Flow {
         }
         let answer = |loaded: &Loaded<'_>, seq: Seq, emitted: &Emitted, repeated: bool| {
             let (state, warnings) = (&loaded.state, loaded.warnings.clone());
-            let outcome = Outcome { run, state, seq, emitted, created: false, repeated, warnings };
+            // Reports that change nothing are no event of their own.
+            let id = match (&asked.request.id, emitted.reports.last()) {
+                (None, Some(last)) if repeated => last.id.clone(),
+                _ => asked.id.clone(),
+            };
+            let outcome = Outcome { run, state, id, seq, emitted, created: false, repeated, warnings };
             let log = || History::fold(loaded.locked.read_log().ok()?.events());
             self.answer(project, asked, outcome, log)
         };
@@ -174,13 +170,14 @@ impl Flow {
         let kind = match decision.map_err(refused)? {
             Decision::Commit(kind) => kind,
             Decision::Already => {
-                let nothing = nothing_new(&asked.reports, asked.now);
-                let seq = loaded.state.document().state.last_seq.unwrap_or_default();
-                return Ok(answer(&loaded, seq, &nothing, true));
+                loaded.warnings.push("nothing was recorded: the run says so already".to_owned());
+                return Ok(answer(&loaded, loaded.locked.tail().last_seq, &nothing_new(&loaded, asked), true));
             }
         };
         let EventKind::Emitted(emitted) = &kind else { unreachable!("BUG: reports are no reports") };
         let emitted = (**emitted).clone();
+        let replaced = replaced_questions(&loaded.state, &emitted);
+        loaded.warnings.extend(replaced);
         self.replace_dead_holder(&mut loaded, &caller, asked.now)?;
         let files = emitted.records.iter().map(crate::ops::load::file_of).collect();
         let seq = loaded.commit(self, kind, Some(asked.id.as_str()), asked.now, files)?;
@@ -285,78 +282,7 @@ impl Flow {
         if emitted.ends {
             self.remember_end(&project, run.id(), asked.now);
         }
-        let (seq, warnings) = (Seq(2), Vec::new());
-        let outcome =
-            Outcome { run: &run, state: &state, seq, emitted: &emitted, created: true, repeated: false, warnings };
-        Ok(self.answer(&project, asked, outcome, || history))
-    }
-
-    /// The answer. `log` is asked for the work of sub-agents, when nothing else tells how far the run is.
-    fn answer(
-        &self,
-        project: &Project,
-        asked: &Asked<'_>,
-        outcome: Outcome<'_>,
-        log: impl FnOnce() -> Option<History>,
-    ) -> EmitReport {
-        let children = || log().map(|history| history.children()).unwrap_or_default();
-        let progress = progress(outcome.state, children);
-        let emitted = outcome.emitted;
-        let results = results(emitted);
-        let activities = outcome.run.file_path(ACTIVITIES);
-        let activities = emitted.records.iter().map(|record| EmittedActivity {
-            number: record.number,
-            activity: record.id().to_string(),
-            path: Self::relative(project, &activities.join(record.number.file_name(&record.id()))),
-            status: record.activity.status(),
-        });
-        let kind = match results.as_slice() {
-            [only] => only.kind.clone(),
-            _ => "batch".to_owned(),
-        };
-        let mut warnings = outcome.warnings;
-        warnings.extend(self.unknown_children(project, emitted));
-        EmitReport {
-            success: true,
-            tool: "emit",
-            data: EmitData {
-                event_id: asked.id.clone(),
-                run_id: asked.run.clone(),
-                kind,
-                run_status: progress.as_str().to_owned(),
-                completed_predecessors: results.iter().flat_map(|one| one.completed_predecessors.clone()).collect(),
-                phase: outcome.state.phase().cloned(),
-                seq: outcome.seq,
-                created: outcome.created,
-                repeated: outcome.repeated,
-                activities: activities.collect(),
-                results,
-                warnings,
-            },
-        }
-    }
-
-    /// States of sub-agents that their own machines do not have. Nobody checks them against the workflow's.
-    fn unknown_children(&self, project: &Project, emitted: &Emitted) -> Vec<String> {
-        let mut warnings = Vec::new();
-        for step in emitted.reports.iter().filter_map(|report| report.step.as_ref()) {
-            let Some((agent, state)) = step.as_str().split_once(':') else { continue };
-            let Ok(found) = self.catalog(Some(project)).find(agent) else { continue };
-            let machine = found.machine;
-            if StateName::new(state).is_ok_and(|state| !machine.contains(&state)) {
-                let known = machine.states().iter().map(|state| state.name.as_str()).collect::<Vec<_>>().join(", ");
-                warnings.push(format!(
-                    "step \"{step}\": \"{state}\" is no state of the agent {agent}, which has [{known}]"
-                ));
-            }
-        }
-        warnings
-    }
-
-    /// Where a project would be made.
-    pub(crate) fn root_to_be(&self) -> Result<PathBuf> {
-        let start = self.search_from()?;
-        Ok(self.git.top(&start).unwrap_or(start))
+        Ok(self.answer(&project, asked, Outcome::begun(&run, &state, asked, &emitted), || history))
     }
 }
 
@@ -366,39 +292,6 @@ fn find(project: &Project, run: &RunId) -> Result<Option<RunDir>> {
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error.into()),
     }
-}
-
-/// What reports that change nothing say.
-fn nothing_new(reports: &[Report], now: Timestamp) -> Emitted {
-    Emitted {
-        reports: reports.iter().cloned().map(|report| report.at(now)).collect(),
-        phase: None,
-        beside: Vec::new(),
-        records: Vec::new(),
-        ends: false,
-        session: None,
-        request: None,
-    }
-}
-
-/// The answer to each report. What it completed stands before it.
-fn results(emitted: &Emitted) -> Vec<EmittedReport> {
-    let mut results = Vec::new();
-    let mut completed = Vec::new();
-    for report in &emitted.reports {
-        if report.auto {
-            completed.extend(report.step.clone());
-            continue;
-        }
-        results.push(EmittedReport {
-            event_id: report.id.clone(),
-            kind: report.kind.clone(),
-            step: report.step.clone(),
-            unit: report.unit.clone(),
-            completed_predecessors: std::mem::take(&mut completed),
-        });
-    }
-    results
 }
 
 /// The log of a loaded run, read when it is asked.

@@ -1,0 +1,150 @@
+//! What `emit` answers.
+
+use crate::engine::Report;
+use crate::engine::{History, RunState, progress};
+use crate::model::{Emitted, EventId, ReportType, Seq, StateName, StepReport};
+use crate::ops::emit::Asked;
+use crate::ops::flow::Flow;
+use crate::ops::load::Loaded;
+use crate::report::{EmitData, EmitReport, EmittedActivity, EmittedReport};
+use crate::store::layout::ACTIVITIES;
+use crate::store::{Project, RunDir};
+
+/// Where the reports left a run.
+pub(super) struct Outcome<'a> {
+    pub(super) run: &'a RunDir,
+    pub(super) state: &'a RunState,
+    /// The event that says so.
+    pub(super) id: EventId,
+    pub(super) seq: Seq,
+    pub(super) emitted: &'a Emitted,
+    pub(super) created: bool,
+    /// Nothing happened now: it had happened before.
+    pub(super) repeated: bool,
+    pub(super) warnings: Vec<String>,
+}
+
+impl<'a> Outcome<'a> {
+    /// Of a run that began with the reports.
+    pub(super) fn begun(run: &'a RunDir, state: &'a RunState, asked: &Asked<'_>, emitted: &'a Emitted) -> Self {
+        let (id, seq, warnings) = (asked.id.clone(), Seq(2), Vec::new());
+        Self { run, state, id, seq, emitted, created: true, repeated: false, warnings }
+    }
+}
+
+impl Flow {
+    /// The answer. `log` is asked for the work of sub-agents, when nothing else tells how far the run is.
+    pub(super) fn answer(
+        &self,
+        project: &Project,
+        asked: &Asked<'_>,
+        outcome: Outcome<'_>,
+        log: impl FnOnce() -> Option<History>,
+    ) -> EmitReport {
+        let children = || log().map(|history| history.children()).unwrap_or_default();
+        let progress = progress(outcome.state, children);
+        let emitted = outcome.emitted;
+        let results = results(emitted);
+        let activities = outcome.run.file_path(ACTIVITIES);
+        let activities = emitted.records.iter().map(|record| EmittedActivity {
+            number: record.number,
+            activity: record.id().to_string(),
+            path: Self::relative(project, &activities.join(record.number.file_name(&record.id()))),
+            status: record.activity.status(),
+        });
+        let kind = match results.as_slice() {
+            [only] => only.kind.clone(),
+            _ => "batch".to_owned(),
+        };
+        let mut warnings = outcome.warnings;
+        warnings.extend(self.unknown_children(project, emitted));
+        if emitted.ends {
+            let left = outcome.state.document().state.running_steps();
+            warnings.extend(left.map(|step| format!("the run is completed, and `{step}` was never reported as done")));
+        }
+        EmitReport {
+            success: true,
+            tool: "emit",
+            data: EmitData {
+                event_id: outcome.id,
+                run_id: asked.run.clone(),
+                kind,
+                run_status: progress.as_str().to_owned(),
+                completed_predecessors: results.iter().flat_map(|one| one.completed_predecessors.clone()).collect(),
+                phase: outcome.state.phase().cloned(),
+                seq: outcome.seq,
+                created: outcome.created,
+                repeated: outcome.repeated,
+                activities: activities.collect(),
+                results,
+                warnings,
+            },
+        }
+    }
+
+    /// States of sub-agents that their own machines do not have. Nobody checks them against the workflow's.
+    fn unknown_children(&self, project: &Project, emitted: &Emitted) -> Vec<String> {
+        let mut warnings = Vec::new();
+        for step in emitted.reports.iter().filter_map(|report| report.step.as_ref()) {
+            let Some((agent, state)) = step.as_str().split_once(':') else { continue };
+            let Ok(found) = self.catalog(Some(project)).find(agent) else { continue };
+            let machine = found.machine;
+            if StateName::new(state).is_ok_and(|state| !machine.contains(&state)) {
+                let known = machine.states().iter().map(|state| state.name.as_str()).collect::<Vec<_>>().join(", ");
+                warnings.push(format!(
+                    "step \"{step}\": \"{state}\" is no state of the agent {agent}, which has [{known}]"
+                ));
+            }
+        }
+        warnings
+    }
+}
+
+/// Questions that nobody answered and in whose place others are put.
+pub(super) fn replaced_questions(state: &RunState, emitted: &Emitted) -> Vec<String> {
+    let open = &state.document().state.questions;
+    let asks = |report: &&StepReport| report.kind == ReportType::WaitingForUser.as_str();
+    let replaced = emitted.reports.iter().filter(asks).filter_map(|report| {
+        let step = report.step.as_ref()?;
+        open.iter().find(|question| question.is_of(step, report.unit.as_ref()))
+    });
+    replaced
+        .map(|question| format!("`{}` asked before, and got no answer: {}", question.step, question.prompt))
+        .collect()
+}
+
+/// What reports that change nothing say. They are no events, so the run's last one answers for them.
+pub(super) fn nothing_new(loaded: &Loaded<'_>, asked: &Asked<'_>) -> Emitted {
+    let tail = loaded.locked.tail();
+    let last = tail.newer.last().or(tail.at.as_ref()).map_or(&asked.id, |event| &event.id);
+    let repeated = |report: &Report| StepReport { id: last.clone(), ..report.clone().at(asked.now) };
+    Emitted {
+        reports: asked.reports.iter().map(repeated).collect(),
+        phase: None,
+        beside: Vec::new(),
+        records: Vec::new(),
+        ends: false,
+        session: None,
+        request: None,
+    }
+}
+
+/// The answer to each report. What it completed stands before it.
+fn results(emitted: &Emitted) -> Vec<EmittedReport> {
+    let mut results = Vec::new();
+    let mut completed = Vec::new();
+    for report in &emitted.reports {
+        if report.auto {
+            completed.extend(report.step.clone());
+            continue;
+        }
+        results.push(EmittedReport {
+            event_id: report.id.clone(),
+            kind: report.kind.clone(),
+            step: report.step.clone(),
+            unit: report.unit.clone(),
+            completed_predecessors: std::mem::take(&mut completed),
+        });
+    }
+    results
+}
