@@ -13,6 +13,7 @@ use crate::model::limits;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::load::pinned;
+use crate::ops::workflow::id_of_file;
 use crate::report::{CheckedFile, ValidateReport, ViolationReport};
 use crate::store::{LogScan, Project, layout};
 
@@ -23,15 +24,19 @@ impl Flow {
     /// [`Error::NoSuchRun`] when `target` is neither a path nor a run; [`Error::Input`] when it cannot be read. What is
     /// wrong with documents is in the report.
     pub fn validate(&self, target: Option<&str>) -> Result<ValidateReport> {
-        let mut report = ValidateReport { ok: true, checked: 0, files: Vec::new() };
+        let project = self.project();
+        let types = self.catalog(project.as_ref().ok()).state_types().unwrap_or_default();
+        let report = ValidateReport { ok: true, checked: 0, files: Vec::new() };
+        let mut checker = Checker { types, report };
         let root = match target {
             None => {
-                let project = self.project()?;
-                check_tree(project.path(), &mut report)?;
+                let project = project?;
+                checker.tree(project.path())?;
                 project.root().to_owned()
             }
-            Some(target) => self.validate_target(target, &mut report)?,
+            Some(target) => self.validate_target(target, project, &mut checker)?,
         };
+        let mut report = checker.report;
         for file in &mut report.files {
             if let Ok(relative) = file.path.strip_prefix(&root) {
                 file.path = relative.to_owned();
@@ -41,20 +46,20 @@ impl Flow {
         Ok(report)
     }
 
-    fn validate_target(&self, target: &str, report: &mut ValidateReport) -> Result<PathBuf> {
+    fn validate_target(&self, target: &str, project: Result<Project>, checker: &mut Checker) -> Result<PathBuf> {
         let cwd = self.env.cwd.clone().unwrap_or_default();
         let path = cwd.join(target);
         match std::fs::symlink_metadata(&path) {
-            Ok(meta) if meta.is_dir() => check_tree(&path, report)?,
-            Ok(_) => check_file(&path, report, true)?,
+            Ok(meta) if meta.is_dir() => checker.tree(&path)?,
+            Ok(_) => checker.file(&path, true)?,
             Err(_) if target.contains('/') || target.ends_with(".yaml") || target.ends_with(".jsonl") => {
                 let source = std::io::Error::from(std::io::ErrorKind::NotFound);
                 return Err(Error::Input { origin: target.to_owned(), source });
             }
             Err(_) => {
-                let project: Project = self.project()?;
+                let project = project?;
                 let run = self.run(&project, target)?;
-                check_tree(run.path(), report)?;
+                checker.tree(run.path())?;
                 return Ok(project.root().to_owned());
             }
         }
@@ -62,67 +67,152 @@ impl Flow {
     }
 }
 
-fn check_tree(root: &Path, report: &mut ValidateReport) -> Result<()> {
-    let walk = WalkDir::new(root).follow_links(false).sort_by_file_name();
-    for entry in walk.into_iter().filter_entry(|entry| entry.file_name() != layout::QUARANTINE) {
-        let entry = entry.map_err(|error| Error::Input {
-            origin: root.display().to_string(),
-            source: error.into_io_error().unwrap_or_else(|| std::io::Error::other("a loop of directories")),
-        })?;
-        if entry.file_type().is_symlink() {
-            let message = "a symbolic link; flow follows none below .flow".to_owned();
-            add(report, entry.path(), "link", vec![Violation { pointer: String::new(), message, place: None }]);
-        } else if entry.file_type().is_file() {
-            check_file(entry.path(), report, false)?;
-        }
-    }
-    Ok(())
+/// What has been checked so far, and by which types of states.
+struct Checker {
+    types: StateTypes,
+    report: ValidateReport,
 }
 
-fn add(report: &mut ValidateReport, path: &Path, kind: &'static str, violations: Vec<Violation>) {
-    report.checked += 1;
-    if violations.is_empty() {
-        return;
-    }
-    let violations = violations.into_iter().map(|violation| ViolationReport {
-        line: violation.place.map(|place| place.line),
-        column: violation.place.map(|place| place.column),
-        pointer: violation.pointer,
-        message: violation.message,
-    });
-    report.files.push(CheckedFile { path: path.to_owned(), kind, violations: violations.collect() });
+/// What a file is, by its name and place.
+#[derive(Clone, Copy, PartialEq)]
+enum Content {
+    Document(DocumentKind),
+    /// A workflow in any notation.
+    Definition,
+    /// What its text says.
+    Unknown,
 }
 
-fn check_file(path: &Path, report: &mut ValidateReport, named: bool) -> Result<()> {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let parent = path.parent().and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or_default();
-    let (kind, label) = match name {
-        layout::RUN_FILE => (Some(DocumentKind::Run), "run"),
-        layout::LOG => (Some(DocumentKind::Event), "events"),
-        _ if name.ends_with(".workflow.yaml") => (Some(DocumentKind::Workflow), "workflow"),
-        _ if parent == layout::ACTIVITIES && name.ends_with(".yaml") && !name.starts_with('.') => {
-            (Some(DocumentKind::Activity), "activity")
+impl Content {
+    fn of(path: &Path) -> Self {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let parent = path.parent().and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or_default();
+        let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending)) && !name.starts_with('.');
+        match name {
+            layout::RUN_FILE => Self::Document(DocumentKind::Run),
+            layout::LOG => Self::Document(DocumentKind::Event),
+            _ if parent == layout::ACTIVITIES && ends(&[".yaml"]) => Self::Document(DocumentKind::Activity),
+            _ if ends(&[".workflow.yaml", ".graph.yaml", ".mmd", ".mermaid"]) => Self::Definition,
+            _ if parent == layout::WORKFLOWS && ends(&[".yaml", ".yml", ".md"]) => Self::Definition,
+            _ => Self::Unknown,
         }
-        _ => (None, "document"),
-    };
-    if kind.is_none() && !named {
-        return Ok(());
     }
-    let text = match read(path, bound(kind)) {
-        Ok(text) => text,
-        Err(message) => {
-            add(report, path, label, vec![Violation { pointer: String::new(), message, place: None }]);
+
+    fn label(self) -> &'static str {
+        match self {
+            Self::Document(DocumentKind::Run) => "run",
+            Self::Document(DocumentKind::Event) => "events",
+            Self::Document(DocumentKind::Activity) => "activity",
+            Self::Document(DocumentKind::Workflow) | Self::Definition => "workflow",
+            Self::Unknown => "document",
+        }
+    }
+
+    /// The largest file that is looked into.
+    fn bound(self) -> usize {
+        match self {
+            Self::Document(DocumentKind::Event) => limits::LOG_BYTES,
+            Self::Document(DocumentKind::Workflow) | Self::Definition => limits::WORKFLOW_BYTES,
+            Self::Document(DocumentKind::Activity) => limits::ACTIVITY_BYTES,
+            // What a document of another name is, its text says.
+            Self::Document(DocumentKind::Run) | Self::Unknown => limits::RUN_BYTES,
+        }
+    }
+}
+
+impl Checker {
+    fn tree(&mut self, root: &Path) -> Result<()> {
+        let walk = WalkDir::new(root).follow_links(false).sort_by_file_name();
+        for entry in walk.into_iter().filter_entry(|entry| entry.file_name() != layout::QUARANTINE) {
+            let entry = entry.map_err(|error| Error::Input {
+                origin: root.display().to_string(),
+                source: error.into_io_error().unwrap_or_else(|| std::io::Error::other("a loop of directories")),
+            })?;
+            if entry.file_type().is_symlink() {
+                let message = "a symbolic link; flow follows none below .flow".to_owned();
+                self.add(entry.path(), "link", vec![violation(None, message)]);
+            } else if entry.file_type().is_file() {
+                self.file(entry.path(), false)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, path: &Path, kind: &'static str, violations: Vec<Violation>) {
+        self.report.checked += 1;
+        if violations.is_empty() {
+            return;
+        }
+        let violations = violations.into_iter().map(|violation| ViolationReport {
+            line: violation.place.map(|place| place.line),
+            column: violation.place.map(|place| place.column),
+            pointer: violation.pointer,
+            message: violation.message,
+        });
+        self.report.files.push(CheckedFile { path: path.to_owned(), kind, violations: violations.collect() });
+    }
+
+    /// Checks a file; one that somebody named is checked whatever it is called.
+    fn file(&mut self, path: &Path, named: bool) -> Result<()> {
+        let mut content = Content::of(path);
+        if content == Content::Unknown && !named {
             return Ok(());
         }
-    };
-    let violations = match kind {
-        Some(DocumentKind::Run) => check_run(path, &text),
-        Some(DocumentKind::Event) => check_log(text.as_bytes()),
-        Some(DocumentKind::Workflow) => check_workflow(&text, name),
-        kind => check_document(&text, kind),
-    };
-    add(report, path, label, violations);
-    Ok(())
+        let text = match read(path, content.bound()) {
+            Ok(text) => text,
+            Err(message) => {
+                self.add(path, content.label(), vec![violation(None, message)]);
+                return Ok(());
+            }
+        };
+        if content == Content::Unknown && is_definition(path, &text) {
+            content = Content::Definition;
+        }
+        let violations = match content {
+            Content::Document(DocumentKind::Run) => check_run(path, &text),
+            Content::Document(DocumentKind::Event) => check_log(text.as_bytes()),
+            Content::Document(DocumentKind::Workflow) | Content::Definition => self.definition(path, &text),
+            Content::Document(kind) => check_document(&text, kind),
+            Content::Unknown => self.unknown(path, &text),
+        };
+        self.add(path, content.label(), violations);
+        Ok(())
+    }
+
+    /// A document that says itself what it is.
+    fn unknown(&self, path: &Path, text: &str) -> Vec<Violation> {
+        let root = match parse(text) {
+            Ok(root) => root,
+            Err(error) => return vec![violation(error.place, error.message)],
+        };
+        match root.get("kind").and_then(Node::text) {
+            Some("FlowRun") => check_document(text, DocumentKind::Run),
+            Some("FlowActivity") => check_document(text, DocumentKind::Activity),
+            Some("FlowWorkflow") => self.definition(path, text),
+            _ => {
+                let message = "`kind` must be FlowRun, FlowActivity or FlowWorkflow".to_owned();
+                vec![violation(Some(root.nearest("/kind").place), message)]
+            }
+        }
+    }
+
+    fn definition(&self, path: &Path, text: &str) -> Vec<Violation> {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let checked = compile_text(Form::of_file(name, text), text, &id_of_file(path), &self.types);
+        let errors = checked.diagnostics.into_iter().filter(crate::machine::Diagnostic::is_error);
+        errors
+            .map(|error| {
+                let help = error.help.map(|help| format!(" ({help})")).unwrap_or_default();
+                violation(Some(error.place), format!("{}{help}", error.message))
+            })
+            .collect()
+    }
+}
+
+/// Whether a file that somebody named is a workflow in a notation that needs no `kind`.
+fn is_definition(path: &Path, text: &str) -> bool {
+    let is_markdown = path.extension().is_some_and(|extension| extension == "md");
+    is_markdown || text.lines().any(|line| line.starts_with("states:"))
 }
 
 fn read(path: &Path, limit: usize) -> std::result::Result<String, String> {
@@ -133,24 +223,13 @@ fn read(path: &Path, limit: usize) -> std::result::Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())
 }
 
-/// The largest file of a kind that is looked into.
-fn bound(kind: Option<DocumentKind>) -> usize {
-    match kind {
-        Some(DocumentKind::Event) => limits::LOG_BYTES,
-        Some(DocumentKind::Workflow) => limits::WORKFLOW_BYTES,
-        Some(DocumentKind::Activity) => limits::ACTIVITY_BYTES,
-        // What a document of another name is, its text says.
-        Some(DocumentKind::Run) | None => limits::RUN_BYTES,
-    }
-}
-
 fn violation(place: Option<crate::codec::Place>, message: String) -> Violation {
     Violation { pointer: String::new(), message, place }
 }
 
-/// A document of a known kind, or one that says itself what it is.
-fn check_document(text: &str, kind: Option<DocumentKind>) -> Vec<Violation> {
-    let bound = if kind == Some(DocumentKind::Run) { limits::RUN_BYTES } else { limits::ACTIVITY_BYTES };
+/// A run or an activity.
+fn check_document(text: &str, kind: DocumentKind) -> Vec<Violation> {
+    let bound = if kind == DocumentKind::Run { limits::RUN_BYTES } else { limits::ACTIVITY_BYTES };
     if text.len() > bound {
         return vec![violation(None, format!("is larger than {bound} bytes"))];
     }
@@ -158,13 +237,6 @@ fn check_document(text: &str, kind: Option<DocumentKind>) -> Vec<Violation> {
         Ok(root) => root,
         Err(error) => return vec![violation(error.place, error.message)],
     };
-    let Some(kind) = kind.or_else(|| kind_of(&root)) else {
-        let message = "`kind` must be FlowRun, FlowActivity or FlowWorkflow".to_owned();
-        return vec![violation(Some(root.nearest("/kind").place), message)];
-    };
-    if kind == DocumentKind::Workflow {
-        return check_workflow(text, "");
-    }
     let mut violations = validate(kind, &root.to_value(), Some(&root));
     if kind == DocumentKind::Run
         && violations.is_empty()
@@ -177,7 +249,7 @@ fn check_document(text: &str, kind: Option<DocumentKind>) -> Vec<Violation> {
 
 /// A `run.yaml`, also against its directory and the log beside it, as every command does that uses it.
 fn check_run(path: &Path, text: &str) -> Vec<Violation> {
-    let mut violations = check_document(text, Some(DocumentKind::Run));
+    let mut violations = check_document(text, DocumentKind::Run);
     let Ok(run) = RunText::parse(text) else { return violations };
     let log = read(&path.with_file_name(layout::LOG), limits::LOG_BYTES).unwrap_or_default();
     let log = LogScan::parse(log.as_bytes());
@@ -189,27 +261,6 @@ fn check_run(path: &Path, text: &str) -> Vec<Violation> {
         violations.push(Violation { pointer: fault.pointer().to_owned(), message: fault.to_string(), place });
     }
     violations
-}
-
-fn kind_of(root: &Node) -> Option<DocumentKind> {
-    match root.get("kind")?.text()? {
-        "FlowRun" => Some(DocumentKind::Run),
-        "FlowActivity" => Some(DocumentKind::Activity),
-        "FlowWorkflow" => Some(DocumentKind::Workflow),
-        _ => None,
-    }
-}
-
-fn check_workflow(text: &str, name: &str) -> Vec<Violation> {
-    let id = name.strip_suffix(".workflow.yaml").unwrap_or("workflow");
-    let checked = compile_text(Form::Phases, text, id, &StateTypes::default());
-    let errors = checked.diagnostics.into_iter().filter(crate::machine::Diagnostic::is_error);
-    errors
-        .map(|error| {
-            let help = error.help.map(|help| format!(" ({help})")).unwrap_or_default();
-            violation(Some(error.place), format!("{}{help}", error.message))
-        })
-        .collect()
 }
 
 fn check_log(bytes: &[u8]) -> Vec<Violation> {

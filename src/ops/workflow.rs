@@ -69,7 +69,13 @@ impl Flow {
     pub fn workflow_convert(&self, target: &str, to: Notation, types: &[String]) -> Result<WorkflowConvertReport> {
         let definition = self.definition(target, types)?;
         let unsaid = unsaid(definition.notation, &definition.text);
+        let text = definition.text.clone();
         let machine = definition.machine()?;
+        // Already said, with all that only the text says. A diagram may have a document around it.
+        if machine.notation() == to && to != Notation::Mermaid {
+            let (id, from) = (machine.id().clone(), machine.notation());
+            return Ok(WorkflowConvertReport { id, from, to, text, losses: Vec::new() });
+        }
         let Written { text, mut losses } = write(&machine, to);
         losses.extend(unsaid);
         Ok(WorkflowConvertReport { id: machine.id().clone(), from: machine.notation(), to, text, losses })
@@ -151,7 +157,7 @@ impl Definition {
 }
 
 /// The id of the workflow that a file defines: its stem, or the directory of a `SKILL.md`.
-fn id_of_file(path: &Path) -> String {
+pub(super) fn id_of_file(path: &Path) -> String {
     let name = |path: &Path| path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
     let file = name(path);
     if file == "SKILL.md" {

@@ -359,6 +359,33 @@ fn validate_names_every_violation_with_its_place() {
 }
 
 #[test]
+fn validate_knows_workflows_in_every_notation() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    let graph = "initial: a\nstates:\n  a: {type: agent, transition: {next: b}}\n  b: {type: terminal}\n";
+    let diagram = "stateDiagram-v2\n[*] --> a\na --> [*]\n";
+    let skill = format!("# s\n\n## STATE-MACHINE\n\n```mermaid\n{diagram}```\n");
+    let files = [("g.graph.yaml", graph), ("other.yaml", graph), ("d.mmd", diagram), ("SKILL.md", &skill)];
+    for (name, text) in files {
+        std::fs::write(sandbox.path(name), text).unwrap();
+        sandbox.flow(["validate", name]).ok();
+        std::fs::write(sandbox.path(name), text.replace("a", "a b")).unwrap();
+        sandbox.flow(["validate", name]).exits(1);
+    }
+    for (name, broken) in [
+        ("d.mmd", "stateDiagram-v2\n[*] --> a\na --> b c\n"),
+        ("g.yaml", "initial: z\nstates: {a: {type: terminal}}\n"),
+    ] {
+        std::fs::write(sandbox.path(format!(".flow/workflows/{name}")), broken).unwrap();
+    }
+    for all in [&["validate", "--json"][..], &["validate", ".flow/workflows", "--json"]] {
+        let report = sandbox.flow(all).exits(1).json();
+        let files = report["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap());
+        assert_eq!(files.collect::<Vec<_>>(), [".flow/workflows/d.mmd", ".flow/workflows/g.yaml"]);
+    }
+}
+
+#[test]
 fn the_state_machine_of_a_skill_is_found_checked_and_started() {
     let sandbox = Sandbox::new();
     let skill = "---\nname: scan\ndescription: Look for things.\n---\n# Scan\n\n## STATE-MACHINE\n\n```mermaid\n\
