@@ -43,7 +43,7 @@ impl Diagnostic {
         Self {
             severity: Severity::Error,
             code,
-            message: message.into(),
+            message: sentence(message.into()),
             place: name.place,
             span: name.span.clone(),
             help: None,
@@ -59,7 +59,7 @@ impl Diagnostic {
     /// The same with help.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        self.help = Some(sentence(help.into()));
         self
     }
 
@@ -92,7 +92,30 @@ pub(super) fn yaml_problem(error: YamlError) -> Diagnostic {
         YamlFault::Documents => "multiple_documents",
         YamlFault::Tag => "unsafe_tag",
     };
-    Diagnostic::error(code, &at, error.message)
+    let misplaced = error.message.contains("did not find expected key");
+    let problem = Diagnostic::error(code, &at, error.message);
+    match misplaced {
+        true => problem.with_help("this line is indented by less or more than the lines that it should stand under"),
+        false => problem,
+    }
+}
+
+/// How long a sentence is at most, in characters: what it quotes may be as long as a file, and have as many lines.
+const SENTENCE: usize = 500;
+/// How much of the end of one that is longer is kept: what is wrong often stands there.
+const END: usize = 100;
+
+fn sentence(text: String) -> String {
+    let chars = text.chars().count();
+    if chars <= SENTENCE && !text.contains(['\n', '\r']) {
+        return text;
+    }
+    let in_line = text.chars().map(|c| if matches!(c, '\n' | '\r') { ' ' } else { c });
+    if chars <= SENTENCE {
+        return in_line.collect();
+    }
+    let head = in_line.clone().take(SENTENCE - END - 1);
+    head.chain(['…']).chain(in_line.skip(chars - END)).collect()
 }
 
 /// How much of a long line is shown after the problem, in bytes.
@@ -154,6 +177,16 @@ mod tests {
     fn unknown(place: Place, span: Range<usize>) -> Diagnostic {
         let name = Name { text: "bulding".into(), span, place };
         Diagnostic::error("next_unknown", &name, "there is no state `bulding`").with_help("did you mean `building`?")
+    }
+
+    #[test]
+    fn a_sentence_is_one_line_and_never_as_long_as_what_it_quotes() {
+        let quoting = |text: &str| sentence(format!("`{text}` is not known"));
+        assert_eq!(quoting("a\nb"), "`a b` is not known");
+        let long = quoting(&"é\n".repeat(4000));
+        assert_eq!(long.chars().count(), SENTENCE);
+        assert!(long.starts_with("`é é") && long.contains('…') && long.ends_with("` is not known"), "{long}");
+        assert_eq!(quoting(&"x".repeat(SENTENCE)).chars().count(), SENTENCE);
     }
 
     #[test]

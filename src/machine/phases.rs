@@ -14,9 +14,10 @@ pub(super) fn parse(text: &str, fallback_id: &str) -> (Option<MachineSource>, Ve
         Err(error) => return (None, vec![yaml_problem(error)]),
     };
     let violations = codec::validate(DocumentKind::Workflow, &root.to_value(), Some(&root));
-    let phases_readable =
-        root.get("phases").is_some() && !violations.iter().any(|one| one.pointer.starts_with("/phases"));
-    let diagnostics = violations
+    let phases = root.get("phases").map(Node::items).unwrap_or_default();
+    let is_phase = |phase: &Node| phase.get("id").is_some_and(|id| id.text().is_some());
+    let phases_readable = !phases.is_empty() && phases.iter().all(is_phase);
+    let mut diagnostics: Vec<_> = violations
         .into_iter()
         .map(|violation| {
             let node = root.nearest(&violation.pointer);
@@ -27,11 +28,30 @@ pub(super) fn parse(text: &str, fallback_id: &str) -> (Option<MachineSource>, Ve
             Diagnostic::error("schema", &name, violation.message)
         })
         .collect();
+    diagnostics.extend(phases.iter().flat_map(odd_keys));
     let source = phases_readable.then(|| read(&root, fallback_id));
     (source, diagnostics)
 }
 
-/// A document whose phases keep the schema.
+/// Keys of a phase, as the schema has them.
+const KEYS: [&str; 9] = ["id", "label", "description", "type", "gate", "loop_over", "next", "terminal", "activities"];
+/// Those of them that say where a phase leads.
+const WAYS: [&str; 2] = ["next", "terminal"];
+
+/// Keys that are almost one that flow knows: a phase may have others, but these are hardly meant to be.
+fn odd_keys(phase: &Node) -> impl Iterator<Item = Diagnostic> {
+    let keys = phase.entries().iter().map(|(key, _)| key);
+    keys.filter_map(|key| {
+        let text = key.text().filter(|text| !KEYS.contains(text))?;
+        let meant = codec::similar(text, KEYS.into_iter())?;
+        let message = format!("flow does not know the key `{text}`");
+        // What it was meant to say would be lost.
+        let make = if WAYS.contains(&meant) { Diagnostic::error } else { Diagnostic::warning };
+        Some(make("misspelt_key", &Name::of_node(key), message).with_help(format!("did you mean `{meant}`?")))
+    })
+}
+
+/// A document whose phases have names; whatever else is wrong with them is told already.
 fn read(root: &Node, fallback_id: &str) -> MachineSource {
     let metadata = root.get("metadata");
     let id = metadata.and_then(|metadata| metadata.get("id")).filter(|id| id.text().is_some());
@@ -68,7 +88,7 @@ fn read(root: &Node, fallback_id: &str) -> MachineSource {
 fn next(phase: &Node, below: Option<&Name>) -> Vec<Name> {
     match phase.get("next") {
         Some(one) if one.text().is_some() => vec![Name::of_node(one)],
-        Some(many) => many.items().iter().map(Name::of_node).collect(),
+        Some(many) => many.items().iter().filter(|one| one.text().is_some()).map(Name::of_node).collect(),
         None if is_marked(phase) == Some(true) => Vec::new(),
         None => below.cloned().into_iter().collect(),
     }
@@ -134,6 +154,22 @@ mod tests {
         assert_eq!((machine.id().as_str(), machine.version()), ("w", 2));
         assert_eq!(machine.states()[0].kind.as_deref(), Some("bash"));
         assert_eq!(machine.states()[1].label.as_deref(), Some("Fan out"));
+    }
+
+    #[test]
+    fn all_problems_come_at_once_and_no_way_is_lost_in_a_misspelt_key() {
+        let checked =
+            check("phases:\n- id: a\n  type: bsh\n- id: a\n  nexts: [c]\n  next: zz\n- id: c\n  descripton: x\n");
+        let found = [
+            ("schema", 8, 9),
+            ("duplicate_state", 9, 7),
+            ("misspelt_key", 10, 3),
+            ("next_unknown", 11, 9),
+            ("misspelt_key", 13, 3),
+        ];
+        assert_eq!(problems(&checked), found);
+        assert!(!checked.diagnostics[4].is_error(), "only a way that is lost is an error");
+        assert_eq!(check("phases: [{id: a, owner: Ada}]").diagnostics, []);
     }
 
     #[test]
