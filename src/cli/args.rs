@@ -332,18 +332,35 @@ pub(super) struct EmitArgs {
     pub(super) caller: CallerArgs,
 }
 
+// Which run; what commands for one run take.
+#[derive(Debug, Args)]
+pub(super) struct RunArg {
+    /// The run [default: the session's, or the only active one]
+    run: Option<String>,
+    /// The same as RUN
+    #[arg(long, value_name = "RUN", conflicts_with = "run")]
+    run_id: Option<String>,
+}
+
+impl RunArg {
+    /// The run that is named.
+    pub(super) fn name(self) -> Option<String> {
+        self.run.or(self.run_id)
+    }
+}
+
 // Arguments of `next`.
 #[derive(Debug, Args)]
 pub(super) struct NextArgs {
-    /// The run [default: the session's, or the only active one]
-    pub(super) run: Option<String>,
+    #[command(flatten)]
+    pub(super) run: RunArg,
 }
 
 // Arguments of `advance`.
 #[derive(Debug, Args)]
 pub(super) struct AdvanceArgs {
-    /// The run [default: the session's, or the only active one]
-    pub(super) run: Option<String>,
+    #[command(flatten)]
+    pub(super) run: RunArg,
     /// The state [default: the only one that can follow]
     #[arg(long, value_name = "STATE")]
     pub(super) to: Option<StateName>,
@@ -403,11 +420,8 @@ pub(super) struct CallerArgs {
 // Arguments of the commands that change a status.
 #[derive(Debug, Args)]
 pub(super) struct StatusArgs {
-    /// The run [default: the session's, or the only active one]
-    pub(super) run: Option<String>,
-    /// The same as RUN
-    #[arg(long, value_name = "RUN", conflicts_with = "run")]
-    pub(super) run_id: Option<String>,
+    #[command(flatten)]
+    pub(super) run: RunArg,
     /// Why
     #[arg(long, value_name = "TEXT")]
     pub(super) reason: Option<String>,
@@ -465,8 +479,8 @@ pub(super) struct ListArgs {
 // Arguments of `show`.
 #[derive(Debug, Args)]
 pub(super) struct ShowArgs {
-    /// The run [default: the session's, or the only active one]
-    pub(super) run: Option<String>,
+    #[command(flatten)]
+    pub(super) run: RunArg,
     /// The state as it was after this event
     #[arg(long, value_name = "SEQ", value_parser = whole)]
     pub(super) at: Option<u64>,
@@ -475,8 +489,8 @@ pub(super) struct ShowArgs {
 // Arguments of `log`.
 #[derive(Debug, Args)]
 pub(super) struct LogArgs {
-    /// The run [default: the session's, or the only active one]
-    pub(super) run: Option<String>,
+    #[command(flatten)]
+    pub(super) run: RunArg,
     /// Keep printing events as they happen; with --json one object a line
     #[arg(long, short = 'f')]
     pub(super) follow: bool,
@@ -511,8 +525,8 @@ pub(super) struct DoctorArgs {
 // Arguments of `verify`.
 #[derive(Debug, Args)]
 pub(super) struct VerifyArgs {
-    /// The run [default: the session's, or the only active one]
-    pub(super) run: Option<String>,
+    #[command(flatten)]
+    pub(super) run: RunArg,
 }
 
 // Arguments of `workflow`.
@@ -556,8 +570,8 @@ pub(super) enum WorkflowCommand {
     },
     /// Let a run follow today's definition of its workflow
     Adopt {
-        /// The run [default: the session's, or the only active one]
-        run: Option<String>,
+        #[command(flatten)]
+        run: RunArg,
         #[command(flatten)]
         caller: CallerArgs,
     },

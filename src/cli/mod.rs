@@ -59,6 +59,7 @@ fn usage(error: &clap::Error, out: &mut Out) -> Exit {
 }
 
 fn run(cli: Cli, out: &mut Out) -> Exit {
+    out.runs(cli.command.name());
     let options = Options {
         project: cli.everywhere.project,
         lock_wait: cli.everywhere.lock_timeout,

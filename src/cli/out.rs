@@ -18,11 +18,13 @@ pub(super) struct Out {
     done: Option<String>,
     /// The word before an error.
     error: &'static str,
+    /// The command that runs, for those who used it in a wrong way.
+    command: Option<String>,
 }
 
 impl Out {
     pub(super) fn new(json: bool) -> Self {
-        Self { json, done: None, error: "error" }
+        Self { json, done: None, error: "error", command: None }
     }
 
     pub(super) fn is_json(&self) -> bool {
@@ -32,6 +34,11 @@ impl Out {
     /// The word before an error, for callers that know it from elsewhere.
     pub(super) fn errors_begin_with(&mut self, word: &'static str) {
         self.error = word;
+    }
+
+    /// Notes which command runs.
+    pub(super) fn runs(&mut self, command: &str) {
+        self.command = Some(command.to_owned());
     }
 
     /// Whether a person looks at standard output.
@@ -104,9 +111,19 @@ impl Out {
         self.stderr(&format!("{}{end}", lines.join("\n")));
     }
 
+    /// A question to the person at the terminal, who has to see it whatever standard output is for.
+    pub(super) fn ask(&self, prompt: &str) {
+        let lines: Vec<_> = prompt.split('\n').map(page::clean).collect();
+        self.stderr(&format!("{}\n> ", lines.join("\n")));
+    }
+
     /// An error.
     pub(super) fn error(&self, error: &Error) -> Exit {
-        self.problem(&problem(error))
+        let mut problem = problem(error);
+        if let (Error::Usage(_), Some(command)) = (error, &self.command) {
+            problem.help = Some(format!("see `flow help {command}`"));
+        }
+        self.problem(&problem)
     }
 
     /// A command line that is not understood, explained.

@@ -233,13 +233,13 @@ fn refused(run: &RunId, refusal: &Refusal) -> Problem {
         }
         Refusal::InvalidTransition { from, choices, .. } => {
             let next = match choices.as_slice() {
-                [] => format!("`{from}` is the last phase; end the run with `flow complete {run}`"),
+                [] => format!("`{from}` is the last phase; `flow resume {run}` says how the run ends"),
                 choices => format!("from `{from}` it can go to {}; record work in `{from}` as well", names(choices)),
             };
             (Kind::Refused, "invalid_transition", next)
         }
         Refusal::NoNextPhase { .. } => {
-            (Kind::Refused, "no_next_phase", format!("end the run with `flow complete {run}`"))
+            (Kind::Refused, "no_next_phase", format!("`flow resume {run}` says how the run ends"))
         }
         Refusal::AmbiguousNext { choices, .. } => {
             (Kind::Refused, "ambiguous_next_phase", format!("name one of {}", names(choices)))

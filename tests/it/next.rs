@@ -142,3 +142,26 @@ fn other_words_of_a_definition_are_shown_and_can_be_adopted() {
     assert_eq!(adopted["differences"], json!(differences));
     assert_eq!(sandbox.flow(["next", "r1", "--json"]).ok().json()["td"][0], "Say it well");
 }
+
+#[test]
+fn every_command_for_one_run_takes_its_name_with_run_id_as_well() {
+    let sandbox = project();
+    sandbox.flow(["start", "debug", "--id", "other"]).ok();
+    for command in [&["next"][..], &["show"], &["log"], &["verify"], &["resume"], &["workflow", "adopt"], &["advance"]]
+    {
+        sandbox.flow(command.iter().chain(&["--run-id", "other"])).ok();
+    }
+    let refused = sandbox.flow(["next", "--json"]);
+    if refused.code != Some(0) {
+        assert_eq!(refused.exits(2).error()["help"], "name one of them with --run-id");
+    }
+}
+
+#[test]
+fn a_definition_in_its_own_notation_keeps_every_word() {
+    let sandbox = Sandbox::new();
+    let text = "# why\nkind: FlowWorkflow\napiVersion: flow.synapti.ai/v1\nmetadata: {id: w, command: /w}\nphases: [{id: a, gate: blocking}]\n";
+    std::fs::write(sandbox.path("w.workflow.yaml"), text).unwrap();
+    let report = sandbox.flow(["workflow", "convert", "w.workflow.yaml", "--to", "phases", "--json"]).ok().json();
+    assert_eq!((report["text"].as_str(), &report["losses"]), (Some(text), &serde_json::json!([])));
+}

@@ -8,8 +8,8 @@ use crate::model::StateName;
 use crate::ops::{AdvanceRequest, Flow};
 use crate::report::{AdvanceReport, NextStatesReport};
 
-pub(super) fn next(flow: &Flow, args: &NextArgs, out: &mut Out) -> Exit {
-    match flow.next_states(args.run.as_deref(), None) {
+pub(super) fn next(flow: &Flow, args: NextArgs, out: &mut Out) -> Exit {
+    match flow.next_states(args.run.name().as_deref(), None) {
         Ok(report) => out.answer(&report, || next_page(&report)),
         Err(error) => out.error(&error),
     }
@@ -34,7 +34,7 @@ fn next_page(report: &NextStatesReport) -> String {
 
 pub(super) fn advance(flow: &Flow, args: AdvanceArgs, out: &mut Out) -> Exit {
     let request = AdvanceRequest {
-        run: args.run,
+        run: args.run.name(),
         to: args.to,
         summary: args.summary,
         id: args.id,

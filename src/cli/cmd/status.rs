@@ -8,7 +8,7 @@ use crate::ops::{Flow, StatusRequest, StatusVerb};
 
 pub(super) fn run(flow: &Flow, verb: StatusVerb, args: StatusArgs, out: &mut Out) -> Exit {
     let request = StatusRequest {
-        run: args.run.or(args.run_id),
+        run: args.run.name(),
         verb,
         reason: args.reason,
         session: args.caller.session,

@@ -7,8 +7,8 @@ use crate::cli::page::{BAD, GOOD, Page};
 use crate::ops::Flow;
 use crate::report::VerifyReport;
 
-pub(super) fn run(flow: &Flow, args: &VerifyArgs, out: &mut Out) -> Exit {
-    match flow.verify(args.run.as_deref(), None) {
+pub(super) fn run(flow: &Flow, args: VerifyArgs, out: &mut Out) -> Exit {
+    match flow.verify(args.run.name().as_deref(), None) {
         Ok(report) => match out.answer(&report, || page(&report)) {
             Exit::Done if !report.ok => Exit::Damaged,
             exit => exit,

@@ -29,7 +29,7 @@ pub(super) fn run(flow: &Flow, command: WorkflowCommand, out: &mut Out) -> Exit 
             }
             Err(error) => out.error(&error),
         },
-        WorkflowCommand::Adopt { run, caller } => adopt(flow, run, caller, out),
+        WorkflowCommand::Adopt { run, caller } => adopt(flow, run.name(), caller, out),
         WorkflowCommand::Convert { target, to, types } => convert(flow, &target, &to, &types, out),
     }
 }
