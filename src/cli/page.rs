@@ -6,8 +6,15 @@ use std::fmt::Write as _;
 use std::iter::repeat_n;
 
 use anstyle::{AnsiColor, Style};
+use unicode_width::UnicodeWidthStr;
 
 use crate::model::is_obeyed;
+
+/// How many columns a text takes on a terminal.
+fn width(text: &str) -> usize {
+    // Lists of many runs have nothing else.
+    if text.is_ascii() { text.len() } else { text.width() }
+}
 
 /// A page that is being written.
 #[derive(Debug, Default)]
@@ -51,7 +58,7 @@ impl Page {
     pub(super) fn table<C: AsRef<str>>(&mut self, indent: usize, rows: &[impl AsRef<[C]>]) {
         let rows = rows.iter().map(|row| {
             let cells = row.as_ref().iter().map(|cell| clean(cell.as_ref()));
-            cells.map(|cell| (cell.chars().count(), cell)).collect()
+            cells.map(|cell| (width(&cell), cell)).collect()
         });
         let rows: Vec<Vec<(usize, Cow<'_, str>)>> = rows.collect();
         let mut widths: Vec<usize> = Vec::new();
@@ -100,5 +107,12 @@ mod tests {
     #[test]
     fn nothing_that_a_terminal_obeys_gets_through() {
         assert_eq!(clean("a\u{1b}]52;c;eA==\u{7}b\u{202e}c\nd\u{9b}31m"), "a]52;c;eA==bc d31m");
+    }
+
+    #[test]
+    fn columns_are_straight_in_every_script() {
+        let mut page = Page::default();
+        page.table(0, &[["a", "x"], ["尋ねる", "x"]]);
+        assert_eq!(page.finish(), "a       x\n尋ねる  x\n");
     }
 }

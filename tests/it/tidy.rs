@@ -47,6 +47,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("clap", &["cli/"]),
     ("walkdir", &["ops/validate.rs"]),
     ("annotate_snippets", &["machine/diagnostic.rs"]),
+    ("unicode_width", &["cli/page.rs"]),
     ("pulldown_cmark", &["machine/markdown.rs"]),
     // The one way out into the network.
     ("ureq", &["host/http.rs"]),

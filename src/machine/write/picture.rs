@@ -19,7 +19,8 @@ pub fn picture(machine: &Machine) -> String {
         }
         let below = order.get(row + 1).copied();
         let label = machine.state(name).and_then(|state| state.label.as_deref().or(state.description.as_deref()));
-        let _ = writeln!(text, "  {name}{}", label.map(|label| format!("   {label}")).unwrap_or_default());
+        let _ =
+            writeln!(text, "  {name}{}", label.map(|label| format!("   {}", in_one_line(label))).unwrap_or_default());
         let (down, beside): (Vec<&Transition>, Vec<_>) =
             machine.successors(name).partition(|one| Some(&one.to) == below);
         for one in beside {
@@ -30,7 +31,11 @@ pub fn picture(machine: &Machine) -> String {
             text.push_str(if down.is_empty() { "  ◉\n" } else { "  ├─▶ ◉\n" });
         }
         for one in &down {
-            let _ = writeln!(text, "  │{}", one.label.as_ref().map(|label| format!(" {label}")).unwrap_or_default());
+            let _ = writeln!(
+                text,
+                "  │{}",
+                one.label.as_ref().map(|label| format!(" {}", in_one_line(label))).unwrap_or_default()
+            );
         }
         if down.is_empty() {
             text.push('\n');
@@ -42,7 +47,12 @@ pub fn picture(machine: &Machine) -> String {
 }
 
 fn in_brackets(one: &Transition) -> String {
-    one.label.as_ref().map(|label| format!("  ({label})")).unwrap_or_default()
+    one.label.as_ref().map(|label| format!("  ({})", in_one_line(label))).unwrap_or_default()
+}
+
+/// A text of several lines would break the lines of the picture.
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The states from the initial ones along the first way that is not drawn yet; those that no run reaches are last.
