@@ -50,7 +50,8 @@ pub struct Git {
 /// What a run notes of its checkout when it starts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GitFacts {
-    /// `owner/name` of the remote `origin`, else the name of the top directory.
+    /// `owner/name` of the remote `origin`, else the name of the top directory, or of the directory itself outside of a
+    /// checkout. None when that could not be told: a git that fails is no reason to call it by another name.
     pub repo: Option<String>,
     /// The branch, also before its first commit; the short commit id when none is checked out.
     pub branch: Option<String>,
@@ -90,15 +91,32 @@ impl Git {
     /// The top of the checkout that `dir` is in: the nearest directory with a `.git` entry. Asks no program.
     #[must_use]
     pub fn top(&self, dir: &Path) -> Option<PathBuf> {
-        let dir = std::path::absolute(dir).ok()?;
-        dir.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok()).map(Path::to_owned)
+        self.find_top(dir).ok().flatten()
+    }
+
+    /// As [`Self::top`].
+    ///
+    /// # Errors
+    /// When it cannot be told whether there is one.
+    pub fn find_top(&self, dir: &Path) -> io::Result<Option<PathBuf>> {
+        let dir = std::path::absolute(dir)?;
+        for dir in dir.ancestors() {
+            match dir.join(".git").symlink_metadata() {
+                Ok(_) => return Ok(Some(dir.to_owned())),
+                Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
     }
 
     /// What is checked out at `dir`. What cannot be told is absent.
     #[must_use]
     pub fn facts(&self, dir: &Path) -> GitFacts {
-        let Some(top) = self.top(dir) else {
-            return GitFacts::default();
+        let top = match self.find_top(dir) {
+            Ok(Some(top)) => top,
+            Ok(None) => return GitFacts { repo: own_name(dir), ..GitFacts::default() },
+            Err(_) => return GitFacts::default(),
         };
         let branch = self.line(dir, &["symbolic-ref", "--quiet", "HEAD"]);
         GitFacts {
@@ -111,15 +129,19 @@ impl Git {
         }
     }
 
-    /// What its origin calls the repository, or the name of its directory when it has no origin. A git that could not say
-    /// whether it has one is no reason to call it by another name.
+    /// As in [`GitFacts`].
     fn repository(&self, dir: &Path, top: &Path) -> Option<String> {
-        // Where it cannot find the repository, git would look into the user's configuration alone and say that there is none.
-        let answer = self.ask(dir, &["config", "--local", "--includes", "--get", "remote.origin.url"]).ok()?;
-        let own_name = || top.file_name().map(|name| name.to_string_lossy().into_owned());
+        // Where it cannot find the repository, git would look into the user's configuration alone and say that there is
+        // no origin.
+        let question = ["config", "--local", "--includes", "--get", "remote.origin.url"];
+        let answer = match self.ask(dir, &question) {
+            Ok(answer) => answer,
+            Err(Silence::NoProgram(_)) => return own_name(top),
+            Err(Silence::NoAnswer(_)) => return None,
+        };
         match answer.status.code()? {
-            0 => repository_name(String::from_utf8_lossy(&answer.out).trim()).or_else(own_name),
-            NO_SUCH_KEY => own_name(),
+            0 => repository_name(String::from_utf8_lossy(&answer.out).trim()).or_else(|| own_name(top)),
+            NO_SUCH_KEY => own_name(top),
             _ => None,
         }
     }
@@ -162,7 +184,7 @@ impl Git {
 
     /// What git lists, entries ended by NUL; or why it does not.
     fn listing(&self, dir: &Path, question: &[&str]) -> Result<Vec<u8>, String> {
-        let answer = self.ask(dir, question)?;
+        let answer = self.ask(dir, question).map_err(Silence::why)?;
         // Git is stopped by the closed pipe when it has more to say than is read.
         let cut = answer.out.len() as u64 >= OUTPUT_BYTES;
         if !cut && !answer.status.success() {
@@ -178,7 +200,7 @@ impl Git {
         (answer.status.success() && !line.is_empty()).then_some(line)
     }
 
-    fn ask(&self, dir: &Path, question: &[&str]) -> Result<Answer, String> {
+    fn ask(&self, dir: &Path, question: &[&str]) -> Result<Answer, Silence> {
         let mut command = Command::new(&self.program);
         command
             .arg("-C")
@@ -202,13 +224,34 @@ impl Git {
         let deadline = Instant::now() + self.limit;
         collect(&mut child, deadline).unwrap_or_else(|| {
             kill(&mut child);
-            Err(format!("git took longer than {} s", self.limit.as_secs_f32()))
+            Err(Silence::NoAnswer(format!("git took longer than {} s", self.limit.as_secs_f32())))
         })
     }
 }
 
+/// Why git said nothing, in words.
+#[derive(Debug)]
+enum Silence {
+    /// It is not installed.
+    NoProgram(String),
+    /// It did not come to an answer.
+    NoAnswer(String),
+}
+
+impl Silence {
+    fn why(self) -> String {
+        match self {
+            Self::NoProgram(why) | Self::NoAnswer(why) => why,
+        }
+    }
+}
+
+fn own_name(dir: &Path) -> Option<String> {
+    dir.file_name().map(|name| name.to_string_lossy().into_owned())
+}
+
 /// Reads what `child` prints until it ends; `None` when the time is over.
-fn collect(child: &mut Child, deadline: Instant) -> Option<Result<Answer, String>> {
+fn collect(child: &mut Child, deadline: Instant) -> Option<Result<Answer, Silence>> {
     let out = bounded(child.stdout.take()?, OUTPUT_BYTES, false);
     let complaint = bounded(child.stderr.take()?, COMPLAINT_BYTES, true);
     let left = || deadline.saturating_duration_since(Instant::now());
@@ -219,7 +262,7 @@ fn collect(child: &mut Child, deadline: Instant) -> Option<Result<Answer, String
             Ok(Some(status)) => return Some(Ok(Answer { status, out, complaint })),
             Ok(None) if left().is_zero() => return None,
             Ok(None) => std::thread::sleep(Duration::from_millis(1)),
-            Err(error) => return Some(Err(format!("cannot wait for git: {error}"))),
+            Err(error) => return Some(Err(Silence::NoAnswer(format!("cannot wait for git: {error}")))),
         }
     }
 }
@@ -243,11 +286,11 @@ fn bounded(from: impl Read + Send + 'static, limit: u64, drain: bool) -> mpsc::R
     receive
 }
 
-fn cannot_start(program: &OsStr, error: &io::Error) -> String {
+fn cannot_start(program: &OsStr, error: &io::Error) -> Silence {
     let program = program.to_string_lossy();
     match error.kind() {
-        io::ErrorKind::NotFound => format!("there is no program `{program}`"),
-        _ => format!("cannot start `{program}`: {error}"),
+        io::ErrorKind::NotFound => Silence::NoProgram(format!("there is no program `{program}`")),
+        _ => Silence::NoAnswer(format!("cannot start `{program}`: {error}")),
     }
 }
 
@@ -450,12 +493,15 @@ mod tests {
         };
         let outside = Sandbox::empty();
         assert_eq!(unknown(&outside.git(), &outside.repo()), "not a git repository");
-        assert_eq!(outside.facts(), GitFacts::default());
+        assert_eq!(outside.facts(), GitFacts { repo: Some("repo".to_owned()), ..GitFacts::default() });
+
+        let no_path = "x/".repeat(5000);
+        assert_eq!(outside.git().facts(Path::new(&no_path)), GitFacts::default(), "it was not looked for");
 
         let sandbox = Sandbox::new();
         let missing = Git::new("no-such-git");
         assert_eq!(unknown(&missing, &sandbox.repo()), "there is no program `no-such-git`");
-        assert_eq!(missing.facts(&sandbox.repo()), GitFacts::default());
+        assert_eq!(missing.facts(&sandbox.repo()).repo.as_deref(), Some("repo"));
 
         // Nobody writes into it, so whoever opens it to read waits.
         let config = sandbox.repo().join(".git/config");

@@ -153,7 +153,9 @@ impl Flow {
             return Ok(Project::init_named(&*self.disk, &named, self.trust(), &schemas, &request)?);
         }
         let start = self.search_from()?;
-        let top = self.git.top(&start);
+        // A second tree in a subdirectory would hide the work of the first one.
+        let fault = |source| StoreError::Io { action: "inspect", path: start.join(".git"), source };
+        let top = self.git.find_top(&start).map_err(fault)?;
         let parent = Project::find(&*self.disk, &start, || top.clone())?.or(top).unwrap_or(start);
         Ok(Project::init(&*self.disk, &parent, self.trust(), &schemas, &request)?)
     }

@@ -131,8 +131,7 @@ impl Flow {
         let known = request.repo.is_some() && request.branch.is_some();
         let facts = if known { None } else { Some(self.git.facts(project.root())) };
         let git = |pick: fn(crate::host::GitFacts) -> Option<String>| facts.clone().and_then(pick);
-        let directory = || project.root().file_name().map(|name| name.to_string_lossy().into_owned());
-        let repo = request.repo.clone().or_else(|| git(|facts| facts.repo)).or_else(directory);
+        let repo = request.repo.clone().or_else(|| git(|facts| facts.repo));
         let branch = request.branch.clone().or_else(|| git(|facts| facts.branch));
         let mut context = Map::new();
         context.insert("repo".into(), repo.unwrap_or_default().into());

@@ -119,9 +119,13 @@ fn forget_untold(wanted: &mut Value, seen: &Value) {
             for (key, part) in wanted.iter_mut() {
                 match (key.as_str(), part.as_object_mut(), seen.get(key)) {
                     ("context", Some(context), Some(seen)) => {
-                        context.retain(|fact, _| {
-                            seen.get(fact).is_some() || !["repo", "branch", "head"].contains(&fact.as_str())
-                        });
+                        for fact in ["repo", "branch", "head"] {
+                            match seen.get(fact).and_then(Value::as_str) {
+                                None => drop(context.shift_remove(fact)),
+                                Some("") => drop(context.insert(fact.to_owned(), "".into())),
+                                Some(_) => {}
+                            }
+                        }
                     }
                     (_, _, Some(seen)) => forget_untold(part, seen),
                     _ => {}
