@@ -6,7 +6,7 @@ use crate::store::StoreError;
 use crate::store::commit::ActivityFile;
 use crate::store::dir::NEW_FILE;
 use crate::store::disk::Onto;
-use crate::store::layout::{ACTIVITIES, EVIDENCE, LOG, NEW_RUN, RUN_FILE, RUNS};
+use crate::store::layout::{ACTIVITIES, EVIDENCE, LOCK, LOG, LOG_TMP, NEW_RUN, RUN_FILE, RUN_MERGE_TMP, RUN_TMP, RUNS};
 use crate::store::lock::{Lock, LockRequest};
 use crate::store::project::Project;
 use crate::store::run_dir::{RunDir, flush};
@@ -71,7 +71,10 @@ impl Project {
                     }
                     return Ok(RunDir { dir: runs.open_dir(new.id.as_str())?, runs, id: new.id });
                 }
-                Err(StoreError::Exists { .. }) => self.remove_half_made(),
+                Err(StoreError::Exists { path }) => {
+                    self.remove_half_made();
+                    taken = path;
+                }
                 Err(error) => {
                     self.remove_half_made();
                     return Err(error);
@@ -101,14 +104,16 @@ impl Project {
         dir.sync()
     }
 
-    /// Removes what creators that died left behind. Only called under the project's lock.
+    /// Removes what creators that died left behind. Only called under the project's lock. A power cut can take a run's
+    /// name back when its creator was killed and another command worked in it already; hence the files of writers.
     fn remove_half_made(&self) {
         let names = self.flow.names().unwrap_or_default();
         for name in names.iter().filter(|name| name.starts_with(NEW_RUN)) {
             // Whatever else is in there was not made here and keeps the directory alive.
             if let Ok(dir) = self.flow.open_dir(name) {
-                let _ = dir.remove(RUN_FILE);
-                let _ = dir.remove(LOG);
+                for file in [RUN_FILE, LOG, LOCK, RUN_TMP, RUN_MERGE_TMP, LOG_TMP] {
+                    let _ = dir.remove(file);
+                }
                 if let Ok(activities) = dir.open_dir(ACTIVITIES) {
                     for file in activities.names().unwrap_or_default() {
                         let _ = activities.remove(&file);

@@ -391,6 +391,22 @@ fn half_made_runs_of_dead_creators_are_no_runs_and_disappear() {
     assert_eq!(past.sandbox.runs().len(), 2);
 }
 
+/// The start was killed before its name was flushed, another command began to work in the run, and a power cut took the
+/// name back.
+#[test]
+fn a_run_whose_name_a_power_cut_took_back_can_be_started_again() {
+    let sandbox = Sandbox::new();
+    let start = ["start", "start-issue", "--id", "2026-05-20T143003Z-x"];
+    sandbox.flow(start).ok();
+    let run = sandbox.path(".flow/runs/2026-05-20T143003Z-x");
+    for left in [".lock", ".run.tmp", ".events.tmp", ".run.merge.tmp", "activities/.act.tmp"] {
+        std::fs::write(run.join(left), "half").unwrap();
+    }
+    std::fs::rename(&run, sandbox.path(".flow/.new-2026-05-20T143003Z-x")).unwrap();
+    sandbox.flow(start).ok();
+    assert_eq!(sandbox.find(".flow", ".new-"), None);
+}
+
 #[test]
 fn a_hand_edit_is_an_event_from_which_run_yaml_can_be_rebuilt() {
     let past = Past::new();
