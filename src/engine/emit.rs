@@ -175,11 +175,12 @@ impl<'a> Draft<'a> {
         if let Some(step) = own {
             self.check_member(step)?;
             if let Some(status) = status {
-                let entry = self.check_transition(step).or_else(|fault| self.check_left(step, status).ok_or(fault));
+                let entry = self.check_transition(step);
                 match &report.unit {
                     None => {
                         let step = step.clone();
-                        from = self.change(&step, status, entry?, &report.data)?;
+                        let entry = entry.or_else(|fault| self.check_left(&step, status).ok_or(fault))?;
+                        from = self.change(&step, status, entry, &report.data)?;
                     }
                     // It goes its own way from where it is, and with the run otherwise.
                     Some(unit) => drop(entry.or_else(|fault| self.check_unit(unit, step).ok_or(fault))?),

@@ -673,6 +673,16 @@ fn a_step_that_was_left_while_it_ran_is_told_and_keeps_the_run_from_being_comple
 }
 
 #[test]
+fn a_unit_cannot_be_reported_in_a_step_that_the_run_left() {
+    let project = Project::new("line");
+    for report in ["plan running", "build completed"] {
+        project.status("line", report).ok();
+    }
+    let refused = project.status("line", "plan@T1 completed").exits(1).stderr;
+    assert!(refused.contains("step \"plan\" is not a valid transition"), "{refused}");
+}
+
+#[test]
 fn a_report_that_changes_nothing_names_the_event_that_says_so_already() {
     let project = Project::new("one");
     project.status("one", "only running").ok();
