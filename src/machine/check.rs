@@ -251,13 +251,12 @@ fn state_name(text: &str) -> Result<StateName, String> {
     }
 }
 
-/// A name from a file, short enough for a sentence.
-fn shown(name: &str) -> String {
-    if name.chars().count() <= 60 {
-        return name.to_owned();
+/// A text from a file, short enough for a sentence.
+pub(in crate::machine) fn shown(text: &str) -> String {
+    if text.chars().count() <= 60 {
+        return text.to_owned();
     }
-    let head = name.chars().take(59).collect::<String>();
-    format!("{head}…")
+    text.chars().take(59).chain(['…']).collect()
 }
 
 #[cfg(test)]

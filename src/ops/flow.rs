@@ -164,10 +164,7 @@ impl Flow {
     pub(crate) fn catalog(&self, project: Option<&Project>) -> Catalog {
         Catalog::new(match project {
             Some(project) => Some(project.path().to_owned()),
-            None => self.named().ok().flatten().or_else(|| {
-                let start = self.search_from().ok()?;
-                Some(self.git.top(&start).unwrap_or(start).join(layout::FLOW))
-            }),
+            None => self.named().ok().flatten().or_else(|| Some(self.root_to_be().ok()?.join(layout::FLOW))),
         })
     }
 

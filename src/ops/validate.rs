@@ -77,8 +77,6 @@ struct Checker {
 #[derive(Clone, Copy, PartialEq)]
 enum Content {
     Document(DocumentKind),
-    /// A workflow in any notation.
-    Definition,
     /// What its text says.
     Unknown,
 }
@@ -92,8 +90,10 @@ impl Content {
             layout::RUN_FILE => Self::Document(DocumentKind::Run),
             layout::LOG => Self::Document(DocumentKind::Event),
             _ if parent == layout::ACTIVITIES && ends(&[".yaml"]) => Self::Document(DocumentKind::Activity),
-            _ if ends(&[".workflow.yaml", ".graph.yaml", ".mmd", ".mermaid"]) => Self::Definition,
-            _ if parent == layout::WORKFLOWS && ends(&[".yaml", ".yml", ".md"]) => Self::Definition,
+            _ if ends(&[".workflow.yaml", ".graph.yaml", ".mmd", ".mermaid"]) => Self::Document(DocumentKind::Workflow),
+            _ if parent == layout::WORKFLOWS && ends(&[".yaml", ".yml", ".md"]) => {
+                Self::Document(DocumentKind::Workflow)
+            }
             _ => Self::Unknown,
         }
     }
@@ -103,7 +103,7 @@ impl Content {
             Self::Document(DocumentKind::Run) => "run",
             Self::Document(DocumentKind::Event) => "events",
             Self::Document(DocumentKind::Activity) => "activity",
-            Self::Document(DocumentKind::Workflow) | Self::Definition => "workflow",
+            Self::Document(DocumentKind::Workflow) => "workflow",
             Self::Unknown => "document",
         }
     }
@@ -112,7 +112,7 @@ impl Content {
     fn bound(self) -> usize {
         match self {
             Self::Document(DocumentKind::Event) => limits::LOG_BYTES,
-            Self::Document(DocumentKind::Workflow) | Self::Definition => limits::WORKFLOW_BYTES,
+            Self::Document(DocumentKind::Workflow) => limits::WORKFLOW_BYTES,
             Self::Document(DocumentKind::Activity) => limits::ACTIVITY_BYTES,
             // What a document of another name is, its text says.
             Self::Document(DocumentKind::Run) | Self::Unknown => limits::RUN_BYTES,
@@ -166,12 +166,12 @@ impl Checker {
             }
         };
         if content == Content::Unknown && is_definition(path, &text) {
-            content = Content::Definition;
+            content = Content::Document(DocumentKind::Workflow);
         }
         let violations = match content {
             Content::Document(DocumentKind::Run) => check_run(path, &text),
             Content::Document(DocumentKind::Event) => check_log(text.as_bytes()),
-            Content::Document(DocumentKind::Workflow) | Content::Definition => self.definition(path, &text),
+            Content::Document(DocumentKind::Workflow) => self.definition(path, &text),
             Content::Document(kind) => check_document(&text, kind),
             Content::Unknown => self.unknown(path, &text),
         };

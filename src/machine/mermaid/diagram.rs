@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use smol_str::SmolStr;
 
-use crate::machine::check::too_many;
+use crate::machine::check::{shown, too_many};
 use crate::machine::lines::Line;
-use crate::machine::mermaid::grammar::{Declared, End, Statement, Until, shortened, statement};
+use crate::machine::mermaid::grammar::{Declared, End, Statement, Until, statement};
 use crate::machine::mermaid::lexer::is_comment;
 use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, SourceTransition};
 use crate::model::limits;
@@ -32,7 +32,7 @@ pub(in crate::machine) fn parse(lines: &[Line<'_>], id: Name) -> (Option<Machine
     diagram.id.span = lines[at].whole().span;
     let word = lines[at].text.split_whitespace().next().unwrap_or_default();
     if !is_header(word) {
-        let message = format!("`{}` is no header of a state diagram", shortened(word));
+        let message = format!("`{}` is no header of a state diagram", shown(word));
         let problem = Diagnostic::error("not_a_state_diagram", &lines[at].whole(), message);
         diagram.report(problem.with_help(format!("write `{HEADER}`")));
     }

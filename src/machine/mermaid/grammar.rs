@@ -13,6 +13,7 @@
 //! ```
 
 use crate::codec;
+use crate::machine::check::shown;
 use crate::machine::lines::Line;
 use crate::machine::mermaid::lexer::{Kind, Token, Tokens};
 use crate::machine::{Diagnostic, Name};
@@ -320,8 +321,8 @@ impl Reader<'_> {
             ));
         }
         let Some(odd) = text.chars().find(|&c| !is_id(c)) else { return Ok(self.name(token)) };
-        let message = format!("`{}` cannot be a state's id: it has `{}`", shortened(text), odd.escape_debug());
-        let help = format!("{IDS}; write `state \"{0}\" as {1}` and use `{1}`", shortened(text), suggested_id(text));
+        let message = format!("`{}` cannot be a state's id: it has `{}`", shown(text), odd.escape_debug());
+        let help = format!("{IDS}; write `state \"{0}\" as {1}` and use `{1}`", shown(text), suggested_id(text));
         Err(self.helped("bad_state_name", token, message, help))
     }
 
@@ -357,7 +358,7 @@ impl Reader<'_> {
         match tokens.next() {
             None => Ok(()),
             Some(token) => {
-                let message = format!("`{}` is one word too many", shortened(self.text(&token)));
+                let message = format!("`{}` is one word too many", shown(self.text(&token)));
                 Err(self.error("mermaid_syntax", &token, message))
             }
         }
@@ -369,10 +370,10 @@ impl Reader<'_> {
         if two.chars().all(|c| "→⟶⇒➔➜–—-=>".contains(c)) {
             return self.other_arrow(second);
         }
-        let message = format!("`{}` follows a state's id, which has no blanks", shortened(two));
-        let both = format!("{} {}", shortened(one), shortened(two));
+        let message = format!("`{}` follows a state's id, which has no blanks", shown(two));
+        let both = format!("{} {}", shown(one), shown(two));
         let help = match codec::similar(one, ["state"].into_iter()) {
-            Some(meant) => format!("did you mean `{meant} {}`?", shortened(two)),
+            Some(meant) => format!("did you mean `{meant} {}`?", shown(two)),
             None => format!("write `state \"{both}\" as {}` and use the id", suggested_id(&both)),
         };
         self.helped("bad_state_name", second, message, help)
@@ -394,12 +395,4 @@ fn suggested_id(text: &str) -> String {
     let id = text.chars().take(40).map(|c| if is_id(c) { c } else { '_' }).collect::<String>();
     let id = id.trim_matches('_');
     if id.is_empty() { "name".to_owned() } else { id.to_owned() }
-}
-
-/// A text from a file, short enough for a sentence.
-pub(super) fn shortened(text: &str) -> String {
-    if text.chars().count() <= 60 {
-        return text.to_owned();
-    }
-    text.chars().take(59).chain(['…']).collect()
 }
