@@ -49,6 +49,7 @@ impl Device {
     /// Puts the files back as they were, on stable storage.
     pub fn restore(&self) {
         self.recorded.before.restore(&self.project());
+        self.recorded.repository.restore(&self.project().join(".git"));
         rustix::fs::syncfs(std::fs::File::open(self.image.path()).unwrap()).unwrap();
     }
 

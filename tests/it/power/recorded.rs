@@ -22,6 +22,8 @@ pub struct Recorded {
     pub reference: Reference,
     /// The files before them.
     pub before: Tree,
+    /// Git's own files: what a command asks git is a part of what it writes.
+    pub repository: Tree,
     /// The environment of the first one. Under it the same command writes the same bytes.
     pub environment: Vec<(OsString, OsString)>,
 }
@@ -78,7 +80,8 @@ impl Recorded {
             again: case.again,
             by_id: case.by_id,
         };
-        let mut recorded = Self { history: history.clone(), reference, before, environment: Vec::new() };
+        let repository = Tree::of(&sandbox.path(".git")).without("hooks");
+        let mut recorded = Self { history: history.clone(), reference, before, repository, environment: Vec::new() };
         for args in case.commands {
             let mut strace = sandbox.command("strace");
             // Otherwise whoever claims a run is held to be its strace, which is another one each time.
@@ -116,7 +119,8 @@ impl Recorded {
             by_id: true,
             ..self.reference.clone()
         };
-        let mut recorded = Self { history, reference, before: before.clone(), environment: Vec::new() };
+        let (before, repository) = (before.clone(), self.repository.clone());
+        let mut recorded = Self { history, reference, before, repository, environment: Vec::new() };
         let (answer, calls) = trace_flow(sandbox.command("strace"), &arguments(args, run), None);
         answer.ok();
         if recorded.history.operations.is_empty() {
