@@ -42,11 +42,6 @@ impl FromStr for Canary {
 }
 
 impl LockedRun<'_> {
-    /// The mistake to make; always none in a release build.
-    pub(super) fn mistake(&self) -> Option<Canary> {
-        self.canary.filter(|_| cfg!(debug_assertions))
-    }
-
     /// [`LockedRun::commit`] with the mistake.
     pub(super) fn commit_wrongly(
         &mut self,
@@ -55,33 +50,32 @@ impl LockedRun<'_> {
         merge: Merge<'_>,
     ) -> Result<Committed, StoreError> {
         if canary == Canary::SequenceOutsideLock {
-            self.lock.again()?;
+            self.log.lock.again()?;
         }
         let new_run = self.prepare(batch)?;
-        let before = self.tail.len;
+        let before = self.log.tail.len;
         if canary == Canary::RunFirst {
             self.publish(batch, merge)?;
         }
-        self.append(&seal(&batch.event.to_object()))?;
+        self.log.append(&seal(&batch.event.to_object()))?;
         if canary == Canary::PublishBeforeFlush {
             self.publish(batch, merge)?;
         }
         if canary != Canary::NoFlush {
-            let flushed = self.log.sync_data().and_then(|()| new_run.sync_all());
+            let flushed = self.log.sync().and_then(|()| new_run.sync_all());
             if let Err(errno) = flushed
                 && canary != Canary::UncheckedFlush
             {
-                return Err(self.unflushed(before, errno.into()));
+                self.discard();
+                return Err(self.log.unflushed(before, errno.into()));
             }
         }
         if !matches!(canary, Canary::RunFirst | Canary::PublishBeforeFlush) {
             self.publish(batch, merge)?;
         }
-        self.tail.last_seq = batch.event.seq;
-        self.tail.newer.clear();
-        self.tail.at = Some(batch.event.clone());
+        self.log.tail.advance(batch.event);
         if canary == Canary::SequenceOutsideLock {
-            self.lock.release()?;
+            self.log.lock.release()?;
         }
         Ok(Committed { seq: batch.event.seq, lagging: None })
     }

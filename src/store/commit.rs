@@ -1,13 +1,11 @@
 //! The commit: one sealed line, two projections.
 
-use std::io;
-
 use crate::codec::seal;
 use crate::model::{Event, Seq, limits};
 use crate::store::StoreError;
 use crate::store::dir::{File, NEW_FILE};
-use crate::store::disk::{DiskFile, Onto};
-use crate::store::layout::{ACTIVITY_TMP, LOG, RUN_FILE, RUN_TMP};
+use crate::store::disk::Onto;
+use crate::store::layout::{ACTIVITY_TMP, RUN_FILE, RUN_TMP};
 use crate::store::publish::Merge;
 use crate::store::run_dir::LockedRun;
 
@@ -53,11 +51,11 @@ impl LockedRun<'_> {
     /// # Panics
     /// When the event's position is not the next one: a caller's mistake that must never reach a log.
     pub fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<Committed, StoreError> {
-        if let Some(canary) = self.mistake() {
+        if let Some(canary) = self.log.mistake() {
             return self.commit_wrongly(canary, batch, merge);
         }
         let seq = batch.event.seq;
-        assert!(seq > self.tail.last_seq, "BUG: event {seq} does not follow {}", self.tail.last_seq);
+        assert!(seq > self.log.tail.last_seq, "BUG: event {seq} does not follow {}", self.log.tail.last_seq);
         let line = seal(&batch.event.to_object());
         if line.len() > limits::LINE_BYTES {
             return Err(StoreError::TooLong { limit: limits::LINE_BYTES });
@@ -65,11 +63,8 @@ impl LockedRun<'_> {
         if batch.new_text.len() > limits::RUN_BYTES {
             return Err(StoreError::TooLarge { path: self.run.dir.join(RUN_FILE), limit: limits::RUN_BYTES });
         }
-        let replaced = || StoreError::Replaced { path: self.run.dir.join(LOG) };
-        if !self.run.dir.is_still(LOG, &self.log)? {
-            return Err(replaced());
-        }
-        if self.tail.last_seq <= Seq(1) {
+        self.log.check_place()?;
+        if self.log.tail.last_seq <= Seq(1) {
             // Whoever created the run may have been killed before its name was on stable storage.
             self.run.runs.sync()?;
         }
@@ -77,23 +72,25 @@ impl LockedRun<'_> {
         // File systems with a journal give the file its blocks now, and the flush of the log takes them along: the
         // second flush below then finds almost nothing to do.
         new_run.write_soon();
-        let before = self.tail.len;
-        self.append(&line).inspect_err(|_| self.discard())?;
-        if let Err(errno) = self.log.sync_data().and_then(|()| new_run.sync_all()) {
-            return Err(self.unflushed(before, errno.into()));
+        let before = self.log.tail.len;
+        self.log.append(&line).inspect_err(|_| self.discard())?;
+        if let Err(errno) = self.log.sync().and_then(|()| new_run.sync_all()) {
+            self.discard();
+            return Err(self.log.unflushed(before, errno.into()));
         }
-        if !self.run.dir.is_still(LOG, &self.log)? {
+        match self.log.check_place() {
             // Git or an editor put another file there: the line went into the old one.
-            self.take_back(before);
-            return Err(self.unconfirmed(io::Error::other("another program replaced the log meanwhile")));
+            Err(StoreError::Replaced { .. }) => {
+                self.discard();
+                return Err(self.log.misplaced(before));
+            }
+            placed => placed?,
         }
         // Acknowledged from here on: nothing below may fail the operation.
         let lagging = self.publish(batch, merge).err().map(|error| describe(&error));
         let number = batch.event.kind.records().iter().map(|record| record.number).max();
-        self.lock.note_counters(seq, number.unwrap_or_default());
-        self.tail.last_seq = seq;
-        self.tail.newer.clear();
-        self.tail.at = Some(batch.event.clone());
+        self.log.lock.note_counters(seq, number.unwrap_or_default());
+        self.log.tail.advance(batch.event);
         Ok(Committed { seq, lagging })
     }
 
@@ -109,40 +106,7 @@ impl LockedRun<'_> {
         Ok(new_run)
     }
 
-    /// Appends the line with one write; a short write is taken back.
-    pub(super) fn append(&mut self, line: &str) -> Result<(), StoreError> {
-        let before = self.tail.len;
-        let result = write_once(&*self.log, line.as_bytes());
-        if let Err(source) = result {
-            self.take_back(before);
-            return Err(self.run.log_fault("append to", source));
-        }
-        self.tail.len = before + line.len() as u64;
-        self.tail.whole = self.tail.len;
-        Ok(())
-    }
-
-    /// A flush failed. What others had appended before may be lost behind clean pages as well as the line, so the next
-    /// writer copies the log. Where that cannot be noted, the line stays, which makes the next writer do the same.
-    pub(super) fn unflushed(&mut self, before: u64, source: io::Error) -> StoreError {
-        if self.lock.note_suspect(true) {
-            self.take_back(before);
-        }
-        self.unconfirmed(source)
-    }
-
-    /// Cuts off the line that was appended behind `before`.
-    fn take_back(&self, before: u64) {
-        let _ = self.log.set_len(before);
-    }
-
-    /// Whether the line is on the disk nobody knows.
-    fn unconfirmed(&self, source: io::Error) -> StoreError {
-        self.discard();
-        StoreError::Unconfirmed { path: self.run.dir.join(LOG), source }
-    }
-
-    fn discard(&self) {
+    pub(super) fn discard(&self) {
         let _ = self.run.dir.remove(RUN_TMP);
         let _ = self.activities.remove(ACTIVITY_TMP);
     }
@@ -157,13 +121,6 @@ impl LockedRun<'_> {
             self.activities.rename(ACTIVITY_TMP, &file.name, Onto::Nothing)?;
         }
         self.publish_run(Some(batch.old_text), batch.new_text, batch.event.at, merge)
-    }
-}
-
-fn write_once(file: &dyn DiskFile, bytes: &[u8]) -> io::Result<()> {
-    match file.append(bytes)? {
-        len if len == bytes.len() => Ok(()),
-        _ => Err(io::Error::new(io::ErrorKind::WriteZero, "only a part was written")),
     }
 }
 

@@ -229,6 +229,13 @@ impl LogTail {
         }
     }
 
+    /// Notes an event that was appended.
+    pub(super) fn advance(&mut self, event: &Event) {
+        self.last_seq = event.seq;
+        self.newer.clear();
+        self.at = Some(event.clone());
+    }
+
     fn collect(lines: &[u8], since: Seq) -> (Self, bool) {
         let mut tail = Self { newer: Vec::new(), at: None, last_seq: Seq(0), whole: 0, unended: false, len: 0 };
         let mut reached = false;

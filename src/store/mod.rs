@@ -23,6 +23,7 @@ pub mod inspect;
 pub mod layout;
 mod lock;
 mod log;
+mod log_file;
 mod mend;
 mod os;
 mod project;

@@ -1,17 +1,16 @@
 //! One run on disk: reading it without a lock, and the guard under which it is written.
 
-use std::cell::RefCell;
 use std::io;
 
 use crate::model::{Event, Number, RunId, Seq, Timestamp, limits};
 use crate::store::StoreError;
-use crate::store::canary::Canary;
 use crate::store::commit::ActivityFile;
-use crate::store::dir::{Dir, File, NEW_FILE, read_exact_at, write_all};
-use crate::store::disk::{DiskFile, Onto, Open};
+use crate::store::dir::{Dir, NEW_FILE, read_exact_at};
+use crate::store::disk::{DiskFile, Onto};
 use crate::store::layout::{ACTIVITIES, ACTIVITY_TMP, LOG, LOG_TMP, QUARANTINE, RUN_FILE, RUN_MERGE_TMP, RUN_TMP};
-use crate::store::lock::{Lock, LockRequest};
+use crate::store::lock::LockRequest;
 use crate::store::log::{LogPosition, LogScan, LogTail};
+use crate::store::log_file::{LockedLog, log_fault};
 use crate::store::publish::Merge;
 
 /// The directory of a run.
@@ -148,26 +147,13 @@ impl RunDir {
     /// # Errors
     /// [`StoreError::Held`] when another process keeps the lock; others when files cannot be used.
     pub fn lock(&self, request: &LockRequest) -> Result<LockedRun<'_>, StoreError> {
-        let lock = Lock::take(&self.dir, request)?;
+        let log = LockedLog::take(&self.dir, request)?;
         let (activities, _) = self.dir.ensure_dir(ACTIVITIES)?;
-        let log = self.dir.open_own(LOG, Open::Append { mode: NEW_FILE })?;
-        let tail = LogTail::read(&*log, Seq(u64::MAX)).map_err(|source| self.log_fault("read", source))?;
-        let (put_aside, canary) = (RefCell::default(), request.canary);
-        let mut locked = LockedRun { run: self, lock, activities, log, tail, renewed: false, put_aside, canary };
-        if locked.tail.unended || locked.tail.whole < locked.tail.len {
-            locked.mend_torn_tail(request.note.since)?;
-        }
-        if locked.lock.is_log_suspect() {
-            locked.renew_log()?;
-        }
-        if locked.mistake() == Some(Canary::SequenceOutsideLock) {
-            locked.lock.release()?;
-        }
-        Ok(locked)
+        Ok(LockedRun { run: self, log, activities })
     }
 
-    pub(super) fn log_fault(&self, action: &'static str, source: io::Error) -> StoreError {
-        StoreError::Io { action, path: self.dir.join(LOG), source }
+    fn log_fault(&self, action: &'static str, source: io::Error) -> StoreError {
+        log_fault(&self.dir, action, source)
     }
 }
 
@@ -176,28 +162,15 @@ impl RunDir {
 #[must_use]
 pub struct LockedRun<'a> {
     pub(super) run: &'a RunDir,
-    pub(super) lock: Lock,
+    pub(super) log: LockedLog,
     pub(super) activities: Dir,
-    pub(super) log: File,
-    pub(super) tail: LogTail,
-    /// Whether the log was copied to a new file under this lock.
-    renewed: bool,
-    /// What was put aside under this lock, in words.
-    pub(super) put_aside: RefCell<Vec<String>>,
-    /// What to do wrong, in a test of the tests.
-    pub(super) canary: Option<Canary>,
 }
 
 impl LockedRun<'_> {
     /// What went to quarantine since the last call, in words for people.
     #[must_use]
     pub fn take_notes(&self) -> Vec<String> {
-        self.put_aside.take()
-    }
-
-    fn note(&self, what: &str, quarantine: &Dir, name: &str) {
-        let path = quarantine.join(name);
-        self.put_aside.borrow_mut().push(format!("{what} was put into {}", path.display()));
+        self.log.take_notes()
     }
 
     /// Whether the file of a recorded activity was lost in a power cut: missing, empty, or ending in zeros.
@@ -217,7 +190,7 @@ impl LockedRun<'_> {
     /// The log's end.
     #[must_use]
     pub fn tail(&self) -> &LogTail {
-        &self.tail
+        &self.log.tail
     }
 
     /// The path of `run.yaml`, for messages.
@@ -237,8 +210,7 @@ impl LockedRun<'_> {
     /// # Errors
     /// [`StoreError`] when it cannot be read.
     pub fn reread_tail(&mut self, since: Seq) -> Result<(), StoreError> {
-        self.tail = LogTail::read(&*self.log, since).map_err(|source| self.run.log_fault("read", source))?;
-        Ok(())
+        self.log.reread_tail(since)
     }
 
     /// The whole log.
@@ -246,7 +218,7 @@ impl LockedRun<'_> {
     /// # Errors
     /// [`StoreError`] when it cannot be read.
     pub fn read_log(&self) -> Result<LogScan, StoreError> {
-        LogScan::read(&*self.log).map_err(|source| self.run.log_fault("read", source))
+        self.log.read()
     }
 
     /// `run.yaml` as it is now.
@@ -260,19 +232,19 @@ impl LockedRun<'_> {
     /// The highest position and number that any writer noted, also when the files show less.
     #[must_use]
     pub fn high_water(&self) -> (Seq, Number) {
-        self.lock.high_water()
+        self.log.lock.high_water()
     }
 
     /// Whether a power cut may have taken activity files that were recorded a while ago: their bytes are not flushed by
     /// their commits, and only the newest one is looked at every time.
     #[must_use]
     pub fn may_lack_activities(&self) -> bool {
-        self.lock.is_another_boot()
+        self.log.lock.is_another_boot()
     }
 
     /// Notes that all activity files were looked at since the machine was started.
     pub fn note_activities_checked(&mut self) {
-        self.lock.note_boot();
+        self.log.lock.note_boot();
     }
 
     /// Whether the activity file name of this number is free.
@@ -323,52 +295,8 @@ impl LockedRun<'_> {
         let (quarantine, _) = self.run.dir.ensure_dir(QUARANTINE)?;
         let free = free_name(&quarantine, "run", "yaml", now)?;
         self.run.dir.rename_into(name, &quarantine, &free, Onto::Whatever)?;
-        self.note("a text saved while run.yaml was being written", &quarantine, &free);
+        self.log.note("a text saved while run.yaml was being written", &quarantine, &free);
         Ok(())
-    }
-
-    /// Takes bytes behind the last line break off the log. A line that lost or never had its line break only gets
-    /// that: when somebody wrote it by hand, or an editor cut the break off a sealed one. A torn line is kept in
-    /// quarantine.
-    fn mend_torn_tail(&mut self, now: Timestamp) -> Result<(), StoreError> {
-        // The log is copied before anything is appended to its new end: otherwise a power cut may undo the cut and keep a
-        // later page of the next line, and both together look like a whole line that is damaged.
-        self.lock.note_suspect(true);
-        let fault = |source| self.run.log_fault("repair", source);
-        if self.tail.unended || self.is_by_hand().map_err(fault)? {
-            write_all(&*self.log, b"\n").map_err(fault)?;
-            self.tail.len += 1;
-            self.tail.whole = self.tail.len;
-            return Ok(());
-        }
-        let (quarantine, _) = self.run.dir.ensure_dir(QUARANTINE)?;
-        let free = free_name(&quarantine, "events", "jsonl", now)?;
-        // The next writer keeps it whole; a part of it would only be a riddle.
-        self.keep_torn_tail(&quarantine, &free).inspect_err(|_| drop(quarantine.remove(&free)))?;
-        self.note("a torn end of the log", &quarantine, &free);
-        self.log.set_len(self.tail.whole).map_err(|errno| fault(errno.into()))?;
-        self.tail.len = self.tail.whole;
-        Ok(())
-    }
-
-    /// Copies what will be cut off, so that it is safe before that.
-    fn keep_torn_tail(&self, quarantine: &Dir, name: &str) -> Result<(), StoreError> {
-        let fault = |source| self.run.log_fault("repair", source);
-        let kept = quarantine.create(name, b"", NEW_FILE)?;
-        copy(&*self.log, self.tail.whole..self.tail.len, &*kept).map_err(fault)?;
-        kept.sync_all().map_err(|errno| fault(errno.into()))?;
-        quarantine.sync()
-    }
-
-    /// Whether the unended last line is a whole JSON object of another program.
-    fn is_by_hand(&self) -> io::Result<bool> {
-        let torn = usize::try_from(self.tail.len - self.tail.whole).unwrap_or(usize::MAX);
-        if torn > limits::LINE_BYTES {
-            return Ok(false);
-        }
-        let mut bytes = vec![0; torn];
-        read_exact_at(&*self.log, &mut bytes, self.tail.whole)?;
-        Ok(crate::codec::unseal(&bytes) == Err(crate::codec::LineFault::Unsealed))
     }
 
     /// Brings projections up to a log that is ahead of them (recovery, step R3). `old` is the `run.yaml` that was read,
@@ -387,9 +315,7 @@ impl LockedRun<'_> {
         now: Timestamp,
         merge: Merge<'_>,
     ) -> Result<(), StoreError> {
-        if !self.renewed {
-            self.renew_log()?;
-        }
+        self.log.renew_once()?;
         for file in activities {
             self.restore_activity(file)?;
         }
@@ -398,29 +324,6 @@ impl LockedRun<'_> {
         flush(&*file, || self.run.dir.join(RUN_TMP))?;
         self.publish_run(old, new, now, merge)?;
         self.run.dir.sync()
-    }
-
-    fn renew_log(&mut self) -> Result<(), StoreError> {
-        let run = self.run;
-        let fault = |source| run.log_fault("repair", source);
-        if self.mistake() == Some(Canary::ReuseLog) {
-            return Ok(());
-        }
-        run.dir.remove(LOG_TMP)?;
-        let renewed = run.dir.create(LOG_TMP, b"", run.dir.mode_of(LOG))?;
-        copy(&*self.log, 0..self.tail.whole, &*renewed).map_err(fault)?;
-        renewed.sync_all().map_err(|errno| fault(errno.into()))?;
-        if !run.dir.is_still(LOG, &self.log)? {
-            return Err(StoreError::Replaced { path: run.dir.join(LOG) });
-        }
-        run.dir.rename(LOG_TMP, LOG, Onto::Whatever)?;
-        run.dir.sync()?;
-        self.log = run.dir.open_own(LOG, Open::Append { mode: NEW_FILE })?;
-        if self.lock.is_log_suspect() {
-            self.lock.note_suspect(false);
-        }
-        self.renewed = true;
-        self.reread_tail(Seq(u64::MAX))
     }
 
     /// Writes an activity file that is missing or was cut off; any other difference is a person's and stays.
@@ -454,19 +357,6 @@ impl LockedRun<'_> {
 /// Puts a new file on stable storage.
 pub(super) fn flush(file: &dyn DiskFile, path: impl FnOnce() -> std::path::PathBuf) -> Result<(), StoreError> {
     file.sync_all().map_err(|errno| StoreError::Io { action: "flush", path: path(), source: errno.into() })
-}
-
-/// Copies bytes in bounded memory.
-fn copy(from: &dyn DiskFile, range: std::ops::Range<u64>, to: &dyn DiskFile) -> io::Result<()> {
-    let mut chunk = vec![0; 64 << 10];
-    let mut at = range.start;
-    while at < range.end {
-        let want = usize::try_from(range.end - at).unwrap_or(usize::MAX).min(chunk.len());
-        read_exact_at(from, &mut chunk[..want], at)?;
-        write_all(to, &chunk[..want])?;
-        at += want as u64;
-    }
-    Ok(())
 }
 
 pub(super) fn free_name(dir: &Dir, stem: &str, extension: &str, now: Timestamp) -> Result<String, StoreError> {

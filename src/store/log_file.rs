@@ -1,0 +1,224 @@
+//! A log under its lock: the only way to append to one.
+
+use std::cell::RefCell;
+use std::io;
+
+use crate::model::{Seq, Timestamp, limits};
+use crate::store::StoreError;
+use crate::store::canary::Canary;
+use crate::store::dir::{Dir, File, NEW_FILE, read_exact_at, write_all};
+use crate::store::disk::{DiskFile, Errno, Onto, Open};
+use crate::store::layout::{LOG, LOG_TMP, QUARANTINE};
+use crate::store::lock::{Lock, LockRequest};
+use crate::store::log::{LogScan, LogTail};
+use crate::store::run_dir::free_name;
+
+/// The log of a directory, and the lock under which it is written.
+#[derive(Debug)]
+#[must_use]
+pub(super) struct LockedLog {
+    dir: Dir,
+    pub(super) lock: Lock,
+    file: File,
+    pub(super) tail: LogTail,
+    /// Whether the log was copied to a new file under this lock.
+    renewed: bool,
+    /// What was put aside under this lock, in words.
+    put_aside: RefCell<Vec<String>>,
+    /// What to do wrong, in a test of the tests.
+    canary: Option<Canary>,
+}
+
+impl LockedLog {
+    /// Locks `dir` and brings its log in order: a torn tail is cut off, and after a failed flush the log is copied.
+    pub(super) fn take(dir: &Dir, request: &LockRequest) -> Result<Self, StoreError> {
+        let lock = Lock::take(dir, request)?;
+        let file = dir.open_own(LOG, Open::Append { mode: NEW_FILE })?;
+        let tail = LogTail::read(&*file, Seq(u64::MAX)).map_err(|source| log_fault(dir, "read", source))?;
+        let (dir, put_aside, canary) = (dir.clone(), RefCell::default(), request.canary);
+        let mut log = Self { dir, lock, file, tail, renewed: false, put_aside, canary };
+        if log.tail.unended || log.tail.whole < log.tail.len {
+            log.mend_torn_tail(request.note.since)?;
+        }
+        if log.lock.is_log_suspect() {
+            log.renew()?;
+        }
+        if log.mistake() == Some(Canary::SequenceOutsideLock) {
+            log.lock.release()?;
+        }
+        Ok(log)
+    }
+
+    /// The mistake to make; always none in a release build.
+    pub(super) fn mistake(&self) -> Option<Canary> {
+        self.canary.filter(|_| cfg!(debug_assertions))
+    }
+
+    /// What went to quarantine since the last call, in words for people.
+    pub(super) fn take_notes(&self) -> Vec<String> {
+        self.put_aside.take()
+    }
+
+    pub(super) fn note(&self, what: &str, quarantine: &Dir, name: &str) {
+        let path = quarantine.join(name);
+        self.put_aside.borrow_mut().push(format!("{what} was put into {}", path.display()));
+    }
+
+    /// Reads the log's end again, behind another position.
+    pub(super) fn reread_tail(&mut self, since: Seq) -> Result<(), StoreError> {
+        self.tail = LogTail::read(&*self.file, since).map_err(|source| log_fault(&self.dir, "read", source))?;
+        Ok(())
+    }
+
+    /// The whole log.
+    pub(super) fn read(&self) -> Result<LogScan, StoreError> {
+        LogScan::read(&*self.file).map_err(|source| log_fault(&self.dir, "read", source))
+    }
+
+    /// Refuses a log in whose place another program put a file of its own.
+    pub(super) fn check_place(&self) -> Result<(), StoreError> {
+        match self.dir.is_still(LOG, &self.file)? {
+            true => Ok(()),
+            false => Err(StoreError::Replaced { path: self.dir.join(LOG) }),
+        }
+    }
+
+    /// Appends the line with one write; a short write is taken back.
+    pub(super) fn append(&mut self, line: &str) -> Result<(), StoreError> {
+        let before = self.tail.len;
+        if let Err(source) = write_once(&*self.file, line.as_bytes()) {
+            self.take_back(before);
+            return Err(log_fault(&self.dir, "append to", source));
+        }
+        self.tail.len = before + line.len() as u64;
+        self.tail.whole = self.tail.len;
+        Ok(())
+    }
+
+    /// Puts what was appended on stable storage.
+    pub(super) fn sync(&self) -> Result<(), Errno> {
+        self.file.sync_data()
+    }
+
+    /// A flush failed. What others had appended before may be lost behind clean pages as well as the line, so the next
+    /// writer copies the log. Where that cannot be noted, the line stays, which makes the next writer do the same.
+    pub(super) fn unflushed(&mut self, before: u64, source: io::Error) -> StoreError {
+        if self.lock.note_suspect(true) {
+            self.take_back(before);
+        }
+        self.unconfirmed(source)
+    }
+
+    /// The line that was appended behind `before` went into a file that is the log no more.
+    pub(super) fn misplaced(&self, before: u64) -> StoreError {
+        self.take_back(before);
+        self.unconfirmed(io::Error::other("another program replaced the log meanwhile"))
+    }
+
+    /// Whether the line is on the disk nobody knows.
+    fn unconfirmed(&self, source: io::Error) -> StoreError {
+        StoreError::Unconfirmed { path: self.dir.join(LOG), source }
+    }
+
+    /// Cuts off the line that was appended behind `before`.
+    fn take_back(&self, before: u64) {
+        let _ = self.file.set_len(before);
+    }
+
+    /// Copies the log to a new file, unless that was done under this lock: after a failed flush the kernel may call
+    /// pages clean that never reached the disk, and only fresh bytes can be flushed with certainty.
+    pub(super) fn renew_once(&mut self) -> Result<(), StoreError> {
+        if self.renewed { Ok(()) } else { self.renew() }
+    }
+
+    /// Takes bytes behind the last line break off the log. A line that lost or never had its line break only gets
+    /// that: when somebody wrote it by hand, or an editor cut the break off a sealed one. A torn line is kept in
+    /// quarantine.
+    fn mend_torn_tail(&mut self, now: Timestamp) -> Result<(), StoreError> {
+        // The log is copied before anything is appended to its new end: otherwise a power cut may undo the cut and keep a
+        // later page of the next line, and both together look like a whole line that is damaged.
+        self.lock.note_suspect(true);
+        let fault = |source| log_fault(&self.dir, "repair", source);
+        if self.tail.unended || self.is_by_hand().map_err(fault)? {
+            write_all(&*self.file, b"\n").map_err(fault)?;
+            self.tail.len += 1;
+            self.tail.whole = self.tail.len;
+            return Ok(());
+        }
+        let (quarantine, _) = self.dir.ensure_dir(QUARANTINE)?;
+        let free = free_name(&quarantine, "events", "jsonl", now)?;
+        // The next writer keeps it whole; a part of it would only be a riddle.
+        self.keep_torn_tail(&quarantine, &free).inspect_err(|_| drop(quarantine.remove(&free)))?;
+        self.note("a torn end of the log", &quarantine, &free);
+        self.file.set_len(self.tail.whole).map_err(|errno| fault(errno.into()))?;
+        self.tail.len = self.tail.whole;
+        Ok(())
+    }
+
+    /// Copies what will be cut off, so that it is safe before that.
+    fn keep_torn_tail(&self, quarantine: &Dir, name: &str) -> Result<(), StoreError> {
+        let fault = |source| log_fault(&self.dir, "repair", source);
+        let kept = quarantine.create(name, b"", NEW_FILE)?;
+        copy(&*self.file, self.tail.whole..self.tail.len, &*kept).map_err(fault)?;
+        kept.sync_all().map_err(|errno| fault(errno.into()))?;
+        quarantine.sync()
+    }
+
+    /// Whether the unended last line is a whole JSON object of another program.
+    fn is_by_hand(&self) -> io::Result<bool> {
+        let torn = usize::try_from(self.tail.len - self.tail.whole).unwrap_or(usize::MAX);
+        if torn > limits::LINE_BYTES {
+            return Ok(false);
+        }
+        let mut bytes = vec![0; torn];
+        read_exact_at(&*self.file, &mut bytes, self.tail.whole)?;
+        Ok(crate::codec::unseal(&bytes) == Err(crate::codec::LineFault::Unsealed))
+    }
+
+    fn renew(&mut self) -> Result<(), StoreError> {
+        let dir = self.dir.clone();
+        let fault = |source| log_fault(&dir, "repair", source);
+        if self.mistake() == Some(Canary::ReuseLog) {
+            return Ok(());
+        }
+        dir.remove(LOG_TMP)?;
+        let renewed = dir.create(LOG_TMP, b"", dir.mode_of(LOG))?;
+        copy(&*self.file, 0..self.tail.whole, &*renewed).map_err(fault)?;
+        renewed.sync_all().map_err(|errno| fault(errno.into()))?;
+        if !dir.is_still(LOG, &self.file)? {
+            return Err(StoreError::Replaced { path: dir.join(LOG) });
+        }
+        dir.rename(LOG_TMP, LOG, Onto::Whatever)?;
+        dir.sync()?;
+        self.file = dir.open_own(LOG, Open::Append { mode: NEW_FILE })?;
+        if self.lock.is_log_suspect() {
+            self.lock.note_suspect(false);
+        }
+        self.renewed = true;
+        self.reread_tail(Seq(u64::MAX))
+    }
+}
+
+pub(super) fn log_fault(dir: &Dir, action: &'static str, source: io::Error) -> StoreError {
+    StoreError::Io { action, path: dir.join(LOG), source }
+}
+
+fn write_once(file: &dyn DiskFile, bytes: &[u8]) -> io::Result<()> {
+    match file.append(bytes)? {
+        len if len == bytes.len() => Ok(()),
+        _ => Err(io::Error::new(io::ErrorKind::WriteZero, "only a part was written")),
+    }
+}
+
+/// Copies bytes in bounded memory.
+fn copy(from: &dyn DiskFile, range: std::ops::Range<u64>, to: &dyn DiskFile) -> io::Result<()> {
+    let mut chunk = vec![0; 64 << 10];
+    let mut at = range.start;
+    while at < range.end {
+        let want = usize::try_from(range.end - at).unwrap_or(usize::MAX).min(chunk.len());
+        read_exact_at(from, &mut chunk[..want], at)?;
+        write_all(to, &chunk[..want])?;
+        at += want as u64;
+    }
+    Ok(())
+}
