@@ -31,7 +31,7 @@
 //! ```
 //!
 //! Underneath, from the ground up: [`model`] (documents and names), [`codec`] (bytes ↔ documents), [`machine`]
-//! (workflow definitions, compiled), [`engine`] (the pure core: decide, apply, resume), [`agent`] (a loop through a
+//! (workflow definitions, compiled), [`policy`] (which modes go together), [`engine`] (the pure core: decide, apply, resume), [`agent`] (a loop through a
 //! graph of states), [`store`] (the commit protocol), [`host`] (clock, ids, environment, git, processes), [`catalog`] (finding definitions).
 //! `ARCHITECTURE.md` is the map.
 
@@ -44,5 +44,6 @@ pub mod host;
 pub mod machine;
 pub mod model;
 pub mod ops;
+pub mod policy;
 pub mod report;
 pub mod store;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::codec::Violation;
 use crate::machine::Diagnostic;
 
 /// Why a workflow cannot be had.
@@ -35,6 +36,14 @@ pub enum CatalogError {
         text: String,
         /// All problems, warnings included.
         diagnostics: Vec<Diagnostic>,
+    },
+    /// The policy of modes is there and breaks the rules.
+    #[error("the policy in {} cannot be used: {}", .path.display(), first(.violations))]
+    Policy {
+        /// Its file.
+        path: PathBuf,
+        /// All problems.
+        violations: Vec<Violation>,
     },
     /// `.flow/config.yaml` cannot be understood.
     #[error("{} cannot be used: {message}", .path.display())]
@@ -69,7 +78,9 @@ impl CatalogError {
             Self::Invalid { diagnostics, .. } => summary(&diagnostics),
             Self::Io { source, .. } => source.to_string(),
             Self::Refused { reason, .. } => reason.to_owned(),
-            Self::Unknown { .. } | Self::NoMachine { .. } | Self::Config { .. } => self.to_string(),
+            Self::Unknown { .. } | Self::NoMachine { .. } | Self::Policy { .. } | Self::Config { .. } => {
+                self.to_string()
+            }
         }
     }
 }
@@ -86,6 +97,17 @@ fn summary(diagnostics: &[Diagnostic]) -> String {
         1 => format!("line {line}: {} (and 1 more error)", first.message),
         more => format!("line {line}: {} (and {more} more errors)", first.message),
     }
+}
+
+fn first(violations: &[Violation]) -> String {
+    let Some(first) = violations.first() else { return "it has no errors".into() };
+    let line = first.place.map(|place| format!("line {}: ", place.line)).unwrap_or_default();
+    let more = match violations.len() {
+        1 => String::new(),
+        2 => " (and 1 more error)".to_owned(),
+        all => format!(" (and {} more errors)", all - 1),
+    };
+    format!("{line}{}{more}", first.message)
 }
 
 /// A name from the command line, short enough for a sentence.

@@ -53,7 +53,7 @@ pub struct Entry {
 #[derive(Debug, Clone)]
 pub struct Catalog {
     /// `.flow/`, when there is one.
-    flow_dir: Option<PathBuf>,
+    pub(super) flow_dir: Option<PathBuf>,
 }
 
 impl Catalog {

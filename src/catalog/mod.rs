@@ -12,9 +12,11 @@ mod config;
 mod error;
 mod find;
 mod folder;
+mod modes;
 mod place;
 mod shipped;
 
 pub use error::CatalogError;
 pub use find::{Catalog, Entry, Found, Origin};
 pub(crate) use folder::definition_text;
+pub(crate) use modes::{FILE as POLICY_FILE, read_policy};

@@ -1,5 +1,7 @@
 //! The tree of arguments. Doc comments are the help texts.
 
+mod mode;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,6 +10,8 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::model::limits;
 use crate::model::{ActivityId, EventId, RunId, SessionId, StateName, Timestamp};
+
+pub(super) use mode::{ModeArgs, ModeCommand, ReviewArg, ScopeArgs};
 
 /// Keeps the state of long-running workflows in plain files, so that work survives
 ///
@@ -60,13 +64,14 @@ impl Cli {
 type Augment = fn(clap::Command) -> clap::Command;
 
 /// The commands that agents and hooks call at every turn.
-const OFTEN: [(&str, Augment); 6] = [
+const OFTEN: [(&str, Augment); 7] = [
     ("start", StartArgs::augment_args),
     ("record-activity", RecordArgs::augment_args),
     ("emit", EmitArgs::augment_args),
     ("resume", ResumeArgs::augment_args),
     ("session-end", SessionEndArgs::augment_args),
     ("list", ListArgs::augment_args),
+    ("mode", ModeArgs::augment_args),
 ];
 
 /// Heading of the options that every command takes.
@@ -165,6 +170,8 @@ pub(super) enum Command {
     Verify(VerifyArgs),
     /// List, show, check, draw and convert workflows
     Workflow(WorkflowArgs),
+    /// Modes: long-lived skills of a session, and which may be active together
+    Mode(ModeArgs),
     /// Print the JSON Schema of a document
     Schema(SchemaArgs),
     /// Print a completion script for a shell
@@ -203,6 +210,7 @@ impl Command {
             Self::Doctor(_) => "doctor",
             Self::Verify(_) => "verify",
             Self::Workflow(_) => "workflow",
+            Self::Mode(_) => "mode",
             Self::Schema(_) => "schema",
             Self::Completions(_) => "completions",
             Self::Man => "man",
@@ -630,7 +638,7 @@ value_enum!(
 );
 value_enum!(
     /// A document that has a schema.
-    SchemaArg { Run, Activity, Workflow, Event } -> crate::ops::DocumentKind
+    SchemaArg { Run, Activity, Workflow, Modes, Event } -> crate::ops::DocumentKind
 );
 
 value_enum!(
@@ -661,6 +669,10 @@ mod tests {
             "--version list",
             "start",
             "list list",
+            "mode prompt --session s1 --json",
+            "mode request forge --review clean",
+            "mode nothing",
+            "mode",
         ];
         for line in lines {
             let args: Vec<OsString> = ["flow"].into_iter().chain(line.split(' ')).map(OsString::from).collect();

@@ -19,6 +19,8 @@ struct RunSchema;
 struct ActivitySchema;
 #[jsonschema::validator(path = "schemas/v1/workflow.schema.json")]
 struct WorkflowSchema;
+#[jsonschema::validator(path = "schemas/v1/modes.schema.json")]
+struct ModesSchema;
 #[jsonschema::validator(
     path = "schemas/v1/event.schema.json",
     resources = {
@@ -39,13 +41,15 @@ pub enum DocumentKind {
     Activity,
     /// `<id>.workflow.yaml`, the phases notation.
     Workflow,
+    /// `modes.yaml`, the policy of modes.
+    Modes,
     /// A sealed line of `events.jsonl`, its `crc` included.
     Event,
 }
 
 impl DocumentKind {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Run, Self::Activity, Self::Workflow, Self::Event];
+    pub const ALL: [Self; 5] = [Self::Run, Self::Activity, Self::Workflow, Self::Modes, Self::Event];
 }
 
 /// The JSON Schema of a kind of document.
@@ -55,6 +59,7 @@ pub fn schema_text(kind: DocumentKind) -> &'static str {
         DocumentKind::Run => include_str!("../../schemas/v1/run.schema.json"),
         DocumentKind::Activity => include_str!("../../schemas/v1/activity.schema.json"),
         DocumentKind::Workflow => include_str!("../../schemas/v1/workflow.schema.json"),
+        DocumentKind::Modes => include_str!("../../schemas/v1/modes.schema.json"),
         DocumentKind::Event => include_str!("../../schemas/v1/event.schema.json"),
     }
 }
@@ -78,6 +83,7 @@ pub fn validate(kind: DocumentKind, value: &Value, positions: Option<&Node>) -> 
         DocumentKind::Run => (RunSchema::is_valid(value), RunSchema::iter_errors as Errors),
         DocumentKind::Activity => (ActivitySchema::is_valid(value), ActivitySchema::iter_errors as Errors),
         DocumentKind::Workflow => (WorkflowSchema::is_valid(value), WorkflowSchema::iter_errors as Errors),
+        DocumentKind::Modes => (ModesSchema::is_valid(value), ModesSchema::iter_errors as Errors),
         DocumentKind::Event => (EventSchema::is_valid(value), EventSchema::iter_errors as Errors),
     };
     if valid {

@@ -50,7 +50,8 @@ impl RunState {
             }
             EventKind::RunEdited(edit) => self.change(&edit.changes),
             EventKind::WorkflowAdopted(_) => state.workflow_seq = Some(event.seq),
-            EventKind::Unknown(_) => {}
+            // What is known of modes is no part of a run.
+            EventKind::ModesChanged(_) | EventKind::Unknown(_) => {}
         }
         self.advance(event);
     }

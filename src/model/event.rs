@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::model::limits;
 use crate::model::{
-    Activity, ActivityId, Emitted, EventId, IdList, LogRepaired, Number, RunDocument, RunId, RunStatus, Seq, SessionId,
-    StateName, Timestamp, WorkflowId,
+    Activity, ActivityId, Emitted, EventId, IdList, LogRepaired, ModesChanged, Number, RunDocument, RunId, RunStatus,
+    Seq, SessionId, StateName, Timestamp, WorkflowId,
 };
 
 /// The version of the line format that this program writes.
@@ -64,6 +64,8 @@ pub enum EventKind {
     WorkflowAdopted(Box<WorkflowAdopted>),
     /// A damaged log was replaced by what survived of it.
     LogRepaired(Box<LogRepaired>),
+    /// Modes began or ended; only in the log of `.flow/state`.
+    ModesChanged(Box<ModesChanged>),
     /// Written by a newer flow; kept as it is and changes nothing.
     Unknown(UnknownEvent),
 }
@@ -286,6 +288,7 @@ impl EventKind {
             Self::RunEdited(_) => "run_edited",
             Self::WorkflowAdopted(_) => "workflow_adopted",
             Self::LogRepaired(_) => "log_repaired",
+            Self::ModesChanged(_) => "modes_changed",
             Self::Unknown(event) => &event.kind,
         }
     }
@@ -306,6 +309,7 @@ impl EventKind {
             Self::RunEdited(body) => serde_json::to_value(body),
             Self::WorkflowAdopted(body) => serde_json::to_value(body),
             Self::LogRepaired(body) => serde_json::to_value(body),
+            Self::ModesChanged(body) => serde_json::to_value(body),
             Self::Unknown(event) => return event.body.clone(),
         };
         match value {
@@ -333,6 +337,7 @@ impl EventKind {
             "run_edited" => Self::RunEdited(read(body)?),
             "workflow_adopted" => Self::WorkflowAdopted(read(body)?),
             "log_repaired" => Self::LogRepaired(read(body)?),
+            "modes_changed" => Self::ModesChanged(read(body)?),
             _ => Self::Unknown(UnknownEvent { version, kind: kind.to_owned(), body }),
         })
     }

@@ -134,6 +134,19 @@ name_type!(
 );
 
 name_type!(
+    /// A mode: `[a-z0-9][a-z0-9_-]{0,63}` (seed 001). It is a part of its file's name.
+    ModeName,
+    |name| check(
+        "mode",
+        name,
+        64,
+        |c| c.is_ascii_lowercase() || c.is_ascii_digit(),
+        |c| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c),
+        "small letters, digits, `_` and `-`, with a letter or digit first",
+    )
+);
+
+name_type!(
     /// An activity: `[a-z0-9][a-z0-9_-]*`, at most 200 bytes (seed 003). Several records may carry the same id.
     ActivityId,
     |name| check(

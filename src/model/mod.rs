@@ -8,6 +8,7 @@ mod event;
 mod idlist;
 mod ids;
 pub mod limits;
+mod mode;
 mod repair;
 mod run;
 mod step;
@@ -20,7 +21,10 @@ pub use event::{
     StatusChange, TextDigest, UnknownEvent, WorkflowAdopted,
 };
 pub use idlist::IdList;
-pub use ids::{ActivityId, BadName, EventId, Number, RunId, Seq, SessionId, StateName, Unit, WorkflowId, slug};
+pub use ids::{
+    ActivityId, BadName, EventId, ModeName, Number, RunId, Seq, SessionId, StateName, Unit, WorkflowId, slug,
+};
+pub use mode::{MODE_FILE, ModeFile, ModesChanged, Scope, mode_file};
 pub use repair::{LogRepaired, LostRange, Renumbered};
 pub use run::{Owned, RunDocument, RunStatus, RunSummary, SESSION_ENDED};
 pub use step::{Emitted, Question, ReportType, StepReport, StepStatus, Steps};

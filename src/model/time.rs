@@ -38,6 +38,12 @@ impl Timestamp {
         Self(self.0 - chrono::TimeDelta::milliseconds(1))
     }
 
+    /// So many milliseconds after.
+    #[must_use]
+    pub fn later(self, milliseconds: i64) -> Self {
+        Self(self.0 + chrono::TimeDelta::milliseconds(milliseconds))
+    }
+
     /// The same instant for arithmetic.
     #[must_use]
     pub fn as_datetime(self) -> DateTime<Utc> {

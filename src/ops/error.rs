@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::catalog::CatalogError;
 use crate::codec::{Place, RunTextError, Violation, YamlError};
-use crate::engine::{EditFault, Refusal};
+use crate::engine::{EditFault, ModeRefusal, Refusal};
 use crate::host::BadSetting;
 use crate::model::{BadName, RunId};
 use crate::store::StoreError;
@@ -144,6 +144,34 @@ pub enum Error {
         run: RunId,
         /// The process.
         pid: u32,
+    },
+    /// There is no such mode.
+    #[error("there is no mode `{word}`")]
+    UnknownMode {
+        /// The word as given.
+        word: String,
+        /// All modes.
+        known: Vec<String>,
+        /// The one that was probably meant.
+        suggestion: Option<String>,
+    },
+    /// A rule about modes forbids it.
+    #[error("a rule about modes forbids it")]
+    Mode {
+        /// The rule.
+        refusal: Box<ModeRefusal>,
+        /// The file that is in the way.
+        path: Option<PathBuf>,
+        /// The sentence about a denial.
+        message: Option<String>,
+    },
+    /// A file that the caller gave is no JSON object.
+    #[error("{origin} cannot be used: {why}")]
+    InputJson {
+        /// A path or `standard input`.
+        origin: String,
+        /// Why not.
+        why: String,
     },
     /// A graph leads nowhere, or a state leads out of it.
     #[error("{0}")]

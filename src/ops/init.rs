@@ -5,10 +5,11 @@ use crate::ops::flow::Flow;
 use crate::report::InitReport;
 
 /// The schemas that `init` puts into `.flow/schemas/`, for editors.
-pub(crate) const SCHEMAS: [(&str, &str); 4] = [
+pub(crate) const SCHEMAS: [(&str, &str); 5] = [
     ("run.schema.json", include_str!("../../schemas/v1/run.schema.json")),
     ("activity.schema.json", include_str!("../../schemas/v1/activity.schema.json")),
     ("workflow.schema.json", include_str!("../../schemas/v1/workflow.schema.json")),
+    ("modes.schema.json", include_str!("../../schemas/v1/modes.schema.json")),
     ("event.schema.json", include_str!("../../schemas/v1/event.schema.json")),
 ];
 

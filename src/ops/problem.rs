@@ -1,5 +1,7 @@
 //! The one place where errors become sentences: code, message, help, causes. All faces show the same.
 
+mod mode;
+
 use std::error::Error as StdError;
 use std::fmt::Write as _;
 
@@ -52,6 +54,15 @@ pub fn problem(error: &Error) -> Problem {
         Error::StillRuns { pid, .. } => {
             let help = format!("wait until it is done, or end it: kill {pid}");
             new(Kind::Held, "still_running", error.to_string(), Some(help))
+        }
+        Error::UnknownMode { known, suggestion, .. } => {
+            let meant = suggestion.as_ref().map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+            let help = format!("{meant}The modes are {}", known.join(", "));
+            new(Kind::Usage, "unknown_mode", error.to_string(), Some(help))
+        }
+        Error::Mode { refusal, path, message } => mode::refused(refusal, path.as_deref(), message.as_deref()),
+        Error::InputJson { .. } => {
+            new(Kind::Refused, "invalid_document", error.to_string(), Some("nothing was written".into()))
         }
         Error::Agent(message) => {
             let help = "correct the graph or what the state answers; what is done stays done";
@@ -413,6 +424,10 @@ fn catalog(error: &CatalogError) -> Problem {
         CatalogError::NoMachine { .. } => {
             let help = "give it the section with a state diagram, or name another workflow; see docs/workflows.md";
             new(Kind::Refused, "no_state_machine", message, Some(help.into()))
+        }
+        CatalogError::Policy { path, violations } => {
+            let help = format!("`flow validate {}` shows everything that is wrong", path.display());
+            with_causes(new(Kind::Refused, "invalid_policy", message, Some(help)), violations)
         }
         CatalogError::Config { .. } => {
             let help = "it can have `definitions`, a list of directories, and `state_types`, a list of names";

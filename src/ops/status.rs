@@ -81,6 +81,7 @@ impl Flow {
         drop(loaded);
         if changed && document.state.status.is_terminal() {
             self.remember_end(&project, run.id(), now);
+            report.warnings.extend(self.modes_on(&project, run.id()));
             report.warnings.extend(journal::note(&project, &document, document.state.status, now));
         }
         Ok(report)

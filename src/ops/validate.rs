@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
+use crate::catalog::{POLICY_FILE, read_policy};
 use crate::codec::{DocumentKind, LineFault, Node, RunText, Violation, parse, validate};
 use crate::engine::{RunState, edited};
 use crate::host;
@@ -89,6 +90,7 @@ impl Content {
         match name {
             layout::RUN_FILE => Self::Document(DocumentKind::Run),
             layout::LOG => Self::Document(DocumentKind::Event),
+            POLICY_FILE if parent == layout::FLOW => Self::Document(DocumentKind::Modes),
             _ if parent == layout::ACTIVITIES && ends(&[".yaml"]) => Self::Document(DocumentKind::Activity),
             _ if ends(&[".workflow.yaml", ".graph.yaml", ".mmd", ".mermaid"]) => Self::Document(DocumentKind::Workflow),
             _ if parent == layout::WORKFLOWS && ends(&[".yaml", ".yml", ".md"]) => {
@@ -104,6 +106,7 @@ impl Content {
             Self::Document(DocumentKind::Event) => "events",
             Self::Document(DocumentKind::Activity) => "activity",
             Self::Document(DocumentKind::Workflow) => "workflow",
+            Self::Document(DocumentKind::Modes) => "modes",
             Self::Unknown => "document",
         }
     }
@@ -112,7 +115,7 @@ impl Content {
     fn bound(self) -> usize {
         match self {
             Self::Document(DocumentKind::Event) => limits::LOG_BYTES,
-            Self::Document(DocumentKind::Workflow) => limits::WORKFLOW_BYTES,
+            Self::Document(DocumentKind::Workflow | DocumentKind::Modes) => limits::WORKFLOW_BYTES,
             Self::Document(DocumentKind::Activity) => limits::ACTIVITY_BYTES,
             // What a document of another name is, its text says.
             Self::Document(DocumentKind::Run) | Self::Unknown => limits::RUN_BYTES,
@@ -172,6 +175,7 @@ impl Checker {
             Content::Document(DocumentKind::Run) => check_run(path, &text),
             Content::Document(DocumentKind::Event) => check_log(text.as_bytes()),
             Content::Document(DocumentKind::Workflow) => self.definition(path, &text),
+            Content::Document(DocumentKind::Modes) => read_policy(&text).err().unwrap_or_default(),
             Content::Document(kind) => check_document(&text, kind),
             Content::Unknown => self.unknown(path, &text),
         };
@@ -189,8 +193,9 @@ impl Checker {
             Some("FlowRun") => check_document(text, DocumentKind::Run),
             Some("FlowActivity") => check_document(text, DocumentKind::Activity),
             Some("FlowWorkflow") => self.definition(path, text),
+            Some("FlowModes") => read_policy(text).err().unwrap_or_default(),
             _ => {
-                let message = "`kind` must be FlowRun, FlowActivity or FlowWorkflow".to_owned();
+                let message = "`kind` must be FlowRun, FlowActivity, FlowWorkflow or FlowModes".to_owned();
                 vec![violation(Some(root.nearest("/kind").place), message)]
             }
         }

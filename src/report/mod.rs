@@ -4,6 +4,7 @@ mod doctor;
 mod drive;
 mod emit;
 mod log;
+mod mode;
 mod problem;
 mod resume;
 mod run;
@@ -15,9 +16,14 @@ pub use doctor::{DoctorReport, FindingReport, FindingState, PlanStep, Severity};
 pub use drive::{DriveReport, DriveStop};
 pub use emit::{AdvanceReport, EmitData, EmitReport, EmittedActivity, EmittedReport, NextStatesReport};
 pub use log::{LogReport, SkippedLine};
+pub use mode::{
+    EndedMode, ListedMode, ModeDecision, ModeEndReport, ModeListReport, ModePromptReport, ModeRequestReport,
+    ModeShowReport, ModeWriteReport, OutcomeReport, PolicyMode, PolicyReport, PolicyRow, PromptError, ScopeReport,
+};
 // Values of the engine and the machine that are part of reports.
 pub use crate::engine::{Action, Attempt, Completed, InDoubt, Verdict};
 pub use crate::machine::{Diagnostic, Notation, render};
+pub use crate::policy::Kind as ModeKind;
 pub use problem::{Kind, Problem};
 pub use resume::{Candidate, NextReport, ResumeReport, TreeState, WorkingTreeReport};
 pub use run::{

@@ -87,7 +87,7 @@ impl LockedRun<'_> {
             placed => placed?,
         }
         // Acknowledged from here on: nothing below may fail the operation.
-        let lagging = self.publish(batch, merge).err().map(|error| describe(&error));
+        let lagging = self.publish(batch, merge).err().map(|error| error.in_words());
         let number = batch.event.kind.records().iter().map(|record| record.number).max();
         self.log.lock.note_counters(seq, number.unwrap_or_default());
         self.log.tail.advance(batch.event);
@@ -121,12 +121,5 @@ impl LockedRun<'_> {
             self.activities.rename(ACTIVITY_TMP, &file.name, Onto::Nothing)?;
         }
         self.publish_run(Some(batch.old_text), batch.new_text, batch.event.at, merge)
-    }
-}
-
-fn describe(error: &StoreError) -> String {
-    match std::error::Error::source(error) {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
     }
 }

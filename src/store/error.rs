@@ -96,6 +96,15 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// The error and its cause as one sentence.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        match std::error::Error::source(self) {
+            Some(source) => format!("{self}: {source}"),
+            None => self.to_string(),
+        }
+    }
+
     /// Whether the error says that nothing is there.
     #[must_use]
     pub fn is_not_found(&self) -> bool {

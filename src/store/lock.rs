@@ -122,6 +122,11 @@ impl Lock {
         self.write();
     }
 
+    /// Notes a position that was used, or that all files show.
+    pub(crate) fn note_seq(&mut self, seq: Seq) {
+        self.note_counters(seq, Number(self.note.number));
+    }
+
     /// Frees the lock and keeps the handles: a mistake, see [`Canary::SequenceOutsideLock`].
     pub(super) fn release(&self) -> Result<(), StoreError> {
         let fault = |errno: Errno| StoreError::Io { action: "unlock", path: LOCK.into(), source: errno.into() };

@@ -29,6 +29,7 @@ mod os;
 mod project;
 mod publish;
 mod run_dir;
+mod state_dir;
 
 pub use canary::Canary;
 pub use commit::{ActivityFile, Batch, Committed};
@@ -43,3 +44,4 @@ pub use mend::{Mender, ProjectMender, Shelf};
 pub use os::Os;
 pub use project::{Initialised, Project};
 pub use run_dir::{LockedRun, RunDir};
+pub use state_dir::{LockedState, StateDir, StateFiles};

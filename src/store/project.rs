@@ -8,7 +8,8 @@ use crate::store::StoreError;
 use crate::store::dir::{Dir, NEW_FILE, Trust};
 use crate::store::disk::{Disk, Errno, Onto};
 use crate::store::layout::{
-    CACHE, FLOW, GITATTRIBUTES, GITIGNORE, INIT_TMP, LOCK, NEW_RUN, QUARANTINE, RUN_FILE, RUNS, SCHEMAS, WORKFLOWS,
+    CACHE, FLOW, GITATTRIBUTES, GITIGNORE, INIT_TMP, LOCK, NEW_RUN, QUARANTINE, RUN_FILE, RUNS, SCHEMAS, STATE,
+    WORKFLOWS,
 };
 use crate::store::lock::{Lock, LockRequest};
 use crate::store::run_dir::{RunDir, flush};
@@ -31,7 +32,7 @@ pub struct Initialised {
 /// The line by which flow knows its own `.flow`.
 const MARK: &str = "# Written by flow";
 /// What flow and the original scripts keep in `.flow`.
-const OWN_NAMES: [&str; 14] = [
+const OWN_NAMES: [&str; 15] = [
     CACHE,
     RUNS,
     WORKFLOWS,
@@ -39,10 +40,11 @@ const OWN_NAMES: [&str; 14] = [
     LOCK,
     INIT_TMP,
     QUARANTINE,
-    "state",
+    STATE,
     "goals",
     "triggers",
     "config.yaml",
+    "modes.yaml",
     ".gitignore",
     ".gitattributes",
     "README.md",

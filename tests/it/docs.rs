@@ -10,7 +10,7 @@ use flowrun::model::limits;
 use crate::support::Sandbox;
 
 /// Every page, by its path in the repository.
-const PAGES: [&str; 10] = [
+const PAGES: [&str; 11] = [
     "README.md",
     "CHANGELOG.md",
     "docs/doctor.md",
@@ -19,6 +19,7 @@ const PAGES: [&str; 10] = [
     "docs/errors.md",
     "docs/format.md",
     "docs/hooks.md",
+    "docs/modes.md",
     "docs/reports.md",
     "docs/workflows.md",
 ];
@@ -110,7 +111,7 @@ fn statuses() -> BTreeMap<String, u8> {
 
 #[test]
 fn every_error_code_is_explained_with_its_status() {
-    let source = read("src/ops/problem.rs");
+    let source = read("src/ops/problem.rs") + &read("src/ops/problem/mode.rs");
     let statuses = statuses();
     let mut codes = BTreeMap::new();
     for (before, code) in literals(&source) {
@@ -159,7 +160,7 @@ fn event_types_are_those_of_the_program() {
     let source = read("src/model/event.rs");
     let names = source.lines().filter_map(|line| line.trim().strip_prefix("Self::")?.split_once("(_) => \""));
     let known: Vec<_> = names.filter_map(|(_, rest)| Some(rest.split_once('"')?.0.to_owned())).collect();
-    assert_eq!(known.len(), 14, "{known:?}");
+    assert_eq!(known.len(), 15, "{known:?}");
     let rows = table(&read("docs/format.md"), "### Event types");
     assert_eq!(column(&rows, 0), known);
     // Members are those of the schema.
@@ -193,7 +194,7 @@ fn limits_are_those_of_the_program() {
     macro_rules! known {
         ($($name:ident)*) => { [$((stringify!($name), limits::$name as u64)),*] };
     }
-    let known = known![RUN_BYTES ACTIVITY_BYTES LINE_BYTES LOG_BYTES WORKFLOW_BYTES MARKDOWN_BYTES STATES TRANSITIONS JOURNAL_BYTES HOOK_BYTES CACHE_BYTES
+    let known = known![RUN_BYTES ACTIVITY_BYTES LINE_BYTES LOG_BYTES WORKFLOW_BYTES MARKDOWN_BYTES STATES TRANSITIONS JOURNAL_BYTES HOOK_BYTES MODE_BYTES CACHE_BYTES
         TAIL_BYTES YAML_DEPTH YAML_NODES COUNTER VIOLATIONS SKIPPED];
     let source = read("src/model/limits.rs");
     let declared = source.lines().filter_map(|line| line.strip_prefix("pub const ")?.split(':').next());
@@ -276,7 +277,10 @@ impl Help<'_> {
 
     fn all(&mut self) -> String {
         let source = read("src/cli/args.rs");
-        let mut all = self.of(&[]).unwrap() + &self.of(&["workflow", "show"]).unwrap();
+        let mut all = self.of(&[]).unwrap();
+        for nested in [["workflow", "show"], ["mode", "request"], ["mode", "write"], ["mode", "list"]] {
+            all += &self.of(&nested).unwrap();
+        }
         for (_, name) in literals(&source) {
             all.extend(self.of(&[name]));
         }
@@ -317,11 +321,12 @@ fn commands_and_options_exist() {
                 };
                 let path = match (*first, words.get(1)) {
                     ("help", _) => &[][..],
-                    ("workflow", Some(_)) => &words[..2],
+                    ("workflow" | "mode", Some(_)) => &words[..2],
                     _ => &words[..1],
                 };
                 let known = help.of(path).unwrap_or_else(|| panic!("{page}: there is no `flow {}`", path.join(" ")));
-                for option in words.iter().filter(|word| word.starts_with("--")) {
+                let options = words.iter().filter(|word| word.starts_with("--"));
+                for option in options.map(|word| word.split('=').next().unwrap()) {
                     assert!(known.contains(&format!("{option} ")), "{page}: `flow {command}`: no {option}");
                 }
                 checked += 1;

@@ -24,6 +24,8 @@ mod images;
 mod kill;
 mod limits;
 mod lock;
+mod mode_commands;
+mod modes;
 mod next;
 mod open_runs;
 mod power;

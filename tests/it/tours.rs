@@ -160,6 +160,11 @@ fn the_tour_of_drivers_is_true() {
 }
 
 #[test]
+fn the_page_about_modes_is_true() {
+    is_true("docs/modes.md", 6);
+}
+
+#[test]
 fn wildcards_stand_for_what_they_say() {
     assert!(says(&["a[..]c", "...", "z"], &["abc", "x", "y", "z"]));
     assert!(says(&["...", "z"], &["z"]));

@@ -5,6 +5,7 @@ mod drive;
 mod emit;
 mod list;
 mod log;
+mod mode;
 mod next;
 mod record;
 mod resume;
@@ -46,6 +47,7 @@ pub(super) fn run(flow: &Flow, command: Command, out: &mut Out) -> Exit {
         Command::Doctor(args) => doctor::run(flow, args, out),
         Command::Verify(args) => verify::run(flow, args, out),
         Command::Workflow(args) => workflow::run(flow, args.command, out),
+        Command::Mode(args) => mode::run(flow, args.command, out),
         Command::Schema(args) => setup::schema(&args, out),
         Command::Completions(args) => setup::completions(&args, out),
         Command::Man => setup::man(out),

@@ -24,4 +24,4 @@ pub use scene::Scene;
 pub use sweep::{Tally, try_all};
 pub use tree::Tree;
 pub use trouble::Trouble;
-pub use witness::essence;
+pub use witness::{essence, modes_sound};

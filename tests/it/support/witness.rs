@@ -1,7 +1,7 @@
 //! The files of a run, read by the test itself: what flow says about its files is what is being tested.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -56,6 +56,17 @@ impl Sandbox {
         };
         let texts = entries.map(|entry| String::from_utf8_lossy(&std::fs::read(entry.unwrap().path()).unwrap()).into());
         texts.collect()
+    }
+
+    /// The sealed lines of the log of the modes.
+    pub fn mode_events(&self) -> Vec<Value> {
+        mode_events(&self.root())
+    }
+
+    /// All promises about the modes at rest. Gives what was put aside.
+    #[track_caller]
+    pub fn assert_modes_sound(&self) -> Vec<String> {
+        modes_sound(&self.root()).unwrap_or_else(|broken| panic!("{broken}"))
     }
 
     /// All promises about a run at rest: positions and numbers without gap or double, one file a record, `run.yaml` at
@@ -122,4 +133,48 @@ impl Sandbox {
 pub fn essence(answer: &Value) -> Value {
     let keys = ["verdict", "status", "phase", "next", "completed", "in_doubt", "blocked_reason", "unreadable"];
     keys.iter().map(|&key| (key.to_owned(), answer[key].clone())).collect::<serde_json::Map<_, _>>().into()
+}
+
+fn mode_events(root: &Path) -> Vec<Value> {
+    let log = std::fs::read(root.join(".flow/state/events.jsonl")).unwrap_or_default();
+    let sealed = log.split(|&byte| byte == b'\n').filter_map(|line| flowrun::codec::unseal(line).ok());
+    sealed.map(Value::Object).collect()
+}
+
+/// Whether the modes of the project in `root` keep all promises at rest: positions without gap or double, every file as
+/// the last event about it says, nothing left behind. Gives what was put aside.
+///
+/// # Errors
+/// The first promise that is broken.
+pub fn modes_sound(root: &Path) -> Result<Vec<String>, String> {
+    let events = mode_events(root);
+    let seqs: Vec<_> = events.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
+    if seqs != (1..=events.len() as u64).collect::<Vec<_>>() {
+        return Err(format!("positions in the log of the modes: {seqs:?}"));
+    }
+    let mut files = std::collections::BTreeMap::new();
+    for file in events.iter().flat_map(|event| event["files"].as_array().unwrap()) {
+        let name = file["name"].as_str().unwrap();
+        let path = file["session"].as_str().map_or_else(|| name.to_owned(), |one| format!("sessions/{one}/{name}"));
+        files.insert(path, file["text"].as_str().map(str::to_owned));
+    }
+    let state = root.join(".flow/state");
+    for (path, text) in &files {
+        let found = std::fs::read_to_string(state.join(path)).ok();
+        if found != *text {
+            return Err(format!("{path} is not what the log of the modes says: {found:?}"));
+        }
+    }
+    let mut aside = Vec::new();
+    for (path, bytes) in super::Tree::of(&state).contents() {
+        let text = path.to_string_lossy();
+        // A power cut may tear the log's end, as it may that of a run.
+        if text.contains(".quarantine/") && !text.contains("/events-") {
+            aside.push(String::from_utf8_lossy(bytes).into_owned());
+        }
+        if text.ends_with(".tmp") {
+            return Err(format!("{text} was left behind"));
+        }
+    }
+    Ok(aside)
 }

@@ -1,0 +1,427 @@
+//! Changes of modes that belong together: all of them happen, or none.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use crate::engine::modes::board::{Active, Board, ModeState};
+use crate::engine::{ModeRefusal, VISIBLE, Visible};
+use crate::model::{ModeName, RunId, Scope, Timestamp, mode_file};
+use crate::policy::{Admission, Condition, Mode, Policy, clear_audit, drop_stale, read_outcome, settle};
+
+/// What a mode is asked for with.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Wanted {
+    /// Whether the review of the mode that would hand over is clean; otherwise its file may say so.
+    pub review_clean: Option<bool>,
+    /// The run that the mode works on.
+    pub run: Option<RunId>,
+}
+
+/// What became of a request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Requested {
+    /// By which rule; never a denial.
+    pub admission: Admission,
+    /// The modes that are active afterwards, in the order in which they began.
+    pub active: Vec<ModeName>,
+}
+
+/// A mode that was ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// The mode.
+    pub mode: ModeName,
+    /// Whose.
+    pub scope: Scope,
+    /// The run that it worked on.
+    pub run: Option<String>,
+    /// Why its old file goes to quarantine; none when it could be read.
+    pub broken: Option<String>,
+}
+
+/// A file as it is to be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Changed {
+    /// Whose.
+    pub scope: Scope,
+    /// Its name.
+    pub name: String,
+    /// What it says; none when it is removed.
+    pub value: Option<Map<String, Value>>,
+    /// Whether its old bytes are kept in quarantine.
+    pub aside: bool,
+}
+
+/// The changes so far.
+#[derive(Debug)]
+pub struct Draft<'a> {
+    policy: &'a Policy,
+    board: Board,
+    now: Timestamp,
+    /// Who asks, for the audit fields.
+    source: &'static str,
+    changed: BTreeSet<(Scope, ModeName)>,
+    aside: BTreeSet<(Scope, ModeName)>,
+    ended: Vec<Ended>,
+    warnings: Vec<String>,
+    messages: Vec<String>,
+    begun: i64,
+}
+
+impl<'a> Draft<'a> {
+    /// Without changes. `source` goes into the audit fields: `workflow-transition`, `keyword-detector`, …
+    #[must_use]
+    pub fn new(policy: &'a Policy, board: Board, now: Timestamp, source: &'static str) -> Self {
+        Self {
+            policy,
+            board,
+            now,
+            source,
+            changed: BTreeSet::new(),
+            aside: BTreeSet::new(),
+            ended: Vec::new(),
+            warnings: Vec::new(),
+            messages: Vec::new(),
+            begun: 0,
+        }
+    }
+
+    /// What the files say after the changes.
+    #[must_use]
+    pub fn board(&self) -> &Board {
+        &self.board
+    }
+
+    /// Forgets all changes; the files it was made from stay as they are, so nothing is written.
+    pub fn discard(&mut self) {
+        self.changed.clear();
+        self.aside.clear();
+        self.ended.clear();
+        self.messages.clear();
+    }
+
+    /// Whether nothing changed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.changed.is_empty()
+    }
+
+    /// Modes that were ended, in order.
+    #[must_use]
+    pub fn ended(&self) -> &[Ended] {
+        &self.ended
+    }
+
+    /// What happened, a sentence each.
+    #[must_use]
+    pub fn messages(&self) -> &[String] {
+        &self.messages
+    }
+
+    /// What is odd, but no reason to refuse.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Asks for `mode`. Nothing is active twice, sources are completed before the destination begins.
+    ///
+    /// # Errors
+    /// [`ModeRefusal::Denied`] and [`ModeRefusal::Unreadable`]; the draft is as it was.
+    pub fn request(&mut self, scope: &Scope, mode: &Mode, wanted: &Wanted) -> Result<Requested, ModeRefusal> {
+        let requested = self.admit(scope, mode, wanted)?;
+        if requested.admission != Admission::NoChange {
+            let begun = self.begin(scope, mode, wanted);
+            self.put(scope, &mode.name, Some(begun));
+        }
+        Ok(Requested { active: self.active_names(scope)?, ..requested })
+    }
+
+    /// Decides on `mode` and completes what hands over to it. A request for the root scope concerns every session.
+    fn admit(&mut self, scope: &Scope, mode: &Mode, wanted: &Wanted) -> Result<Requested, ModeRefusal> {
+        let mut views = vec![scope.clone()];
+        if *scope == Scope::Root {
+            views.extend(self.board.scopes().into_iter().filter(|other| *other != Scope::Root));
+        }
+        let mut own = None;
+        let mut sources: Vec<Active> = Vec::new();
+        for view in views {
+            let active = self.board.active(self.policy, &view)?;
+            let names: Vec<ModeName> = active.iter().map(|active| active.mode.clone()).collect();
+            let holds = |name: &ModeName, condition: Condition| self.holds(&view, name, condition, wanted);
+            let admission = self.policy.admit(&names, &mode.name, &holds);
+            match &admission {
+                Admission::Deny(denial) => {
+                    let denial = denial.clone();
+                    return Err(ModeRefusal::Denied { requested: mode.name.clone(), scope: view, denial });
+                }
+                Admission::AutoComplete(completed) => {
+                    sources.extend(active.into_iter().filter(|active| completed.contains(&active.mode)));
+                }
+                Admission::Start | Admission::NoChange | Admission::Overlap => {}
+            }
+            own.get_or_insert(admission);
+        }
+        let own = own.unwrap_or(Admission::Start);
+        if own == Admission::NoChange {
+            return Ok(Requested { admission: own, active: Vec::new() });
+        }
+        let mut completed: Vec<ModeName> = Vec::new();
+        for source in &sources {
+            if !completed.contains(&source.mode) {
+                completed.push(source.mode.clone());
+            }
+            self.complete(&source.scope, &source.mode, &mode.name);
+            // A stale survivor in the root scope would come back to life once the session's file is gone.
+            self.complete(&Scope::Root, &source.mode, &mode.name);
+        }
+        if !completed.is_empty() {
+            let names: Vec<&str> = completed.iter().map(ModeName::as_str).collect();
+            self.messages.push(format!("mode transiting: {} -> {}", names.join(" + "), mode.name));
+        }
+        let admission = if completed.is_empty() { own } else { Admission::AutoComplete(completed) };
+        Ok(Requested { admission, active: Vec::new() })
+    }
+
+    fn active_names(&self, scope: &Scope) -> Result<Vec<ModeName>, ModeRefusal> {
+        Ok(self.board.active(self.policy, scope)?.into_iter().map(|active| active.mode).collect())
+    }
+
+    fn holds(&self, view: &Scope, mode: &ModeName, condition: Condition, wanted: &Wanted) -> bool {
+        match condition {
+            Condition::ReviewClean => wanted.review_clean.unwrap_or_else(|| {
+                let said = self.board.seen(view, mode);
+                matches!(said, Some((_, ModeState::Known(state))) if state.get("review_clean") == Some(&Value::Bool(true)))
+            }),
+        }
+    }
+
+    /// A file that begins. Modes that begin together keep their order by a millisecond each.
+    fn begin(&mut self, scope: &Scope, mode: &Mode, wanted: &Wanted) -> Map<String, Value> {
+        let at = self.now.later(self.begun).to_string();
+        self.begun += 1;
+        let mut state = Map::new();
+        state.insert("mode".into(), mode.name.as_str().into());
+        state.insert("active".into(), true.into());
+        state.extend(mode.start.clone());
+        state.insert("started_at".into(), at.clone().into());
+        state.insert("updated_at".into(), at.into());
+        if let Some(session) = scope.session() {
+            state.insert("session_id".into(), session.as_str().into());
+        }
+        if let Some(run) = &wanted.run {
+            state.insert("run_id".into(), run.as_str().into());
+        }
+        state.insert("run_outcome".into(), "continue".into());
+        state
+    }
+
+    /// Completes an active source with the audit fields of seed 001.
+    fn complete(&mut self, scope: &Scope, mode: &ModeName, target: &ModeName) {
+        let Some(ModeState::Known(state)) = self.board.file(scope, mode) else { return };
+        if state.get("active") != Some(&Value::Bool(true)) {
+            return;
+        }
+        let mut state = state.clone();
+        let now = self.now.to_string();
+        clear_audit(&mut state);
+        ["terminal_outcome", "lifecycle_outcome", "run_outcome", "error"]
+            .iter()
+            .for_each(|field| drop(state.shift_remove(*field)));
+        state.insert("active".into(), false.into());
+        state.insert("current_phase".into(), crate::policy::COMPLETED.into());
+        if !state.get("completed_at").is_some_and(Value::is_string) {
+            state.insert("completed_at".into(), now.clone().into());
+        }
+        state.insert("updated_at".into(), now.clone().into());
+        state.insert("auto_completed_reason".into(), format!("mode transiting: {mode} -> {target}").into());
+        let note = format!("{mode} was completed because it handed over to {target}");
+        state.insert("completion_note".into(), note.into());
+        state.insert("transition_source".into(), self.source.into());
+        state.insert("transition_target_mode".into(), target.as_str().into());
+        close_question(&mut state, "handoff", &now);
+        state.insert("lifecycle_outcome".into(), "finished".into());
+        state.insert("run_outcome".into(), "finish".into());
+        self.note_end(scope, mode, &state, None);
+        self.put(scope, mode, Some(state));
+    }
+
+    /// Merges `given` into the file of `mode`. A mode that becomes active with it is admitted first.
+    ///
+    /// # Errors
+    /// [`ModeRefusal`]; the draft is as it was before its first change then, and to be thrown away.
+    pub fn write(
+        &mut self,
+        scope: &Scope,
+        mode: &Mode,
+        given: &Map<String, Value>,
+        wanted: &Wanted,
+    ) -> Result<Option<Admission>, ModeRefusal> {
+        let name = &mode.name;
+        let before = match self.board.file(scope, name) {
+            None => None,
+            Some(ModeState::Known(state)) => Some(state.clone()),
+            Some(ModeState::Broken(why)) => {
+                return Err(ModeRefusal::Unreadable { mode: name.clone(), scope: scope.clone(), why: why.clone() });
+            }
+        };
+        // A file that nobody wrote yet begins, unless it is told to have ended.
+        let ends = given.get("active") == Some(&Value::Bool(false)) || read_outcome(given).outcome.is_some();
+        let mut state = match &before {
+            Some(state) => state.clone(),
+            None if ends => Map::from_iter([("mode".to_owned(), Value::from(name.as_str()))]),
+            None => self.begin(scope, mode, wanted),
+        };
+        drop_stale(&mut state, given);
+        for (field, value) in given {
+            match value {
+                Value::Null => drop(state.shift_remove(field)),
+                value => drop(state.insert(field.clone(), value.clone())),
+            }
+        }
+        state.insert("mode".into(), name.as_str().into());
+        match scope.session() {
+            Some(session) => drop(state.insert("session_id".into(), session.as_str().into())),
+            None => drop(state.shift_remove("session_id")),
+        }
+        let field = |fault| ModeRefusal::Field { mode: name.clone(), fault };
+        let lifecycle = |fault| ModeRefusal::Lifecycle { mode: name.clone(), fault };
+        mode.check_fields(&mut state).map_err(field)?;
+        let warnings = settle(&mut state, self.now).map_err(lifecycle)?;
+        let was_active = before.as_ref().is_some_and(|state| state.get("active") == Some(&Value::Bool(true)));
+        let is_active = state.get("active") == Some(&Value::Bool(true));
+        let admission = match is_active && !was_active {
+            // The root's file may make it active already.
+            true => Some(self.admit(scope, mode, wanted)?.admission),
+            false => None,
+        };
+        self.warnings.extend(warnings);
+        if was_active && !is_active {
+            self.note_end(scope, name, &state, None);
+        }
+        if before.as_ref() != Some(&state) {
+            state.insert("updated_at".into(), self.now.to_string().into());
+            self.put(scope, name, Some(state));
+        }
+        Ok(admission)
+    }
+
+    /// Takes the file of `mode` away. A session's file stays as one that only hides the root's, where there is one.
+    /// Works on every file.
+    pub fn clear(&mut self, scope: &Scope, mode: &ModeName) -> bool {
+        let Some(file) = self.board.file(scope, mode).cloned() else { return false };
+        let hides = scope.session().is_some() && self.board.file(&Scope::Root, mode).is_some();
+        let state = self.end(scope, mode, file);
+        if hides && state.get("current_phase").and_then(Value::as_str) == Some(crate::policy::CLEARED) {
+            return false;
+        }
+        let now = self.now.to_string();
+        let tombstone = json!({
+            "mode": mode, "active": false, "current_phase": crate::policy::CLEARED, "updated_at": now,
+            "completed_at": now, "session_id": scope.session(),
+            "lifecycle_outcome": "userinterlude", "run_outcome": "cancelled",
+        });
+        let Value::Object(tombstone) = tombstone else { unreachable!("BUG: an object is no object") };
+        self.put(scope, mode, hides.then_some(tombstone));
+        true
+    }
+
+    /// Gives `mode` up and keeps its file. Works on every file; one that is not active stays as it is.
+    pub fn cancel(&mut self, scope: &Scope, mode: &ModeName) -> bool {
+        let Some(file) = self.board.file(scope, mode).cloned() else { return false };
+        if matches!(&file, ModeState::Known(state) if state.get("active") != Some(&Value::Bool(true))) {
+            return false;
+        }
+        let mut state = self.end(scope, mode, file);
+        let now = self.now.to_string();
+        ["terminal_outcome", "completed_at"].iter().for_each(|field| drop(state.shift_remove(*field)));
+        state.insert("mode".into(), mode.as_str().into());
+        state.insert("active".into(), false.into());
+        state.insert("current_phase".into(), crate::policy::CANCELLED.into());
+        state.insert("completed_at".into(), now.clone().into());
+        state.insert("updated_at".into(), now.clone().into());
+        close_question(&mut state, "abort", &now);
+        state.insert("lifecycle_outcome".into(), "userinterlude".into());
+        state.insert("run_outcome".into(), "cancelled".into());
+        self.put(scope, mode, Some(state));
+        true
+    }
+
+    /// Notes the end of a mode whatever its file is, and gives what is known of it.
+    fn end(&mut self, scope: &Scope, mode: &ModeName, file: ModeState) -> Map<String, Value> {
+        match file {
+            ModeState::Known(state) => {
+                if state.get("active") == Some(&Value::Bool(true)) {
+                    self.note_end(scope, mode, &state, None);
+                }
+                state
+            }
+            ModeState::Broken(why) => {
+                self.note_end(scope, mode, &Map::new(), Some(why));
+                self.aside.insert((scope.clone(), mode.clone()));
+                Map::new()
+            }
+        }
+    }
+
+    fn note_end(&mut self, scope: &Scope, mode: &ModeName, state: &Map<String, Value>, broken: Option<String>) {
+        let run = state.get("run_id").and_then(Value::as_str).map(str::to_owned);
+        self.ended.push(Ended { mode: mode.clone(), scope: scope.clone(), run, broken });
+    }
+
+    fn put(&mut self, scope: &Scope, mode: &ModeName, state: Option<Map<String, Value>>) {
+        self.board.set(scope, mode, state.map(ModeState::Known));
+        self.changed.insert((scope.clone(), mode.clone()));
+    }
+
+    /// The files to write, in their order: ended modes first, then those that begin, then what shows them. The visible
+    /// set of the root scope is the last one; `visible` has those that are there.
+    #[must_use]
+    pub fn finish(self, visible: &dyn Fn(&Scope) -> Option<Visible>) -> Vec<Changed> {
+        let is_active = |(scope, mode): &(Scope, ModeName)| matches!(self.board.file(scope, mode), Some(ModeState::Known(state)) if state.get("active") == Some(&Value::Bool(true)));
+        let (begun, ended): (Vec<_>, Vec<_>) = self.changed.iter().partition(|key| is_active(key));
+        let mut files = Vec::new();
+        for key in ended.into_iter().chain(begun) {
+            let (scope, mode) = key;
+            let value = match self.board.file(scope, mode) {
+                Some(ModeState::Known(state)) => Some(state.clone()),
+                _ => None,
+            };
+            let aside = self.aside.contains(key);
+            files.push(Changed { scope: scope.clone(), name: mode_file(mode), value, aside });
+        }
+        let mut scopes: BTreeSet<Scope> = self.changed.iter().map(|(scope, _)| scope.clone()).collect();
+        scopes.remove(&Scope::Root);
+        let shown = |scope: &Scope, before: Option<Visible>, others: bool| {
+            let mut set = before.unwrap_or_default();
+            let touched = |session: Option<&str>| match session {
+                None => true,
+                Some(session) => scopes.iter().any(|scope| scope.session().is_some_and(|one| one.as_str() == session)),
+            };
+            set.keep(|session| others && !touched(session));
+            let own = if others { scopes.iter().chain([&Scope::Root]).collect() } else { vec![scope] };
+            for one in own {
+                set.extend(one, self.board.own_active(self.policy, one));
+            }
+            set.finish(scope, self.now, &self.messages)
+        };
+        for scope in &scopes {
+            let value = Some(shown(scope, visible(scope), false));
+            files.push(Changed { scope: scope.clone(), name: VISIBLE.into(), value, aside: false });
+        }
+        let value = Some(shown(&Scope::Root, visible(&Scope::Root), true));
+        files.push(Changed { scope: Scope::Root, name: VISIBLE.into(), value, aside: false });
+        files
+    }
+}
+
+/// A question that nobody will answer any more.
+fn close_question(state: &mut Map<String, Value>, why: &str, now: &str) {
+    let Some(Value::Object(question)) = state.get_mut("question_enforcement") else { return };
+    if question.get("status").and_then(Value::as_str) == Some("pending") {
+        question.insert("status".into(), "cleared".into());
+        question.insert("clear_reason".into(), why.into());
+        question.insert("cleared_at".into(), now.into());
+    }
+}

@@ -1,0 +1,72 @@
+//! The words of a Markdown text that somebody says: not code, not a quotation of others.
+
+use std::ops::Range;
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+/// The byte ranges of the prose in `text`, a list for each paragraph, heading or item.
+#[must_use]
+pub fn prose(text: &str) -> Vec<Vec<Range<usize>>> {
+    let mut blocks: Vec<Vec<Range<usize>>> = vec![Vec::new()];
+    let (mut quoted, mut code) = (0_usize, false);
+    let mut line = LineStart { text, start: 0, seen: 0 };
+    for (event, range) in Parser::new_ext(text, Options::empty()).into_offset_iter() {
+        match event {
+            Event::Start(Tag::BlockQuote(_)) => quoted += 1,
+            Event::End(TagEnd::BlockQuote(_)) => quoted -= 1,
+            Event::Start(Tag::CodeBlock(_)) => code = true,
+            Event::End(TagEnd::CodeBlock) => code = false,
+            // A line without a mark goes on with a quotation as far as Markdown is concerned, but not for people.
+            Event::Text(_) if !code && (quoted == 0 || !line.is_marked(range.start)) => {
+                blocks.last_mut().expect("BUG: there is no block").push(range);
+            }
+            Event::Start(Tag::Paragraph | Tag::Heading { .. } | Tag::Item) | Event::End(TagEnd::Item) => {
+                blocks.push(Vec::new());
+            }
+            _ => {}
+        }
+    }
+    blocks.retain(|block| !block.is_empty());
+    blocks
+}
+
+/// Where the line of a position begins; positions only rise, so the whole text is searched once.
+struct LineStart<'a> {
+    text: &'a str,
+    start: usize,
+    seen: usize,
+}
+
+impl LineStart<'_> {
+    /// Whether the line around `at` begins with the mark of a quotation.
+    fn is_marked(&mut self, at: usize) -> bool {
+        if let Some(end) = self.text.get(self.seen..at).and_then(|new| new.rfind('\n')) {
+            self.start = self.seen + end + 1;
+        }
+        self.seen = at;
+        self.text[self.start..].trim_start_matches([' ', '\t']).starts_with('>')
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(text: &str) -> Vec<String> {
+        prose(text).iter().map(|block| block.iter().map(|range| &text[range.clone()]).collect()).collect()
+    }
+
+    #[test]
+    fn code_and_quotations_are_not_said() {
+        assert_eq!(said("`a` b"), [" b"]);
+        assert_eq!(said("```\na\n```\nb"), ["b"]);
+        assert_eq!(said("    a\n\nb"), ["b"]);
+        assert_eq!(said("> a\nb"), ["b"]);
+        assert_eq!(said("> a\n> b\n\nc <!-- d -->"), ["c "]);
+    }
+
+    #[test]
+    fn items_and_paragraphs_are_apart() {
+        assert_eq!(said("- a\n- b\n\nc\n\n12) d"), ["a", "b", "c", "d"]);
+    }
+}

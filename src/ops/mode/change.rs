@@ -1,0 +1,302 @@
+//! `mode request | write | clear | cancel`.
+
+use serde_json::{Map, Value};
+
+use crate::codec::RunText;
+use crate::engine::{Draft, Ended, ModeRefusal, Wanted};
+use crate::model::{ModeName, RunId, Scope, mode_file};
+use crate::ops::error::{Error, Result};
+use crate::ops::flow::Flow;
+use crate::ops::mode::load::{ModeScope, board, commit, concerned, everybody, list, mode, names};
+use crate::ops::mode::say;
+use crate::policy::{Admission, Policy, read_outcome};
+use crate::report::{EndedMode, ModeDecision, ModeEndReport, ModeRequestReport, ModeWriteReport, ScopeReport};
+use crate::store::{Project, StateDir};
+
+/// A mode that is asked for.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ModeRequest {
+    /// Its name or an alias.
+    pub mode: String,
+    /// Whose.
+    pub scope: ModeScope,
+    /// Whether the review of the mode that would hand over is clean; otherwise its file may say so.
+    pub review_clean: Option<bool>,
+    /// The run that it works on.
+    pub run: Option<RunId>,
+}
+
+/// Fields of a mode's file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ModeWriteRequest {
+    /// The mode.
+    pub mode: String,
+    /// Whose.
+    pub scope: ModeScope,
+    /// The fields; null takes one away.
+    pub fields: Map<String, Value>,
+    /// Whether the review of the mode that would hand over is clean.
+    pub review_clean: Option<bool>,
+}
+
+/// What was done under the lock.
+pub(super) struct Done<T> {
+    pub(super) answer: T,
+    pub(super) changed: bool,
+    pub(super) warnings: Vec<String>,
+}
+
+impl Flow {
+    /// Asks for a mode.
+    ///
+    /// # Errors
+    /// [`Error::Mode`] when a file that counts cannot be read; a denial is in the report.
+    pub fn mode_request(&self, request: &ModeRequest) -> Result<ModeRequestReport> {
+        let (project, _) = self.project_or_init()?;
+        let (policy, _) = self.catalog(Some(&project)).policy()?;
+        let mode = mode(&policy, &request.mode)?;
+        let scope = self.scope(&request.scope)?;
+        self.check_run(&project, request.run.as_ref())?;
+        let wanted = Wanted { review_clean: request.review_clean, run: request.run.clone() };
+        let done = self.change_modes(&project, &policy, &scope, "workflow-transition", |draft| {
+            let answer = draft.request(&scope, mode, &wanted);
+            match answer {
+                Ok(answer) => Ok(Ok(answer)),
+                Err(ModeRefusal::Denied { scope: of, denial, .. }) => {
+                    let message = say::denial(draft.board(), &of, &mode.name, &denial, "activate");
+                    Ok(Err((denial, message)))
+                }
+                Err(refusal) => Err(refusal),
+            }
+        })?;
+        let name = mode.name.clone();
+        let scope = ScopeReport(scope.session().cloned());
+        let (changed, warnings) = (done.changed, done.warnings);
+        Ok(match done.answer {
+            Err((denial, message)) => ModeRequestReport {
+                decision: ModeDecision::Deny,
+                kind: Some(denial.kind),
+                requested: name,
+                completed: Vec::new(),
+                active: denial.active,
+                message,
+                scope,
+                changed,
+                warnings,
+            },
+            Ok(answer) => {
+                let (decision, completed) = decision(&answer.admission);
+                let message = match decision {
+                    ModeDecision::NoChange => format!("{name} is active already"),
+                    ModeDecision::AutoComplete => {
+                        let sources: Vec<&str> = completed.iter().map(ModeName::as_str).collect();
+                        format!("mode transiting: {} -> {name}", sources.join(" + "))
+                    }
+                    ModeDecision::Overlap => format!("{name} is active beside {}", beside(&answer.active, &name)),
+                    ModeDecision::Start | ModeDecision::Deny => format!("{name} is active"),
+                };
+                ModeRequestReport {
+                    decision,
+                    kind: None,
+                    requested: name,
+                    completed,
+                    active: answer.active,
+                    message,
+                    scope,
+                    changed,
+                    warnings,
+                }
+            }
+        })
+    }
+
+    /// Writes fields of a mode's file; a mode that becomes active with it is admitted first.
+    ///
+    /// # Errors
+    /// [`Error::Mode`] when a rule forbids it; nothing is written then.
+    pub fn mode_write(&self, request: &ModeWriteRequest) -> Result<ModeWriteReport> {
+        let (project, _) = self.project_or_init()?;
+        let (policy, _) = self.catalog(Some(&project)).policy()?;
+        let mode = mode(&policy, &request.mode)?;
+        let scope = self.scope(&request.scope)?;
+        let run = request.fields.get("run_id").and_then(Value::as_str).map(RunId::new).transpose()?;
+        self.check_run(&project, run.as_ref())?;
+        let wanted = Wanted { review_clean: request.review_clean, run: None };
+        let done = self.change_modes(&project, &policy, &scope, "state-operations", |draft| {
+            let admission = draft.write(&scope, mode, &request.fields, &wanted)?;
+            let state = match draft.board().file(&scope, &mode.name) {
+                Some(crate::engine::ModeState::Known(state)) => state.clone(),
+                _ => Map::new(),
+            };
+            Ok((admission, state))
+        })?;
+        let (admission, state) = done.answer;
+        let decided = admission.as_ref().map(decision);
+        let state_dir = project.make_state()?;
+        Ok(ModeWriteReport {
+            mode: mode.name.clone(),
+            path: Self::relative(&project, &state_dir.file_path(&scope, &mode_file(&mode.name))),
+            scope: ScopeReport(scope.session().cloned()),
+            outcome: read_outcome(&state).outcome,
+            state,
+            decision: decided.as_ref().map(|(decision, _)| *decision),
+            completed: decided.map(|(_, completed)| completed).unwrap_or_default(),
+            changed: done.changed,
+            warnings: done.warnings,
+        })
+    }
+
+    /// Takes the files of modes away: of one, or of all that the scope has. `all` means every session as well.
+    ///
+    /// # Errors
+    /// When nothing can be written; a file that cannot be read is no reason.
+    pub fn mode_clear(&self, word: Option<&str>, scope: &ModeScope, all: bool) -> Result<ModeEndReport> {
+        self.end_modes(word, scope, all, |draft, scope, mode| draft.clear(scope, mode))
+    }
+
+    /// Gives modes up: one, or all that are active. Their files stay and say so.
+    ///
+    /// # Errors
+    /// As [`Self::mode_clear`].
+    pub fn mode_cancel(&self, word: Option<&str>, scope: &ModeScope, all: bool) -> Result<ModeEndReport> {
+        self.end_modes(word, scope, all, |draft, scope, mode| draft.cancel(scope, mode))
+    }
+
+    fn end_modes(
+        &self,
+        word: Option<&str>,
+        scope: &ModeScope,
+        all: bool,
+        end: fn(&mut Draft<'_>, &Scope, &ModeName) -> bool,
+    ) -> Result<ModeEndReport> {
+        let project = self.project()?;
+        let (policy, _) = self.catalog(Some(&project)).policy()?;
+        let one = word.map(|word| mode(&policy, word)).transpose()?;
+        let scope = self.scope(scope)?;
+        let nothing = ModeEndReport { ended: Vec::new(), active: Vec::new(), changed: false, warnings: Vec::new() };
+        let Some(state) = project.state()? else { return Ok(nothing) };
+        let scopes = if all { everybody(&state)? } else { vec![scope.clone()] };
+        // A session that nobody knows has nothing to end, and gets no directory for that.
+        if !all && !state.has(&scope)? {
+            return Ok(nothing);
+        }
+        let concerned = if all { Scope::Root } else { scope.clone() };
+        let done = self.change_modes(&project, &policy, &concerned, "workflow-transition", |draft| {
+            let mut ended = Vec::new();
+            for scope in &scopes {
+                for mode in policy.modes().iter().filter(|mode| one.is_none_or(|one| one.name == mode.name)) {
+                    if end(draft, scope, &mode.name) {
+                        let scope = ScopeReport(scope.session().cloned());
+                        ended.push(EndedMode { mode: mode.name.clone(), scope });
+                    }
+                }
+            }
+            // Whatever else is broken is no reason to keep this from happening.
+            let active = draft.board().active(&policy, &scope).unwrap_or_default();
+            Ok((ended, active.into_iter().map(|active| active.mode).collect()))
+        })?;
+        let (ended, active) = done.answer;
+        Ok(ModeEndReport { ended, active, changed: done.changed, warnings: done.warnings })
+    }
+
+    /// Decides and commits under the lock of the modes.
+    pub(super) fn change_modes<T>(
+        &self,
+        project: &Project,
+        policy: &Policy,
+        scope: &Scope,
+        source: &'static str,
+        act: impl FnOnce(&mut Draft<'_>) -> std::result::Result<T, ModeRefusal>,
+    ) -> Result<Done<T>> {
+        let now = self.clock.now();
+        let state = project.make_state()?;
+        let mut locked = state.lock(&self.lock_request(now, self.lock_wait()?))?;
+        let scopes = concerned(&state, scope)?;
+        let files = locked.read(&scopes, &names(policy))?;
+        let mut draft = Draft::new(policy, board(policy, &files), now, source);
+        let answer = act(&mut draft).map_err(|refusal| self.refused(&state, &draft, refusal))?;
+        let mut warnings: Vec<String> = draft.warnings().to_vec();
+        warnings.extend(draft.ended().iter().filter_map(|ended| Self::run_goes_on(project, ended)));
+        let changed = !draft.is_empty();
+        if changed {
+            let summary = summary(&draft);
+            warnings.extend(commit(&mut locked, draft, &files, summary, now, &self.ids)?);
+        }
+        Ok(Done { answer, changed, warnings })
+    }
+
+    fn refused(&self, state: &StateDir, draft: &Draft<'_>, refusal: ModeRefusal) -> Error {
+        let (path, message) = match &refusal {
+            ModeRefusal::Denied { requested, scope, denial } => {
+                (None, Some(say::denial(draft.board(), scope, requested, denial, "write")))
+            }
+            ModeRefusal::Unreadable { mode, scope, .. } => (Some(state.file_path(scope, &mode_file(mode))), None),
+            ModeRefusal::Lifecycle { .. } | ModeRefusal::Field { .. } => (None, None),
+        };
+        Error::Mode { refusal: Box::new(refusal), path, message }
+    }
+
+    /// A mode can only work on a run that is there.
+    fn check_run(&self, project: &Project, run: Option<&RunId>) -> Result<()> {
+        run.map_or(Ok(()), |run| self.run(project, run.as_str()).map(drop))
+    }
+
+    /// What to say of the run of a mode that ended: the run does not end with it.
+    fn run_goes_on(project: &Project, ended: &Ended) -> Option<String> {
+        let id = ended.run.as_deref()?;
+        let run = RunId::new(id).ok().and_then(|id| project.run(&id).ok())?;
+        let text = run.read_text().ok().flatten()?;
+        let status = RunText::parse(&text).ok()?.document().state.status;
+        let mode = &ended.mode;
+        (!status.is_terminal()).then(|| {
+            format!("{mode} worked on run {id}, which is still {status}: `flow resume {id}` says what is next")
+        })
+    }
+
+    /// The active modes that work on `run`, each with the command that ends it.
+    pub(crate) fn modes_on(&self, project: &Project, run: &RunId) -> Vec<String> {
+        let modes = || -> Result<Vec<String>> {
+            let Some(state) = project.state()? else { return Ok(Vec::new()) };
+            let (policy, _) = self.catalog(Some(project)).policy()?;
+            let scopes = everybody(&state)?;
+            let board = board(&policy, &state.read(&scopes, &names(&policy))?);
+            let mut found = Vec::new();
+            for scope in &scopes {
+                for (mode, fields) in board.own_active(&policy, scope) {
+                    if fields.get("run_id").and_then(Value::as_str) == Some(run.as_str()) {
+                        let command = say::clear_command(&mode, scope);
+                        found.push(format!("{mode} is still active for this run: `{command}` ends it"));
+                    }
+                }
+            }
+            Ok(found)
+        };
+        // A run ends whatever its modes are.
+        modes().unwrap_or_default()
+    }
+}
+
+/// The rule and the modes that it completed.
+pub(super) fn decision(admission: &Admission) -> (ModeDecision, Vec<ModeName>) {
+    match admission {
+        Admission::Start => (ModeDecision::Start, Vec::new()),
+        Admission::NoChange => (ModeDecision::NoChange, Vec::new()),
+        Admission::Overlap => (ModeDecision::Overlap, Vec::new()),
+        Admission::AutoComplete(completed) => (ModeDecision::AutoComplete, completed.clone()),
+        Admission::Deny(_) => (ModeDecision::Deny, Vec::new()),
+    }
+}
+
+fn beside(active: &[ModeName], name: &ModeName) -> String {
+    list(&active.iter().filter(|mode| *mode != name).cloned().collect::<Vec<_>>())
+}
+
+/// What a commit says of itself in the log.
+fn summary(draft: &Draft<'_>) -> String {
+    let ended = draft.ended().iter().map(|ended| match &ended.broken {
+        Some(why) => format!("{} of {} was put aside: {why}", ended.mode, ended.scope),
+        None => format!("{} of {} ended", ended.mode, ended.scope),
+    });
+    let told: Vec<String> = draft.messages().iter().cloned().chain(ended).collect();
+    if told.is_empty() { "modes were written".to_owned() } else { told.join("; ") }
+}

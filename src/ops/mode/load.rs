@@ -1,0 +1,134 @@
+//! Whose modes a command is about, and what their files say.
+
+use serde_json::{Map, Value};
+
+use crate::codec::digest;
+use crate::engine::{Board, Changed, Draft, ModeState, VISIBLE, Visible};
+use crate::host::Ids;
+use crate::model::{
+    Event, EventKind, ModeFile, ModeName, ModesChanged, Scope, SessionId, TextDigest, Timestamp, mode_file,
+};
+use crate::ops::error::{Error, Result};
+use crate::ops::flow::Flow;
+use crate::policy::{Mode, Policy};
+use crate::store::{LockedState, StateDir, StateFiles};
+
+/// Whose modes: as the caller says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ModeScope {
+    /// The session that was named.
+    pub session: Option<SessionId>,
+    /// Whether everybody's are meant, whatever session calls.
+    pub root: bool,
+}
+
+impl Flow {
+    /// The scope that the caller means: the one named, or the session of the environment, or the root's.
+    pub(super) fn scope(&self, scope: &ModeScope) -> Result<Scope> {
+        if scope.root {
+            return Ok(Scope::Root);
+        }
+        Ok(Scope::of(match &scope.session {
+            Some(session) => Some(session.clone()),
+            None => self.env.session_id()?,
+        }))
+    }
+}
+
+/// The mode that a word means.
+pub(super) fn mode<'a>(policy: &'a Policy, word: &str) -> Result<&'a Mode> {
+    policy.named(word).ok_or_else(|| {
+        let known: Vec<String> = policy.modes().iter().map(|mode| mode.name.to_string()).collect();
+        let suggestion = crate::codec::similar(word, known.iter().map(String::as_str)).map(str::to_owned);
+        Error::UnknownMode { word: word.chars().take(60).collect(), known, suggestion }
+    })
+}
+
+/// The scopes that a change in `scope` concerns: a session's own and the root's; of the root's, everybody's.
+pub(super) fn concerned(state: &StateDir, scope: &Scope) -> Result<Vec<Scope>> {
+    Ok(match scope {
+        Scope::Session(_) => vec![Scope::Root, scope.clone()],
+        Scope::Root => everybody(state)?,
+    })
+}
+
+/// The root's scope and every session's.
+pub(super) fn everybody(state: &StateDir) -> Result<Vec<Scope>> {
+    let sessions = state.sessions()?.into_iter().map(Scope::Session);
+    Ok([Scope::Root].into_iter().chain(sessions).collect())
+}
+
+/// The names of the files of all modes, and of the visible set.
+pub(super) fn names(policy: &Policy) -> Vec<String> {
+    policy.modes().iter().map(|mode| mode_file(&mode.name)).chain([VISIBLE.to_owned()]).collect()
+}
+
+/// What the files of modes say.
+pub(super) fn board(policy: &Policy, files: &StateFiles) -> Board {
+    let mut board = Board::default();
+    for ((scope, name), bytes) in files {
+        let Some(mode) = policy.modes().iter().find(|mode| mode_file(&mode.name) == *name) else { continue };
+        board.set(scope, &mode.name, Some(read(bytes)));
+    }
+    board
+}
+
+/// What one file says.
+pub(crate) fn read(bytes: &[u8]) -> ModeState {
+    match serde_json::from_slice::<Value>(bytes) {
+        Ok(Value::Object(state)) => ModeState::Known(state),
+        Ok(_) => ModeState::Broken("it is not a JSON object".to_owned()),
+        Err(error) => ModeState::Broken(format!("it is not JSON: {error}")),
+    }
+}
+
+/// Writes what `draft` decided, as one commit. Gives warnings.
+pub(super) fn commit(
+    locked: &mut LockedState<'_>,
+    draft: Draft<'_>,
+    files: &StateFiles,
+    summary: String,
+    now: Timestamp,
+    ids: &Ids,
+) -> Result<Vec<String>> {
+    let visible = |scope: &Scope| match read(files.get(&(scope.clone(), VISIBLE.to_owned()))?) {
+        ModeState::Known(value) => Some(Visible::read(&value)),
+        ModeState::Broken(_) => None,
+    };
+    let seq = locked.next_seq();
+    let changed = draft.finish(&visible);
+    let files = changed.into_iter().map(|file| {
+        let was = files.get(&(file.scope.clone(), file.name.clone())).map(|bytes| TextDigest(digest(bytes)));
+        let Changed { scope, name, value, aside } = file;
+        let value = value.map(|mut value| {
+            if scope == Scope::Root && name == VISIBLE {
+                value.insert("flow".into(), serde_json::json!({ "seq": seq }));
+            }
+            value
+        });
+        ModeFile { session: scope.session().cloned(), name, was, text: value.as_ref().map(text), aside }
+    });
+    let changed = ModesChanged { summary, files: files.collect() };
+    let event = Event { seq, id: ids.next(now), at: now, kind: EventKind::ModesChanged(Box::new(changed)), run: None };
+    let committed = locked.commit(&event)?;
+    let mut warnings = locked.take_notes();
+    warnings.extend(committed.lagging.map(|why| format!("the change is recorded, but not shown yet: {why}")));
+    Ok(warnings)
+}
+
+fn text(value: &Map<String, Value>) -> String {
+    let mut text = serde_json::to_string_pretty(value).expect("BUG: plain data cannot be written");
+    text.push('\n');
+    text
+}
+
+/// The modes as words.
+pub(super) fn list(modes: &[ModeName]) -> String {
+    let names: Vec<&str> = modes.iter().map(ModeName::as_str).collect();
+    match names.as_slice() {
+        [] => "nothing".to_owned(),
+        [one] => (*one).to_owned(),
+        [one, two] => format!("{one} and {two}"),
+        [most @ .., last] => format!("{}, and {last}", most.join(", ")),
+    }
+}

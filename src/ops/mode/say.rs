@@ -1,0 +1,60 @@
+//! Sentences about modes.
+
+use crate::engine::{Board, ModeRefusal};
+use crate::model::{ModeName, Scope};
+use crate::ops::mode::load::list;
+use crate::policy::{Denial, DenialKind};
+
+/// Why a mode cannot begin, and how to make room for it (seed 001).
+pub(super) fn denial(board: &Board, scope: &Scope, requested: &ModeName, denial: &Denial, verb: &str) -> String {
+    let be = if denial.active.len() == 1 { "is" } else { "are" };
+    let whose = match scope {
+        Scope::Root => String::new(),
+        Scope::Session(session) => format!(" in session {session}"),
+    };
+    let first = format!("Cannot {verb} {requested}: {} {be} already active{whose}.", list(&denial.active));
+    let clear = clear_hint(board, scope, &denial.blockers);
+    let second = match denial.kind {
+        DenialKind::Rollback => format!(
+            "Execution-to-planning rollback auto-complete is not allowed. First clear current state and retry if this \
+             action is intended: {clear}"
+        ),
+        DenialKind::Overlap => {
+            let together: Vec<&str> = denial.active.iter().chain([requested]).map(ModeName::as_str).collect();
+            format!(
+                "Unsupported workflow overlap: {}. Current state is unchanged. To make room: {clear}",
+                together.join(" + ")
+            )
+        }
+    };
+    format!("{first} {second}")
+}
+
+/// The commands that end modes, each in the scope of the file that makes it active.
+fn clear_hint(board: &Board, scope: &Scope, modes: &[ModeName]) -> String {
+    let commands = modes.iter().map(|mode| {
+        let owner = board.seen(scope, mode).map_or_else(|| scope.clone(), |(owner, _)| owner);
+        format!("`{}`", clear_command(mode, &owner))
+    });
+    commands.collect::<Vec<_>>().join(", then ")
+}
+
+/// The command that takes the file of a mode away.
+pub(crate) fn clear_command(mode: &ModeName, scope: &Scope) -> String {
+    match scope {
+        Scope::Root => format!("flow mode clear {mode} --root"),
+        Scope::Session(session) => format!("flow mode clear {mode} --session={session}"),
+    }
+}
+
+/// The word for a refusal in answers.
+pub(super) fn kind(refusal: &ModeRefusal) -> &'static str {
+    match refusal {
+        ModeRefusal::Denied { denial, .. } => match denial.kind {
+            DenialKind::Rollback => "rollback",
+            DenialKind::Overlap => "overlap",
+        },
+        ModeRefusal::Unreadable { .. } => "unreadable_state",
+        ModeRefusal::Lifecycle { .. } | ModeRefusal::Field { .. } => "invalid_field",
+    }
+}

@@ -1,0 +1,19 @@
+//! Modes: who may be active with whom, how they end, and how a prompt asks for them (seed 001). Pure; the rules
+//! themselves are data (`workflows/modes.yaml`).
+
+mod admit;
+mod document;
+mod flaw;
+mod lifecycle;
+mod phase;
+mod prompt;
+mod table;
+
+pub use admit::{Admission, Denial, DenialKind};
+pub use document::PolicyDocument;
+pub use flaw::Flaw;
+pub use lifecycle::{LifecycleFault, Outcome, Reading, Said, clear_audit, drop_stale, read_outcome, settle};
+pub use phase::PhaseFault;
+pub(crate) use phase::{CANCELLED, CLEARED, COMPLETED};
+pub use prompt::{Plan, Skill, find_skills, plan};
+pub use table::{Condition, Kind, Mode, Policy, Relation};

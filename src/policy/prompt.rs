@@ -1,0 +1,363 @@
+//! Skills that a prompt asks for: `$blueprint`, `$rcs:team`.
+//!
+//! ```text
+//! token := "$" name ( ":" name )*        name := letter ( letter | digit | "-" )*, in any case
+//! block := token ( blank+ token )*
+//! ```
+//!
+//! A token counts when no word stands right before it or behind it, and when somebody says it: not in code or in a
+//! quotation of others, not in quotation marks, not escaped, not behind "do not" or "without" in the same clause. The
+//! first block counts, wherever it stands; names that nobody knows are passed over, and a first block of such names alone
+//! says nothing at all.
+
+use std::ops::Range;
+
+use serde::{Serialize, Serializer};
+
+use crate::model::ModeName;
+use crate::policy::table::CANCEL;
+use crate::policy::{Kind, Policy};
+
+/// A skill that a prompt names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Skill {
+    /// A mode.
+    Mode(ModeName),
+    /// The end of all modes.
+    Cancel,
+    /// A skill without a mode.
+    Other(String),
+}
+
+impl Skill {
+    /// Its name, whatever alias was written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Mode(mode) => mode.as_str(),
+            Self::Cancel => CANCEL,
+            Self::Other(name) => name,
+        }
+    }
+}
+
+impl Serialize for Skill {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.as_str())
+    }
+}
+
+/// What to do about a prompt's skills.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// Whether everything that is active ends.
+    pub cancel: bool,
+    /// Modes to ask for, one after the other.
+    pub modes: Vec<ModeName>,
+    /// Modes that have to wait.
+    pub deferred: Vec<ModeName>,
+}
+
+/// Decides what to do about the skills of one prompt: planning goes before execution that is asked for at the same
+/// time, and the end of everything before any beginning.
+#[must_use]
+pub fn plan(policy: &Policy, skills: &[Skill]) -> Plan {
+    let modes = skills.iter().filter_map(|skill| match skill {
+        Skill::Mode(mode) => Some(mode.clone()),
+        _ => None,
+    });
+    let modes: Vec<ModeName> = modes.collect();
+    if skills.contains(&Skill::Cancel) {
+        return Plan { cancel: true, modes: Vec::new(), deferred: modes };
+    }
+    let is = |name: &ModeName, kind: Kind| policy.mode(name).is_some_and(|mode| mode.kind == kind);
+    let planning = modes.iter().position(|name| is(name, Kind::Planning));
+    match planning.filter(|_| modes.iter().any(|name| is(name, Kind::Execution))) {
+        None => Plan { cancel: false, modes, deferred: Vec::new() },
+        Some(first) => {
+            let mut deferred = modes;
+            let kept = deferred.remove(first);
+            Plan { cancel: false, modes: vec![kept], deferred }
+        }
+    }
+}
+
+/// The skills of the first block of tokens in `text`, each once. `prose` has the ranges in which somebody speaks, a list
+/// for each paragraph. Takes time in proportion to the text.
+#[must_use]
+pub fn find_skills(policy: &Policy, text: &str, prose: &[Vec<Range<usize>>]) -> Vec<Skill> {
+    let mut block = Vec::new();
+    let mut end = None;
+    for paragraph in prose {
+        for token in Scan::new(text, paragraph) {
+            if let Some(end) = end
+                && !(text[end..token.start].chars().all(char::is_whitespace) && end < token.start)
+            {
+                return known(policy, &block);
+            }
+            block.push(&text[token.start + 1..token.end]);
+            end = Some(token.end);
+        }
+    }
+    known(policy, &block)
+}
+
+fn known(policy: &Policy, names: &[&str]) -> Vec<Skill> {
+    let mut skills = Vec::new();
+    for skill in names.iter().filter_map(|name| skill(policy, name)) {
+        if !skills.contains(&skill) {
+            skills.push(skill);
+        }
+    }
+    skills
+}
+
+fn skill(policy: &Policy, name: &str) -> Option<Skill> {
+    let name = name.to_ascii_lowercase();
+    let plain = match name.split_once(':') {
+        Some((space, rest)) if policy.namespaces().iter().any(|known| known == space) => rest,
+        _ => &name,
+    };
+    if plain == CANCEL {
+        return Some(Skill::Cancel);
+    }
+    if let Some(mode) = policy.named(plain).filter(|_| !plain.contains(':')) {
+        return Some(Skill::Mode(mode.name.clone()));
+    }
+    // A command of a skill is a skill of its own: `$forge:progression`.
+    let joined = plain.replace(':', "-");
+    policy.skills().contains(&joined).then_some(Skill::Other(joined))
+}
+
+/// The tokens of one paragraph that count.
+struct Scan<'a> {
+    text: &'a str,
+    pieces: &'a [Range<usize>],
+    /// The next byte to look at, in the first of `pieces`.
+    at: usize,
+    /// Whether the clause denies what it names.
+    denied: bool,
+    /// Where quotation marks end.
+    quoted_to: usize,
+    /// Whether the last word was one that `not` follows.
+    after_do: bool,
+    /// Whether a comma stands behind the last word.
+    after_comma: bool,
+    /// Where the line ends.
+    line_end: usize,
+    /// Closing marks that the rest of the line lacks, each with where that line ends.
+    unclosed: Vec<(char, usize)>,
+}
+
+impl<'a> Scan<'a> {
+    fn new(text: &'a str, pieces: &'a [Range<usize>]) -> Self {
+        let at = pieces.first().map_or(0, |piece| piece.start);
+        let (denied, after_do, after_comma) = (false, false, false);
+        Self { text, pieces, at, denied, quoted_to: 0, after_do, after_comma, line_end: at, unclosed: Vec::new() }
+    }
+
+    /// Takes a word into account. A comma alone does not end a denial ("do not, please, run …"), another demand does.
+    fn hear(&mut self, word: &str) {
+        let word = word.to_lowercase().replace('’', "'");
+        match word.as_str() {
+            "don't" | "dont" | "doesn't" | "without" | "never" | "avoid" => self.denied = true,
+            "not" if self.after_do => self.denied = true,
+            "but" | "instead" => self.denied = false,
+            "use" | "run" | "start" | "enable" | "launch" | "invoke" | "activate" | "resume" | "continue" | "just"
+                if self.after_comma =>
+            {
+                self.denied = false;
+            }
+            _ => {}
+        }
+        let auxiliary = ["do", "does", "did", "should", "must", "shall", "will", "can", "please"];
+        self.after_do = auxiliary.contains(&word.as_str());
+        self.after_comma = false;
+    }
+
+    /// The end of a quotation that begins at `at` with `open`; none when it is no quotation. It ends on the same line.
+    fn quotation(&mut self, at: usize, open: char) -> Option<usize> {
+        let close = match open {
+            '"' => '"',
+            '“' => '”',
+            '«' => '»',
+            '‘' => '’',
+            // An apostrophe is no quotation mark.
+            '\'' if !self.text[..at].chars().next_back().is_some_and(char::is_alphanumeric) => '\'',
+            _ => return None,
+        };
+        if at >= self.line_end {
+            self.line_end = self.text[at..].find('\n').map_or(self.text.len(), |end| at + end);
+            self.unclosed.clear();
+        }
+        let missing = (close, self.line_end);
+        if self.unclosed.contains(&missing) {
+            return None;
+        }
+        let body = at + open.len_utf8();
+        let ends =
+            |end: &usize| close != '\'' || !self.text[end + 1..].chars().next().is_some_and(char::is_alphanumeric);
+        let mut found = self.text[body..self.line_end].match_indices(close).map(|(end, _)| body + end);
+        let end = found.find(ends);
+        if end.is_none() {
+            self.unclosed.push(missing);
+        }
+        end.map(|end| end + close.len_utf8())
+    }
+
+    /// The end of the token at the `$` at `at`; none when it is none.
+    fn token(&self, at: usize) -> Option<usize> {
+        let before = self.text[..at].chars().next_back();
+        if before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '\\' | '$')) {
+            return None;
+        }
+        let bytes = self.text.as_bytes();
+        let mut end = at + 1;
+        loop {
+            if !bytes.get(end)?.is_ascii_alphabetic() {
+                return None;
+            }
+            end += bytes[end..].iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'-').count();
+            if bytes.get(end) != Some(&b':') || !bytes.get(end + 1).is_some_and(u8::is_ascii_alphabetic) {
+                break;
+            }
+            end += 1;
+        }
+        (bytes.get(end) != Some(&b'_')).then_some(end)
+    }
+}
+
+impl Iterator for Scan<'_> {
+    type Item = Range<usize>;
+
+    fn next(&mut self) -> Option<Range<usize>> {
+        loop {
+            let piece = self.pieces.first()?.clone();
+            let Some(c) = self.text.get(self.at..piece.end).and_then(|rest| rest.chars().next()) else {
+                self.pieces = &self.pieces[1..];
+                self.at = self.at.max(self.pieces.first()?.start);
+                continue;
+            };
+            let at = self.at;
+            if c.is_alphabetic() {
+                let inside = |c: &char| c.is_alphanumeric() || matches!(c, '\'' | '’' | '_');
+                let word: usize = self.text[at..piece.end].chars().take_while(inside).map(char::len_utf8).sum();
+                self.at = at + word;
+                self.hear(&self.text[at..at + word]);
+                continue;
+            }
+            self.at = at + c.len_utf8();
+            if at < self.quoted_to {
+                continue;
+            }
+            match c {
+                '.' | ';' | '!' | '?' | '—' => self.denied = false,
+                ',' => self.after_comma = true,
+                '$' => {
+                    if let Some(end) = self.token(at) {
+                        self.at = end;
+                        if !self.denied {
+                            return Some(at..end);
+                        }
+                    }
+                }
+                open => {
+                    if let Some(end) = self.quotation(at, open) {
+                        self.quoted_to = end;
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::PolicyDocument;
+
+    fn policy() -> Policy {
+        let mode =
+            |name: &str, kind: &str, alias: &str| serde_json::json!({ "name": name, "kind": kind, "aliases": [alias] });
+        let document = serde_json::json!({
+            "modes": [mode("blueprint", "planning", "plan"), mode("team", "execution", "crew"), mode("forge", "execution", "f")],
+            "namespaces": ["rcs"],
+            "skills": ["analyze", "forge-progression"],
+        });
+        let document: PolicyDocument = serde_json::from_value(document).unwrap();
+        Policy::build(document).unwrap()
+    }
+
+    /// What is found where everything is prose.
+    fn found(text: &str) -> Vec<String> {
+        let whole = vec![vec![0..text.len()]];
+        find_skills(&policy(), text, &whole).iter().map(|skill| skill.as_str().to_owned()).collect()
+    }
+
+    #[test]
+    fn the_first_block_counts_wherever_it_stands() {
+        assert_eq!(found("$blueprint $team\n\t$forge go"), ["blueprint", "team", "forge"]);
+        assert_eq!(found("please run $forge now"), ["forge"]);
+        assert_eq!(found("Use $blueprint then $forge"), ["blueprint"]);
+        assert_eq!(found("$team, $forge"), ["team"]);
+        assert_eq!(found("$team $TEAM $crew $Plan"), ["team", "blueprint"]);
+    }
+
+    #[test]
+    fn names_that_nobody_knows_are_passed_over_inside_of_a_block_only() {
+        assert_eq!(found("$unknown $forge"), ["forge"]);
+        assert_eq!(found("$HOME is set, $forge"), [""; 0]);
+        assert_eq!(found("$rcs:blueprint $rcs:unknown $forge"), ["blueprint", "forge"]);
+        assert_eq!(found("$other:team"), [""; 0]);
+        assert_eq!(found("$forge:progression"), ["forge-progression"]);
+        assert_eq!(found("$rcs:forge:progression"), ["forge-progression"]);
+    }
+
+    #[test]
+    fn a_token_is_a_word_of_its_own() {
+        for text in ["US$team", "$team_x", "$5", "\\$team", "$$team", "$", "a_$team", "$ team"] {
+            assert_eq!(found(text), [""; 0], "{text}");
+        }
+        assert_eq!(found("$team$forge"), ["team"]);
+        assert_eq!(found("$forge로 해줘"), ["forge"]);
+        assert_eq!(found("($team) do it"), ["team"]);
+        assert_eq!(found("$team: do it"), ["team"]);
+    }
+
+    #[test]
+    fn what_is_quoted_or_denied_is_not_asked_for() {
+        for text in [
+            "\"$team\" is quoted",
+            "“$team” too",
+            "'$team' too",
+            "don't use $team here",
+            "don’t use $team",
+            "without $team",
+            "please do not, under any circumstances, take $team",
+            "never $team",
+            "you must not run: $team",
+        ] {
+            assert_eq!(found(text), [""; 0], "{text}");
+        }
+        assert_eq!(found("Do not run $blueprint; use $team"), ["team"]);
+        assert_eq!(found("don't wait, use $team"), ["team"]);
+        assert_eq!(found("it's \"quoted\", so $team"), ["team"]);
+        assert_eq!(found("an unclosed \" mark, $team"), ["team"]);
+        assert_eq!(found("not only that: $team"), ["team"]);
+    }
+
+    #[test]
+    fn planning_goes_before_execution_and_the_end_before_everything() {
+        let policy = policy();
+        let planned = |words: &[&str]| {
+            let skills: Vec<_> = words.iter().filter_map(|word| skill(&policy, word)).collect();
+            let plan = plan(&policy, &skills);
+            let names = |modes: &[ModeName]| modes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+            format!("{}{}/{}", if plan.cancel { "!" } else { "" }, names(&plan.modes), names(&plan.deferred))
+        };
+        assert_eq!(planned(&["team", "forge", "blueprint"]), "blueprint/team forge");
+        assert_eq!(planned(&["team", "forge"]), "team forge/");
+        assert_eq!(planned(&["blueprint", "analyze"]), "blueprint/");
+        assert_eq!(planned(&["team", "cancel"]), "!/team");
+    }
+}

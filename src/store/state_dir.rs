@@ -1,0 +1,424 @@
+//! The modes on disk: files that people and other programs read and edit, behind one log.
+//!
+//! The files are what counts; the log makes changes to several of them one. A commit appends one sealed line with every
+//! file's new text (the commit point), and then puts the files into place. The last one, the visible set of the root
+//! scope, carries the position that the files show: it is put into place when all others are on stable storage, so a
+//! reader or the next writer knows by it which lines of the log the files still lack. `.lock` notes the same position, for
+//! the case that another program replaces the visible set.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use crate::codec::{digest, seal};
+use crate::model::{Event, EventKind, ModeFile, Scope, Seq, SessionId, Timestamp, limits};
+use crate::store::StoreError;
+use crate::store::canary::Canary;
+use crate::store::commit::Committed;
+use crate::store::dir::{Dir, File};
+use crate::store::disk::Onto;
+use crate::store::layout::{LOCK, LOG, QUARANTINE, SESSIONS, STATE, VISIBLE};
+use crate::store::lock::{LockRequest, WriterNote};
+use crate::store::log::LogTail;
+use crate::store::log_file::{LockedLog, log_fault};
+use crate::store::project::Project;
+use crate::store::run_dir::{flush, free_name};
+
+/// `.flow/state`.
+#[derive(Debug)]
+pub struct StateDir {
+    dir: Dir,
+    flow: Dir,
+}
+
+/// Files of modes as bytes, by scope and name; those that are missing are not in it. In the place of what is no plain
+/// file, or too large, stand words that say so.
+pub type StateFiles = BTreeMap<(Scope, String), Vec<u8>>;
+
+/// How often a reader without a lock starts over when somebody writes meanwhile.
+const READ_TRIES: usize = 50;
+
+impl Project {
+    /// The directory of the modes; `None` when there is none.
+    ///
+    /// # Errors
+    /// [`StoreError`] when there is something that cannot be used.
+    pub fn state(&self) -> Result<Option<StateDir>, StoreError> {
+        Ok(self.flow.find_dir(STATE)?.map(|dir| StateDir { dir, flow: self.flow.clone() }))
+    }
+
+    /// The directory of the modes, made when there is none.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be made or used.
+    pub fn make_state(&self) -> Result<StateDir, StoreError> {
+        Ok(StateDir { dir: self.flow.ensure_dir(STATE)?.0, flow: self.flow.clone() })
+    }
+}
+
+impl StateDir {
+    /// The path of a file, for messages.
+    #[must_use]
+    pub fn file_path(&self, scope: &Scope, name: &str) -> std::path::PathBuf {
+        match scope.session() {
+            None => self.dir.join(name),
+            Some(session) => self.dir.join(SESSIONS).join(session.as_str()).join(name),
+        }
+    }
+
+    /// The sessions that have a directory, sorted. Other names are not flow's.
+    ///
+    /// # Errors
+    /// [`StoreError`] when there is something that cannot be read.
+    pub fn sessions(&self) -> Result<Vec<SessionId>, StoreError> {
+        let Some(dir) = self.dir.find_dir(SESSIONS)? else { return Ok(Vec::new()) };
+        let mut sessions: Vec<_> = dir.names()?.iter().filter_map(|name| SessionId::new(name.as_str()).ok()).collect();
+        sessions.sort();
+        Ok(sessions)
+    }
+
+    /// The files called `names` of `scopes`, as of one moment.
+    ///
+    /// # Errors
+    /// [`StoreError`] when there is something that cannot be read.
+    pub fn read(&self, scopes: &[Scope], names: &[String]) -> Result<StateFiles, StoreError> {
+        let mut tries = READ_TRIES;
+        loop {
+            let before = self.unshown()?;
+            let mut files = self.files(scopes, names)?;
+            let after = self.unshown()?;
+            tries -= 1;
+            if before != after && tries > 0 {
+                continue;
+            }
+            let changes = after.iter().filter_map(changes_of).flatten();
+            for file in changes.filter(|file| scopes.contains(&file.scope()) && names.contains(&file.name)) {
+                let key = (file.scope(), file.name.clone());
+                if !is_to_be_put(file, files.get(&key).map(Vec::as_slice)) {
+                    continue;
+                }
+                match &file.text {
+                    Some(text) => drop(files.insert(key, text.clone().into_bytes())),
+                    None => drop(files.remove(&key)),
+                }
+            }
+            return Ok(files);
+        }
+    }
+
+    fn files(&self, scopes: &[Scope], names: &[String]) -> Result<StateFiles, StoreError> {
+        let mut files = StateFiles::new();
+        for scope in scopes {
+            let Some(dir) = self.find_scope(scope)? else { continue };
+            for name in names {
+                if let Some(bytes) = look(&dir, name)? {
+                    files.insert((scope.clone(), name.clone()), bytes);
+                }
+            }
+        }
+        Ok(files)
+    }
+
+    /// The events that the files do not show yet.
+    fn unshown(&self) -> Result<Vec<Event>, StoreError> {
+        let Some(file) = self.dir.open_read(LOG)? else { return Ok(Vec::new()) };
+        let note = self.dir.read(LOCK, limits::TAIL_BYTES).ok().flatten();
+        let note: Option<WriterNote> = note.and_then(|bytes| serde_json::from_slice(bytes.trim_ascii()).ok());
+        let shown = self.shown()?.max(note.map_or(Seq(0), |note| note.seq));
+        Ok(LogTail::read(&*file, shown).map_err(|source| log_fault(&self.dir, "read", source))?.newer)
+    }
+
+    /// The position that the files show, as far as the visible set says.
+    fn shown(&self) -> Result<Seq, StoreError> {
+        let bytes = look(&self.dir, VISIBLE)?.unwrap_or_default();
+        Ok(serde_json::from_slice::<Visible>(&bytes)
+            .map_or(Seq(0), |visible| visible.flow.seq.min(Seq(limits::COUNTER))))
+    }
+
+    fn find_scope(&self, scope: &Scope) -> Result<Option<Dir>, StoreError> {
+        let Some(session) = scope.session() else { return Ok(Some(self.dir.clone())) };
+        match self.dir.find_dir(SESSIONS)? {
+            Some(dir) => dir.find_dir(session.as_str()),
+            None => Ok(None),
+        }
+    }
+
+    fn make_scope(&self, scope: &Scope) -> Result<Dir, StoreError> {
+        let Some(session) = scope.session() else { return Ok(self.dir.clone()) };
+        Ok(self.dir.ensure_dir(SESSIONS)?.0.ensure_dir(session.as_str())?.0)
+    }
+
+    /// Whether a scope has a directory.
+    ///
+    /// # Errors
+    /// [`StoreError`] when there is something that cannot be used.
+    pub fn has(&self, scope: &Scope) -> Result<bool, StoreError> {
+        Ok(self.find_scope(scope)?.is_some())
+    }
+
+    /// Locks the modes for writing, and brings the files up to the log.
+    ///
+    /// # Errors
+    /// As [`crate::store::RunDir::lock`].
+    pub fn lock(&self, request: &LockRequest) -> Result<LockedState<'_>, StoreError> {
+        let mut locked = LockedState { state: self, log: LockedLog::take(&self.dir, request)? };
+        locked.catch_up(request.note.since)?;
+        Ok(locked)
+    }
+}
+
+/// What flow reads of a visible set.
+#[derive(Deserialize)]
+struct Visible {
+    flow: Position,
+}
+
+#[derive(Deserialize)]
+struct Position {
+    seq: Seq,
+}
+
+/// The bytes of a file, or words that say why it has none: whatever stands there can be put aside, and must not keep
+/// anybody from doing so.
+fn look(dir: &Dir, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    match dir.read(name, limits::MODE_BYTES) {
+        Err(StoreError::TooLarge { limit, .. }) => Ok(Some(format!("larger than {limit} bytes").into_bytes())),
+        Err(StoreError::Unsafe { why, .. }) => Ok(Some(why.as_bytes().to_vec())),
+        found => found,
+    }
+}
+
+fn changes_of(event: &Event) -> Option<&[ModeFile]> {
+    match &event.kind {
+        EventKind::ModesChanged(changed) => Some(&changed.files),
+        _ => None,
+    }
+}
+
+/// Whether a committed file has to be put into place over what is there: unless somebody edited that since the commit.
+/// Visible sets only show what the other files say, so nobody's edit of one counts.
+fn is_to_be_put(file: &ModeFile, found: Option<&[u8]>) -> bool {
+    let is = |text: &str| found == Some(text.as_bytes());
+    if file.text.as_deref().map_or(found.is_none(), is) {
+        return false;
+    }
+    let before = || found.is_some_and(|found| file.was.as_ref().is_some_and(|was| was.0 == digest(found)));
+    file.name == VISIBLE || found.is_none() || before()
+}
+
+/// The modes under their lock.
+#[derive(Debug)]
+#[must_use]
+pub struct LockedState<'a> {
+    state: &'a StateDir,
+    log: LockedLog,
+}
+
+/// A file of a commit, and its new text under a temporary name; none when it is removed.
+type Prepared<'a> = (&'a ModeFile, Option<(Dir, File)>);
+
+impl LockedState<'_> {
+    /// The position of the next event.
+    #[must_use]
+    pub fn next_seq(&self) -> Seq {
+        self.log.tail.last_seq.max(self.log.lock.high_water().0).next()
+    }
+
+    /// As [`StateDir::read`], under the lock.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn read(&self, scopes: &[Scope], names: &[String]) -> Result<StateFiles, StoreError> {
+        self.state.files(scopes, names)
+    }
+
+    /// What went to quarantine since the last call, in words for people.
+    #[must_use]
+    pub fn take_notes(&self) -> Vec<String> {
+        self.log.take_notes()
+    }
+
+    /// Puts the files of events into place that a dead writer did not.
+    fn catch_up(&mut self, now: Timestamp) -> Result<(), StoreError> {
+        let shown = self.state.shown()?;
+        self.log.reread_tail(shown.max(self.log.lock.high_water().0))?;
+        // The log may lag behind the files when somebody put back an older one.
+        self.log.lock.note_seq(shown);
+        let newer = self.log.tail.newer.clone();
+        let Some(last) = newer.last() else { return Ok(()) };
+        // Only what is on stable storage may be shown.
+        self.log.renew_once()?;
+        for event in &newer {
+            let Some(files) = changes_of(event) else { continue };
+            let mut missing = Vec::new();
+            for file in files {
+                let dir = self.state.find_scope(&file.scope())?;
+                let found = dir.map(|dir| look(&dir, &file.name)).transpose()?.flatten();
+                if is_to_be_put(file, found.as_deref()) {
+                    missing.push(file);
+                }
+            }
+            let prepared = self.prepare(&missing)?;
+            self.publish(&prepared, now)?;
+            self.clear_leftovers(files)?;
+        }
+        self.log.lock.note_seq(last.seq);
+        Ok(())
+    }
+
+    /// Commits an event about modes.
+    ///
+    /// # Errors
+    /// As [`crate::store::LockedRun::commit`].
+    ///
+    /// # Panics
+    /// When the event's position is not the next one, or it is about something else: a caller's mistake.
+    pub fn commit(&mut self, event: &Event) -> Result<Committed, StoreError> {
+        assert!(event.seq == self.next_seq(), "BUG: event {} is not the next one", event.seq);
+        let files = changes_of(event).expect("BUG: the event is not about modes");
+        let line = seal(&event.to_object());
+        if line.len() > limits::LINE_BYTES {
+            return Err(StoreError::TooLong { limit: limits::LINE_BYTES });
+        }
+        for file in files {
+            if file.text.as_ref().is_some_and(|text| text.len() > limits::MODE_BYTES) {
+                let path = self.state.file_path(&file.scope(), &file.name);
+                return Err(StoreError::TooLarge { path, limit: limits::MODE_BYTES });
+            }
+        }
+        self.clear_leftovers(files)?;
+        self.log.check_place()?;
+        if self.log.tail.last_seq <= Seq(1) {
+            // Whoever made the directory may have been killed before its name was on stable storage.
+            self.state.flow.sync()?;
+            self.state.dir.sync()?;
+        }
+        let prepared = self.prepare(&files.iter().collect::<Vec<_>>())?;
+        let before = self.log.tail.len;
+        if let Err(error) = self.log.append(&line) {
+            discard(&prepared);
+            return Err(error);
+        }
+        if self.log.mistake() != Some(Canary::NoFlush)
+            && let Err(errno) = self.log.sync()
+        {
+            discard(&prepared);
+            return Err(self.log.unflushed(before, errno.into()));
+        }
+        match self.log.check_place() {
+            Err(StoreError::Replaced { .. }) => {
+                discard(&prepared);
+                return Err(self.log.misplaced(before));
+            }
+            placed => placed?,
+        }
+        // Acknowledged from here on: nothing below may fail the operation.
+        let lagging = self.publish(&prepared, event.at).err();
+        if lagging.is_none() {
+            self.log.lock.note_seq(event.seq);
+        }
+        self.log.tail.advance(event);
+        Ok(Committed { seq: event.seq, lagging: lagging.map(|error| error.in_words()) })
+    }
+
+    /// Removes what writers that died left in the scopes of these files.
+    fn clear_leftovers(&self, files: &[ModeFile]) -> Result<(), StoreError> {
+        let scopes: BTreeSet<Scope> = files.iter().map(ModeFile::scope).collect();
+        for dir in scopes.iter().map(|scope| self.state.find_scope(scope)) {
+            let Some(dir) = dir? else { continue };
+            for name in dir.names()?.iter().filter(|name| name.starts_with('.') && name.ends_with("-state.json.tmp")) {
+                dir.remove(name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes new files under temporary names.
+    fn prepare<'f>(&self, files: &[&'f ModeFile]) -> Result<Vec<Prepared<'f>>, StoreError> {
+        let mut prepared = Vec::new();
+        for &file in files {
+            let made = file.text.as_ref().map(|text| {
+                let dir = self.state.make_scope(&file.scope())?;
+                let tmp = tmp(&file.name);
+                dir.remove(&tmp)?;
+                let made = dir.create(&tmp, text.as_bytes(), dir.mode_of(&file.name))?;
+                Ok((dir, made))
+            });
+            match made.transpose() {
+                Ok(made) => prepared.push((file, made)),
+                Err(error) => {
+                    discard(&prepared);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(prepared)
+    }
+
+    /// Puts the files into place. All but the last are on stable storage before that one says so.
+    fn publish(&self, prepared: &[Prepared<'_>], now: Timestamp) -> Result<(), StoreError> {
+        for (file, made) in prepared {
+            if let Some((dir, made)) = made {
+                flush(&**made, || dir.join(&file.name))?;
+            }
+        }
+        let is_last = |file: &ModeFile| file.session.is_none() && file.name == VISIBLE;
+        let mut touched = BTreeSet::new();
+        for (file, made) in prepared.iter().filter(|(file, _)| !is_last(file)) {
+            let Some(dir) = self.state.find_scope(&file.scope())? else { continue };
+            if file.aside {
+                self.set_aside(&dir, &file.name, now)?;
+            }
+            match made {
+                Some(_) => dir.rename(&tmp(&file.name), &file.name, Onto::Whatever)?,
+                None => dir.remove(&file.name)?,
+            }
+            touched.insert(file.session.clone());
+        }
+        // Whoever made a directory may have been killed before its name was on stable storage.
+        if touched.iter().any(Option::is_some)
+            && let Some(dir) = self.state.dir.find_dir(SESSIONS)?
+        {
+            dir.sync()?;
+        }
+        touched.insert(None);
+        for session in touched {
+            if let Some(dir) = self.state.find_scope(&Scope::of(session))? {
+                dir.sync()?;
+            }
+        }
+        if prepared.last().is_some_and(|(file, made)| is_last(file) && made.is_some()) {
+            self.state.dir.rename(&tmp(VISIBLE), VISIBLE, Onto::Whatever)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps what nobody could read.
+    fn set_aside(&self, dir: &Dir, name: &str, now: Timestamp) -> Result<(), StoreError> {
+        if !dir.exists(name)? {
+            return Ok(());
+        }
+        let (quarantine, made) = dir.ensure_dir(QUARANTINE)?;
+        let stem = name.strip_suffix(".json").unwrap_or(name);
+        let free = free_name(&quarantine, stem, "json", now)?;
+        dir.rename_into(name, &quarantine, &free, Onto::Nothing)?;
+        quarantine.sync()?;
+        if made {
+            dir.sync()?;
+        }
+        self.log.note(&format!("the {name} that could not be read"), &quarantine, &free);
+        Ok(())
+    }
+}
+
+fn discard(prepared: &[Prepared<'_>]) {
+    for (file, made) in prepared {
+        if let Some((dir, _)) = made {
+            let _ = dir.remove(&tmp(&file.name));
+        }
+    }
+}
+
+fn tmp(name: &str) -> String {
+    format!(".{name}.tmp")
+}
