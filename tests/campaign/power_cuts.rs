@@ -1,6 +1,6 @@
 //! Power cuts: every state that they can leave, and real ones.
 
-use crate::power::{self, crashes_in_crashes, cut_command, every_command, real_cuts};
+use crate::power::{self, crashes_in_crashes, cut_command, cut_every_mode_command, every_command, real_cuts};
 use crate::section::{Plan, Row, in_parallel};
 
 /// The draws of the campaign; the rows name it.
@@ -9,7 +9,10 @@ const SEED: u64 = 1;
 /// States that a power cut may leave, of every command.
 pub fn every_state(_: &Plan) -> Result<Vec<Row>, String> {
     let jobs = every_command();
-    Ok(in_parallel(&jobs, |job| told("states after a power cut", cut_command(*job, SEED))))
+    let place = "states after a power cut";
+    let mut rows = in_parallel(&jobs, |job| told(place, cut_command(*job, SEED)));
+    rows.extend(told(place, cut_every_mode_command(SEED)));
+    Ok(rows)
 }
 
 /// Power cuts inside recoveries, and after kills.

@@ -5,7 +5,7 @@ use crate::support::cases::{CASES, case};
 use crate::support::{Sandbox, Scene, Tally, Tree, Trouble, calls, can_inject, killed_at, skipped, temporary, try_all};
 
 /// Beginnings of the rows that the tests below take from the table.
-const TAKEN: [&str; 14] = [
+const TAKEN: [&str; 15] = [
     "init",
     "start",
     "record-activity",
@@ -19,6 +19,7 @@ const TAKEN: [&str; 14] = [
     "resume",
     "session-end",
     "workflow",
+    "mode",
     "doctor",
 ];
 
@@ -79,6 +80,11 @@ fn a_killed_claim_or_session_end_is_there_wholly_or_not_at_all() {
 #[test]
 fn a_killed_adoption_is_there_wholly_or_not_at_all() {
     dies_everywhere(&["workflow"], "a_killed_adoption_is_there_wholly_or_not_at_all");
+}
+
+#[test]
+fn a_killed_change_of_modes_is_there_wholly_or_not_at_all() {
+    dies_everywhere(&["mode"], "a_killed_change_of_modes_is_there_wholly_or_not_at_all");
 }
 
 #[test]

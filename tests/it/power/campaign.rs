@@ -4,6 +4,7 @@
 use super::commands::{ALL, Case, FIRST_START, ONE_RECORD};
 use super::enumerate::{Row, enumerate};
 use super::model::{Effort, Model};
+use super::modes::{MODE_CASES, cut_modes};
 use super::nested::{crash_in_recovery, cut_after_kill};
 use super::real_cut::cut_everywhere;
 use super::recorded::{How, Recorded};
@@ -25,6 +26,12 @@ pub fn cut_command((case, block, pieces): Job, seed: u64) -> Vec<Row> {
     let effort = Effort { drawn: 1000, states: 3000, seed };
     let recorded = Recorded::of(case, How { block, ..How::USUAL });
     enumerate(&format!("{}, {pieces}, seed {seed}", case.name), &recorded, &Model::ALL, &effort)
+}
+
+/// The same of every command that changes modes.
+pub fn cut_every_mode_command(seed: u64) -> Vec<Row> {
+    let effort = Effort { drawn: 1000, states: 3000, seed };
+    MODE_CASES.iter().flat_map(|case| cut_modes(case, &effort, None)).collect()
 }
 
 /// Power cuts in recoveries from a power cut, and after every kill, for a seed.

@@ -28,7 +28,7 @@
 //!
 //! **Proof of the harness.** Debug builds of flow make mistakes on purpose; the tests fail when these are not noticed.
 //!
-//! A new command is a new row in [`commands`].
+//! A new command is a new row in [`commands`], or in [`modes`] when it changes modes.
 
 mod campaign;
 mod check;
@@ -39,6 +39,7 @@ mod failing_flush;
 mod history;
 mod materialise;
 mod model;
+mod modes;
 mod nested;
 mod real_cut;
 mod recorded;
@@ -48,6 +49,6 @@ mod tests;
 mod trace;
 
 #[allow(unused_imports, reason = "for the campaign, which runs all of it")]
-pub use campaign::{crashes_in_crashes, cut_command, every_command, real_cuts};
+pub use campaign::{crashes_in_crashes, cut_command, cut_every_mode_command, every_command, real_cuts};
 #[allow(unused_imports, reason = "for the campaign, which runs all of it")]
 pub use enumerate::Row;

@@ -5,6 +5,7 @@ use super::enumerate::{Row, enumerate};
 use super::failing_flush::ThinDevice;
 use super::materialise::reboot;
 use super::model::{Effort, Model};
+use super::modes::{MODE_CASES, cut_modes};
 use super::nested::{crash_in_recovery, cut_after_kill};
 use super::real_cut::cut_everywhere;
 use super::recorded::{How, Recorded};
@@ -53,6 +54,32 @@ fn no_sampled_crash_state_of_any_command_breaks_a_promise() {
     if can_inject("no_sampled_crash_state_of_any_command_breaks_a_promise") {
         ALL.iter().for_each(|case| all_models(case, &SOME));
     }
+}
+
+#[test]
+fn no_legal_crash_state_of_a_change_of_modes_breaks_a_promise() {
+    if can_inject("no_legal_crash_state_of_a_change_of_modes_breaks_a_promise") {
+        for case in &MODE_CASES {
+            let rows = cut_modes(case, &Effort { drawn: 100, states: 120, seed: 1 }, None);
+            show(&rows);
+            rows.iter().for_each(Row::assert_clean);
+        }
+    }
+}
+
+#[test]
+fn modes_that_are_not_flushed_are_noticed() {
+    let test = "modes_that_are_not_flushed_are_noticed";
+    if !can_inject(test) {
+        return;
+    }
+    if !cfg!(debug_assertions) {
+        return skipped(test, "a release build makes no mistakes on purpose");
+    }
+    let rows = cut_modes(&MODE_CASES[1], &Effort { drawn: 100, states: 120, seed: 1 }, Some("no-flush"));
+    // The files of the commit are flushed all the same, so what is missing is its line.
+    let found = |row: &Row| row.violations.iter().any(|violation| violation.contains("positions in the log"));
+    assert!(rows.iter().any(found), "nobody noticed: {rows:?}");
 }
 
 #[test]

@@ -183,7 +183,7 @@ impl Scene {
     /// Nothing is left of the trouble.
     #[track_caller]
     fn assert_at_rest(&self, state: &State) {
-        let mut aside = Vec::new();
+        let mut aside = self.sandbox.assert_modes_sound();
         for run in self.sandbox.runs() {
             self.sandbox.assert_sound(&run);
             aside.extend(self.sandbox.quarantined(&run));

@@ -4,7 +4,7 @@ use super::scene::{Case, Order, Retry};
 use super::{Sandbox, Tree};
 
 /// Every command that writes, in the ways that differ in what they write.
-pub const CASES: [Case; 23] = [
+pub const CASES: [Case; 29] = [
     Case { name: "init", prepare: init },
     Case { name: "start, first in a project", prepare: first_start },
     Case { name: "start, further", prepare: further_start },
@@ -27,6 +27,12 @@ pub const CASES: [Case; 23] = [
     Case { name: "session-end", prepare: session_end },
     Case { name: "session-end, from a hook", prepare: session_end_of_a_holder },
     Case { name: "workflow adopt", prepare: adopt },
+    Case { name: "mode request, first in a project", prepare: first_mode },
+    Case { name: "mode request, handing over", prepare: hand_over },
+    Case { name: "mode write", prepare: write_mode },
+    Case { name: "mode clear, of a broken file", prepare: clear_mode },
+    Case { name: "mode cancel", prepare: cancel_modes },
+    Case { name: "mode prompt", prepare: prompt },
     Case { name: "doctor --repair", prepare: repair },
 ];
 
@@ -223,6 +229,49 @@ fn session_end_of_a_holder(sandbox: &Sandbox) -> Order {
     begin(sandbox);
     held(sandbox, "s1");
     Order { is_a_hook: true, ..Order::new(&["session-end", "--session", "s1"], (&EXPLORE, 0)) }
+}
+
+const ULTRAWORK: [&str; 5] = ["mode", "request", "ultrawork", "--session", "s2"];
+
+fn first_mode(_: &Sandbox) -> Order {
+    Order::new(&["mode", "request", "blueprint"], (&ULTRAWORK, 0))
+}
+
+/// A session takes over from itself and from a survivor in the root's scope, while another session is at work.
+fn hand_over(sandbox: &Sandbox) -> Order {
+    sandbox.flow(["mode", "request", "blueprint"]).ok();
+    sandbox.flow(["mode", "request", "ultrawork", "--session", "s1"]).ok();
+    sandbox.flow(["mode", "write", "deep-interview", "--session", "s2", "--active", "false"]).ok();
+    Order::new(&["mode", "request", "forge", "--session", "s1"], (&ULTRAWORK, 0))
+}
+
+fn write_mode(sandbox: &Sandbox) -> Order {
+    sandbox.flow(["mode", "request", "forge"]).ok();
+    let args =
+        ["mode", "write", "forge", "--phase", "verify", "--iteration", "3", "--data", r#"{"task":"the callers"}"#];
+    Order::new(&args, (&ULTRAWORK, 0))
+}
+
+/// The session's file hides the root's, so something stays in its place.
+fn clear_mode(sandbox: &Sandbox) -> Order {
+    sandbox.flow(["mode", "request", "forge"]).ok();
+    sandbox.flow(["mode", "request", "team", "--session", "s1"]).ok();
+    let broken = "{ \"mode\": \"forge\", call Ada";
+    std::fs::write(sandbox.path(".flow/state/sessions/s1/forge-state.json"), broken).unwrap();
+    let order = Order::new(&["mode", "clear", "forge", "--session", "s1"], (&ULTRAWORK, 0));
+    Order { puts_aside: vec![broken.to_owned()], ..order }
+}
+
+fn cancel_modes(sandbox: &Sandbox) -> Order {
+    for mode in ["team", "forge"] {
+        sandbox.flow(["mode", "request", mode, "--session", "s1"]).ok();
+    }
+    Order::new(&["mode", "cancel", "--session", "s1"], (&ULTRAWORK, 0))
+}
+
+fn prompt(sandbox: &Sandbox) -> Order {
+    sandbox.flow(["mode", "request", "blueprint", "--session", "s1"]).ok();
+    Order::new(&["mode", "prompt", "$team $forge go", "--session", "s1"], (&ULTRAWORK, 0))
 }
 
 /// A merge of two branches left its marks in the log, and the file of a record is cut off.

@@ -80,10 +80,13 @@ pub struct Case {
     pub prepare: fn(&Sandbox) -> Order,
 }
 
-/// What readers say about one run.
+/// What readers say about one run, or about the modes.
 pub type RunView = Value;
 
-/// What readers say about every run.
+/// Stands for the modes where the runs have their names.
+pub const MODES: &str = ".modes";
+
+/// What readers say about every run, and about the modes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct View(pub BTreeMap<String, RunView>);
 
@@ -191,9 +194,14 @@ impl Files {
         self.decisions.restore(&sandbox.path(".decisions"));
     }
 
-    /// The files of the project itself: neither runs nor locks nor what is only there to be quick.
+    /// The files of the project itself: neither runs nor modes nor locks nor what is only there to be quick.
     pub fn own(&self) -> BTreeMap<PathBuf, String> {
-        let aside = |file: &Path| file.starts_with("runs") || file.starts_with(".cache") || file.ends_with(".lock");
+        let aside = |file: &Path| {
+            file.starts_with("runs")
+                || file.starts_with("state")
+                || file.starts_with(".cache")
+                || file.ends_with(".lock")
+        };
         let own = self.flow.files().filter(|file| !aside(file));
         own.map(|file| (file.to_owned(), self.flow.text(file))).collect()
     }
@@ -365,7 +373,15 @@ impl Scene {
         let named = list["runs"].as_array().unwrap().iter().map(|run| run["run_id"].as_str().unwrap().to_owned());
         let named: Vec<String> = named.collect();
         assert_eq!(named.len(), self.sandbox.runs().len(), "not every run is listed");
-        View(named.into_iter().map(|run| (run.clone(), self.view_of(&run))).collect())
+        let mut views: BTreeMap<_, _> = named.into_iter().map(|run| (run.clone(), self.view_of(&run))).collect();
+        let modes = self.sandbox.flow(["mode", "list", "--all", "--json"]);
+        if modes.code != Some(3) {
+            let modes = modes.ok().json();
+            if modes["modes"] != serde_json::json!([]) {
+                views.insert(MODES.to_owned(), modes);
+            }
+        }
+        View(views)
     }
 
     fn view_of(&self, run: &str) -> RunView {
@@ -390,6 +406,12 @@ impl Scene {
     pub fn events_now(&self) -> BTreeMap<String, Vec<String>> {
         let kind = |event: &Value| event["type"].as_str().unwrap().to_owned();
         let types = |run: &String| self.sandbox.events(run).iter().map(kind).collect();
-        self.sandbox.runs().into_iter().map(|run| (run.clone(), types(&run))).collect()
+        let mut events: BTreeMap<String, Vec<String>> =
+            self.sandbox.runs().into_iter().map(|run| (run.clone(), types(&run))).collect();
+        let modes: Vec<String> = self.sandbox.mode_events().iter().map(kind).collect();
+        if !modes.is_empty() {
+            events.insert(MODES.to_owned(), modes);
+        }
+        events
     }
 }
