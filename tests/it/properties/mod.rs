@@ -13,6 +13,7 @@ pub mod journal;
 pub mod log;
 pub mod markdown;
 pub mod mermaid;
+pub mod prompt;
 pub mod run_yaml;
 mod text;
 pub mod workflow;
@@ -21,7 +22,7 @@ pub mod workflow;
 pub type Property = fn(&[u8]);
 
 /// Every property under the name of its fuzz target and its corpus.
-pub const ALL: [(&str, Property); 11] = [
+pub const ALL: [(&str, Property); 12] = [
     ("event_line", event_line::holds),
     ("log", log::holds),
     ("run_yaml", run_yaml::holds),
@@ -32,5 +33,6 @@ pub const ALL: [(&str, Property); 11] = [
     ("graph", graph::holds),
     ("emit", emit::holds),
     ("hook", hook::holds),
+    ("prompt", prompt::holds),
     ("journal", journal::holds),
 ];
