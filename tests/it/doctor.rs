@@ -367,6 +367,26 @@ const LEFT: &[Damage] = &[
         hurt: |past| past.put("../../config.yaml", "definition: [flows]\n"),
     },
     Damage {
+        code: "policy_invalid",
+        path: "/modes.yaml",
+        hurt: |past| past.put("../../modes.yaml", "kind: FlowModes\n"),
+    },
+    Damage {
+        code: "mode_unreadable",
+        path: "/state/forge-state.json",
+        hurt: |past| past.put("../../state/forge-state.json", "{ \"active\": tr"),
+    },
+    Damage {
+        code: "mode_unreadable",
+        path: "/state/sessions/s1/team-state.json",
+        hurt: |past| past.put("../../state/sessions/s1/team-state.json", "[]"),
+    },
+    Damage {
+        code: "mode_log_damaged",
+        path: "/state/events.jsonl",
+        hurt: |past| past.put("../../state/events.jsonl", "<<<<<<< HEAD\n"),
+    },
+    Damage {
         code: "twin_runs",
         path: "/runs/RUN-a",
         hurt: |past| {

@@ -21,6 +21,9 @@ pub(super) const CODES: &[(&str, Severity)] = &[
     ("twin_runs", Severity::Warning),
     ("workflow_invalid", Severity::Error),
     ("config_invalid", Severity::Error),
+    ("policy_invalid", Severity::Error),
+    ("mode_unreadable", Severity::Error),
+    ("mode_log_damaged", Severity::Warning),
     // Anywhere.
     ("unreadable", Severity::Error),
     ("symbolic_link", Severity::Error),

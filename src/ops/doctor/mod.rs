@@ -13,6 +13,7 @@ mod examine;
 pub(super) mod facts;
 mod finding;
 mod log;
+mod modes;
 mod project;
 mod repair;
 pub(super) mod rewrite;

@@ -3,21 +3,22 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::catalog::{Catalog, CatalogError, Origin};
+use crate::catalog::{Catalog, CatalogError, Origin, POLICY_FILE};
 use crate::host::lock_holder;
 use crate::model::{RunId, limits};
 use crate::ops::doctor::finding::{Action, Findings, FlowShelf};
 use crate::ops::doctor::log::counted;
+use crate::ops::doctor::modes;
 use crate::ops::doctor::tree::{inside, odd};
 use crate::ops::init::SCHEMAS;
 use crate::store::Project;
 use crate::store::inspect::{Entry, FileKind, doubtful_file_system, entries, is_own, is_writable};
 use crate::store::layout::{
-    CACHE, GITATTRIBUTES, GITIGNORE, INIT_TMP, LOCK, NEW_RUN, QUARANTINE, RUNS, SCHEMAS as SCHEMA_DIR, WORKFLOWS,
+    CACHE, GITATTRIBUTES, GITIGNORE, INIT_TMP, LOCK, NEW_RUN, QUARANTINE, RUNS, SCHEMAS as SCHEMA_DIR, STATE, WORKFLOWS,
 };
 
 /// Names that flow or the original scripts give, besides those of half-made runs.
-const KNOWN: [&str; 14] = [
+const KNOWN: [&str; 15] = [
     CACHE,
     RUNS,
     WORKFLOWS,
@@ -28,7 +29,8 @@ const KNOWN: [&str; 14] = [
     ".gitignore",
     ".gitattributes",
     "config.yaml",
-    "state",
+    POLICY_FILE,
+    STATE,
     "goals",
     "triggers",
     "README.md",
@@ -77,7 +79,8 @@ pub(super) fn check(project: &Project, any_owner: bool, found: &mut Findings) {
     schemas(root, found);
     workflows(root, found);
     runs(root, any_owner, found);
-    ["state", "goals", "triggers", WORKFLOWS].iter().for_each(|name| inside(&root.join(name), DEPTH, found));
+    modes::check(root, found);
+    [STATE, "goals", "triggers", WORKFLOWS].iter().for_each(|name| inside(&root.join(name), DEPTH, found));
 }
 
 fn name_in_flow(root: &Path, entry: &Entry, any_owner: bool, found: &mut Findings) {
