@@ -76,7 +76,7 @@ fn other_errors_of_every_command_lose_and_repeat_nothing() {
     if !can_inject("other_errors_of_every_command_lose_and_repeat_nothing") {
         return;
     }
-    some(&["EIO", "ENOSPC", "EDQUOT", "EROFS", "EACCES"].map(Trouble::Fails), 29).assert_clean();
+    some(&["EIO", "ENOSPC", "EDQUOT", "EROFS", "EACCES"].map(Trouble::Fails), 37).assert_clean();
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn an_error_that_stays_loses_and_repeats_nothing() {
     if !can_inject("an_error_that_stays_loses_and_repeats_nothing") {
         return;
     }
-    some(&["EIO", "ENOSPC"].map(Trouble::KeepsFailing), 13).assert_clean();
+    some(&["EIO", "ENOSPC"].map(Trouble::KeepsFailing), 17).assert_clean();
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn an_interrupted_call_is_repeated_or_reported() {
         return;
     }
     all("record-activity", &[Trouble::Fails("EINTR")]).assert_clean();
-    some(&[Trouble::Fails("EINTR")], 11).assert_clean();
+    some(&[Trouble::Fails("EINTR")], 14).assert_clean();
 }
 
 #[test]
