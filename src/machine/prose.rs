@@ -9,7 +9,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 pub fn prose(text: &str) -> Vec<Vec<Range<usize>>> {
     let mut blocks: Vec<Vec<Range<usize>>> = vec![Vec::new()];
     let (mut quoted, mut code) = (0_usize, false);
-    let mut line = LineStart { text, start: 0, seen: 0 };
+    let mut line = LineStart { text, marked: is_marked(text), seen: 0 };
     for (event, range) in Parser::new_ext(text, Options::empty()).into_offset_iter() {
         match event {
             Event::Start(Tag::BlockQuote(_)) => quoted += 1,
@@ -33,7 +33,7 @@ pub fn prose(text: &str) -> Vec<Vec<Range<usize>>> {
 /// Where the line of a position begins; positions only rise, so the whole text is searched once.
 struct LineStart<'a> {
     text: &'a str,
-    start: usize,
+    marked: bool,
     seen: usize,
 }
 
@@ -41,11 +41,15 @@ impl LineStart<'_> {
     /// Whether the line around `at` begins with the mark of a quotation.
     fn is_marked(&mut self, at: usize) -> bool {
         if let Some(end) = self.text.get(self.seen..at).and_then(|new| new.rfind('\n')) {
-            self.start = self.seen + end + 1;
+            self.marked = is_marked(&self.text[self.seen + end + 1..]);
         }
         self.seen = at;
-        self.text[self.start..].trim_start_matches([' ', '\t']).starts_with('>')
+        self.marked
     }
+}
+
+fn is_marked(line: &str) -> bool {
+    line.trim_start_matches([' ', '\t']).starts_with('>')
 }
 
 #[cfg(test)]

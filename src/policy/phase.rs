@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::policy::Mode;
+use crate::policy::{Mode, Outcome, Said, read_outcome};
 
 /// A field of a mode's file that cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +66,20 @@ impl Mode {
         state.insert("current_phase".into(), meant.into());
         state.insert("phase_normalized_from".into(), written.into());
         Ok(())
+    }
+
+    /// A phase in which the mode has ended ends it, when nothing in `state` says how. `given` is what somebody wrote: whether
+    /// it is active as well is theirs to say.
+    pub fn end_by_phase(&self, state: &mut Map<String, Value>, given: &Map<String, Value>) {
+        let phase = state.get("current_phase").and_then(Value::as_str);
+        let ended = phase.is_some_and(|phase| self.terminal_phases.iter().any(|known| known == phase));
+        let told = read_outcome(state).source.is_some_and(|said| !matches!(said, Said::Active | Said::CompletedAt));
+        if ended && !told {
+            state.insert("lifecycle_outcome".into(), Outcome::Finished.as_str().into());
+            if !given.contains_key("active") {
+                state.shift_remove("active");
+            }
+        }
     }
 
     fn has_phase(&self, phase: &str) -> bool {

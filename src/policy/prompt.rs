@@ -160,7 +160,8 @@ impl<'a> Scan<'a> {
     fn hear(&mut self, word: &str) {
         let word = word.to_lowercase().replace('’', "'");
         match word.as_str() {
-            "don't" | "dont" | "doesn't" | "without" | "never" | "avoid" => self.denied = true,
+            "dont" | "cannot" | "without" | "never" | "avoid" | "stop" => self.denied = true,
+            word if word.ends_with("n't") => self.denied = true,
             "not" if self.after_do => self.denied = true,
             "but" | "instead" => self.denied = false,
             "use" | "run" | "start" | "enable" | "launch" | "invoke" | "activate" | "resume" | "continue" | "just"
@@ -256,6 +257,9 @@ impl Iterator for Scan<'_> {
                 '$' => {
                     if let Some(end) = self.token(at) {
                         self.at = end;
+                        // A line that begins with a token is a demand of its own.
+                        let line = self.text[..at].trim_end_matches([' ', '\t']);
+                        self.denied &= !line.ends_with('\n');
                         if !self.denied {
                             return Some(at..end);
                         }
@@ -333,6 +337,10 @@ mod tests {
             "don't use $team here",
             "don’t use $team",
             "without $team",
+            "You can't use $team",
+            "cannot use $team",
+            "stop $team",
+            "it isn’t $team",
             "please do not, under any circumstances, take $team",
             "never $team",
             "you must not run: $team",
@@ -341,6 +349,7 @@ mod tests {
         }
         assert_eq!(found("Do not run $blueprint; use $team"), ["team"]);
         assert_eq!(found("don't wait, use $team"), ["team"]);
+        assert_eq!(found("Do not commit yet\n  $team do it"), ["team"]);
         assert_eq!(found("it's \"quoted\", so $team"), ["team"]);
         assert_eq!(found("an unclosed \" mark, $team"), ["team"]);
         assert_eq!(found("not only that: $team"), ["team"]);

@@ -16,7 +16,7 @@ use crate::store::StoreError;
 use crate::store::canary::Canary;
 use crate::store::commit::Committed;
 use crate::store::dir::{Dir, File};
-use crate::store::disk::Onto;
+use crate::store::disk::{FileType, Onto};
 use crate::store::layout::{LOCK, LOG, QUARANTINE, SESSIONS, STATE, VISIBLE};
 use crate::store::lock::{LockRequest, WriterNote};
 use crate::store::log::LogTail;
@@ -72,27 +72,45 @@ impl StateDir {
     /// [`StoreError`] when there is something that cannot be read.
     pub fn sessions(&self) -> Result<Vec<SessionId>, StoreError> {
         let Some(dir) = self.dir.find_dir(SESSIONS)? else { return Ok(Vec::new()) };
-        let mut sessions: Vec<_> = dir.names()?.iter().filter_map(|name| SessionId::new(name.as_str()).ok()).collect();
+        let is_dir = |name: &str| dir.look(name).is_ok_and(|stat| stat.kind == FileType::Directory);
+        let names = dir.names()?.into_iter().filter(|name| is_dir(name));
+        let mut sessions: Vec<_> = names.filter_map(|name| SessionId::new(name).ok()).collect();
         sessions.sort();
         Ok(sessions)
     }
 
-    /// The files called `names` of `scopes`, as of one moment.
+    /// The root's scope and every session's.
+    ///
+    /// # Errors
+    /// As [`Self::sessions`].
+    pub fn everybody(&self) -> Result<Vec<Scope>, StoreError> {
+        let sessions = self.sessions()?.into_iter().map(Scope::Session);
+        Ok([Scope::Root].into_iter().chain(sessions).collect())
+    }
+
+    /// The files called `names` of `scopes`, as of one moment; without scopes, of everybody.
     ///
     /// # Errors
     /// [`StoreError`] when there is something that cannot be read.
-    pub fn read(&self, scopes: &[Scope], names: &[String]) -> Result<StateFiles, StoreError> {
+    pub fn read(&self, scopes: Option<&[Scope]>, names: &[String]) -> Result<StateFiles, StoreError> {
         let mut tries = READ_TRIES;
         loop {
             let before = self.unshown()?;
-            let mut files = self.files(scopes, names)?;
+            // A session may have begun since anybody asked for all of them.
+            let here = match scopes {
+                Some(scopes) => scopes.to_vec(),
+                None => self.everybody()?,
+            };
+            let mut files = self.files(&here, names)?;
             let after = self.unshown()?;
             tries -= 1;
+            // A commit that began and ended meanwhile leaves its positions alone.
             if before != after && tries > 0 {
                 continue;
             }
-            let changes = after.iter().filter_map(changes_of).flatten();
-            for file in changes.filter(|file| scopes.contains(&file.scope()) && names.contains(&file.name)) {
+            let changes = after.newer.iter().filter_map(changes_of).flatten();
+            let asked = |file: &&ModeFile| scopes.is_none_or(|scopes| scopes.contains(&file.scope()));
+            for file in changes.filter(asked).filter(|file| names.contains(&file.name)) {
                 let key = (file.scope(), file.name.clone());
                 if !is_to_be_put(file, files.get(&key).map(Vec::as_slice)) {
                     continue;
@@ -119,13 +137,14 @@ impl StateDir {
         Ok(files)
     }
 
-    /// The events that the files do not show yet.
-    fn unshown(&self) -> Result<Vec<Event>, StoreError> {
-        let Some(file) = self.dir.open_read(LOG)? else { return Ok(Vec::new()) };
+    /// How far the log is, and what of it the files do not show yet.
+    fn unshown(&self) -> Result<Unshown, StoreError> {
+        let Some(file) = self.dir.open_read(LOG)? else { return Ok(Unshown::default()) };
         let note = self.dir.read(LOCK, limits::TAIL_BYTES).ok().flatten();
         let note: Option<WriterNote> = note.and_then(|bytes| serde_json::from_slice(bytes.trim_ascii()).ok());
         let shown = self.shown()?.max(note.map_or(Seq(0), |note| note.seq));
-        Ok(LogTail::read(&*file, shown).map_err(|source| log_fault(&self.dir, "read", source))?.newer)
+        let tail = LogTail::read(&*file, shown).map_err(|source| log_fault(&self.dir, "read", source))?;
+        Ok(Unshown { shown, last: tail.last_seq, newer: unshown_of(tail.newer, shown) })
     }
 
     /// The position that the files show, as far as the visible set says.
@@ -167,6 +186,20 @@ impl StateDir {
     }
 }
 
+/// How far the log and the files are.
+#[derive(Debug, Default, PartialEq)]
+struct Unshown {
+    shown: Seq,
+    last: Seq,
+    newer: Vec<Event>,
+}
+
+/// Those of the newest events that the files can lack. Whoever commits has put into place what was there before, so
+/// without any position it is the last one alone: what an older one says, somebody may have taken back since.
+fn unshown_of(mut newer: Vec<Event>, shown: Seq) -> Vec<Event> {
+    if shown == Seq(0) { newer.pop().into_iter().collect() } else { newer }
+}
+
 /// What flow reads of a visible set.
 #[derive(Deserialize)]
 struct Visible {
@@ -203,7 +236,9 @@ fn is_to_be_put(file: &ModeFile, found: Option<&[u8]>) -> bool {
         return false;
     }
     let before = || found.is_some_and(|found| file.was.as_ref().is_some_and(|was| was.0 == digest(found)));
-    file.name == VISIBLE || found.is_none() || before()
+    // A file is replaced in one step, so one that was there and is not any more was removed by somebody.
+    let never_there = found.is_none() && (file.was.is_none() || file.aside);
+    file.name == VISIBLE || never_there || before()
 }
 
 /// The modes under their lock.
@@ -241,10 +276,11 @@ impl LockedState<'_> {
     /// Puts the files of events into place that a dead writer did not.
     fn catch_up(&mut self, now: Timestamp) -> Result<(), StoreError> {
         let shown = self.state.shown()?;
-        self.log.reread_tail(shown.max(self.log.lock.high_water().0))?;
+        let since = shown.max(self.log.lock.high_water().0);
+        self.log.reread_tail(since)?;
         // The log may lag behind the files when somebody put back an older one.
         self.log.lock.note_seq(shown);
-        let newer = self.log.tail.newer.clone();
+        let newer = unshown_of(self.log.tail.newer.clone(), since);
         let Some(last) = newer.last() else { return Ok(()) };
         // Only what is on stable storage may be shown.
         self.log.renew_once()?;
@@ -366,7 +402,7 @@ impl LockedState<'_> {
         let mut touched = BTreeSet::new();
         for (file, made) in prepared.iter().filter(|(file, _)| !is_last(file)) {
             let Some(dir) = self.state.find_scope(&file.scope())? else { continue };
-            if file.aside {
+            if file.aside || is_odd(&dir, &file.name) {
                 self.set_aside(&dir, &file.name, now)?;
             }
             match made {
@@ -388,6 +424,9 @@ impl LockedState<'_> {
             }
         }
         if prepared.last().is_some_and(|(file, made)| is_last(file) && made.is_some()) {
+            if is_odd(&self.state.dir, VISIBLE) {
+                self.set_aside(&self.state.dir, VISIBLE, now)?;
+            }
             self.state.dir.rename(&tmp(VISIBLE), VISIBLE, Onto::Whatever)?;
         }
         Ok(())
@@ -409,6 +448,11 @@ impl LockedState<'_> {
         self.log.note(&format!("the {name} that could not be read"), &quarantine, &free);
         Ok(())
     }
+}
+
+/// Whether something stands there over which no file can be put.
+fn is_odd(dir: &Dir, name: &str) -> bool {
+    dir.look(name).is_ok_and(|stat| stat.kind == FileType::Directory)
 }
 
 fn discard(prepared: &[Prepared<'_>]) {

@@ -288,7 +288,7 @@ fn the_answer_to_a_prompt_says_what_happened() {
     insta::assert_snapshot!(told, @r#"
     detected workflow keywords: "$blueprint", "$team", "$forge"
     planning preserved over simultaneous execution follow-up; deferred skills: team, forge
-    skill: blueprint activated and initial state initialized at .flow/state/blueprint-state.json; write subsequent updates with `flow mode write blueprint`
+    skill: blueprint activated and initial state initialized at .flow/state/blueprint-state.json; write subsequent updates with `flow mode write blueprint --root`
     active skills: blueprint
     "#);
     let said = modes.0.flow(["mode", "prompt", "hello there, how are you"]).ok().stdout;
@@ -304,6 +304,126 @@ fn a_hooks_payload_names_the_prompt_and_the_session() {
     let report = crate::support::run(command, &hook).ok().json();
     assert_eq!(report["active"], json!(["forge"]));
     assert_eq!(modes.state("sessions/s9/forge-state.json")["session_id"], "s9");
+}
+
+#[test]
+fn a_payload_without_a_prompt_or_with_an_odd_session_begins_nothing() {
+    let modes = Modes::new();
+    let hook = |payload: Value| {
+        let mut command = modes.0.flow_command();
+        command.args(["mode", "prompt", "--json"]);
+        crate::support::run(command, &payload.to_string())
+    };
+    assert_eq!(
+        hook(json!({ "session_id": "abc.def", "prompt": "$forge go" })).exits(2).error()["code"],
+        "invalid_name"
+    );
+    assert_eq!(hook(json!({ "hook_event_name": "Stop", "text": "a \" $forge b" })).ok().json()["skills"], json!([]));
+    assert_eq!(hook(json!({ "prompt": ["$forge"], "t": "x $forge" })).ok().json()["skills"], json!([]));
+    assert_eq!(modes.active(&[]), json!([]));
+    let told = hook(json!({ "session_id": "s1", "prompt": "$forge go" })).ok().json();
+    let hint = told["messages"][1].as_str().unwrap().split('`').nth(1).unwrap().to_owned();
+    modes.0.flow(hint.split(' ').skip(1).chain(["--phase", "verify"])).ok();
+    assert_eq!(modes.state("sessions/s1/forge-state.json")["current_phase"], "verifying");
+    assert_eq!(modes.state("forge-state.json"), Value::Null);
+}
+
+#[test]
+fn a_session_that_hides_a_mode_has_no_say_in_it() {
+    let modes = Modes::new();
+    modes.ok(&["write", "forge", "--active", "false", "--session", "s1"]);
+    modes.ok(&["request", "blueprint", "--session", "s1"]);
+    assert_eq!(modes.ok(&["request", "forge", "--root"])["decision"], "start");
+    assert_eq!(modes.active(&S1), json!(["blueprint"]));
+    assert_eq!(modes.ok(&["request", "forge", "--root"])["decision"], "no_change");
+}
+
+#[test]
+fn what_is_everybodys_is_named_when_a_session_ends_its_own() {
+    let modes = Modes::new();
+    modes.ok(&["request", "forge"]);
+    for args in [
+        &["clear", "forge", "--session", "s9"][..],
+        &["cancel", "--session", "s9"],
+        &["prompt", "$cancel", "--session", "s9"],
+    ] {
+        let report = modes.ok(args);
+        assert_eq!(report["active"], json!(["forge"]), "{args:?}");
+        assert_eq!(
+            report["warnings"],
+            json!(["forge is active for everybody: `flow mode cancel forge --root` ends it"]),
+            "{args:?}"
+        );
+    }
+}
+
+#[test]
+fn a_terminal_phase_ends_a_mode() {
+    let modes = Modes::new();
+    let own = "apiVersion: flow.synapti.ai/v1\nkind: FlowModes\nmodes:\n  - name: ship\n    kind: execution\n    \
+               start: { current_phase: building }\n    phases: [building]\n    terminal_phases: [shipped]\n";
+    std::fs::write(modes.0.path(".flow/modes.yaml"), own).unwrap();
+    modes.ok(&["request", "ship"]);
+    let error = modes.mode(&["write", "ship", "--phase", "shipped", "--active", "true"]).exits(1).error();
+    assert_eq!(error["code"], "terminal_requires_inactive");
+    let written = modes.ok(&["write", "ship", "--phase", "shipped"]);
+    assert_eq!((&written["outcome"], &written["state"]["active"]), (&json!("finished"), &json!(false)));
+}
+
+#[test]
+fn a_cleared_mode_does_not_come_back_with_the_loss_of_what_shows_the_position() {
+    let modes = Modes::new();
+    modes.ok(&["request", "forge"]);
+    let mut edited = modes.state("forge-state.json");
+    edited["current_phase"] = json!("executing");
+    modes.put("forge-state.json", &edited.to_string());
+    modes.ok(&["clear", "forge"]);
+    for lost in ["skill-active-state.json", ".lock"] {
+        std::fs::remove_file(modes.0.path(".flow/state").join(lost)).unwrap();
+    }
+    assert_eq!(modes.active(&[]), json!([]));
+    assert_eq!(modes.ok(&["request", "team"])["decision"], "start");
+    assert_eq!(modes.0.assert_modes_sound(), [""; 0]);
+}
+
+#[test]
+fn what_stands_where_files_go_keeps_nobody_from_ending_a_mode() {
+    let modes = Modes::new();
+    modes.ok(&["request", "forge", "--session", "s1"]);
+    std::fs::write(modes.0.path(".flow/state/sessions/stray"), "").unwrap();
+    for path in ["skill-active-state.json", "sessions/s1/skill-active-state.json"] {
+        let path = modes.0.path(".flow/state").join(path);
+        std::fs::remove_file(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+    }
+    modes.ok(&["request", "ultrawork", "--session", "s2"]);
+    modes.ok(&["cancel", "--session", "s1"]);
+    modes.ok(&["clear", "--all"]);
+    assert_eq!(modes.ok(&["list", "--all"])["active"], json!([]));
+    assert_eq!(modes.state("skill-active-state.json")["active_skills"], json!([]));
+}
+
+#[test]
+fn readers_never_see_a_half_of_a_handover() {
+    let modes = Modes::new();
+    for nth in 0..200 {
+        std::fs::create_dir_all(modes.0.path(format!(".flow/state/sessions/x{nth}"))).unwrap();
+    }
+    for _ in 0..5 {
+        modes.ok(&["clear", "--all"]);
+        modes.ok(&["request", "blueprint"]);
+        let mut command = modes.0.flow_command();
+        command.args(["mode", "request", "forge", "--session", "zz"]).stdout(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        loop {
+            let over = child.try_wait().unwrap().is_some();
+            let active = modes.ok(&["list", "--all"])["active"].clone();
+            assert!(active == json!(["blueprint"]) || active == json!(["forge"]), "{active}");
+            if over {
+                break;
+            }
+        }
+    }
 }
 
 #[test]
@@ -413,7 +533,9 @@ fn of_two_modes_that_exclude_each_other_one_begins() {
 #[test]
 fn a_large_prompt_is_read_in_a_moment() {
     let modes = Modes::new();
-    for prompt in ["$forge ".repeat(100_000), "\"".repeat(700_000), "“'".repeat(150_000), "> ".repeat(300_000)] {
+    let quoted = format!("> a\n{}{}", " ".repeat(200_000), "*b* ".repeat(100_000));
+    for prompt in ["$forge ".repeat(100_000), "\"".repeat(700_000), "“'".repeat(150_000), "> ".repeat(300_000), quoted]
+    {
         let mut command = modes.0.flow_command();
         command.args(["mode", "prompt", "--json"]);
         crate::support::run(command, &prompt).ok();

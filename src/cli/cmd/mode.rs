@@ -52,7 +52,9 @@ pub(super) fn run(flow: &Flow, command: ModeCommand, out: &mut Out) -> Exit {
         }
         ModeCommand::Prompt { text, scope } => {
             let text = text.map_or_else(prompt_of_hook, Ok);
-            let told = text.and_then(|text| flow.mode_prompt(&ModePromptRequest::read(&text, whose(scope))));
+            let told = text
+                .and_then(|text| ModePromptRequest::read(&text, whose(scope)))
+                .and_then(|request| flow.mode_prompt(&request));
             answered(out, told, prompt)
         }
         ModeCommand::Policy { table } => {

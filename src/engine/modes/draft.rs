@@ -147,10 +147,17 @@ impl<'a> Draft<'a> {
         let mut own = None;
         let mut sources: Vec<Active> = Vec::new();
         for view in views {
+            if view != *scope && self.board.file(&view, &mode.name).is_some() {
+                // Its own file hides what begins here.
+                continue;
+            }
             let active = self.board.active(self.policy, &view)?;
             let names: Vec<ModeName> = active.iter().map(|active| active.mode.clone()).collect();
             let holds = |name: &ModeName, condition: Condition| self.holds(&view, name, condition, wanted);
             let admission = self.policy.admit(&names, &mode.name, &holds);
+            if view == *scope && admission == Admission::NoChange {
+                return Ok(Requested { admission, active: Vec::new() });
+            }
             match &admission {
                 Admission::Deny(denial) => {
                     let denial = denial.clone();
@@ -164,9 +171,6 @@ impl<'a> Draft<'a> {
             own.get_or_insert(admission);
         }
         let own = own.unwrap_or(Admission::Start);
-        if own == Admission::NoChange {
-            return Ok(Requested { admission: own, active: Vec::new() });
-        }
         let mut completed: Vec<ModeName> = Vec::new();
         for source in &sources {
             if !completed.contains(&source.mode) {
@@ -288,6 +292,7 @@ impl<'a> Draft<'a> {
         let field = |fault| ModeRefusal::Field { mode: name.clone(), fault };
         let lifecycle = |fault| ModeRefusal::Lifecycle { mode: name.clone(), fault };
         mode.check_fields(&mut state).map_err(field)?;
+        mode.end_by_phase(&mut state, given);
         let warnings = settle(&mut state, self.now).map_err(lifecycle)?;
         let was_active = before.as_ref().is_some_and(|state| state.get("active") == Some(&Value::Bool(true)));
         let is_active = state.get("active") == Some(&Value::Bool(true));
@@ -379,6 +384,10 @@ impl<'a> Draft<'a> {
     /// set of the root scope is the last one; `visible` has those that are there.
     #[must_use]
     pub fn finish(self, visible: &dyn Fn(&Scope) -> Option<Visible>) -> Vec<Changed> {
+        // What is known of a scope takes the place of what its set shows; one without files has nothing to show.
+        let mut read: BTreeSet<Scope> = self.board.scopes().into_iter().collect();
+        read.extend(self.changed.iter().map(|(scope, _)| scope.clone()));
+        read.insert(Scope::Root);
         let is_active = |(scope, mode): &(Scope, ModeName)| matches!(self.board.file(scope, mode), Some(ModeState::Known(state)) if state.get("active") == Some(&Value::Bool(true)));
         let (begun, ended): (Vec<_>, Vec<_>) = self.changed.iter().partition(|key| is_active(key));
         let mut files = Vec::new();
@@ -397,10 +406,11 @@ impl<'a> Draft<'a> {
             let mut set = before.unwrap_or_default();
             let touched = |session: Option<&str>| match session {
                 None => true,
-                Some(session) => scopes.iter().any(|scope| scope.session().is_some_and(|one| one.as_str() == session)),
+                Some(session) => read.iter().any(|scope| scope.session().is_some_and(|one| one.as_str() == session)),
             };
             set.keep(|session| others && !touched(session));
-            let own = if others { scopes.iter().chain([&Scope::Root]).collect() } else { vec![scope] };
+            let mut own: Vec<&Scope> = if others { read.iter().collect() } else { vec![scope] };
+            own.sort_by_key(|one| **one == Scope::Root);
             for one in own {
                 set.extend(one, self.board.own_active(self.policy, one));
             }

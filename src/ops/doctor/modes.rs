@@ -57,7 +57,7 @@ fn file(entry: &Entry, found: &mut Findings) {
         Ok(bytes) => {
             if let ModeState::Broken(why) = read_state(&bytes) {
                 let message =
-                    format!("nobody knows whether this mode is active: {why}; `flow mode clear` takes it away");
+                    format!("nobody knows whether this mode is active: {why}; docs/modes.md says how to clear it");
                 found.add("mode_unreadable", &entry.path, message);
             }
         }

@@ -7,7 +7,7 @@ use crate::engine::{Draft, Ended, ModeRefusal, Wanted};
 use crate::model::{ModeName, RunId, Scope, mode_file};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
-use crate::ops::mode::load::{ModeScope, board, commit, concerned, everybody, list, mode, names};
+use crate::ops::mode::load::{ModeScope, board, commit, concerned, list, mode, names};
 use crate::ops::mode::say;
 use crate::policy::{Admission, Policy, read_outcome};
 use crate::report::{EndedMode, ModeDecision, ModeEndReport, ModeRequestReport, ModeWriteReport, ScopeReport};
@@ -173,11 +173,15 @@ impl Flow {
         let (policy, _) = self.catalog(Some(&project)).policy()?;
         let one = word.map(|word| mode(&policy, word)).transpose()?;
         let scope = self.scope(scope)?;
-        let nothing = ModeEndReport { ended: Vec::new(), active: Vec::new(), changed: false, warnings: Vec::new() };
+        let mut nothing = ModeEndReport { ended: Vec::new(), active: Vec::new(), changed: false, warnings: Vec::new() };
         let Some(state) = project.state()? else { return Ok(nothing) };
-        let scopes = if all { everybody(&state)? } else { vec![scope.clone()] };
+        let scopes = if all { state.everybody()? } else { vec![scope.clone()] };
         // A session that nobody knows has nothing to end, and gets no directory for that.
         if !all && !state.has(&scope)? {
+            let board = board(&policy, &state.read(Some(&[Scope::Root]), &names(&policy))?);
+            let active = board.active(&policy, &scope).unwrap_or_default();
+            nothing.warnings = say::everybodys(&active, &scope);
+            nothing.active = active.into_iter().map(|active| active.mode).collect();
             return Ok(nothing);
         }
         let concerned = if all { Scope::Root } else { scope.clone() };
@@ -193,10 +197,12 @@ impl Flow {
             }
             // Whatever else is broken is no reason to keep this from happening.
             let active = draft.board().active(&policy, &scope).unwrap_or_default();
-            Ok((ended, active.into_iter().map(|active| active.mode).collect()))
+            let everybodys = say::everybodys(&active, &scope);
+            Ok((ended, active.into_iter().map(|active| active.mode).collect(), everybodys))
         })?;
-        let (ended, active) = done.answer;
-        Ok(ModeEndReport { ended, active, changed: done.changed, warnings: done.warnings })
+        let (ended, active, everybodys) = done.answer;
+        let warnings = done.warnings.into_iter().chain(everybodys).collect();
+        Ok(ModeEndReport { ended, active, changed: done.changed, warnings })
     }
 
     /// Decides and commits under the lock of the modes.
@@ -258,10 +264,9 @@ impl Flow {
         let modes = || -> Result<Vec<String>> {
             let Some(state) = project.state()? else { return Ok(Vec::new()) };
             let (policy, _) = self.catalog(Some(project)).policy()?;
-            let scopes = everybody(&state)?;
-            let board = board(&policy, &state.read(&scopes, &names(&policy))?);
+            let board = board(&policy, &state.read(None, &names(&policy))?);
             let mut found = Vec::new();
-            for scope in &scopes {
+            for scope in &board.scopes() {
                 for (mode, fields) in board.own_active(&policy, scope) {
                     if fields.get("run_id").and_then(Value::as_str) == Some(run.as_str()) {
                         let command = say::clear_command(&mode, scope);
@@ -298,5 +303,5 @@ fn summary(draft: &Draft<'_>) -> String {
         None => format!("{} of {} ended", ended.mode, ended.scope),
     });
     let told: Vec<String> = draft.messages().iter().cloned().chain(ended).collect();
-    if told.is_empty() { "modes were written".to_owned() } else { told.join("; ") }
+    if told.is_empty() { "modes began or were written".to_owned() } else { told.join("; ") }
 }

@@ -6,7 +6,7 @@ use crate::codec::digest;
 use crate::engine::{Board, Changed, Draft, ModeState, VISIBLE, Visible};
 use crate::host::Ids;
 use crate::model::{
-    Event, EventKind, ModeFile, ModeName, ModesChanged, Scope, SessionId, TextDigest, Timestamp, mode_file,
+    Event, EventKind, ModeFile, ModeName, ModesChanged, Scope, SessionId, TextDigest, Timestamp, limits, mode_file,
 };
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
@@ -48,14 +48,8 @@ pub(super) fn mode<'a>(policy: &'a Policy, word: &str) -> Result<&'a Mode> {
 pub(super) fn concerned(state: &StateDir, scope: &Scope) -> Result<Vec<Scope>> {
     Ok(match scope {
         Scope::Session(_) => vec![Scope::Root, scope.clone()],
-        Scope::Root => everybody(state)?,
+        Scope::Root => state.everybody()?,
     })
-}
-
-/// The root's scope and every session's.
-pub(super) fn everybody(state: &StateDir) -> Result<Vec<Scope>> {
-    let sessions = state.sessions()?.into_iter().map(Scope::Session);
-    Ok([Scope::Root].into_iter().chain(sessions).collect())
 }
 
 /// The names of the files of all modes, and of the visible set.
@@ -118,6 +112,10 @@ pub(super) fn commit(
 
 fn text(value: &Map<String, Value>) -> String {
     let mut text = serde_json::to_string_pretty(value).expect("BUG: plain data cannot be written");
+    if text.len() >= limits::MODE_BYTES {
+        // What somebody wrote without blanks is not to become too large by them.
+        text = serde_json::to_string(value).expect("BUG: plain data cannot be written");
+    }
     text.push('\n');
     text
 }

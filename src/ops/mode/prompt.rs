@@ -24,20 +24,26 @@ pub struct ModePromptRequest {
 
 impl ModePromptRequest {
     /// From what a hook gets on standard input, or from the plain text of a prompt. The scope that the caller names counts
-    /// before the session of the hook.
-    #[must_use]
-    pub fn read(input: &str, scope: ModeScope) -> Self {
+    /// before the session of the hook. What is no prompt names no skill.
+    ///
+    /// # Errors
+    /// [`Error::Name`] when the hook's session cannot be one: its modes must not become everybody's.
+    pub fn read(input: &str, scope: ModeScope) -> Result<Self> {
         let hook = serde_json::from_str::<Value>(input).ok().filter(Value::is_object);
         let field = |names: &[&str]| {
             let hook = hook.as_ref()?;
             names.iter().find_map(|name| hook.get(*name)?.as_str().map(str::to_owned))
         };
-        let Some(text) = field(&["prompt", "user_prompt", "userPrompt"]) else {
-            return Self { text: input.to_owned(), scope };
+        if hook.is_none() {
+            return Ok(Self { text: input.to_owned(), scope });
+        }
+        let text = field(&["prompt", "user_prompt", "userPrompt"]).unwrap_or_default();
+        let session = match &scope {
+            ModeScope { session: None, root: false } => field(&["session_id", "sessionId"]),
+            _ => None,
         };
-        let session = field(&["session_id", "sessionId"]).and_then(|session| SessionId::new(session).ok());
-        let named = scope.session.clone().or(session);
-        Self { text, scope: ModeScope { session: named, ..scope } }
+        let session = session.map(SessionId::new).transpose()?.or(scope.session.clone());
+        Ok(Self { text, scope: ModeScope { session, ..scope } })
     }
 }
 
@@ -84,7 +90,11 @@ impl Flow {
         let done = self.change_modes(&project, &policy, &scope, "keyword-detector", |draft| {
             let before = names_of(draft, &policy, &scope);
             match follow(draft, &policy, &scope, &plan) {
-                Ok(followed) => Ok(Ok((followed, draft.messages().to_vec()))),
+                Ok(followed) => {
+                    let active = draft.board().active(&policy, &scope).unwrap_or_default();
+                    let others = if plan.cancel { say::everybodys(&active, &scope) } else { Vec::new() };
+                    Ok(Ok((followed, draft.messages().to_vec(), others)))
+                }
                 Err(refusal) => {
                     let error = refused(draft, &refusal);
                     // All or nothing: earlier skills of the same prompt do not happen either.
@@ -103,8 +113,9 @@ impl Flow {
                 report.messages.push(format!("denied workflow keyword \"${}\": {}", error.mode, error.message));
                 report.error = Some(error);
             }
-            Ok((followed, transitions)) => {
+            Ok((followed, transitions, others)) => {
                 report.messages.extend(transitions);
+                report.warnings.extend(others);
                 self.tell(&project, &scope, &mut report, followed)?;
             }
         }
@@ -129,8 +140,9 @@ impl Flow {
         for mode in &done.begun {
             let path = Self::relative(project, &state.file_path(scope, &mode_file(mode)));
             report.messages.push(format!(
-                "skill: {mode} activated and initial state initialized at {}; write subsequent updates with `flow mode write {mode}`",
-                path.display()
+                "skill: {mode} activated and initial state initialized at {}; write subsequent updates with `{}`",
+                path.display(),
+                say::command("write", mode, scope)
             ));
         }
         let names: Vec<&str> = done.active.iter().map(ModeName::as_str).collect();
@@ -148,7 +160,7 @@ impl Flow {
     fn active_now(&self, project: &Project, policy: &Policy, scope: &Scope) -> Result<Vec<ModeName>> {
         let Some(state) = project.state()? else { return Ok(Vec::new()) };
         let scopes = [Scope::Root, scope.clone()];
-        let board = board(policy, &state.read(&scopes, &names(policy))?);
+        let board = board(policy, &state.read(Some(&scopes), &names(policy))?);
         Ok(board.active(policy, scope).unwrap_or_default().into_iter().map(|active| active.mode).collect())
     }
 }

@@ -1,6 +1,6 @@
 //! Sentences about modes.
 
-use crate::engine::{Board, ModeRefusal};
+use crate::engine::{Active, Board, ModeRefusal};
 use crate::model::{ModeName, Scope};
 use crate::ops::mode::load::list;
 use crate::policy::{Denial, DenialKind};
@@ -41,10 +41,25 @@ fn clear_hint(board: &Board, scope: &Scope, modes: &[ModeName]) -> String {
 
 /// The command that takes the file of a mode away.
 pub(crate) fn clear_command(mode: &ModeName, scope: &Scope) -> String {
+    command("clear", mode, scope)
+}
+
+/// A command about a mode that means the same wherever it is given.
+pub(super) fn command(verb: &str, mode: &ModeName, scope: &Scope) -> String {
     match scope {
-        Scope::Root => format!("flow mode clear {mode} --root"),
-        Scope::Session(session) => format!("flow mode clear {mode} --session={session}"),
+        Scope::Root => format!("flow mode {verb} {mode} --root"),
+        Scope::Session(session) => format!("flow mode {verb} {mode} --session={session}"),
     }
+}
+
+/// What to say of modes that a session sees and that are not its own to end.
+pub(super) fn everybodys(active: &[Active], scope: &Scope) -> Vec<String> {
+    let others = active.iter().filter(|active| active.scope != *scope);
+    let tell = |active: &Active| {
+        let command = command("cancel", &active.mode, &active.scope);
+        format!("{} is active for everybody: `{command}` ends it", active.mode)
+    };
+    others.map(tell).collect()
 }
 
 /// The word for a refusal in answers.

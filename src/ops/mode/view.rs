@@ -6,7 +6,7 @@ use crate::engine::ModeState;
 use crate::model::{Scope, mode_file};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
-use crate::ops::mode::load::{ModeScope, board, everybody, mode, names, read};
+use crate::ops::mode::load::{ModeScope, board, mode, names, read};
 use crate::policy::read_outcome;
 use crate::report::{ListedMode, ModeListReport, ModeShowReport, OutcomeReport, ScopeReport};
 use crate::store::StateDir;
@@ -32,11 +32,11 @@ impl Flow {
         let mut report = ModeListReport { active: Vec::new(), modes: Vec::new(), warnings: Vec::new() };
         let Some(state) = project.state()? else { return Ok(report) };
         let scopes = match request.all {
-            true => everybody(&state)?,
-            false => looked_at(&state, &request.scope, &scope)?,
+            true => None,
+            false => Some(looked_at(&state, &request.scope, &scope)?),
         };
-        let board = board(&policy, &state.read(&scopes, &names(&policy))?);
-        let views: Vec<Scope> = if request.all { scopes.clone() } else { vec![scope] };
+        let board = board(&policy, &state.read(scopes.as_deref(), &names(&policy))?);
+        let views: Vec<Scope> = if request.all { board.scopes() } else { vec![scope] };
         for view in &views {
             // Of all scopes, each file is listed once, with its own scope.
             let lists = |owner: &Scope| !request.all || owner == view;
@@ -82,7 +82,7 @@ impl Flow {
         };
         let Some(state) = project.state()? else { return Ok(absent) };
         let scopes = looked_at(&state, scope, &view)?;
-        let board = board(&policy, &state.read(&scopes, &[mode_file(&mode.name)])?);
+        let board = board(&policy, &state.read(Some(&scopes), &[mode_file(&mode.name)])?);
         let Some((owner, file)) = board.seen(&view, &mode.name) else { return Ok(absent) };
         let path = state.file_path(&owner, &mode_file(&mode.name));
         match file {
