@@ -19,7 +19,7 @@ pub use decide::{Retry, asks_workflow, decide, refuse_other_session, retry};
 pub use edit::{EditFault, edited, rebase, with_edit};
 pub use emit::{Emit, Progress, Report, Supply, Trail, decide_emit, progress};
 pub use history::{Attempt, History, Hold};
-pub use modes::{Active, Board, Changed, Draft, Ended, ModeRefusal, ModeState, Requested, VISIBLE, Visible, Wanted};
+pub use modes::{Active, Board, Changed, Draft, Ended, ModeRefusal, ModeState, Requested, Visible, Wanted};
 pub use refusal::{Refusal, StepFault};
 pub use resume::{Action, Completed, Drift, InDoubt, Next, Outlook, Plan, Presence, Verdict, resume};
 pub use state::RunState;

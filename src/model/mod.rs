@@ -24,7 +24,7 @@ pub use idlist::IdList;
 pub use ids::{
     ActivityId, BadName, EventId, ModeName, Number, RunId, Seq, SessionId, StateName, Unit, WorkflowId, slug,
 };
-pub use mode::{MODE_FILE, ModeFile, ModesChanged, Scope, mode_file};
+pub use mode::{MODE_FILE, ModeFile, ModesChanged, Scope, VISIBLE, mode_file};
 pub use repair::{LogRepaired, LostRange, Renumbered};
 pub use run::{Owned, RunDocument, RunStatus, RunSummary, SESSION_ENDED};
 pub use step::{Emitted, Question, ReportType, StepReport, StepStatus, Steps};

@@ -83,5 +83,8 @@ pub fn mode_file(mode: &ModeName) -> String {
     format!("{mode}{MODE_FILE}")
 }
 
+/// The name of the visible set of a scope: what is active, for hooks and displays.
+pub const VISIBLE: &str = "skill-active-state.json";
+
 /// How the name of a mode's file ends.
 pub const MODE_FILE: &str = "-state.json";

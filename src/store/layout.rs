@@ -42,8 +42,6 @@ pub const INIT_TMP: &str = ".init.tmp";
 pub const STATE: &str = "state";
 /// Below [`STATE`]: one directory a session.
 pub const SESSIONS: &str = "sessions";
-/// The visible set of a scope: what is active, for hooks and displays.
-pub const VISIBLE: &str = "skill-active-state.json";
 /// Name prefix of a run that is being created.
 pub const NEW_RUN: &str = ".new-";
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Number, Seq, Timestamp};
+use crate::model::{Number, Seq, Timestamp, limits};
 use crate::store::StoreError;
 use crate::store::canary::Canary;
 use crate::store::dir::{Dir, File, NEW_FILE};
@@ -161,6 +161,12 @@ impl Lock {
         let padded = format!("{text:<width$}\n", width = NOTE_BYTES - 1);
         self.file.write_at(padded.as_bytes(), 0) == Ok(padded.len())
     }
+}
+
+/// What the last writer left in the lock of `dir`, read without taking it.
+pub(super) fn note_of(dir: &Dir) -> Option<WriterNote> {
+    let bytes = dir.read(LOCK, limits::TAIL_BYTES).ok()??;
+    serde_json::from_slice(bytes.trim_ascii()).ok()
 }
 
 fn read_note(file: &File) -> Option<WriterNote> {

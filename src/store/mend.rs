@@ -5,8 +5,8 @@ use crate::model::{Number, Seq, Timestamp, limits};
 use crate::store::StoreError;
 use crate::store::dir::{Dir, NEW_FILE};
 use crate::store::disk::Onto;
-use crate::store::layout::{ACTIVITIES, INIT_TMP, LOCK, LOG, LOG_TMP, QUARANTINE, RUNS};
-use crate::store::lock::{Lock, LockRequest, WriterNote};
+use crate::store::layout::{ACTIVITIES, INIT_TMP, LOG, LOG_TMP, QUARANTINE, RUNS};
+use crate::store::lock::{Lock, LockRequest, WriterNote, note_of};
 use crate::store::project::Project;
 use crate::store::run_dir::{LockedRun, RunDir, flush, free_name};
 
@@ -46,8 +46,7 @@ impl RunDir {
     /// What the last writer left in `.lock`.
     #[must_use]
     pub fn writer_note(&self) -> Option<WriterNote> {
-        let bytes = self.dir.read(LOCK, limits::TAIL_BYTES).ok()??;
-        serde_json::from_slice(bytes.trim_ascii()).ok()
+        note_of(&self.dir)
     }
 
     /// Locks the run for mending. No file is opened but the lock: each may be what has to be mended.

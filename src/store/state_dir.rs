@@ -11,14 +11,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use crate::codec::{digest, seal};
-use crate::model::{Event, EventKind, ModeFile, Scope, Seq, SessionId, Timestamp, limits};
+use crate::model::{Event, EventKind, ModeFile, Scope, Seq, SessionId, Timestamp, VISIBLE, limits};
 use crate::store::StoreError;
 use crate::store::canary::Canary;
 use crate::store::commit::Committed;
 use crate::store::dir::{Dir, File};
 use crate::store::disk::{FileType, Onto};
-use crate::store::layout::{LOCK, LOG, QUARANTINE, SESSIONS, STATE, VISIBLE};
-use crate::store::lock::{LockRequest, WriterNote};
+use crate::store::layout::{LOG, QUARANTINE, SESSIONS, STATE};
+use crate::store::lock::{LockRequest, note_of};
 use crate::store::log::LogTail;
 use crate::store::log_file::{LockedLog, log_fault};
 use crate::store::project::Project;
@@ -140,9 +140,7 @@ impl StateDir {
     /// How far the log is, and what of it the files do not show yet.
     fn unshown(&self) -> Result<Unshown, StoreError> {
         let Some(file) = self.dir.open_read(LOG)? else { return Ok(Unshown::default()) };
-        let note = self.dir.read(LOCK, limits::TAIL_BYTES).ok().flatten();
-        let note: Option<WriterNote> = note.and_then(|bytes| serde_json::from_slice(bytes.trim_ascii()).ok());
-        let shown = self.shown()?.max(note.map_or(Seq(0), |note| note.seq));
+        let shown = self.shown()?.max(note_of(&self.dir).map_or(Seq(0), |note| note.seq));
         let tail = LogTail::read(&*file, shown).map_err(|source| log_fault(&self.dir, "read", source))?;
         Ok(Unshown { shown, last: tail.last_seq, newer: unshown_of(tail.newer, shown) })
     }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use crate::engine::modes::board::{Active, Board, ModeState};
-use crate::engine::{ModeRefusal, VISIBLE, Visible};
-use crate::model::{ModeName, RunId, Scope, Timestamp, mode_file};
+use crate::engine::{ModeRefusal, Visible};
+use crate::model::{ModeName, RunId, Scope, Timestamp, VISIBLE, mode_file};
 use crate::policy::{Admission, Condition, Mode, Policy, clear_audit, drop_stale, read_outcome, settle};
 
 /// What a mode is asked for with.

@@ -6,7 +6,7 @@ mod visible;
 
 pub use board::{Active, Board, ModeState};
 pub use draft::{Changed, Draft, Ended, Requested, Wanted};
-pub use visible::{VISIBLE, Visible};
+pub use visible::Visible;
 
 use crate::model::{ModeName, Scope};
 use crate::policy::{Denial, LifecycleFault, PhaseFault};

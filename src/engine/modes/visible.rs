@@ -4,9 +4,6 @@ use serde_json::{Map, Value, json};
 
 use crate::model::{ModeName, Scope, Timestamp};
 
-/// The name of its file.
-pub const VISIBLE: &str = "skill-active-state.json";
-
 /// A visible set in the making.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Visible {

@@ -5,13 +5,13 @@ use std::path::Path;
 use crate::catalog::{Catalog, CatalogError};
 use crate::codec::LineFault;
 use crate::engine::ModeState;
-use crate::model::{MODE_FILE, limits};
+use crate::model::{MODE_FILE, VISIBLE, limits};
 use crate::ops::doctor::finding::Findings;
 use crate::ops::doctor::log::counted;
 use crate::ops::mode::read_state;
 use crate::store::LogScan;
 use crate::store::inspect::{Entry, FileKind, entries};
-use crate::store::layout::{LOG, QUARANTINE, SESSIONS, STATE, VISIBLE};
+use crate::store::layout::{LOG, QUARANTINE, SESSIONS, STATE};
 
 /// Checks `.flow/state` and `.flow/modes.yaml`. What is no plain file is told of where all names are looked at.
 pub(super) fn check(root: &Path, found: &mut Findings) {

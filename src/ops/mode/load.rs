@@ -3,10 +3,11 @@
 use serde_json::{Map, Value};
 
 use crate::codec::digest;
-use crate::engine::{Board, Changed, Draft, ModeState, VISIBLE, Visible};
+use crate::engine::{Board, Changed, Draft, ModeState, Visible};
 use crate::host::Ids;
 use crate::model::{
-    Event, EventKind, ModeFile, ModeName, ModesChanged, Scope, SessionId, TextDigest, Timestamp, limits, mode_file,
+    Event, EventKind, ModeFile, ModeName, ModesChanged, Scope, SessionId, TextDigest, Timestamp, VISIBLE, limits,
+    mode_file,
 };
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
