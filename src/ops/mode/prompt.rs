@@ -27,7 +27,7 @@ impl ModePromptRequest {
     /// before the session of the hook. What is no prompt names no skill.
     ///
     /// # Errors
-    /// [`Error::Name`] when the hook's session cannot be one: its modes must not become everybody's.
+    /// [`crate::ops::Error::Name`] when the hook's session cannot be one: its modes must not become everybody's.
     pub fn read(input: &str, scope: ModeScope) -> Result<Self> {
         let hook = serde_json::from_str::<Value>(input).ok().filter(Value::is_object);
         let field = |names: &[&str]| {
