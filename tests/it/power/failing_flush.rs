@@ -9,7 +9,7 @@ use super::commands::LONG_ONE;
 use super::real_cut::Device;
 use super::recorded::{How, Recorded};
 use crate::support::Answer;
-use crate::support::mount::{FileSystem, Image, Memory};
+use crate::support::mount::{FileSystem, Image, Memory, UNDISTURBED};
 
 /// An ext4 on a device that can be filled up. The order of fields is the order in which they go.
 pub struct ThinDevice {
@@ -52,14 +52,41 @@ impl ThinDevice {
     }
 
     /// The record while there is no room, the record again when there is, and a power cut. Gives the first answer and
-    /// what is broken in the end.
-    pub fn fail_and_repeat(&mut self, strace: &[&str], first: Option<&str>, second: Option<&str>) -> (Answer, Verdict) {
+    /// what is broken in the end; `None` when neither was acknowledged.
+    fn fail_and_repeat(&mut self, trial: &Trial<'_>) -> Option<(Answer, Verdict)> {
         self.fill();
-        let refused = self.record(strace, first);
+        let refused = self.record(trial.strace, trial.first);
         self.drain();
-        let repeated = self.record(&[], second);
+        let repeated = self.record(&[], trial.second);
         let acknowledged = refused.code == Some(0) || repeated.code == Some(0);
-        (refused, self.device.cut_and_look(acknowledged, true))
+        acknowledged.then(|| (refused, self.device.cut_and_look(true, true)))
+    }
+}
+
+/// What happens to a record whose flush fails.
+#[derive(Default)]
+pub struct Trial<'a> {
+    /// Options for the strace around the first record.
+    pub strace: &'a [&'a str],
+    /// The mistake of the first record.
+    pub first: Option<&'a str>,
+    /// The mistake of the second one.
+    pub second: Option<&'a str>,
+}
+
+impl Trial<'_> {
+    /// A trial in which a record was acknowledged: the first answer, and what is broken in the end.
+    ///
+    /// When somebody calls `sync` while there is no room, or the kernel's timer comes to it, the file system's journal
+    /// fails, and it refuses every later write: nothing is promised then, so nothing can be broken.
+    pub fn acknowledged(&self, mut thin: ThinDevice) -> (Answer, Verdict) {
+        for _ in 0..UNDISTURBED {
+            if let Some(found) = thin.fail_and_repeat(self) {
+                return found;
+            }
+            thin = ThinDevice::new().unwrap();
+        }
+        panic!("the journal of the file system failed {UNDISTURBED} times");
     }
 }
 

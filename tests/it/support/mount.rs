@@ -8,6 +8,10 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+/// How often a test tries that needs nobody to flush for a moment. Anybody on the machine may call `sync`, and the kernel
+/// flushes by its own timer; with somebody who does so all the time, about every second try is undisturbed.
+pub const UNDISTURBED: usize = 40;
+
 /// A kind of file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileSystem {
