@@ -22,6 +22,8 @@ pub const JOURNAL_BYTES: usize = 4 << 20;
 pub const HOOK_BYTES: usize = 1 << 20;
 /// Largest file of a mode in bytes.
 pub const MODE_BYTES: usize = 1 << 20;
+/// Most sessions in the visible set of the root scope.
+pub const SHOWN_SESSIONS: usize = 100;
 /// Largest file of the cache in bytes; what is larger is not believed.
 pub const CACHE_BYTES: usize = 64 << 20;
 /// How much of a log's end is read at first to find the last sealed line, in bytes; it grows when that is not enough.

@@ -131,6 +131,22 @@ impl Policy {
         Ok(Self { modes, relations, namespaces: small(document.namespaces), skills: small(document.skills) })
     }
 
+    /// Modes without any rule: enough to end them when nobody knows the rules.
+    pub fn unruled(names: impl IntoIterator<Item = ModeName>) -> Self {
+        let mode = |name| Mode {
+            name,
+            kind: Kind::Execution,
+            aliases: Vec::new(),
+            start: Map::new(),
+            phases: Vec::new(),
+            terminal_phases: Vec::new(),
+            phase_aliases: BTreeMap::new(),
+        };
+        let modes: Vec<Mode> = names.into_iter().map(mode).collect();
+        let relations = vec![vec![Relation::Apart; modes.len()]; modes.len()];
+        Self { modes, relations, namespaces: Vec::new(), skills: Vec::new() }
+    }
+
     /// The modes, in the order of the document.
     #[must_use]
     pub fn modes(&self) -> &[Mode] {

@@ -191,7 +191,7 @@ pub struct OutcomeReport {
 }
 
 /// The answer of `mode prompt`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ModePromptReport {
     /// The skills that the prompt names, each once.
     pub skills: Vec<Skill>,

@@ -88,6 +88,19 @@ impl StateDir {
         Ok([Scope::Root].into_iter().chain(sessions).collect())
     }
 
+    /// The names in the directories of `scopes` that end in `suffix`, sorted.
+    ///
+    /// # Errors
+    /// As [`Self::sessions`].
+    pub fn names(&self, scopes: &[Scope], suffix: &str) -> Result<Vec<String>, StoreError> {
+        let mut names = BTreeSet::new();
+        for scope in scopes {
+            let Some(dir) = self.find_scope(scope)? else { continue };
+            names.extend(dir.names()?.into_iter().filter(|name| name.ends_with(suffix)));
+        }
+        Ok(names.into_iter().collect())
+    }
+
     /// The files called `names` of `scopes`, as of one moment; without scopes, of everybody.
     ///
     /// # Errors
@@ -251,6 +264,12 @@ pub struct LockedState<'a> {
 type Prepared<'a> = (&'a ModeFile, Option<(Dir, File)>);
 
 impl LockedState<'_> {
+    /// Whose lock it is.
+    #[must_use]
+    pub fn state(&self) -> &StateDir {
+        self.state
+    }
+
     /// The position of the next event.
     #[must_use]
     pub fn next_seq(&self) -> Seq {
@@ -435,7 +454,11 @@ impl LockedState<'_> {
         if !dir.exists(name)? {
             return Ok(());
         }
-        let (quarantine, made) = dir.ensure_dir(QUARANTINE)?;
+        // Where somebody's file stands in the way of the quarantine, it is kept beside it.
+        let (quarantine, made) = match dir.ensure_dir(QUARANTINE) {
+            Err(StoreError::Unsafe { .. }) => (dir.clone(), false),
+            quarantine => quarantine?,
+        };
         let stem = name.strip_suffix(".json").unwrap_or(name);
         let free = free_name(&quarantine, stem, "json", now)?;
         dir.rename_into(name, &quarantine, &free, Onto::Nothing)?;

@@ -25,6 +25,7 @@ mod kill;
 mod limits;
 mod lock;
 mod mode_commands;
+mod mode_trouble;
 mod modes;
 mod next;
 mod open_runs;

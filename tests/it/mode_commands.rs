@@ -7,36 +7,36 @@ use serde_json::{Value, json};
 use crate::support::Sandbox;
 
 /// A project in which modes can be asked for.
-struct Modes(Sandbox);
+pub struct Modes(pub Sandbox);
 
 impl Modes {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let sandbox = Sandbox::new();
         sandbox.flow(["init"]).ok();
         Self(sandbox)
     }
 
-    fn mode(&self, args: &[&str]) -> crate::support::Answer {
+    pub fn mode(&self, args: &[&str]) -> crate::support::Answer {
         self.0.flow(["mode"].iter().chain(args).chain(&["--json"]))
     }
 
     #[track_caller]
-    fn ok(&self, args: &[&str]) -> Value {
+    pub fn ok(&self, args: &[&str]) -> Value {
         self.mode(args).ok().json()
     }
 
     /// Active modes of a session, or of nobody.
     #[track_caller]
-    fn active(&self, scope: &[&str]) -> Value {
+    pub fn active(&self, scope: &[&str]) -> Value {
         self.ok(&[&["list"], scope].concat())["active"].clone()
     }
 
-    fn state(&self, path: &str) -> Value {
+    pub fn state(&self, path: &str) -> Value {
         let text = std::fs::read_to_string(self.0.path(".flow/state").join(path)).unwrap_or_else(|_| "null".to_owned());
         serde_json::from_str(&text).unwrap()
     }
 
-    fn put(&self, path: &str, text: &str) {
+    pub fn put(&self, path: &str, text: &str) {
         let path = self.0.path(".flow/state").join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();

@@ -1,7 +1,7 @@
 //! The rules of modes, on every set of them (seed 001).
 
 use flowrun::catalog::Catalog;
-use flowrun::engine::{Board, Draft, ModeRefusal, ModeState, Wanted};
+use flowrun::engine::{Board, Draft, ModeRefusal, ModeState, Visible, Wanted};
 use flowrun::model::{ModeName, Scope, Timestamp};
 use flowrun::policy::{Admission, DenialKind, Outcome, Policy, PolicyDocument, read_outcome, settle};
 use serde_json::{Map, Value, json};
@@ -123,7 +123,7 @@ fn ask(policy: &Policy, scope: &Scope, active: &[&str], requested: &str, clean: 
     for one in rest {
         assert_eq!(draft.board().file(scope, &name(one)), before.file(scope, &name(one)), "{what}: {one} was touched");
     }
-    let files = draft.finish(&|_| None);
+    let files = draft.finish(&|_| Visible::default());
     let last = files.last().unwrap();
     assert_eq!((last.name.as_str(), &last.scope), ("skill-active-state.json", &Scope::Root), "{what}");
     let ended = files.iter().take(sources.len());

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
+use crate::engine::ModeRefusal;
 use crate::engine::modes::board::{Active, Board, ModeState};
-use crate::engine::{ModeRefusal, Visible};
+use crate::engine::modes::visible::{Visible, visible_set};
 use crate::model::{ModeName, RunId, Scope, Timestamp, VISIBLE, mode_file};
 use crate::policy::{Admission, Condition, Mode, Policy, clear_audit, drop_stale, read_outcome, settle};
 
@@ -381,13 +382,9 @@ impl<'a> Draft<'a> {
     }
 
     /// The files to write, in their order: ended modes first, then those that begin, then what shows them. The visible
-    /// set of the root scope is the last one; `visible` has those that are there.
+    /// set of the root scope is the last one; `before` has what the sets show now.
     #[must_use]
-    pub fn finish(self, visible: &dyn Fn(&Scope) -> Option<Visible>) -> Vec<Changed> {
-        // What is known of a scope takes the place of what its set shows; one without files has nothing to show.
-        let mut read: BTreeSet<Scope> = self.board.scopes().into_iter().collect();
-        read.extend(self.changed.iter().map(|(scope, _)| scope.clone()));
-        read.insert(Scope::Root);
+    pub fn finish(self, before: &dyn Fn(&Scope) -> Visible) -> Vec<Changed> {
         let is_active = |(scope, mode): &(Scope, ModeName)| matches!(self.board.file(scope, mode), Some(ModeState::Known(state)) if state.get("active") == Some(&Value::Bool(true)));
         let (begun, ended): (Vec<_>, Vec<_>) = self.changed.iter().partition(|key| is_active(key));
         let mut files = Vec::new();
@@ -400,28 +397,13 @@ impl<'a> Draft<'a> {
             let aside = self.aside.contains(key);
             files.push(Changed { scope: scope.clone(), name: mode_file(mode), value, aside });
         }
-        let mut scopes: BTreeSet<Scope> = self.changed.iter().map(|(scope, _)| scope.clone()).collect();
+        let mut scopes: BTreeSet<&Scope> = self.changed.iter().map(|(scope, _)| scope).collect();
         scopes.remove(&Scope::Root);
-        let shown = |scope: &Scope, before: Option<Visible>, others: bool| {
-            let mut set = before.unwrap_or_default();
-            let touched = |session: Option<&str>| match session {
-                None => true,
-                Some(session) => read.iter().any(|scope| scope.session().is_some_and(|one| one.as_str() == session)),
-            };
-            set.keep(|session| others && !touched(session));
-            let mut own: Vec<&Scope> = if others { read.iter().collect() } else { vec![scope] };
-            own.sort_by_key(|one| **one == Scope::Root);
-            for one in own {
-                set.extend(one, self.board.own_active(self.policy, one));
-            }
-            set.finish(scope, self.now, &self.messages)
-        };
-        for scope in &scopes {
-            let value = Some(shown(scope, visible(scope), false));
-            files.push(Changed { scope: scope.clone(), name: VISIBLE.into(), value, aside: false });
+        for scope in scopes.into_iter().chain([&Scope::Root]) {
+            let message = self.messages.last();
+            let set = visible_set(&self.board, self.policy, scope, &before(scope), self.now, message);
+            files.push(Changed { scope: scope.clone(), name: VISIBLE.into(), value: Some(set), aside: false });
         }
-        let value = Some(shown(&Scope::Root, visible(&Scope::Root), true));
-        files.push(Changed { scope: Scope::Root, name: VISIBLE.into(), value, aside: false });
         files
     }
 }

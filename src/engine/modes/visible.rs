@@ -2,13 +2,17 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::model::{ModeName, Scope, Timestamp};
+use crate::engine::modes::board::Board;
+use crate::model::{Scope, SessionId, Timestamp, limits};
+use crate::policy::Policy;
 
-/// A visible set in the making.
+/// What a visible set shows that its successor needs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Visible {
-    primary: Option<String>,
-    entries: Vec<Map<String, Value>>,
+    /// The mode that is shown first.
+    pub primary: Option<String>,
+    /// The sessions with an active mode, as far as they are shown.
+    pub sessions: Vec<SessionId>,
 }
 
 impl Visible {
@@ -16,58 +20,83 @@ impl Visible {
     #[must_use]
     pub fn read(value: &Map<String, Value>) -> Self {
         let entries = value.get("active_skills").and_then(Value::as_array).into_iter().flatten();
-        let entries =
-            entries.filter_map(|entry| entry.as_object().filter(|entry| entry.contains_key("skill")).cloned());
-        let primary = value.get("skill").and_then(Value::as_str).map(str::to_owned);
-        Self { primary, entries: entries.collect() }
+        let sessions = entries.filter_map(|entry| SessionId::new(entry.get("session_id")?.as_str()?).ok());
+        let mut sessions: Vec<_> = sessions.collect();
+        sessions.dedup();
+        sessions.truncate(limits::SHOWN_SESSIONS);
+        Self { primary: value.get("skill").and_then(Value::as_str).map(str::to_owned), sessions }
     }
+}
 
-    /// The sessions that have an entry.
-    pub fn sessions(&self) -> impl Iterator<Item = &str> {
-        self.entries.iter().filter_map(|entry| entry.get("session_id")?.as_str())
-    }
-
-    /// Keeps the entries of sessions for which `keeps` answers true; entries of no session ask with none.
-    pub(super) fn keep(&mut self, keeps: impl Fn(Option<&str>) -> bool) {
-        self.entries.retain(|entry| keeps(entry.get("session_id").and_then(Value::as_str)));
-    }
-
-    /// Adds the active modes of a scope.
-    pub(super) fn extend(&mut self, scope: &Scope, active: Vec<(ModeName, Map<String, Value>)>) {
-        for (mode, state) in active {
-            let mut entry = Map::new();
-            entry.insert("skill".into(), mode.as_str().into());
-            let phase = state.get("current_phase").cloned().unwrap_or(Value::Null);
-            entry.insert("phase".into(), phase);
-            entry.insert("active".into(), true.into());
-            for (field, from) in [("activated_at", "started_at"), ("updated_at", "updated_at")] {
-                entry.insert(field.into(), state.get(from).cloned().unwrap_or(Value::Null));
-            }
-            if let Some(session) = scope.session() {
-                entry.insert("session_id".into(), session.as_str().into());
-            }
-            self.entries.push(entry);
+/// The visible set of `scope`: of the root scope, it shows everybody whose files are on the board. The mode that
+/// was shown first stays first while it is active.
+pub(super) fn visible_set(
+    board: &Board,
+    policy: &Policy,
+    scope: &Scope,
+    before: &Visible,
+    now: Timestamp,
+    message: Option<&String>,
+) -> Map<String, Value> {
+    let entries: Vec<_> = match scope {
+        Scope::Session(_) => entries(board, policy, scope),
+        Scope::Root => {
+            let sessions = board.scopes().into_iter().filter(|scope| scope.session().is_some());
+            let mut sessions: Vec<_> = sessions.map(|scope| entries(board, policy, &scope)).collect();
+            sessions.retain(|entries| !entries.is_empty());
+            shorten(&mut sessions);
+            sessions.into_iter().flatten().chain(entries(board, policy, scope)).collect()
         }
-    }
+    };
+    let named = |entry: &&Map<String, Value>| entry.get("skill").and_then(Value::as_str) == before.primary.as_deref();
+    let first = entries.iter().find(named).or(entries.first());
+    let of = |field: &str| first.and_then(|entry| entry.get(field)).cloned().unwrap_or(Value::Null);
+    let document = json!({
+        "version": 1,
+        "active": !entries.is_empty(),
+        "skill": of("skill"),
+        "phase": of("phase"),
+        "session_id": scope.session(),
+        "activated_at": of("activated_at"),
+        "updated_at": now.to_string(),
+        "active_skills": entries,
+        "transition_message": message,
+    });
+    let Value::Object(mut document) = document else { unreachable!("BUG: an object is no object") };
+    document.retain(|field, value| !value.is_null() || matches!(field.as_str(), "skill" | "phase"));
+    document
+}
 
-    /// The document. The mode that was shown first stays first while it is active.
-    pub(super) fn finish(self, scope: &Scope, now: Timestamp, messages: &[String]) -> Map<String, Value> {
-        let named = |entry: &&Map<String, Value>| entry.get("skill").and_then(Value::as_str) == self.primary.as_deref();
-        let first = self.entries.iter().find(named).or(self.entries.first());
-        let of = |field: &str| first.and_then(|entry| entry.get(field)).cloned().unwrap_or(Value::Null);
-        let document = json!({
-            "version": 1,
-            "active": !self.entries.is_empty(),
-            "skill": of("skill"),
-            "phase": of("phase"),
-            "session_id": scope.session(),
-            "activated_at": of("activated_at"),
-            "updated_at": now.to_string(),
-            "active_skills": self.entries,
-            "transition_message": messages.last(),
-        });
-        let Value::Object(mut document) = document else { unreachable!("BUG: an object is no object") };
-        document.retain(|field, value| !value.is_null() || matches!(field.as_str(), "skill" | "phase"));
-        document
+/// The active modes that files of `scope` itself tell of.
+fn entries(board: &Board, policy: &Policy, scope: &Scope) -> Vec<Map<String, Value>> {
+    let own = board.own_active(policy, scope).into_iter();
+    own.map(|(mode, state)| {
+        let mut entry = Map::new();
+        entry.insert("skill".into(), mode.as_str().into());
+        let phase = state.get("current_phase").cloned().unwrap_or(Value::Null);
+        entry.insert("phase".into(), phase);
+        entry.insert("active".into(), true.into());
+        for (field, from) in [("activated_at", "started_at"), ("updated_at", "updated_at")] {
+            entry.insert(field.into(), state.get(from).cloned().unwrap_or(Value::Null));
+        }
+        if let Some(session) = scope.session() {
+            entry.insert("session_id".into(), session.as_str().into());
+        }
+        entry
+    })
+    .collect()
+}
+
+/// Leaves out the sessions in which nothing happened for the longest time, when there are too many to show.
+fn shorten(sessions: &mut Vec<Vec<Map<String, Value>>>) {
+    let latest = |entries: &Vec<Map<String, Value>>| {
+        let updated = entries.iter().filter_map(|entry| entry.get("updated_at")?.as_str());
+        updated.max().unwrap_or_default().to_owned()
+    };
+    let mut times: Vec<_> = sessions.iter().map(latest).collect();
+    times.sort_unstable_by(|a, b| b.cmp(a));
+    if let Some(oldest_shown) = times.get(limits::SHOWN_SESSIONS - 1) {
+        sessions.retain(|entries| latest(entries) >= *oldest_shown);
+        sessions.truncate(limits::SHOWN_SESSIONS);
     }
 }

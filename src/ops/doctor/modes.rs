@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::catalog::{Catalog, CatalogError};
 use crate::codec::LineFault;
 use crate::engine::ModeState;
-use crate::model::{MODE_FILE, VISIBLE, limits};
+use crate::model::{MODE_FILE, VISIBLE, limits, mode_file};
 use crate::ops::doctor::finding::Findings;
 use crate::ops::doctor::log::counted;
 use crate::ops::mode::read_state;
@@ -15,26 +15,33 @@ use crate::store::layout::{LOG, QUARANTINE, SESSIONS, STATE};
 
 /// Checks `.flow/state` and `.flow/modes.yaml`. What is no plain file is told of where all names are looked at.
 pub(super) fn check(root: &Path, found: &mut Findings) {
-    if let Err(CatalogError::Policy { path, violations }) = Catalog::new(Some(root.to_owned())).policy() {
+    let policy = Catalog::new(Some(root.to_owned())).policy();
+    if let Err(CatalogError::Policy { path, violations }) = &policy {
         for violation in violations {
-            found.add("policy_invalid", &path, violation.message).at(violation.place);
+            found.add("policy_invalid", path, violation.message.as_str()).at(violation.place);
         }
     }
+    let files: Option<Vec<String>> =
+        policy.ok().map(|(policy, _)| policy.modes().iter().map(|mode| mode_file(&mode.name)).collect());
+    // Without a policy, nobody knows which files are modes.
+    let is_mode = |name: &str| files.as_ref().is_none_or(|files| files.iter().any(|file| file == name));
     let state = root.join(STATE);
-    scope(&state, found);
+    scope(&state, &is_mode, found);
     log(&state.join(LOG), found);
     for session in entries(&state.join(SESSIONS)).unwrap_or_default() {
         if session.kind == FileKind::Directory {
-            scope(&session.path, found);
+            scope(&session.path, &is_mode, found);
         }
     }
 }
 
-fn scope(dir: &Path, found: &mut Findings) {
+fn scope(dir: &Path, is_mode: &dyn Fn(&str) -> bool, found: &mut Findings) {
     for entry in entries(dir).unwrap_or_default() {
         let Some(name) = entry.text() else { continue };
         match entry.kind {
-            FileKind::File if name.ends_with(MODE_FILE) && name != VISIBLE => file(&entry, found),
+            FileKind::File if name.ends_with(MODE_FILE) && name != VISIBLE && is_mode(name) => {
+                file(&entry, found);
+            }
             FileKind::Directory if name == QUARANTINE => {
                 let kept = entries(&entry.path).unwrap_or_default().len();
                 if kept > 0 {

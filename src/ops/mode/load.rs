@@ -12,7 +12,7 @@ use crate::model::{
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::policy::{Mode, Policy};
-use crate::store::{LockedState, StateDir, StateFiles};
+use crate::store::{LockedState, StateFiles};
 
 /// Whose modes: as the caller says.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -45,12 +45,36 @@ pub(super) fn mode<'a>(policy: &'a Policy, word: &str) -> Result<&'a Mode> {
     })
 }
 
-/// The scopes that a change in `scope` concerns: a session's own and the root's; of the root's, everybody's.
-pub(super) fn concerned(state: &StateDir, scope: &Scope) -> Result<Vec<Scope>> {
-    Ok(match scope {
-        Scope::Session(_) => vec![Scope::Root, scope.clone()],
-        Scope::Root => state.everybody()?,
+/// The scopes whose files a change in `scope` has to know: a session's own and the root's, and of the root's everybody's.
+/// Those whom the root's visible set shows are read for the next one.
+pub(super) fn concerned(locked: &LockedState<'_>, scope: &Scope) -> Result<Vec<Scope>> {
+    let set = locked.read(&[Scope::Root], &[VISIBLE.to_owned()])?;
+    // One of another program tells nothing of who is active.
+    let own = |bytes: &Vec<u8>| matches!(read(bytes), ModeState::Known(set) if set.contains_key(MARK));
+    let shown = set.values().next().filter(|bytes| own(bytes)).and_then(|bytes| shown(bytes));
+    Ok(match (scope, shown) {
+        (Scope::Session(_), Some(shown)) => {
+            let shown = shown.sessions.into_iter().map(Scope::Session);
+            [Scope::Root, scope.clone()].into_iter().chain(shown.filter(|shown| shown != scope)).collect()
+        }
+        (Scope::Session(_), None) => {
+            let mut everybody = locked.state().everybody()?;
+            everybody.push(scope.clone());
+            everybody
+        }
+        (Scope::Root, _) => locked.state().everybody()?,
     })
+}
+
+/// The field of the root's visible set by which the store knows how far the files are.
+const MARK: &str = "flow";
+
+/// What a visible set shows; none when it cannot be read.
+fn shown(bytes: &[u8]) -> Option<Visible> {
+    match read(bytes) {
+        ModeState::Known(value) => Some(Visible::read(&value)),
+        ModeState::Broken(_) => None,
+    }
 }
 
 /// The names of the files of all modes, and of the visible set.
@@ -86,18 +110,18 @@ pub(super) fn commit(
     now: Timestamp,
     ids: &Ids,
 ) -> Result<Vec<String>> {
-    let visible = |scope: &Scope| match read(files.get(&(scope.clone(), VISIBLE.to_owned()))?) {
-        ModeState::Known(value) => Some(Visible::read(&value)),
-        ModeState::Broken(_) => None,
+    let before = |scope: &Scope| {
+        let set = files.get(&(scope.clone(), VISIBLE.to_owned()));
+        set.and_then(|bytes| shown(bytes)).unwrap_or_default()
     };
     let seq = locked.next_seq();
-    let changed = draft.finish(&visible);
+    let changed = draft.finish(&before);
     let files = changed.into_iter().map(|file| {
         let was = files.get(&(file.scope.clone(), file.name.clone())).map(|bytes| TextDigest(digest(bytes)));
         let Changed { scope, name, value, aside } = file;
         let value = value.map(|mut value| {
             if scope == Scope::Root && name == VISIBLE {
-                value.insert("flow".into(), serde_json::json!({ "seq": seq }));
+                value.insert(MARK.into(), serde_json::json!({ "seq": seq }));
             }
             value
         });

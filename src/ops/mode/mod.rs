@@ -1,6 +1,7 @@
 //! `mode`: which skills are active, decided by a policy (seed 001).
 
 mod change;
+mod end;
 mod load;
 mod policy;
 mod prompt;

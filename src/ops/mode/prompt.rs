@@ -62,21 +62,17 @@ impl Flow {
     /// When files cannot be used; what the policy forbids is in the report.
     pub fn mode_prompt(&self, request: &ModePromptRequest) -> Result<ModePromptReport> {
         let project = self.project();
-        let (policy, _) = self.catalog(project.as_ref().ok()).policy()?;
         let scope = self.scope(&request.scope)?;
+        let (policy, _) = match self.catalog(project.as_ref().ok()).policy() {
+            // Prose that names no skill is not to be kept from anybody.
+            Err(why) if !request.text.contains('$') => {
+                return Ok(ModePromptReport { warnings: vec![why.to_string()], ..ModePromptReport::default() });
+            }
+            policy => policy?,
+        };
         let skills = find_skills(&policy, &request.text, &prose(&request.text));
         let plan = plan(&policy, &skills);
-        let mut report = ModePromptReport {
-            skills,
-            active: Vec::new(),
-            deferred: plan.deferred.clone(),
-            completed: Vec::new(),
-            cancelled: Vec::new(),
-            messages: Vec::new(),
-            error: None,
-            changed: false,
-            warnings: Vec::new(),
-        };
+        let mut report = ModePromptReport { skills, deferred: plan.deferred.clone(), ..ModePromptReport::default() };
         if plan.modes.is_empty() && !plan.cancel {
             if let Ok(project) = &project {
                 report.active = self.active_now(project, &policy, &scope)?;

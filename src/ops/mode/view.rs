@@ -54,11 +54,11 @@ impl Flow {
                 Err(_) => {
                     let own = board.own_active(&policy, view).into_iter().map(|(mode, _)| mode);
                     report.active.extend(own);
-                    let broken = report.modes.iter().filter(|mode| mode.error.is_some());
-                    report.warnings.extend(broken.map(|mode| format!("nobody knows whether {} is active", mode.mode)));
                 }
             }
         }
+        let broken = report.modes.iter().filter(|mode| mode.error.is_some());
+        report.warnings.extend(broken.map(|mode| format!("nobody knows whether {} is active", mode.mode)));
         Ok(report)
     }
 
