@@ -4,7 +4,7 @@
 use super::commands::{ALL, Case, FIRST_START, ONE_RECORD};
 use super::enumerate::{Row, enumerate};
 use super::model::{Effort, Model};
-use super::modes::{MODE_CASES, cut_modes};
+use super::modes::{MODE_CASES, ModeCase, crash_in_recovery_of_modes, cut_modes, cut_modes_after_kill};
 use super::nested::{crash_in_recovery, cut_after_kill};
 use super::real_cut::cut_everywhere;
 use super::recorded::{How, Recorded};
@@ -35,7 +35,7 @@ pub fn cut_every_mode_command(seed: u64) -> Vec<Row> {
 }
 
 /// Power cuts in recoveries from a power cut, and after every kill, for a seed.
-pub fn crashes_in_crashes() -> [fn(u64) -> Row; 4] {
+pub fn crashes_in_crashes() -> [fn(u64) -> Row; 8] {
     const INNER: Effort = Effort { drawn: 200, states: 200, seed: 0 };
     const OUTER: Effort = Effort { states: 150, ..INNER };
     fn in_recovery(case: &'static Case, seed: u64) -> Row {
@@ -44,11 +44,23 @@ pub fn crashes_in_crashes() -> [fn(u64) -> Row; 4] {
     fn after_kill(case: &'static Case, seed: u64) -> Row {
         cut_after_kill(case, usize::MAX, &Effort { seed, ..INNER })
     }
+    fn in_recovery_of_modes(case: &'static ModeCase, seed: u64) -> Row {
+        crash_in_recovery_of_modes(case, &Effort { seed, ..OUTER }, &Effort { seed, ..INNER })
+    }
+    fn modes_after_kill(case: &'static ModeCase, seed: u64) -> Row {
+        cut_modes_after_kill(case, usize::MAX, &Effort { seed, ..INNER })
+    }
+    const HAND_OVER: &ModeCase = &MODE_CASES[1];
+    const CANCEL: &ModeCase = &MODE_CASES[3];
     [
         |seed| in_recovery(&ONE_RECORD, seed),
         |seed| in_recovery(&FIRST_START, seed),
         |seed| after_kill(&ONE_RECORD, seed),
         |seed| after_kill(&FIRST_START, seed),
+        |seed| in_recovery_of_modes(HAND_OVER, seed),
+        |seed| in_recovery_of_modes(CANCEL, seed),
+        |seed| modes_after_kill(HAND_OVER, seed),
+        |seed| modes_after_kill(CANCEL, seed),
     ]
 }
 

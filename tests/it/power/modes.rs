@@ -10,8 +10,9 @@ use super::enumerate::{Row, crashes, sample};
 use super::history::History;
 use super::materialise::{States, lost, reboot, scratch};
 use super::model::{Effort, Model};
+use super::nested::{after, kill_points, states_at};
 use super::reference::{cause, flow};
-use super::trace::traced;
+use super::trace::{Call, traced};
 use crate::support::{Sandbox, modes_sound};
 
 /// A command that changes modes.
@@ -23,6 +24,18 @@ pub struct ModeCase {
     pub before: &'static [&'static [&'static str]],
     /// Its arguments behind `mode`.
     pub args: &'static [&'static str],
+}
+
+impl ModeCase {
+    /// Carries it out in the files of a sandbox, and gives its calls.
+    fn traced(&self, sandbox: &Sandbox, canary: Option<&str>) -> Vec<Call> {
+        let program: Vec<&str> = [env!("CARGO_BIN_EXE_flow"), "mode"].iter().chain(self.args).copied().collect();
+        let mut strace = sandbox.command("strace");
+        strace.envs(canary.map(|canary| ("__FLOW_CANARY", canary)));
+        let (answer, calls) = traced(strace, &program, "");
+        answer.ok();
+        calls
+    }
 }
 
 const S1: [&str; 2] = ["--session", "s1"];
@@ -50,52 +63,153 @@ pub const MODE_CASES: [ModeCase; 5] = [
 
 /// Every state that a crash in `case` can leave, under each model. `canary` is a mistake that the program is to make.
 pub fn cut_modes(case: &ModeCase, effort: &Effort, canary: Option<&str>) -> Vec<Row> {
-    let sandbox = Sandbox::new();
-    // The first command of a project makes `.flow`, which rows of their own are about.
-    sandbox.flow(["init"]).ok();
-    for args in case.before {
-        sandbox.flow(["mode"].iter().chain(*args)).ok();
-    }
-    let told = |root: &Path| told(&flow(root)).unwrap();
-    let old = told(&sandbox.root());
-    let mut history = History::begin(&sandbox.root(), 4096);
-    let program: Vec<&str> = [env!("CARGO_BIN_EXE_flow"), "mode"].iter().chain(case.args).copied().collect();
-    let mut strace = sandbox.command("strace");
-    strace.envs(canary.map(|canary| ("__FLOW_CANARY", canary)));
-    let (answer, calls) = traced(strace, &program, "");
-    answer.ok();
-    history.add(&calls);
-    history.assert_explains(&sandbox.root());
-    let new = told(&sandbox.root());
+    let (changed, history) = Changed::by(case, canary);
+    changed.enumerate(&history, &Model::ALL, effort)
+}
+
+/// Crashes inside the command that recovers from a crash of `case`. `outer` says how many first crashes are tried,
+/// `inner` how many second ones for each.
+pub fn crash_in_recovery_of_modes(case: &ModeCase, outer: &Effort, inner: &Effort) -> Row {
+    let (changed, history) = Changed::by(case, None);
     let mut states = States::of(&history);
-    let home = scratch();
-    let mut looked_at = HashMap::new();
-    let mut rows = Vec::new();
-    for model in Model::ALL {
-        let (crashes, count) = crashes(&mut states, &history.operations, model, effort);
-        let what = format!("{}, {}", case.name, model.name());
-        let mut row = Row { what, states: count, distinct: crashes.len(), ..Row::default() };
-        for crash in sample(&crashes, effort.states) {
-            let cut = model != Model::Kill;
-            let acked = crash.acked > 0;
-            let seen = looked_at.entry((crash.state.clone(), acked, cut)).or_insert_with(|| {
-                states.write(home.path(), &crash.state);
-                if cut {
-                    reboot(home.path());
-                }
-                look(home.path(), &old, &new, acked, case.args, &sandbox)
-            });
-            row.checked += 1;
-            if let Err(what) = seen {
-                row.broken += 1;
-                let after = crash.until.checked_sub(1).map_or_else(|| "none".to_owned(), |at| history.tell(at));
-                let lost = lost(&history, crash.until, &crash.survivors).join(", ");
-                row.violations.push(format!("{what}; crash after operation {after}; lost: {lost}"));
-            }
+    let (crashes, _) = crashes(&mut states, &history.operations, Model::Weak, outer);
+    let mut sum = Row { what: format!("{}, crash in its recovery", case.name), ..Row::default() };
+    for crash in sample(&crashes, outer.states) {
+        let sandbox = later();
+        states.write(&sandbox.root(), &crash.state);
+        reboot(&sandbox.root());
+        let mut recovery = History::begin(&sandbox.root(), BLOCK);
+        recovery.add(&case.traced(&sandbox, None));
+        recovery.assert_explains(&sandbox.root());
+        for row in changed.enumerate(&recovery, &[Model::Weak], inner) {
+            sum.add(after(row, &format!("first crash before operation {}", crash.until)));
         }
-        rows.push(row);
     }
-    rows
+    sum
+}
+
+/// Power cuts after `case` was killed and made good by the same command. The kernel kept what the killed command had
+/// written, and nothing of it was flushed.
+pub fn cut_modes_after_kill(case: &ModeCase, kills: usize, inner: &Effort) -> Row {
+    let (changed, history) = Changed::by(case, None);
+    let mut states = States::of(&history);
+    let mut sum = Row { what: format!("{}, killed, then a power cut", case.name), ..Row::default() };
+    let unanswered = kill_points(&history.operations);
+    // The last one leaves the most behind that nobody flushed.
+    for &until in sample(&unanswered, kills).chain(unanswered.last()) {
+        let sandbox = later();
+        let state = states_at(&mut states, until);
+        states.write(&sandbox.root(), &state);
+        let mut both = history.killed(until, &sandbox.root());
+        both.go_on(&case.traced(&sandbox, None));
+        both.assert_explains(&sandbox.root());
+        for row in changed.enumerate(&both, &[Model::Weak], inner) {
+            sum.add(after(row, &format!("killed before operation {until}")));
+        }
+    }
+    sum
+}
+
+/// A sandbox whose clock shows a time after all commands of a case.
+fn later() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.put_clock(100);
+    sandbox
+}
+
+/// Bytes are lost in pieces of a page.
+const BLOCK: usize = 4096;
+
+/// A change of modes that was carried out.
+struct Changed<'a> {
+    case: &'a ModeCase,
+    /// What readers say before it.
+    old: Value,
+    /// What they say after it.
+    new: Value,
+    sandbox: Sandbox,
+}
+
+impl<'a> Changed<'a> {
+    /// Carries `case` out under strace.
+    fn by(case: &'a ModeCase, canary: Option<&str>) -> (Self, History) {
+        let sandbox = Sandbox::new();
+        // The first command of a project makes `.flow`, which rows of their own are about.
+        sandbox.flow(["init"]).ok();
+        for args in case.before {
+            sandbox.flow(["mode"].iter().chain(*args)).ok();
+        }
+        let told = || told(&flow(&sandbox.root())).unwrap();
+        let old = told();
+        let mut history = History::begin(&sandbox.root(), BLOCK);
+        history.add(&case.traced(&sandbox, canary));
+        history.assert_explains(&sandbox.root());
+        let new = told();
+        (Self { case, old, new, sandbox }, history)
+    }
+
+    /// Checks every state that a crash in `history` can leave.
+    fn enumerate(&self, history: &History, models: &[Model], effort: &Effort) -> Vec<Row> {
+        let mut states = States::of(history);
+        let home = scratch();
+        let mut looked_at = HashMap::new();
+        let mut rows = Vec::new();
+        for &model in models {
+            let (crashes, count) = crashes(&mut states, &history.operations, model, effort);
+            let what = format!("{}, {}", self.case.name, model.name());
+            let mut row = Row { what, states: count, distinct: crashes.len(), ..Row::default() };
+            for crash in sample(&crashes, effort.states) {
+                let cut = model != Model::Kill;
+                let acked = crash.acked > 0;
+                let seen = looked_at.entry((crash.state.clone(), acked, cut)).or_insert_with(|| {
+                    states.write(home.path(), &crash.state);
+                    if cut {
+                        reboot(home.path());
+                    }
+                    self.look(home.path(), acked)
+                });
+                row.checked += 1;
+                if let Err(what) = seen {
+                    row.broken += 1;
+                    let after = crash.until.checked_sub(1).map_or_else(|| "none".to_owned(), |at| history.tell(at));
+                    let lost = lost(history, crash.until, &crash.survivors).join(", ");
+                    row.violations.push(format!("{what}; crash after operation {after}; lost: {lost}"));
+                }
+            }
+            rows.push(row);
+        }
+        rows
+    }
+
+    /// Looks at a state as the next session would: the modes are the old ones or the new ones, the same command comes to
+    /// the new ones, and another one works.
+    fn look(&self, root: &Path, acked: bool) -> Result<(), String> {
+        let flow = flow(root);
+        let seen = told(&flow)?;
+        if acked && seen != self.new {
+            return Err(format!("acknowledged, but lost: {seen}"));
+        }
+        if seen != self.old && seen != self.new {
+            return Err(format!("neither old nor new: {seen}"));
+        }
+        let mut again = self.sandbox.flow_command();
+        again.arg("-C").arg(root).arg("mode").args(self.case.args);
+        let answer = crate::support::run(again, "");
+        if answer.code != Some(0) {
+            return Err(format!("the command again fails: {answer:?}"));
+        }
+        let seen = told(&flow)?;
+        if seen != self.new {
+            return Err(format!("the command again comes to something else: {seen}"));
+        }
+        let scope = ModeScope { session: Some("s2".parse().unwrap()), root: false };
+        let request = ModeRequest { mode: "ultrawork".to_owned(), scope, ..ModeRequest::default() };
+        flow.mode_request(&request).map_err(|error| format!("the next request fails: {}", cause(&error)))?;
+        match modes_sound(root)?.as_slice() {
+            [] => Ok(()),
+            aside => Err(format!("put aside: {aside:?}")),
+        }
+    }
 }
 
 /// Which modes there are, by the library, without times.
@@ -105,35 +219,5 @@ fn told(flow: &Flow) -> Result<Value, String> {
         Ok(list) => Err(format!("readers complain: {:?}", list.warnings)),
         Err(Error::NoProject { .. }) => Ok(Value::Null),
         Err(error) => Err(format!("list fails: {}", cause(&error))),
-    }
-}
-
-/// Looks at a state as the next session would: the modes are the old ones or the new ones, the same command comes to the
-/// new ones, and another one works.
-fn look(root: &Path, old: &Value, new: &Value, acked: bool, args: &[&str], at: &Sandbox) -> Result<(), String> {
-    let flow = flow(root);
-    let seen = told(&flow)?;
-    if acked && seen != *new {
-        return Err(format!("acknowledged, but lost: {seen}"));
-    }
-    if seen != *old && seen != *new {
-        return Err(format!("neither old nor new: {seen}"));
-    }
-    let mut again = at.flow_command();
-    again.arg("-C").arg(root).arg("mode").args(args);
-    let answer = crate::support::run(again, "");
-    if answer.code != Some(0) {
-        return Err(format!("the command again fails: {answer:?}"));
-    }
-    let seen = told(&flow)?;
-    if seen != *new {
-        return Err(format!("the command again comes to something else: {seen}"));
-    }
-    let scope = ModeScope { session: Some("s2".parse().unwrap()), root: false };
-    let request = ModeRequest { mode: "ultrawork".to_owned(), scope, ..ModeRequest::default() };
-    flow.mode_request(&request).map_err(|error| format!("the next request fails: {}", cause(&error)))?;
-    match modes_sound(root)?.as_slice() {
-        [] => Ok(()),
-        aside => Err(format!("put aside: {aside:?}")),
     }
 }

@@ -42,14 +42,10 @@ pub fn cut_after_kill(case: &Case, kills: usize, inner: &Effort) -> Row {
     let state = states_at(&mut states, 0);
     states.write(base.path(), &state);
     let before = files(base.path());
-    let changes = |at: &usize| operations[at - 1].is_name() || operations[at - 1].file().is_some();
-    let kill_points: Vec<usize> = (1..=operations.len()).filter(changes).collect();
+    let unanswered = kill_points(operations);
     let mut sum = Row { what: format!("{}, killed, then a power cut", case.name), ..Row::default() };
     // The last one leaves the most behind that nobody flushed.
-    for &until in sample(&kill_points, kills).chain(kill_points.last()) {
-        if operations[..until].iter().any(|operation| matches!(operation, Operation::Said)) {
-            continue;
-        }
+    for &until in sample(&unanswered, kills).chain(unanswered.last()) {
         let sandbox = Sandbox::new();
         let state = states_at(&mut states, until);
         states.write(&sandbox.root(), &state);
@@ -62,11 +58,20 @@ pub fn cut_after_kill(case: &Case, kills: usize, inner: &Effort) -> Row {
     sum
 }
 
-fn states_at(states: &mut States<'_>, until: usize) -> super::materialise::State {
+/// Where a kill leaves other files than one before, and no answer.
+pub fn kill_points(operations: &[Operation]) -> Vec<usize> {
+    let changes = |at: &usize| operations[at - 1].is_name() || operations[at - 1].file().is_some();
+    let answered = |at: &usize| operations[..*at].iter().any(|operation| matches!(operation, Operation::Said));
+    (1..=operations.len()).filter(changes).take_while(|at| !answered(at)).collect()
+}
+
+/// The state that a kill before operation `until` leaves.
+pub fn states_at(states: &mut States<'_>, until: usize) -> super::materialise::State {
     states.state(&(0..until).collect::<Vec<_>>())
 }
 
-fn after(mut row: Row, what: &str) -> Row {
+/// A row of crashes that came after something else.
+pub fn after(mut row: Row, what: &str) -> Row {
     row.violations.iter_mut().for_each(|violation| *violation = format!("{what}: {violation}"));
     row
 }

@@ -5,7 +5,7 @@ use super::enumerate::{Row, enumerate};
 use super::failing_flush::{ThinDevice, Trial};
 use super::materialise::reboot;
 use super::model::{Effort, Model};
-use super::modes::{MODE_CASES, cut_modes};
+use super::modes::{MODE_CASES, crash_in_recovery_of_modes, cut_modes, cut_modes_after_kill};
 use super::nested::{crash_in_recovery, cut_after_kill};
 use super::real_cut::cut_everywhere;
 use super::recorded::{How, Recorded};
@@ -90,6 +90,9 @@ fn a_power_cut_during_recovery_breaks_no_promise() {
             show(std::slice::from_ref(&row));
             row.assert_clean();
         }
+        let row = crash_in_recovery_of_modes(&MODE_CASES[1], &Effort { states: 5, ..SOME }, &SOME);
+        show(std::slice::from_ref(&row));
+        row.assert_clean();
     }
 }
 
@@ -101,6 +104,9 @@ fn a_power_cut_after_a_killed_command_was_made_good_breaks_no_promise() {
             show(std::slice::from_ref(&row));
             row.assert_clean();
         }
+        let row = cut_modes_after_kill(&MODE_CASES[1], 4, &Effort { states: 10, ..SOME });
+        show(std::slice::from_ref(&row));
+        row.assert_clean();
     }
 }
 
