@@ -310,8 +310,10 @@ pub fn drop_stale(state: &mut Map<String, Value>, given: &Map<String, Value>) {
         state.shift_remove("active");
     }
     let begins = given.get("active") == Some(&Value::Bool(true));
-    let tells = CANONICAL.iter().any(|(field, _)| given.contains_key(*field));
-    if begins || tells || given.contains_key("current_phase") {
+    let tells = CANONICAL.iter().any(|(field, _)| given.get(*field).is_some_and(|value| !value.is_null()));
+    // How an ended mode ended is not for a phase to change that tells of no end.
+    let goes_on = state.get("active") != Some(&Value::Bool(false)) || read_outcome(given).outcome.is_some();
+    if begins || tells || (goes_on && given.contains_key("current_phase")) {
         CANONICAL.iter().for_each(|(field, _)| drop(state.shift_remove(*field)));
     }
     let goes_on = state.get("run_outcome").and_then(Value::as_str).and_then(Word::parse) == Some(Word::GoesOn);

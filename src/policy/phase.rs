@@ -53,7 +53,9 @@ impl Mode {
             return Ok(());
         }
         let word = phase.trim().to_ascii_lowercase();
-        let meant = self.phase_aliases.get(&word).cloned().or_else(|| self.has_phase(&word).then(|| word.clone()));
+        let mut phases = self.phases.iter().chain(&self.terminal_phases);
+        let same = phases.find(|phase| phase.to_ascii_lowercase() == word);
+        let meant = self.phase_aliases.get(&word).or(same).cloned();
         let Some(meant) = meant else {
             // Flow's own words for an end, whatever the mode's are.
             if matches!(phase, COMPLETED | CANCELLED | CLEARED) {

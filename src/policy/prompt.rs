@@ -82,34 +82,49 @@ pub fn plan(policy: &Policy, skills: &[Skill]) -> Plan {
     }
 }
 
-/// The skills of the first block of tokens in `text`, each once. `prose` has the ranges in which somebody speaks, a list
-/// for each paragraph. Takes time in proportion to the text.
-#[must_use]
-pub fn find_skills(policy: &Policy, text: &str, prose: &[Vec<Range<usize>>]) -> Vec<Skill> {
-    let mut block = Vec::new();
-    let mut end = None;
-    for paragraph in prose {
-        for token in Scan::new(text, paragraph) {
-            if let Some(end) = end
-                && !(text[end..token.start].chars().all(char::is_whitespace) && end < token.start)
-            {
-                return known(policy, &block);
-            }
-            block.push(&text[token.start + 1..token.end]);
-            end = Some(token.end);
-        }
-    }
-    known(policy, &block)
+/// The skills that a prompt names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Skills {
+    /// Those of the first block, each once.
+    pub asked: Vec<Skill>,
+    /// Those before its end that are denied, each with the word that does so.
+    pub denied: Vec<(Skill, String)>,
 }
 
-fn known(policy: &Policy, names: &[&str]) -> Vec<Skill> {
-    let mut skills = Vec::new();
-    for skill in names.iter().filter_map(|name| skill(policy, name)) {
-        if !skills.contains(&skill) {
-            skills.push(skill);
+/// Finds the skills of the first block of tokens in `text`. `prose` has the ranges in which somebody speaks, a list for
+/// each paragraph. Takes time in proportion to the text.
+#[must_use]
+pub fn find_skills(policy: &Policy, text: &str, prose: &[Vec<Range<usize>>]) -> Skills {
+    let mut skills = Skills::default();
+    let mut end = None;
+    for paragraph in prose {
+        for Token { at, denied } in Scan::new(text, paragraph) {
+            let known = skill(policy, &text[at.start + 1..at.end]);
+            if let Some(word) = denied {
+                if let Some(skill) = known.filter(|skill| skills.denied.iter().all(|(one, _)| one != skill)) {
+                    skills.denied.push((skill, word));
+                }
+                continue;
+            }
+            let follows = |end: usize| end < at.start && text[end..at.start].chars().all(char::is_whitespace);
+            if end.is_some_and(|end| !follows(end)) {
+                return skills;
+            }
+            end = Some(at.end);
+            if let Some(skill) = known.filter(|skill| !skills.asked.contains(skill)) {
+                skills.asked.push(skill);
+            }
         }
     }
     skills
+}
+
+/// A `$word` that somebody says.
+struct Token {
+    /// Where it is, with its `$`.
+    at: Range<usize>,
+    /// The word by which its clause denies what it names.
+    denied: Option<String>,
 }
 
 fn skill(policy: &Policy, name: &str) -> Option<Skill> {
@@ -135,8 +150,8 @@ struct Scan<'a> {
     pieces: &'a [Range<usize>],
     /// The next byte to look at, in the first of `pieces`.
     at: usize,
-    /// Whether the clause denies what it names.
-    denied: bool,
+    /// The word by which the clause denies what it names.
+    denied: Option<String>,
     /// Where quotation marks end.
     quoted_to: usize,
     /// Whether the last word was one that `not` follows.
@@ -152,22 +167,25 @@ struct Scan<'a> {
 impl<'a> Scan<'a> {
     fn new(text: &'a str, pieces: &'a [Range<usize>]) -> Self {
         let at = pieces.first().map_or(0, |piece| piece.start);
-        let (denied, after_do, after_comma) = (false, false, false);
-        Self { text, pieces, at, denied, quoted_to: 0, after_do, after_comma, line_end: at, unclosed: Vec::new() }
+        let (after_do, after_comma) = (false, false);
+        Self { text, pieces, at, denied: None, quoted_to: 0, after_do, after_comma, line_end: at, unclosed: Vec::new() }
     }
 
     /// Takes a word into account. A comma alone does not end a denial ("do not, please, run …"), another demand does.
-    fn hear(&mut self, word: &str) {
-        let word = word.to_lowercase().replace('’', "'");
+    fn hear(&mut self, said: &str) {
+        let word = said.to_lowercase().replace('’', "'");
+        let denies = match word.as_str() {
+            "dont" | "cannot" | "without" | "never" | "avoid" | "stop" => true,
+            "not" => self.after_do,
+            word => word.ends_with("n't"),
+        };
         match word.as_str() {
-            "dont" | "cannot" | "without" | "never" | "avoid" | "stop" => self.denied = true,
-            word if word.ends_with("n't") => self.denied = true,
-            "not" if self.after_do => self.denied = true,
-            "but" | "instead" => self.denied = false,
+            _ if denies => self.denied = Some(said.to_owned()),
+            "but" | "instead" => self.denied = None,
             "use" | "run" | "start" | "enable" | "launch" | "invoke" | "activate" | "resume" | "continue" | "just"
                 if self.after_comma =>
             {
-                self.denied = false;
+                self.denied = None;
             }
             _ => {}
         }
@@ -229,9 +247,9 @@ impl<'a> Scan<'a> {
 }
 
 impl Iterator for Scan<'_> {
-    type Item = Range<usize>;
+    type Item = Token;
 
-    fn next(&mut self) -> Option<Range<usize>> {
+    fn next(&mut self) -> Option<Token> {
         loop {
             let piece = self.pieces.first()?.clone();
             let Some(c) = self.text.get(self.at..piece.end).and_then(|rest| rest.chars().next()) else {
@@ -244,7 +262,10 @@ impl Iterator for Scan<'_> {
                 let inside = |c: &char| c.is_alphanumeric() || matches!(c, '\'' | '’' | '_');
                 let word: usize = self.text[at..piece.end].chars().take_while(inside).map(char::len_utf8).sum();
                 self.at = at + word;
-                self.hear(&self.text[at..at + word]);
+                // What others say denies nothing.
+                if at >= self.quoted_to {
+                    self.hear(&self.text[at..at + word]);
+                }
                 continue;
             }
             self.at = at + c.len_utf8();
@@ -252,17 +273,17 @@ impl Iterator for Scan<'_> {
                 continue;
             }
             match c {
-                '.' | ';' | '!' | '?' | '—' => self.denied = false,
+                '.' | ';' | '!' | '?' | '—' => self.denied = None,
                 ',' => self.after_comma = true,
                 '$' => {
                     if let Some(end) = self.token(at) {
                         self.at = end;
                         // A line that begins with a token is a demand of its own.
                         let line = self.text[..at].trim_end_matches([' ', '\t']);
-                        self.denied &= !line.ends_with('\n');
-                        if !self.denied {
-                            return Some(at..end);
+                        if line.ends_with('\n') {
+                            self.denied = None;
                         }
+                        return Some(Token { at: at..end, denied: self.denied.clone() });
                     }
                 }
                 open => {
@@ -295,7 +316,7 @@ mod tests {
     /// What is found where everything is prose.
     fn found(text: &str) -> Vec<String> {
         let whole = vec![vec![0..text.len()]];
-        find_skills(&policy(), text, &whole).iter().map(|skill| skill.as_str().to_owned()).collect()
+        find_skills(&policy(), text, &whole).asked.iter().map(|skill| skill.as_str().to_owned()).collect()
     }
 
     #[test]
@@ -353,6 +374,17 @@ mod tests {
         assert_eq!(found("it's \"quoted\", so $team"), ["team"]);
         assert_eq!(found("an unclosed \" mark, $team"), ["team"]);
         assert_eq!(found("not only that: $team"), ["team"]);
+        assert_eq!(found("fix the \"cannot find module\" error with $team"), ["team"]);
+    }
+
+    #[test]
+    fn a_denied_skill_is_told_with_the_word_that_denies_it() {
+        let text = "The build doesn't work, please fix it with $forge. Never $team";
+        let whole = vec![vec![0..text.len()]];
+        let skills = find_skills(&policy(), text, &whole);
+        let denied = skills.denied.iter().map(|(skill, word)| format!("{} {word}", skill.as_str()));
+        assert_eq!(denied.collect::<Vec<_>>(), ["forge doesn't", "team Never"]);
+        assert_eq!(skills.asked, []);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::model::ModeName;
 use crate::policy::document::ModeEntry;
-use crate::policy::{Flaw, PolicyDocument};
+use crate::policy::{Flaw, PolicyDocument, read_outcome};
 
 /// What a mode is like: planning comes before execution, and there is no way back by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,8 +57,22 @@ pub struct Mode {
     pub phase_aliases: BTreeMap<String, String>,
 }
 
-/// Who may be active with whom.
-#[derive(Debug, Clone, PartialEq)]
+impl Mode {
+    fn unruled(name: ModeName) -> Self {
+        Self {
+            name,
+            kind: Kind::Execution,
+            aliases: Vec::new(),
+            start: Map::new(),
+            phases: Vec::new(),
+            terminal_phases: Vec::new(),
+            phase_aliases: BTreeMap::new(),
+        }
+    }
+}
+
+/// Who may be active with whom. The empty one knows no mode.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Policy {
     modes: Vec<Mode>,
     /// The active mode's row, the column of the one that is asked for.
@@ -131,20 +145,18 @@ impl Policy {
         Ok(Self { modes, relations, namespaces: small(document.namespaces), skills: small(document.skills) })
     }
 
-    /// Modes without any rule: enough to end them when nobody knows the rules.
-    pub fn unruled(names: impl IntoIterator<Item = ModeName>) -> Self {
-        let mode = |name| Mode {
-            name,
-            kind: Kind::Execution,
-            aliases: Vec::new(),
-            start: Map::new(),
-            phases: Vec::new(),
-            terminal_phases: Vec::new(),
-            phase_aliases: BTreeMap::new(),
-        };
-        let modes: Vec<Mode> = names.into_iter().map(mode).collect();
-        let relations = vec![vec![Relation::Apart; modes.len()]; modes.len()];
-        Self { modes, relations, namespaces: Vec::new(), skills: Vec::new() }
+    /// The policy with further modes that have no rules: enough to end them.
+    #[must_use]
+    pub fn and_unruled(mut self, names: impl IntoIterator<Item = ModeName>) -> Self {
+        for name in names {
+            if self.mode(&name).is_none() {
+                self.modes.push(Mode::unruled(name));
+            }
+        }
+        let count = self.modes.len();
+        self.relations.resize_with(count, Vec::new);
+        self.relations.iter_mut().for_each(|row| row.resize(count, Relation::Apart));
+        self
     }
 
     /// The modes, in the order of the document.
@@ -197,6 +209,7 @@ fn modes(entries: &[ModeEntry], flaws: &mut Vec<Flaw>) -> Vec<Mode> {
                 continue;
             }
         };
+        check_start(entry, &pointer, flaws);
         check_phases(entry, &pointer, flaws);
         modes.push(Mode {
             name,
@@ -205,10 +218,49 @@ fn modes(entries: &[ModeEntry], flaws: &mut Vec<Flaw>) -> Vec<Mode> {
             start: entry.start.clone(),
             phases: entry.phases.clone(),
             terminal_phases: entry.terminal_phases.clone(),
-            phase_aliases: entry.phase_aliases.clone(),
+            phase_aliases: small_keys(&entry.phase_aliases),
         });
     }
     modes
+}
+
+fn small_keys(words: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    words.iter().map(|(word, phase)| (word.to_ascii_lowercase(), phase.clone())).collect()
+}
+
+/// Fields that flow writes when a mode begins and ends.
+const OWN_FIELDS: [&str; 11] = [
+    "active",
+    "mode",
+    "session_id",
+    "run_id",
+    "started_at",
+    "updated_at",
+    "completed_at",
+    "lifecycle_outcome",
+    "terminal_outcome",
+    "run_outcome",
+    "error",
+];
+
+/// A file that begins tells of no end, and has no field that is not the policy's to fill.
+fn check_start(entry: &ModeEntry, pointer: &str, flaws: &mut Vec<Flaw>) {
+    for field in entry.start.keys().filter(|field| OWN_FIELDS.contains(&field.as_str())) {
+        flaws.push(Flaw::at(format!("{pointer}/start/{field}"), format!("`{field}` is for flow to fill")));
+    }
+    let tells_an_end = |phase: &str| {
+        let state = Map::from_iter([("current_phase".to_owned(), Value::from(phase))]);
+        read_outcome(&state).outcome.is_some()
+    };
+    let start = entry.start.get("current_phase").and_then(Value::as_str);
+    if let Some(start) = start.filter(|start| tells_an_end(start)) {
+        let message = format!("`{start}` means that `{}` has ended", entry.name);
+        flaws.push(Flaw::at(format!("{pointer}/start/current_phase"), message));
+    }
+    for (nth, phase) in entry.phases.iter().enumerate().filter(|(_, phase)| tells_an_end(phase)) {
+        let message = format!("`{phase}` means that `{}` has ended, so it is no phase at work", entry.name);
+        flaws.push(Flaw::at(format!("{pointer}/phases/{nth}"), message));
+    }
 }
 
 /// A mode with phases of its own can begin in one and end in one.

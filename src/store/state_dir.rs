@@ -7,6 +7,7 @@
 //! the case that another program replaces the visible set.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 
 use serde::Deserialize;
 
@@ -15,9 +16,9 @@ use crate::model::{Event, EventKind, ModeFile, Scope, Seq, SessionId, Timestamp,
 use crate::store::StoreError;
 use crate::store::canary::Canary;
 use crate::store::commit::Committed;
-use crate::store::dir::{Dir, File};
+use crate::store::dir::Dir;
 use crate::store::disk::{FileType, Onto};
-use crate::store::layout::{LOG, QUARANTINE, SESSIONS, STATE};
+use crate::store::layout::{LOG, LOG_TMP, QUARANTINE, SESSIONS, STATE};
 use crate::store::lock::{LockRequest, note_of};
 use crate::store::log::LogTail;
 use crate::store::log_file::{LockedLog, log_fault};
@@ -31,9 +32,28 @@ pub struct StateDir {
     flow: Dir,
 }
 
-/// Files of modes as bytes, by scope and name; those that are missing are not in it. In the place of what is no plain
-/// file, or too large, stand words that say so.
-pub type StateFiles = BTreeMap<(Scope, String), Vec<u8>>;
+/// Files of modes, by scope and name; those that are missing are not in it.
+pub type StateFiles = BTreeMap<(Scope, String), StateFile>;
+
+/// What stands where a file of modes goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StateFile {
+    /// A file.
+    Text(Vec<u8>),
+    /// Something that cannot be read, and why: it can be put aside all the same.
+    Odd(String),
+}
+
+impl StateFile {
+    /// What its digest is made of. A change of what cannot be read is told by the reason.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Text(bytes) => bytes,
+            Self::Odd(why) => why.as_bytes(),
+        }
+    }
+}
 
 /// How often a reader without a lock starts over when somebody writes meanwhile.
 const READ_TRIES: usize = 50;
@@ -125,11 +145,11 @@ impl StateDir {
             let asked = |file: &&ModeFile| scopes.is_none_or(|scopes| scopes.contains(&file.scope()));
             for file in changes.filter(asked).filter(|file| names.contains(&file.name)) {
                 let key = (file.scope(), file.name.clone());
-                if !is_to_be_put(file, files.get(&key).map(Vec::as_slice)) {
+                if !is_to_be_put(file, files.get(&key)) {
                     continue;
                 }
                 match &file.text {
-                    Some(text) => drop(files.insert(key, text.clone().into_bytes())),
+                    Some(text) => drop(files.insert(key, StateFile::Text(text.clone().into_bytes()))),
                     None => drop(files.remove(&key)),
                 }
             }
@@ -142,8 +162,8 @@ impl StateDir {
         for scope in scopes {
             let Some(dir) = self.find_scope(scope)? else { continue };
             for name in names {
-                if let Some(bytes) = look(&dir, name)? {
-                    files.insert((scope.clone(), name.clone()), bytes);
+                if let Some(found) = look(&dir, name)? {
+                    files.insert((scope.clone(), name.clone()), found);
                 }
             }
         }
@@ -160,9 +180,8 @@ impl StateDir {
 
     /// The position that the files show, as far as the visible set says.
     fn shown(&self) -> Result<Seq, StoreError> {
-        let bytes = look(&self.dir, VISIBLE)?.unwrap_or_default();
-        Ok(serde_json::from_slice::<Visible>(&bytes)
-            .map_or(Seq(0), |visible| visible.flow.seq.min(Seq(limits::COUNTER))))
+        let Some(StateFile::Text(bytes)) = look(&self.dir, VISIBLE)? else { return Ok(Seq(0)) };
+        Ok(serde_json::from_slice::<Marked>(&bytes).map_or(Seq(0), |set| set.flow.seq.min(Seq(limits::COUNTER))))
     }
 
     fn find_scope(&self, scope: &Scope) -> Result<Option<Dir>, StoreError> {
@@ -213,7 +232,7 @@ fn unshown_of(mut newer: Vec<Event>, shown: Seq) -> Vec<Event> {
 
 /// What flow reads of a visible set.
 #[derive(Deserialize)]
-struct Visible {
+struct Marked {
     flow: Position,
 }
 
@@ -222,13 +241,16 @@ struct Position {
     seq: Seq,
 }
 
-/// The bytes of a file, or words that say why it has none: whatever stands there can be put aside, and must not keep
-/// anybody from doing so.
-fn look(dir: &Dir, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+/// What stands there. Whatever it is can be put aside, and must not keep anybody from doing so.
+fn look(dir: &Dir, name: &str) -> Result<Option<StateFile>, StoreError> {
     match dir.read(name, limits::MODE_BYTES) {
-        Err(StoreError::TooLarge { limit, .. }) => Ok(Some(format!("larger than {limit} bytes").into_bytes())),
-        Err(StoreError::Unsafe { why, .. }) => Ok(Some(why.as_bytes().to_vec())),
-        found => found,
+        Ok(found) => Ok(found.map(StateFile::Text)),
+        Err(StoreError::TooLarge { limit, .. }) => Ok(Some(StateFile::Odd(format!("it is larger than {limit} bytes")))),
+        Err(StoreError::Unsafe { why, .. }) => Ok(Some(StateFile::Odd(why.to_owned()))),
+        Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => {
+            Ok(Some(StateFile::Odd("its permissions do not allow it".to_owned())))
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -241,12 +263,12 @@ fn changes_of(event: &Event) -> Option<&[ModeFile]> {
 
 /// Whether a committed file has to be put into place over what is there: unless somebody edited that since the commit.
 /// Visible sets only show what the other files say, so nobody's edit of one counts.
-fn is_to_be_put(file: &ModeFile, found: Option<&[u8]>) -> bool {
-    let is = |text: &str| found == Some(text.as_bytes());
+fn is_to_be_put(file: &ModeFile, found: Option<&StateFile>) -> bool {
+    let is = |text: &str| matches!(found, Some(StateFile::Text(bytes)) if bytes == text.as_bytes());
     if file.text.as_deref().map_or(found.is_none(), is) {
         return false;
     }
-    let before = || found.is_some_and(|found| file.was.as_ref().is_some_and(|was| was.0 == digest(found)));
+    let before = || found.is_some_and(|found| file.was.as_ref().is_some_and(|was| was.0 == digest(found.as_bytes())));
     // A file is replaced in one step, so one that was there and is not any more was removed by somebody.
     let never_there = found.is_none() && (file.was.is_none() || file.aside);
     file.name == VISIBLE || never_there || before()
@@ -259,9 +281,6 @@ pub struct LockedState<'a> {
     state: &'a StateDir,
     log: LockedLog,
 }
-
-/// A file of a commit, and its new text under a temporary name; none when it is removed.
-type Prepared<'a> = (&'a ModeFile, Option<(Dir, File)>);
 
 impl LockedState<'_> {
     /// Whose lock it is.
@@ -307,12 +326,12 @@ impl LockedState<'_> {
             for file in files {
                 let dir = self.state.find_scope(&file.scope())?;
                 let found = dir.map(|dir| look(&dir, &file.name)).transpose()?.flatten();
-                if is_to_be_put(file, found.as_deref()) {
+                if is_to_be_put(file, found.as_ref()) {
                     missing.push(file);
                 }
             }
-            let prepared = self.prepare(&missing)?;
-            self.publish(&prepared, now)?;
+            self.prepare(&missing)?;
+            self.publish(&missing, now)?;
             self.clear_leftovers(files)?;
         }
         self.log.lock.note_seq(last.seq);
@@ -346,21 +365,22 @@ impl LockedState<'_> {
             self.state.flow.sync()?;
             self.state.dir.sync()?;
         }
-        let prepared = self.prepare(&files.iter().collect::<Vec<_>>())?;
+        let prepared: Vec<_> = files.iter().collect();
+        self.prepare(&prepared)?;
         let before = self.log.tail.len;
         if let Err(error) = self.log.append(&line) {
-            discard(&prepared);
+            self.discard(&prepared);
             return Err(error);
         }
         if self.log.mistake() != Some(Canary::NoFlush)
             && let Err(errno) = self.log.sync()
         {
-            discard(&prepared);
+            self.discard(&prepared);
             return Err(self.log.unflushed(before, errno.into()));
         }
         match self.log.check_place() {
             Err(StoreError::Replaced { .. }) => {
-                discard(&prepared);
+                self.discard(&prepared);
                 return Err(self.log.misplaced(before));
             }
             placed => placed?,
@@ -379,50 +399,48 @@ impl LockedState<'_> {
         let scopes: BTreeSet<Scope> = files.iter().map(ModeFile::scope).collect();
         for dir in scopes.iter().map(|scope| self.state.find_scope(scope)) {
             let Some(dir) = dir? else { continue };
-            for name in dir.names()?.iter().filter(|name| name.starts_with('.') && name.ends_with("-state.json.tmp")) {
+            let leftover = |name: &&String| {
+                (name.starts_with('.') && name.ends_with("-state.json.tmp")) || name.as_str() == LOG_TMP
+            };
+            for name in dir.names()?.iter().filter(leftover) {
                 dir.remove(name)?;
             }
         }
         Ok(())
     }
 
-    /// Writes new files under temporary names.
-    fn prepare<'f>(&self, files: &[&'f ModeFile]) -> Result<Vec<Prepared<'f>>, StoreError> {
-        let mut prepared = Vec::new();
-        for &file in files {
-            let made = file.text.as_ref().map(|text| {
-                let dir = self.state.make_scope(&file.scope())?;
-                let tmp = tmp(&file.name);
-                dir.remove(&tmp)?;
-                let made = dir.create(&tmp, text.as_bytes(), dir.mode_of(&file.name))?;
-                Ok((dir, made))
-            });
-            match made.transpose() {
-                Ok(made) => prepared.push((file, made)),
-                Err(error) => {
-                    discard(&prepared);
-                    return Err(error);
-                }
+    /// Writes new files under temporary names, and puts them on stable storage.
+    fn prepare(&self, files: &[&ModeFile]) -> Result<(), StoreError> {
+        let prepared = files.iter().try_for_each(|file| {
+            let Some(text) = &file.text else { return Ok(()) };
+            let dir = self.state.make_scope(&file.scope())?;
+            let tmp = tmp(&file.name);
+            dir.remove(&tmp)?;
+            let made = dir.create(&tmp, text.as_bytes(), dir.mode_of(&file.name))?;
+            flush(&*made, || dir.join(&tmp))
+        });
+        prepared.inspect_err(|_| self.discard(files))
+    }
+
+    /// Takes back what was prepared.
+    fn discard(&self, files: &[&ModeFile]) {
+        for file in files.iter().filter(|file| file.text.is_some()) {
+            if let Ok(Some(dir)) = self.state.find_scope(&file.scope()) {
+                let _ = dir.remove(&tmp(&file.name));
             }
         }
-        Ok(prepared)
     }
 
     /// Puts the files into place. All but the last are on stable storage before that one says so.
-    fn publish(&self, prepared: &[Prepared<'_>], now: Timestamp) -> Result<(), StoreError> {
-        for (file, made) in prepared {
-            if let Some((dir, made)) = made {
-                flush(&**made, || dir.join(&file.name))?;
-            }
-        }
+    fn publish(&self, files: &[&ModeFile], now: Timestamp) -> Result<(), StoreError> {
         let is_last = |file: &ModeFile| file.session.is_none() && file.name == VISIBLE;
         let mut touched = BTreeSet::new();
-        for (file, made) in prepared.iter().filter(|(file, _)| !is_last(file)) {
+        for file in files.iter().filter(|file| !is_last(file)) {
             let Some(dir) = self.state.find_scope(&file.scope())? else { continue };
             if file.aside || is_odd(&dir, &file.name) {
                 self.set_aside(&dir, &file.name, now)?;
             }
-            match made {
+            match &file.text {
                 Some(_) => dir.rename(&tmp(&file.name), &file.name, Onto::Whatever)?,
                 None => dir.remove(&file.name)?,
             }
@@ -440,7 +458,7 @@ impl LockedState<'_> {
                 dir.sync()?;
             }
         }
-        if prepared.last().is_some_and(|(file, made)| is_last(file) && made.is_some()) {
+        if files.last().is_some_and(|file| is_last(file) && file.text.is_some()) {
             if is_odd(&self.state.dir, VISIBLE) {
                 self.set_aside(&self.state.dir, VISIBLE, now)?;
             }
@@ -474,14 +492,6 @@ impl LockedState<'_> {
 /// Whether something stands there over which no file can be put.
 fn is_odd(dir: &Dir, name: &str) -> bool {
     dir.look(name).is_ok_and(|stat| stat.kind == FileType::Directory)
-}
-
-fn discard(prepared: &[Prepared<'_>]) {
-    for (file, made) in prepared {
-        if let Some((dir, _)) = made {
-            let _ = dir.remove(&tmp(&file.name));
-        }
-    }
 }
 
 fn tmp(name: &str) -> String {

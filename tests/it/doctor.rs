@@ -382,6 +382,11 @@ const LEFT: &[Damage] = &[
         hurt: |past| past.put("../../state/sessions/s1/team-state.json", "[]"),
     },
     Damage {
+        code: "mode_unknown",
+        path: "/state/dance-state.json",
+        hurt: |past| past.put("../../state/dance-state.json", r#"{"mode":"dance","active":true}"#),
+    },
+    Damage {
         code: "mode_log_damaged",
         path: "/state/events.jsonl",
         hurt: |past| past.put("../../state/events.jsonl", "<<<<<<< HEAD\n"),

@@ -292,7 +292,7 @@ fn the_answer_to_a_prompt_says_what_happened() {
     active skills: blueprint
     "#);
     let said = modes.0.flow(["mode", "prompt", "hello there, how are you"]).ok().stdout;
-    assert_eq!(said, "the prompt names no skill\n");
+    assert_eq!(said, "the prompt asks for no skill\n");
 }
 
 #[test]
@@ -314,9 +314,10 @@ fn a_payload_without_a_prompt_or_with_an_odd_session_begins_nothing() {
         command.args(["mode", "prompt", "--json"]);
         crate::support::run(command, &payload.to_string())
     };
+    // A host takes 2 for a reason to throw the prompt away.
     assert_eq!(
-        hook(json!({ "session_id": "abc.def", "prompt": "$forge go" })).exits(2).error()["code"],
-        "invalid_name"
+        hook(json!({ "session_id": "abc.def", "prompt": "$forge go" })).exits(1).error()["code"],
+        "invalid_document"
     );
     assert_eq!(hook(json!({ "hook_event_name": "Stop", "text": "a \" $forge b" })).ok().json()["skills"], json!([]));
     assert_eq!(hook(json!({ "prompt": ["$forge"], "t": "x $forge" })).ok().json()["skills"], json!([]));

@@ -110,3 +110,181 @@ fn doctor_passes_over_files_that_are_no_modes() {
     modes.put("run-state.json", "torn {");
     assert_eq!(modes.0.flow(["doctor", "--json"]).ok().json()["findings"], json!([]));
 }
+
+#[test]
+fn what_stands_in_the_place_of_another_session_is_no_matter() {
+    let modes = Modes::new();
+    modes.ok(&["request", "forge", "--session", "s1"]);
+    modes.ok(&["request", "team", "--session", "s2"]);
+    std::fs::remove_dir_all(modes.0.path(".flow/state/sessions/s1")).unwrap();
+    modes.put("sessions/s1", "");
+    assert_eq!(modes.ok(&["request", "forge", "--session", "s2"])["decision"], "overlap");
+    assert_eq!(ended(&modes.ok(&["cancel", "--session", "s2"])), ["team", "forge"]);
+    modes.ok(&["clear", "--all"]);
+}
+
+/// A phase is no end: a mode that failed has not finished because somebody notes where it was.
+#[test]
+fn how_a_mode_ended_outlives_a_later_phase() {
+    let modes = Modes::new();
+    for (outcome, legacy) in [("failed", "failed"), ("userinterlude", "cancelled")] {
+        modes.ok(&["request", "forge"]);
+        modes.ok(&["write", "forge", "--outcome", outcome]);
+        modes.ok(&["write", "forge", "--phase", "executing"]);
+        modes.ok(&["write", "forge", "--data", r#"{"lifecycle_outcome":null}"#]);
+        let state = modes.state("forge-state.json");
+        assert_eq!((&state["lifecycle_outcome"], &state["run_outcome"]), (&json!(outcome), &json!(legacy)), "{state}");
+        assert_eq!(modes.ok(&["write", "forge", "--phase", "completed"])["outcome"], "finished");
+    }
+}
+
+#[test]
+fn very_large_files_and_many_of_them_can_be_given_up() {
+    let modes = Modes::new();
+    let large = |mode: &str| json!({ "mode": mode, "active": true, "note": "n".repeat(900_000) }).to_string();
+    for mode in ["deep-interview", "blueprint", "autoresearch", "team", "forge", "autopilot", "ultrawork", "ultraqa"] {
+        modes.put(&format!("{mode}-state.json"), &large(mode));
+    }
+    for nth in 0..12 {
+        modes.put(
+            &format!("sessions/s{nth}/forge-state.json"),
+            &json!({ "active": true, "note": "\t".repeat(120_000) }).to_string(),
+        );
+    }
+    assert_eq!(ended(&modes.ok(&["cancel", "--root"])).len(), 8);
+    let kept = std::fs::read_dir(modes.0.path(".flow/state/.quarantine")).unwrap().count();
+    assert_eq!(kept, 8, "what was large is kept");
+    assert_eq!(ended(&modes.ok(&["cancel", "--all"])).len(), 12);
+    assert_eq!(modes.active(&["--all"]), json!([]));
+}
+
+#[test]
+fn a_payload_that_is_cut_off_or_has_an_odd_session_begins_nothing() {
+    let modes = Modes::new();
+    for payload in [
+        r#"{"session_id":123,"prompt":"$forge"}"#,
+        r#"{"session_id":["x"],"prompt":"$forge"}"#,
+        r#"{"session_id":"s1","prompt":"$forge do it"#,
+        r#"{"session_id":"a/b","prompt":"$forge"}"#,
+    ] {
+        let error = modes.0.flow_with(["mode", "prompt", "--json"], payload).exits(1).error();
+        assert_eq!(error["code"], "invalid_document", "{payload}: {error}");
+        assert_eq!(modes.active(&["--all"]), json!([]), "{payload}");
+    }
+    modes.0.flow_with(["mode", "prompt"], r#"{"session_id":null,"prompt":"$forge"}"#).ok();
+    assert_eq!(modes.active(&["--root"]), json!(["forge"]));
+}
+
+#[test]
+fn a_session_s_file_that_says_cleared_and_active_can_be_cleared() {
+    let modes = Modes::new();
+    modes.ok(&["request", "forge"]);
+    modes.put("sessions/s1/forge-state.json", r#"{"active":true,"current_phase":"cleared"}"#);
+    assert_eq!(ended(&modes.ok(&["clear", "forge", "--session", "s1"])), ["forge"]);
+    assert_eq!(modes.active(&["--session", "s1"]), json!([]));
+}
+
+#[test]
+fn a_policy_whose_modes_begin_in_their_end_is_refused() {
+    let modes = Modes::new();
+    let policy = "apiVersion: flow.synapti.ai/v1\nkind: FlowModes\nmodes:\n  - { name: ask, kind: planning, start: { active: false, run_id: 7 } }\n  \
+                  - { name: tell, kind: planning, start: { current_phase: question }, phases: [question, thinking], terminal_phases: [over] }\n";
+    std::fs::write(modes.0.path(".flow/modes.yaml"), policy).unwrap();
+    let told = modes.0.flow(["validate", ".flow/modes.yaml"]).exits(1).stdout;
+    for flaw in ["`active` is for flow to fill", "`run_id` is for", "`question` means that `tell` has ended, so"] {
+        assert!(told.contains(flaw), "{flaw}: {told}");
+    }
+    let policy = "apiVersion: flow.synapti.ai/v1\nkind: FlowModes\nmodes:\n  - { name: tell, kind: planning, start: { current_phase: Thinking }, \
+                  phases: [Thinking], terminal_phases: [Over], phase_aliases: { Think: Thinking } }\n";
+    std::fs::write(modes.0.path(".flow/modes.yaml"), policy).unwrap();
+    modes.ok(&["request", "tell"]);
+    for (word, phase) in [("think", "Thinking"), ("thinking", "Thinking"), ("over", "Over")] {
+        assert_eq!(modes.ok(&["write", "tell", "--phase", word])["state"]["current_phase"], phase);
+    }
+}
+
+#[test]
+fn a_run_is_linked_to_a_mode_that_is_active_already_and_never_lost_in_silence() {
+    let modes = Modes::new();
+    let (one, other) = (modes.0.start("start-issue"), modes.0.start("debug"));
+    modes.ok(&["request", "forge"]);
+    assert_eq!(modes.ok(&["request", "forge", "--run-id", &one])["decision"], "no_change");
+    assert_eq!(modes.state("forge-state.json")["run_id"], one.as_str());
+    let report = modes.ok(&["request", "forge", "--run-id", &other]);
+    assert!(report["warnings"][0].as_str().unwrap().contains(&one), "{report}");
+    let report = modes.ok(&["write", "forge", "--run-id", &one]);
+    assert!(report["warnings"][0].as_str().unwrap().contains(&other), "{report}");
+    std::fs::write(modes.0.path(".flow/modes.yaml"), "modes: [").unwrap();
+    let told = modes.0.flow(["cancel", &one, "--reason", "enough", "--json"]).ok().json();
+    assert!(told["warnings"].to_string().contains("forge is still active for this run"), "{told}");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_hides_no_other_mode() {
+    let modes = Modes::new();
+    modes.ok(&["request", "team"]);
+    modes.ok(&["request", "forge"]);
+    modes.put("blueprint-state.json", "x");
+    let report = modes.ok(&["cancel", "forge"]);
+    assert_eq!(report["active"], json!(["team"]));
+    assert!(report["warnings"][0].as_str().unwrap().contains("flow mode clear blueprint --root"), "{report}");
+    assert_eq!(modes.ok(&["prompt", "hello"])["active"], json!(["team"]));
+    let report = modes.mode(&["prompt", "$ultrawork go"]).exits(1).json();
+    assert_eq!(report["error"]["mode"], "ultrawork");
+}
+
+#[test]
+fn what_is_no_file_is_called_by_its_name() {
+    let modes = Modes::new();
+    std::fs::create_dir_all(modes.0.path(".flow/state/forge-state.json")).unwrap();
+    let list = modes.ok(&["list"]);
+    let why = list["modes"][0]["error"].as_str().unwrap();
+    assert!(!why.contains("JSON"), "{why}");
+}
+
+#[test]
+fn what_is_active_can_be_given_up_by_a_prompt_without_a_policy() {
+    let modes = Modes::new();
+    modes.ok(&["request", "forge", "--session", "s1"]);
+    std::fs::write(modes.0.path(".flow/modes.yaml"), "modes: [").unwrap();
+    let report = modes.ok(&["prompt", "$cancel", "--session", "s1"]);
+    assert_eq!(report["cancelled"], json!(["forge"]));
+    std::fs::remove_file(modes.0.path(".flow/modes.yaml")).unwrap();
+    assert_eq!(modes.active(&["--session", "s1"]), json!([]));
+}
+
+#[test]
+fn a_mode_that_left_the_policy_can_be_ended() {
+    let modes = Modes::new();
+    modes.ok(&["request", "forge"]);
+    let policy = "apiVersion: flow.synapti.ai/v1\nkind: FlowModes\nmodes:\n  - { name: ship, kind: execution }\n";
+    std::fs::write(modes.0.path(".flow/modes.yaml"), policy).unwrap();
+    assert_eq!(ended(&modes.ok(&["clear", "forge"])), ["forge"]);
+    assert_eq!(modes.state("forge-state.json"), Value::Null);
+}
+
+#[test]
+fn an_odd_session_in_the_environment_is_no_matter_where_everybody_is_meant() {
+    let modes = Modes::new();
+    modes.ok(&["request", "forge"]);
+    let flow = |args: &[&str]| {
+        let mut command = modes.0.flow_command();
+        command.env("FLOW_SESSION", "bad/id").args(args);
+        crate::support::run(command, "")
+    };
+    flow(&["mode", "list", "--all"]).ok();
+    flow(&["mode", "clear", "--all"]).ok();
+    assert_eq!(modes.active(&["--all"]), json!([]));
+    modes.mode(&["request", "forge", "--session", "--json"]).exits(2);
+}
+
+#[test]
+fn a_denied_skill_is_told() {
+    let modes = Modes::new();
+    let report = modes.ok(&["prompt", "The build doesn't work, please fix it with $forge"]);
+    assert_eq!(report["skills"], json!([]));
+    let warning = report["warnings"][0].as_str().unwrap();
+    assert_eq!(warning, "$forge is not taken up: \"doesn't\" stands before it in the same clause");
+    modes.ok(&["prompt", "- use $forge"]);
+    assert_eq!(modes.active(&[]), json!(["forge"]));
+}

@@ -15,7 +15,7 @@ pub(crate) struct ModeArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ScopeArgs {
     /// The session whose modes are meant [env: FLOW_SESSION]
-    #[arg(long, value_name = "ID", conflicts_with = "root", allow_hyphen_values = true)]
+    #[arg(long, value_name = "ID", conflicts_with = "root")]
     pub(crate) session: Option<SessionId>,
     /// The modes of no session, which every session sees
     #[arg(long)]
@@ -108,7 +108,8 @@ pub(crate) enum ModeCommand {
     },
     /// Take up the `$skill` words of a prompt, all of them or none
     Prompt {
-        /// The prompt [default: standard input, plain or as a hook gets it]
+        /// The prompt, `-` for standard input [default: standard input, plain or as a hook gets it]
+        #[arg(allow_hyphen_values = true)]
         text: Option<String>,
         #[command(flatten)]
         scope: ScopeArgs,

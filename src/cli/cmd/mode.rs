@@ -51,7 +51,7 @@ pub(super) fn run(flow: &Flow, command: ModeCommand, out: &mut Out) -> Exit {
             answered(out, told, |report, out| out.answer(report, || outcome(report)))
         }
         ModeCommand::Prompt { text, scope } => {
-            let text = text.map_or_else(prompt_of_hook, Ok);
+            let text = text.filter(|text| text != "-").map_or_else(prompt_of_hook, Ok);
             let told = text
                 .and_then(|text| ModePromptRequest::read(&text, whose(scope)))
                 .and_then(|request| flow.mode_prompt(&request));
@@ -235,7 +235,7 @@ fn prompt(report: &ModePromptReport, out: &mut Out) -> Exit {
     let exit = out.answer(report, || {
         let mut page = Page::default();
         if report.messages.is_empty() {
-            page.line("the prompt names no skill");
+            page.line("the prompt asks for no skill");
         }
         report.messages.iter().for_each(|message| page.line(message));
         page.finish()

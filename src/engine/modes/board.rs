@@ -69,21 +69,35 @@ impl Board {
     /// # Errors
     /// [`ModeRefusal::Unreadable`] when a file that counts cannot be read.
     pub fn active(&self, policy: &Policy, scope: &Scope) -> Result<Vec<Active>, ModeRefusal> {
-        let mut active = Vec::new();
-        for mode in policy.modes() {
-            let Some((owner, file)) = self.seen(scope, &mode.name) else { continue };
-            match file {
-                ModeState::Known(state) if is_active(state) => {
-                    active.push((began(state), Active { mode: mode.name.clone(), scope: owner }));
-                }
-                ModeState::Known(_) => {}
-                ModeState::Broken(why) => {
-                    return Err(ModeRefusal::Unreadable { mode: mode.name.clone(), scope: owner, why: why.clone() });
-                }
+        let (active, unknown) = self.known_active(policy, scope);
+        match unknown.into_iter().next() {
+            None => Ok(active),
+            Some(Active { mode, scope }) => {
+                let why = match self.file(&scope, &mode) {
+                    Some(ModeState::Broken(why)) => why.clone(),
+                    _ => String::new(),
+                };
+                Err(ModeRefusal::Unreadable { mode, scope, why })
             }
         }
-        active.sort_by(|(a, _), (b, _)| a.cmp(b));
-        Ok(active.into_iter().map(|(_, active)| active).collect())
+    }
+
+    /// As [`Self::active`], as far as it is known; and the modes of which nobody knows, since a file that counts cannot
+    /// be read.
+    #[must_use]
+    pub fn known_active(&self, policy: &Policy, scope: &Scope) -> (Vec<Active>, Vec<Active>) {
+        let (mut known, mut unknown) = (Vec::new(), Vec::new());
+        for mode in policy.modes() {
+            let Some((owner, file)) = self.seen(scope, &mode.name) else { continue };
+            let active = Active { mode: mode.name.clone(), scope: owner };
+            match file {
+                ModeState::Known(state) if is_active(state) => known.push((began(state), active)),
+                ModeState::Known(_) => {}
+                ModeState::Broken(_) => unknown.push(active),
+            }
+        }
+        known.sort_by(|(a, _), (b, _)| a.cmp(b));
+        (known.into_iter().map(|(_, active)| active).collect(), unknown)
     }
 
     /// The modes that files of `scope` itself say to be active; those that cannot be read are passed over.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::engine::ModeRefusal;
 use crate::engine::modes::board::{Active, Board, ModeState};
 use crate::engine::modes::visible::{Visible, visible_set};
-use crate::model::{ModeName, RunId, Scope, Timestamp, VISIBLE, mode_file};
+use crate::model::{ModeName, RunId, Scope, Timestamp, VISIBLE, limits, mode_file};
 use crate::policy::{Admission, Condition, Mode, Policy, clear_audit, drop_stale, read_outcome, settle};
 
 /// What a mode is asked for with.
@@ -131,16 +131,42 @@ impl<'a> Draft<'a> {
     /// # Errors
     /// [`ModeRefusal::Denied`] and [`ModeRefusal::Unreadable`]; the draft is as it was.
     pub fn request(&mut self, scope: &Scope, mode: &Mode, wanted: &Wanted) -> Result<Requested, ModeRefusal> {
-        let requested = self.admit(scope, mode, wanted)?;
-        if requested.admission != Admission::NoChange {
+        let admission = self.admit(scope, mode, wanted)?;
+        if admission == Admission::NoChange {
+            self.take_run(scope, &mode.name, wanted.run.as_ref());
+        } else {
             let begun = self.begin(scope, mode, wanted);
             self.put(scope, &mode.name, Some(begun));
         }
-        Ok(Requested { active: self.active_names(scope)?, ..requested })
+        Ok(Requested { admission, active: self.active_names(scope)? })
+    }
+
+    /// Lets a mode that is active work on `run`.
+    fn take_run(&mut self, scope: &Scope, mode: &ModeName, run: Option<&RunId>) {
+        let Some(run) = run else { return };
+        let Some(ModeState::Known(state)) = self.board.file(scope, mode) else {
+            self.warnings.push(format!("{mode} is active for everybody, so run {run} is not noted"));
+            return;
+        };
+        let mut state = state.clone();
+        if state.get("run_id").and_then(Value::as_str) == Some(run.as_str()) {
+            return;
+        }
+        self.warn_of_other_run(mode, &state, run.as_str());
+        state.insert("run_id".into(), run.as_str().into());
+        state.insert("updated_at".into(), self.now.to_string().into());
+        self.put(scope, mode, Some(state));
+    }
+
+    /// Tells of the run on which a mode worked until now.
+    fn warn_of_other_run(&mut self, mode: &ModeName, state: &Map<String, Value>, run: &str) {
+        if let Some(other) = state.get("run_id").and_then(Value::as_str).filter(|other| *other != run) {
+            self.warnings.push(format!("{mode} worked on run {other} until now; that run goes on"));
+        }
     }
 
     /// Decides on `mode` and completes what hands over to it. A request for the root scope concerns every session.
-    fn admit(&mut self, scope: &Scope, mode: &Mode, wanted: &Wanted) -> Result<Requested, ModeRefusal> {
+    fn admit(&mut self, scope: &Scope, mode: &Mode, wanted: &Wanted) -> Result<Admission, ModeRefusal> {
         let mut views = vec![scope.clone()];
         if *scope == Scope::Root {
             views.extend(self.board.scopes().into_iter().filter(|other| *other != Scope::Root));
@@ -157,7 +183,7 @@ impl<'a> Draft<'a> {
             let holds = |name: &ModeName, condition: Condition| self.holds(&view, name, condition, wanted);
             let admission = self.policy.admit(&names, &mode.name, &holds);
             if view == *scope && admission == Admission::NoChange {
-                return Ok(Requested { admission, active: Vec::new() });
+                return Ok(admission);
             }
             match &admission {
                 Admission::Deny(denial) => {
@@ -185,8 +211,7 @@ impl<'a> Draft<'a> {
             let names: Vec<&str> = completed.iter().map(ModeName::as_str).collect();
             self.messages.push(format!("mode transiting: {} -> {}", names.join(" + "), mode.name));
         }
-        let admission = if completed.is_empty() { own } else { Admission::AutoComplete(completed) };
-        Ok(Requested { admission, active: Vec::new() })
+        Ok(if completed.is_empty() { own } else { Admission::AutoComplete(completed) })
     }
 
     fn active_names(&self, scope: &Scope) -> Result<Vec<ModeName>, ModeRefusal> {
@@ -299,10 +324,13 @@ impl<'a> Draft<'a> {
         let is_active = state.get("active") == Some(&Value::Bool(true));
         let admission = match is_active && !was_active {
             // The root's file may make it active already.
-            true => Some(self.admit(scope, mode, wanted)?.admission),
+            true => Some(self.admit(scope, mode, wanted)?),
             false => None,
         };
         self.warnings.extend(warnings);
+        if let (Some(before), Some(run)) = (&before, given.get("run_id").and_then(Value::as_str)) {
+            self.warn_of_other_run(name, before, run);
+        }
         if was_active && !is_active {
             self.note_end(scope, name, &state, None);
         }
@@ -318,10 +346,14 @@ impl<'a> Draft<'a> {
     pub fn clear(&mut self, scope: &Scope, mode: &ModeName) -> bool {
         let Some(file) = self.board.file(scope, mode).cloned() else { return false };
         let hides = scope.session().is_some() && self.board.file(&Scope::Root, mode).is_some();
-        let state = self.end(scope, mode, file);
-        if hides && state.get("current_phase").and_then(Value::as_str) == Some(crate::policy::CLEARED) {
+        let is_cleared = |state: &Map<String, Value>| {
+            state.get("active") == Some(&Value::Bool(false))
+                && state.get("current_phase").and_then(Value::as_str) == Some(crate::policy::CLEARED)
+        };
+        if hides && matches!(&file, ModeState::Known(state) if is_cleared(state)) {
             return false;
         }
+        self.end(scope, mode, file);
         let now = self.now.to_string();
         let tombstone = json!({
             "mode": mode, "active": false, "current_phase": crate::policy::CLEARED, "updated_at": now,
@@ -333,12 +365,19 @@ impl<'a> Draft<'a> {
         true
     }
 
-    /// Gives `mode` up and keeps its file. Works on every file; one that is not active stays as it is.
+    /// Gives `mode` up and keeps its file. Works on every file; one that is not active stays as it is. A very large one
+    /// goes to quarantine, so that all modes of a session can be given up in one line of the log.
     pub fn cancel(&mut self, scope: &Scope, mode: &ModeName) -> bool {
         let Some(file) = self.board.file(scope, mode).cloned() else { return false };
         if matches!(&file, ModeState::Known(state) if state.get("active") != Some(&Value::Bool(true))) {
             return false;
         }
+        let file = match file {
+            ModeState::Known(state) if Value::from(state.clone()).to_string().len() > CARRIED => {
+                ModeState::Broken(format!("it is larger than {CARRIED} bytes"))
+            }
+            file => file,
+        };
         let mut state = self.end(scope, mode, file);
         let now = self.now.to_string();
         ["terminal_outcome", "completed_at"].iter().for_each(|field| drop(state.shift_remove(*field)));
@@ -407,6 +446,9 @@ impl<'a> Draft<'a> {
         files
     }
 }
+
+/// The largest file of a mode that is kept when the mode is given up, in bytes.
+const CARRIED: usize = limits::MODE_BYTES / 4;
 
 /// A question that nobody will answer any more.
 fn close_question(state: &mut Map<String, Value>, why: &str, now: &str) {

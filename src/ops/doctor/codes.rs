@@ -23,6 +23,7 @@ pub(super) const CODES: &[(&str, Severity)] = &[
     ("config_invalid", Severity::Error),
     ("policy_invalid", Severity::Error),
     ("mode_unreadable", Severity::Error),
+    ("mode_unknown", Severity::Warning),
     ("mode_log_damaged", Severity::Warning),
     // Anywhere.
     ("unreadable", Severity::Error),

@@ -2,13 +2,16 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::catalog::{Catalog, CatalogError};
 use crate::codec::LineFault;
 use crate::engine::ModeState;
-use crate::model::{MODE_FILE, VISIBLE, limits, mode_file};
+use crate::model::{MODE_FILE, ModeName, Scope, SessionId, VISIBLE, limits};
 use crate::ops::doctor::finding::Findings;
 use crate::ops::doctor::log::counted;
-use crate::ops::mode::read_state;
+use crate::ops::mode::{clear_command, read_state};
+use crate::policy::Policy;
 use crate::store::LogScan;
 use crate::store::inspect::{Entry, FileKind, entries};
 use crate::store::layout::{LOG, QUARANTINE, SESSIONS, STATE};
@@ -21,28 +24,26 @@ pub(super) fn check(root: &Path, found: &mut Findings) {
             found.add("policy_invalid", path, violation.message.as_str()).at(violation.place);
         }
     }
-    let files: Option<Vec<String>> =
-        policy.ok().map(|(policy, _)| policy.modes().iter().map(|mode| mode_file(&mode.name)).collect());
-    // Without a policy, nobody knows which files are modes.
-    let is_mode = |name: &str| files.as_ref().is_none_or(|files| files.iter().any(|file| file == name));
+    let policy = policy.ok().map(|(policy, _)| policy);
     let state = root.join(STATE);
-    scope(&state, &is_mode, found);
+    look(&state, &Scope::Root, policy.as_ref(), found);
     log(&state.join(LOG), found);
     for session in entries(&state.join(SESSIONS)).unwrap_or_default() {
+        // Other names are nobody's session, and no command looks at them.
+        let Some(id) = session.text().and_then(|name| SessionId::new(name).ok()) else { continue };
         if session.kind == FileKind::Directory {
-            scope(&session.path, &is_mode, found);
+            look(&session.path, &Scope::Session(id), policy.as_ref(), found);
         }
     }
 }
 
-fn scope(dir: &Path, is_mode: &dyn Fn(&str) -> bool, found: &mut Findings) {
+fn look(dir: &Path, scope: &Scope, policy: Option<&Policy>, found: &mut Findings) {
     for entry in entries(dir).unwrap_or_default() {
         let Some(name) = entry.text() else { continue };
-        match entry.kind {
-            FileKind::File if name.ends_with(MODE_FILE) && name != VISIBLE && is_mode(name) => {
-                file(&entry, found);
-            }
-            FileKind::Directory if name == QUARANTINE => {
+        let mode = name.strip_suffix(MODE_FILE).filter(|_| name != VISIBLE).and_then(|mode| ModeName::new(mode).ok());
+        match (entry.kind, mode) {
+            (FileKind::File, Some(mode)) => file(&entry, &mode, scope, policy, found),
+            (FileKind::Directory, _) if name == QUARANTINE => {
                 let kept = entries(&entry.path).unwrap_or_default().len();
                 if kept > 0 {
                     let message = format!("{} put aside for a person to look at", counted(kept, "name"));
@@ -54,20 +55,29 @@ fn scope(dir: &Path, is_mode: &dyn Fn(&str) -> bool, found: &mut Findings) {
     }
 }
 
-fn file(entry: &Entry, found: &mut Findings) {
-    if entry.len > limits::MODE_BYTES as u64 {
-        found.add("mode_unreadable", &entry.path, "the file is too large");
-        return;
-    }
-    match std::fs::read(&entry.path) {
-        Err(error) => drop(found.add("unreadable", &entry.path, format!("the file cannot be read: {error}"))),
-        Ok(bytes) => {
-            if let ModeState::Broken(why) = read_state(&bytes) {
-                let message =
-                    format!("nobody knows whether this mode is active: {why}; docs/modes.md says how to clear it");
-                found.add("mode_unreadable", &entry.path, message);
-            }
+fn file(entry: &Entry, mode: &ModeName, scope: &Scope, policy: Option<&Policy>, found: &mut Findings) {
+    // Without a policy, nobody knows which files are modes.
+    let is_known = policy.is_none_or(|policy| policy.mode(mode).is_some());
+    let state = match std::fs::read(&entry.path) {
+        _ if entry.len > limits::MODE_BYTES as u64 => ModeState::Broken("the file is too large".to_owned()),
+        Ok(bytes) => read_state(&bytes),
+        Err(error) => {
+            found.add("unreadable", &entry.path, format!("the file cannot be read: {error}"));
+            return;
         }
+    };
+    let clear = clear_command(mode, scope);
+    match state {
+        ModeState::Broken(why) if is_known => {
+            let message = format!("nobody knows whether this mode is active: {why}; `{clear}` takes it away");
+            found.add("mode_unreadable", &entry.path, message);
+        }
+        ModeState::Known(state) if !is_known && state.get("active") == Some(&Value::Bool(true)) => {
+            let message =
+                format!("it says that {mode} is active, and the policy knows no such mode; `{clear}` ends it");
+            found.add("mode_unknown", &entry.path, message);
+        }
+        _ => {}
     }
 }
 

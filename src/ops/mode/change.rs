@@ -128,9 +128,12 @@ impl Flow {
                 Some(crate::engine::ModeState::Known(state)) => state.clone(),
                 _ => Map::new(),
             };
-            Ok((admission, state))
+            let (seen, _) = draft.board().known_active(&policy, &Scope::Root);
+            let ends = state.get("active") == Some(&Value::Bool(false));
+            let hidden: Vec<_> = seen.into_iter().filter(|one| ends && one.mode == mode.name).collect();
+            Ok((admission, state, say::everybodys(&hidden, &scope)))
         })?;
-        let (admission, state) = done.answer;
+        let (admission, state, everybodys) = done.answer;
         let decided = admission.as_ref().map(decision);
         let state_dir = project.make_state()?;
         Ok(ModeWriteReport {
@@ -142,7 +145,7 @@ impl Flow {
             decision: decided.as_ref().map(|(decision, _)| *decision),
             completed: decided.map(|(_, completed)| completed).unwrap_or_default(),
             changed: done.changed,
-            warnings: done.warnings,
+            warnings: done.warnings.into_iter().chain(everybodys).collect(),
         })
     }
 
@@ -158,8 +161,7 @@ impl Flow {
         let now = self.clock.now();
         let state = project.make_state()?;
         let mut locked = state.lock(&self.lock_request(now, self.lock_wait()?))?;
-        let scopes = concerned(&locked, scope)?;
-        let files = locked.read(&scopes, &names(policy))?;
+        let files = concerned(&locked, scope, &names(policy))?;
         let mut draft = Draft::new(policy, board(policy, &files), now, source);
         let answer = act(&mut draft).map_err(|refusal| self.refused(&state, &draft, refusal))?;
         let mut warnings: Vec<String> = draft.warnings().to_vec();
@@ -190,14 +192,18 @@ impl Flow {
 
     /// What to say of the run of a mode that ended: the run does not end with it.
     fn run_goes_on(project: &Project, ended: &Ended) -> Option<String> {
-        let id = ended.run.as_deref()?;
-        let run = RunId::new(id).ok().and_then(|id| project.run(&id).ok())?;
-        let text = run.read_text().ok().flatten()?;
-        let status = RunText::parse(&text).ok()?.document().state.status;
-        let mode = &ended.mode;
-        (!status.is_terminal()).then(|| {
-            format!("{mode} worked on run {id}, which is still {status}: `flow resume {id}` says what is next")
-        })
+        let (id, mode) = (ended.run.as_deref()?, &ended.mode);
+        let status = || {
+            let run = project.run(&RunId::new(id).ok()?).ok()?;
+            Some(RunText::parse(&run.read_text().ok()??).ok()?.document().state.status)
+        };
+        match status() {
+            Some(status) if status.is_terminal() => None,
+            Some(status) => Some(format!(
+                "{mode} worked on run {id}, which is still {status}: `flow resume {id}` says what is next"
+            )),
+            None => Some(format!("{mode} worked on run {id}, which cannot be read: `flow doctor {id}` says why")),
+        }
     }
 }
 

@@ -1,18 +1,16 @@
 //! `mode clear | cancel`: they work whatever else is broken.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 
 use crate::engine::{Draft, ModeState};
 use crate::model::{MODE_FILE, ModeName, RunId, Scope, VISIBLE};
-use crate::ops::error::Result;
+use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::mode::load::{ModeScope, board, mode, names, read};
 use crate::ops::mode::say;
 use crate::policy::Policy;
 use crate::report::{EndedMode, ModeEndReport, ScopeReport};
-use crate::store::{Project, StateDir};
+use crate::store::{Project, StateDir, StoreError};
 
 impl Flow {
     /// Takes the files of modes away: of one, or of all that the scope has. `all` means every session as well.
@@ -31,58 +29,111 @@ impl Flow {
         self.end_modes(word, scope, all, |draft, scope, mode| draft.cancel(scope, mode))
     }
 
-    fn end_modes(
-        &self,
-        word: Option<&str>,
-        scope: &ModeScope,
-        all: bool,
-        end: fn(&mut Draft<'_>, &Scope, &ModeName) -> bool,
-    ) -> Result<ModeEndReport> {
+    fn end_modes(&self, word: Option<&str>, asked: &ModeScope, all: bool, end: End) -> Result<ModeEndReport> {
         let project = self.project()?;
-        let scope = self.scope(scope)?;
-        let mut nothing = ModeEndReport { ended: Vec::new(), active: Vec::new(), changed: false, warnings: Vec::new() };
-        let Some(state) = project.state()? else { return Ok(nothing) };
-        let (policy, broken) = match self.catalog(Some(&project)).policy() {
-            Ok((policy, _)) => (policy, None),
-            Err(why) => (Policy::unruled(found(&state)?), Some(format!("{why}; the names of the files were used"))),
-        };
-        nothing.warnings.extend(broken);
-        let one = word.map(|word| mode(&policy, word)).transpose()?;
-        let scopes = if all { state.everybody()? } else { vec![scope.clone()] };
-        // A session that nobody knows has nothing to end, and gets no directory for that.
-        if !all && !state.has(&scope)? {
-            let board = board(&policy, &state.read(Some(&[Scope::Root]), &names(&policy))?);
-            let active = board.active(&policy, &scope).unwrap_or_default();
-            nothing.warnings.extend(say::everybodys(&active, &scope));
-            nothing.active = active.into_iter().map(|active| active.mode).collect();
-            return Ok(nothing);
+        let mut report = ModeEndReport { ended: Vec::new(), active: Vec::new(), changed: false, warnings: Vec::new() };
+        let Some(state) = project.state()? else { return Ok(report) };
+        let scope = if all { Scope::Root } else { self.scope(asked)? };
+        let mut scopes = if all { state.everybody()? } else { vec![scope.clone()] };
+        if all {
+            // One session's broken directory is no reason to keep the others.
+            scopes.retain(|scope| match state.names(std::slice::from_ref(scope), MODE_FILE) {
+                Ok(_) => true,
+                Err(why) => {
+                    report.warnings.push(format!("the modes of {scope} stay as they are: {}", why.in_words()));
+                    false
+                }
+            });
         }
-        let concerned = if all { Scope::Root } else { scope.clone() };
-        let done = self.change_modes(&project, &policy, &concerned, "workflow-transition", |draft| {
+        let (policy, warning) = self.policy_to_end(&project, &state, &scopes)?;
+        report.warnings.extend(warning);
+        let one = word.map(|word| mode(&policy, word)).transpose()?;
+        let named = policy.modes().iter().filter(|mode| one.is_none_or(|one| one.name == mode.name));
+        let modes: Vec<&ModeName> = named.map(|mode| &mode.name).collect();
+        // A session that nobody knows has nothing to end, and gets no directory for that.
+        if all || state.has(&scope)? {
+            self.end_each(&project, &policy, &scopes, &modes, end, &mut report)?;
+        }
+        let seen = state.read(Some(&[Scope::Root, scope.clone()]), &names(&policy))?;
+        let (active, unknown) = board(&policy, &seen).known_active(&policy, &scope);
+        report.warnings.extend(say::unknown(&unknown));
+        report.warnings.extend(say::everybodys(&active, &scope));
+        report.active = active.into_iter().map(|active| active.mode).collect();
+        Ok(report)
+    }
+
+    /// Ends modes in `scopes`, in one commit when its line is not too long.
+    fn end_each(
+        &self,
+        project: &Project,
+        policy: &Policy,
+        scopes: &[Scope],
+        modes: &[&ModeName],
+        end: End,
+        report: &mut ModeEndReport,
+    ) -> Result<()> {
+        let concerned = if let [one] = scopes { one.clone() } else { Scope::Root };
+        let done = self.change_modes(project, policy, &concerned, "workflow-transition", |draft| {
             let mut ended = Vec::new();
-            for scope in &scopes {
-                for mode in policy.modes().iter().filter(|mode| one.is_none_or(|one| one.name == mode.name)) {
-                    if end(draft, scope, &mode.name) {
+            for scope in scopes {
+                for mode in modes {
+                    if end(draft, scope, mode) {
                         let scope = ScopeReport(scope.session().cloned());
-                        ended.push(EndedMode { mode: mode.name.clone(), scope });
+                        ended.push(EndedMode { mode: (*mode).clone(), scope });
                     }
                 }
             }
-            // Whatever else is broken is no reason to keep this from happening.
-            let active = draft.board().active(&policy, &scope).unwrap_or_default();
-            let everybodys = say::everybodys(&active, &scope);
-            Ok((ended, active.into_iter().map(|active| active.mode).collect(), everybodys))
-        })?;
-        let (ended, active, everybodys) = done.answer;
-        let warnings = nothing.warnings.into_iter().chain(done.warnings).chain(everybodys).collect();
-        Ok(ModeEndReport { ended, active, changed: done.changed, warnings })
+            Ok(ended)
+        });
+        match done {
+            Err(Error::Store(StoreError::TooLong { .. })) if scopes.len() > 1 => {
+                let (some, others) = scopes.split_at(scopes.len() / 2);
+                self.end_each(project, policy, some, modes, end, report)?;
+                self.end_each(project, policy, others, modes, end, report)
+            }
+            done => {
+                let done = done?;
+                report.ended.extend(done.answer);
+                report.changed |= done.changed;
+                report.warnings.extend(done.warnings);
+                Ok(())
+            }
+        }
+    }
+
+    /// The policy with the modes that it does not know and that have a file in `scopes` all the same. When it cannot be
+    /// used, there are only these, and a warning.
+    pub(super) fn policy_to_end(
+        &self,
+        project: &Project,
+        state: &StateDir,
+        scopes: &[Scope],
+    ) -> Result<(Policy, Option<String>)> {
+        let (policy, warning) = match self.catalog(Some(project)).policy() {
+            Ok((policy, _)) => (policy, None),
+            Err(why) => (Policy::default(), Some(format!("{why}; the names of the files were used"))),
+        };
+        let files = state.read(Some(scopes), &state.names(scopes, MODE_FILE)?)?;
+        let mut found = Vec::new();
+        for ((_, name), file) in &files {
+            let Some(mode) = name.strip_suffix(MODE_FILE).filter(|_| name != VISIBLE) else { continue };
+            // Other programs may have files that are called like that.
+            let is_mode = match read(file) {
+                ModeState::Known(fields) => fields.contains_key("active"),
+                ModeState::Broken(_) => warning.is_some(),
+            };
+            if is_mode && let Ok(mode) = ModeName::new(mode) {
+                found.push(mode);
+            }
+        }
+        Ok((policy.and_unruled(found), warning))
     }
 
     /// The active modes that work on `run`, each with the command that ends it.
     pub(crate) fn modes_on(&self, project: &Project, run: &RunId) -> Vec<String> {
         let modes = || -> Result<Vec<String>> {
             let Some(state) = project.state()? else { return Ok(Vec::new()) };
-            let (policy, _) = self.catalog(Some(project)).policy()?;
+            let (policy, _) = self.policy_to_end(project, &state, &state.everybody()?)?;
             let board = board(&policy, &state.read(None, &names(&policy))?);
             let mut found = Vec::new();
             for scope in &board.scopes() {
@@ -96,19 +147,9 @@ impl Flow {
             Ok(found)
         };
         // A run ends whatever its modes are.
-        modes().unwrap_or_default()
+        modes().unwrap_or_else(|why| vec![format!("nobody knows whether a mode is still active for this run: {why}")])
     }
 }
 
-/// The modes whose files are there, for one whose policy cannot be used: what says whether it is active, or cannot be
-/// read. Files of other programs are neither.
-fn found(state: &StateDir) -> Result<BTreeSet<ModeName>> {
-    let scopes = state.everybody()?;
-    let files = state.read(Some(&scopes), &state.names(&scopes, MODE_FILE)?)?;
-    let is_mode = |bytes: &[u8]| match read(bytes) {
-        ModeState::Known(fields) => fields.contains_key("active"),
-        ModeState::Broken(_) => true,
-    };
-    let modes = files.iter().filter(|((_, name), bytes)| name != VISIBLE && is_mode(bytes));
-    Ok(modes.filter_map(|((_, name), _)| ModeName::new(name.strip_suffix(MODE_FILE)?).ok()).collect())
-}
+/// How a mode is ended in a scope; whether there was anything to end.
+type End = fn(&mut Draft<'_>, &Scope, &ModeName) -> bool;

@@ -12,7 +12,7 @@ use crate::model::{
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::policy::{Mode, Policy};
-use crate::store::{LockedState, StateFiles};
+use crate::store::{LockedState, StateFile, StateFiles};
 
 /// Whose modes: as the caller says.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -45,37 +45,25 @@ pub(super) fn mode<'a>(policy: &'a Policy, word: &str) -> Result<&'a Mode> {
     })
 }
 
-/// The scopes whose files a change in `scope` has to know: a session's own and the root's, and of the root's everybody's.
-/// Those whom the root's visible set shows are read for the next one.
-pub(super) fn concerned(locked: &LockedState<'_>, scope: &Scope) -> Result<Vec<Scope>> {
-    let set = locked.read(&[Scope::Root], &[VISIBLE.to_owned()])?;
-    // One of another program tells nothing of who is active.
-    let own = |bytes: &Vec<u8>| matches!(read(bytes), ModeState::Known(set) if set.contains_key(MARK));
-    let shown = set.values().next().filter(|bytes| own(bytes)).and_then(|bytes| shown(bytes));
-    Ok(match (scope, shown) {
-        (Scope::Session(_), Some(shown)) => {
-            let shown = shown.sessions.into_iter().map(Scope::Session);
-            [Scope::Root, scope.clone()].into_iter().chain(shown.filter(|shown| shown != scope)).collect()
-        }
-        (Scope::Session(_), None) => {
-            let mut everybody = locked.state().everybody()?;
-            everybody.push(scope.clone());
-            everybody
-        }
-        (Scope::Root, _) => locked.state().everybody()?,
-    })
+/// The files that a change in `scope` has to know: a session's own and the root's; of the root's, everybody's. Those whom
+/// the root's visible set shows are read for the next one, as far as they can be.
+pub(super) fn concerned(locked: &LockedState<'_>, scope: &Scope, names: &[String]) -> Result<StateFiles> {
+    let state = locked.state();
+    let Some(_) = scope.session() else { return Ok(locked.read(&state.everybody()?, names)?) };
+    let mut files = locked.read(&[Scope::Root, scope.clone()], names)?;
+    let shown = match files.get(&(Scope::Root, VISIBLE.to_owned())).map(read) {
+        // One of another program tells nothing of who is active.
+        Some(ModeState::Known(set)) if set.contains_key(MARK) => Visible::read(&set).sessions,
+        _ => state.sessions()?,
+    };
+    for shown in shown.into_iter().map(Scope::Session).filter(|shown| shown != scope) {
+        files.extend(locked.read(&[shown], names).unwrap_or_default());
+    }
+    Ok(files)
 }
 
 /// The field of the root's visible set by which the store knows how far the files are.
 const MARK: &str = "flow";
-
-/// What a visible set shows; none when it cannot be read.
-fn shown(bytes: &[u8]) -> Option<Visible> {
-    match read(bytes) {
-        ModeState::Known(value) => Some(Visible::read(&value)),
-        ModeState::Broken(_) => None,
-    }
-}
 
 /// The names of the files of all modes, and of the visible set.
 pub(super) fn names(policy: &Policy) -> Vec<String> {
@@ -85,15 +73,23 @@ pub(super) fn names(policy: &Policy) -> Vec<String> {
 /// What the files of modes say.
 pub(super) fn board(policy: &Policy, files: &StateFiles) -> Board {
     let mut board = Board::default();
-    for ((scope, name), bytes) in files {
+    for ((scope, name), file) in files {
         let Some(mode) = policy.modes().iter().find(|mode| mode_file(&mode.name) == *name) else { continue };
-        board.set(scope, &mode.name, Some(read(bytes)));
+        board.set(scope, &mode.name, Some(read(file)));
     }
     board
 }
 
 /// What one file says.
-pub(crate) fn read(bytes: &[u8]) -> ModeState {
+pub(super) fn read(file: &StateFile) -> ModeState {
+    match file {
+        StateFile::Text(bytes) => parse(bytes),
+        StateFile::Odd(why) => ModeState::Broken(why.clone()),
+    }
+}
+
+/// What the text of a file says.
+pub(crate) fn parse(bytes: &[u8]) -> ModeState {
     match serde_json::from_slice::<Value>(bytes) {
         Ok(Value::Object(state)) => ModeState::Known(state),
         Ok(_) => ModeState::Broken("it is not a JSON object".to_owned()),
@@ -110,14 +106,14 @@ pub(super) fn commit(
     now: Timestamp,
     ids: &Ids,
 ) -> Result<Vec<String>> {
-    let before = |scope: &Scope| {
-        let set = files.get(&(scope.clone(), VISIBLE.to_owned()));
-        set.and_then(|bytes| shown(bytes)).unwrap_or_default()
+    let before = |scope: &Scope| match files.get(&(scope.clone(), VISIBLE.to_owned())).map(read) {
+        Some(ModeState::Known(set)) => Visible::read(&set),
+        _ => Visible::default(),
     };
     let seq = locked.next_seq();
     let changed = draft.finish(&before);
     let files = changed.into_iter().map(|file| {
-        let was = files.get(&(file.scope.clone(), file.name.clone())).map(|bytes| TextDigest(digest(bytes)));
+        let was = files.get(&(file.scope.clone(), file.name.clone())).map(|file| TextDigest(digest(file.as_bytes())));
         let Changed { scope, name, value, aside } = file;
         let value = value.map(|mut value| {
             if scope == Scope::Root && name == VISIBLE {

@@ -10,7 +10,7 @@ mod view;
 
 pub use change::{ModeRequest, ModeWriteRequest};
 pub use load::ModeScope;
-pub(crate) use load::read as read_state;
+pub(crate) use load::parse as read_state;
 pub use prompt::ModePromptRequest;
 pub(crate) use say::clear_command;
 pub use view::ModeListRequest;

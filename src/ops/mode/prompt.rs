@@ -5,11 +5,11 @@ use serde_json::Value;
 use crate::engine::{Draft, ModeRefusal, Wanted};
 use crate::machine::prose;
 use crate::model::{ModeName, Scope, SessionId, mode_file};
-use crate::ops::error::Result;
+use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::mode::load::{ModeScope, board, names};
 use crate::ops::mode::{change, say};
-use crate::policy::{Policy, Skill, find_skills, plan};
+use crate::policy::{Plan, Policy, Skill, Skills, find_skills, plan};
 use crate::report::{ModePromptReport, PromptError};
 use crate::store::Project;
 
@@ -27,24 +27,30 @@ impl ModePromptRequest {
     /// before the session of the hook. What is no prompt names no skill.
     ///
     /// # Errors
-    /// [`crate::ops::Error::Name`] when the hook's session cannot be one: its modes must not become everybody's.
+    /// [`Error::InputJson`] when the payload is cut off, or its session cannot be one: its modes must not become
+    /// everybody's.
     pub fn read(input: &str, scope: ModeScope) -> Result<Self> {
-        let hook = serde_json::from_str::<Value>(input).ok().filter(Value::is_object);
-        let field = |names: &[&str]| {
-            let hook = hook.as_ref()?;
-            names.iter().find_map(|name| hook.get(*name)?.as_str().map(str::to_owned))
+        let bad = |why: String| Error::InputJson { origin: "the payload of the hook".to_owned(), why };
+        let hook = match serde_json::from_str::<Value>(input) {
+            Ok(Value::Object(hook)) => hook,
+            Err(why) if is_payload(input) => return Err(bad(format!("it is not JSON: {why}"))),
+            _ => return Ok(Self { text: input.to_owned(), scope }),
         };
-        if hook.is_none() {
-            return Ok(Self { text: input.to_owned(), scope });
-        }
-        let text = field(&["prompt", "user_prompt", "userPrompt"]).unwrap_or_default();
-        let session = match &scope {
-            ModeScope { session: None, root: false } => field(&["session_id", "sessionId"]),
-            _ => None,
+        let field = |names: &[&str]| names.iter().find_map(|name| hook.get(*name).filter(|value| !value.is_null()));
+        let text = field(&["prompt", "user_prompt", "userPrompt"]).and_then(Value::as_str).unwrap_or_default();
+        let said = field(&["session_id", "sessionId"]).filter(|_| scope == ModeScope::default());
+        let session = match said {
+            None => scope.session.clone(),
+            Some(Value::String(session)) => Some(SessionId::new(session.as_str()).map_err(|why| bad(why.to_string()))?),
+            Some(other) => return Err(bad(format!("its session is {other:.60}, which is no name"))),
         };
-        let session = session.map(SessionId::new).transpose()?.or(scope.session.clone());
-        Ok(Self { text, scope: ModeScope { session, ..scope } })
+        Ok(Self { text: text.to_owned(), scope: ModeScope { session, ..scope } })
     }
+}
+
+/// Whether somebody meant a hook's payload, however it ends.
+fn is_payload(input: &str) -> bool {
+    input.trim_start().starts_with('{') && ["\"prompt\"", "\"session_id\""].iter().any(|field| input.contains(field))
 }
 
 /// What became of a plan.
@@ -63,36 +69,51 @@ impl Flow {
     pub fn mode_prompt(&self, request: &ModePromptRequest) -> Result<ModePromptReport> {
         let project = self.project();
         let scope = self.scope(&request.scope)?;
-        let (policy, _) = match self.catalog(project.as_ref().ok()).policy() {
-            // Prose that names no skill is not to be kept from anybody.
-            Err(why) if !request.text.contains('$') => {
-                return Ok(ModePromptReport { warnings: vec![why.to_string()], ..ModePromptReport::default() });
+        let found = |policy: &Policy| find_skills(policy, &request.text, &prose(&request.text));
+        let (policy, broken) = match self.catalog(project.as_ref().ok()).policy() {
+            Ok((policy, _)) => (policy, None),
+            // What is active can always be given up, and prose that names no skill is not to be kept from anybody.
+            Err(why) => {
+                let cancels = found(&Policy::default()).asked == [Skill::Cancel];
+                if request.text.contains('$') && !cancels {
+                    return Err(why.into());
+                }
+                (self.unruled(project.as_ref().ok(), &scope)?, Some(why.to_string()))
             }
-            policy => policy?,
         };
-        let skills = find_skills(&policy, &request.text, &prose(&request.text));
+        let Skills { asked: skills, denied } = found(&policy);
         let plan = plan(&policy, &skills);
         let mut report = ModePromptReport { skills, deferred: plan.deferred.clone(), ..ModePromptReport::default() };
+        let passed_over = |(skill, word): (Skill, String)| {
+            format!("${} is not taken up: {word:?} stands before it in the same clause", skill.as_str())
+        };
+        report.warnings.extend(broken.into_iter().chain(denied.into_iter().map(passed_over)));
         if plan.modes.is_empty() && !plan.cancel {
             if let Ok(project) = &project {
-                report.active = self.active_now(project, &policy, &scope)?;
+                self.tell_active(project, &policy, &scope, &mut report)?;
             }
             if !report.skills.is_empty() {
                 report.messages.push(detected(&report.skills));
             }
             return Ok(report);
         }
-        let project = self.project_or_init()?.0;
+        let project = match project {
+            Err(Error::NoProject { .. }) if plan.cancel => {
+                report.messages.push(detected(&report.skills));
+                return Ok(report);
+            }
+            _ => self.project_or_init()?.0,
+        };
         let done = self.change_modes(&project, &policy, &scope, "keyword-detector", |draft| {
             let before = names_of(draft, &policy, &scope);
             match follow(draft, &policy, &scope, &plan) {
                 Ok(followed) => {
-                    let active = draft.board().active(&policy, &scope).unwrap_or_default();
+                    let (active, _) = draft.board().known_active(&policy, &scope);
                     let others = if plan.cancel { say::everybodys(&active, &scope) } else { Vec::new() };
                     Ok(Ok((followed, draft.messages().to_vec(), others)))
                 }
-                Err(refusal) => {
-                    let error = refused(draft, &refusal);
+                Err((requested, refusal)) => {
+                    let error = refused(draft, requested, &refusal);
                     // All or nothing: earlier skills of the same prompt do not happen either.
                     draft.discard();
                     Ok(Err((error, before)))
@@ -100,7 +121,7 @@ impl Flow {
             }
         })?;
         report.changed = done.changed;
-        report.warnings = done.warnings;
+        report.warnings.extend(done.warnings);
         report.messages.push(detected(&report.skills));
         match done.answer {
             Err((error, before)) => {
@@ -153,21 +174,37 @@ impl Flow {
         Ok(())
     }
 
-    fn active_now(&self, project: &Project, policy: &Policy, scope: &Scope) -> Result<Vec<ModeName>> {
-        let Some(state) = project.state()? else { return Ok(Vec::new()) };
+    /// The modes that have files, without any rule.
+    fn unruled(&self, project: Option<&Project>, scope: &Scope) -> Result<Policy> {
+        let Some(project) = project else { return Ok(Policy::default()) };
+        let Some(state) = project.state()? else { return Ok(Policy::default()) };
+        Ok(self.policy_to_end(project, &state, &[Scope::Root, scope.clone()])?.0)
+    }
+
+    fn tell_active(
+        &self,
+        project: &Project,
+        policy: &Policy,
+        scope: &Scope,
+        report: &mut ModePromptReport,
+    ) -> Result<()> {
+        let Some(state) = project.state()? else { return Ok(()) };
         let scopes = [Scope::Root, scope.clone()];
-        let board = board(policy, &state.read(Some(&scopes), &names(policy))?);
-        Ok(board.active(policy, scope).unwrap_or_default().into_iter().map(|active| active.mode).collect())
+        let (active, unknown) = board(policy, &state.read(Some(&scopes), &names(policy))?).known_active(policy, scope);
+        report.active = active.into_iter().map(|active| active.mode).collect();
+        report.warnings.extend(say::unknown(&unknown));
+        Ok(())
     }
 }
 
-/// Does what a plan says, one mode after the other, each on the result of the one before.
-fn follow(
+/// Does what a plan says, one mode after the other, each on the result of the one before. An error names the mode that was
+/// asked for.
+fn follow<'p>(
     draft: &mut Draft<'_>,
     policy: &Policy,
     scope: &Scope,
-    plan: &crate::policy::Plan,
-) -> std::result::Result<Followed, ModeRefusal> {
+    plan: &'p Plan,
+) -> std::result::Result<Followed, (&'p ModeName, ModeRefusal)> {
     let mut followed = Followed { active: Vec::new(), completed: Vec::new(), cancelled: Vec::new(), begun: Vec::new() };
     if plan.cancel {
         for mode in policy.modes() {
@@ -178,7 +215,7 @@ fn follow(
     }
     for name in &plan.modes {
         let Some(mode) = policy.mode(name) else { continue };
-        let requested = draft.request(scope, mode, &Wanted::default())?;
+        let requested = draft.request(scope, mode, &Wanted::default()).map_err(|refusal| (name, refusal))?;
         let (decision, completed) = change::decision(&requested.admission);
         followed.completed.extend(completed);
         if decision != crate::report::ModeDecision::NoChange {
@@ -191,26 +228,20 @@ fn follow(
 }
 
 fn names_of(draft: &Draft<'_>, policy: &Policy, scope: &Scope) -> Vec<ModeName> {
-    let active = draft.board().active(policy, scope).unwrap_or_default();
+    let (active, _) = draft.board().known_active(policy, scope);
     active.into_iter().map(|active| active.mode).collect()
 }
 
-fn refused(draft: &Draft<'_>, refusal: &ModeRefusal) -> PromptError {
-    let kind = say::kind(refusal).to_owned();
-    match refusal {
-        ModeRefusal::Denied { requested, scope, denial } => {
-            let message = say::denial(draft.board(), scope, requested, denial, "activate");
-            PromptError { kind, mode: requested.clone(), message }
-        }
+fn refused(draft: &Draft<'_>, requested: &ModeName, refusal: &ModeRefusal) -> PromptError {
+    let message = match refusal {
+        ModeRefusal::Denied { scope, denial, .. } => say::denial(draft.board(), scope, requested, denial, "activate"),
         ModeRefusal::Unreadable { mode, scope, why } => {
             let command = say::clear_command(mode, scope);
-            let message = format!("the file of {mode} cannot be read: {why}. Repair it, or clear it: `{command}`");
-            PromptError { kind, mode: mode.clone(), message }
+            format!("the file of {mode} cannot be read: {why}. Repair it, or clear it: `{command}`")
         }
-        ModeRefusal::Lifecycle { mode, .. } | ModeRefusal::Field { mode, .. } => {
-            PromptError { kind, mode: mode.clone(), message: "its file contradicts itself".to_owned() }
-        }
-    }
+        ModeRefusal::Lifecycle { .. } | ModeRefusal::Field { .. } => "its file contradicts itself".to_owned(),
+    };
+    PromptError { kind: say::kind(refusal).to_owned(), mode: requested.clone(), message }
 }
 
 fn detected(skills: &[Skill]) -> String {

@@ -8,8 +8,10 @@ use crate::policy::{Denial, DenialKind};
 /// Why a mode cannot begin, and how to make room for it (seed 001).
 pub(super) fn denial(board: &Board, scope: &Scope, requested: &ModeName, denial: &Denial, verb: &str) -> String {
     let be = if denial.active.len() == 1 { "is" } else { "are" };
+    let is_roots = |mode: &ModeName| board.seen(scope, mode).is_some_and(|(owner, _)| owner == Scope::Root);
     let whose = match scope {
         Scope::Root => String::new(),
+        Scope::Session(_) if denial.active.iter().all(is_roots) => " for everybody".to_owned(),
         Scope::Session(session) => format!(" in session {session}"),
     };
     let first = format!("Cannot {verb} {requested}: {} {be} already active{whose}.", list(&denial.active));
@@ -60,6 +62,18 @@ pub(super) fn everybodys(active: &[Active], scope: &Scope) -> Vec<String> {
         format!("{} is active for everybody: `{command}` ends it", active.mode)
     };
     others.map(tell).collect()
+}
+
+/// What to say of modes of which nobody knows whether they are active.
+pub(super) fn unknown(modes: &[Active]) -> Vec<String> {
+    let tell = |one: &Active| {
+        let clear = clear_command(&one.mode, &one.scope);
+        format!(
+            "the file of {} cannot be read, so nobody knows whether it is active: `{clear}` takes it away",
+            one.mode
+        )
+    };
+    modes.iter().map(tell).collect()
 }
 
 /// The word for a refusal in answers.

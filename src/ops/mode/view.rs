@@ -6,7 +6,8 @@ use crate::engine::ModeState;
 use crate::model::{Scope, mode_file};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
-use crate::ops::mode::load::{ModeScope, board, mode, names, read};
+use crate::ops::mode::load::{ModeScope, board, mode, names, parse};
+use crate::ops::mode::say;
 use crate::policy::read_outcome;
 use crate::report::{ListedMode, ModeListReport, ModeShowReport, OutcomeReport, ScopeReport};
 use crate::store::StateDir;
@@ -28,7 +29,7 @@ impl Flow {
     pub fn mode_list(&self, request: &ModeListRequest) -> Result<ModeListReport> {
         let project = self.project()?;
         let (policy, _) = self.catalog(Some(&project)).policy()?;
-        let scope = self.scope(&request.scope)?;
+        let scope = if request.all { Scope::Root } else { self.scope(&request.scope)? };
         let mut report = ModeListReport { active: Vec::new(), modes: Vec::new(), warnings: Vec::new() };
         let Some(state) = project.state()? else { return Ok(report) };
         let scopes = match request.all {
@@ -46,19 +47,11 @@ impl Flow {
                 };
                 report.modes.push(listed(&mode.name, &owner, file));
             }
-            match board.active(&policy, view) {
-                Ok(active) => {
-                    let own = active.into_iter().filter(|active| lists(&active.scope)).map(|active| active.mode);
-                    report.active.extend(own);
-                }
-                Err(_) => {
-                    let own = board.own_active(&policy, view).into_iter().map(|(mode, _)| mode);
-                    report.active.extend(own);
-                }
-            }
+            let (active, unknown) = board.known_active(&policy, view);
+            report.active.extend(active.into_iter().filter(|one| lists(&one.scope)).map(|one| one.mode));
+            let unknown: Vec<_> = unknown.into_iter().filter(|one| lists(&one.scope)).collect();
+            report.warnings.extend(say::unknown(&unknown));
         }
-        let broken = report.modes.iter().filter(|mode| mode.error.is_some());
-        report.warnings.extend(broken.map(|mode| format!("nobody knows whether {} is active", mode.mode)));
         Ok(report)
     }
 
@@ -111,7 +104,7 @@ impl Flow {
     /// # Errors
     /// [`Error::Usage`] when it is no JSON object.
     pub fn mode_outcome(&self, origin: &str, bytes: &[u8]) -> Result<OutcomeReport> {
-        let fields: Map<String, Value> = match read(bytes) {
+        let fields: Map<String, Value> = match parse(bytes) {
             ModeState::Known(fields) => fields,
             ModeState::Broken(why) => return Err(Error::InputJson { origin: origin.to_owned(), why }),
         };

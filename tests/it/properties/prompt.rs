@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use flowrun::catalog::Catalog;
 use flowrun::machine::prose;
-use flowrun::policy::{Policy, Skill, find_skills, plan};
+use flowrun::policy::{Policy, Skill, Skills, find_skills, plan};
 
 static POLICY: LazyLock<Policy> = LazyLock::new(|| Catalog::new(None).policy().unwrap().0);
 
@@ -17,7 +17,7 @@ pub fn holds(bytes: &[u8]) {
         assert!(end <= piece.start && text.get(piece.clone()).is_some(), "{piece:?} behind {end}");
         end = piece.end;
     }
-    let skills = find_skills(&POLICY, &text, &said);
+    let skills = find_skills(&POLICY, &text, &said).asked;
     let small = text.to_lowercase();
     for (at, skill) in skills.iter().enumerate() {
         assert!(!skills[..at].contains(skill), "{skill:?} twice");
@@ -34,5 +34,5 @@ pub fn holds(bytes: &[u8]) {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     let code = format!("{fence}\n{text}\n{fence}\n");
-    assert_eq!(find_skills(&POLICY, &code, &prose(&code)), [], "code asks for skills");
+    assert_eq!(find_skills(&POLICY, &code, &prose(&code)), Skills::default(), "code asks for skills");
 }
