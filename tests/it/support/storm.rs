@@ -102,6 +102,8 @@ pub enum Deed {
     Report,
     /// A change of status or holder, with the event that it leaves.
     Change(&'static str),
+    /// A change of a session's modes.
+    Mode,
     /// The end of a session, on any run.
     SessionEnd,
     /// A reader.
@@ -206,7 +208,15 @@ fn order(sandbox: &Sandbox, runs: &[String], plan: &Plan, dice: &mut Dice, (lane
             }
             (Deed::Report, args)
         }
-        8..50 => {
+        8..12 => {
+            let mode = dice.pick(&["blueprint", "forge", "team", "ultrawork"]);
+            (Deed::Mode, vec!["mode", "request", mode, "--session", &session])
+        }
+        12..15 => {
+            let verb = dice.pick(&["cancel", "clear"]);
+            (Deed::Mode, vec!["mode", verb, "--session", &session])
+        }
+        15..50 => {
             let id = format!("work-{lane}-{at}");
             (Deed::Record(id), vec!["record-activity", "--run-id", &run, "--phase", "preflight"])
         }
@@ -219,7 +229,8 @@ fn order(sandbox: &Sandbox, runs: &[String], plan: &Plan, dice: &mut Dice, (lane
             stdin = r#"{"session_id":"s1","reason":"exit"}"#;
             (Deed::SessionEnd, vec!["session-end"])
         }
-        83..87 => (Deed::Look("list"), vec!["list"]),
+        83..85 => (Deed::Look("modes"), vec!["mode", "list", "--all"]),
+        85..87 => (Deed::Look("list"), vec!["list"]),
         87..91 => (Deed::Look("show"), vec!["show", &run]),
         91..95 => (Deed::Look("log"), vec!["log", &run]),
         95..97 => (Deed::Look("resume"), vec!["resume", &run]),
@@ -282,6 +293,8 @@ impl Storm {
             let fine: &[i32] = match deed {
                 Deed::Record(_) | Deed::Report => &[0, 5],
                 Deed::Start | Deed::SessionEnd => &[0],
+                // The policy may deny it.
+                Deed::Mode => &[0, 1, 5],
                 // It may be so already, or somebody else holds the run.
                 Deed::Change(_) => &[0, 1, 4, 5],
                 Deed::Look("resume") => &[0, 4, 5],
@@ -330,6 +343,7 @@ impl Storm {
                 let lost: Vec<_> = done.iter().filter_map(Value::as_str).filter(|id| !ids.contains(id)).collect();
                 if lost.is_empty() { Ok(()) } else { Err(format!("{lost:?} are completed and not there")) }
             }
+            "modes" if !empty("warnings") => Err("a mode's file cannot be read".to_owned()),
             "validate" if seen["ok"] != true => Err("damage".to_owned()),
             _ => Ok(()),
         }
@@ -411,6 +425,11 @@ impl Storm {
             sandbox.record(&run, "preflight", "afterwards");
             sandbox.assert_sound(&run);
         }
+        for session in ["s0", "s1", "s2", "s3"] {
+            sandbox.flow(["mode", "clear", "--session", session]).ok();
+            sandbox.flow(["mode", "request", "ultrawork", "--session", session]).ok();
+        }
+        assert_eq!(sandbox.assert_modes_sound(), [""; 0]);
         let list = sandbox.flow(["list", "--json"]).ok().json();
         assert_eq!(list["unreadable"], serde_json::json!([]));
         assert_eq!(list["runs"].as_array().unwrap().len(), sandbox.runs().len());
@@ -461,6 +480,6 @@ fn promises(told: &Told) -> Vec<Promise<'_>> {
             let ended = said["persisted"].as_array().into_iter().flatten();
             ended.filter_map(|one| promise(one, "session_end", None)).collect()
         }
-        Deed::Change(_) | Deed::Look(_) => Vec::new(),
+        Deed::Mode | Deed::Change(_) | Deed::Look(_) => Vec::new(),
     }
 }
