@@ -186,6 +186,10 @@ pub fn read_outcome(state: &Map<String, Value>) -> Reading {
         let (field, outcome) = (field_of(source), outcome.as_str());
         notes.push(format!("active is true, though {field} says that it ended ({outcome})"));
     }
+    if let Some(active) = state.get("active").filter(|active| !active.is_boolean() && !active.is_null()) {
+        let active: String = active.to_string().chars().take(60).collect();
+        notes.push(format!("active is {active}, neither true nor false, and does not count"));
+    }
     Reading { outcome, source, user_wait, notes }
 }
 

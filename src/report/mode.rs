@@ -98,6 +98,8 @@ pub struct ListedMode {
     pub run_id: Option<String>,
     /// Why its file cannot be read.
     pub error: Option<String>,
+    /// What is odd about it.
+    pub notes: Vec<String>,
 }
 
 /// The answer of `mode list`.

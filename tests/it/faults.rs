@@ -53,8 +53,8 @@ fn a_repair_neither_replaces_nor_moves_what_it_could_not_read() {
     if !can_inject("a_repair_neither_replaces_nor_moves_what_it_could_not_read") {
         return;
     }
-    // Every second of its hundreds of calls: all of them take two minutes. The campaign tries each.
-    let tally = every(2, "doctor --repair", &[Trouble::Fails("EIO")]);
+    // Every third of its hundreds of calls: all of them take two minutes. The campaign tries each.
+    let tally = every(3, "doctor --repair", &[Trouble::Fails("EIO")]);
     assert!(tally.states > 100, "only {} calls were found", tally.states);
     tally.assert_clean();
 }
@@ -76,7 +76,7 @@ fn other_errors_of_every_command_lose_and_repeat_nothing() {
     if !can_inject("other_errors_of_every_command_lose_and_repeat_nothing") {
         return;
     }
-    some(&["EIO", "ENOSPC", "EDQUOT", "EROFS", "EACCES"].map(Trouble::Fails), 37).assert_clean();
+    some(&["EIO", "ENOSPC", "EDQUOT", "EROFS", "EACCES"].map(Trouble::Fails), 53).assert_clean();
 }
 
 #[test]

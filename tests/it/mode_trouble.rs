@@ -288,3 +288,14 @@ fn a_denied_skill_is_told() {
     modes.ok(&["prompt", "- use $forge"]);
     assert_eq!(modes.active(&[]), json!(["forge"]));
 }
+
+#[test]
+fn a_list_tells_of_files_that_contradict_themselves() {
+    let modes = Modes::new();
+    modes.put("forge-state.json", r#"{"active":"yes"}"#);
+    modes.put("team-state.json", r#"{"active":true,"lifecycle_outcome":"finished"}"#);
+    insta::assert_snapshot!(modes.0.flow(["mode", "list"]).ok().stdout, @r#"
+    team   active    -  active is true, though lifecycle_outcome says that it ended (finished)
+    forge  inactive  -  active is "yes", neither true nor false, and does not count
+    "#);
+}

@@ -115,7 +115,7 @@ fn list(report: &ModeListReport, all: bool) -> String {
             row.push(mode.scope.to_string());
         }
         row.extend(mode.run_id.iter().map(|run| format!("run {run}")));
-        row.extend(mode.error.clone());
+        row.extend(mode.error.iter().chain(&mode.notes).cloned());
         row
     });
     page.table(0, &rows.collect::<Vec<_>>());

@@ -139,6 +139,7 @@ fn listed(mode: &crate::model::ModeName, owner: &Scope, file: &ModeState) -> Lis
         outcome: None,
         run_id: None,
         error: None,
+        notes: Vec::new(),
     };
     match file {
         ModeState::Broken(why) => listed.error = Some(why.clone()),
@@ -146,7 +147,8 @@ fn listed(mode: &crate::model::ModeName, owner: &Scope, file: &ModeState) -> Lis
             let text = |field: &str| fields.get(field).and_then(Value::as_str).map(str::to_owned);
             listed.active = fields.get("active") == Some(&Value::Bool(true));
             listed.current_phase = text("current_phase");
-            listed.outcome = read_outcome(fields).outcome;
+            let reading = read_outcome(fields);
+            (listed.outcome, listed.notes) = (reading.outcome, reading.notes);
             listed.run_id = text("run_id");
         }
     }
