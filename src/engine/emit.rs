@@ -103,10 +103,13 @@ impl Report {
     }
 
     fn status(&self) -> Option<StepStatus> {
-        match self.kind {
-            ReportType::StatusChange => self.data.get("status")?.as_str()?.parse().ok(),
-            _ => None,
-        }
+        (self.kind == ReportType::StatusChange).then(|| self.data.get("status")?.as_str()?.parse().ok())?
+    }
+
+    /// The step of the run's own workflow to which another workflow is hung.
+    fn parent(&self) -> Option<StateName> {
+        let named = self.data.get("parentStepId").filter(|_| self.kind == ReportType::SubflowRegistered)?;
+        StateName::new(named.as_str()?).ok().filter(|parent| parent.agent().is_none())
     }
 }
 
@@ -169,6 +172,9 @@ impl<'a> Draft<'a> {
         let status = report.status();
         if self.ends && status.is_some() {
             return Err(Refusal::Terminal { status: RunStatus::Completed });
+        }
+        if let Some(parent) = report.parent() {
+            self.check_member(&parent)?;
         }
         let own = report.step.as_ref().filter(|step| step.agent().is_none());
         let mut from = None;

@@ -7,7 +7,6 @@
 //! the case that another program replaces the visible set.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 
 use serde::Deserialize;
 
@@ -16,7 +15,7 @@ use crate::model::{Event, EventKind, ModeFile, Scope, Seq, SessionId, Timestamp,
 use crate::store::StoreError;
 use crate::store::canary::Canary;
 use crate::store::commit::Committed;
-use crate::store::dir::Dir;
+use crate::store::dir::{Dir, NEW_FILE};
 use crate::store::disk::{FileType, Onto};
 use crate::store::layout::{LOG, LOG_TMP, QUARANTINE, SESSIONS, STATE};
 use crate::store::lock::{LockRequest, note_of};
@@ -54,6 +53,9 @@ impl StateFile {
         }
     }
 }
+
+/// The permission bit without which a file's owner cannot read it.
+const OWNER_READS: u32 = 0o400;
 
 /// How often a reader without a lock starts over when somebody writes meanwhile.
 const READ_TRIES: usize = 50;
@@ -247,7 +249,8 @@ fn look(dir: &Dir, name: &str) -> Result<Option<StateFile>, StoreError> {
         Ok(found) => Ok(found.map(StateFile::Text)),
         Err(StoreError::TooLarge { limit, .. }) => Ok(Some(StateFile::Odd(format!("it is larger than {limit} bytes")))),
         Err(StoreError::Unsafe { why, .. }) => Ok(Some(StateFile::Odd(why.to_owned()))),
-        Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => {
+        // Whatever else may keep a file from being opened, it may pass.
+        Err(StoreError::Io { .. }) if dir.look(name).is_ok_and(|stat| stat.mode & OWNER_READS == 0) => {
             Ok(Some(StateFile::Odd("its permissions do not allow it".to_owned())))
         }
         Err(error) => Err(error),
@@ -416,7 +419,9 @@ impl LockedState<'_> {
             let dir = self.state.make_scope(&file.scope())?;
             let tmp = tmp(&file.name);
             dir.remove(&tmp)?;
-            let made = dir.create(&tmp, text.as_bytes(), dir.mode_of(&file.name))?;
+            // What could not be read may be so by its permissions.
+            let mode = if file.aside { NEW_FILE } else { dir.mode_of(&file.name) };
+            let made = dir.create(&tmp, text.as_bytes(), mode)?;
             flush(&*made, || dir.join(&tmp))
         });
         prepared.inspect_err(|_| self.discard(files))

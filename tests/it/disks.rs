@@ -141,22 +141,50 @@ fn as_nobody(scene: &Scene, args: &[&str]) -> Answer {
     run(command, "")
 }
 
-#[test]
-fn without_permission_to_write_readers_answer_and_writers_fail_cleanly() {
-    let test = "without_permission_to_write_readers_answer_and_writers_fail_cleanly";
+/// A scene that belongs to a user with no rights, unless this machine cannot do that.
+fn scene_of_nobody(test: &str) -> Option<Scene> {
     let scene = Scene::new(case("record-activity"), &temporary());
     scene.restore();
-    let args: Vec<&str> = scene.order.args.iter().map(String::as_str).collect();
     let home = scene.sandbox.root().parent().unwrap().to_owned();
     let owned = std::os::unix::fs::chown(scene.sandbox.path(".flow"), Some(65534), Some(65534)).is_ok();
     if !owned || Command::new("setpriv").arg("--version").output().is_err() {
-        return skipped(test, "this needs setpriv and root");
+        skipped(test, "this needs setpriv and root");
+        return None;
     }
     std::fs::set_permissions(&home, std::fs::Permissions::from_mode(0o755)).unwrap();
     if as_nobody(&scene, &["--version"]).code != Some(0) {
-        return skipped(test, "another user cannot reach the program");
+        skipped(test, "another user cannot reach the program");
+        return None;
     }
     give_to(&scene, 65534);
+    Some(scene)
+}
+
+#[test]
+fn files_of_modes_that_may_not_be_read_can_be_given_up() {
+    let Some(scene) = scene_of_nobody("files_of_modes_that_may_not_be_read_can_be_given_up") else { return };
+    let state = scene.sandbox.path(".flow/state");
+    let close =
+        |name: &str| std::fs::set_permissions(state.join(name), std::fs::Permissions::from_mode(0o000)).unwrap();
+    as_nobody(&scene, &["mode", "request", "forge"]).ok();
+    close("forge-state.json");
+    close("skill-active-state.json");
+    as_nobody(&scene, &["mode", "request", "team"]).exits(65);
+    let listed = as_nobody(&scene, &["mode", "list", "--json"]).ok().json();
+    assert_eq!(listed["modes"][0]["error"], "its permissions do not allow it");
+    as_nobody(&scene, &["mode", "cancel", "forge"]).ok();
+    as_nobody(&scene, &["mode", "request", "team"]).ok();
+    let listed = as_nobody(&scene, &["mode", "list", "--json"]).ok().json();
+    assert_eq!(listed["active"], serde_json::json!(["team"]));
+    let kept = std::fs::read_dir(state.join(".quarantine")).unwrap().count();
+    assert_eq!(kept, 1, "the file that could not be read is kept");
+}
+
+#[test]
+fn without_permission_to_write_readers_answer_and_writers_fail_cleanly() {
+    let test = "without_permission_to_write_readers_answer_and_writers_fail_cleanly";
+    let Some(scene) = scene_of_nobody(test) else { return };
+    let args: Vec<&str> = scene.order.args.iter().map(String::as_str).collect();
     let dir = scene.sandbox.run_dir("r1");
     for closed in [dir.clone(), dir.join("activities"), dir.join("events.jsonl"), dir.join(".lock")] {
         let mode = std::fs::metadata(&closed).unwrap().permissions().mode();

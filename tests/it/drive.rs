@@ -445,6 +445,9 @@ fn a_run_goes_on_when_its_definition_is_gone_or_broken() {
     let gone = sandbox.flow(drive).ok().json();
     let warnings = ["the run goes on with the graph that it began with: there is no workflow `job`"];
     assert_eq!((&gone["stop"], &gone["warnings"]), (&json!("ended"), &json!(warnings)), "{gone}");
+    // By its path as well, the way on is told.
+    let told = sandbox.flow(["drive", "./job.yaml", "--run-id", "r1", "--on", "agent=echo x"]).exits(2).stderr;
+    assert!(told.contains("`flow drive job --run-id r1` goes on with it"), "{told}");
     // Without a run there is nothing to go on with.
     let error = sandbox.flow(["drive", "job", "--run-id", "r2", "--on", "agent=echo x", "--json"]).exits(3).error();
     assert_eq!(error["code"], "unknown_workflow");

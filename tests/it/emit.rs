@@ -210,6 +210,12 @@ fn units_and_sub_agents_do_not_move_the_run() {
         .exits(2);
     let answer = project.status("line", "task-builder:flying running").ok().json();
     let warning = answer["data"]["warnings"][0].as_str().unwrap().to_owned();
+    let hang = |parent: &str| {
+        let data = json!({ "parentStepId": parent, "subflowName": "s" }).to_string();
+        project.emit("line", &["--type", "subflow_registered", "--step", "plan", "--data", &data])
+    };
+    hang("plan").ok();
+    assert!(hang("plam").exits(1).stderr.contains("\"plam\" is not a valid state"));
     assert!(warning.contains("\"flying\" is no state of the agent task-builder"), "{warning}");
 }
 

@@ -205,8 +205,14 @@ impl Flow {
         let state = view.history.state();
         let follows = &state.document().workflow;
         if follows.as_str() != drive.workflow {
-            let message = format!("run {} follows the workflow {follows}, not {}", run.id(), drive.workflow);
-            return Err(Error::Usage(message));
+            let (run, named) = (run.id(), &drive.workflow);
+            return Err(Error::Usage(match known.machine {
+                Some(_) => format!("run {run} follows the workflow {follows}, not {named}"),
+                None => format!(
+                    "there is no workflow {named}; run {run} keeps the one that it follows, and \
+                     `flow drive {follows} --run-id {run}` goes on with it"
+                ),
+            }));
         }
         let phase = state.phase().cloned();
         let stopped = |stop, reason: String| Ok(Some(report(drive, stop, phase.clone(), reason, 0)));
