@@ -5,6 +5,7 @@
 
 mod journal;
 mod journal_edit;
+mod json;
 mod place;
 mod plain;
 mod reading;
@@ -16,6 +17,7 @@ mod splice;
 mod yaml;
 
 pub use journal::{Artifact, JournalError, JournalFault, JournalHead, append_artifact, coerce};
+pub(crate) use json::{parse_json, parse_json_values};
 pub use place::Place;
 pub use run_text::{RunText, RunTextError};
 pub(crate) use schema::similar;

@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::codec::{parse_json, parse_json_values};
 use crate::engine::Report;
 use crate::model::{EventId, ReportType, StateName, StepStatus, Unit};
 use crate::ops::error::{Error, Result};
@@ -35,7 +36,12 @@ impl ReportRequest {
         unit: Option<String>,
         data: Option<&str>,
     ) -> Result<Self> {
-        let parse = |text: &str| serde_json::from_str(text).map_err(|_| bad_json("--data", text));
+        let parse = |text: &str| {
+            parse_json(text).map_err(|error| match error.is_data() {
+                true => Error::Usage(format!("--data: {error}")),
+                false => bad_json("--data", text),
+            })
+        };
         Ok(Self { kind, step, unit, data: data.map(parse).transpose()? })
     }
 
@@ -88,11 +94,10 @@ pub fn parse_batch(text: &str) -> Result<Vec<ReportRequest>> {
         let message = format!("the batch is no JSON array of events, and no line of JSON for each event: {error}");
         Error::Usage(message)
     };
-    let events: Vec<Value> = if text.trim_start().starts_with('[') {
-        serde_json::from_str(text).map_err(|error| broken(&error))?
-    } else {
-        let values = serde_json::Deserializer::from_str(text).into_iter();
-        values.collect::<std::result::Result<_, _>>().map_err(|error| broken(&error))?
+    let events = match parse_json(text) {
+        Ok(Value::Array(events)) => events,
+        Err(error) if text.trim_start().starts_with('[') => return Err(broken(&error)),
+        _ => parse_json_values(text).map_err(|error| broken(&error))?,
     };
     if events.is_empty() {
         return usage("the batch holds no event".to_owned());

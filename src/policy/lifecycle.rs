@@ -4,6 +4,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::model::Timestamp;
+use crate::policy::Mode;
 use crate::policy::phase::CLEARED;
 
 /// How a mode ended, for people.
@@ -306,9 +307,9 @@ fn said_progress(state: &Map<String, Value>) -> bool {
 /// What tells of a hand-over that is history once the mode begins anew.
 const AUDIT: [&str; 4] = ["auto_completed_reason", "completion_note", "transition_source", "transition_target_mode"];
 
-/// Removes from `state` what `given` makes stale before both are merged: an outcome does not outlive the phase it was
+/// Removes from the `state` of `mode` what `given` makes stale before both are merged: an outcome does not outlive the phase it was
 /// told in, a mode that is told to have ended is not active any more, and one that begins anew has no end.
-pub fn drop_stale(state: &mut Map<String, Value>, given: &Map<String, Value>) {
+pub fn drop_stale(mode: &Mode, state: &mut Map<String, Value>, given: &Map<String, Value>) {
     let told = [Said::LifecycleOutcome, Said::TerminalOutcome, Said::RunOutcome, Said::CurrentPhase].map(Some);
     if told.contains(&read_outcome(given).source) && !given.contains_key("active") {
         state.shift_remove("active");
@@ -316,8 +317,10 @@ pub fn drop_stale(state: &mut Map<String, Value>, given: &Map<String, Value>) {
     let begins = given.get("active") == Some(&Value::Bool(true));
     let tells = CANONICAL.iter().any(|(field, _)| given.get(*field).is_some_and(|value| !value.is_null()));
     // How an ended mode ended is not for a phase to change that tells of no end.
-    let goes_on = state.get("active") != Some(&Value::Bool(false)) || read_outcome(given).outcome.is_some();
-    if begins || tells || (goes_on && given.contains_key("current_phase")) {
+    let phase = given.get("current_phase").and_then(Value::as_str);
+    let ends = read_outcome(given).outcome.is_some() || phase.is_some_and(|phase| mode.ends_in(phase));
+    let goes_on = state.get("active") != Some(&Value::Bool(false));
+    if begins || tells || (given.contains_key("current_phase") && (goes_on || ends)) {
         CANONICAL.iter().for_each(|(field, _)| drop(state.shift_remove(*field)));
     }
     let goes_on = state.get("run_outcome").and_then(Value::as_str).and_then(Word::parse) == Some(Word::GoesOn);

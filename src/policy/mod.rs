@@ -15,5 +15,5 @@ pub use flaw::Flaw;
 pub use lifecycle::{LifecycleFault, Outcome, Reading, Said, clear_audit, drop_stale, read_outcome, settle};
 pub use phase::PhaseFault;
 pub(crate) use phase::{CANCELLED, CLEARED, COMPLETED};
-pub use prompt::{Plan, Skill, Skills, find_skills, plan};
+pub use prompt::{Plan, Skill, Skills, find_skills, names_skills, plan};
 pub use table::{Condition, Kind, Mode, Policy, Relation};

@@ -52,11 +52,7 @@ impl Mode {
         if self.has_phase(phase) {
             return Ok(());
         }
-        let word = phase.trim().to_ascii_lowercase();
-        let mut phases = self.phases.iter().chain(&self.terminal_phases);
-        let same = phases.find(|phase| phase.to_ascii_lowercase() == word);
-        let meant = self.phase_aliases.get(&word).or(same).cloned();
-        let Some(meant) = meant else {
+        let Some(meant) = self.meant(phase).cloned() else {
             // Flow's own words for an end, whatever the mode's are.
             if matches!(phase, COMPLETED | CANCELLED | CLEARED) {
                 return Ok(());
@@ -82,6 +78,19 @@ impl Mode {
                 state.shift_remove("active");
             }
         }
+    }
+
+    /// The phase that a word means, in any case and by its other names.
+    fn meant(&self, word: &str) -> Option<&String> {
+        let word = word.trim().to_ascii_lowercase();
+        let mut phases = self.phases.iter().chain(&self.terminal_phases);
+        self.phase_aliases.get(&word).or_else(|| phases.find(|phase| phase.to_ascii_lowercase() == word))
+    }
+
+    /// Whether a mode that somebody puts into this phase has ended.
+    #[must_use]
+    pub fn ends_in(&self, word: &str) -> bool {
+        self.meant(word).is_some_and(|phase| self.terminal_phases.contains(phase))
     }
 
     fn has_phase(&self, phase: &str) -> bool {

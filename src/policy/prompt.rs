@@ -87,7 +87,7 @@ pub fn plan(policy: &Policy, skills: &[Skill]) -> Plan {
 pub struct Skills {
     /// Those of the first block, each once.
     pub asked: Vec<Skill>,
-    /// Those before its end that are denied, each with the word that does so.
+    /// Others before it that are denied, each with the word that does so.
     pub denied: Vec<(Skill, String)>,
 }
 
@@ -101,7 +101,9 @@ pub fn find_skills(policy: &Policy, text: &str, prose: &[Vec<Range<usize>>]) -> 
         for Token { at, denied } in Scan::new(text, paragraph) {
             let known = skill(policy, &text[at.start + 1..at.end]);
             if let Some(word) = denied {
-                if let Some(skill) = known.filter(|skill| skills.denied.iter().all(|(one, _)| one != skill)) {
+                if end.is_none()
+                    && let Some(skill) = known.filter(|skill| skills.denied.iter().all(|(one, _)| one != skill))
+                {
                     skills.denied.push((skill, word));
                 }
                 continue;
@@ -112,11 +114,18 @@ pub fn find_skills(policy: &Policy, text: &str, prose: &[Vec<Range<usize>>]) -> 
             }
             end = Some(at.end);
             if let Some(skill) = known.filter(|skill| !skills.asked.contains(skill)) {
+                skills.denied.retain(|(denied, _)| *denied != skill);
                 skills.asked.push(skill);
             }
         }
     }
     skills
+}
+
+/// Whether somebody says a word that can be a skill, asked for or denied.
+#[must_use]
+pub fn names_skills(text: &str, prose: &[Vec<Range<usize>>]) -> bool {
+    prose.iter().any(|paragraph| Scan::new(text, paragraph).next().is_some())
 }
 
 /// A `$word` that somebody says.
@@ -385,6 +394,10 @@ mod tests {
         let denied = skills.denied.iter().map(|(skill, word)| format!("{} {word}", skill.as_str()));
         assert_eq!(denied.collect::<Vec<_>>(), ["forge doesn't", "team Never"]);
         assert_eq!(skills.asked, []);
+        let text = "Don't $team. $forge it, but do not let $forge run forever, and never $blueprint";
+        let whole = vec![vec![0..text.len()]];
+        let skills = find_skills(&policy(), text, &whole);
+        assert_eq!((skills.asked.len(), skills.denied.len()), (1, 1), "{skills:?}");
     }
 
     #[test]

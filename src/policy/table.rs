@@ -284,12 +284,18 @@ fn check_phases(entry: &ModeEntry, pointer: &str, flaws: &mut Vec<Flaw>) {
     for phase in entry.phases.iter().filter(|phase| entry.terminal_phases.contains(phase)) {
         flaws.push(Flaw::at(format!("{pointer}/terminal_phases"), format!("`{phase}` is a phase at work as well")));
     }
+    let all = || entry.phases.iter().chain(&entry.terminal_phases);
+    let mut words = BTreeSet::new();
     for (alias, phase) in &entry.phase_aliases {
+        if !words.insert(alias.to_ascii_lowercase()) {
+            let message = format!("`{alias}` is there twice, in large and small letters");
+            flaws.push(Flaw::at(format!("{pointer}/phase_aliases/{alias}"), message));
+        }
         let at = format!("{pointer}/phase_aliases/{alias}");
         let known = |phase: &String| entry.phases.contains(phase) || entry.terminal_phases.contains(phase);
         if !known(phase) {
             flaws.push(Flaw::at(at, format!("`{name}` has no phase `{phase}`")));
-        } else if known(alias) {
+        } else if all().any(|phase| phase.eq_ignore_ascii_case(alias)) {
             flaws.push(Flaw::at(at, format!("`{alias}` is a phase itself")));
         }
     }

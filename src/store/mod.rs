@@ -44,4 +44,4 @@ pub use mend::{Mender, ProjectMender, Shelf};
 pub use os::Os;
 pub use project::{Initialised, Project};
 pub use run_dir::{LockedRun, RunDir};
-pub use state_dir::{LockedState, StateDir, StateFile, StateFiles};
+pub use state_dir::{LockedState, Sessions, StateDir, StateFile, StateFiles};

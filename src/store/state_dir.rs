@@ -54,6 +54,15 @@ impl StateFile {
     }
 }
 
+/// Who has a directory.
+#[derive(Debug, Default)]
+pub struct Sessions {
+    /// Those that can be read.
+    pub readable: Vec<SessionId>,
+    /// Those that cannot, each with the reason.
+    pub closed: Vec<(SessionId, StoreError)>,
+}
+
 /// The permission bit without which a file's owner cannot read it.
 const OWNER_READS: u32 = 0o400;
 
@@ -92,21 +101,28 @@ impl StateDir {
     ///
     /// # Errors
     /// [`StoreError`] when there is something that cannot be read.
-    pub fn sessions(&self) -> Result<Vec<SessionId>, StoreError> {
-        let Some(dir) = self.dir.find_dir(SESSIONS)? else { return Ok(Vec::new()) };
+    pub fn sessions(&self) -> Result<Sessions, StoreError> {
+        let mut sessions = Sessions::default();
+        let Some(dir) = self.dir.find_dir(SESSIONS)? else { return Ok(sessions) };
         let is_dir = |name: &str| dir.look(name).is_ok_and(|stat| stat.kind == FileType::Directory);
         let names = dir.names()?.into_iter().filter(|name| is_dir(name));
-        let mut sessions: Vec<_> = names.filter_map(|name| SessionId::new(name).ok()).collect();
-        sessions.sort();
+        let mut all: Vec<_> = names.filter_map(|name| SessionId::new(name).ok()).collect();
+        all.sort();
+        for session in all {
+            match dir.find_dir(session.as_str()).and_then(|own| own.map(|own| own.names()).transpose()) {
+                Ok(_) => sessions.readable.push(session),
+                Err(why) => sessions.closed.push((session, why)),
+            }
+        }
         Ok(sessions)
     }
 
-    /// The root's scope and every session's.
+    /// The root's scope and that of every session that can be read.
     ///
     /// # Errors
     /// As [`Self::sessions`].
     pub fn everybody(&self) -> Result<Vec<Scope>, StoreError> {
-        let sessions = self.sessions()?.into_iter().map(Scope::Session);
+        let sessions = self.sessions()?.readable.into_iter().map(Scope::Session);
         Ok([Scope::Root].into_iter().chain(sessions).collect())
     }
 
@@ -274,7 +290,8 @@ fn is_to_be_put(file: &ModeFile, found: Option<&StateFile>) -> bool {
     let before = || found.is_some_and(|found| file.was.as_ref().is_some_and(|was| was.0 == digest(found.as_bytes())));
     // A file is replaced in one step, so one that was there and is not any more was removed by somebody.
     let never_there = found.is_none() && (file.was.is_none() || file.aside);
-    file.name == VISIBLE || never_there || before()
+    // What is put aside is kept, whoever changed it meanwhile.
+    file.name == VISIBLE || never_there || before() || (file.aside && found.is_some())
 }
 
 /// The modes under their lock.
@@ -327,7 +344,8 @@ impl LockedState<'_> {
             let Some(files) = changes_of(event) else { continue };
             let mut missing = Vec::new();
             for file in files {
-                let dir = self.state.find_scope(&file.scope())?;
+                // What somebody put in the place of a session is theirs; it must not keep the others.
+                let Ok(dir) = self.state.find_scope(&file.scope()) else { continue };
                 let found = dir.map(|dir| look(&dir, &file.name)).transpose()?.flatten();
                 if is_to_be_put(file, found.as_ref()) {
                     missing.push(file);
@@ -401,7 +419,7 @@ impl LockedState<'_> {
     fn clear_leftovers(&self, files: &[ModeFile]) -> Result<(), StoreError> {
         let scopes: BTreeSet<Scope> = files.iter().map(ModeFile::scope).collect();
         for dir in scopes.iter().map(|scope| self.state.find_scope(scope)) {
-            let Some(dir) = dir? else { continue };
+            let Ok(Some(dir)) = dir else { continue };
             let leftover = |name: &&String| {
                 (name.starts_with('.') && name.ends_with("-state.json.tmp")) || name.as_str() == LOG_TMP
             };
@@ -420,7 +438,7 @@ impl LockedState<'_> {
             let tmp = tmp(&file.name);
             dir.remove(&tmp)?;
             // What could not be read may be so by its permissions.
-            let mode = if file.aside { NEW_FILE } else { dir.mode_of(&file.name) };
+            let mode = if file.aside { NEW_FILE } else { dir.mode_of(&file.name) | OWNER_READS };
             let made = dir.create(&tmp, text.as_bytes(), mode)?;
             flush(&*made, || dir.join(&tmp))
         });
@@ -489,7 +507,7 @@ impl LockedState<'_> {
         if made {
             dir.sync()?;
         }
-        self.log.note(&format!("the {name} that could not be read"), &quarantine, &free);
+        self.log.note(&format!("the old {name}"), &quarantine, &free);
         Ok(())
     }
 }

@@ -178,6 +178,21 @@ fn files_of_modes_that_may_not_be_read_can_be_given_up() {
     assert_eq!(listed["active"], serde_json::json!(["team"]));
     let kept = std::fs::read_dir(state.join(".quarantine")).unwrap().count();
     assert_eq!(kept, 1, "the file that could not be read is kept");
+    // One that hides the root's, and a session that nobody can look at.
+    as_nobody(&scene, &["mode", "request", "forge", "--session", "s1"]).ok();
+    as_nobody(&scene, &["mode", "request", "forge", "--session", "s2"]).ok();
+    close("sessions/s1/forge-state.json");
+    as_nobody(&scene, &["mode", "cancel", "forge", "--session", "s1"]).ok();
+    as_nobody(&scene, &["mode", "request", "forge", "--session", "s1"]).ok();
+    close("sessions/s1");
+    as_nobody(&scene, &["mode", "cancel", "team", "--root"]).ok();
+    let refused = as_nobody(&scene, &["mode", "request", "team", "--root"]).exits(74).stderr;
+    assert!(refused.contains("sessions/s1"), "{refused}");
+    let ended = as_nobody(&scene, &["mode", "cancel", "--all", "--json"]).ok().json();
+    assert_eq!(ended["ended"].as_array().unwrap().len(), 1, "{ended}");
+    assert!(ended["warnings"][0].as_str().unwrap().contains("session s1 cannot be looked at"), "{ended}");
+    as_nobody(&scene, &["mode", "list", "--all"]).ok();
+    std::fs::set_permissions(state.join("sessions/s1"), std::fs::Permissions::from_mode(0o700)).unwrap();
 }
 
 #[test]

@@ -577,6 +577,22 @@ fn a_failed_or_waiting_step_says_why() {
 }
 
 #[test]
+fn a_key_that_is_there_twice_is_a_mistake() {
+    let project = Project::new("line");
+    let twice = r#"{"status":"running","status":"completed"}"#;
+    let told = project.emit("line", &["--type", "status_change", "--step", "plan", "--data", twice]).exits(2).stderr;
+    assert!(told.starts_with("Error: --data: the key \"status\" is there twice at line 1 column"), "{told}");
+    let event = format!(r#"{{"type":"status_change","step":"plan","data":{twice}}}"#);
+    for batch in [format!("[{event}]"), event] {
+        let mut command = project.0.flow_command();
+        command.args(["emit", "--workflow", "line", "--run-id", "r1", "--batch", "-"]);
+        let told = crate::support::run(command, &batch).exits(2).stderr;
+        assert!(told.contains("is there twice"), "{told}");
+    }
+    assert!(project.0.runs().is_empty());
+}
+
+#[test]
 fn two_reports_at_once_never_both_pass_a_check_that_only_one_may() {
     let project = Project::new("fork");
     for round in 0..8 {

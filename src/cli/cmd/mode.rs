@@ -175,15 +175,10 @@ fn write(flow: &Flow, command: ModeCommand, out: &mut Out) -> Exit {
 
 /// The fields that the caller gave as JSON.
 fn fields(data: Option<String>) -> Result<Map<String, Value>, Error> {
-    let Source { origin, text } = match data {
-        None => return Ok(Map::new()),
-        Some(data) if data == "-" => source(Path::new("-"))?,
-        Some(data) => Source { origin: "--data".to_owned(), text: data },
-    };
-    match serde_json::from_str(&text) {
-        Ok(Value::Object(fields)) => Ok(fields),
-        Ok(_) => Err(Error::InputJson { origin, why: "it is not a JSON object".to_owned() }),
-        Err(error) => Err(Error::InputJson { origin, why: format!("it is not JSON: {error}") }),
+    match data {
+        None => Ok(Map::new()),
+        Some(data) if data == "-" => ModeWriteRequest::read_fields(source(Path::new("-"))?),
+        Some(text) => ModeWriteRequest::read_fields(Source { origin: "--data".to_owned(), text }),
     }
 }
 

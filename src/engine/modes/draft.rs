@@ -161,7 +161,7 @@ impl<'a> Draft<'a> {
     /// Tells of the run on which a mode worked until now.
     fn warn_of_other_run(&mut self, mode: &ModeName, state: &Map<String, Value>, run: &str) {
         if let Some(other) = state.get("run_id").and_then(Value::as_str).filter(|other| *other != run) {
-            self.warnings.push(format!("{mode} worked on run {other} until now; that run goes on"));
+            self.warnings.push(format!("{mode} worked on run {other} until now"));
         }
     }
 
@@ -303,7 +303,7 @@ impl<'a> Draft<'a> {
             None if ends => Map::from_iter([("mode".to_owned(), Value::from(name.as_str()))]),
             None => self.begin(scope, mode, wanted),
         };
-        drop_stale(&mut state, given);
+        drop_stale(mode, &mut state, given);
         for (field, value) in given {
             match value {
                 Value::Null => drop(state.shift_remove(field)),
@@ -328,7 +328,7 @@ impl<'a> Draft<'a> {
             false => None,
         };
         self.warnings.extend(warnings);
-        if let (Some(before), Some(run)) = (&before, given.get("run_id").and_then(Value::as_str)) {
+        if let (true, Some(before), Some(run)) = (was_active, &before, given.get("run_id").and_then(Value::as_str)) {
             self.warn_of_other_run(name, before, run);
         }
         if was_active && !is_active {
@@ -372,13 +372,14 @@ impl<'a> Draft<'a> {
         if matches!(&file, ModeState::Known(state) if state.get("active") != Some(&Value::Bool(true))) {
             return false;
         }
-        let file = match file {
-            ModeState::Known(state) if Value::from(state.clone()).to_string().len() > CARRIED => {
-                ModeState::Broken(format!("it is larger than {CARRIED} bytes"))
-            }
-            file => file,
-        };
         let mut state = self.end(scope, mode, file);
+        if Value::from(state.clone()).to_string().len() > CARRIED {
+            self.aside.insert((scope.clone(), mode.clone()));
+            state.retain(|field, value| {
+                matches!(field.as_str(), "run_id" | "session_id" | "started_at")
+                    && value.as_str().is_some_and(|text| text.len() < 300)
+            });
+        }
         let now = self.now.to_string();
         ["terminal_outcome", "completed_at"].iter().for_each(|field| drop(state.shift_remove(*field)));
         state.insert("mode".into(), mode.as_str().into());

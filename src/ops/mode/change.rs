@@ -2,9 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::codec::RunText;
+use crate::codec::{RunText, parse_json};
 use crate::engine::{Draft, Ended, ModeRefusal, Wanted};
 use crate::model::{ModeName, RunId, Scope, mode_file};
+use crate::ops::Source;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::mode::load::{ModeScope, board, commit, concerned, list, mode, names};
@@ -39,6 +40,45 @@ pub struct ModeWriteRequest {
     pub review_clean: Option<bool>,
 }
 
+impl ModeWriteRequest {
+    /// Fields that somebody wrote as JSON.
+    ///
+    /// # Errors
+    /// [`Error::InputJson`] when they are no JSON object, or one is there twice.
+    pub fn read_fields(Source { origin, text }: Source) -> Result<Map<String, Value>> {
+        match parse_json(&text) {
+            Ok(Value::Object(fields)) => Ok(fields),
+            Ok(_) => Err(Error::InputJson { origin, why: "it is not a JSON object".to_owned() }),
+            Err(error) if error.is_data() => Err(Error::InputJson { origin, why: error.to_string() }),
+            Err(error) => Err(Error::InputJson { origin, why: format!("it is not JSON: {error}") }),
+        }
+    }
+}
+
+/// Why modes change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// Somebody asked for a mode.
+    Request,
+    /// Somebody wrote fields.
+    Write,
+    /// Somebody ended modes.
+    End,
+    /// A prompt.
+    Prompt,
+}
+
+impl Cause {
+    /// For the audit fields (seed 001).
+    fn source(self) -> &'static str {
+        match self {
+            Self::Request | Self::End => "workflow-transition",
+            Self::Write => "state-operations",
+            Self::Prompt => "keyword-detector",
+        }
+    }
+}
+
 /// What was done under the lock.
 pub(super) struct Done<T> {
     pub(super) answer: T,
@@ -58,7 +98,7 @@ impl Flow {
         let scope = self.scope(&request.scope)?;
         self.check_run(&project, request.run.as_ref())?;
         let wanted = Wanted { review_clean: request.review_clean, run: request.run.clone() };
-        let done = self.change_modes(&project, &policy, &scope, "workflow-transition", |draft| {
+        let done = self.change_modes(&project, &policy, &scope, Cause::Request, |draft| {
             let answer = draft.request(&scope, mode, &wanted);
             match answer {
                 Ok(answer) => Ok(Ok(answer)),
@@ -122,15 +162,16 @@ impl Flow {
         let run = request.fields.get("run_id").and_then(Value::as_str).map(RunId::new).transpose()?;
         self.check_run(&project, run.as_ref())?;
         let wanted = Wanted { review_clean: request.review_clean, run: None };
-        let done = self.change_modes(&project, &policy, &scope, "state-operations", |draft| {
+        let done = self.change_modes(&project, &policy, &scope, Cause::Write, |draft| {
+            let is_new = draft.board().file(&scope, &mode.name).is_none();
             let admission = draft.write(&scope, mode, &request.fields, &wanted)?;
             let state = match draft.board().file(&scope, &mode.name) {
                 Some(crate::engine::ModeState::Known(state)) => state.clone(),
                 _ => Map::new(),
             };
             let (seen, _) = draft.board().known_active(&policy, &Scope::Root);
-            let ends = state.get("active") == Some(&Value::Bool(false));
-            let hidden: Vec<_> = seen.into_iter().filter(|one| ends && one.mode == mode.name).collect();
+            let hides = is_new && state.get("active") == Some(&Value::Bool(false));
+            let hidden: Vec<_> = seen.into_iter().filter(|one| hides && one.mode == mode.name).collect();
             Ok((admission, state, say::everybodys(&hidden, &scope)))
         })?;
         let (admission, state, everybodys) = done.answer;
@@ -155,14 +196,14 @@ impl Flow {
         project: &Project,
         policy: &Policy,
         scope: &Scope,
-        source: &'static str,
+        cause: Cause,
         act: impl FnOnce(&mut Draft<'_>) -> std::result::Result<T, ModeRefusal>,
     ) -> Result<Done<T>> {
         let now = self.clock.now();
         let state = project.make_state()?;
         let mut locked = state.lock(&self.lock_request(now, self.lock_wait()?))?;
-        let files = concerned(&locked, scope, &names(policy))?;
-        let mut draft = Draft::new(policy, board(policy, &files), now, source);
+        let files = concerned(&locked, scope, &names(policy), cause == Cause::End)?;
+        let mut draft = Draft::new(policy, board(policy, &files), now, cause.source());
         let answer = act(&mut draft).map_err(|refusal| self.refused(&state, &draft, refusal))?;
         let mut warnings: Vec<String> = draft.warnings().to_vec();
         warnings.extend(draft.ended().iter().filter_map(|ended| Self::run_goes_on(project, ended)));
@@ -192,17 +233,14 @@ impl Flow {
 
     /// What to say of the run of a mode that ended: the run does not end with it.
     fn run_goes_on(project: &Project, ended: &Ended) -> Option<String> {
-        let (id, mode) = (ended.run.as_deref()?, &ended.mode);
-        let status = || {
-            let run = project.run(&RunId::new(id).ok()?).ok()?;
-            Some(RunText::parse(&run.read_text().ok()??).ok()?.document().state.status)
-        };
-        match status() {
+        let (id, mode) = (RunId::new(ended.run.as_deref()?).ok()?, &ended.mode);
+        let worked = format!("{mode} worked on run {id}, which");
+        let Ok(run) = project.run(&id) else { return Some(format!("{worked} is not there (any more)")) };
+        let text = run.read_text().ok().flatten();
+        match text.and_then(|text| Some(RunText::parse(&text).ok()?.document().state.status)) {
             Some(status) if status.is_terminal() => None,
-            Some(status) => Some(format!(
-                "{mode} worked on run {id}, which is still {status}: `flow resume {id}` says what is next"
-            )),
-            None => Some(format!("{mode} worked on run {id}, which cannot be read: `flow doctor {id}` says why")),
+            Some(status) => Some(format!("{worked} is still {status}: `flow resume {id}` says what is next")),
+            None => Some(format!("{worked} cannot be read: `flow doctor {id}` says why")),
         }
     }
 }

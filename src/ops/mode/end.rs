@@ -3,14 +3,15 @@
 use serde_json::Value;
 
 use crate::engine::{Draft, ModeState};
-use crate::model::{MODE_FILE, ModeName, RunId, Scope, VISIBLE};
+use crate::model::{MODE_FILE, ModeName, RunId, Scope, VISIBLE, mode_file};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
+use crate::ops::mode::change::Cause;
 use crate::ops::mode::load::{ModeScope, board, mode, names, read};
 use crate::ops::mode::say;
 use crate::policy::Policy;
 use crate::report::{EndedMode, ModeEndReport, ScopeReport};
-use crate::store::{Project, StateDir, StoreError};
+use crate::store::{Project, StateDir, StateFile};
 
 impl Flow {
     /// Takes the files of modes away: of one, or of all that the scope has. `all` means every session as well.
@@ -34,25 +35,18 @@ impl Flow {
         let mut report = ModeEndReport { ended: Vec::new(), active: Vec::new(), changed: false, warnings: Vec::new() };
         let Some(state) = project.state()? else { return Ok(report) };
         let scope = if all { Scope::Root } else { self.scope(asked)? };
-        let mut scopes = if all { state.everybody()? } else { vec![scope.clone()] };
+        let scopes = if all { state.everybody()? } else { vec![scope.clone()] };
         if all {
-            // One session's broken directory is no reason to keep the others.
-            scopes.retain(|scope| match state.names(std::slice::from_ref(scope), MODE_FILE) {
-                Ok(_) => true,
-                Err(why) => {
-                    report.warnings.push(format!("the modes of {scope} stay as they are: {}", why.in_words()));
-                    false
-                }
-            });
+            report.warnings.extend(say::closed(&state.sessions()?));
         }
-        let (policy, warning) = self.policy_to_end(&project, &state, &scopes)?;
+        let (policy, warning) = self.policy_to_end(&project, &state, &scopes, word)?;
         report.warnings.extend(warning);
         let one = word.map(|word| mode(&policy, word)).transpose()?;
         let named = policy.modes().iter().filter(|mode| one.is_none_or(|one| one.name == mode.name));
         let modes: Vec<&ModeName> = named.map(|mode| &mode.name).collect();
         // A session that nobody knows has nothing to end, and gets no directory for that.
         if all || state.has(&scope)? {
-            self.end_each(&project, &policy, &scopes, &modes, end, &mut report)?;
+            self.end_each(&project, &policy, &scopes, &Ending { modes, end, all }, &mut report)?;
         }
         let seen = state.read(Some(&[Scope::Root, scope.clone()]), &names(&policy))?;
         let (active, unknown) = board(&policy, &seen).known_active(&policy, &scope);
@@ -68,28 +62,32 @@ impl Flow {
         project: &Project,
         policy: &Policy,
         scopes: &[Scope],
-        modes: &[&ModeName],
-        end: End,
+        ending: &Ending<'_>,
         report: &mut ModeEndReport,
     ) -> Result<()> {
         let concerned = if let [one] = scopes { one.clone() } else { Scope::Root };
-        let done = self.change_modes(project, policy, &concerned, "workflow-transition", |draft| {
+        let done = self.change_modes(project, policy, &concerned, Cause::End, |draft| {
             let mut ended = Vec::new();
             for scope in scopes {
-                for mode in modes {
-                    if end(draft, scope, mode) {
+                for &mode in &ending.modes {
+                    if (ending.end)(draft, scope, mode) {
                         let scope = ScopeReport(scope.session().cloned());
-                        ended.push(EndedMode { mode: (*mode).clone(), scope });
+                        ended.push(EndedMode { mode: mode.clone(), scope });
                     }
                 }
             }
             Ok(ended)
         });
         match done {
-            Err(Error::Store(StoreError::TooLong { .. })) if scopes.len() > 1 => {
+            // Too much for one line, or one of them cannot be written.
+            Err(Error::Store(_)) if scopes.len() > 1 => {
                 let (some, others) = scopes.split_at(scopes.len() / 2);
-                self.end_each(project, policy, some, modes, end, report)?;
-                self.end_each(project, policy, others, modes, end, report)
+                self.end_each(project, policy, some, ending, report)?;
+                self.end_each(project, policy, others, ending, report)
+            }
+            Err(Error::Store(why)) if ending.all && scopes[0] != Scope::Root => {
+                report.warnings.push(format!("the modes of {} stay as they are: {}", scopes[0], why.in_words()));
+                Ok(())
             }
             done => {
                 let done = done?;
@@ -101,39 +99,35 @@ impl Flow {
         }
     }
 
-    /// The policy with the modes that it does not know and that have a file in `scopes` all the same. When it cannot be
-    /// used, there are only these, and a warning.
+    /// The policy, and the mode that `word` names when it only has a file in `scopes`. When the policy cannot be used,
+    /// there are the modes that anybody has files of, and a warning.
     pub(super) fn policy_to_end(
         &self,
         project: &Project,
         state: &StateDir,
         scopes: &[Scope],
+        word: Option<&str>,
     ) -> Result<(Policy, Option<String>)> {
-        let (policy, warning) = match self.catalog(Some(project)).policy() {
-            Ok((policy, _)) => (policy, None),
-            Err(why) => (Policy::default(), Some(format!("{why}; the names of the files were used"))),
-        };
-        let files = state.read(Some(scopes), &state.names(scopes, MODE_FILE)?)?;
-        let mut found = Vec::new();
-        for ((_, name), file) in &files {
-            let Some(mode) = name.strip_suffix(MODE_FILE).filter(|_| name != VISIBLE) else { continue };
-            // Other programs may have files that are called like that.
-            let is_mode = match read(file) {
-                ModeState::Known(fields) => fields.contains_key("active"),
-                ModeState::Broken(_) => warning.is_some(),
-            };
-            if is_mode && let Ok(mode) = ModeName::new(mode) {
-                found.push(mode);
+        let named = word.and_then(|word| ModeName::new(word).ok());
+        match self.catalog(Some(project)).policy() {
+            Ok((policy, _)) => {
+                let files = state.names(scopes, MODE_FILE)?;
+                let has_file = |mode: &ModeName| files.contains(&mode_file(mode)) && mode_file(mode) != VISIBLE;
+                let unknown = named.filter(|mode| policy.named(mode.as_str()).is_none() && has_file(mode));
+                Ok((policy.and_unruled(unknown), None))
+            }
+            Err(why) => {
+                let policy = Policy::default().and_unruled(found(state)?.into_iter().chain(named));
+                Ok((policy, Some(format!("{why}; the names of the files were used"))))
             }
         }
-        Ok((policy.and_unruled(found), warning))
     }
 
     /// The active modes that work on `run`, each with the command that ends it.
     pub(crate) fn modes_on(&self, project: &Project, run: &RunId) -> Vec<String> {
         let modes = || -> Result<Vec<String>> {
             let Some(state) = project.state()? else { return Ok(Vec::new()) };
-            let (policy, _) = self.policy_to_end(project, &state, &state.everybody()?)?;
+            let (policy, _) = self.policy_to_end(project, &state, &[], None)?;
             let board = board(&policy, &state.read(None, &names(&policy))?);
             let mut found = Vec::new();
             for scope in &board.scopes() {
@@ -151,5 +145,29 @@ impl Flow {
     }
 }
 
+/// What is to end.
+struct Ending<'a> {
+    modes: Vec<&'a ModeName>,
+    end: End,
+    /// Whether every scope is meant: one that cannot be written does not keep the others.
+    all: bool,
+}
+
 /// How a mode is ended in a scope; whether there was anything to end.
 type End = fn(&mut Draft<'_>, &Scope, &ModeName) -> bool;
+
+/// The modes that anybody has files of: those that say so, and those that cannot be read. Other programs may have files
+/// that are called like that.
+fn found(state: &StateDir) -> Result<Vec<ModeName>> {
+    let scopes = state.everybody()?;
+    let files = state.read(Some(&scopes), &state.names(&scopes, MODE_FILE)?)?;
+    let mode = |((_, name), file): (&(Scope, String), &StateFile)| {
+        let mode = name.strip_suffix(MODE_FILE).filter(|_| name != VISIBLE)?;
+        let is_mode = match read(file) {
+            ModeState::Known(fields) => fields.get("mode").and_then(Value::as_str) == Some(mode),
+            ModeState::Broken(_) => true,
+        };
+        is_mode.then(|| ModeName::new(mode).ok())?
+    };
+    Ok(files.iter().filter_map(mode).collect())
+}

@@ -47,14 +47,24 @@ pub(super) fn mode<'a>(policy: &'a Policy, word: &str) -> Result<&'a Mode> {
 
 /// The files that a change in `scope` has to know: a session's own and the root's; of the root's, everybody's. Those whom
 /// the root's visible set shows are read for the next one, as far as they can be.
-pub(super) fn concerned(locked: &LockedState<'_>, scope: &Scope, names: &[String]) -> Result<StateFiles> {
+///
+/// # Errors
+/// When one of them cannot be looked at; a session that has a say in what begins for everybody is one of them, unless
+/// modes only end (`ends`).
+pub(super) fn concerned(locked: &LockedState<'_>, scope: &Scope, names: &[String], ends: bool) -> Result<StateFiles> {
     let state = locked.state();
-    let Some(_) = scope.session() else { return Ok(locked.read(&state.everybody()?, names)?) };
+    if *scope == Scope::Root {
+        let closed = state.sessions()?.closed.into_iter().next();
+        return match closed.filter(|_| !ends) {
+            Some((_, why)) => Err(why.into()),
+            None => Ok(locked.read(&state.everybody()?, names)?),
+        };
+    }
     let mut files = locked.read(&[Scope::Root, scope.clone()], names)?;
     let shown = match files.get(&(Scope::Root, VISIBLE.to_owned())).map(read) {
         // One of another program tells nothing of who is active.
         Some(ModeState::Known(set)) if set.contains_key(MARK) => Visible::read(&set).sessions,
-        _ => state.sessions()?,
+        _ => state.sessions()?.readable,
     };
     for shown in shown.into_iter().map(Scope::Session).filter(|shown| shown != scope) {
         files.extend(locked.read(&[shown], names).unwrap_or_default());

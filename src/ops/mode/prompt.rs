@@ -7,9 +7,10 @@ use crate::machine::prose;
 use crate::model::{ModeName, Scope, SessionId, mode_file};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
+use crate::ops::mode::change::{self, Cause};
 use crate::ops::mode::load::{ModeScope, board, names};
-use crate::ops::mode::{change, say};
-use crate::policy::{Plan, Policy, Skill, Skills, find_skills, plan};
+use crate::ops::mode::say;
+use crate::policy::{Plan, Policy, Skill, Skills, find_skills, names_skills, plan};
 use crate::report::{ModePromptReport, PromptError};
 use crate::store::Project;
 
@@ -75,7 +76,7 @@ impl Flow {
             // What is active can always be given up, and prose that names no skill is not to be kept from anybody.
             Err(why) => {
                 let cancels = found(&Policy::default()).asked == [Skill::Cancel];
-                if request.text.contains('$') && !cancels {
+                if names_skills(&request.text, &prose(&request.text)) && !cancels {
                     return Err(why.into());
                 }
                 (self.unruled(project.as_ref().ok(), &scope)?, Some(why.to_string()))
@@ -104,7 +105,7 @@ impl Flow {
             }
             _ => self.project_or_init()?.0,
         };
-        let done = self.change_modes(&project, &policy, &scope, "keyword-detector", |draft| {
+        let done = self.change_modes(&project, &policy, &scope, Cause::Prompt, |draft| {
             let before = names_of(draft, &policy, &scope);
             match follow(draft, &policy, &scope, &plan) {
                 Ok(followed) => {
@@ -178,7 +179,7 @@ impl Flow {
     fn unruled(&self, project: Option<&Project>, scope: &Scope) -> Result<Policy> {
         let Some(project) = project else { return Ok(Policy::default()) };
         let Some(state) = project.state()? else { return Ok(Policy::default()) };
-        Ok(self.policy_to_end(project, &state, &[Scope::Root, scope.clone()])?.0)
+        Ok(self.policy_to_end(project, &state, std::slice::from_ref(scope), None)?.0)
     }
 
     fn tell_active(

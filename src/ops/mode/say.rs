@@ -1,9 +1,10 @@
 //! Sentences about modes.
 
 use crate::engine::{Active, Board, ModeRefusal};
-use crate::model::{ModeName, Scope};
+use crate::model::{ModeName, Scope, SessionId};
 use crate::ops::mode::load::list;
 use crate::policy::{Denial, DenialKind};
+use crate::store::{Sessions, StoreError};
 
 /// Why a mode cannot begin, and how to make room for it (seed 001).
 pub(super) fn denial(board: &Board, scope: &Scope, requested: &ModeName, denial: &Denial, verb: &str) -> String {
@@ -74,6 +75,14 @@ pub(super) fn unknown(modes: &[Active]) -> Vec<String> {
         )
     };
     modes.iter().map(tell).collect()
+}
+
+/// What to say of sessions that nobody can look at.
+pub(super) fn closed(sessions: &Sessions) -> Vec<String> {
+    let tell = |(session, why): &(SessionId, StoreError)| {
+        format!("the modes of session {session} cannot be looked at: {}", why.in_words())
+    };
+    sessions.closed.iter().map(tell).collect()
 }
 
 /// The word for a refusal in answers.

@@ -36,6 +36,9 @@ impl Flow {
             true => None,
             false => Some(looked_at(&state, &request.scope, &scope)?),
         };
+        if request.all {
+            report.warnings.extend(say::closed(&state.sessions()?));
+        }
         let board = board(&policy, &state.read(scopes.as_deref(), &names(&policy))?);
         let views: Vec<Scope> = if request.all { board.scopes() } else { vec![scope] };
         for view in &views {
