@@ -192,7 +192,16 @@ fn files_of_modes_that_may_not_be_read_can_be_given_up() {
     assert_eq!(ended["ended"].as_array().unwrap().len(), 1, "{ended}");
     assert!(ended["warnings"][0].as_str().unwrap().contains("session s1 cannot be looked at"), "{ended}");
     as_nobody(&scene, &["mode", "list", "--all"]).ok();
-    std::fs::set_permissions(state.join("sessions/s1"), std::fs::Permissions::from_mode(0o700)).unwrap();
+    let open = |mode: u32| {
+        std::fs::set_permissions(state.join("sessions/s1"), std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    // One that can be read and not be written.
+    open(0o500);
+    as_nobody(&scene, &["mode", "request", "forge", "--session", "s3"]).ok();
+    let ended = as_nobody(&scene, &["mode", "cancel", "--all", "--json"]).ok().json();
+    assert_eq!(ended["ended"].as_array().unwrap().len(), 1, "{ended}");
+    assert!(ended["warnings"][0].as_str().unwrap().contains("session s1 stay as they are"), "{ended}");
+    open(0o700);
 }
 
 #[test]

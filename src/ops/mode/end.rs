@@ -1,5 +1,7 @@
 //! `mode clear | cancel`: they work whatever else is broken.
 
+use std::io::ErrorKind;
+
 use serde_json::Value;
 
 use crate::engine::{Draft, ModeState};
@@ -11,7 +13,7 @@ use crate::ops::mode::load::{ModeScope, board, mode, names, read};
 use crate::ops::mode::say;
 use crate::policy::Policy;
 use crate::report::{EndedMode, ModeEndReport, ScopeReport};
-use crate::store::{Project, StateDir, StateFile};
+use crate::store::{Project, StateDir, StateFile, StoreError};
 
 impl Flow {
     /// Takes the files of modes away: of one, or of all that the scope has. `all` means every session as well.
@@ -79,13 +81,12 @@ impl Flow {
             Ok(ended)
         });
         match done {
-            // Too much for one line, or one of them cannot be written.
-            Err(Error::Store(_)) if scopes.len() > 1 => {
+            Err(Error::Store(why)) if scopes.len() > 1 && is_of_one(&why) => {
                 let (some, others) = scopes.split_at(scopes.len() / 2);
                 self.end_each(project, policy, some, ending, report)?;
                 self.end_each(project, policy, others, ending, report)
             }
-            Err(Error::Store(why)) if ending.all && scopes[0] != Scope::Root => {
+            Err(Error::Store(why)) if ending.all && scopes[0] != Scope::Root && is_of_one(&why) => {
                 report.warnings.push(format!("the modes of {} stay as they are: {}", scopes[0], why.in_words()));
                 Ok(())
             }
@@ -155,6 +156,15 @@ struct Ending<'a> {
 
 /// How a mode is ended in a scope; whether there was anything to end.
 type End = fn(&mut Draft<'_>, &Scope, &ModeName) -> bool;
+
+/// Whether fewer scopes at a time may go: it is too much for one line, or one of them may not be written.
+fn is_of_one(why: &StoreError) -> bool {
+    match why {
+        StoreError::TooLong { .. } | StoreError::Unsafe { .. } => true,
+        StoreError::Io { source, .. } => source.kind() == ErrorKind::PermissionDenied,
+        _ => false,
+    }
+}
 
 /// The modes that anybody has files of: those that say so, and those that cannot be read. Other programs may have files
 /// that are called like that.
