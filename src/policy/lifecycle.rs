@@ -307,8 +307,8 @@ fn said_progress(state: &Map<String, Value>) -> bool {
 /// What tells of a hand-over that is history once the mode begins anew.
 const AUDIT: [&str; 4] = ["auto_completed_reason", "completion_note", "transition_source", "transition_target_mode"];
 
-/// Removes from the `state` of `mode` what `given` makes stale before both are merged: an outcome does not outlive the phase it was
-/// told in, a mode that is told to have ended is not active any more, and one that begins anew has no end.
+/// Removes from the `state` of `mode` what `given` makes stale before both are merged: an outcome does not outlive the
+/// phase it was told in, a mode that is told to have ended is not active any more, and one that begins anew has no end.
 pub fn drop_stale(mode: &Mode, state: &mut Map<String, Value>, given: &Map<String, Value>) {
     let told = [Said::LifecycleOutcome, Said::TerminalOutcome, Said::RunOutcome, Said::CurrentPhase].map(Some);
     if told.contains(&read_outcome(given).source) && !given.contains_key("active") {

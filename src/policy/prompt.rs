@@ -104,7 +104,7 @@ pub fn find_skills(policy: &Policy, text: &str, prose: &[Vec<Range<usize>>]) -> 
                 if end.is_none()
                     && let Some(skill) = known.filter(|skill| skills.denied.iter().all(|(one, _)| one != skill))
                 {
-                    skills.denied.push((skill, word));
+                    skills.denied.push((skill, word.chars().take(40).collect()));
                 }
                 continue;
             }
@@ -129,11 +129,11 @@ pub fn names_skills(text: &str, prose: &[Vec<Range<usize>>]) -> bool {
 }
 
 /// A `$word` that somebody says.
-struct Token {
+struct Token<'a> {
     /// Where it is, with its `$`.
     at: Range<usize>,
     /// The word by which its clause denies what it names.
-    denied: Option<String>,
+    denied: Option<&'a str>,
 }
 
 fn skill(policy: &Policy, name: &str) -> Option<Skill> {
@@ -160,7 +160,7 @@ struct Scan<'a> {
     /// The next byte to look at, in the first of `pieces`.
     at: usize,
     /// The word by which the clause denies what it names.
-    denied: Option<String>,
+    denied: Option<&'a str>,
     /// Where quotation marks end.
     quoted_to: usize,
     /// Whether the last word was one that `not` follows.
@@ -181,7 +181,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Takes a word into account. A comma alone does not end a denial ("do not, please, run …"), another demand does.
-    fn hear(&mut self, said: &str) {
+    fn hear(&mut self, said: &'a str) {
         let word = said.to_lowercase().replace('’', "'");
         let denies = match word.as_str() {
             "dont" | "cannot" | "without" | "never" | "avoid" | "stop" => true,
@@ -189,7 +189,7 @@ impl<'a> Scan<'a> {
             word => word.ends_with("n't"),
         };
         match word.as_str() {
-            _ if denies => self.denied = Some(said.to_owned()),
+            _ if denies => self.denied = Some(said),
             "but" | "instead" => self.denied = None,
             "use" | "run" | "start" | "enable" | "launch" | "invoke" | "activate" | "resume" | "continue" | "just"
                 if self.after_comma =>
@@ -255,10 +255,10 @@ impl<'a> Scan<'a> {
     }
 }
 
-impl Iterator for Scan<'_> {
-    type Item = Token;
+impl<'a> Iterator for Scan<'a> {
+    type Item = Token<'a>;
 
-    fn next(&mut self) -> Option<Token> {
+    fn next(&mut self) -> Option<Token<'a>> {
         loop {
             let piece = self.pieces.first()?.clone();
             let Some(c) = self.text.get(self.at..piece.end).and_then(|rest| rest.chars().next()) else {
@@ -292,7 +292,7 @@ impl Iterator for Scan<'_> {
                         if line.ends_with('\n') {
                             self.denied = None;
                         }
-                        return Some(Token { at: at..end, denied: self.denied.clone() });
+                        return Some(Token { at: at..end, denied: self.denied });
                     }
                 }
                 open => {

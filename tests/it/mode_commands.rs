@@ -535,8 +535,9 @@ fn of_two_modes_that_exclude_each_other_one_begins() {
 fn a_large_prompt_is_read_in_a_moment() {
     let modes = Modes::new();
     let quoted = format!("> a\n{}{}", " ".repeat(200_000), "*b* ".repeat(100_000));
-    for prompt in ["$forge ".repeat(100_000), "\"".repeat(700_000), "“'".repeat(150_000), "> ".repeat(300_000), quoted]
-    {
+    let denied = format!("{}n't {}", "a".repeat(400_000), "$forge ".repeat(80_000));
+    let repeated = [("$forge ", 100_000), ("\"", 700_000), ("“'", 150_000), ("> ", 300_000)];
+    for prompt in repeated.map(|(part, times)| part.repeat(times)).into_iter().chain([quoted, denied]) {
         let mut command = modes.0.flow_command();
         command.args(["mode", "prompt", "--json"]);
         crate::support::run(command, &prompt).ok();

@@ -198,8 +198,8 @@ impl Flow {
     }
 }
 
-/// Does what a plan says, one mode after the other, each on the result of the one before. An error names the mode that was
-/// asked for.
+/// Does what a plan says, one mode after the other, each on the result of the one before. An error names the mode that
+/// was asked for.
 fn follow<'p>(
     draft: &mut Draft<'_>,
     policy: &Policy,
