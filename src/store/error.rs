@@ -111,6 +111,16 @@ impl StoreError {
         matches!(self, Self::NotFound { .. })
     }
 
+    /// Whether something is not to be touched: it is no place of flow's, or its permissions do not allow it.
+    #[must_use]
+    pub fn is_forbidden(&self) -> bool {
+        match self {
+            Self::Unsafe { .. } => true,
+            Self::Io { source, .. } => source.kind() == std::io::ErrorKind::PermissionDenied,
+            _ => false,
+        }
+    }
+
     /// Whether the system refused something that may well be there.
     #[must_use]
     pub fn is_io(&self) -> bool {

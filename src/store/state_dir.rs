@@ -59,7 +59,7 @@ impl StateFile {
 pub struct Sessions {
     /// Those that can be read.
     pub readable: Vec<SessionId>,
-    /// Those that cannot, each with the reason.
+    /// Those that nobody may look at, each with the reason.
     pub closed: Vec<(SessionId, StoreError)>,
 }
 
@@ -111,7 +111,8 @@ impl StateDir {
         for session in all {
             match dir.find_dir(session.as_str()).and_then(|own| own.map(|own| own.names()).transpose()) {
                 Ok(_) => sessions.readable.push(session),
-                Err(why) => sessions.closed.push((session, why)),
+                Err(why) if why.is_forbidden() => sessions.closed.push((session, why)),
+                Err(why) => return Err(why),
             }
         }
         Ok(sessions)
@@ -345,7 +346,10 @@ impl LockedState<'_> {
             let mut missing = Vec::new();
             for file in files {
                 // What somebody put in the place of a session is theirs; it must not keep the others.
-                let Ok(dir) = self.state.find_scope(&file.scope()) else { continue };
+                let dir = match self.state.find_scope(&file.scope()) {
+                    Err(StoreError::Unsafe { .. }) => continue,
+                    dir => dir?,
+                };
                 let found = dir.map(|dir| look(&dir, &file.name)).transpose()?.flatten();
                 if is_to_be_put(file, found.as_ref()) {
                     missing.push(file);

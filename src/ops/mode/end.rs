@@ -1,7 +1,5 @@
 //! `mode clear | cancel`: they work whatever else is broken.
 
-use std::io::ErrorKind;
-
 use serde_json::Value;
 
 use crate::engine::{Draft, ModeState};
@@ -159,11 +157,7 @@ type End = fn(&mut Draft<'_>, &Scope, &ModeName) -> bool;
 
 /// Whether fewer scopes at a time may go: it is too much for one line, or one of them may not be written.
 fn is_of_one(why: &StoreError) -> bool {
-    match why {
-        StoreError::TooLong { .. } | StoreError::Unsafe { .. } => true,
-        StoreError::Io { source, .. } => source.kind() == ErrorKind::PermissionDenied,
-        _ => false,
-    }
+    matches!(why, StoreError::TooLong { .. }) || why.is_forbidden()
 }
 
 /// The modes that anybody has files of: those that say so, and those that cannot be read. Other programs may have files
