@@ -41,6 +41,7 @@ pub mod cli;
 pub mod codec;
 pub mod engine;
 pub mod host;
+pub mod interview;
 pub mod machine;
 pub mod model;
 pub mod ops;

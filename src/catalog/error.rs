@@ -45,6 +45,24 @@ pub enum CatalogError {
         /// All problems.
         violations: Vec<Violation>,
     },
+    /// No script of an interview has this name.
+    #[error("there is no interview `{}`", shown(.name))]
+    UnknownScript {
+        /// The name as given.
+        name: String,
+        /// All names there are, sorted.
+        known: Vec<String>,
+        /// The one that was probably meant.
+        suggestion: Option<String>,
+    },
+    /// The script of an interview is there and breaks the rules.
+    #[error("the interview in {} cannot be used: {}", .path.display(), first(.violations))]
+    Script {
+        /// Its file.
+        path: PathBuf,
+        /// All problems.
+        violations: Vec<Violation>,
+    },
     /// `.flow/config.yaml` cannot be understood.
     #[error("{} cannot be used: {message}", .path.display())]
     Config {
@@ -78,9 +96,12 @@ impl CatalogError {
             Self::Invalid { diagnostics, .. } => summary(&diagnostics),
             Self::Io { source, .. } => source.to_string(),
             Self::Refused { reason, .. } => reason.to_owned(),
-            Self::Unknown { .. } | Self::NoMachine { .. } | Self::Policy { .. } | Self::Config { .. } => {
-                self.to_string()
-            }
+            Self::Unknown { .. }
+            | Self::UnknownScript { .. }
+            | Self::NoMachine { .. }
+            | Self::Policy { .. }
+            | Self::Script { .. }
+            | Self::Config { .. } => self.to_string(),
         }
     }
 }

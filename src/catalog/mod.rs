@@ -1,4 +1,4 @@
-//! Finds workflow definitions by name.
+//! Finds workflow definitions by name, and beside them the policy of modes and the scripts of interviews.
 //!
 //! A name is looked up in `.flow/workflows/`, then among the skills and agents of the coding agents (`.claude/`,
 //! `.codex/`), then in the directories that `.flow/config.yaml` names, then among the shipped ones. A definition that is
@@ -12,6 +12,7 @@ mod config;
 mod error;
 mod find;
 mod folder;
+mod interviews;
 mod modes;
 mod place;
 mod shipped;
@@ -19,4 +20,5 @@ mod shipped;
 pub use error::CatalogError;
 pub use find::{Catalog, Entry, Found, Origin};
 pub(crate) use folder::definition_text;
+pub(crate) use interviews::{SUFFIX as SCRIPT_SUFFIX, read_script};
 pub(crate) use modes::{FILE as POLICY_FILE, read_policy};

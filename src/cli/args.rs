@@ -638,7 +638,7 @@ value_enum!(
 );
 value_enum!(
     /// A document that has a schema.
-    SchemaArg { Run, Activity, Workflow, Modes, Event } -> crate::ops::DocumentKind
+    SchemaArg { Run, Activity, Workflow, Modes, Interview, InterviewReply, Event } -> crate::ops::DocumentKind
 );
 
 value_enum!(

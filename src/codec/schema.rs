@@ -21,6 +21,10 @@ struct ActivitySchema;
 struct WorkflowSchema;
 #[jsonschema::validator(path = "schemas/v1/modes.schema.json")]
 struct ModesSchema;
+#[jsonschema::validator(path = "schemas/v1/interview.schema.json")]
+struct InterviewSchema;
+#[jsonschema::validator(path = "schemas/v1/interview-reply.schema.json")]
+struct ReplySchema;
 #[jsonschema::validator(
     path = "schemas/v1/event.schema.json",
     resources = {
@@ -43,13 +47,18 @@ pub enum DocumentKind {
     Workflow,
     /// `modes.yaml`, the policy of modes.
     Modes,
+    /// `<id>.interview.yaml`, the script of an interview.
+    Interview,
+    /// What an interviewing agent answers.
+    InterviewReply,
     /// A sealed line of `events.jsonl`, its `crc` included.
     Event,
 }
 
 impl DocumentKind {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Run, Self::Activity, Self::Workflow, Self::Modes, Self::Event];
+    pub const ALL: [Self; 7] =
+        [Self::Run, Self::Activity, Self::Workflow, Self::Modes, Self::Interview, Self::InterviewReply, Self::Event];
 }
 
 /// The JSON Schema of a kind of document.
@@ -60,6 +69,8 @@ pub fn schema_text(kind: DocumentKind) -> &'static str {
         DocumentKind::Activity => include_str!("../../schemas/v1/activity.schema.json"),
         DocumentKind::Workflow => include_str!("../../schemas/v1/workflow.schema.json"),
         DocumentKind::Modes => include_str!("../../schemas/v1/modes.schema.json"),
+        DocumentKind::Interview => include_str!("../../schemas/v1/interview.schema.json"),
+        DocumentKind::InterviewReply => include_str!("../../schemas/v1/interview-reply.schema.json"),
         DocumentKind::Event => include_str!("../../schemas/v1/event.schema.json"),
     }
 }
@@ -84,6 +95,8 @@ pub fn validate(kind: DocumentKind, value: &Value, positions: Option<&Node>) -> 
         DocumentKind::Activity => (ActivitySchema::is_valid(value), ActivitySchema::iter_errors as Errors),
         DocumentKind::Workflow => (WorkflowSchema::is_valid(value), WorkflowSchema::iter_errors as Errors),
         DocumentKind::Modes => (ModesSchema::is_valid(value), ModesSchema::iter_errors as Errors),
+        DocumentKind::Interview => (InterviewSchema::is_valid(value), InterviewSchema::iter_errors as Errors),
+        DocumentKind::InterviewReply => (ReplySchema::is_valid(value), ReplySchema::iter_errors as Errors),
         DocumentKind::Event => (EventSchema::is_valid(value), EventSchema::iter_errors as Errors),
     };
     if valid {

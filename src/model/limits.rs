@@ -18,6 +18,12 @@ pub const STATES: usize = 10_000;
 pub const TRANSITIONS: usize = 40_000;
 /// Largest decision journal in bytes.
 pub const JOURNAL_BYTES: usize = 4 << 20;
+/// Largest document of an interview in bytes, with its scratch pad.
+pub const INTERVIEW_BYTES: usize = 1 << 20;
+/// Largest answer to a question of an interview in bytes.
+pub const ANSWER_BYTES: usize = 256 << 10;
+/// Most questions of an interview.
+pub const QUESTIONS: u32 = 100;
 /// Largest payload of a hook on standard input in bytes.
 pub const HOOK_BYTES: usize = 1 << 20;
 /// Largest file of a mode in bytes.

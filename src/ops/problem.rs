@@ -425,6 +425,14 @@ fn catalog(error: &CatalogError) -> Problem {
             let help = "give it the section with a state diagram, or name another workflow; see docs/workflows.md";
             new(Kind::Refused, "no_state_machine", message, Some(help.into()))
         }
+        CatalogError::UnknownScript { known, suggestion, .. } => {
+            let meant = suggestion.as_ref().map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+            new(Kind::NotFound, "unknown_interview", message, Some(format!("{meant}Known are {}", known.join(", "))))
+        }
+        CatalogError::Script { path, violations } => {
+            let help = format!("`flow validate {}` shows everything that is wrong", path.display());
+            with_causes(new(Kind::Refused, "invalid_interview", message, Some(help)), violations)
+        }
         CatalogError::Policy { path, violations } => {
             let help = format!("`flow validate {}` shows everything that is wrong", path.display());
             with_causes(new(Kind::Refused, "invalid_policy", message, Some(help)), violations)

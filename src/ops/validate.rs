@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
-use crate::catalog::{POLICY_FILE, read_policy};
+use crate::catalog::{POLICY_FILE, SCRIPT_SUFFIX, read_policy, read_script};
 use crate::codec::{DocumentKind, LineFault, Node, RunText, Violation, parse, validate};
 use crate::engine::{RunState, edited};
 use crate::host;
@@ -91,6 +91,7 @@ impl Content {
             layout::RUN_FILE => Self::Document(DocumentKind::Run),
             layout::LOG => Self::Document(DocumentKind::Event),
             POLICY_FILE if parent == layout::FLOW => Self::Document(DocumentKind::Modes),
+            _ if ends(&[SCRIPT_SUFFIX]) => Self::Document(DocumentKind::Interview),
             _ if parent == layout::ACTIVITIES && ends(&[".yaml"]) => Self::Document(DocumentKind::Activity),
             _ if ends(&[".workflow.yaml", ".graph.yaml", ".mmd", ".mermaid"]) => Self::Document(DocumentKind::Workflow),
             _ if parent == layout::WORKFLOWS && ends(&[".yaml", ".yml", ".md"]) => {
@@ -107,6 +108,8 @@ impl Content {
             Self::Document(DocumentKind::Activity) => "activity",
             Self::Document(DocumentKind::Workflow) => "workflow",
             Self::Document(DocumentKind::Modes) => "modes",
+            Self::Document(DocumentKind::Interview) => "interview",
+            Self::Document(DocumentKind::InterviewReply) => "reply",
             Self::Unknown => "document",
         }
     }
@@ -115,10 +118,12 @@ impl Content {
     fn bound(self) -> usize {
         match self {
             Self::Document(DocumentKind::Event) => limits::LOG_BYTES,
-            Self::Document(DocumentKind::Workflow | DocumentKind::Modes) => limits::WORKFLOW_BYTES,
+            Self::Document(DocumentKind::Workflow | DocumentKind::Modes | DocumentKind::Interview) => {
+                limits::WORKFLOW_BYTES
+            }
             Self::Document(DocumentKind::Activity) => limits::ACTIVITY_BYTES,
             // What a document of another name is, its text says.
-            Self::Document(DocumentKind::Run) | Self::Unknown => limits::RUN_BYTES,
+            Self::Document(DocumentKind::Run | DocumentKind::InterviewReply) | Self::Unknown => limits::RUN_BYTES,
         }
     }
 }
@@ -176,6 +181,7 @@ impl Checker {
             Content::Document(DocumentKind::Event) => check_log(text.as_bytes()),
             Content::Document(DocumentKind::Workflow) => self.definition(path, &text),
             Content::Document(DocumentKind::Modes) => read_policy(&text).err().unwrap_or_default(),
+            Content::Document(DocumentKind::Interview) => read_script(&text).err().unwrap_or_default(),
             Content::Document(kind) => check_document(&text, kind),
             Content::Unknown => self.unknown(path, &text),
         };
@@ -194,8 +200,10 @@ impl Checker {
             Some("FlowActivity") => check_document(text, DocumentKind::Activity),
             Some("FlowWorkflow") => self.definition(path, text),
             Some("FlowModes") => read_policy(text).err().unwrap_or_default(),
+            Some("FlowInterview") => read_script(text).err().unwrap_or_default(),
             _ => {
-                let message = "`kind` must be FlowRun, FlowActivity, FlowWorkflow or FlowModes".to_owned();
+                let message =
+                    "`kind` must be FlowRun, FlowActivity, FlowWorkflow, FlowModes or FlowInterview".to_owned();
                 vec![violation(Some(root.nearest("/kind").place), message)]
             }
         }

@@ -21,6 +21,7 @@ mod hostile_names;
 mod hostile_paths;
 mod hostile_trees;
 mod images;
+mod interview_pads;
 mod kill;
 mod limits;
 mod lock;

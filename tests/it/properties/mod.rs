@@ -9,6 +9,7 @@ pub mod emit;
 pub mod event_line;
 pub mod graph;
 pub mod hook;
+pub mod interview;
 pub mod journal;
 pub mod log;
 pub mod markdown;
@@ -22,7 +23,7 @@ pub mod workflow;
 pub type Property = fn(&[u8]);
 
 /// Every property under the name of its fuzz target and its corpus.
-pub const ALL: [(&str, Property); 12] = [
+pub const ALL: [(&str, Property); 13] = [
     ("event_line", event_line::holds),
     ("log", log::holds),
     ("run_yaml", run_yaml::holds),
@@ -35,4 +36,5 @@ pub const ALL: [(&str, Property); 12] = [
     ("hook", hook::holds),
     ("prompt", prompt::holds),
     ("journal", journal::holds),
+    ("interview", interview::holds),
 ];

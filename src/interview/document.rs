@@ -1,0 +1,48 @@
+//! A document that is being written, with its scratch pad.
+
+use crate::interview::outline::Outline;
+use crate::interview::pad::{Answer, Entry, Pad};
+
+/// A text, read once.
+#[derive(Debug)]
+pub struct Document<'t> {
+    pub(super) text: &'t str,
+    pub(super) outline: Outline,
+    pub(super) pads: Vec<Pad>,
+}
+
+impl<'t> Document<'t> {
+    /// Reads `text`.
+    #[must_use]
+    pub fn read(text: &'t str) -> Self {
+        let outline = Outline::read(text);
+        let pads = Pad::all(text, &outline);
+        Self { text, outline, pads }
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn text(&self) -> &'t str {
+        self.text
+    }
+
+    /// Its scratch pad; the first one, when there are several.
+    #[must_use]
+    pub fn pad(&self) -> Option<&Pad> {
+        self.pads.first()
+    }
+
+    /// The answer to a question as it stands in the document, with the backslashes that keep it from meaning more.
+    #[must_use]
+    pub fn written_answer(&self, entry: &Entry) -> Option<&'t str> {
+        matches!(entry.answer, Answer::Given(_)).then(|| &self.text[entry.words.clone()])
+    }
+
+    /// How its lines end.
+    pub(super) fn newline(&self) -> &'static str {
+        match self.text.find('\n') {
+            Some(at) if self.text[..at].ends_with('\r') => "\r\n",
+            _ => "\n",
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Edits of a scratch pad. Everything outside of the edited place stays byte for byte, and the result is read back: when
+//! it does not say exactly what it said before plus the change, there is no result.
+
+use std::ops::Range;
+
+use thiserror::Error;
+
+use crate::interview::document::Document;
+use crate::interview::escape;
+use crate::interview::outline::{Outline, line_of};
+use crate::interview::pad::{Answer, Entry, Fault, HEADING, Head, NOTICE, Pad};
+use crate::model::limits;
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// What it is about, in a few words.
+    pub topic: String,
+    /// The question itself.
+    pub asked: String,
+}
+
+/// Why a document was not edited.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum EditError {
+    /// It has no scratch pad.
+    #[error("it has no scratch pad")]
+    NoPad,
+    /// It has one already.
+    #[error("it has a scratch pad already, in line {line}")]
+    PadExists {
+        /// Where.
+        line: usize,
+    },
+    /// It has several.
+    #[error("it has two scratch pads, in lines {first} and {second}")]
+    SecondPad {
+        /// Where one is.
+        first: usize,
+        /// Where the other is.
+        second: usize,
+    },
+    /// There is no such question.
+    #[error("there is no question {number}; the next one is {next}")]
+    NoQuestion {
+        /// The number as given.
+        number: u32,
+        /// The number that comes next.
+        next: u32,
+    },
+    /// Another answer stands there.
+    #[error("question {number} has another answer already")]
+    Answered {
+        /// The question.
+        number: u32,
+        /// What stands there.
+        answer: Answer,
+    },
+    /// Something is empty that must not be.
+    #[error("the {what} is empty")]
+    Empty {
+        /// `answer`, `question` or `topic`.
+        what: &'static str,
+    },
+    /// It would become too large.
+    #[error("it would have {len} bytes; the most is {}", limits::INTERVIEW_BYTES)]
+    TooLarge {
+        /// How large.
+        len: usize,
+    },
+    /// Something in its pad cannot be read, and would be lost with the pad.
+    #[error("{} in its scratch pad cannot be read", if .faults.len() == 1 { "one place" } else { "some places" })]
+    Faults {
+        /// What, and where.
+        faults: Vec<Fault>,
+    },
+    /// What is written there would be read as something else.
+    #[error("what is written in line {line} would not be read there: {why}")]
+    Unsound {
+        /// The line, from 1.
+        line: usize,
+        /// Why.
+        why: String,
+    },
+}
+
+/// What the entries of a pad say, without places.
+type Said = Vec<(u32, String, String, Answer)>;
+
+impl Document<'_> {
+    /// The only scratch pad.
+    ///
+    /// # Errors
+    /// [`EditError::NoPad`] and [`EditError::SecondPad`].
+    pub fn only_pad(&self) -> Result<&Pad, EditError> {
+        match self.pads.as_slice() {
+            [] => Err(EditError::NoPad),
+            [only] => Ok(only),
+            [first, second, ..] => Err(EditError::SecondPad { first: first.line, second: second.line }),
+        }
+    }
+
+    /// The text with a scratch pad at its end.
+    ///
+    /// # Errors
+    /// [`EditError`].
+    pub fn begin(&self, head: &Head) -> Result<String, EditError> {
+        if let Some(pad) = self.pad() {
+            return Err(EditError::PadExists { line: pad.line });
+        }
+        let newline = self.newline();
+        let mut new = String::new();
+        if !self.text.is_empty() {
+            new.push_str(newline);
+            if !self.text.ends_with('\n') {
+                new.push_str(newline);
+            }
+        }
+        let mut line = |line: &str| {
+            new.push_str(line);
+            new.push_str(newline);
+        };
+        line(&format!("## {HEADING}"));
+        line("");
+        line(&format!("<!-- {NOTICE} -->"));
+        let said = [
+            ("Mode", head.mode.map(|mode| mode.as_str().to_owned())),
+            ("Started", head.started.clone()),
+            ("Script", head.script.clone()),
+            ("Run", head.run.clone()),
+        ];
+        for (key, value) in said {
+            if let Some(value) = value {
+                line(&format!("<!-- {key}: {value} -->"));
+            }
+        }
+        let end = self.text.len();
+        let made = self.splice(end..end, &new, Vec::new())?;
+        let read = Document::read(&made);
+        match read.pad() {
+            Some(pad) if pad.head == *head && pad.faults.is_empty() => Ok(made),
+            _ => Err(unsound(&made, &read.outline, end)),
+        }
+    }
+
+    /// The text with a further question that waits for its answer.
+    ///
+    /// # Errors
+    /// [`EditError`].
+    pub fn ask(&self, question: &Question) -> Result<String, EditError> {
+        let number = self.only_pad()?.next_number();
+        self.append(number, question, Answer::Open)
+    }
+
+    /// The text with an answer to the question of this number. One that is not in the pad yet must be the next one, and
+    /// comes with its words. The same answer once more changes nothing.
+    ///
+    /// # Errors
+    /// [`EditError`].
+    pub fn answer(&self, number: u32, question: Option<&Question>, answer: Answer) -> Result<String, EditError> {
+        let answer = match answer {
+            Answer::Given(text) => Answer::Given(escape::normal(&text).into_owned()),
+            Answer::Skipped(text) => Answer::Skipped(escape::normal(&text).into_owned()),
+            Answer::Open => Answer::Open,
+        };
+        if matches!(&answer, Answer::Open) || matches!(&answer, Answer::Given(text) if text.is_empty()) {
+            return Err(EditError::Empty { what: "answer" });
+        }
+        let pad = self.only_pad()?;
+        match (pad.entry(number), question) {
+            (Some(entry), _) if entry.answer == answer => Ok(self.text.to_owned()),
+            (Some(entry), _) if entry.answer != Answer::Open => {
+                Err(EditError::Answered { number, answer: entry.answer.clone() })
+            }
+            (Some(entry), _) => self.reply(pad, entry, answer),
+            (None, Some(question)) if number == pad.next_number() => self.append(number, question, answer),
+            (None, _) => Err(EditError::NoQuestion { number, next: pad.next_number() }),
+        }
+    }
+
+    /// The text with another answer to a question.
+    ///
+    /// # Errors
+    /// [`EditError`].
+    pub fn correct(&self, number: u32, answer: &str) -> Result<String, EditError> {
+        let pad = self.only_pad()?;
+        let next = pad.next_number();
+        let entry = pad.entry(number).ok_or(EditError::NoQuestion { number, next })?;
+        let answer = Answer::Given(escape::normal(answer).into_owned());
+        if answer == Answer::Given(String::new()) {
+            return Err(EditError::Empty { what: "answer" });
+        }
+        self.reply(pad, entry, answer)
+    }
+
+    /// The text without its scratch pad, and without the blank line before it.
+    ///
+    /// # Errors
+    /// [`EditError`].
+    pub fn without_pad(&self) -> Result<String, EditError> {
+        let pad = self.only_pad()?;
+        Ok(format!("{}{}", &self.text[..self.before(pad)], &self.text[pad.range.end..]))
+    }
+
+    /// Where the pad begins, with the blank line before it.
+    pub(super) fn before(&self, pad: &Pad) -> usize {
+        let before = &self.text[..pad.range.start];
+        let blank = before.strip_suffix('\n').map(|rest| rest.strip_suffix('\r').unwrap_or(rest));
+        blank.filter(|rest| rest.is_empty() || rest.ends_with('\n')).map_or(before.len(), str::len)
+    }
+
+    fn append(&self, number: u32, question: &Question, answer: Answer) -> Result<String, EditError> {
+        let pad = self.only_pad()?;
+        let newline = self.newline();
+        let (topic, asked) = (escape::write_topic(&question.topic), escape::write(&question.asked, newline));
+        for (what, text) in [("topic", &topic), ("question", &asked)] {
+            if text.is_empty() {
+                return Err(EditError::Empty { what });
+            }
+        }
+        // Blank lines at the end of the pad stay behind the new entry.
+        let kept = self.text[..pad.end].trim_end_matches(['\n', '\r', ' ', '\t']).len();
+        let at = self.text[kept..pad.end].find('\n').map_or(pad.end, |end| kept + end + 1);
+        let mut new = String::new();
+        if !self.text[..at].ends_with('\n') {
+            new.push_str(newline);
+        }
+        new.push_str(&format!("{newline}### Q{number}: {topic}{newline}**Asked**: {asked}{newline}"));
+        if answer != Answer::Open {
+            new.push_str(&labelled(&answer, newline));
+            new.push_str(newline);
+        }
+        let mut said = said(pad);
+        said.push((number, escape::read_topic(&topic), escape::normal(&question.asked).into_owned(), answer));
+        self.splice(at..at, &new, said)
+    }
+
+    fn reply(&self, pad: &Pad, entry: &Entry, answer: Answer) -> Result<String, EditError> {
+        let newline = self.newline();
+        let mut new = String::new();
+        if entry.place.is_empty() {
+            new.push_str(newline);
+        }
+        new.push_str(&labelled(&answer, newline));
+        let mut said = said(pad);
+        for one in said.iter_mut().filter(|one| one.0 == entry.number) {
+            one.3.clone_from(&answer);
+        }
+        self.splice(entry.place.clone(), &new, said)
+    }
+
+    /// Puts `new` in the place of `range`, and proves that the pad says `said` then, and that nothing else changed.
+    fn splice(&self, range: Range<usize>, new: &str, said: Said) -> Result<String, EditError> {
+        let made = format!("{}{new}{}", &self.text[..range.start], &self.text[range.end..]);
+        if made.len() > limits::INTERVIEW_BYTES {
+            return Err(EditError::TooLarge { len: made.len() });
+        }
+        let read = Document::read(&made);
+        let faults = |pads: &[Pad]| {
+            pads.iter().flat_map(|pad| pad.faults.iter().map(|fault| fault.message.clone())).collect::<Vec<_>>()
+        };
+        // As they are written: how they read may change with the definition of a link.
+        let headings = |document: &Document<'_>| {
+            let inside = |at: usize| document.pad().is_some_and(|pad| pad.range.contains(&at));
+            let outside = document.outline.headings.iter().filter(|heading| !inside(heading.range.start));
+            outside.map(|heading| document.text[heading.range.clone()].trim_end().to_owned()).collect::<Vec<_>>()
+        };
+        let is_sound = matches!(read.pads.as_slice(), [only] if self::said(only) == said)
+            && faults(&read.pads) == faults(&self.pads)
+            && headings(&read) == headings(self);
+        if is_sound { Ok(made) } else { Err(unsound(&made, &read.outline, range.start + new.len() / 2)) }
+    }
+}
+
+fn said(pad: &Pad) -> Said {
+    let said = |entry: &Entry| (entry.number, entry.topic.clone(), entry.asked.clone(), entry.answer.clone());
+    pad.entries.iter().map(said).collect()
+}
+
+fn labelled(answer: &Answer, newline: &str) -> String {
+    match answer {
+        Answer::Given(text) => format!("**Answer**: {}", escape::write(text, newline)),
+        Answer::Skipped(why) => format!("**Skipped**: {}", escape::write(why, newline)).trim_end().to_owned(),
+        Answer::Open => String::new(),
+    }
+}
+
+/// Why what was put at `at` is not read.
+fn unsound(text: &str, outline: &Outline, at: usize) -> EditError {
+    let line = line_of(text, at);
+    let why = match outline.code.iter().rfind(|code| code.start < at && at < code.end) {
+        Some(code) => {
+            format!("the code block that begins in line {} is not closed before it", line_of(text, code.start))
+        }
+        None => "something above it is not closed, or a heading is written in another way".to_owned(),
+    };
+    EditError::Unsound { line, why }
+}

@@ -1,0 +1,205 @@
+//! The end of an interview: what was answered goes into the sections, and the scratch pad goes.
+
+use std::ops::Range;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::interview::document::Document;
+use crate::interview::edit::EditError;
+use crate::interview::escape::write_topic;
+use crate::interview::gaps::SectionView;
+use crate::interview::outline::line_of;
+use crate::interview::pad::{Answer, Pad};
+use crate::interview::script::Script;
+
+/// What became of a section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Filled {
+    /// It was a gap, and is written now.
+    Written,
+    /// What was answered stands below what was there.
+    Extended,
+    /// It stays as it was.
+    Kept,
+}
+
+impl Filled {
+    /// As in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Written => "written",
+            Self::Extended => "extended",
+            Self::Kept => "kept",
+        }
+    }
+}
+
+/// What became of a section, and of which.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SectionChange {
+    /// Its heading.
+    pub heading: String,
+    /// What became of it.
+    pub how: Filled,
+}
+
+/// A section's text to be.
+struct Target {
+    heading: String,
+    range: Option<Range<usize>>,
+    text: String,
+    how: Filled,
+}
+
+impl Document<'_> {
+    /// The finished document: the answers, or an agent's `content` by the ids of sections, stand in their sections, and
+    /// the pad is gone. An answer about no section of the script becomes a section of its own, headed by its topic.
+    ///
+    /// # Errors
+    /// [`EditError`], also for content that would change more than its section.
+    pub fn finish(
+        &self,
+        script: &Script,
+        content: Option<&Map<String, Value>>,
+    ) -> Result<(String, Vec<SectionChange>), EditError> {
+        let pad = self.only_pad()?;
+        if !pad.faults.is_empty() {
+            return Err(EditError::Faults { faults: pad.faults.clone() });
+        }
+        let sections = self.sections(script);
+        let targets = match content {
+            Some(content) => self.of_content(script, pad, &sections, content),
+            None => self.of_answers(script, pad, &sections),
+        };
+        let newline = self.newline();
+        let mut edits: Vec<(Range<usize>, String)> = Vec::new();
+        let mut added = String::new();
+        for target in targets.iter().filter(|target| target.how != Filled::Kept) {
+            let text = target.text.replace("\r\n", "\n").replace('\n', newline);
+            match &target.range {
+                Some(range) => {
+                    let last = range.end == self.before(pad) || range.end == pad.range.start;
+                    let end = if last { "" } else { newline };
+                    // The blank line before the pad goes with the pad.
+                    let range = range.start..range.end.min(self.before(pad).max(range.start));
+                    edits.push((range, format!("{newline}{text}{newline}{end}")));
+                }
+                None => added.push_str(&format!(
+                    "{newline}## {}{newline}{newline}{text}{newline}",
+                    write_topic(&target.heading)
+                )),
+            }
+        }
+        edits.push((self.before(pad)..self.before(pad), added));
+        edits.push((self.before(pad)..pad.range.end, String::new()));
+        edits.sort_by_key(|(range, _)| (range.start, range.end));
+        let mut made = String::new();
+        let mut at = 0;
+        for (range, text) in &edits {
+            made.push_str(&self.text[at..range.start.max(at)]);
+            made.push_str(text);
+            at = range.end.max(at);
+        }
+        made.push_str(&self.text[at..]);
+        self.prove(&made, script, &sections, &targets)?;
+        let changes = targets.into_iter().map(|target| SectionChange { heading: target.heading, how: target.how });
+        Ok((made, changes.collect()))
+    }
+
+    fn of_answers(&self, script: &Script, pad: &Pad, sections: &[SectionView]) -> Vec<Target> {
+        let mut targets: Vec<Target> = Vec::new();
+        let mut add = |heading: &str, section: Option<&SectionView>, text: Option<&str>| {
+            let Some(text) = text else {
+                let range = section.and_then(|section| section.range.clone());
+                return targets.push(Target {
+                    heading: heading.to_owned(),
+                    range,
+                    text: String::new(),
+                    how: Filled::Kept,
+                });
+            };
+            if let Some(target) = targets.iter_mut().find(|target| target.heading == heading) {
+                target.text = format!("{}\n\n{text}", target.text);
+                return;
+            }
+            let there = section.filter(|section| !section.is_untouched).map(|section| section.text.as_str());
+            targets.push(Target {
+                heading: heading.to_owned(),
+                range: section.and_then(|section| section.range.clone()),
+                text: there.map_or_else(|| text.to_owned(), |there| format!("{there}\n\n{text}")),
+                how: if there.is_some() { Filled::Extended } else { Filled::Written },
+            });
+        };
+        let given = || pad.entries.iter().filter(|entry| matches!(entry.answer, Answer::Given(_)));
+        for section in sections {
+            let is_about = |topic: &str| script.section_of(topic).is_some_and(|meant| meant.id == section.id);
+            let mut answers = given().filter(|entry| is_about(&entry.topic)).peekable();
+            if answers.peek().is_none() && section.range.is_some() {
+                add(&section.heading, Some(section), None);
+            }
+            for entry in answers {
+                add(&section.heading, Some(section), self.written_answer(entry));
+            }
+        }
+        for entry in given().filter(|entry| script.section_of(&entry.topic).is_none()) {
+            add(&entry.topic, None, self.written_answer(entry));
+        }
+        targets
+    }
+
+    fn of_content(
+        &self,
+        script: &Script,
+        pad: &Pad,
+        sections: &[SectionView],
+        content: &Map<String, Value>,
+    ) -> Vec<Target> {
+        let mut targets = Vec::new();
+        for section in sections {
+            let is_asked = pad.entries.iter().any(|entry| {
+                matches!(entry.answer, Answer::Given(_))
+                    && script.section_of(&entry.topic).is_some_and(|meant| meant.id == section.id)
+            });
+            let text = content.get(&section.id).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
+            // What a person wrote, and nobody was asked about, is not an agent's to change.
+            let how = match text {
+                Some(text) if text != section.text && (section.fill.is_gap() || is_asked) => Filled::Written,
+                _ => Filled::Kept,
+            };
+            if how == Filled::Written || section.range.is_some() {
+                targets.push(Target {
+                    heading: section.heading.clone(),
+                    range: section.range.clone(),
+                    text: text.unwrap_or_default().to_owned(),
+                    how,
+                });
+            }
+        }
+        targets
+    }
+
+    /// Reads the finished text back: each section that was written says exactly that, and all others what they said.
+    fn prove(&self, made: &str, script: &Script, before: &[SectionView], targets: &[Target]) -> Result<(), EditError> {
+        let read = Document::read(made);
+        let unsound = |at: usize, why: String| EditError::Unsound { line: line_of(made, at), why };
+        if let Some(pad) = read.pad() {
+            return Err(unsound(pad.range.start, "it would be a scratch pad again".to_owned()));
+        }
+        for (was, is) in before.iter().zip(read.sections(script)) {
+            let target = targets.iter().find(|target| target.heading == was.heading && target.how != Filled::Kept);
+            let wanted = target.map_or(was.text.as_str(), |target| target.text.trim()).replace("\r\n", "\n");
+            if is.text.replace("\r\n", "\n") != wanted {
+                let at = is.range.map_or(made.len(), |range| range.start);
+                let why = format!(
+                    "the section `{}` would end early or swallow what follows: use deeper headings, and close code blocks",
+                    was.heading
+                );
+                return Err(unsound(at, why));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,74 @@
+//! What comes next in an interview: which question, or the end.
+
+use crate::interview::document::Document;
+use crate::interview::edit::Question;
+use crate::interview::gaps::SectionView;
+use crate::interview::pad::{Answer, Entry, Mode, Pad};
+use crate::interview::reply::Metadata;
+use crate::interview::script::Script;
+
+/// What comes next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// A question that was asked already and waits for its answer.
+    Open {
+        /// Its number.
+        number: u32,
+        /// The question.
+        question: Question,
+    },
+    /// A question that is to be asked.
+    Ask {
+        /// The number that it gets.
+        number: u32,
+        /// The question.
+        question: Question,
+    },
+    /// All that is needed was asked.
+    Complete,
+    /// There is nothing to ask, and nothing was asked.
+    Nothing,
+}
+
+impl Script {
+    /// What comes next in `document`, whose pad this is, and how far the interview is.
+    ///
+    /// Questions come in the script's order. A section is asked about when it is a gap in the document and no entry of the
+    /// pad is about it, answered or skipped: never twice.
+    #[must_use]
+    pub fn step(&self, document: &Document<'_>, pad: &Pad) -> (Step, Metadata) {
+        let sections = document.sections(self);
+        let mode = pad.head.mode.unwrap_or(Mode::Update);
+        let is_about = |entry: &Entry, id: &str| self.section_of(&entry.topic).is_some_and(|section| section.id == id);
+        let is_asked = |id: &str| pad.entries.iter().any(|entry| is_about(entry, id));
+        let is_answered =
+            |id: &str| pad.entries.iter().any(|entry| matches!(entry.answer, Answer::Given(_)) && is_about(entry, id));
+        let gaps: Vec<&SectionView> =
+            sections.iter().filter(|section| section.fill.is_gap() && !is_answered(&section.id)).collect();
+        let is_enough = !gaps.iter().any(|gap| self.is_needed(&gap.id));
+        let asked = u32::try_from(pad.entries.len()).unwrap_or(u32::MAX);
+        let left = usize::try_from(self.max_questions().saturating_sub(asked)).unwrap_or(usize::MAX);
+        let mut planned: Vec<(Question, &str)> = Vec::new();
+        for (question, fills) in self.questions(mode).filter(|_| !is_enough) {
+            let is_gap = gaps.iter().any(|gap| gap.id == fills) && !is_asked(fills);
+            if is_gap && planned.len() < left && !planned.iter().any(|(_, section)| *section == fills) {
+                planned.push((question, fills));
+            }
+        }
+        let next = pad.next_number();
+        let metadata = |number: u32| Metadata {
+            question_number: number,
+            total_questions: (next - 1).saturating_add(u32::try_from(planned.len()).unwrap_or(u32::MAX)),
+            gaps_remaining: u32::try_from(gaps.len()).unwrap_or(u32::MAX),
+        };
+        if let Some(open) = pad.open() {
+            let question = Question { topic: open.topic.clone(), asked: open.asked.clone() };
+            return (Step::Open { number: open.number, question }, metadata(open.number));
+        }
+        match planned.first() {
+            Some((question, _)) => (Step::Ask { number: next, question: question.clone() }, metadata(next)),
+            None if pad.entries.is_empty() => (Step::Nothing, metadata(0)),
+            None => (Step::Complete, metadata(next - 1)),
+        }
+    }
+}

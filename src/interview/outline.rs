@@ -1,0 +1,128 @@
+//! Where a Markdown document has headings, code and comments, as CommonMark sees them.
+
+use std::ops::Range;
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+/// A heading that is in no list and no quotation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Heading {
+    /// 1 to 6.
+    pub level: u8,
+    /// Its lines, with the line break.
+    pub range: Range<usize>,
+    /// Its words without marks.
+    pub title: String,
+    /// Whether it begins with hashes, and is not underlined.
+    pub hashes: bool,
+}
+
+/// What a document is made of.
+#[derive(Debug, Default)]
+pub(super) struct Outline {
+    pub headings: Vec<Heading>,
+    /// Code blocks anywhere.
+    pub code: Vec<Range<usize>>,
+    /// Whole lines that are one comment each, in no list and no quotation.
+    pub comments: Vec<Range<usize>>,
+}
+
+impl Outline {
+    pub(super) fn read(text: &str) -> Self {
+        let mut outline = Self::default();
+        let mut nested = 0_usize;
+        let mut events = Parser::new_ext(text, Options::ENABLE_YAML_STYLE_METADATA_BLOCKS).into_offset_iter();
+        while let Some((event, range)) = events.next() {
+            match event {
+                Event::Start(Tag::BlockQuote(_) | Tag::List(_)) => nested += 1,
+                Event::End(TagEnd::BlockQuote(_) | TagEnd::List(_)) => nested -= 1,
+                Event::Start(Tag::Heading { level, .. }) => {
+                    let title = title(&mut events);
+                    if nested == 0 {
+                        let hashes = text[range.clone()].trim_start_matches(' ').starts_with('#');
+                        let range = whole_lines(text, &range);
+                        outline.headings.push(Heading { level: level as u8, range, title, hashes });
+                    }
+                }
+                Event::Start(Tag::CodeBlock(_)) => outline.code.push(whole_lines(text, &range)),
+                Event::Start(Tag::HtmlBlock) if nested == 0 => outline.take_comments(text, &range),
+                _ => {}
+            }
+        }
+        outline
+    }
+
+    fn take_comments(&mut self, text: &str, block: &Range<usize>) {
+        let block = whole_lines(text, block);
+        let mut open = false;
+        for line in lines(text, &block) {
+            let words = text[line.clone()].trim();
+            match (open, words.strip_prefix("<!--")) {
+                (false, Some(rest)) => match rest.find("-->") {
+                    Some(end) if end + 3 == rest.len() => self.comments.push(line),
+                    Some(_) => {}
+                    None => open = true,
+                },
+                (true, _) => open = !words.contains("-->"),
+                (false, None) => {}
+            }
+        }
+    }
+
+    /// Whether `at` is in a code block.
+    pub(super) fn is_code(&self, at: usize) -> bool {
+        let after = self.code.partition_point(|range| range.start <= at);
+        self.code[..after].last().is_some_and(|range| at < range.end)
+    }
+
+    /// What is said in the comment `range` of `text`.
+    pub(super) fn comment<'t>(text: &'t str, range: &Range<usize>) -> &'t str {
+        let words = text[range.clone()].trim();
+        words.strip_prefix("<!--").and_then(|rest| rest.strip_suffix("-->")).unwrap_or_default().trim()
+    }
+}
+
+/// The text of a heading whose beginning was just read.
+fn title<'a>(events: &mut impl Iterator<Item = (Event<'a>, Range<usize>)>) -> String {
+    let mut title = String::new();
+    for (event, _) in events {
+        match event {
+            Event::End(TagEnd::Heading(_)) => break,
+            Event::Text(text) | Event::Code(text) => title.push_str(&text),
+            Event::SoftBreak | Event::HardBreak => title.push(' '),
+            _ => {}
+        }
+    }
+    title
+}
+
+/// The end of the line in which `at` stands, with its line break: as in CommonMark, a return alone is one too.
+fn line_end(text: &str, at: usize) -> usize {
+    match text[at..].find(['\n', '\r']) {
+        Some(found) if text[at + found..].starts_with("\r\n") => at + found + 2,
+        Some(found) => at + found + 1,
+        None => text.len(),
+    }
+}
+
+/// The lines that `range` touches, with their line breaks.
+fn whole_lines(text: &str, range: &Range<usize>) -> Range<usize> {
+    let start = text[..range.start].rfind(['\n', '\r']).map_or(0, |at| at + 1);
+    let words = text[range.clone()].trim_end_matches(['\n', '\r']).len();
+    start..line_end(text, range.start + words)
+}
+
+/// Each line of `range`, which begins with one, with its line break.
+pub(super) fn lines<'t>(text: &'t str, range: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<'t> {
+    let (mut at, end) = (range.start, range.end);
+    std::iter::from_fn(move || {
+        let line = (at < end).then(|| at..line_end(text, at).min(end))?;
+        at = line.end;
+        Some(line)
+    })
+}
+
+/// The number of the line in which `at` stands, from 1.
+pub(super) fn line_of(text: &str, at: usize) -> usize {
+    text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
+}

@@ -1,0 +1,102 @@
+//! Scratch pads: whatever a document holds and whatever is asked and answered, the document stays, and everything that
+//! was said comes back.
+
+use flowrun::interview::{Answer, Document, EditError, Head, Mode, Question, Script};
+use serde_json::json;
+
+/// What stands between the parts of the input.
+pub const BETWEEN: &str = "\u{1e}";
+
+/// The input is a document, then topic, question and answer in turn.
+pub fn holds(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let mut parts = text.split(BETWEEN);
+    let document = parts.next().unwrap_or_default();
+    let said: Vec<&str> = parts.collect();
+    // A document that has a pad already, or something like one, is only read.
+    let read = Document::read(document);
+    if let Ok(pad) = read.only_pad() {
+        for line in pad.entries.iter().map(|entry| entry.line).chain(pad.faults.iter().map(|fault| fault.line)) {
+            assert!((1..=document.split('\n').count()).contains(&line), "line {line} is nowhere");
+        }
+        let _ = read.finish(&script(), None);
+        let _ = read.without_pad();
+    }
+    let head = Head {
+        mode: Some(Mode::Update),
+        started: Some("2025-12-27T10:30:00Z".to_owned()),
+        script: Some("s".to_owned()),
+        run: Some("r1".to_owned()),
+    };
+    match read.begin(&head) {
+        Ok(begun) => interview(document, begun, &said),
+        Err(EditError::PadExists { .. } | EditError::Unsound { .. } | EditError::TooLarge { .. }) => {}
+        Err(other) => panic!("{other}"),
+    }
+}
+
+fn interview(document: &str, begun: String, said: &[&str]) {
+    let mut text = begun;
+    let mut wanted = Vec::new();
+    for (nth, part) in said.chunks(3).enumerate() {
+        let [topic, asked, answer] = [0, 1, 2].map(|at| part.get(at).copied().unwrap_or("x"));
+        let question = Question { topic: topic.to_owned(), asked: asked.to_owned() };
+        let number = u32::try_from(nth + 1).unwrap();
+        let given = if nth % 4 == 3 { Answer::Skipped(answer.to_owned()) } else { Answer::Given(answer.to_owned()) };
+        let normal =
+            |text: &str| text.trim().split('\n').map(|line| line.trim_end_matches('\r')).collect::<Vec<_>>().join("\n");
+        let topic = topic.split_whitespace().collect::<Vec<_>>().join(" ");
+        let is_empty = topic.is_empty() || normal(asked).is_empty() || (normal(answer).is_empty() && nth % 4 != 3);
+        let read = Document::read(&text);
+        // In one step, or asked first and answered later.
+        let edited = match nth % 2 {
+            0 => read.answer(number, Some(&question), given),
+            _ if is_empty => Err(EditError::Empty { what: "answer" }),
+            _ => read.ask(&question).and_then(|asked| Document::read(&asked).answer(number, None, given)),
+        };
+        match edited {
+            Ok(edited) => {
+                assert!(!is_empty, "something empty was taken");
+                text = edited;
+                let answer = normal(answer);
+                let answer = if nth % 4 == 3 { Answer::Skipped(answer) } else { Answer::Given(answer) };
+                wanted.push((number, topic, normal(asked), answer));
+            }
+            Err(EditError::Empty { .. }) if is_empty => break,
+            Err(EditError::TooLarge { .. }) => break,
+            Err(error) => panic!("{error}: {topic:?} {asked:?} {answer:?}\n{text}"),
+        }
+    }
+    let read = Document::read(&text);
+    let pad = read.only_pad().unwrap();
+    assert!(pad.faults.is_empty(), "{:?}\n{text}", pad.faults);
+    let found: Vec<_> = pad
+        .entries
+        .iter()
+        .map(|entry| (entry.number, entry.topic.clone(), entry.asked.clone(), entry.answer.clone()))
+        .collect();
+    assert_eq!(found, wanted, "{text}");
+    let without = read.without_pad().unwrap();
+    let end = if document.is_empty() || document.ends_with('\n') { "" } else { &without[document.len()..] };
+    assert_eq!(without, format!("{document}{end}"), "the document did not stay");
+    assert!(["", "\n", "\r\n"].contains(&end));
+    if let Ok((finished, _)) = read.finish(&script(), None) {
+        assert!(Document::read(&finished).pad().is_none());
+        for entry in &pad.entries {
+            if let Some(written) = read.written_answer(entry) {
+                let written = written.replace("\r\n", "\n");
+                assert!(finished.replace("\r\n", "\n").contains(&written), "{written:?} is lost\n{finished}");
+            }
+        }
+    }
+}
+
+/// Two sections, of which one is likely to be there.
+fn script() -> Script {
+    let document = json!({
+        "metadata": { "id": "s" },
+        "sections": [{ "id": "a", "heading": "a" }, { "id": "b", "heading": "Section B" }],
+        "questions": [{ "topic": "One", "ask": "?", "fills": "a" }, { "topic": "Two", "ask": "?", "fills": "b" }],
+    });
+    Script::build(serde_json::from_value(document).unwrap()).unwrap()
+}
