@@ -1,10 +1,14 @@
 //! The decision journal: a run's beginning and end are noted in the repository's own record of decisions.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::codec::{Artifact, JournalHead, append_artifact, coerce};
 use crate::model::{RunDocument, RunStatus, Timestamp, limits};
-use crate::store::{Project, update_document};
+use crate::store::{DocumentPlace, Guard, Project, update_document};
+
+/// How long another writer is waited for.
+const WAIT: Duration = Duration::from_secs(2);
 
 /// Why a path cannot be a journal: it may come from a cloned `run.yaml`, and must not reach what is no journal.
 pub(crate) fn refuse_path(journal: &Path) -> Option<&'static str> {
@@ -49,7 +53,14 @@ pub(crate) fn note(project: &Project, run: &RunDocument, status: RunStatus, now:
         return Some(format!("the journal {} was not updated: {why}", relative.display()));
     }
     let mut edit = |text: Option<&str>| append_artifact(text, &head, &artifact);
-    let written = update_document(project.root(), Path::new(&relative), limits::JOURNAL_BYTES, &mut edit);
+    let place = DocumentPlace {
+        root: project.root(),
+        relative: &relative,
+        limit: limits::JOURNAL_BYTES,
+        guard: Guard::LockFile,
+        wait: WAIT,
+    };
+    let written = update_document(&place, &mut edit);
     written.err().map(|error| {
         let mut sentence = format!("the journal {} was not updated: {error}", relative.display());
         let mut cause = std::error::Error::source(&error);

@@ -1,29 +1,56 @@
-//! Replacing a document of the user's outside `.flow`: the decision journal.
+//! Replacing a document of the user's outside `.flow`: the decision journal, the document of an interview.
 //!
-//! Others write the same file: the original scripts do so under the same lock `<file>.lock`, which is never deleted (a
+//! Such a document is its own and only truth, so it needs no log: its whole new text is put on stable storage beside it
+//! and takes its place in one rename. What that rename takes away is looked at: a person who saved the document between
+//! reading and now finds the own text there, and the edit is made anew on top of it.
+//!
+//! Others write the same file: the original scripts write journals under the lock `<file>.lock`, which is never deleted (a
 //! waiter could hold the deleted one). The lock is taken before the file is opened, so that nobody edits a text that was
-//! replaced while he waited. Every component below the repository's top is opened by itself and no symlink is followed;
-//! after that only directory handles are used, so a directory that is swapped meanwhile changes nothing.
+//! replaced while he waited. Every component below the root is opened by itself and no symlink is followed; after that
+//! only directory handles are used, so a directory that is swapped meanwhile changes nothing.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fchmod, fstat, mkdirat, openat, renameat, statat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, fchmod, fstat, mkdirat, openat, renameat, renameat_with, statat,
+    unlinkat,
+};
 use rustix::io::Errno;
 use thiserror::Error;
 
-/// How long another writer is waited for.
-const WAIT: Duration = Duration::from_secs(2);
+use crate::codec::digest;
+
 /// Time between two attempts.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// A document that was not replaced. Its old text is untouched.
+/// How often a document that somebody saves again and again is edited anew.
+const TRIES: usize = 5;
+
+/// A document that was not replaced.
 #[derive(Debug, Error)]
 pub enum DocumentError<E: std::error::Error + 'static> {
+    /// The edit was refused.
+    #[error("{path} cannot be changed")]
+    Edit {
+        /// The document.
+        path: PathBuf,
+        /// Why.
+        source: E,
+    },
+    /// It could not be read or written.
+    #[error(transparent)]
+    Fault(#[from] DocumentFault),
+}
+
+/// Why a document was not read or replaced. Its old text is untouched, but after [`DocumentFault::Unconfirmed`].
+#[derive(Debug, Error)]
+pub enum DocumentFault {
     /// The path leads, or could lead, to somewhere else.
     #[error("{path} {why}")]
     Unsafe {
@@ -54,13 +81,11 @@ pub enum DocumentError<E: std::error::Error + 'static> {
         /// The lock.
         path: PathBuf,
     },
-    /// The edit was refused.
-    #[error("{path} cannot be changed")]
-    Edit {
+    /// Somebody saved it again and again meanwhile.
+    #[error("{path} is being saved by somebody else")]
+    Changing {
         /// The document.
         path: PathBuf,
-        /// Why.
-        source: E,
     },
     /// The system refused.
     #[error("cannot {doing} {path}")]
@@ -72,40 +97,93 @@ pub enum DocumentError<E: std::error::Error + 'static> {
         /// The system's reason.
         source: io::Error,
     },
+    /// The new text is in place, and the system does not say that it will stay.
+    #[error("{path} was written, but it is not certain that a power cut leaves it")]
+    Unconfirmed {
+        /// The document.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
 }
 
-/// Replaces the text of `relative` below `root` by what `edit` makes of it (`None`: there is no such file yet).
-/// Missing directories are made. Nothing is written when `edit` fails or gives the same text.
+/// What keeps other writers away while a document is replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Guard {
+    /// The file `<document>.lock`, for those who know it.
+    LockFile,
+    /// The document's directory itself, which leaves nothing behind; the file where directories cannot be locked.
+    Directory,
+}
+
+/// Which document, and how it is treated.
+#[derive(Debug, Clone, Copy)]
+pub struct DocumentPlace<'a> {
+    /// A directory; how it is reached is the caller's business.
+    pub root: &'a Path,
+    /// The document below it.
+    pub relative: &'a Path,
+    /// Its largest size in bytes.
+    pub limit: usize,
+    /// What keeps others away.
+    pub guard: Guard,
+    /// How long another writer is waited for.
+    pub wait: Duration,
+}
+
+impl DocumentPlace<'_> {
+    fn path(&self) -> PathBuf {
+        self.root.join(self.relative)
+    }
+}
+
+/// The text of a document; none when there is no such file. Nothing is locked: who replaces documents does it at once.
 ///
 /// # Errors
-/// [`DocumentError`]; apart from [`DocumentError::Io`] with `doing: "make durable"`, which comes after the replacement,
-/// the old text stands.
+/// [`DocumentFault`].
+pub fn read_document(place: &DocumentPlace<'_>) -> Result<Option<String>, DocumentFault> {
+    let (parents, name) = split(place.relative)?;
+    let Some(directory) = Directory::open(place.root, &parents, false)? else { return Ok(None) };
+    Ok(directory.read(name, place.limit)?.map(|old| old.text))
+}
+
+/// Replaces the text of a document by what `edit` makes of it (`None`: there is no such file yet). Missing directories
+/// are made. Nothing is written when `edit` fails or gives the same text. `edit` is called again when somebody else saved
+/// the document meanwhile.
+///
+/// # Errors
+/// [`DocumentError`]; apart from [`DocumentFault::Unconfirmed`] the old text stands.
 pub fn update_document<E: std::error::Error + 'static>(
-    root: &Path,
-    relative: &Path,
-    limit: usize,
+    place: &DocumentPlace<'_>,
     edit: &mut dyn FnMut(Option<&str>) -> Result<String, E>,
 ) -> Result<(), DocumentError<E>> {
-    let path = root.join(relative);
-    let (parents, name) = split(relative)?;
-    let directory = Directory::open(root, &parents)?;
+    let path = place.path();
+    let (parents, name) = split(place.relative)?;
+    let opened = Directory::open(place.root, &parents, true)?;
+    let directory = opened.expect("BUG: a directory that was made is not there");
     // Held until the end of this function.
-    let _lock = directory.lock(name)?;
-    let old = directory.read(name, limit)?;
-    let text = edit(old.as_ref().map(|old| old.text.as_str()))
-        .map_err(|source| DocumentError::Edit { path: path.clone(), source })?;
-    if text.len() > limit {
-        return Err(DocumentError::TooLarge { path, limit });
+    let _lock = directory.lock(name, place.guard, place.wait)?;
+    directory.sweep(name, place.limit);
+    for _ in 0..TRIES {
+        let old = directory.read(name, place.limit)?;
+        let text = edit(old.as_ref().map(|old| old.text.as_str()))
+            .map_err(|source| DocumentError::Edit { path: path.clone(), source })?;
+        if text.len() > place.limit {
+            return Err(DocumentFault::TooLarge { path, limit: place.limit }.into());
+        }
+        if old.as_ref().is_some_and(|old| old.text == text) {
+            return Ok(());
+        }
+        if directory.replace(name, &text, old.as_ref())? == Replaced::Yes {
+            return Ok(());
+        }
     }
-    if old.as_ref().is_some_and(|old| old.text == text) {
-        return Ok(());
-    }
-    directory.replace(name, &text, old.map(|old| old.mode))
+    Err(DocumentFault::Changing { path }.into())
 }
 
 /// The directories and the file name of a path that stays below its root.
-fn split<E: std::error::Error + 'static>(relative: &Path) -> Result<(Vec<&OsStr>, &OsStr), DocumentError<E>> {
-    let refuse = |why| DocumentError::Unsafe { path: relative.to_owned(), why };
+fn split(relative: &Path) -> Result<(Vec<&OsStr>, &OsStr), DocumentFault> {
+    let refuse = |why| DocumentFault::Unsafe { path: relative.to_owned(), why };
     let mut parts = Vec::new();
     for component in relative.components() {
         match component {
@@ -119,12 +197,8 @@ fn split<E: std::error::Error + 'static>(relative: &Path) -> Result<(Vec<&OsStr>
     Ok((parts, name))
 }
 
-fn failed<E: std::error::Error + 'static>(
-    doing: &'static str,
-    path: &Path,
-    source: impl Into<io::Error>,
-) -> DocumentError<E> {
-    DocumentError::Io { doing, path: path.to_owned(), source: source.into() }
+fn failed(doing: &'static str, path: &Path, source: impl Into<io::Error>) -> DocumentFault {
+    DocumentFault::Io { doing, path: path.to_owned(), source: source.into() }
 }
 
 /// An open directory; the path is for messages and for naming temporary files.
@@ -138,10 +212,17 @@ struct Old {
     mode: Mode,
 }
 
+/// Whether a new text took the place of the old one.
+#[derive(Debug, PartialEq, Eq)]
+enum Replaced {
+    Yes,
+    /// Another one was there by then, which is there again.
+    ChangedMeanwhile,
+}
+
 impl Directory {
-    /// Opens `parents` below `root` one by one and makes those that are missing. How `root` itself is reached is the
-    /// caller's business.
-    fn open<E: std::error::Error + 'static>(root: &Path, parents: &[&OsStr]) -> Result<Self, DocumentError<E>> {
+    /// Opens `parents` below `root` one by one; those that are missing are made, or there is none.
+    fn open(root: &Path, parents: &[&OsStr], make: bool) -> Result<Option<Self>, DocumentFault> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = openat(CWD, root, flags, Mode::empty()).map_err(|error| failed("open", root, error))?;
         let mut directory = Self { handle, path: root.to_owned() };
@@ -149,7 +230,8 @@ impl Directory {
             let path = directory.path.join(part);
             let open = || openat(&directory.handle, *part, flags | OFlags::NOFOLLOW, Mode::empty());
             let handle = match open() {
-                Err(Errno::NOENT) => directory.make(part).and_then(|()| open()),
+                Err(Errno::NOENT) if make => directory.make(part).and_then(|()| open()),
+                Err(Errno::NOENT) => return Ok(None),
                 other => other,
             };
             let handle = handle.map_err(|error| match error {
@@ -158,7 +240,7 @@ impl Directory {
             })?;
             directory = Self { handle, path };
         }
-        Ok(directory)
+        Ok(Some(directory))
     }
 
     fn make(&self, part: &OsStr) -> Result<(), Errno> {
@@ -169,21 +251,17 @@ impl Directory {
         }
     }
 
-    fn unsafe_component<E: std::error::Error + 'static>(&self, part: &OsStr, why: &'static str) -> DocumentError<E> {
+    fn unsafe_component(&self, part: &OsStr, why: &'static str) -> DocumentFault {
         let is_link = statat(&self.handle, part, AtFlags::SYMLINK_NOFOLLOW)
             .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink);
-        DocumentError::Unsafe {
+        DocumentFault::Unsafe {
             path: self.path.join(part),
             why: if is_link { "is a symlink, which is not followed" } else { why },
         }
     }
 
     /// Opens a regular file. Without `NONBLOCK` a named pipe would wait for its other end.
-    fn file<E: std::error::Error + 'static>(
-        &self,
-        name: &OsStr,
-        flags: OFlags,
-    ) -> Result<Option<File>, DocumentError<E>> {
+    fn file(&self, name: &OsStr, flags: OFlags) -> Result<Option<File>, DocumentFault> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let path = self.path.join(name);
         let handle = match openat(&self.handle, name, flags, Mode::from_raw_mode(0o600)) {
@@ -201,33 +279,26 @@ impl Directory {
         Ok(Some(handle.into()))
     }
 
-    fn lock<E: std::error::Error + 'static>(&self, document: &OsStr) -> Result<File, DocumentError<E>> {
+    fn lock(&self, document: &OsStr, guard: Guard, wait: Duration) -> Result<File, DocumentFault> {
+        if guard == Guard::Directory {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let own =
+                openat(&self.handle, ".", flags, Mode::empty()).map_err(|error| failed("open", &self.path, error))?;
+            match take(File::from(own), &self.path, wait) {
+                Err(DocumentFault::Io { .. }) => {}
+                taken => return taken,
+            }
+        }
         let mut name = document.to_owned();
         name.push(".lock");
         let path = self.path.join(&name);
         let Some(file) = self.file(&name, OFlags::RDWR | OFlags::CREATE)? else {
             return Err(failed("make", &path, Errno::NOENT));
         };
-        let deadline = Instant::now() + WAIT;
-        loop {
-            match fs2::FileExt::try_lock_exclusive(&file) {
-                Ok(()) => return Ok(file),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(failed("lock", &path, error)),
-            }
-            if Instant::now() >= deadline {
-                return Err(DocumentError::Busy { path });
-            }
-            std::thread::sleep(PAUSE);
-        }
+        take(file, &path, wait)
     }
 
-    fn read<E: std::error::Error + 'static>(
-        &self,
-        name: &OsStr,
-        limit: usize,
-    ) -> Result<Option<Old>, DocumentError<E>> {
+    fn read(&self, name: &OsStr, limit: usize) -> Result<Option<Old>, DocumentFault> {
         let path = self.path.join(name);
         let Some(file) = self.file(name, OFlags::RDONLY)? else {
             return Ok(None);
@@ -236,61 +307,175 @@ impl Directory {
         let mut bytes = Vec::new();
         file.take(limit as u64 + 1).read_to_end(&mut bytes).map_err(|error| failed("read", &path, error))?;
         if bytes.len() > limit {
-            return Err(DocumentError::TooLarge { path, limit });
+            return Err(DocumentFault::TooLarge { path, limit });
         }
         let text = String::from_utf8(bytes)
-            .map_err(|error| DocumentError::NotText { path, valid: error.utf8_error().valid_up_to() })?;
+            .map_err(|error| DocumentFault::NotText { path, valid: error.utf8_error().valid_up_to() })?;
         let mode = Mode::from_raw_mode(stat.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO);
         Ok(Some(Old { text, mode }))
     }
 
-    /// Removes temporary files of writers that died. Only called under the document's lock, so none is in use.
-    fn sweep(&self, prefix: &OsStr) {
-        let Ok(names) = rustix::fs::Dir::read_from(&self.handle) else { return };
-        let (prefix, suffix) = (prefix.as_encoded_bytes(), b".tmp");
-        for entry in names.flatten() {
-            let name = entry.file_name().to_bytes();
-            if name.starts_with(prefix) && name.ends_with(suffix) && name.len() == prefix.len() + 6 + suffix.len() {
-                let _ = rustix::fs::unlinkat(&self.handle, entry.file_name(), rustix::fs::AtFlags::empty());
+    /// Removes what writers that died left beside the document `name`. Only called under its lock, so nothing of it is in
+    /// use. A file that waits for its exchange, or came out of it, is named after both texts; one that holds another text
+    /// was saved by somebody else in that moment, and is left alone.
+    fn sweep(&self, name: &OsStr, limit: usize) {
+        let Ok(entries) = rustix::fs::Dir::read_from(&self.handle) else { return };
+        let prefix = hidden(name);
+        for entry in entries.flatten() {
+            let found = entry.file_name();
+            let Some(rest) = found.to_bytes().strip_prefix(prefix.as_encoded_bytes()) else { continue };
+            let is_ours = match (rest.strip_suffix(TEMPORARY), rest.strip_suffix(SWAP)) {
+                (Some(random), _) => random.len() == 6,
+                (None, Some(texts)) => {
+                    let name = OsStr::from_bytes(found.to_bytes());
+                    let held = self.read(name, limit).ok().flatten();
+                    held.is_some_and(|held| {
+                        let held = digest(held.text.as_bytes());
+                        texts.split(|byte| *byte == BETWEEN).any(|text| text == held.as_bytes())
+                    })
+                }
+                (None, None) => false,
+            };
+            if is_ours {
+                let _ = unlinkat(&self.handle, found, AtFlags::empty());
             }
         }
     }
 
     /// Temporary file, its bytes on stable storage, rename, the directory on stable storage.
-    fn replace<E: std::error::Error + 'static>(
-        &self,
-        name: &OsStr,
-        text: &str,
-        mode: Option<Mode>,
-    ) -> Result<(), DocumentError<E>> {
+    fn replace(&self, name: &OsStr, text: &str, old: Option<&Old>) -> Result<Replaced, DocumentFault> {
         let path = self.path.join(name);
-        let mut prefix = OsStr::new(".").to_owned();
-        prefix.push(name);
-        prefix.push(".");
-        self.sweep(&prefix);
+        let prefix = hidden(name);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let create = |temporary: &Path| -> io::Result<File> {
             let name = temporary.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-            Ok(openat(&self.handle, name, flags, Mode::from_raw_mode(0o644))?.into())
+            Ok(openat(&self.handle, name, flags, Mode::from_raw_mode(0o666))?.into())
         };
         let mut temporary = tempfile::Builder::new()
             .prefix(&prefix)
-            .suffix(".tmp")
+            .suffix(OsStr::from_bytes(TEMPORARY))
             .make_in(&self.path, create)
             .map_err(|error| failed("write beside", &path, error))?;
         let write = |file: &mut File| -> io::Result<()> {
             file.write_all(text.as_bytes())?;
-            if let Some(mode) = mode {
-                fchmod(&*file, mode)?;
+            if let Some(old) = old {
+                fchmod(&*file, old.mode)?;
             }
             file.sync_all()
         };
         write(temporary.as_file_mut()).map_err(|error| failed("write beside", &path, error))?;
-        let from = temporary.path().file_name().unwrap_or_default();
+        let from = temporary.path().file_name().unwrap_or_default().to_owned();
         // Not `persist`: it goes by the path, and the directory may stand elsewhere by now.
-        renameat(&self.handle, from, &self.handle, name).map_err(|error| failed("replace", &path, error))?;
-        temporary.disable_cleanup(true);
-        rustix::fs::fsync(&self.handle).map_err(|error| failed("make durable", &path, error))
+        let replaced = match old {
+            Some(old) => self.exchange(&from, name, old, text),
+            None => self.put(&from, name),
+        };
+        match replaced.map_err(|error| failed("replace", &path, error))? {
+            Replaced::ChangedMeanwhile => return Ok(Replaced::ChangedMeanwhile),
+            Replaced::Yes => temporary.disable_cleanup(true),
+        }
+        match rustix::fs::fsync(&self.handle) {
+            Ok(()) => Ok(Replaced::Yes),
+            Err(error) => Err(DocumentFault::Unconfirmed { path, source: error.into() }),
+        }
+    }
+
+    /// Gives the file `from` the name of a document that is not there.
+    fn put(&self, from: &OsStr, name: &OsStr) -> Result<Replaced, Errno> {
+        match renameat_with(&self.handle, from, &self.handle, name, RenameFlags::NOREPLACE) {
+            Ok(()) => Ok(Replaced::Yes),
+            Err(Errno::EXIST) => Ok(Replaced::ChangedMeanwhile),
+            Err(error) if is_unknown(error) => match statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) => renameat(&self.handle, from, &self.handle, name).map(|()| Replaced::Yes),
+                Ok(_) => Ok(Replaced::ChangedMeanwhile),
+                Err(error) => Err(error),
+            },
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Gives the file `from`, which holds `text`, the name of a document that should hold `old`.
+    fn exchange(&self, from: &OsStr, name: &OsStr, old: &Old, text: &str) -> Result<Replaced, Errno> {
+        let swap = swap_name(name, &old.text, text);
+        let exchange = || renameat_with(&self.handle, &*swap, &self.handle, name, RenameFlags::EXCHANGE);
+        let holds = |file: &OsStr, text: &str| {
+            let held = self.read(file, text.len()).ok().flatten();
+            held.is_some_and(|held| held.text == text)
+        };
+        renameat(&self.handle, from, &self.handle, &*swap)?;
+        let remove = || {
+            let _ = unlinkat(&self.handle, &*swap, AtFlags::empty());
+        };
+        match exchange() {
+            Ok(()) if holds(&swap, &old.text) => {
+                remove();
+                Ok(Replaced::Yes)
+            }
+            Ok(()) => {
+                exchange()?;
+                // Whoever saved once more has the last word, and what came out before stays beside it.
+                if holds(&swap, text) {
+                    remove();
+                }
+                Ok(Replaced::ChangedMeanwhile)
+            }
+            Err(Errno::NOENT) => {
+                remove();
+                Ok(Replaced::ChangedMeanwhile)
+            }
+            // A text that is saved between this look and the rename would be lost; `docs/durability.md` says so.
+            Err(error) if is_unknown(error) && holds(name, &old.text) => {
+                renameat(&self.handle, &*swap, &self.handle, name).map(|()| Replaced::Yes).inspect_err(|_| remove())
+            }
+            Err(error) => {
+                remove();
+                if is_unknown(error) { Ok(Replaced::ChangedMeanwhile) } else { Err(error) }
+            }
+        }
+    }
+}
+
+/// How the files end that are not in use for long.
+const TEMPORARY: &[u8] = b".tmp";
+/// How the file ends that is exchanged for a document.
+const SWAP: &[u8] = b".swap";
+/// What stands between the digests of two texts.
+const BETWEEN: u8 = b'_';
+
+/// What the names of files beside the document `name` begin with.
+fn hidden(name: &OsStr) -> OsString {
+    let mut hidden = OsString::from(".");
+    hidden.push(name);
+    hidden.push(".");
+    hidden
+}
+
+/// The name of the file that is exchanged for a document: after the texts of both.
+fn swap_name(name: &OsStr, old: &str, new: &str) -> OsString {
+    let mut swap = hidden(name);
+    swap.push(format!("{}{}{}", digest(old.as_bytes()), char::from(BETWEEN), digest(new.as_bytes())));
+    swap.push(OsStr::from_bytes(SWAP));
+    swap
+}
+
+/// Whether a file system does not know how to rename so.
+fn is_unknown(error: Errno) -> bool {
+    matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
+}
+
+fn take(file: File, path: &Path, wait: Duration) -> Result<File, DocumentFault> {
+    let deadline = Instant::now() + wait;
+    loop {
+        match fs2::FileExt::try_lock_exclusive(&file) {
+            Ok(()) => return Ok(file),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(failed("lock", path, error)),
+        }
+        if Instant::now() >= deadline {
+            return Err(DocumentFault::Busy { path: path.to_owned() });
+        }
+        std::thread::sleep(PAUSE);
     }
 }
 
@@ -304,9 +489,15 @@ mod tests {
 
     const FILE: &str = ".decisions/issue-1.md";
 
+    const WAIT: Duration = Duration::from_secs(2);
+
+    fn place<'a>(root: &'a Path, relative: &'a str) -> DocumentPlace<'a> {
+        DocumentPlace { root, relative: Path::new(relative), limit: 100, guard: Guard::LockFile, wait: WAIT }
+    }
+
     fn update(root: &Path, relative: &str, new: &str) -> Result<Option<String>, DocumentError<Refused>> {
         let mut seen = None;
-        update_document(root, Path::new(relative), 100, &mut |old| {
+        update_document(&place(root, relative), &mut |old| {
             seen = old.map(str::to_owned);
             Ok(new.to_owned())
         })?;
@@ -352,7 +543,7 @@ mod tests {
         let path = root.path().join(FILE);
         let inode = fs::metadata(&path).unwrap().ino();
         update(root.path(), FILE, "one").unwrap();
-        let refused = update_document(root.path(), Path::new(FILE), 100, &mut |_| Err(Refused));
+        let refused = update_document(&place(root.path(), FILE), &mut |_| Err(Refused));
         assert!(matches!(refused, Err(DocumentError::Edit { source: Refused, .. })));
         assert_eq!(fs::metadata(&path).unwrap().ino(), inode);
         assert_eq!(names(path.parent().unwrap()), ["issue-1.md", "issue-1.md.lock"]);
@@ -363,7 +554,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         for path in ["/etc/x", "../x", "a/../../x", "a/..", "", "."] {
             let error = update(root.path(), path, "x").unwrap_err();
-            assert!(matches!(error, DocumentError::Unsafe { .. }), "{path}: {error}");
+            assert!(matches!(error, DocumentError::Fault(DocumentFault::Unsafe { .. })), "{path}: {error}");
         }
         assert!(names(root.path()).is_empty());
     }
@@ -404,13 +595,13 @@ mod tests {
         let pipe = root.path().join("pipe");
         rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         let error = |name| update(root.path(), name, "new").unwrap_err();
-        assert!(matches!(error("large"), DocumentError::TooLarge { limit: 100, .. }));
-        assert!(matches!(error("binary"), DocumentError::NotText { valid: 2, .. }));
+        assert!(matches!(error("large"), DocumentError::Fault(DocumentFault::TooLarge { limit: 100, .. })));
+        assert!(matches!(error("binary"), DocumentError::Fault(DocumentFault::NotText { valid: 2, .. })));
         for name in ["dir", "pipe", "fits/below"] {
-            assert!(matches!(error(name), DocumentError::Unsafe { .. }), "{name}");
+            assert!(matches!(error(name), DocumentError::Fault(DocumentFault::Unsafe { .. })), "{name}");
         }
         let long = update(root.path(), "fits", &"y".repeat(101)).unwrap_err();
-        assert!(matches!(long, DocumentError::TooLarge { .. }));
+        assert!(matches!(long, DocumentError::Fault(DocumentFault::TooLarge { .. })));
         assert_eq!(fs::read(root.path().join("fits")).unwrap(), [b'x'; 100]);
     }
 
@@ -420,7 +611,7 @@ mod tests {
         let lock = File::create(root.path().join("x.lock")).unwrap();
         fs2::FileExt::try_lock_exclusive(&lock).unwrap();
         let start = Instant::now();
-        assert!(matches!(update(root.path(), "x", "new"), Err(DocumentError::Busy { .. })));
+        assert!(matches!(update(root.path(), "x", "new"), Err(DocumentError::Fault(DocumentFault::Busy { .. }))));
         assert!(start.elapsed() >= WAIT);
         assert!(!root.path().join("x").exists());
         drop(lock);
@@ -435,11 +626,109 @@ mod tests {
                 scope.spawn(|| {
                     for _ in 0..5 {
                         let mut add = |old: Option<&str>| Ok::<_, Refused>(format!("{}x", old.unwrap_or_default()));
-                        update_document(root.path(), Path::new(FILE), 100, &mut add).unwrap();
+                        update_document(&place(root.path(), FILE), &mut add).unwrap();
                     }
                 });
             }
         });
         assert_eq!(fs::read_to_string(root.path().join(FILE)).unwrap(), "x".repeat(40));
+    }
+
+    /// A document with this text, and one edit that adds a word; `first` happens between reading and writing.
+    fn add_a_word(guard: Guard, first: impl Fn(&Path)) -> (tempfile::TempDir, usize) {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("x.md"), "old").unwrap();
+        let mut calls = 0;
+        let mut edit = |old: Option<&str>| {
+            calls += 1;
+            if calls == 1 {
+                first(root.path());
+            }
+            Ok::<_, Refused>(format!("{} word", old.unwrap_or("none")))
+        };
+        update_document(&DocumentPlace { guard, ..place(root.path(), "x.md") }, &mut edit).unwrap();
+        (root, calls)
+    }
+
+    #[test]
+    fn what_somebody_saves_meanwhile_is_not_lost() {
+        for guard in [Guard::LockFile, Guard::Directory] {
+            let text = |root: &tempfile::TempDir| fs::read_to_string(root.path().join("x.md")).unwrap();
+            let (root, calls) = add_a_word(guard, |_| {});
+            assert_eq!((text(&root).as_str(), calls), ("old word", 1));
+            let (root, calls) = add_a_word(guard, |root| fs::write(root.join("x.md"), "theirs").unwrap());
+            assert_eq!((text(&root).as_str(), calls), ("theirs word", 2), "saved in place");
+            let (root, calls) = add_a_word(guard, |root| {
+                fs::write(root.join("new"), "moved").unwrap();
+                fs::rename(root.join("new"), root.join("x.md")).unwrap();
+            });
+            assert_eq!((text(&root).as_str(), calls), ("moved word", 2), "saved by a rename");
+            let (root, calls) = add_a_word(guard, |root| fs::remove_file(root.join("x.md")).unwrap());
+            assert_eq!((text(&root).as_str(), calls), ("none word", 2), "removed");
+            let lock: &[&str] = if guard == Guard::LockFile { &["x.md", "x.md.lock"] } else { &["x.md"] };
+            assert_eq!(names(root.path()), lock, "nothing is left behind");
+        }
+        let root = tempfile::tempdir().unwrap();
+        let made = update_document(&place(root.path(), "x.md"), &mut |old: Option<&str>| {
+            if old.is_none() {
+                fs::write(root.path().join("x.md"), "first").unwrap();
+            }
+            Ok::<_, Refused>(format!("{} word", old.unwrap_or("none")))
+        });
+        made.unwrap();
+        assert_eq!(fs::read_to_string(root.path().join("x.md")).unwrap(), "first word");
+    }
+
+    #[test]
+    fn a_document_that_changes_all_the_time_is_left_alone() {
+        let root = tempfile::tempdir().unwrap();
+        let mut nth = 0;
+        let mut edit = |_: Option<&str>| {
+            nth += 1;
+            fs::write(root.path().join("x.md"), format!("saved {nth}")).unwrap();
+            Ok::<_, Refused>("mine".to_owned())
+        };
+        let refused = update_document(&place(root.path(), "x.md"), &mut edit);
+        assert!(matches!(refused, Err(DocumentError::Fault(DocumentFault::Changing { .. }))));
+        assert_eq!(fs::read_to_string(root.path().join("x.md")).unwrap(), "saved 5");
+        assert_eq!(names(root.path()), ["x.md", "x.md.lock"]);
+    }
+
+    #[test]
+    fn what_dead_writers_left_goes_and_what_is_somebody_elses_stays() {
+        let root = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| fs::write(root.path().join(name), text).unwrap();
+        let swap = |old: &str, new: &str| swap_name(OsStr::new("x.md"), old, new).into_string().unwrap();
+        put("x.md", "new");
+        put(".x.md.a1B2c3.tmp", "torn");
+        put(&swap("old", "new"), "old");
+        put(&swap("new", "newer"), "newer");
+        put(&swap("theirs", "mine"), "saved in that moment");
+        put(".x.md.notes", "mine");
+        put(".x.md.seventy.tmp", "mine");
+        put(".y.md.a1B2c3.tmp", "of another document");
+        let before = names(root.path()).len();
+        update(root.path(), "x.md", "newest").unwrap();
+        let kept = names(root.path());
+        assert_eq!(kept.len(), before - 3 + 1, "{kept:?}");
+        assert!(kept.contains(&swap("theirs", "mine")));
+    }
+
+    #[test]
+    fn a_locked_directory_is_waited_for_as_a_lock_file_is() {
+        let root = tempfile::tempdir().unwrap();
+        let other = File::open(root.path()).unwrap();
+        fs2::FileExt::try_lock_exclusive(&other).unwrap();
+        let wait = Duration::from_millis(50);
+        let place = DocumentPlace { guard: Guard::Directory, wait, ..place(root.path(), "x") };
+        let mut edit = |_: Option<&str>| Ok::<_, Refused>("new".to_owned());
+        let refused = update_document(&place, &mut edit);
+        assert!(matches!(refused, Err(DocumentError::Fault(DocumentFault::Busy { .. }))));
+        drop(other);
+        update_document(&place, &mut edit).unwrap();
+        assert_eq!(names(root.path()), ["x"]);
+        assert_eq!(read_document(&place).unwrap().as_deref(), Some("new"));
+        let absent = DocumentPlace { relative: Path::new("no/such"), ..place };
+        assert_eq!(read_document(&absent).unwrap(), None);
     }
 }

@@ -35,7 +35,7 @@ pub use canary::Canary;
 pub use commit::{ActivityFile, Batch, Committed};
 pub use create::NewRun;
 pub use dir::Trust;
-pub use document::{DocumentError, update_document};
+pub use document::{DocumentError, DocumentFault, DocumentPlace, Guard, read_document, update_document};
 pub use error::StoreError;
 pub use index::{MaybeOpen, git_stamp};
 pub use lock::{LockRequest, WriterNote};
