@@ -1,5 +1,6 @@
 //! The tree of arguments. Doc comments are the help texts.
 
+mod interview;
 mod mode;
 
 use std::ffi::OsString;
@@ -11,6 +12,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use crate::model::limits;
 use crate::model::{ActivityId, EventId, RunId, SessionId, StateName, Timestamp};
 
+pub(super) use interview::{BeginArgs, InterviewArgs, InterviewCommand};
 pub(super) use mode::{ModeArgs, ModeCommand, ReviewArg, ScopeArgs};
 
 /// Keeps the state of long-running workflows in plain files, so that work survives
@@ -172,6 +174,8 @@ pub(super) enum Command {
     Workflow(WorkflowArgs),
     /// Modes: long-lived skills of a session, and which may be active together
     Mode(ModeArgs),
+    /// Interviews: questions about a document, which keeps the answers until it is written
+    Interview(Box<InterviewArgs>),
     /// Print the JSON Schema of a document
     Schema(SchemaArgs),
     /// Print a completion script for a shell
@@ -211,6 +215,7 @@ impl Command {
             Self::Verify(_) => "verify",
             Self::Workflow(_) => "workflow",
             Self::Mode(_) => "mode",
+            Self::Interview(_) => "interview",
             Self::Schema(_) => "schema",
             Self::Completions(_) => "completions",
             Self::Man => "man",

@@ -117,6 +117,11 @@ impl Out {
         self.stderr(&format!("{}\n> ", lines.join("\n")));
     }
 
+    /// A question that is answered in the same line.
+    pub(super) fn ask_line(&self, question: &str) {
+        self.stderr(&format!("{} ", page::clean(question)));
+    }
+
     /// An error.
     pub(super) fn error(&self, error: &Error) -> Exit {
         let mut problem = problem(error);

@@ -1,7 +1,7 @@
 //! Files that somebody named: read within bounds, and never waited for.
 
 use std::fs::File;
-use std::io::{Error, ErrorKind, Read, Result};
+use std::io::{Error, ErrorKind, Read, Result, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
@@ -21,6 +21,27 @@ pub(crate) fn read_plain(path: &Path, limit: usize) -> Result<Vec<u8>> {
 /// As [`read_plain`].
 pub(crate) fn read_named(path: &Path, limit: usize) -> Result<Vec<u8>> {
     read(path, OFlags::empty(), limit)
+}
+
+/// Adds `line` to the file at `path`, which is made when it is not there, and puts it on stable storage. What a dead
+/// writer left of a line stays a line of its own.
+///
+/// # Errors
+/// As [`read_plain`].
+pub(crate) fn append_line(path: &Path, line: &str) -> Result<()> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::APPEND | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let mut file = File::from(rustix::fs::open(path, flags, Mode::from_raw_mode(0o666))?);
+    if !file.metadata()?.is_file() {
+        return Err(Error::new(ErrorKind::InvalidInput, "is not a regular file"));
+    }
+    let mut last = [0];
+    let is_whole = match file.seek(SeekFrom::End(-1)) {
+        Ok(_) => file.read(&mut last)? == 0 || last[0] == b'\n',
+        Err(_) => true,
+    };
+    let start = if is_whole { "" } else { "\n" };
+    file.write_all(format!("{start}{line}\n").as_bytes())?;
+    file.sync_data()
 }
 
 fn read(path: &Path, flags: OFlags, limit: usize) -> Result<Vec<u8>> {

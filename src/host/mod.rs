@@ -20,7 +20,7 @@ mod remote;
 pub use child::{Answered, Ended, Job, end_by};
 pub use clock::{BadNow, Clock};
 pub use env::{BadSetting, Env, Setting};
-pub(crate) use file::{read_named, read_plain};
+pub(crate) use file::{append_line, read_named, read_plain};
 pub use git::{Git, GitFacts, WorkingTree};
 pub use http::{ask_endpoint, server};
 pub use ids::Ids;

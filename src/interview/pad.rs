@@ -6,8 +6,10 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
+use crate::interview::edit::Question;
 use crate::interview::escape;
 use crate::interview::outline::{Heading, Outline, line_of, lines};
+use crate::interview::script::folded;
 
 /// The heading's text.
 pub(super) const HEADING: &str = "Scratch Pad";
@@ -228,6 +230,18 @@ struct Part {
 }
 
 impl Entry {
+    /// Whether it asks exactly this.
+    #[must_use]
+    pub fn asks(&self, question: &Question) -> bool {
+        escape::normal(&question.asked) == self.asked
+    }
+
+    /// Whether it asks the same, or about the same.
+    #[must_use]
+    pub fn is_like(&self, question: &Question) -> bool {
+        self.asks(question) || folded(&self.topic) == folded(&question.topic)
+    }
+
     fn read(text: &str, outline: &Outline, heading: &Heading, until: usize) -> Result<Self, (usize, String)> {
         let start = heading.range.start;
         let (number, topic) = title(&text[heading.range.clone()]).map_err(|why| (start, why))?;

@@ -8,8 +8,9 @@ use crate::catalog::CatalogError;
 use crate::codec::{Place, RunTextError, Violation, YamlError};
 use crate::engine::{EditFault, ModeRefusal, Refusal};
 use crate::host::BadSetting;
+use crate::interview::{Answer, EditError, Fault};
 use crate::model::{BadName, RunId};
-use crate::store::StoreError;
+use crate::store::{DocumentFault, StoreError};
 
 /// Why a verb failed.
 #[derive(Debug, Error)]
@@ -173,6 +174,17 @@ pub enum Error {
         /// Why not.
         why: String,
     },
+    /// The document of an interview cannot be read or written.
+    #[error(transparent)]
+    Document(DocumentFault),
+    /// An interview does not go on.
+    #[error("the interview in {} does not go on", document.display())]
+    Interview {
+        /// The document, as it was named.
+        document: PathBuf,
+        /// Why.
+        fault: InterviewFault,
+    },
     /// A graph leads nowhere, or a state leads out of it.
     #[error("{0}")]
     Agent(String),
@@ -186,6 +198,95 @@ pub enum Error {
         /// The last position.
         last: u64,
     },
+}
+
+/// Why an interview does not go on.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("the interview does not go on")]
+pub enum InterviewFault {
+    /// Its scratch pad does not allow it.
+    Edit(EditError),
+    /// There is no document.
+    Missing,
+    /// Nothing in the pad can be read.
+    Unreadable {
+        /// What is there.
+        fault: Fault,
+    },
+    /// Another answer stands there.
+    AnsweredMeanwhile {
+        /// The question.
+        number: u32,
+        /// What stands there.
+        there: Answer,
+        /// What was to be written.
+        given: Option<String>,
+    },
+    /// Another question has the number.
+    OtherQuestion {
+        /// The number.
+        number: u32,
+        /// What is asked under it.
+        asked: String,
+    },
+    /// It goes by another script.
+    OtherScript {
+        /// Which.
+        script: String,
+    },
+    /// It belongs to another run, or to none.
+    OtherRun {
+        /// Which.
+        run: Option<String>,
+    },
+    /// No question waits.
+    NothingToAsk,
+    /// The question before has this very answer.
+    SameAnswer {
+        /// The question before.
+        last: u32,
+        /// The next one.
+        next: u32,
+    },
+    /// The answer is longer than answers may be.
+    AnswerTooLong,
+    /// Questions are left.
+    StillOpen {
+        /// The next one.
+        number: u32,
+        /// How many there are.
+        total: u32,
+        /// What it is about.
+        topic: String,
+    },
+    /// Somebody else saved the document.
+    ChangedMeanwhile,
+    /// Nobody agreed.
+    NoConsent,
+    /// The agent gave no answer.
+    Agent {
+        /// Why.
+        why: String,
+    },
+    /// The agent's answer breaks its schema.
+    Reply {
+        /// All violations.
+        violations: Vec<Violation>,
+    },
+    /// The agent asks too much.
+    TooManyQuestions {
+        /// The most there may be.
+        most: u32,
+    },
+    /// The agent asks what was asked already.
+    AskedAgain {
+        /// The question that it repeats.
+        number: u32,
+        /// What that was about.
+        topic: String,
+    },
+    /// What the agent would answer was not recorded.
+    NotRecorded,
 }
 
 /// The result of a verb.

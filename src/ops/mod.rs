@@ -1,6 +1,7 @@
 //! The verbs: load, decide, commit. One file a verb; every face of flow calls these and nothing below.
 
 mod adopt;
+mod answer;
 mod claim;
 mod doctor;
 mod drive;
@@ -8,6 +9,7 @@ mod emit;
 mod error;
 mod flow;
 pub(crate) mod init;
+mod interview;
 mod journal;
 mod list;
 mod load;
@@ -30,13 +32,17 @@ mod workflow;
 
 pub use crate::codec::{DocumentKind, schema_text};
 pub use crate::engine::Advance;
+pub use crate::interview::{Answer as InterviewAnswer, Question as InterviewQuestion};
 pub use adopt::AdoptRequest;
 pub use claim::ClaimRequest;
 pub use doctor::DoctorRequest;
 pub use drive::{Choose, DriveRequest, Endpoint, Person};
 pub use emit::EmitRequest;
-pub use error::{Error, Result};
+pub use error::{Error, InterviewFault, Result};
 pub use flow::{Flow, LOCK_WAIT, Options};
+pub use interview::{
+    AnswerRequest, Asked, FinishRequest, InterviewRequest, Interviewee, Said, TalkRequest, read_content,
+};
 pub use list::{ListFilter, parse_since};
 pub use log::{Follow, LogRequest};
 pub use mode::{ModeListRequest, ModePromptRequest, ModeRequest, ModeScope, ModeWriteRequest};
@@ -47,3 +53,9 @@ pub use resume::ResumeRequest;
 pub use session_end::{HookInput, SessionEndRequest};
 pub use start::StartRequest;
 pub use status::{StatusRequest, StatusVerb};
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "_-.:/".contains(c));
+    if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}

@@ -1,5 +1,6 @@
 //! The one place where errors become sentences: code, message, help, causes. All faces show the same.
 
+mod interview;
 mod mode;
 
 use std::error::Error as StdError;
@@ -61,6 +62,8 @@ pub fn problem(error: &Error) -> Problem {
             new(Kind::Usage, "unknown_mode", error.to_string(), Some(help))
         }
         Error::Mode { refusal, path, message } => mode::refused(refusal, path.as_deref(), message.as_deref()),
+        Error::Document(fault) => interview::document(fault),
+        Error::Interview { document, fault } => interview::interview(document, fault),
         Error::InputJson { .. } => {
             new(Kind::Refused, "invalid_document", error.to_string(), Some("nothing was written".into()))
         }

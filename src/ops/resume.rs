@@ -7,6 +7,7 @@ use crate::model::{RunStatus, RunSummary, SessionId, StateName, StepStatus, slug
 use crate::ops::claim::ClaimRequest;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
+use crate::ops::quoted;
 use crate::ops::select::Runs;
 use crate::ops::view::{View, for_listing, for_reading};
 use crate::report::{Candidate, ClaimReport, NextReport, ResumeReport, TreeState, Unreadable, WorkingTreeReport};
@@ -298,10 +299,4 @@ fn unused(history: &History, base: String) -> String {
         id = format!("{base}-{n}");
     }
     id
-}
-
-/// A word for a shell.
-fn quoted(word: &str) -> String {
-    let plain = word.chars().all(|c| c.is_alphanumeric() || "_-.:".contains(c));
-    if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }

@@ -3,6 +3,7 @@
 mod doctor;
 mod drive;
 mod emit;
+mod interview;
 mod log;
 mod mode;
 mod problem;
@@ -15,6 +16,11 @@ mod workflow;
 pub use doctor::{DoctorReport, FindingReport, FindingState, PlanStep, Severity};
 pub use drive::{DriveReport, DriveStop};
 pub use emit::{AdvanceReport, EmitData, EmitReport, EmittedActivity, EmittedReport, NextStatesReport};
+pub use interview::{
+    EntryStatus, InterviewAbandonReport, InterviewAnswerReport, InterviewChange, InterviewEntry, InterviewFinishReport,
+    InterviewNext, InterviewRunReport, InterviewSection, InterviewStartReport, InterviewStatusReport, InterviewStep,
+    InterviewStop,
+};
 pub use log::{LogReport, SkippedLine};
 pub use mode::{
     EndedMode, ListedMode, ModeDecision, ModeEndReport, ModeListReport, ModePromptReport, ModeRequestReport,
@@ -22,6 +28,9 @@ pub use mode::{
 };
 // Values of the engine and the machine that are part of reports.
 pub use crate::engine::{Action, Attempt, Completed, InDoubt, Verdict};
+pub use crate::interview::{
+    Fault as InterviewFault, Fill, Filled, Metadata as InterviewMetadata, Mode as InterviewMode,
+};
 pub use crate::machine::{Diagnostic, Notation, render};
 pub use crate::policy::Kind as ModeKind;
 pub use problem::{Kind, Problem};

@@ -50,6 +50,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         ],
     ),
     ("clap", &["cli/"]),
+    ("rustyline", &["cli/prompt.rs"]),
     ("walkdir", &["ops/validate.rs"]),
     ("annotate_snippets", &["machine/diagnostic.rs"]),
     ("unicode_width", &["cli/page.rs"]),

@@ -3,6 +3,7 @@
 mod doctor;
 mod drive;
 mod emit;
+mod interview;
 mod list;
 mod log;
 mod mode;
@@ -48,6 +49,7 @@ pub(super) fn run(flow: &Flow, command: Command, out: &mut Out) -> Exit {
         Command::Verify(args) => verify::run(flow, args, out),
         Command::Workflow(args) => workflow::run(flow, args.command, out),
         Command::Mode(args) => mode::run(flow, args.command, out),
+        Command::Interview(args) => interview::run(flow, *args, out),
         Command::Schema(args) => setup::schema(&args, out),
         Command::Completions(args) => setup::completions(&args, out),
         Command::Man => setup::man(out),

@@ -7,9 +7,10 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use crate::agent::{Choices, Context, Outcome, Registry, State, StateConfig, StateError};
-use crate::host::{Answered, Ended, Job, end_by};
+use crate::host::Job;
 use crate::machine::Machine;
 use crate::model::StateName;
+use crate::ops::answer::answer_of;
 use crate::ops::drive::{Audience, DRIVEN_DIR, DRIVEN_STATE, Drive, DriveRequest, missing};
 use crate::ops::error::Result;
 
@@ -126,40 +127,7 @@ pub(super) fn run(
     env.extend(state.map(|state| (DRIVEN_STATE, state.as_str().into())));
     let input = input.to_string();
     let job = Job { command, input: input.as_bytes(), env, limit: drive.timeout, most: OUTPUT_BYTES };
-    let mut last = String::new();
-    let answered = job.run(&mut |line| {
-        audience.borrow_mut().tell(&format!("  {line}"));
-        if !line.trim().is_empty() {
-            line.clone_into(&mut last);
-        }
-    });
-    let Answered { ended, output } =
-        answered.map_err(|error| StateError(format!("its command cannot be run: {error}")))?;
-    let said =
-        if last.is_empty() { String::new() } else { format!(": {}", last.chars().take(400).collect::<String>()) };
-    match ended {
-        Ended::Exited(status) if status.success() => {}
-        Ended::Exited(status) => return Err(StateError(format!("its command ended with {status}{said}"))),
-        Ended::TooSlow => {
-            let seconds = drive.timeout.as_secs_f64();
-            return Err(StateError(format!("its command took longer than {seconds} s, and was ended{said}")));
-        }
-        Ended::TooLong => {
-            let message = format!(
-                "its command answered more than {OUTPUT_BYTES} bytes, and was ended; put long output into a file and answer \
-                 its name"
-            );
-            return Err(StateError(message));
-        }
-        Ended::Interrupted(signal) => {
-            // Nothing is noted: the state is in doubt, as after a kill.
-            end_by(signal);
-            return Err(StateError("it was interrupted".to_owned()));
-        }
-    }
-    let text =
-        String::from_utf8(output).map_err(|_| StateError("its command answered what is no UTF-8 text".to_owned()))?;
-    Ok(text.trim_end_matches(['\n', '\r']).to_owned())
+    answer_of(&job, &mut |line| audience.borrow_mut().tell(line)).map_err(StateError)
 }
 
 /// A state in which a person answers.

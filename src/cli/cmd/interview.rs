@@ -1,0 +1,262 @@
+//! `interview`.
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use crate::cli::args::{BeginArgs, InterviewArgs, InterviewCommand};
+use crate::cli::cmd::record::source;
+use crate::cli::exit::Exit;
+use crate::cli::out::Out;
+use crate::cli::page::{CARE, GOOD, Page};
+use crate::cli::prompt::Prompt;
+use crate::ops::{
+    AnswerRequest, Asked, Error, FinishRequest, Flow, InterviewAnswer, InterviewFault, InterviewQuestion,
+    InterviewRequest, Interviewee, Result, Said, TalkRequest, read_content,
+};
+use crate::report::{
+    EntryStatus, InterviewAnswerReport, InterviewChange, InterviewNext, InterviewRunReport, InterviewStartReport,
+    InterviewStatusReport, InterviewStep, InterviewStop,
+};
+
+pub(super) fn run(flow: &Flow, args: InterviewArgs, out: &mut Out) -> Exit {
+    let done = match args.command {
+        InterviewCommand::Start(begin) => start(flow, begin, out),
+        InterviewCommand::Next { document } => flow.interview_next(&document).map(|next| {
+            let mut page = Page::default();
+            of_next(&mut page, &next);
+            out.answer(&next, || page.finish())
+        }),
+        InterviewCommand::Answer { document, text, question, asked, topic, replace } => {
+            answer_text(flow, &document, text, out).and_then(|text| {
+                let own = |(topic, asked)| InterviewQuestion { topic, asked };
+                let answer = InterviewAnswer::Given(text);
+                let asked = topic.zip(asked).map(own);
+                answer_with(flow, AnswerRequest { document, question, asked, answer, replaces: replace }, out)
+            })
+        }
+        InterviewCommand::Skip { document, reason, question } => {
+            let answer = InterviewAnswer::Skipped(reason.unwrap_or_default());
+            answer_with(flow, AnswerRequest { document, question, asked: None, answer, replaces: false }, out)
+        }
+        InterviewCommand::Status { document } => {
+            flow.interview_status(&document).map(|report| out.answer(&report, || status(&report)))
+        }
+        InterviewCommand::Finish { document, content, early } => finish(flow, document, content, early, out),
+        InterviewCommand::Abandon { document, yes } => abandon(flow, document, yes, out),
+        InterviewCommand::Run { begin, agent, timeout, record, replay } => {
+            let request = TalkRequest { interview: request(begin), agent, timeout, record, replay };
+            talk(flow, &request, out)
+        }
+    };
+    done.unwrap_or_else(|error| out.error(&error))
+}
+
+fn request(begin: BeginArgs) -> InterviewRequest {
+    InterviewRequest { document: begin.document, script: begin.script, run: begin.run_id }
+}
+
+/// The answer that is given, or what standard input says; a person at the terminal is asked.
+fn answer_text(flow: &Flow, document: &Path, text: Option<String>, out: &Out) -> Result<String> {
+    match text {
+        Some(text) if text != "-" => Ok(text),
+        None if io::stdin().is_terminal() => {
+            let next = flow.interview_next(document)?;
+            let mut prompt = Prompt::new(out);
+            prompt.show(&format!("{}\n", next.next_question.unwrap_or_default()));
+            prompt.read(&[]).ok_or_else(|| Error::Usage("nothing was answered".to_owned()))
+        }
+        _ => source("-".as_ref()).map(|source| source.text),
+    }
+}
+
+fn start(flow: &Flow, begin: BeginArgs, out: &mut Out) -> Result<Exit> {
+    let report = flow.interview_start(&request(begin))?;
+    if report.begun {
+        out.committed(format!("the interview in {} was begun", report.document.display()));
+    }
+    out.warnings(&report.warnings);
+    Ok(out.answer(&report, || started(&report)))
+}
+
+fn started(report: &InterviewStartReport) -> String {
+    let mut page = Page::default();
+    let word = match (report.begun, report.next.kind) {
+        (true, _) => "begun",
+        (false, InterviewStep::Skip) => "nothing to ask",
+        (false, _) => "goes on",
+    };
+    let mode = report.mode.as_str();
+    page.head(GOOD, word, &format!("{}  {mode}  {}", report.document.display(), report.script));
+    of_next(&mut page, &report.next);
+    page.finish()
+}
+
+/// What comes next, for people.
+fn of_next(page: &mut Page, next: &InterviewNext) {
+    let progress = next.metadata;
+    match next.kind {
+        InterviewStep::NextQuestion => {
+            let topic = next.topic.as_deref().unwrap_or_default();
+            page.head(CARE, &format!("question {} of {}", progress.question_number, progress.total_questions), topic);
+            for line in next.next_question.as_deref().unwrap_or_default().lines() {
+                page.line(&format!("  {line}"));
+            }
+        }
+        _ => page.line(next.message.as_deref().unwrap_or_default()),
+    }
+    if let Some(command) = &next.command {
+        page.field("next", command);
+    }
+}
+
+fn answer_with(flow: &Flow, request: AnswerRequest, out: &mut Out) -> Result<Exit> {
+    let report = flow.interview_answer(&request)?;
+    let number = report.question;
+    out.committed(format!("question {number} is {} in {}", report.status.as_str(), report.document.display()));
+    out.warnings(&report.warnings);
+    Ok(out.answer(&report, || answered(&report)))
+}
+
+fn answered(report: &InterviewAnswerReport) -> String {
+    let mut page = Page::default();
+    let again = if report.repeated { " (as it was)" } else { "" };
+    page.head(GOOD, report.status.as_str(), &format!("{} {}{again}", report.question, report.topic));
+    of_next(&mut page, &report.next);
+    page.finish()
+}
+
+fn status(report: &InterviewStatusReport) -> String {
+    let mut page = Page::default();
+    let mode = report.mode.as_str();
+    page.head(CARE, mode, &format!("{}  {}", report.document.display(), report.script));
+    if let Some(started) = &report.started {
+        page.field("started", started);
+    }
+    if let Some(run) = &report.run_id {
+        page.field("run", run);
+    }
+    let rows = report.entries.iter().map(|entry| {
+        let said = match entry.status {
+            EntryStatus::Open => "",
+            _ => entry.answer.as_deref().unwrap_or_default(),
+        };
+        let said = said.lines().next().unwrap_or_default().chars().take(60).collect();
+        [format!("Q{}", entry.number), entry.status.as_str().to_owned(), entry.topic.clone(), said]
+    });
+    page.table(2, &rows.collect::<Vec<[String; 4]>>());
+    let rows = report.sections.iter().map(|section| {
+        let line = section.line.map(|line| format!("line {line}")).unwrap_or_default();
+        [section.fill.as_str().to_owned(), section.heading.clone(), line]
+    });
+    page.line("sections");
+    page.table(2, &rows.collect::<Vec<[String; 3]>>());
+    for problem in &report.problems {
+        page.head(CARE, "unreadable", &format!("line {}: {}", problem.line, problem.message));
+    }
+    of_next(&mut page, &report.next);
+    page.finish()
+}
+
+fn finish(flow: &Flow, document: PathBuf, content: Option<PathBuf>, early: bool, out: &mut Out) -> Result<Exit> {
+    let content = match content {
+        Some(path) => Some(read_content(&source(&path)?)?),
+        None => None,
+    };
+    let report = flow.interview_finish(&FinishRequest { document, content, early })?;
+    out.committed(format!("{} is finished", report.document.display()));
+    out.warnings(&report.warnings);
+    Ok(out.answer(&report, || {
+        let mut page = Page::default();
+        let (answered, skipped) = (report.answered, report.skipped);
+        let line = format!("{}  {answered} answered, {skipped} skipped", report.document.display());
+        page.head(GOOD, "finished", &line);
+        of_sections(&mut page, &report.sections);
+        page.finish()
+    }))
+}
+
+fn of_sections(page: &mut Page, sections: &[InterviewChange]) {
+    let rows: Vec<_> =
+        sections.iter().map(|section| [section.how.as_str().to_owned(), section.heading.clone()]).collect();
+    page.table(2, &rows);
+}
+
+fn abandon(flow: &Flow, document: PathBuf, yes: bool, out: &mut Out) -> Result<Exit> {
+    if !yes {
+        let status = flow.interview_status(&document)?;
+        let answers = status.entries.iter().filter(|entry| entry.status == EntryStatus::Answered).count();
+        let question = format!(
+            "Give up the interview in {}? {answers} answers leave the document; a copy keeps them. [y/N]",
+            document.display()
+        );
+        let agreed = Prompt::new(out).agrees(&question);
+        if !agreed {
+            return Err(Error::Interview { document, fault: InterviewFault::NoConsent });
+        }
+    }
+    let report = flow.interview_abandon(&document)?;
+    out.committed(format!("the interview in {} was given up", report.document.display()));
+    out.warnings(&report.warnings);
+    Ok(out.answer(&report, || {
+        let mut page = Page::default();
+        page.head(GOOD, "abandoned", &report.document.display().to_string());
+        page.field("copy", &report.copy.display().to_string());
+        page.finish()
+    }))
+}
+
+fn talk(flow: &Flow, request: &TalkRequest, out: &mut Out) -> Result<Exit> {
+    let report = flow.interview_run(request, &mut Person { prompt: Prompt::new(out) })?;
+    out.committed(format!("{} questions were answered in {}", report.answered, report.document.display()));
+    out.warnings(&report.warnings);
+    let exit = out.answer(&report, || talked(&report));
+    Ok(match (exit, report.stop) {
+        (Exit::Done, InterviewStop::Failed) => Exit::Refused,
+        (Exit::Done, InterviewStop::NeedsHuman) => Exit::NeedsHuman,
+        (exit, _) => exit,
+    })
+}
+
+fn talked(report: &InterviewRunReport) -> String {
+    let mut page = Page::default();
+    let word = match report.stop {
+        InterviewStop::Finished => "finished",
+        InterviewStop::Nothing => "nothing to ask",
+        InterviewStop::NeedsHuman => "stopped",
+        InterviewStop::Failed => "failed",
+    };
+    let style = if report.stop == InterviewStop::Finished { GOOD } else { CARE };
+    page.head(style, word, &format!("{}  {}", report.document.display(), report.reason));
+    of_sections(&mut page, &report.sections);
+    page.finish()
+}
+
+/// Whoever sits at the terminal, or what stands in a pipe.
+struct Person<'a> {
+    prompt: Prompt<'a>,
+}
+
+impl Interviewee for Person<'_> {
+    fn ask(&mut self, question: &Asked) -> Said {
+        let Asked { number, total, topic, question, before } = question;
+        self.prompt.show(&format!("\nQuestion {number} of {total}: {topic}\n{question}\n"));
+        loop {
+            let Some(answer) = self.prompt.read(before) else { return Said::Stop };
+            let answer = answer.trim();
+            match answer.strip_prefix("/skip") {
+                Some(why) if why.is_empty() || why.starts_with(char::is_whitespace) => {
+                    return Said::Skip(why.trim().to_owned());
+                }
+                _ if answer.is_empty() && !io::stdin().is_terminal() => {}
+                _ if answer.is_empty() => {
+                    self.prompt.show("Type an answer, /skip to pass the question over, Ctrl-D to stop.\n")
+                }
+                _ => return Said::Answer(answer.to_owned()),
+            }
+        }
+    }
+
+    fn tell(&mut self, line: &str) {
+        self.prompt.show(&format!("{line}\n"));
+    }
+}

@@ -1,0 +1,164 @@
+//! Questions to whoever called: at a terminal with editing, history and answers of several lines, from a pipe line by line.
+
+use std::borrow::Cow;
+use std::io::{self, BufRead, IsTerminal};
+
+use rustyline::completion::Completer;
+use rustyline::config::Behavior;
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::history::MemHistory;
+use rustyline::validate::{ValidationContext, ValidationResult, Validator};
+use rustyline::{Cmd, Config, Editor, Helper, KeyCode, KeyEvent, Modifiers};
+
+use crate::cli::out::Out;
+use crate::model::limits;
+
+/// Asks on standard error and reads standard input.
+pub(super) struct Prompt<'a> {
+    out: &'a Out,
+    /// Made when the first answer is read from a terminal.
+    editor: Option<Editor<Lines, MemHistory>>,
+}
+
+/// What stands before each answer.
+const MARK: &str = "> ";
+
+impl<'a> Prompt<'a> {
+    pub(super) fn new(out: &'a Out) -> Self {
+        Self { out, editor: None }
+    }
+
+    /// Shows something to the person.
+    pub(super) fn show(&self, text: &str) {
+        self.out.aside(text);
+    }
+
+    /// Whether a person at the terminal says yes; nobody there does.
+    pub(super) fn agrees(&mut self, question: &str) -> bool {
+        if !io::stdin().is_terminal() {
+            return false;
+        }
+        self.out.ask_line(question);
+        let answer = read_line().map(|line| line.trim().to_lowercase());
+        matches!(answer.as_deref(), Some("y" | "yes"))
+    }
+
+    /// An answer, which may have several lines; none when nobody answers any more. `before` are earlier answers, to be
+    /// taken up again.
+    pub(super) fn read(&mut self, before: &[String]) -> Option<String> {
+        let text = if io::stdin().is_terminal() { self.edit(before)? } else { self.read_plainly()? };
+        Some(joined(&text))
+    }
+
+    fn edit(&mut self, before: &[String]) -> Option<String> {
+        if self.editor.is_none() {
+            self.editor = editor().ok();
+        }
+        let Some(editor) = &mut self.editor else {
+            // A terminal that cannot be steered is read like a pipe.
+            return self.read_plainly();
+        };
+        let _ = editor.clear_history();
+        for answer in before {
+            let _ = editor.add_history_entry(answer.as_str());
+        }
+        // Interrupted and the end of the input mean the same here: enough for now.
+        editor.readline(MARK).ok()
+    }
+
+    fn read_plainly(&self) -> Option<String> {
+        let mut text = String::new();
+        loop {
+            self.out.aside(MARK);
+            let line = read_line()?;
+            text.push_str(&line);
+            if !goes_on(&line) || text.len() > limits::ANSWER_BYTES {
+                return Some(text);
+            }
+            text.push('\n');
+        }
+    }
+}
+
+/// A line of standard input without its line break; none at its end.
+fn read_line() -> Option<String> {
+    let mut line = Vec::new();
+    // One byte more than an answer may have tells that it is too long.
+    let bound = u64::try_from(limits::ANSWER_BYTES).unwrap_or(u64::MAX) + 2;
+    let read = io::Read::take(io::stdin().lock(), bound).read_until(b'\n', &mut line).ok()?;
+    let line = String::from_utf8_lossy(&line);
+    (read > 0).then(|| line.trim_end_matches(['\n', '\r']).to_owned())
+}
+
+/// Whether an answer goes on in the next line: when this one ends in an odd number of backslashes.
+fn goes_on(line: &str) -> bool {
+    (line.len() - line.trim_end_matches('\\').len()) % 2 == 1
+}
+
+/// The answer, without the backslashes that only say that it goes on.
+fn joined(text: &str) -> String {
+    let mut lines: Vec<&str> = text.split('\n').collect();
+    let last = lines.len() - 1;
+    for line in &mut lines[..last] {
+        if goes_on(line) {
+            *line = &line[..line.len() - 1];
+        }
+    }
+    lines.join("\n")
+}
+
+fn editor() -> rustyline::Result<Editor<Lines, MemHistory>> {
+    // What is typed goes to the terminal, whatever standard output is for.
+    let config = Config::builder().behavior(Behavior::PreferTerm).auto_add_history(false).build();
+    let mut editor = Editor::with_history(config, MemHistory::new())?;
+    editor.set_helper(Some(Lines));
+    editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), Cmd::Newline);
+    editor.bind_sequence(KeyEvent(KeyCode::Char('M'), Modifiers::CTRL_ALT), Cmd::Newline);
+    Ok(editor)
+}
+
+/// Lets an answer have several lines.
+struct Lines;
+
+impl Validator for Lines {
+    fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
+        let last = context.input().rsplit('\n').next().unwrap_or_default();
+        Ok(if goes_on(last) { ValidationResult::Incomplete } else { ValidationResult::Valid(None) })
+    }
+}
+
+impl Completer for Lines {
+    type Candidate = String;
+}
+
+impl Hinter for Lines {
+    type Hint = String;
+}
+
+impl Highlighter for Lines {
+    fn highlight_prompt<'b, 's: 'b, 'p: 'b>(&'s self, prompt: &'p str, _: bool) -> Cow<'b, str> {
+        Cow::Borrowed(prompt)
+    }
+}
+
+impl Helper for Lines {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backslash_at_the_end_goes_on_in_the_next_line() {
+        for (text, answer) in [
+            ("one", "one"),
+            ("one\\\ntwo", "one\ntwo"),
+            ("pasted\nlines", "pasted\nlines"),
+            ("C:\\\\\nrest", "C:\\\\\nrest"),
+            ("end\\\\", "end\\\\"),
+        ] {
+            assert_eq!(joined(text), answer);
+        }
+        assert!(goes_on("a\\") && !goes_on("a\\\\") && goes_on("\\\\\\") && !goes_on(""));
+    }
+}

@@ -1,0 +1,41 @@
+//! What a command answered that somebody gave, or why that is no answer.
+
+use crate::host::{Answered, Ended, Job, end_by};
+
+/// Runs `job`; its standard output without the line break at its end. What it complains goes to `tell`, a line each.
+///
+/// # Errors
+/// Why there is no answer, as the end of a sentence that begins with who was asked.
+pub(crate) fn answer_of(job: &Job<'_>, tell: &mut dyn FnMut(&str)) -> Result<String, String> {
+    let mut last = String::new();
+    let answered = job.run(&mut |line| {
+        tell(&format!("  {line}"));
+        if !line.trim().is_empty() {
+            line.clone_into(&mut last);
+        }
+    });
+    let Answered { ended, output } = answered.map_err(|error| format!("its command cannot be run: {error}"))?;
+    let said =
+        if last.is_empty() { String::new() } else { format!(": {}", last.chars().take(400).collect::<String>()) };
+    match ended {
+        Ended::Exited(status) if status.success() => {}
+        Ended::Exited(status) => return Err(format!("its command ended with {status}{said}")),
+        Ended::TooSlow => {
+            let seconds = job.limit.as_secs_f64();
+            return Err(format!("its command took longer than {seconds} s, and was ended{said}"));
+        }
+        Ended::TooLong => {
+            return Err(format!(
+                "its command answered more than {} bytes, and was ended; put long output into a file and answer its name",
+                job.most
+            ));
+        }
+        Ended::Interrupted(signal) => {
+            // Nothing is noted: what was begun is in doubt, as after a kill.
+            end_by(signal);
+            return Err("it was interrupted".to_owned());
+        }
+    }
+    let text = String::from_utf8(output).map_err(|_| "its command answered what is no UTF-8 text".to_owned())?;
+    Ok(text.trim_end_matches(['\n', '\r']).to_owned())
+}

@@ -1,0 +1,146 @@
+//! The end of an interview: its answers go into the document, or it is given up and a copy stays.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use crate::codec::parse_json;
+use crate::interview::{Answer, Document, Entry, SectionChange, Step};
+use crate::ops::Source;
+use crate::ops::error::{Error, InterviewFault, Result};
+use crate::ops::flow::Flow;
+use crate::ops::interview::link::Ending;
+use crate::ops::interview::paper::{Paper, pad};
+use crate::report::{InterviewAbandonReport, InterviewChange, InterviewFinishReport};
+
+/// How to finish.
+#[derive(Debug, Clone, Default)]
+pub struct FinishRequest {
+    /// The document.
+    pub document: PathBuf,
+    /// What belongs into the sections, by their ids; otherwise the answers themselves.
+    pub content: Option<Map<String, Value>>,
+    /// Whether questions may be left.
+    pub early: bool,
+}
+
+/// How often a copy is made anew of a document that somebody saves meanwhile.
+const TRIES: usize = 3;
+
+impl Flow {
+    /// Writes what was answered into the sections and removes the scratch pad, in one step.
+    ///
+    /// # Errors
+    /// [`crate::ops::Error::Interview`] when questions are left, or something in the pad cannot be read: it would be lost.
+    pub fn interview_finish(&self, request: &FinishRequest) -> Result<InterviewFinishReport> {
+        let paper = Paper::at(self, &request.document)?;
+        let seen = paper.text()?;
+        let before = Document::read(&seen);
+        let script = self.standing(&paper, &before)?.script;
+        let mut changes = Vec::new();
+        let mut last = String::new();
+        paper.update(&mut |old| {
+            let text = old.ok_or(InterviewFault::Missing)?;
+            let document = Document::read(text);
+            let (step, metadata) = script.step(&document, pad(&document)?);
+            if let (Step::Open { number, question } | Step::Ask { number, question }, false) = (step, request.early) {
+                let total = metadata.total_questions;
+                return Err(InterviewFault::StillOpen { number, total, topic: question.topic });
+            }
+            let (finished, made) = document.finish(&script, request.content.as_ref())?;
+            (changes, last) = (made, text.to_owned());
+            Ok(finished)
+        })?;
+        let document = Document::read(&last);
+        let entries = document.pad().map(|pad| pad.entries.as_slice()).unwrap_or_default();
+        let count = |is: fn(&Answer) -> bool| entries.iter().filter(|entry: &&Entry| is(&entry.answer)).count();
+        let (answered, skipped) =
+            (count(|answer| matches!(answer, Answer::Given(_))), count(|answer| matches!(answer, Answer::Skipped(_))));
+        let warnings = self.tell_end(&paper, &document, &Ending::Finished { answered, skipped });
+        Ok(InterviewFinishReport {
+            document: paper.named,
+            answered,
+            skipped,
+            sections: self::changes(changes),
+            warnings,
+        })
+    }
+
+    /// Gives an interview up: the scratch pad goes, everything else of the document stays, and a copy with everything
+    /// stands beside it before that.
+    ///
+    /// # Errors
+    /// [`crate::ops::Error::Interview`] without an interview, or when the document is being saved all the time.
+    pub fn interview_abandon(&self, document: &Path) -> Result<InterviewAbandonReport> {
+        let paper = Paper::at(self, document)?;
+        for _ in 0..TRIES {
+            let text = paper.text()?;
+            let before = Document::read(&text);
+            before.only_pad().map_err(|error| paper.fault(error.into()))?;
+            let copy = self.copy(&paper, &text)?;
+            let removed = paper.update(&mut |now| {
+                if now != Some(text.as_str()) {
+                    return Err(InterviewFault::ChangedMeanwhile);
+                }
+                Ok(before.without_pad()?)
+            });
+            match removed {
+                Err(Error::Interview { fault: InterviewFault::ChangedMeanwhile, .. }) => {}
+                Err(error) => return Err(error),
+                Ok(()) => {
+                    let warnings = self.tell_end(&paper, &before, &Ending::Abandoned { copy: copy.clone() });
+                    return Ok(InterviewAbandonReport { document: paper.named, copy, warnings });
+                }
+            }
+        }
+        Err(paper.fault(InterviewFault::ChangedMeanwhile))
+    }
+
+    /// A copy of the document beside it; its name says when it was made.
+    fn copy(&self, paper: &Paper, text: &str) -> Result<PathBuf> {
+        let stem = paper.named.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let ending = paper.named.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default();
+        let now = self.now().compact();
+        let mut nth = 1;
+        loop {
+            let more = if nth > 1 { format!("-{nth}") } else { String::new() };
+            let copy = paper.beside(&format!("{stem}.abandoned-{now}{more}{ending}"));
+            let made = copy.update(&mut |there| match there {
+                Some(other) if other != text => Err(InterviewFault::ChangedMeanwhile),
+                _ => Ok(text.to_owned()),
+            });
+            match made {
+                Err(Error::Interview { fault: InterviewFault::ChangedMeanwhile, .. }) if nth < 100 => nth += 1,
+                made => return made.map(|()| copy.named),
+            }
+        }
+    }
+}
+
+pub(super) fn changes(changes: Vec<SectionChange>) -> Vec<InterviewChange> {
+    changes.into_iter().map(|change| InterviewChange { heading: change.heading, how: change.how }).collect()
+}
+
+/// The content of sections that a caller gives: an object of their ids, or an interviewer's whole answer with it.
+///
+/// # Errors
+/// [`Error::InputJson`] when it is neither.
+pub fn read_content(source: &Source) -> Result<Map<String, Value>> {
+    let fault = |why: String| Error::InputJson { origin: source.origin.clone(), why };
+    let value = parse_json(&source.text).map_err(|error| fault(format!("it is no JSON: {error}")))?;
+    let Value::Object(mut object) = value else {
+        return Err(fault("it is no object of sections".to_owned()));
+    };
+    let inner = ["content", "charter_content"].iter().find_map(|key| match object.get(*key) {
+        Some(Value::Object(_)) => object.shift_remove(*key),
+        _ => None,
+    });
+    let sections = match inner {
+        Some(Value::Object(sections)) => sections,
+        _ => object,
+    };
+    match sections.iter().find(|(_, text)| !text.is_string() && !text.is_null()) {
+        Some((id, _)) => Err(fault(format!("the section `{}` is no text", id.chars().take(60).collect::<String>()))),
+        None => Ok(sections),
+    }
+}

@@ -1,0 +1,142 @@
+//! The document of an interview, as a file: where it is, how it is read and replaced, and by which script it goes.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::catalog::Origin;
+use crate::interview::{Document, EditError, Head, Mode, Pad, Script};
+use crate::model::limits;
+use crate::ops::error::{Error, InterviewFault, Result};
+use crate::ops::flow::Flow;
+use crate::store::{DocumentError, DocumentFault, DocumentPlace, Guard, layout, read_document, update_document};
+
+/// The script of a document that names none.
+pub(super) const CHARTER: &str = "charter";
+
+/// A document that somebody named.
+#[derive(Debug, Clone)]
+pub(super) struct Paper {
+    /// As it was named.
+    pub(super) named: PathBuf,
+    /// The deepest directory on its path that is there.
+    root: PathBuf,
+    /// The document below it.
+    relative: PathBuf,
+    wait: std::time::Duration,
+}
+
+impl Paper {
+    /// The document at `named`, from the working directory.
+    pub(super) fn at(flow: &Flow, named: &Path) -> Result<Self> {
+        let path = flow.from_here(named)?;
+        let refuse = |why| Error::Document(DocumentFault::Unsafe { path: named.to_owned(), why });
+        let is_own = |part: &Component<'_>| {
+            part.as_os_str().eq_ignore_ascii_case(layout::FLOW) || part.as_os_str().eq_ignore_ascii_case(".git")
+        };
+        if path.components().any(|part| is_own(&part)) {
+            return Err(refuse("is inside .git or .flow, where no document of an interview can be"));
+        }
+        let mut root = path.parent().ok_or_else(|| refuse("names no file"))?;
+        while !root.is_dir() {
+            // What is no directory is told when it is opened.
+            root = root
+                .parent()
+                .filter(|_| !root.exists())
+                .ok_or_else(|| refuse("is below something that is no directory"))?;
+        }
+        let relative = path.strip_prefix(root).unwrap_or(&path).to_owned();
+        Ok(Self { named: named.to_owned(), root: root.to_owned(), relative, wait: flow.lock_wait()? })
+    }
+
+    fn place(&self) -> DocumentPlace<'_> {
+        DocumentPlace {
+            root: &self.root,
+            relative: &self.relative,
+            limit: limits::INTERVIEW_BYTES,
+            guard: Guard::Directory,
+            wait: self.wait,
+        }
+    }
+
+    /// The whole path.
+    pub(super) fn path(&self) -> PathBuf {
+        self.root.join(&self.relative)
+    }
+
+    /// The document beside it that is called `name`.
+    pub(super) fn beside(&self, name: &str) -> Self {
+        let beside = |path: &Path| path.with_file_name(name);
+        Self { named: beside(&self.named), relative: beside(&self.relative), ..self.clone() }
+    }
+
+    /// Its text; none when there is no such file.
+    pub(super) fn read(&self) -> Result<Option<String>> {
+        Ok(read_document(&self.place())?)
+    }
+
+    /// Its text, which must be there.
+    pub(super) fn text(&self) -> Result<String> {
+        self.read()?.ok_or_else(|| self.fault(InterviewFault::Missing))
+    }
+
+    /// Replaces its text on stable storage.
+    pub(super) fn update(
+        &self,
+        edit: &mut dyn FnMut(Option<&str>) -> std::result::Result<String, InterviewFault>,
+    ) -> Result<()> {
+        update_document(&self.place(), edit).map_err(|error| match error {
+            DocumentError::Edit { source, .. } => self.fault(source),
+            DocumentError::Fault(fault) => fault.into(),
+        })
+    }
+
+    pub(super) fn fault(&self, fault: InterviewFault) -> Error {
+        Error::Interview { document: self.named.clone(), fault }
+    }
+}
+
+impl Flow {
+    /// `path` from the working directory.
+    pub(crate) fn from_here(&self, path: &Path) -> Result<PathBuf> {
+        match &self.env.cwd {
+            Some(cwd) => Ok(cwd.join(path)),
+            None if path.is_absolute() => Ok(path.to_owned()),
+            None => Err(Error::Usage("the working directory does not exist; name the whole path".to_owned())),
+        }
+    }
+
+    /// The script called `name`.
+    pub(super) fn script(&self, name: &str) -> Result<(Script, Origin)> {
+        let project = match self.project() {
+            Ok(project) => Some(project),
+            Err(Error::NoProject { .. }) => None,
+            Err(error) => return Err(error),
+        };
+        Ok(self.catalog(project.as_ref()).script(name)?)
+    }
+
+    /// The script that a pad goes by.
+    pub(super) fn script_of(&self, head: &Head) -> Result<Script> {
+        Ok(self.script(head.script.as_deref().unwrap_or(CHARTER))?.0)
+    }
+}
+
+/// The only pad of `document`, which tells how the interview began or at least one question.
+pub(super) fn pad<'d>(document: &'d Document<'_>) -> std::result::Result<&'d Pad, InterviewFault> {
+    let pad = document.only_pad()?;
+    let says_nothing = pad.head.mode.is_none() && pad.entries.is_empty();
+    match pad.faults.first() {
+        Some(fault) if says_nothing => Err(InterviewFault::Unreadable { fault: fault.clone() }),
+        _ => Ok(pad),
+    }
+}
+
+/// How an interview began whose pad may not say it.
+pub(super) fn mode_of(pad: &Pad) -> Mode {
+    pad.head.mode.unwrap_or(Mode::Update)
+}
+
+impl From<EditError> for InterviewFault {
+    fn from(error: EditError) -> Self {
+        Self::Edit(error)
+    }
+}

@@ -1,0 +1,269 @@
+//! Sentences about interviews.
+
+use std::path::Path;
+
+use crate::interview::{Answer, EditError};
+use crate::ops::error::InterviewFault;
+use crate::ops::problem::{caused, new, with_causes};
+use crate::ops::quoted;
+use crate::report::{Kind, Problem};
+use crate::store::DocumentFault;
+
+/// Why an interview does not go on.
+pub(super) fn interview(path: &Path, fault: &InterviewFault) -> Problem {
+    let document = path.display();
+    let named = quoted(&path.to_string_lossy());
+    let say = |kind, code, message: String, help: String| new(kind, code, message, Some(help));
+    match fault {
+        InterviewFault::Edit(error) => edit(path, error),
+        InterviewFault::Missing => {
+            let message = format!("there is no document {document}");
+            say(Kind::NotFound, "document_not_found", message, format!("begin it with `flow interview start {named}`"))
+        }
+        InterviewFault::Unreadable { fault } => {
+            let message = format!(
+                "{document}:{} the scratch pad has no question that can be read: {}",
+                fault.line, fault.message
+            );
+            say(Kind::Damaged, "unreadable_pad", message, "correct it by hand; nothing was written".to_owned())
+        }
+        InterviewFault::AnsweredMeanwhile { number, there, given } => {
+            let message = match there {
+                Answer::Skipped(why) => format!("question {number} of {document} was skipped already: {}", short(why)),
+                Answer::Given(text) => {
+                    format!("question {number} of {document} has another answer already: {}", short(text))
+                }
+                Answer::Open => format!("question {number} of {document} is open"),
+            };
+            let help = format!(
+                "`flow interview status {named}` shows all answers; with --replace yours takes its place; nothing was written"
+            );
+            let mut problem = say(Kind::Held, "already_answered", message, help);
+            problem.causes.extend(given.as_ref().map(|given| format!("the answer that was not written: {given}")));
+            problem
+        }
+        InterviewFault::OtherQuestion { number, asked } => {
+            let message = format!("question {number} of {document} is another one by now: {}", short(asked));
+            say(
+                Kind::Held,
+                "other_question",
+                message,
+                format!("`flow interview next {named}` shows what is asked; nothing was written"),
+            )
+        }
+        InterviewFault::OtherScript { script } => {
+            let message = format!("the interview in {document} goes by the script `{script}`");
+            say(
+                Kind::Refused,
+                "wrong_interview",
+                message,
+                "leave --script out, or abandon that interview first".to_owned(),
+            )
+        }
+        InterviewFault::OtherRun { run } => {
+            let message = match run {
+                Some(run) => format!("the interview in {document} belongs to the run {run}"),
+                None => format!("the interview in {document} belongs to no run"),
+            };
+            say(
+                Kind::Refused,
+                "wrong_run",
+                message,
+                "leave --run-id out, or write `<!-- Run: ID -->` below the heading of the scratch pad".to_owned(),
+            )
+        }
+        InterviewFault::NothingToAsk => {
+            let message = format!("nothing is asked in {document} any more");
+            say(
+                Kind::Refused,
+                "nothing_asked",
+                message,
+                format!("write the answers into it with `flow interview finish {named}`"),
+            )
+        }
+        InterviewFault::SameAnswer { last, next } => {
+            let message =
+                format!("question {last} of {document} has this very answer, so it is not taken for question {next}");
+            say(Kind::Refused, "answer_repeated", message, format!("when it is meant for both, say --question {next}"))
+        }
+        InterviewFault::AnswerTooLong => {
+            let message =
+                format!("the answer for {document} is longer than {} bytes", crate::model::limits::ANSWER_BYTES);
+            say(
+                Kind::Refused,
+                "answer_too_long",
+                message,
+                "put it into a file, and name that file in the answer".to_owned(),
+            )
+        }
+        InterviewFault::StillOpen { number, total, topic } => {
+            let message = format!("question {number} of {total} in {document} is open: {topic}");
+            let help = format!("answer or skip it, or finish with --early; `flow interview next {named}` shows it");
+            say(Kind::Refused, "questions_left", message, help)
+        }
+        InterviewFault::ChangedMeanwhile => {
+            let message = format!("{document} was saved by somebody else meanwhile");
+            say(Kind::Held, "document_changed", message, "try again; nothing of it was removed".to_owned())
+        }
+        InterviewFault::NoConsent => {
+            let message = format!("nobody said that the interview in {document} may be given up");
+            say(
+                Kind::NeedsHuman,
+                "not_confirmed",
+                message,
+                "say it with --yes; a copy with all answers is kept".to_owned(),
+            )
+        }
+        other => of_agent(path, other),
+    }
+}
+
+/// What an agent does wrong.
+fn of_agent(path: &Path, fault: &InterviewFault) -> Problem {
+    let help =
+        || Some("correct the agent; what was answered is in the document, and the same command goes on".to_owned());
+    let document = path.display();
+    match fault {
+        InterviewFault::Agent { why } => {
+            new(Kind::Refused, "agent_failed", format!("the interviewer gave no answer: {why}"), help())
+        }
+        InterviewFault::Reply { violations } => {
+            let first = violations.first().map(|violation| violation.message.clone()).unwrap_or_default();
+            let help = "`flow schema interview-reply` prints what it may answer; what was answered is in the document"
+                .to_owned();
+            with_causes(
+                new(
+                    Kind::Refused,
+                    "invalid_reply",
+                    format!("the interviewer's answer is of no use: {first}"),
+                    Some(help),
+                ),
+                violations,
+            )
+        }
+        InterviewFault::TooManyQuestions { most } => new(
+            Kind::Refused,
+            "too_many_questions",
+            format!("the interviewer asks more than {most} questions about {document}"),
+            help(),
+        ),
+        InterviewFault::AskedAgain { number, topic } => {
+            let message =
+                format!("the interviewer asks about `{topic}` again, which was question {number} of {document}");
+            new(Kind::Refused, "asked_again", message, help())
+        }
+        _ => {
+            let message = format!("no recorded call fits the state of {document}");
+            new(
+                Kind::NotFound,
+                "not_recorded",
+                message,
+                Some("give the agent with --agent as well, and --record to keep what it answers".to_owned()),
+            )
+        }
+    }
+}
+
+fn edit(path: &Path, error: &EditError) -> Problem {
+    let document = path.display();
+    let named = quoted(&path.to_string_lossy());
+    let message = format!("{document}: {error}");
+    let nothing = "; nothing was written";
+    match error {
+        EditError::NoPad => {
+            let message = format!("there is no interview in {document}");
+            let help =
+                format!("begin one with `flow interview start {named}`; one that is finished left no scratch pad");
+            new(Kind::NotFound, "no_interview", message, Some(help))
+        }
+        EditError::PadExists { .. } | EditError::SecondPad { .. } => new(
+            Kind::Damaged,
+            "two_scratch_pads",
+            message,
+            Some(format!("put the questions of both into one by hand{nothing}")),
+        ),
+        EditError::NoQuestion { .. } => new(
+            Kind::NotFound,
+            "no_such_question",
+            message,
+            Some(format!("`flow interview status {named}` shows all{nothing}")),
+        ),
+        EditError::Answered { .. } => new(Kind::Held, "already_answered", message, None),
+        EditError::Empty { .. } => new(
+            Kind::Usage,
+            "empty_answer",
+            message,
+            Some(format!("`flow interview skip {named}` passes a question over")),
+        ),
+        EditError::TooLarge { .. } => new(
+            Kind::Refused,
+            "document_too_large",
+            message,
+            Some(format!("put long texts into files of their own{nothing}")),
+        ),
+        EditError::Faults { faults } => {
+            let first = faults.first().map(|fault| format!(":{} {}", fault.line, fault.message)).unwrap_or_default();
+            let mut problem = new(
+                Kind::Refused,
+                "unreadable_entries",
+                format!("{document}{first}"),
+                Some(format!("correct it by hand, or it would be lost with the scratch pad{nothing}")),
+            );
+            problem.causes =
+                faults.iter().skip(1).map(|fault| format!("line {} {}", fault.line, fault.message)).collect();
+            problem
+        }
+        EditError::Unsound { line, why } => new(
+            Kind::Refused,
+            "unsound_document",
+            format!("{document}:{line} what would stand there could not be read: {why}"),
+            Some(format!("correct the document by hand{nothing}")),
+        ),
+    }
+}
+
+/// What is wrong with a document as a file.
+pub(super) fn document(fault: &DocumentFault) -> Problem {
+    let message = fault.to_string();
+    match fault {
+        DocumentFault::Unsafe { .. } => new(
+            Kind::Unsafe,
+            "unsafe_path",
+            message,
+            Some("name a plain file of your own; nothing was written".to_owned()),
+        ),
+        DocumentFault::TooLarge { .. } => new(
+            Kind::Refused,
+            "document_too_large",
+            message,
+            Some("put long texts into files of their own; nothing was written".to_owned()),
+        ),
+        DocumentFault::NotText { .. } => {
+            new(Kind::Damaged, "not_utf8", message, Some("save it as UTF-8; nothing was written".to_owned()))
+        }
+        DocumentFault::Busy { .. } => {
+            let help = "try again, or wait longer with --lock-timeout SECONDS; nothing was written";
+            new(Kind::Held, "lock_timeout", message, Some(help.to_owned()))
+        }
+        DocumentFault::Changing { .. } => {
+            new(Kind::Held, "document_changed", message, Some("try again; nothing was written".to_owned()))
+        }
+        DocumentFault::Io { source, .. } => {
+            let help = "nothing was written; try again when the cause is gone";
+            caused(new(Kind::Io, "io_error", message, Some(help.to_owned())), source)
+        }
+        DocumentFault::Unconfirmed { source, .. } => caused(
+            new(Kind::Io, "unconfirmed", message, Some("try again; the same answer is written once".to_owned())),
+            source,
+        ),
+    }
+}
+
+/// The beginning of a text in one line.
+fn short(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(80) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
