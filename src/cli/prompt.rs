@@ -70,7 +70,9 @@ impl<'a> Prompt<'a> {
     fn read_plainly(&self) -> Option<String> {
         let mut text = String::new();
         loop {
-            self.out.aside(MARK);
+            if io::stdin().is_terminal() {
+                self.out.aside(MARK);
+            }
             let line = read_line()?;
             text.push_str(&line);
             if !goes_on(&line) || text.len() > limits::ANSWER_BYTES {

@@ -59,6 +59,7 @@ pub(crate) fn note(project: &Project, run: &RunDocument, status: RunStatus, now:
         limit: limits::JOURNAL_BYTES,
         guard: Guard::LockFile,
         wait: WAIT,
+        copy_of: None,
     };
     let written = update_document(&place, &mut edit);
     written.err().map(|error| {

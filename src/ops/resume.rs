@@ -7,6 +7,7 @@ use crate::model::{RunStatus, RunSummary, SessionId, StateName, StepStatus, slug
 use crate::ops::claim::ClaimRequest;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
+use crate::ops::interview::UNIT as INTERVIEW;
 use crate::ops::quoted;
 use crate::ops::select::Runs;
 use crate::ops::view::{View, for_listing, for_reading};
@@ -275,6 +276,9 @@ fn command(history: &History, plan: &Plan) -> Option<String> {
         },
         Action::Answer => {
             let question = history.state().document().state.questions.last()?;
+            if let Some(document) = question.unit.as_ref().and_then(|unit| unit.as_str().strip_prefix(INTERVIEW)) {
+                return Some(format!("flow interview run {}", quoted(document)));
+            }
             let unit =
                 question.unit.as_ref().map(|unit| format!(" --unit {}", quoted(unit.as_str()))).unwrap_or_default();
             format!("{}{unit}", emit("user_answered", &question.step, "{\"answer\":\"…\"}"))

@@ -190,6 +190,8 @@ pub struct InterviewFinishReport {
     pub skipped: usize,
     /// The sections.
     pub sections: Vec<InterviewChange>,
+    /// Whether it was finished already, and only its run did not know.
+    pub already: bool,
     /// What is odd.
     pub warnings: Vec<String>,
 }

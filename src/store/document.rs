@@ -129,6 +129,9 @@ pub struct DocumentPlace<'a> {
     pub guard: Guard,
     /// How long another writer is waited for.
     pub wait: Duration,
+    /// A document in the same directory whose writers also remove what a dead writer of this one left; for one that is
+    /// written once.
+    pub copy_of: Option<&'a OsStr>,
 }
 
 impl DocumentPlace<'_> {
@@ -174,7 +177,7 @@ pub fn update_document<E: std::error::Error + 'static>(
         if old.as_ref().is_some_and(|old| old.text == text) {
             return Ok(());
         }
-        if directory.replace(name, &text, old.as_ref())? == Replaced::Yes {
+        if directory.replace(name, place.copy_of.unwrap_or(name), &text, old.as_ref())? == Replaced::Yes {
             return Ok(());
         }
     }
@@ -343,9 +346,15 @@ impl Directory {
     }
 
     /// Temporary file, its bytes on stable storage, rename, the directory on stable storage.
-    fn replace(&self, name: &OsStr, text: &str, old: Option<&Old>) -> Result<Replaced, DocumentFault> {
+    fn replace(
+        &self,
+        name: &OsStr,
+        swept_with: &OsStr,
+        text: &str,
+        old: Option<&Old>,
+    ) -> Result<Replaced, DocumentFault> {
         let path = self.path.join(name);
-        let prefix = hidden(name);
+        let prefix = hidden(swept_with);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let create = |temporary: &Path| -> io::Result<File> {
             let name = temporary.file_name().ok_or(io::ErrorKind::InvalidInput)?;
@@ -492,7 +501,14 @@ mod tests {
     const WAIT: Duration = Duration::from_secs(2);
 
     fn place<'a>(root: &'a Path, relative: &'a str) -> DocumentPlace<'a> {
-        DocumentPlace { root, relative: Path::new(relative), limit: 100, guard: Guard::LockFile, wait: WAIT }
+        DocumentPlace {
+            root,
+            relative: Path::new(relative),
+            limit: 100,
+            guard: Guard::LockFile,
+            wait: WAIT,
+            copy_of: None,
+        }
     }
 
     fn update(root: &Path, relative: &str, new: &str) -> Result<Option<String>, DocumentError<Refused>> {

@@ -22,6 +22,7 @@ mod hostile_paths;
 mod hostile_trees;
 mod images;
 mod interview_pads;
+mod interviews;
 mod kill;
 mod limits;
 mod lock;

@@ -168,7 +168,11 @@ fn finish(flow: &Flow, document: PathBuf, content: Option<PathBuf>, early: bool,
     Ok(out.answer(&report, || {
         let mut page = Page::default();
         let (answered, skipped) = (report.answered, report.skipped);
-        let line = format!("{}  {answered} answered, {skipped} skipped", report.document.display());
+        let how = match report.already {
+            true => "it was already, which its run knows now".to_owned(),
+            false => format!("{answered} answered, {skipped} skipped"),
+        };
+        let line = format!("{}  {how}", report.document.display());
         page.head(GOOD, "finished", &line);
         of_sections(&mut page, &report.sections);
         page.finish()

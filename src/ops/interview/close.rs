@@ -36,6 +36,10 @@ impl Flow {
         let paper = Paper::at(self, &request.document)?;
         let seen = paper.text()?;
         let before = Document::read(&seen);
+        if before.pad().is_none() && self.tell_late_end(&paper)? {
+            let (document, sections, warnings) = (paper.named, Vec::new(), Vec::new());
+            return Ok(InterviewFinishReport { document, answered: 0, skipped: 0, sections, already: true, warnings });
+        }
         let script = self.standing(&paper, &before)?.script;
         let mut changes = Vec::new();
         let mut last = String::new();
@@ -56,12 +60,13 @@ impl Flow {
         let count = |is: fn(&Answer) -> bool| entries.iter().filter(|entry: &&Entry| is(&entry.answer)).count();
         let (answered, skipped) =
             (count(|answer| matches!(answer, Answer::Given(_))), count(|answer| matches!(answer, Answer::Skipped(_))));
-        let warnings = self.tell_end(&paper, &document, &Ending::Finished { answered, skipped });
+        let warnings = self.tell_end(&paper, &document, &Ending::Finished);
         Ok(InterviewFinishReport {
             document: paper.named,
             answered,
             skipped,
             sections: self::changes(changes),
+            already: false,
             warnings,
         })
     }
@@ -78,6 +83,8 @@ impl Flow {
             let before = Document::read(&text);
             before.only_pad().map_err(|error| paper.fault(error.into()))?;
             let copy = self.copy(&paper, &text)?;
+            // A run is told first: without its pad the document could not say any more what became of the interview.
+            let warnings = self.tell_end(&paper, &before, &Ending::Abandoned { copy: copy.clone() });
             let removed = paper.update(&mut |now| {
                 if now != Some(text.as_str()) {
                     return Err(InterviewFault::ChangedMeanwhile);
@@ -87,10 +94,7 @@ impl Flow {
             match removed {
                 Err(Error::Interview { fault: InterviewFault::ChangedMeanwhile, .. }) => {}
                 Err(error) => return Err(error),
-                Ok(()) => {
-                    let warnings = self.tell_end(&paper, &before, &Ending::Abandoned { copy: copy.clone() });
-                    return Ok(InterviewAbandonReport { document: paper.named, copy, warnings });
-                }
+                Ok(()) => return Ok(InterviewAbandonReport { document: paper.named, copy, warnings }),
             }
         }
         Err(paper.fault(InterviewFault::ChangedMeanwhile))
@@ -104,7 +108,7 @@ impl Flow {
         let mut nth = 1;
         loop {
             let more = if nth > 1 { format!("-{nth}") } else { String::new() };
-            let copy = paper.beside(&format!("{stem}.abandoned-{now}{more}{ending}"));
+            let copy = paper.copy(&format!("{stem}.abandoned-{now}{more}{ending}"));
             let made = copy.update(&mut |there| match there {
                 Some(other) if other != text => Err(InterviewFault::ChangedMeanwhile),
                 _ => Ok(text.to_owned()),

@@ -3,22 +3,34 @@
 //! The document is the truth and is written first. What the log has not been told, because something ended in between, it
 //! is told by the next command; each report has a key made of what it says, so nothing is told twice.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
-use crate::interview::Document;
+use serde_json::{Value, json};
+
+use crate::codec::digest;
+use crate::interview::{Answer, Document, Entry, Step};
+use crate::model::{ActivityId, ActivityStatus, EventId, RunId, StateName, Unit, slug};
+use crate::ops::emit::EmitRequest;
+use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
+use crate::ops::interview::Standing;
 use crate::ops::interview::paper::Paper;
+use crate::ops::payload::ReportRequest;
+use crate::ops::problem::one_line;
+use crate::ops::record::{RecordRequest, Source};
+use crate::ops::select::Runs;
+use crate::ops::view::{View, for_reading};
+use crate::store::{Project, RunDir};
+
+/// What the unit of an interview begins with; the document's path in the project follows.
+pub(crate) const UNIT: &str = "interview ";
 
 /// How an interview ended.
 #[derive(Debug, Clone)]
 pub(super) enum Ending {
     /// Its answers stand in the document.
-    Finished {
-        /// How many.
-        answered: usize,
-        /// How many questions were passed over.
-        skipped: usize,
-    },
+    Finished,
     /// It was given up.
     Abandoned {
         /// Where everything is.
@@ -26,14 +38,249 @@ pub(super) enum Ending {
     },
 }
 
+/// An interview, as a run knows it.
+struct Link {
+    run: RunId,
+    workflow: String,
+    /// Where it is asked.
+    step: StateName,
+    unit: Unit,
+    /// The document's path in the project.
+    document: String,
+    activity: ActivityId,
+    /// What the keys of its reports begin with.
+    key: String,
+    /// The keys of all events.
+    known: HashSet<EventId>,
+    /// What is open about it.
+    open: Option<String>,
+    /// How the activity stands.
+    recorded: Option<ActivityStatus>,
+}
+
 impl Flow {
     /// Tells the run of `document` what it does not know yet; what went wrong with that, as warnings.
-    pub(super) fn tell_run(&self, _paper: &Paper, _document: &Document<'_>) -> Vec<String> {
-        Vec::new()
+    pub(super) fn tell_run(&self, paper: &Paper, document: &Document<'_>) -> Vec<String> {
+        self.tell_of_interview(paper, document, None)
     }
 
     /// Tells the run that the interview is over; `document` is as it was before that.
-    pub(super) fn tell_end(&self, _paper: &Paper, _document: &Document<'_>, _ending: &Ending) -> Vec<String> {
-        Vec::new()
+    pub(super) fn tell_end(&self, paper: &Paper, document: &Document<'_>, ending: &Ending) -> Vec<String> {
+        self.tell_of_interview(paper, document, Some(ending))
+    }
+
+    fn tell_of_interview(&self, paper: &Paper, document: &Document<'_>, ending: Option<&Ending>) -> Vec<String> {
+        let Some(pad) = document.pad() else { return Vec::new() };
+        let Some(run) = &pad.head.run else { return Vec::new() };
+        let tell = || {
+            let project = self.project()?;
+            let known = known_as(paper, &project)?;
+            let mut link = self.link(&project, &self.run(&project, run)?, known)?;
+            let standing = self.standing(paper, document)?;
+            link.begin(self)?;
+            link.tell_answers(self, &standing, ending.is_some())?;
+            ending.map_or(Ok(()), |ending| link.end(self, ending))
+        };
+        match tell() {
+            Ok(()) => Vec::new(),
+            Err(error) => vec![format!("the run {run} was not told of it: {}", one_line(&error))],
+        }
+    }
+
+    /// Ends what runs take for open though the document holds no interview any more: it was finished, and something ended
+    /// before they were told. Says whether there was such a run.
+    pub(super) fn tell_late_end(&self, paper: &Paper) -> Result<bool> {
+        let project = match self.project() {
+            Ok(project) => project,
+            Err(Error::NoProject { .. }) => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        let (document, unit) = known_as(paper, &project)?;
+        let mut found = false;
+        for summary in Runs::read_open(self, &project)?.open() {
+            let run = project.run(&summary.id)?;
+            // Most runs know nothing of it, which their text tells more quickly than their log.
+            let may_know = |text: String| text.contains(unit.as_str()) || text.contains(&activity_name(&document));
+            if !run.read_text()?.is_some_and(may_know) {
+                continue;
+            }
+            let mut link = self.link(&project, &run, (document.clone(), unit.clone()))?;
+            if link.open.is_some() || link.recorded.is_some() {
+                link.end(self, &Ending::Finished)?;
+                found = true;
+            }
+        }
+        Ok(found)
+    }
+
+    fn link(&self, project: &Project, run: &RunDir, (document, unit): (String, Unit)) -> Result<Link> {
+        let View { history, log, .. } = for_reading(self, project, run)?;
+        let state = &history.state().document().state;
+        let open = state.questions.iter().find(|question| question.unit.as_ref() == Some(&unit)).cloned();
+        let here = open.as_ref().map(|question| question.step.clone()).or_else(|| state.current_phase.clone());
+        let step = here.ok_or_else(|| Error::Usage("it has entered no phase yet".to_owned()))?;
+        let name = activity_name(&document);
+        let outcome =
+            |id: &str| history.attempts().iter().rfind(|attempt| attempt.id == id).map(|attempt| attempt.status);
+        // A further interview about the same document is a further activity.
+        let numbered = (1..).map(|nth| if nth == 1 { name.clone() } else { format!("{name}-{nth}") });
+        let (id, recorded) = numbered
+            .map(|id| (outcome(&id), id))
+            .find_map(|(outcome, id)| {
+                outcome.is_none_or(|status| status == ActivityStatus::Running).then_some((id, outcome))
+            })
+            .expect("BUG: numbers end");
+        Ok(Link {
+            workflow: history.state().document().workflow.to_string(),
+            step,
+            unit,
+            key: format!("interview-{}", digest(format!("{document} {id}").as_bytes())),
+            document,
+            known: log.events().map(|event| event.id.clone()).collect(),
+            open: open.map(|question| question.prompt),
+            recorded,
+            activity: ActivityId::new(id)?,
+            run: run.id().clone(),
+        })
+    }
+}
+
+/// The activity of the first interview about a document in a run.
+fn activity_name(document: &str) -> String {
+    let path = PathBuf::from(document).with_extension("");
+    slug(&format!("interview {}", path.to_string_lossy()), 100).unwrap_or_else(|| "interview".to_owned())
+}
+
+/// The document's path in the project, and the unit under which runs know it.
+fn known_as(paper: &Paper, project: &Project) -> Result<(String, Unit)> {
+    let path = paper.path();
+    let document = path.strip_prefix(project.root()).unwrap_or(&path).to_string_lossy().into_owned();
+    // A unit is bounded; the end of a path says more than its beginning.
+    let cut = (0..=document.len()).find(|&at| document.is_char_boundary(at) && document.len() - at <= 150);
+    let shown: String = document[cut.unwrap_or(0)..].chars().filter(|c| !c.is_control()).collect();
+    Ok((document, Unit::new(format!("{UNIT}{shown}"))?))
+}
+
+impl Link {
+    /// Notes that the interview goes on.
+    fn begin(&mut self, flow: &Flow) -> Result<()> {
+        if self.recorded.is_none() {
+            self.record(flow, ActivityStatus::Running, format!("interview about {}", self.document))?;
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, flow: &Flow, status: ActivityStatus, summary: String) -> Result<()> {
+        let document = json!({
+            "apiVersion": "flow.synapti.ai/v1",
+            "kind": "FlowActivity",
+            "metadata": { "id": self.activity },
+            "activity": { "type": "task", "name": "Interview", "status": status.as_str() },
+            "result": { "summary": summary, "evidence": [self.document] },
+        });
+        // Not as an operation with a key: beginning and end of the same activity are two.
+        let source = Some(Source { origin: "the interview".to_owned(), text: document.to_string() });
+        flow.record_activity(&RecordRequest { run: Some(self.run.to_string()), source, ..RecordRequest::default() })?;
+        self.recorded = Some(status);
+        Ok(())
+    }
+
+    /// Each answer that is not known yet is an event. The last of them also says what is open then, since both are seen at
+    /// once in the document.
+    fn tell_answers(&mut self, flow: &Flow, standing: &Standing<'_>, is_over: bool) -> Result<()> {
+        let prompt = match &standing.step {
+            Step::Open { number, question } | Step::Ask { number, question } => {
+                self.prompt(*number, standing, &question.asked)
+            }
+            Step::Complete | Step::Nothing => {
+                format!("all questions about {} are asked; it is to be finished", self.document)
+            }
+        };
+        let mut unknown = Vec::new();
+        for entry in &standing.pad.entries {
+            let answer = match &entry.answer {
+                Answer::Given(text) => text.clone(),
+                Answer::Skipped(why) => format!("(skipped) {why}").trim_end().to_owned(),
+                Answer::Open => continue,
+            };
+            let id = EventId::new(format!("{}-q{}-{}", self.key, entry.number, digest(answer.as_bytes())))?;
+            if !self.known.contains(&id) {
+                unknown.push((id, entry, answer));
+            }
+        }
+        while !unknown.is_empty() {
+            let (id, Entry { number, topic, asked, .. }, answer) = unknown.remove(0);
+            let mut reports = Vec::new();
+            if self.open.is_none() {
+                reports.push(self.waits(&self.prompt(*number, standing, asked)));
+            }
+            let data = json!({ "question": number, "topic": topic, "asked": asked, "answer": answer });
+            reports.push(self.report("user_answered", data));
+            self.open = None;
+            if unknown.is_empty() && !is_over {
+                reports.push(self.waits(&prompt));
+                self.open = Some(prompt.clone());
+            }
+            self.emit(flow, id, reports)?;
+        }
+        let is_known = self.open.as_ref().is_some_and(|open| prompt.starts_with(open.trim_end_matches('…')));
+        if is_over || is_known {
+            return Ok(());
+        }
+        // The same question may come again, when somebody takes an answer out of the document.
+        let nth = self.known.iter().filter(|id| id.as_str().starts_with(&self.key)).count();
+        let id = EventId::new(format!("{}-asked-{nth}-{}", self.key, digest(prompt.as_bytes())))?;
+        let reports = vec![self.waits(&prompt)];
+        self.emit(flow, id, reports)
+    }
+
+    fn prompt(&self, number: u32, standing: &Standing<'_>, asked: &str) -> String {
+        let total = standing.metadata.total_questions.max(number);
+        format!("question {number} of {total} in {} is open: {asked}", self.document)
+    }
+
+    fn waits(&self, prompt: &str) -> ReportRequest {
+        self.report("waiting_for_user", json!({ "prompt": prompt }))
+    }
+
+    fn report(&self, kind: &str, data: Value) -> ReportRequest {
+        ReportRequest {
+            kind: Some(kind.to_owned()),
+            step: Some(self.step.to_string()),
+            unit: Some(self.unit.as_str().to_owned()),
+            data: Some(data),
+        }
+    }
+
+    fn emit(&mut self, flow: &Flow, id: EventId, reports: Vec<ReportRequest>) -> Result<()> {
+        flow.emit(&EmitRequest {
+            workflow: self.workflow.clone(),
+            run: self.run.to_string(),
+            reports,
+            id: Some(id.clone()),
+            ..EmitRequest::default()
+        })?;
+        self.known.insert(id);
+        Ok(())
+    }
+
+    /// Nothing is open any more, and the activity has its outcome.
+    fn end(&mut self, flow: &Flow, ending: &Ending) -> Result<()> {
+        let (status, summary) = match ending {
+            Ending::Finished => (ActivityStatus::Passed, format!("{} is finished", self.document)),
+            Ending::Abandoned { copy } => {
+                let copy = copy.file_name().unwrap_or_default().to_string_lossy();
+                (
+                    ActivityStatus::Failed,
+                    format!("the interview about {} was abandoned; a copy is {copy}", self.document),
+                )
+            }
+        };
+        if self.open.is_some() {
+            let id = EventId::new(format!("{}-over-{}", self.key, digest(summary.as_bytes())))?;
+            let reports = vec![self.report("user_answered", json!({ "answer": summary }))];
+            self.emit(flow, id, reports)?;
+        }
+        self.record(flow, status, summary)
     }
 }

@@ -23,6 +23,7 @@ use crate::report::{
 };
 
 pub use close::{FinishRequest, read_content};
+pub(crate) use link::UNIT;
 pub use talk::{Asked, Interviewee, Said, TalkRequest};
 
 /// Where to begin an interview.
@@ -87,6 +88,13 @@ impl Flow {
             script: (script.id() != CHARTER).then(|| script.id().to_owned()),
             run: run.as_ref().map(RunId::to_string),
         };
+        let there = paper.read()?.unwrap_or_default();
+        if Document::read(&there).pad().is_none() && !there.trim().is_empty() && self.tell_late_end(&paper)? {
+            let next = nothing(&paper, "it is finished, which its run knows now");
+            let (document, script) = (paper.named, script.id().to_owned());
+            let (mode, begun, warnings) = (Mode::Update, false, Vec::new());
+            return Ok(InterviewStartReport { document, mode, script, run_id: None, begun, next, warnings });
+        }
         let mut found = Mode::Create;
         let mut begun = false;
         let mut now = String::new();
@@ -123,7 +131,7 @@ impl Flow {
                 let linked = standing.pad.head.run.as_deref().and_then(|run| RunId::new(run).ok());
                 (next(&paper, &standing), standing.script.id().to_owned(), linked)
             }
-            None => (nothing(&paper), script.id().to_owned(), run),
+            None => (nothing(&paper, FILLED), script.id().to_owned(), run),
         };
         warnings.extend(self.tell_run(&paper, &document));
         Ok(InterviewStartReport { document: paper.named, mode: found, script, run_id, begun, next, warnings })
@@ -338,22 +346,25 @@ fn next(paper: &Paper, standing: &Standing<'_>) -> InterviewNext {
         }
         Step::Nothing => InterviewNext {
             kind: InterviewStep::Skip,
-            message: Some("every section is filled, so there is nothing to ask".to_owned()),
+            message: Some(FILLED.to_owned()),
             command: Some(format!("flow interview finish {document}")),
             ..blank
         },
     }
 }
 
-/// A document without gaps, in which no interview was begun.
-fn nothing(paper: &Paper) -> InterviewNext {
+/// Why nothing is asked.
+const FILLED: &str = "every section is filled, so there is nothing to ask";
+
+/// A document in which no interview is begun.
+fn nothing(paper: &Paper, why: &str) -> InterviewNext {
     InterviewNext {
         kind: InterviewStep::Skip,
         document: paper.named.clone(),
         mode: Mode::Update,
         next_question: None,
         topic: None,
-        message: Some("every section is filled, so there is nothing to ask".to_owned()),
+        message: Some(why.to_owned()),
         complete: None,
         content: None,
         metadata: Metadata::default(),

@@ -1,6 +1,8 @@
 //! The document of an interview, as a file: where it is, how it is read and replaced, and by which script it goes.
 
+use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 use crate::catalog::Origin;
 use crate::interview::{Document, EditError, Head, Mode, Pad, Script};
@@ -21,7 +23,9 @@ pub(super) struct Paper {
     root: PathBuf,
     /// The document below it.
     relative: PathBuf,
-    wait: std::time::Duration,
+    wait: Duration,
+    /// The name of the document of which this is a copy.
+    copy_of: Option<OsString>,
 }
 
 impl Paper {
@@ -44,7 +48,7 @@ impl Paper {
                 .ok_or_else(|| refuse("is below something that is no directory"))?;
         }
         let relative = path.strip_prefix(root).unwrap_or(&path).to_owned();
-        Ok(Self { named: named.to_owned(), root: root.to_owned(), relative, wait: flow.lock_wait()? })
+        Ok(Self { named: named.to_owned(), root: root.to_owned(), relative, wait: flow.lock_wait()?, copy_of: None })
     }
 
     fn place(&self) -> DocumentPlace<'_> {
@@ -54,6 +58,7 @@ impl Paper {
             limit: limits::INTERVIEW_BYTES,
             guard: Guard::Directory,
             wait: self.wait,
+            copy_of: self.copy_of.as_deref(),
         }
     }
 
@@ -62,10 +67,11 @@ impl Paper {
         self.root.join(&self.relative)
     }
 
-    /// The document beside it that is called `name`.
-    pub(super) fn beside(&self, name: &str) -> Self {
+    /// A copy of it beside it that is called `name`.
+    pub(super) fn copy(&self, name: &str) -> Self {
         let beside = |path: &Path| path.with_file_name(name);
-        Self { named: beside(&self.named), relative: beside(&self.relative), ..self.clone() }
+        let copy_of = self.relative.file_name().map(OsString::from);
+        Self { named: beside(&self.named), relative: beside(&self.relative), copy_of, ..self.clone() }
     }
 
     /// Its text; none when there is no such file.

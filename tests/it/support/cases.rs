@@ -4,7 +4,7 @@ use super::scene::{Case, Order, Retry};
 use super::{Sandbox, Tree};
 
 /// Every command that writes, in the ways that differ in what they write.
-pub const CASES: [Case; 29] = [
+pub const CASES: [Case; 36] = [
     Case { name: "init", prepare: init },
     Case { name: "start, first in a project", prepare: first_start },
     Case { name: "start, further", prepare: further_start },
@@ -33,6 +33,13 @@ pub const CASES: [Case; 29] = [
     Case { name: "mode clear, of a broken file", prepare: clear_mode },
     Case { name: "mode cancel", prepare: cancel_modes },
     Case { name: "mode prompt", prepare: prompt },
+    Case { name: "interview start", prepare: first_interview },
+    Case { name: "interview start, of a document and a run", prepare: interview_of_a_document },
+    Case { name: "interview answer", prepare: answer },
+    Case { name: "interview answer, of a run", prepare: answer_of_a_run },
+    Case { name: "interview skip", prepare: skip },
+    Case { name: "interview finish, of a run", prepare: finish },
+    Case { name: "interview abandon", prepare: abandon },
     Case { name: "doctor --repair", prepare: repair },
 ];
 
@@ -272,6 +279,64 @@ fn cancel_modes(sandbox: &Sandbox) -> Order {
 fn prompt(sandbox: &Sandbox) -> Order {
     sandbox.flow(["mode", "request", "blueprint", "--session", "s1"]).ok();
     Order::new(&["mode", "prompt", "$team $forge go", "--session", "s1"], (&ULTRAWORK, 0))
+}
+
+const CHARTER: &str = "docs/charter.md";
+const SECOND: [&str; 6] = ["interview", "answer", CHARTER, "--question", "2", "Managers and leads.\n\n## and more"];
+const THIRD: [&str; 6] = ["interview", "answer", CHARTER, "--question", "3", "Speed."];
+
+fn first_interview(_: &Sandbox) -> Order {
+    let first = ["interview", "answer", CHARTER, "--question", "1", "Tasks."];
+    Order::new(&["interview", "start", CHARTER], (&first, 0))
+}
+
+fn interview_of_a_document(sandbox: &Sandbox) -> Order {
+    begin(sandbox);
+    std::fs::create_dir(sandbox.path("docs")).unwrap();
+    std::fs::write(sandbox.path(CHARTER), "# Ours\n\n## Scope\n\nTasks only. No chat.\n").unwrap();
+    let first = ["interview", "answer", CHARTER, "--question", "1", "It is slow."];
+    let order = Order::new(&["interview", "start", CHARTER, "--run-id", "r1"], (&first, 0));
+    Order { is_told_in_steps: true, ..order }
+}
+
+/// An interview with one answer, of the run `r1` when there is one.
+fn interview(sandbox: &Sandbox, of_a_run: bool) {
+    let mut args = vec!["interview", "start", CHARTER];
+    if of_a_run {
+        begin(sandbox);
+        args.extend(["--run-id", "r1"]);
+    }
+    sandbox.flow(&args).ok();
+    sandbox.flow(["interview", "answer", CHARTER, "--question", "1", "Tasks for remote teams."]).ok();
+}
+
+fn answer(sandbox: &Sandbox) -> Order {
+    interview(sandbox, false);
+    Order::new(&SECOND, (&THIRD, 0))
+}
+
+fn answer_of_a_run(sandbox: &Sandbox) -> Order {
+    interview(sandbox, true);
+    Order::new(&SECOND, (&THIRD, 0))
+}
+
+fn skip(sandbox: &Sandbox) -> Order {
+    interview(sandbox, false);
+    let args = ["interview", "skip", CHARTER, "--question", "2", "--reason", "ask Ada"];
+    Order::new(&args, (&THIRD, 0))
+}
+
+fn finish(sandbox: &Sandbox) -> Order {
+    interview(sandbox, true);
+    let args = ["interview", "finish", CHARTER, "--early"];
+    let order = Order::new(&args, (&["interview", "start", CHARTER], 0)).and(&EXPLORE);
+    Order { retry: Retry::Over, is_told_in_steps: true, ..order }
+}
+
+fn abandon(sandbox: &Sandbox) -> Order {
+    interview(sandbox, false);
+    let args = ["interview", "abandon", CHARTER, "--yes"];
+    Order { retry: Retry::Over, ..Order::new(&args, (&["interview", "start", CHARTER], 0)) }
 }
 
 /// A merge of two branches left its marks in the log, and the file of a record is cut off.

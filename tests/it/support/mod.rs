@@ -17,7 +17,7 @@ mod tree;
 pub mod trouble;
 mod witness;
 
-pub use calls::{Call, calls, can_inject, injected, injecting, killed_at, skipped};
+pub use calls::{Call, calls, calls_of, can_inject, injected, injecting, killed_at, skipped};
 pub use past::{PHASES, Past};
 pub use sandbox::{Answer, Sandbox, answered, run, spawned, temporary};
 pub use scene::Scene;

@@ -22,6 +22,8 @@ pub enum Retry {
     Another,
     /// It writes one more event that says the same: `resume --take-over`.
     Again,
+    /// There is nothing left to do it to: `interview finish`.
+    Over,
 }
 
 /// A command, and what is right about it.
@@ -41,6 +43,8 @@ pub struct Order {
     pub puts_aside: Vec<String>,
     /// A person's text that is put aside as well when it cannot be removed after it was adopted.
     pub may_put_aside: Option<String>,
+    /// Whether a run learns of it in several events, so that it may be seen between them.
+    pub is_told_in_steps: bool,
     /// Whether it exits 0 whatever happens, and says on standard output what it did: `session-end`.
     pub is_a_hook: bool,
     /// Whether it answers with what it could not read, and exits 65: `doctor`.
@@ -59,6 +63,7 @@ impl Order {
             keeps: None,
             puts_aside: Vec::new(),
             may_put_aside: None,
+            is_told_in_steps: false,
             is_a_hook: false,
             is_a_doctor: false,
         }
@@ -85,6 +90,8 @@ pub type RunView = Value;
 
 /// Stands for the modes where the runs have their names.
 pub const MODES: &str = ".modes";
+/// Stands for the document of an interview there.
+pub const DOCUMENT: &str = ".document";
 
 /// What readers say about every run, and about the modes.
 #[derive(Debug, Clone, PartialEq)]
@@ -180,18 +187,22 @@ pub struct Files {
     pub flow: Tree,
     /// Decision journals.
     pub decisions: Tree,
+    /// Documents of interviews.
+    pub docs: Tree,
 }
 
 impl Files {
     /// As they are now.
     pub fn of(sandbox: &Sandbox) -> Self {
-        Self { flow: Tree::of(&sandbox.path(".flow")), decisions: Tree::of(&sandbox.path(".decisions")) }
+        let tree = |dir| Tree::of(&sandbox.path(dir));
+        Self { flow: tree(".flow"), decisions: tree(".decisions"), docs: tree("docs") }
     }
 
     /// Puts them back.
     pub fn restore(&self, sandbox: &Sandbox) {
         self.flow.restore(&sandbox.path(".flow"));
         self.decisions.restore(&sandbox.path(".decisions"));
+        self.docs.restore(&sandbox.path("docs"));
     }
 
     /// The files of the project itself: neither runs nor modes nor locks nor what is only there to be quick.
@@ -214,9 +225,17 @@ impl Files {
 
     /// What writers of journals that died left.
     pub fn strays(&self) -> Vec<PathBuf> {
-        let strays = self.decisions.files().filter(|file| file.to_string_lossy().ends_with(".tmp"));
-        strays.map(Path::to_owned).collect()
+        self.decisions.files().filter(|file| is_stray(file)).map(Path::to_owned).collect()
     }
+
+    /// What writers of other documents that died left.
+    pub fn strays_of_documents(&self) -> Vec<PathBuf> {
+        self.docs.files().filter(|file| is_stray(file)).map(Path::to_owned).collect()
+    }
+}
+
+fn is_stray(file: &Path) -> bool {
+    file.extension().is_some_and(|end| end == "tmp" || end == "swap")
 }
 
 /// Time between the command and what is done to it.
@@ -364,9 +383,10 @@ impl Scene {
     #[track_caller]
     pub fn view(&self) -> View {
         self.sandbox.put_clock(self.clock + 2 * LATER);
+        let document = self.document().map(|document| (DOCUMENT.to_owned(), document));
         let list = self.sandbox.flow(["list", "--json"]);
         if list.code == Some(3) {
-            return View(BTreeMap::new());
+            return View(document.into_iter().collect());
         }
         let list = list.ok().json();
         assert_eq!(list["unreadable"], serde_json::json!([]), "a run cannot be read");
@@ -374,6 +394,7 @@ impl Scene {
         let named: Vec<String> = named.collect();
         assert_eq!(named.len(), self.sandbox.runs().len(), "not every run is listed");
         let mut views: BTreeMap<_, _> = named.into_iter().map(|run| (run.clone(), self.view_of(&run))).collect();
+        views.extend(document);
         let modes = self.sandbox.flow(["mode", "list", "--all", "--json"]);
         if modes.code != Some(3) {
             let modes = modes.ok().json();
@@ -382,6 +403,13 @@ impl Scene {
             }
         }
         View(views)
+    }
+
+    /// The document of an interview, with the time at which it began beside its text.
+    fn document(&self) -> Option<RunView> {
+        let text = std::fs::read_to_string(self.sandbox.path("docs/charter.md")).ok()?;
+        let (started, rest): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with("<!-- Started:"));
+        Some(serde_json::json!({ "started_at": started, "text": rest }))
     }
 
     fn view_of(&self, run: &str) -> RunView {

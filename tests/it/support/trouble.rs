@@ -221,7 +221,7 @@ fn plain_renames(error: &str) -> String {
 /// Sizes at which some file that the command writes is cut in another way, and some at which nothing is.
 fn sizes(scene: &Scene) -> Vec<u64> {
     let (old, new) = (scene.before(), scene.undisturbed());
-    let pairs = [(&old.flow, &new.flow), (&old.decisions, &new.decisions)];
+    let pairs = [(&old.flow, &new.flow), (&old.decisions, &new.decisions), (&old.docs, &new.docs)];
     let mut sizes = BTreeSet::new();
     for (old, new) in pairs {
         for file in new.files().filter(|file| old.bytes(file) != new.bytes(file)) {

@@ -1,0 +1,678 @@
+//! Interviews: the verbs, the conversation, agents, hand edits, two people at once, and the run that an interview belongs to.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::process::Stdio;
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Sandbox, calls_of, can_inject, run, skipped, try_all};
+
+const DOC: &str = "docs/charter.md";
+
+fn text(sandbox: &Sandbox) -> String {
+    fs::read_to_string(sandbox.path(DOC)).unwrap()
+}
+
+fn put(sandbox: &Sandbox, name: &str, text: &str) {
+    fs::create_dir_all(sandbox.path(name).parent().unwrap()).unwrap();
+    fs::write(sandbox.path(name), text).unwrap();
+}
+
+fn interview(sandbox: &Sandbox, args: &[&str]) -> Answer {
+    sandbox.flow([&["interview"], args].concat())
+}
+
+fn json_of(sandbox: &Sandbox, args: &[&str]) -> Value {
+    interview(sandbox, &[args, &["--json"]].concat()).ok().json()
+}
+
+/// What stands in the pad: numbers, topics and answers.
+fn entries(sandbox: &Sandbox) -> Vec<(u64, String, Option<String>)> {
+    let status = json_of(sandbox, &["status", DOC]);
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let entry =
+        |entry: &Value| (entry["number"].as_u64().unwrap(), text(&entry["topic"]).unwrap(), text(&entry["answer"]));
+    status["entries"].as_array().unwrap().iter().map(entry).collect()
+}
+
+#[test]
+fn an_interview_goes_from_nothing_to_a_finished_document() {
+    let sandbox = Sandbox::new();
+    insta::assert_snapshot!(interview(&sandbox, &["start", DOC]).ok().stdout, @r"
+    begun  docs/charter.md  CREATE  charter
+    question 1 of 5  Brain Dump
+      Tell me everything about this project: what you are building, for whom, which problem it solves, and why now. Order does not matter.
+      next        flow interview answer docs/charter.md --question 1 'TEXT'
+    ");
+    insta::assert_snapshot!(text(&sandbox), @r"
+    # Project Charter
+
+    ## Problem & Context
+
+    _TBD_
+
+    ## Target Users
+
+    _TBD_
+
+    ## Value Proposition
+
+    _TBD_
+
+    ## Scope
+
+    _TBD_
+
+    ## Success Criteria
+
+    _TBD_
+
+    ## Scratch Pad
+
+    <!-- Interview state - will be removed upon completion -->
+    <!-- Mode: CREATE -->
+    <!-- Started: 2026-05-20T14:30:03Z -->
+    ");
+    insta::assert_snapshot!(interview(&sandbox, &["answer", DOC, "Tasks for teams.\n\n## Why\n- it is slow"]).ok().stdout, @r"
+    answered  1 Brain Dump
+    question 2 of 5  Target Users
+      Who are the primary users? What are they trying to get done?
+      next        flow interview answer docs/charter.md --question 2 'TEXT'
+    ");
+    sandbox.flow_with(["interview", "answer", DOC, "--question", "2"], "Managers.\nLeads.\n").ok();
+    insta::assert_snapshot!(interview(&sandbox, &["skip", DOC, "--reason", "ask Ada"]).ok().stdout, @r"
+    skipped  3 Value Proposition
+    question 4 of 5  Scope
+      What belongs into the first version, and what is left out on purpose?
+      next        flow interview answer docs/charter.md --question 4 'TEXT'
+    ");
+    interview(&sandbox, &["answer", DOC, "--question", "4", "Tasks, no chat."]).ok();
+    insta::assert_snapshot!(interview(&sandbox, &["answer", DOC, "--question", "5", "Ten teams."]).ok().stdout, @r"
+    answered  5 Success Criteria
+    all questions are asked
+      next        flow interview finish docs/charter.md
+    ");
+    insta::assert_snapshot!(interview(&sandbox, &["status", DOC]).ok().stdout, @r"
+    CREATE  docs/charter.md  charter
+      started     2026-05-20T14:30:03Z
+      Q1  answered  Brain Dump         Tasks for teams.
+      Q2  answered  Target Users       Managers.
+      Q3  skipped   Value Proposition  ask Ada
+      Q4  answered  Scope              Tasks, no chat.
+      Q5  answered  Success Criteria   Ten teams.
+    sections
+      placeholder  Problem & Context  line 3
+      placeholder  Target Users       line 7
+      placeholder  Value Proposition  line 11
+      placeholder  Scope              line 15
+      placeholder  Success Criteria   line 19
+    all questions are asked
+      next        flow interview finish docs/charter.md
+    ");
+    insta::assert_snapshot!(interview(&sandbox, &["finish", DOC]).ok().stdout, @r"
+    finished  docs/charter.md  4 answered, 1 skipped
+      written  Problem & Context
+      written  Target Users
+      kept     Value Proposition
+      written  Scope
+      written  Success Criteria
+    ");
+    insta::assert_snapshot!(text(&sandbox), @r"
+    # Project Charter
+
+    ## Problem & Context
+
+    Tasks for teams.
+
+    \## Why
+    - it is slow
+
+    ## Target Users
+
+    Managers.
+    Leads.
+
+    ## Value Proposition
+
+    _TBD_
+
+    ## Scope
+
+    Tasks, no chat.
+
+    ## Success Criteria
+
+    Ten teams.
+    ");
+    assert_eq!(fs::read_dir(sandbox.path("docs")).unwrap().count(), 1, "nothing lies beside it");
+}
+
+#[test]
+fn the_answers_for_programs_have_the_shape_of_the_design() {
+    let sandbox = Sandbox::new();
+    let started = json_of(&sandbox, &["start", DOC]);
+    assert_eq!((&started["mode"], &started["begun"]), (&json!("CREATE"), &json!(true)));
+    let next = json_of(&sandbox, &["next", DOC]);
+    assert_eq!(next["type"], "next_question");
+    assert_eq!(next["metadata"], json!({ "question_number": 1, "total_questions": 5, "gaps_remaining": 5 }));
+    let before = text(&sandbox);
+    assert_eq!(json_of(&sandbox, &["start", DOC])["mode"], "RESUME");
+    assert_eq!(text(&sandbox), before, "beginning again changes nothing");
+    for number in 1..=5 {
+        let answer = json_of(&sandbox, &["answer", DOC, "--question", &number.to_string(), "One. Two."]);
+        assert_eq!((&answer["question"], &answer["repeated"]), (&json!(number), &json!(false)));
+    }
+    let done = json_of(&sandbox, &["next", DOC]);
+    assert_eq!((&done["type"], &done["complete"]), (&json!("success"), &json!(true)));
+    assert_eq!(done["content"]["users"], "One. Two.");
+    let finished = json_of(&sandbox, &["finish", DOC]);
+    assert_eq!(finished["sections"][4], json!({ "heading": "Success Criteria", "how": "written" }));
+    // Nothing is left to ask: the document stays as it is.
+    let before = text(&sandbox);
+    let again = json_of(&sandbox, &["start", DOC]);
+    assert_eq!(
+        (&again["next"]["type"], &again["begun"], &again["mode"]),
+        (&json!("skip"), &json!(false), &json!("UPDATE"))
+    );
+    assert_eq!(text(&sandbox), before);
+}
+
+#[test]
+fn only_gaps_of_a_document_are_asked_about_and_its_bytes_stay() {
+    let sandbox = Sandbox::new();
+    let own = "---\r\ntitle: Ours\r\n---\r\n# Ours\r\n\r\n## Users\r\n\r\nManagers. And leads.\r\n\r\n## Scope\r\n\r\nTBD\r\n\r\n## Notes\r\n\tkept";
+    put(&sandbox, DOC, own);
+    let started = json_of(&sandbox, &["start", DOC]);
+    assert_eq!((&started["mode"], &started["next"]["topic"]), (&json!("UPDATE"), &json!("Problem")));
+    assert_eq!(started["next"]["metadata"]["total_questions"], 4);
+    assert!(text(&sandbox).starts_with(own));
+    for (topic, answer) in
+        [("Problem", "Slow."), ("Value Proposition", "Speed."), ("Scope", "Tasks."), ("Success Criteria", "Ten.")]
+    {
+        assert_eq!(json_of(&sandbox, &["answer", DOC, answer])["topic"], topic);
+    }
+    interview(&sandbox, &["finish", DOC]).ok();
+    let finished = text(&sandbox);
+    assert!(finished.starts_with(own.split("TBD").next().unwrap()), "{finished}");
+    assert!(
+        finished
+            .contains("## Scope\r\n\r\nTasks.\r\n\r\n## Notes\r\n\tkept\r\n\r\n## Problem & Context\r\n\r\nSlow.\r\n"),
+        "{finished}"
+    );
+}
+
+#[test]
+fn of_two_people_who_answer_at_once_one_wins_and_the_other_is_told() {
+    let sandbox = Sandbox::new();
+    interview(&sandbox, &["start", DOC]).ok();
+    for number in 1..=5 {
+        let number = number.to_string();
+        let answers: Vec<(String, Answer)> = thread::scope(|scope| {
+            let people: Vec<_> = (0..6)
+                .map(|person| {
+                    let said = format!("What person {person} says about {number}.");
+                    let mut command = sandbox.flow_command();
+                    command.args(["interview", "answer", DOC, "--question", &number, &said, "--json"]);
+                    scope.spawn(move || (said, run(command, "")))
+                })
+                .collect();
+            people.into_iter().map(|person| person.join().unwrap()).collect()
+        });
+        let winners: Vec<_> = answers.iter().filter(|(_, answer)| answer.code == Some(0)).collect();
+        let [(said, _)] = winners.as_slice() else { panic!("{answers:?}") };
+        assert_eq!(entries(&sandbox).last().unwrap().2.as_ref(), Some(said));
+        for (own, answer) in answers.iter().filter(|(_, answer)| answer.code != Some(0)) {
+            assert_eq!((answer.code, &answer.error()["code"]), (Some(5), &json!("already_answered")));
+            assert!(answer.stderr.contains(said.as_str()) && answer.stderr.contains(own.as_str()), "{answer:?}");
+        }
+    }
+    interview(&sandbox, &["finish", DOC]).ok();
+}
+
+#[test]
+fn an_answer_goes_under_no_other_question_than_was_read() {
+    let sandbox = Sandbox::new();
+    interview(&sandbox, &["start", DOC]).ok();
+    interview(&sandbox, &["answer", DOC, "Tasks."]).ok();
+    let before = text(&sandbox);
+    let refused = |args: &[&str], code: i32, name: &str| {
+        let answer = interview(&sandbox, &[args, &["--json"]].concat());
+        assert_eq!((answer.code, &answer.error()["code"]), (Some(code), &json!(name)), "{args:?}");
+        assert_eq!(text(&sandbox), before, "{args:?}");
+    };
+    refused(&["answer", DOC, "Tasks."], 1, "answer_repeated");
+    refused(&["answer", DOC, "--question", "1", "Other."], 5, "already_answered");
+    refused(&["skip", DOC, "--question", "1"], 5, "already_answered");
+    refused(&["answer", DOC, "--question", "3", "Early."], 3, "no_such_question");
+    refused(&["answer", DOC, "--question", "2", " \n"], 2, "empty_answer");
+    let long = sandbox.flow_with(["interview", "answer", DOC, "--json"], &"x".repeat((256 << 10) + 1));
+    assert_eq!((long.code, &long.error()["code"]), (Some(1), &json!("answer_too_long")));
+    assert_eq!(text(&sandbox), before);
+}
+
+#[test]
+fn what_people_write_into_the_pad_counts() {
+    let sandbox = Sandbox::new();
+    interview(&sandbox, &["start", DOC]).ok();
+    interview(&sandbox, &["answer", DOC, "Taskz."]).ok();
+    let by_hand = text(&sandbox).replace("Taskz.", "Tasks.\n\n```sh\n# no heading\n```\n\n- for teams")
+        + "\n### Q2: Budget\n**Asked**: How much?\n**Answer**: Little.\n\n### Q3: Scope\n**Asked**: What is in?\n";
+    put(&sandbox, DOC, &by_hand);
+    let next = json_of(&sandbox, &["next", DOC]);
+    assert_eq!((&next["next_question"], &next["metadata"]["question_number"]), (&json!("What is in?"), &json!(3)));
+    interview(&sandbox, &["answer", DOC, "--question", "3", "Tasks."]).ok();
+    interview(&sandbox, &["answer", DOC, "--question", "1", "--replace", "Tasks, for teams."]).ok();
+    let seen = entries(&sandbox);
+    assert_eq!(seen[0], (1, "Brain Dump".to_owned(), Some("Tasks, for teams.".to_owned())));
+    assert_eq!(seen[2].2.as_deref(), Some("Tasks."));
+    // The scope is answered, so it is not asked about again; four sections and five questions are enough for the rest.
+    assert_eq!(json_of(&sandbox, &["next", DOC])["topic"], "Target Users");
+    interview(&sandbox, &["finish", DOC, "--early"]).ok();
+    assert!(text(&sandbox).ends_with("## Budget\n\nLittle.\n"), "{}", text(&sandbox));
+}
+
+#[test]
+fn what_cannot_be_read_is_told_and_never_lost() {
+    let sandbox = Sandbox::new();
+    interview(&sandbox, &["start", DOC]).ok();
+    interview(&sandbox, &["answer", DOC, "Tasks."]).ok();
+    put(&sandbox, DOC, &(text(&sandbox) + "\n### Ideas\nAsk Ada.\n"));
+    let line = text(&sandbox).lines().position(|line| line == "### Ideas").unwrap() + 1;
+    let status = json_of(&sandbox, &["status", DOC]);
+    assert_eq!(status["problems"][0]["line"], line);
+    let answered = interview(&sandbox, &["answer", DOC, "--question", "2", "Managers."]).ok();
+    assert!(answered.stderr.starts_with(&format!("warning: line {line} of the scratch pad")), "{answered:?}");
+    let before = text(&sandbox);
+    let refused = interview(&sandbox, &["finish", DOC, "--early", "--json"]).exits(1);
+    assert_eq!(refused.error()["code"], "unreadable_entries");
+    assert_eq!(text(&sandbox), before);
+    put(&sandbox, DOC, &before.replace("### Ideas", "#### Ideas"));
+    interview(&sandbox, &["finish", DOC, "--early"]).ok();
+    assert!(text(&sandbox).contains("Tasks.\n\n#### Ideas\nAsk Ada.\n"), "{}", text(&sandbox));
+}
+
+#[test]
+fn giving_up_is_asked_for_and_keeps_a_copy() {
+    let sandbox = Sandbox::new();
+    let own = "# Ours\n\n## Scope\n\nTBD\n";
+    put(&sandbox, DOC, own);
+    interview(&sandbox, &["start", DOC]).ok();
+    interview(&sandbox, &["answer", DOC, "It is slow."]).ok();
+    let before = text(&sandbox);
+    let refused = interview(&sandbox, &["abandon", DOC, "--json"]).exits(4);
+    assert_eq!(refused.error()["code"], "not_confirmed");
+    assert_eq!(text(&sandbox), before);
+    let gone = json_of(&sandbox, &["abandon", DOC, "--yes"]);
+    assert_eq!(text(&sandbox), own);
+    assert_eq!(fs::read_to_string(sandbox.path(gone["copy"].as_str().unwrap())).unwrap(), before);
+    assert_eq!(interview(&sandbox, &["abandon", DOC, "--yes", "--json"]).exits(3).error()["code"], "no_interview");
+}
+
+#[test]
+fn documents_that_are_none_are_refused_and_nothing_is_written() {
+    let sandbox = Sandbox::new();
+    put(&sandbox, "real.md", "# Real\n");
+    put(&sandbox, "binary.md", "x");
+    fs::write(sandbox.path("binary.md"), b"\xff\xfe").unwrap();
+    put(&sandbox, "open.md", "# T\n\n```\nnever closed\n");
+    put(&sandbox, "two.md", "## Scratch Pad\n\n### Q1: a\n**Asked**: b\n\n## Scratch Pad\n");
+    put(&sandbox, "bad.md", "## Scratch Pad\n\nwords\n");
+    put(&sandbox, "large.md", &"word ".repeat(300_000));
+    fs::create_dir(sandbox.path("folder.md")).unwrap();
+    std::os::unix::fs::symlink("real.md", sandbox.path("link.md")).unwrap();
+    for (name, code, word) in [
+        ("link.md", 77, "unsafe_path"),
+        ("folder.md", 77, "unsafe_path"),
+        (".flow/charter.md", 77, "unsafe_path"),
+        ("real.md/charter.md", 77, "unsafe_path"),
+        ("binary.md", 65, "not_utf8"),
+        ("large.md", 1, "document_too_large"),
+        ("open.md", 1, "unsound_document"),
+        ("two.md", 65, "two_scratch_pads"),
+        ("bad.md", 65, "unreadable_pad"),
+    ] {
+        let before = fs::read(sandbox.path(name)).ok();
+        let answer = interview(&sandbox, &["start", name, "--json"]).exits(code);
+        assert_eq!(answer.error()["code"], word, "{name}");
+        assert_eq!(fs::read(sandbox.path(name)).ok(), before);
+    }
+    assert_eq!(interview(&sandbox, &["next", "no.md", "--json"]).exits(3).error()["code"], "document_not_found");
+    assert_eq!(interview(&sandbox, &["next", "real.md", "--json"]).exits(3).error()["code"], "no_interview");
+    assert!(!sandbox.path(".flow").exists(), "an interview of no run needs no project");
+}
+
+const OWN_SCRIPT: &str = "\
+apiVersion: flow.synapti.ai/v1
+kind: FlowInterview
+metadata: { id: retro }
+document: { title: Retrospective, placeholder: (nothing yet) }
+complete_when: [well]
+sections:
+  - { id: well, heading: What went well }
+  - { id: badly, heading: What went badly }
+questions:
+  - { topic: Well, fills: well, ask: What went well? }
+  - { topic: Badly, fills: badly, ask: What went badly? }
+";
+
+#[test]
+fn a_project_has_scripts_of_its_own() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    put(&sandbox, ".flow/interviews/retro.interview.yaml", OWN_SCRIPT);
+    let started = json_of(&sandbox, &["start", DOC, "--script", "retro"]);
+    assert_eq!((&started["script"], &started["next"]["metadata"]["total_questions"]), (&json!("retro"), &json!(2)));
+    assert!(
+        text(&sandbox).starts_with("# Retrospective\n\n## What went well\n\n(nothing yet)\n"),
+        "{}",
+        text(&sandbox)
+    );
+    assert!(text(&sandbox).contains("\n<!-- Script: retro -->\n"));
+    // What is enough is asked; what else there is stays as it is.
+    assert_eq!(json_of(&sandbox, &["answer", DOC, "The tests."])["next"]["type"], "success");
+    let other = interview(&sandbox, &["start", DOC, "--script", "charter", "--json"]).exits(1);
+    assert_eq!(other.error()["code"], "wrong_interview");
+    interview(&sandbox, &["finish", DOC]).ok();
+    assert!(
+        text(&sandbox).contains("What went well\n\nThe tests.\n\n## What went badly\n\n(nothing yet)\n"),
+        "{}",
+        text(&sandbox)
+    );
+    let unknown = interview(&sandbox, &["start", DOC, "--script", "retr0", "--json"]).exits(3);
+    assert_eq!(unknown.error()["code"], "unknown_interview");
+    assert!(unknown.stderr.contains("did you mean `retro`?"), "{unknown:?}");
+    put(&sandbox, ".flow/interviews/retro.interview.yaml", &OWN_SCRIPT.replace("fills: badly", "fills: bad"));
+    let broken = interview(&sandbox, &["start", DOC, "--script", "retro", "--json"]).exits(1);
+    assert_eq!(broken.error()["code"], "invalid_interview");
+    let told = sandbox.flow(["validate", ".flow/interviews/retro.interview.yaml"]).exits(1).stdout;
+    assert!(told.contains("there is no section `bad`"), "{told}");
+    assert!(sandbox.flow(["schema", "interview"]).ok().stdout.contains("\"FlowInterview\""));
+}
+
+/// An interviewer that asks the seed's two questions and one more, and then writes what was answered.
+const AGENT: &str = r#"#!/bin/sh
+cat >state.json
+echo call >>calls
+case $(grep -o '"answer":\|"skipped":' state.json | wc -l) in
+0) echo '{"type":"next_question","topic":"Brain Dump","next_question":"Tell me everything about this project...","metadata":{"question_number":1}}' ;;
+1) echo '{"type":"next_question","topic":"Target Users","next_question":"Who are the primary users?"}' ;;
+2) echo '{"type":"next_question","topic":"Scope","next_question":"What is left out?"}' ;;
+*) echo '{"type":"success","message":"done","charter_complete":false,"charter_content":{"problem":"Teams lose tasks.","users":"Managers.","scope":null}}' ;;
+esac
+"#;
+
+fn with_agent(script: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    put(&sandbox, "agent.sh", script);
+    sandbox
+}
+
+const TALK: [&str; 5] = ["interview", "run", DOC, "--agent", "sh agent.sh"];
+const SAID: [&str; 3] = ["We build a task app\\\nfor remote teams.", "Managers and leads.", "/skip later"];
+
+/// The lines of a pipe in which these answers stand.
+fn lines(said: &[&str]) -> String {
+    said.iter().map(|said| format!("{said}\n")).collect()
+}
+
+#[test]
+fn an_agent_without_memory_holds_the_conversation() {
+    let sandbox = with_agent(AGENT);
+    let talked = sandbox.flow_with(TALK, &lines(&SAID)).ok();
+    insta::assert_snapshot!(talked.stderr, @r"
+
+    Question 1 of 5: Brain Dump
+    Tell me everything about this project...
+
+    Question 2 of 5: Target Users
+    Who are the primary users?
+
+    Question 3 of 5: Scope
+    What is left out?
+    ");
+    insta::assert_snapshot!(talked.stdout, @r"
+    finished  docs/charter.md  2 answered, 1 skipped; the scratch pad is gone
+      written  Problem & Context
+      written  Target Users
+      kept     Value Proposition
+      kept     Scope
+      kept     Success Criteria
+    ");
+    let finished = text(&sandbox);
+    assert!(
+        finished.contains("## Problem & Context\n\nTeams lose tasks.\n\n## Target Users\n\nManagers.\n\n"),
+        "{finished}"
+    );
+    assert!(finished.ends_with("## Success Criteria\n\n_TBD_\n"), "{finished}");
+    assert_eq!(fs::read_to_string(sandbox.path("calls")).unwrap().lines().count(), 4, "one call for each question");
+    let state: Value = serde_json::from_str(&fs::read_to_string(sandbox.path("state.json")).unwrap()).unwrap();
+    assert_eq!(state["entries"][0]["answer"], "We build a task app\nfor remote teams.");
+    assert_eq!((&state["entries"][2]["skipped"], &state["document"]), (&json!("later"), &json!("charter.md")));
+    assert!(!state["text"].as_str().unwrap().contains("Scratch Pad"));
+}
+
+#[test]
+fn a_conversation_goes_on_where_it_was_left() {
+    let sandbox = with_agent(AGENT);
+    let left = sandbox.flow_with(TALK, &lines(&SAID[..1])).exits(4);
+    assert_eq!(left.stdout, "stopped  docs/charter.md  question 2 of 5 waits; the same command goes on with it\n");
+    let seen = entries(&sandbox);
+    assert_eq!(seen[1], (2, "Target Users".to_owned(), None), "what was asked is noted before anybody is asked");
+    let calls = || fs::read_to_string(sandbox.path("calls")).unwrap().lines().count();
+    assert_eq!(calls(), 2);
+    sandbox.flow_with(TALK, "").exits(4);
+    assert_eq!(calls(), 2, "an open question needs no agent");
+    // Somebody answers it in an editor.
+    put(&sandbox, DOC, &text(&sandbox).replace("primary users?\n", "primary users?\n**Answer**: Managers.\n"));
+    sandbox.flow_with(TALK, &lines(&SAID[2..])).ok();
+    assert_eq!(calls(), 4);
+}
+
+#[test]
+fn recorded_calls_are_played_again() {
+    let sandbox = with_agent(AGENT);
+    let recorded = [&TALK[..], &["--record", "calls.jsonl"]].concat();
+    sandbox.flow_with(&recorded, &lines(&SAID)).ok();
+    let (first, calls) = (text(&sandbox), fs::read_to_string(sandbox.path("calls.jsonl")).unwrap());
+    assert_eq!(calls.lines().count(), 4);
+    fs::remove_file(sandbox.path(DOC)).unwrap();
+    fs::remove_file(sandbox.path("agent.sh")).unwrap();
+    // A power cut may have torn the last line of it.
+    put(&sandbox, "calls.jsonl", &(calls.clone() + "{\"state\":{\"torn"));
+    let replayed = ["interview", "run", DOC, "--replay", "calls.jsonl"];
+    sandbox.flow_with(replayed, &lines(&SAID)).ok();
+    assert_eq!(text(&sandbox), first, "the same answers make the same document, at another time");
+    fs::remove_file(sandbox.path(DOC)).unwrap();
+    let other = sandbox.flow_with([&replayed[..], &["--json"]].concat(), "Something else.\n").exits(3);
+    assert_eq!(other.stderr.lines().last().map(|line| line.contains("\"not_recorded\"")), Some(true), "{other:?}");
+    assert_eq!(entries(&sandbox).len(), 1, "what was answered stays");
+}
+
+#[test]
+fn an_agent_that_answers_nothing_of_use_loses_nothing() {
+    for (agent, code, word) in [
+        ("exit 3", 1, "agent_failed"),
+        ("echo 'I would ask about the users'", 1, "agent_failed"),
+        ("echo '{\"type\":\"next_question\"}'", 1, "invalid_reply"),
+        ("echo '{\"type\":\"question\",\"next_question\":\"x\"}'", 1, "invalid_reply"),
+        ("echo '{\"type\":\"next_question\",\"topic\":\"brain dump\",\"next_question\":\"Again?\"}'", 1, "asked_again"),
+        (
+            "printf '%s' '{\"type\":\"success\",\"content\":{\"users\":\"a\\n\\n## Own section\"}}'",
+            1,
+            "unsound_document",
+        ),
+    ] {
+        let sandbox = with_agent(agent);
+        interview(&sandbox, &["start", DOC]).ok();
+        interview(&sandbox, &["answer", DOC, "Tasks."]).ok();
+        let before = text(&sandbox);
+        let answer = sandbox.flow_with([&TALK[..], &["--json"]].concat(), "x\n").exits(code);
+        assert!(answer.stderr.contains(&format!("\"code\":\"{word}\"")), "{agent}: {answer:?}");
+        assert_eq!(text(&sandbox), before, "{agent}");
+    }
+    let sandbox = with_agent("echo '{\"type\":\"error\",\"message\":\"no idea\"}'");
+    let failed = sandbox.flow_with(TALK, "").exits(1);
+    assert_eq!(failed.stdout, "failed  docs/charter.md  no idea\n");
+    let sandbox = with_agent(
+        "cat >/dev/null; echo \"{\\\"type\\\":\\\"next_question\\\",\\\"next_question\\\":\\\"$(date +%N)?\\\"}\"",
+    );
+    let answer = sandbox.flow_with([&TALK[..], &["--json"]].concat(), &"x\n".repeat(9)).exits(1);
+    assert!(answer.stderr.contains("\"code\":\"too_many_questions\""), "{answer:?}");
+    assert_eq!(entries(&sandbox).len(), 5);
+}
+
+#[test]
+fn an_agent_that_has_nothing_to_ask_leaves_the_document_alone() {
+    let sandbox = with_agent("echo '{\"type\":\"skip\",\"message\":\"all is said\"}'");
+    let own = "# Ours\n\n## Scope\n\nTBD\n";
+    put(&sandbox, DOC, own);
+    let talked = sandbox.flow_with(TALK, "").ok();
+    assert_eq!(talked.stdout, "nothing to ask  docs/charter.md  all is said\n");
+    assert_eq!(text(&sandbox), own);
+}
+
+#[test]
+fn a_killed_conversation_loses_no_answer_and_repeats_no_question() {
+    let test = "a_killed_conversation_loses_no_answer_and_repeats_no_question";
+    if !can_inject(test) {
+        return;
+    }
+    let clean = |sandbox: &Sandbox| {
+        let _ = fs::remove_dir_all(sandbox.path("docs"));
+        let _ = fs::remove_file(sandbox.path("calls"));
+    };
+    let sandbox = with_agent(AGENT);
+    sandbox.flow_with(TALK, &lines(&SAID)).ok();
+    let finished = text(&sandbox);
+    clean(&sandbox);
+    // What strace runs reads its answers from a file.
+    put(&sandbox, "said", &lines(&SAID));
+    let shell = |command: &mut std::process::Command| {
+        command.args(["sh", "-c", "exec \"$0\" \"$@\" <said", env!("CARGO_BIN_EXE_flow")]).args(TALK);
+    };
+    let (answer, calls) = calls_of(&sandbox, &[], shell);
+    answer.ok();
+    let changing: Vec<_> = calls.iter().filter(|call| call.changes_something()).collect();
+    assert!(changing.len() > 40, "only {} calls were found", changing.len());
+    try_all(&changing, |call| {
+        clean(&sandbox);
+        let inject = format!("{}:signal=KILL:when={}", call.name, call.nth);
+        calls_killed(&sandbox, &inject);
+        let there = match sandbox.path(DOC).exists() {
+            true if text(&sandbox).contains("## Scratch Pad") => entries(&sandbox),
+            true => return assert_eq!(text(&sandbox), finished, "after {call:?}"),
+            false => Vec::new(),
+        };
+        let given: Vec<_> = there.iter().filter_map(|(.., answer)| answer.clone()).collect();
+        let wanted = ["We build a task app\nfor remote teams.", "Managers and leads.", "later"];
+        assert_eq!(given, wanted[..given.len()], "after {call:?}");
+        sandbox.flow_with(TALK, &lines(&SAID[given.len()..])).ok();
+        assert_eq!(text(&sandbox), finished, "after {call:?}");
+        let left: Vec<_> = fs::read_dir(sandbox.path("docs")).unwrap().map(|file| file.unwrap().file_name()).collect();
+        assert_eq!(left, ["charter.md"], "after {call:?}");
+    });
+}
+
+/// Holds the conversation with answers from a file, and does `inject` to it.
+fn calls_killed(sandbox: &Sandbox, inject: &str) {
+    let mut command = sandbox.command("strace");
+    command.args(["-qq", "-o", "/dev/null", "-e"]).arg(format!("inject={inject}")).arg("--");
+    command.args(["sh", "-c", "exec \"$0\" \"$@\" <said", env!("CARGO_BIN_EXE_flow")]).args(TALK);
+    run(command, "");
+}
+
+#[test]
+fn the_run_of_an_interview_knows_what_is_open() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "start-issue", "--issue", "42", "--id", "r1"]).ok();
+    interview(&sandbox, &["start", DOC, "--run-id", "r1"]).ok();
+    interview(&sandbox, &["answer", DOC, "Tasks."]).ok();
+    interview(&sandbox, &["answer", DOC, "Managers."]).ok();
+    let resumed = sandbox.flow(["resume", "r1", "--json"]).exits(4).json();
+    let reason = resumed["reason"].as_str().unwrap();
+    assert!(reason.contains("question 3 of 5 in docs/charter.md is open: What do users gain"), "{reason}");
+    assert_eq!(resumed["next"]["command"], "flow interview run docs/charter.md");
+    // What the log was not told, since somebody wrote it by hand or a kill came between, it is told by the next command.
+    let by_hand = text(&sandbox) + "\n### Q3: Value Proposition\n**Asked**: What is it worth?\n**Answer**: Speed.\n";
+    put(&sandbox, DOC, &by_hand);
+    interview(&sandbox, &["skip", DOC, "--question", "4", "--reason", "ask Ada"]).ok();
+    interview(&sandbox, &["start", DOC]).ok();
+    let told: Vec<_> = answers(&sandbox, "r1");
+    assert_eq!(told, ["Tasks.", "Managers.", "Speed.", "(skipped) ask Ada"]);
+    interview(&sandbox, &["answer", DOC, "--question", "5", "Ten teams."]).ok();
+    let reason = sandbox.flow(["resume", "r1", "--json"]).exits(4).json()["reason"].clone();
+    assert!(reason.as_str().unwrap().contains("all questions about docs/charter.md are asked"), "{reason}");
+    interview(&sandbox, &["finish", DOC]).ok();
+    let resumed = sandbox.flow(["resume", "r1", "--json"]).ok().json();
+    assert_eq!(resumed["completed"][0]["status"], "passed");
+    assert_eq!(resumed["in_doubt"], json!([]));
+    let shown = sandbox.flow(["show", "r1", "--json"]).ok().json();
+    let activity = &shown["activities"][0];
+    assert!(activity["id"] == "interview-docs-charter", "{activity}");
+}
+
+/// What the log of a run knows as answers.
+fn answers(sandbox: &Sandbox, run: &str) -> Vec<String> {
+    let mut answers = Vec::new();
+    for event in sandbox.events(run) {
+        for report in event["reports"].as_array().into_iter().flatten() {
+            if report["type"] == "user_answered" {
+                answers.push(report["data"]["answer"].as_str().unwrap().to_owned());
+            }
+        }
+    }
+    answers
+}
+
+#[test]
+fn a_run_that_is_over_keeps_no_answer_out_of_the_document() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "start-issue", "--issue", "42", "--id", "r1"]).ok();
+    interview(&sandbox, &["start", DOC, "--run-id", "r1"]).ok();
+    sandbox.flow(["cancel", "r1", "--reason", "not needed"]).ok();
+    let answered = interview(&sandbox, &["answer", DOC, "Tasks."]).ok();
+    assert!(answered.stderr.starts_with("warning: the run r1 was not told of it: "), "{answered:?}");
+    assert_eq!(entries(&sandbox)[0].2.as_deref(), Some("Tasks."));
+    let other = interview(&sandbox, &["start", DOC, "--run-id", "r2", "--json"]).exits(3);
+    assert_eq!(other.error()["code"], "run_not_found");
+    sandbox.flow(["start", "debug", "--id", "r2"]).ok();
+    let other = interview(&sandbox, &["start", DOC, "--run-id", "r2", "--json"]).exits(1);
+    assert_eq!(other.error()["code"], "wrong_run");
+}
+
+#[test]
+fn a_person_at_a_terminal_edits_what_is_answered() {
+    let test = "a_person_at_a_terminal_edits_what_is_answered";
+    let sandbox = Sandbox::new();
+    let mut probe = sandbox.command("script");
+    probe.args(["-qec", "true", "/dev/null"]);
+    if !probe.output().is_ok_and(|output| output.status.success()) {
+        return skipped(test, "there is no script(1) that makes a terminal");
+    }
+    interview(&sandbox, &["start", DOC]).ok();
+    let mut command = sandbox.command("script");
+    let talk = format!("{} interview run {DOC}", env!("CARGO_BIN_EXE_flow"));
+    command.args(["-qec", &talk, "/dev/null"]).env("TERM", "xterm");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let (mut keys, mut screen) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    // A word is mended with the arrows, a backslash goes on in the next line, an earlier answer comes back.
+    for typed in ["Tasxs\u{1b}[D\u{7f}k\u{5}.\r", "\u{1b}[A\\\rand more\r", "/skip no idea\r", "\u{4}"] {
+        wait_for_editor(&mut screen);
+        keys.write_all(typed.as_bytes()).unwrap();
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(4));
+    let seen: Vec<_> = entries(&sandbox).into_iter().filter_map(|(.., answer)| answer).collect();
+    assert_eq!(seen, ["Tasks.", "Tasks.\nand more", "no idea"]);
+}
+
+/// Waits until answers are read key by key: the editor says so to the terminal.
+fn wait_for_editor(screen: &mut impl Read) {
+    let mut seen = Vec::new();
+    let mut byte = [0];
+    while !seen.ends_with(b"\x1b[?2004h") {
+        assert_eq!(screen.read(&mut byte).unwrap(), 1, "it ended: {}", String::from_utf8_lossy(&seen));
+        seen.push(byte[0]);
+    }
+}
