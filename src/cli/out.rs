@@ -113,13 +113,13 @@ impl Out {
 
     /// A question to the person at the terminal, who has to see it whatever standard output is for.
     pub(super) fn ask(&self, prompt: &str) {
-        let lines: Vec<_> = prompt.split('\n').map(page::clean).collect();
-        self.stderr(&format!("{}\n> ", lines.join("\n")));
+        self.show(&format!("{prompt}\n> "));
     }
 
-    /// A question that is answered in the same line.
-    pub(super) fn ask_line(&self, question: &str) {
-        self.stderr(&format!("{} ", page::clean(question)));
+    /// Something that a person has to see, whatever standard output is for.
+    pub(super) fn show(&self, text: &str) {
+        let lines: Vec<_> = text.split('\n').map(page::clean).collect();
+        self.stderr(&lines.join("\n"));
     }
 
     /// An error.

@@ -29,8 +29,13 @@ impl<'a> Prompt<'a> {
         Self { out, editor: None }
     }
 
-    /// Shows something to the person.
+    /// Shows the person what is asked.
     pub(super) fn show(&self, text: &str) {
+        self.out.show(text);
+    }
+
+    /// Tells something on the way.
+    pub(super) fn tell(&self, text: &str) {
         self.out.aside(text);
     }
 
@@ -39,7 +44,7 @@ impl<'a> Prompt<'a> {
         if !io::stdin().is_terminal() {
             return false;
         }
-        self.out.ask_line(question);
+        self.out.show(&format!("{question} "));
         let answer = read_line().map(|line| line.trim().to_lowercase());
         matches!(answer.as_deref(), Some("y" | "yes"))
     }
@@ -71,7 +76,7 @@ impl<'a> Prompt<'a> {
         let mut text = String::new();
         loop {
             if io::stdin().is_terminal() {
-                self.out.aside(MARK);
+                self.out.show(MARK);
             }
             let line = read_line()?;
             text.push_str(&line);

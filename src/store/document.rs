@@ -379,7 +379,7 @@ impl Directory {
             Some(old) => self.exchange(&from, name, old, text),
             None => self.put(&from, name),
         };
-        match replaced.map_err(|error| failed("replace", &path, error))? {
+        match replaced? {
             Replaced::ChangedMeanwhile => return Ok(Replaced::ChangedMeanwhile),
             Replaced::Yes => temporary.disable_cleanup(true),
         }
@@ -390,56 +390,81 @@ impl Directory {
     }
 
     /// Gives the file `from` the name of a document that is not there.
-    fn put(&self, from: &OsStr, name: &OsStr) -> Result<Replaced, Errno> {
+    fn put(&self, from: &OsStr, name: &OsStr) -> Result<Replaced, DocumentFault> {
+        let fault = |error| failed("replace", &self.path.join(name), error);
         match renameat_with(&self.handle, from, &self.handle, name, RenameFlags::NOREPLACE) {
             Ok(()) => Ok(Replaced::Yes),
             Err(Errno::EXIST) => Ok(Replaced::ChangedMeanwhile),
             Err(error) if is_unknown(error) => match statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
-                Err(Errno::NOENT) => renameat(&self.handle, from, &self.handle, name).map(|()| Replaced::Yes),
+                Err(Errno::NOENT) => {
+                    renameat(&self.handle, from, &self.handle, name).map_err(fault)?;
+                    Ok(Replaced::Yes)
+                }
                 Ok(_) => Ok(Replaced::ChangedMeanwhile),
-                Err(error) => Err(error),
+                Err(error) => Err(fault(error)),
             },
-            Err(error) => Err(error),
+            Err(error) => Err(fault(error)),
         }
     }
 
     /// Gives the file `from`, which holds `text`, the name of a document that should hold `old`.
-    fn exchange(&self, from: &OsStr, name: &OsStr, old: &Old, text: &str) -> Result<Replaced, Errno> {
+    fn exchange(&self, from: &OsStr, name: &OsStr, old: &Old, text: &str) -> Result<Replaced, DocumentFault> {
+        let fault = |error| failed("replace", &self.path.join(name), error);
         let swap = swap_name(name, &old.text, text);
         let exchange = || renameat_with(&self.handle, &*swap, &self.handle, name, RenameFlags::EXCHANGE);
-        let holds = |file: &OsStr, text: &str| {
-            let held = self.read(file, text.len()).ok().flatten();
-            held.is_some_and(|held| held.text == text)
-        };
-        renameat(&self.handle, from, &self.handle, &*swap)?;
+        renameat(&self.handle, from, &self.handle, &*swap).map_err(fault)?;
         let remove = || {
             let _ = unlinkat(&self.handle, &*swap, AtFlags::empty());
         };
         match exchange() {
-            Ok(()) if holds(&swap, &old.text) => {
-                remove();
-                Ok(Replaced::Yes)
-            }
-            Ok(()) => {
-                exchange()?;
-                // Whoever saved once more has the last word, and what came out before stays beside it.
-                if holds(&swap, text) {
+            Ok(()) => match self.holds(&swap, &old.text) {
+                Ok(true) => {
                     remove();
+                    Ok(Replaced::Yes)
                 }
-                Ok(Replaced::ChangedMeanwhile)
-            }
+                looked => {
+                    exchange().map_err(fault)?;
+                    // Whoever saved once more has the last word, and what came out before stays beside it.
+                    if self.holds(&swap, text).unwrap_or(false) {
+                        remove();
+                    }
+                    looked.map(|_| Replaced::ChangedMeanwhile)
+                }
+            },
             Err(Errno::NOENT) => {
                 remove();
                 Ok(Replaced::ChangedMeanwhile)
             }
-            // A text that is saved between this look and the rename would be lost; `docs/durability.md` says so.
-            Err(error) if is_unknown(error) && holds(name, &old.text) => {
-                renameat(&self.handle, &*swap, &self.handle, name).map(|()| Replaced::Yes).inspect_err(|_| remove())
-            }
+            Err(error) if is_unknown(error) => self.replace_without_exchange(&swap, name, old).inspect(|replaced| {
+                if *replaced != Replaced::Yes {
+                    remove();
+                }
+            }),
             Err(error) => {
                 remove();
-                if is_unknown(error) { Ok(Replaced::ChangedMeanwhile) } else { Err(error) }
+                Err(fault(error))
             }
+        }
+    }
+
+    /// For file systems that cannot exchange two names. A text that is saved between the look and the rename would be lost;
+    /// `docs/durability.md` says so.
+    fn replace_without_exchange(&self, swap: &OsStr, name: &OsStr, old: &Old) -> Result<Replaced, DocumentFault> {
+        if !self.holds(name, &old.text)? {
+            return Ok(Replaced::ChangedMeanwhile);
+        }
+        renameat(&self.handle, swap, &self.handle, name)
+            .map_err(|error| failed("replace", &self.path.join(name), error))?;
+        Ok(Replaced::Yes)
+    }
+
+    /// Whether `file` is there and holds exactly this text.
+    fn holds(&self, file: &OsStr, text: &str) -> Result<bool, DocumentFault> {
+        match self.read(file, text.len()) {
+            Ok(held) => Ok(held.is_some_and(|held| held.text == text)),
+            // A system that does not let it be read says nothing about it.
+            Err(error @ DocumentFault::Io { .. }) => Err(error),
+            Err(_) => Ok(false),
         }
     }
 }

@@ -1,6 +1,9 @@
 //! Power cuts: every state that they can leave, and real ones.
 
-use crate::power::{self, crashes_in_crashes, cut_command, cut_every_mode_command, every_command, real_cuts};
+use crate::power::{
+    self, crashes_in_crashes, cut_command, cut_every_interview_command, cut_every_mode_command, every_command,
+    real_cuts,
+};
 use crate::section::{Plan, Row, in_parallel};
 
 /// The draws of the campaign; the rows name it.
@@ -12,6 +15,7 @@ pub fn every_state(_: &Plan) -> Result<Vec<Row>, String> {
     let place = "states after a power cut";
     let mut rows = in_parallel(&jobs, |job| told(place, cut_command(*job, SEED)));
     rows.extend(told(place, cut_every_mode_command(SEED)));
+    rows.extend(told(place, cut_every_interview_command(SEED)));
     Ok(rows)
 }
 

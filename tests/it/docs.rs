@@ -10,7 +10,7 @@ use flowrun::model::limits;
 use crate::support::Sandbox;
 
 /// Every page, by its path in the repository.
-const PAGES: [&str; 11] = [
+const PAGES: [&str; 12] = [
     "README.md",
     "CHANGELOG.md",
     "docs/doctor.md",
@@ -19,6 +19,7 @@ const PAGES: [&str; 11] = [
     "docs/errors.md",
     "docs/format.md",
     "docs/hooks.md",
+    "docs/interviews.md",
     "docs/modes.md",
     "docs/reports.md",
     "docs/workflows.md",
@@ -111,7 +112,8 @@ fn statuses() -> BTreeMap<String, u8> {
 
 #[test]
 fn every_error_code_is_explained_with_its_status() {
-    let source = read("src/ops/problem.rs") + &read("src/ops/problem/mode.rs");
+    let source =
+        ["problem.rs", "problem/interview.rs", "problem/mode.rs"].map(|file| read(&format!("src/ops/{file}"))).concat();
     let statuses = statuses();
     let mut codes = BTreeMap::new();
     for (before, code) in literals(&source) {
@@ -194,7 +196,7 @@ fn limits_are_those_of_the_program() {
     macro_rules! known {
         ($($name:ident)*) => { [$((stringify!($name), limits::$name as u64)),*] };
     }
-    let known = known![RUN_BYTES ACTIVITY_BYTES LINE_BYTES LOG_BYTES WORKFLOW_BYTES MARKDOWN_BYTES STATES TRANSITIONS JOURNAL_BYTES HOOK_BYTES MODE_BYTES SHOWN_SESSIONS
+    let known = known![RUN_BYTES ACTIVITY_BYTES LINE_BYTES LOG_BYTES WORKFLOW_BYTES MARKDOWN_BYTES STATES TRANSITIONS JOURNAL_BYTES INTERVIEW_BYTES ANSWER_BYTES QUESTIONS HOOK_BYTES MODE_BYTES SHOWN_SESSIONS
         CACHE_BYTES TAIL_BYTES YAML_DEPTH YAML_NODES COUNTER VIOLATIONS SKIPPED];
     let source = read("src/model/limits.rs");
     let declared = source.lines().filter_map(|line| line.strip_prefix("pub const ")?.split(':').next());
@@ -278,8 +280,11 @@ impl Help<'_> {
     fn all(&mut self) -> String {
         let source = read("src/cli/args.rs");
         let mut all = self.of(&[]).unwrap();
-        for nested in [["workflow", "show"], ["mode", "request"], ["mode", "write"], ["mode", "list"]] {
-            all += &self.of(&nested).unwrap();
+        let of_modes = ["request", "write", "list"].map(|command| ["mode", command]);
+        let of_interviews =
+            ["start", "answer", "skip", "finish", "abandon", "run"].map(|command| ["interview", command]);
+        for nested in [["workflow", "show"]].iter().chain(&of_modes).chain(&of_interviews) {
+            all += &self.of(nested).unwrap();
         }
         for (_, name) in literals(&source) {
             all.extend(self.of(&[name]));
@@ -321,7 +326,7 @@ fn commands_and_options_exist() {
                 };
                 let path = match (*first, words.get(1)) {
                     ("help", _) => &[][..],
-                    ("workflow" | "mode", Some(_)) => &words[..2],
+                    ("workflow" | "mode" | "interview", Some(_)) => &words[..2],
                     _ => &words[..1],
                 };
                 let known = help.of(path).unwrap_or_else(|| panic!("{page}: there is no `flow {}`", path.join(" ")));

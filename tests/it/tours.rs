@@ -160,6 +160,11 @@ fn the_tour_of_drivers_is_true() {
 }
 
 #[test]
+fn the_page_about_interviews_is_true() {
+    is_true("docs/interviews.md", 10);
+}
+
+#[test]
 fn the_page_about_modes_is_true() {
     is_true("docs/modes.md", 6);
 }

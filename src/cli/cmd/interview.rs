@@ -210,7 +210,7 @@ fn abandon(flow: &Flow, document: PathBuf, yes: bool, out: &mut Out) -> Result<E
 }
 
 fn talk(flow: &Flow, request: &TalkRequest, out: &mut Out) -> Result<Exit> {
-    let report = flow.interview_run(request, &mut Person { prompt: Prompt::new(out) })?;
+    let report = flow.interview_run(request, &mut Person { prompt: Prompt::new(out), knows_keys: false })?;
     out.committed(format!("{} questions were answered in {}", report.answered, report.document.display()));
     out.warnings(&report.warnings);
     let exit = out.answer(&report, || talked(&report));
@@ -238,12 +238,21 @@ fn talked(report: &InterviewRunReport) -> String {
 /// Whoever sits at the terminal, or what stands in a pipe.
 struct Person<'a> {
     prompt: Prompt<'a>,
+    /// Whether it was told how to answer.
+    knows_keys: bool,
 }
+
+/// How to answer.
+const KEYS: &str =
+    "(Enter sends; a \\ at the end of a line goes on in the next; /skip REASON passes it over; Ctrl-D stops)\n";
 
 impl Interviewee for Person<'_> {
     fn ask(&mut self, question: &Asked) -> Said {
         let Asked { number, total, topic, question, before } = question;
         self.prompt.show(&format!("\nQuestion {number} of {total}: {topic}\n{question}\n"));
+        if io::stdin().is_terminal() && !std::mem::replace(&mut self.knows_keys, true) {
+            self.prompt.show(KEYS);
+        }
         loop {
             let Some(answer) = self.prompt.read(before) else { return Said::Stop };
             let answer = answer.trim();
@@ -252,15 +261,13 @@ impl Interviewee for Person<'_> {
                     return Said::Skip(why.trim().to_owned());
                 }
                 _ if answer.is_empty() && !io::stdin().is_terminal() => {}
-                _ if answer.is_empty() => {
-                    self.prompt.show("Type an answer, /skip to pass the question over, Ctrl-D to stop.\n")
-                }
+                _ if answer.is_empty() => self.prompt.show(KEYS),
                 _ => return Said::Answer(answer.to_owned()),
             }
         }
     }
 
     fn tell(&mut self, line: &str) {
-        self.prompt.show(&format!("{line}\n"));
+        self.prompt.tell(&format!("{line}\n"));
     }
 }

@@ -1,7 +1,7 @@
 //! An interviewer that keeps nothing in mind: it is told the state of the document, and answers one object. The same state
 //! gets the same answer, so what was answered once can be kept and played again.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -98,7 +98,7 @@ fn understand(value: &Value) -> std::result::Result<Reply, InterviewFault> {
 }
 
 /// What a file of recorded calls holds. A line that a power cut tore is no call.
-fn recorded(path: &PathBuf) -> Result<Vec<(Value, Value)>> {
+fn recorded(path: &Path) -> Result<Vec<(Value, Value)>> {
     let fault = |source| Error::Input { origin: path.display().to_string(), source };
     let bytes = read_named(path, RECORDED_BYTES).map_err(fault)?;
     let calls = bytes.split(|byte| *byte == b'\n').filter_map(|line| {

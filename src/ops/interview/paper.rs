@@ -31,7 +31,7 @@ pub(super) struct Paper {
 impl Paper {
     /// The document at `named`, from the working directory.
     pub(super) fn at(flow: &Flow, named: &Path) -> Result<Self> {
-        let path = flow.from_here(named)?;
+        let path = flow.absolute(named)?;
         let refuse = |why| Error::Document(DocumentFault::Unsafe { path: named.to_owned(), why });
         let is_own = |part: &Component<'_>| {
             part.as_os_str().eq_ignore_ascii_case(layout::FLOW) || part.as_os_str().eq_ignore_ascii_case(".git")
@@ -102,7 +102,7 @@ impl Paper {
 
 impl Flow {
     /// `path` from the working directory.
-    pub(crate) fn from_here(&self, path: &Path) -> Result<PathBuf> {
+    pub(crate) fn absolute(&self, path: &Path) -> Result<PathBuf> {
         match &self.env.cwd {
             Some(cwd) => Ok(cwd.join(path)),
             None if path.is_absolute() => Ok(path.to_owned()),

@@ -81,7 +81,7 @@ impl Flow {
     /// # Errors
     /// As [`Flow::interview_start`], and [`Error::Interview`] when the agent answers nothing of use. What was answered stays.
     pub fn interview_run(&self, request: &TalkRequest, person: &mut dyn Interviewee) -> Result<InterviewRunReport> {
-        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| self.from_here(path)).transpose();
+        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| self.absolute(path)).transpose();
         let has_agent = request.agent.is_some() || request.replay.is_some();
         let (record, replay) = (path(&request.record)?, path(&request.replay)?);
         let agent = Agent::new(request.agent.as_deref(), request.timeout, record, replay)?;

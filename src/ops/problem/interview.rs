@@ -27,6 +27,55 @@ pub(super) fn interview(path: &Path, fault: &InterviewFault) -> Problem {
             );
             say(Kind::Damaged, "unreadable_pad", message, "correct it by hand; nothing was written".to_owned())
         }
+        InterviewFault::OtherScript { script } => {
+            let message = format!("the interview in {document} goes by the script `{script}`");
+            say(
+                Kind::Refused,
+                "wrong_interview",
+                message,
+                "leave --script out, or abandon that interview first".to_owned(),
+            )
+        }
+        InterviewFault::OtherRun { run } => {
+            let message = match run {
+                Some(run) => format!("the interview in {document} belongs to the run {run}"),
+                None => format!("the interview in {document} belongs to no run"),
+            };
+            say(
+                Kind::Refused,
+                "wrong_run",
+                message,
+                "leave --run-id out, or write `<!-- Run: ID -->` below the heading of the scratch pad".to_owned(),
+            )
+        }
+        InterviewFault::StillOpen { number, total, topic } => {
+            let message = format!("question {number} of {total} in {document} is open: {topic}");
+            let help = format!("answer or skip it, or finish with --early; `flow interview next {named}` shows it");
+            say(Kind::Refused, "questions_left", message, help)
+        }
+        InterviewFault::ChangedMeanwhile => {
+            let message = format!("{document} was saved by somebody else meanwhile");
+            say(Kind::Held, "document_changed", message, "try again; nothing of it was removed".to_owned())
+        }
+        InterviewFault::NoConsent => {
+            let message = format!("nobody said that the interview in {document} may be given up");
+            say(
+                Kind::NeedsHuman,
+                "not_confirmed",
+                message,
+                "say it with --yes; a copy with all answers is kept".to_owned(),
+            )
+        }
+        other => of_answer(path, other),
+    }
+}
+
+/// Why an answer is not taken.
+fn of_answer(path: &Path, fault: &InterviewFault) -> Problem {
+    let document = path.display();
+    let named = quoted(&path.to_string_lossy());
+    let say = |kind, code, message: String, help: String| new(kind, code, message, Some(help));
+    match fault {
         InterviewFault::AnsweredMeanwhile { number, there, given } => {
             let message = match there {
                 Answer::Skipped(why) => format!("question {number} of {document} was skipped already: {}", short(why)),
@@ -51,27 +100,6 @@ pub(super) fn interview(path: &Path, fault: &InterviewFault) -> Problem {
                 format!("`flow interview next {named}` shows what is asked; nothing was written"),
             )
         }
-        InterviewFault::OtherScript { script } => {
-            let message = format!("the interview in {document} goes by the script `{script}`");
-            say(
-                Kind::Refused,
-                "wrong_interview",
-                message,
-                "leave --script out, or abandon that interview first".to_owned(),
-            )
-        }
-        InterviewFault::OtherRun { run } => {
-            let message = match run {
-                Some(run) => format!("the interview in {document} belongs to the run {run}"),
-                None => format!("the interview in {document} belongs to no run"),
-            };
-            say(
-                Kind::Refused,
-                "wrong_run",
-                message,
-                "leave --run-id out, or write `<!-- Run: ID -->` below the heading of the scratch pad".to_owned(),
-            )
-        }
         InterviewFault::NothingToAsk => {
             let message = format!("nothing is asked in {document} any more");
             say(
@@ -94,24 +122,6 @@ pub(super) fn interview(path: &Path, fault: &InterviewFault) -> Problem {
                 "answer_too_long",
                 message,
                 "put it into a file, and name that file in the answer".to_owned(),
-            )
-        }
-        InterviewFault::StillOpen { number, total, topic } => {
-            let message = format!("question {number} of {total} in {document} is open: {topic}");
-            let help = format!("answer or skip it, or finish with --early; `flow interview next {named}` shows it");
-            say(Kind::Refused, "questions_left", message, help)
-        }
-        InterviewFault::ChangedMeanwhile => {
-            let message = format!("{document} was saved by somebody else meanwhile");
-            say(Kind::Held, "document_changed", message, "try again; nothing of it was removed".to_owned())
-        }
-        InterviewFault::NoConsent => {
-            let message = format!("nobody said that the interview in {document} may be given up");
-            say(
-                Kind::NeedsHuman,
-                "not_confirmed",
-                message,
-                "say it with --yes; a copy with all answers is kept".to_owned(),
             )
         }
         other => of_agent(path, other),

@@ -3,6 +3,7 @@
 
 use super::commands::{ALL, Case, FIRST_START, ONE_RECORD};
 use super::enumerate::{Row, enumerate};
+use super::interviews::{INTERVIEW_CASES, cut_interview};
 use super::model::{Effort, Model};
 use super::modes::{MODE_CASES, ModeCase, crash_in_recovery_of_modes, cut_modes, cut_modes_after_kill};
 use super::nested::{crash_in_recovery, cut_after_kill};
@@ -32,6 +33,12 @@ pub fn cut_command((case, block, pieces): Job, seed: u64) -> Vec<Row> {
 pub fn cut_every_mode_command(seed: u64) -> Vec<Row> {
     let effort = Effort { drawn: 1000, states: 3000, seed };
     MODE_CASES.iter().flat_map(|case| cut_modes(case, &effort, None)).collect()
+}
+
+/// The same of every command that replaces the document of an interview.
+pub fn cut_every_interview_command(seed: u64) -> Vec<Row> {
+    let effort = Effort { drawn: 1000, states: 3000, seed };
+    INTERVIEW_CASES.iter().flat_map(|case| cut_interview(case, &effort, None)).collect()
 }
 
 /// Power cuts in recoveries from a power cut, and after every kill, for a seed.

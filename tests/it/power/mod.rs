@@ -28,7 +28,7 @@
 //!
 //! **Proof of the harness.** Debug builds of flow make mistakes on purpose; the tests fail when these are not noticed.
 //!
-//! A new command is a new row in [`commands`], or in [`modes`] when it changes modes.
+//! A new command is a new row in [`commands`], in [`modes`] when it changes modes, or in [`interviews`].
 
 mod campaign;
 mod check;
@@ -37,6 +37,7 @@ mod disk;
 mod enumerate;
 mod failing_flush;
 mod history;
+mod interviews;
 mod materialise;
 mod model;
 mod modes;
@@ -49,6 +50,8 @@ mod tests;
 mod trace;
 
 #[allow(unused_imports, reason = "for the campaign, which runs all of it")]
-pub use campaign::{crashes_in_crashes, cut_command, cut_every_mode_command, every_command, real_cuts};
+pub use campaign::{
+    crashes_in_crashes, cut_command, cut_every_interview_command, cut_every_mode_command, every_command, real_cuts,
+};
 #[allow(unused_imports, reason = "for the campaign, which runs all of it")]
 pub use enumerate::Row;

@@ -3,6 +3,7 @@
 use super::commands::{ALL, BEHIND_A_TORN_PAGE, COMPLETE, Case, FIRST_START, ONE_RECORD};
 use super::enumerate::{Row, enumerate};
 use super::failing_flush::{ThinDevice, Trial};
+use super::interviews::{INTERVIEW_CASES, cut_interview};
 use super::materialise::reboot;
 use super::model::{Effort, Model};
 use super::modes::{MODE_CASES, crash_in_recovery_of_modes, cut_modes, cut_modes_after_kill};
@@ -64,6 +65,26 @@ fn no_legal_crash_state_of_a_change_of_modes_breaks_a_promise() {
             show(&rows);
             rows.iter().for_each(Row::assert_clean);
         }
+    }
+}
+
+#[test]
+fn no_legal_crash_state_of_an_interview_breaks_a_promise() {
+    if can_inject("no_legal_crash_state_of_an_interview_breaks_a_promise") {
+        for case in &INTERVIEW_CASES {
+            let rows = cut_interview(case, &Effort { drawn: 100, states: 120, seed: 1 }, None);
+            show(&rows);
+            rows.iter().for_each(Row::assert_clean);
+        }
+    }
+}
+
+#[test]
+fn documents_that_are_not_flushed_are_noticed() {
+    if can_inject("documents_that_are_not_flushed_are_noticed") {
+        let rows = cut_interview(&INTERVIEW_CASES[1], &Effort { drawn: 100, states: 120, seed: 1 }, Some("fsync"));
+        let found = |row: &Row| row.violations.iter().any(|violation| violation.contains("acknowledged, but lost"));
+        assert!(rows.iter().any(found), "nobody noticed: {rows:?}");
     }
 }
 

@@ -1,0 +1,147 @@
+//! Power cuts while the document of an interview is replaced: a file that has no log.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::enumerate::{Row, crashes, sample};
+use super::history::History;
+use super::materialise::{States, lost, reboot, scratch};
+use super::model::{Effort, Model};
+use super::trace::{Call, traced};
+use crate::support::Sandbox;
+
+/// A command about an interview.
+#[derive(Debug, Clone, Copy)]
+pub struct InterviewCase {
+    /// What it is called in a report.
+    pub name: &'static str,
+    /// Commands before it.
+    pub before: &'static [&'static [&'static str]],
+    /// Its arguments behind `interview`.
+    pub args: &'static [&'static str],
+    /// How it exits when it is given again after it did its work.
+    pub again: i32,
+}
+
+const DOC: &str = "docs/charter.md";
+const START: &[&str] = &["start", DOC];
+const FIRST: &[&str] = &["answer", DOC, "--question", "1", "Tasks for remote teams."];
+
+/// Every way to replace a document that differs in the files it writes.
+pub const INTERVIEW_CASES: [InterviewCase; 4] = [
+    InterviewCase { name: "interview start", before: &[], args: START, again: 0 },
+    InterviewCase {
+        name: "interview answer",
+        before: &[START, FIRST],
+        args: &["answer", DOC, "--question", "2", "Managers."],
+        again: 0,
+    },
+    InterviewCase { name: "interview finish", before: &[START, FIRST], args: &["finish", DOC, "--early"], again: 3 },
+    InterviewCase { name: "interview abandon", before: &[START, FIRST], args: &["abandon", DOC, "--yes"], again: 3 },
+];
+
+/// Every state that a crash in `case` can leave, under each model. `flushes` leaves out flushes of that name.
+pub fn cut_interview(case: &InterviewCase, effort: &Effort, without: Option<&str>) -> Vec<Row> {
+    let sandbox = Sandbox::new();
+    for args in case.before {
+        sandbox.flow(["interview"].iter().chain(*args)).ok();
+    }
+    let old = document(&sandbox.root());
+    let clock = sandbox.now();
+    let mut history = History::begin(&sandbox.root(), BLOCK);
+    let mut calls = case.traced(&sandbox);
+    calls.retain(|call| Some(call.name.as_str()) != without);
+    history.add(&calls);
+    history.assert_explains(&sandbox.root());
+    let done = Done { case, old, new: document(&sandbox.root()), sandbox, clock };
+    done.enumerate(&history, effort)
+}
+
+/// Bytes are lost in pieces of a page.
+const BLOCK: usize = 4096;
+
+impl InterviewCase {
+    fn traced(&self, sandbox: &Sandbox) -> Vec<Call> {
+        let program: Vec<&str> = [env!("CARGO_BIN_EXE_flow"), "interview"].iter().chain(self.args).copied().collect();
+        let (answer, calls) = traced(sandbox.command("strace"), &program, "");
+        answer.ok();
+        calls
+    }
+}
+
+/// A command that was carried out.
+struct Done<'a> {
+    case: &'a InterviewCase,
+    old: Option<String>,
+    new: Option<String>,
+    sandbox: Sandbox,
+    /// When it was given.
+    clock: u64,
+}
+
+impl Done<'_> {
+    fn enumerate(&self, history: &History, effort: &Effort) -> Vec<Row> {
+        let mut states = States::of(history);
+        let home = scratch();
+        let mut looked_at = HashMap::new();
+        let mut rows = Vec::new();
+        for model in Model::ALL {
+            let (crashes, count) = crashes(&mut states, &history.operations, model, effort);
+            let what = format!("{}, {}", self.case.name, model.name());
+            let mut row = Row { what, states: count, distinct: crashes.len(), ..Row::default() };
+            for crash in sample(&crashes, effort.states) {
+                let acked = crash.acked > 0;
+                let seen = looked_at.entry((crash.state.clone(), acked, model != Model::Kill)).or_insert_with(|| {
+                    states.write(home.path(), &crash.state);
+                    reboot(home.path());
+                    self.look(home.path(), acked)
+                });
+                row.checked += 1;
+                if let Err(what) = seen {
+                    row.broken += 1;
+                    let after = crash.until.checked_sub(1).map_or_else(|| "none".to_owned(), |at| history.tell(at));
+                    let lost = lost(history, crash.until, &crash.survivors).join(", ");
+                    row.violations.push(format!("{what}; crash after operation {after}; lost: {lost}"));
+                }
+            }
+            rows.push(row);
+        }
+        rows
+    }
+
+    /// The document is the old one or the new one, the same command comes to the new one, and nothing stays beside it.
+    fn look(&self, root: &Path, acked: bool) -> Result<(), String> {
+        let seen = document(root);
+        if acked && seen != self.new {
+            return Err(format!("acknowledged, but lost: {seen:?}"));
+        }
+        if seen != self.old && seen != self.new {
+            return Err(format!("neither old nor new: {seen:?}"));
+        }
+        // At the same time, so that it writes the same.
+        self.sandbox.put_clock(self.clock);
+        let mut again = self.sandbox.flow_command();
+        again.current_dir(root).arg("interview").args(self.case.args);
+        let answer = crate::support::run(again, "");
+        let wanted = if seen == self.new { self.case.again } else { 0 };
+        if answer.code != Some(wanted) {
+            return Err(format!("the command again fails: {answer:?}"));
+        }
+        if document(root) != self.new {
+            return Err(format!("the command again comes to something else: {:?}", document(root)));
+        }
+        let mut next = self.sandbox.flow_command();
+        next.current_dir(root).args(["interview", "start", DOC]);
+        let answer = crate::support::run(next, "");
+        if answer.code != Some(0) {
+            return Err(format!("the next command fails: {answer:?}"));
+        }
+        let beside = std::fs::read_dir(root.join("docs")).unwrap().map(|file| file.unwrap().file_name());
+        let beside: Vec<_> = beside.filter(|name| name.to_string_lossy().starts_with('.')).collect();
+        if beside.is_empty() { Ok(()) } else { Err(format!("left beside the document: {beside:?}")) }
+    }
+}
+
+fn document(root: &Path) -> Option<String> {
+    std::fs::read(root.join(DOC)).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
