@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::interview::document::Document;
 use crate::interview::escape;
-use crate::interview::outline::{Outline, line_of};
+use crate::interview::outline::Outline;
 use crate::interview::pad::{Answer, Entry, Fault, HEADING, Head, NOTICE, Pad};
 use crate::model::limits;
 
@@ -139,7 +139,7 @@ impl Document<'_> {
         let read = Document::read(&made);
         match read.pad() {
             Some(pad) if pad.head == *head && pad.faults.is_empty() => Ok(made),
-            _ => Err(unsound(&made, &read.outline, end)),
+            _ => Err(unsound(&read.outline, end)),
         }
     }
 
@@ -268,7 +268,7 @@ impl Document<'_> {
         let is_sound = matches!(read.pads.as_slice(), [only] if self::said(only) == said)
             && faults(&read.pads) == faults(&self.pads)
             && headings(&read) == headings(self);
-        if is_sound { Ok(made) } else { Err(unsound(&made, &read.outline, range.start + new.len() / 2)) }
+        if is_sound { Ok(made) } else { Err(unsound(&read.outline, range.start + new.len() / 2)) }
     }
 }
 
@@ -286,11 +286,11 @@ fn labelled(answer: &Answer, newline: &str) -> String {
 }
 
 /// Why what was put at `at` is not read.
-fn unsound(text: &str, outline: &Outline, at: usize) -> EditError {
-    let line = line_of(text, at);
+fn unsound(outline: &Outline, at: usize) -> EditError {
+    let line = outline.line_of(at);
     let why = match outline.code.iter().rfind(|code| code.start < at && at < code.end) {
         Some(code) => {
-            format!("the code block that begins in line {} is not closed before it", line_of(text, code.start))
+            format!("the code block that begins in line {} is not closed before it", outline.line_of(code.start))
         }
         None => "something above it is not closed, or a heading is written in another way".to_owned(),
     };

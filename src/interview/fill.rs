@@ -9,8 +9,7 @@ use crate::interview::document::Document;
 use crate::interview::edit::EditError;
 use crate::interview::escape::write_topic;
 use crate::interview::gaps::SectionView;
-use crate::interview::outline::line_of;
-use crate::interview::pad::{Answer, Pad};
+use crate::interview::pad::{Answer, Entry, Pad};
 use crate::interview::script::Script;
 
 /// What became of a section.
@@ -110,42 +109,37 @@ impl Document<'_> {
     }
 
     fn of_answers(&self, script: &Script, pad: &Pad, sections: &[SectionView]) -> Vec<Target> {
-        let mut targets: Vec<Target> = Vec::new();
-        let mut add = |heading: &str, section: Option<&SectionView>, text: Option<&str>| {
-            let Some(text) = text else {
-                let range = section.and_then(|section| section.range.clone());
-                return targets.push(Target {
-                    heading: heading.to_owned(),
-                    range,
-                    text: String::new(),
-                    how: Filled::Kept,
-                });
-            };
-            if let Some(target) = targets.iter_mut().find(|target| target.heading == heading) {
-                target.text = format!("{}\n\n{text}", target.text);
-                return;
-            }
-            let there = section.filter(|section| !section.is_untouched).map(|section| section.text.as_str());
-            targets.push(Target {
-                heading: heading.to_owned(),
-                range: section.and_then(|section| section.range.clone()),
-                text: there.map_or_else(|| text.to_owned(), |there| format!("{there}\n\n{text}")),
-                how: if there.is_some() { Filled::Extended } else { Filled::Written },
-            });
-        };
-        let given = || pad.entries.iter().filter(|entry| matches!(entry.answer, Answer::Given(_)));
+        let subjects = script.subjects(pad);
+        let given = pad.entries.iter().zip(subjects);
+        let given: Vec<(&Entry, Option<&str>, &str)> =
+            given.filter_map(|(entry, subject)| Some((entry, subject, self.written_answer(entry)?))).collect();
+        let mut targets = Vec::new();
         for section in sections {
-            let is_about = |topic: &str| script.section_of(topic).is_some_and(|meant| meant.id == section.id);
-            let mut answers = given().filter(|entry| is_about(&entry.topic)).peekable();
-            if answers.peek().is_none() && section.range.is_some() {
-                add(&section.heading, Some(section), None);
-            }
-            for entry in answers {
-                add(&section.heading, Some(section), self.written_answer(entry));
-            }
+            let about = given.iter().filter(|(_, subject, _)| *subject == Some(section.id.as_str()));
+            let mut texts: Vec<&str> = about.map(|(.., text)| *text).collect();
+            let (heading, range) = (section.heading.clone(), section.range.clone());
+            let how = match (texts.is_empty(), section.is_untouched) {
+                (true, _) if range.is_none() => continue,
+                (true, _) => Filled::Kept,
+                (false, true) => Filled::Written,
+                (false, false) => {
+                    texts.insert(0, &section.text);
+                    Filled::Extended
+                }
+            };
+            targets.push(Target { heading, range, text: texts.join("\n\n"), how });
         }
-        for entry in given().filter(|entry| script.section_of(&entry.topic).is_none()) {
-            add(&entry.topic, None, self.written_answer(entry));
+        let covered = targets.len();
+        for (entry, _, text) in given.iter().filter(|(_, subject, _)| subject.is_none()) {
+            match targets[covered..].iter_mut().find(|target| target.heading == entry.topic) {
+                Some(target) => target.text = format!("{}\n\n{text}", target.text),
+                None => targets.push(Target {
+                    heading: entry.topic.clone(),
+                    range: None,
+                    text: (*text).to_owned(),
+                    how: Filled::Written,
+                }),
+            }
         }
         targets
     }
@@ -158,11 +152,12 @@ impl Document<'_> {
         content: &Map<String, Value>,
     ) -> Vec<Target> {
         let mut targets = Vec::new();
+        let subjects = script.subjects(pad);
         for section in sections {
-            let is_asked = pad.entries.iter().any(|entry| {
-                matches!(entry.answer, Answer::Given(_))
-                    && script.section_of(&entry.topic).is_some_and(|meant| meant.id == section.id)
-            });
+            let is_about = |(entry, subject): (&Entry, &Option<&str>)| {
+                matches!(entry.answer, Answer::Given(_)) && *subject == Some(section.id.as_str())
+            };
+            let is_asked = pad.entries.iter().zip(&subjects).any(is_about);
             let text = content.get(&section.id).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
             // What a person wrote, and nobody was asked about, is not an agent's to change.
             let how = match text {
@@ -184,7 +179,7 @@ impl Document<'_> {
     /// Reads the finished text back: each section that was written says exactly that, and all others what they said.
     fn prove(&self, made: &str, script: &Script, before: &[SectionView], targets: &[Target]) -> Result<(), EditError> {
         let read = Document::read(made);
-        let unsound = |at: usize, why: String| EditError::Unsound { line: line_of(made, at), why };
+        let unsound = |at: usize, why: String| EditError::Unsound { line: read.outline.line_of(at), why };
         if let Some(pad) = read.pad() {
             return Err(unsound(pad.range.start, "it would be a scratch pad again".to_owned()));
         }

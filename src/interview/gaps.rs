@@ -6,7 +6,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use serde::Serialize;
 
 use crate::interview::document::Document;
-use crate::interview::outline::{Heading, line_of};
+use crate::interview::outline::Heading;
 use crate::interview::script::{Script, folded};
 
 /// How much stands in a section.
@@ -99,7 +99,7 @@ impl Document<'_> {
                     id: section.id.clone(),
                     heading: heading.title.clone(),
                     fill,
-                    line: Some(line_of(self.text, heading.range.start)),
+                    line: Some(self.outline.line_of(heading.range.start)),
                     text,
                     range: Some(range),
                     is_untouched,

@@ -1,9 +1,11 @@
 //! What comes next in an interview: which question, or the end.
 
+use std::collections::HashSet;
+
 use crate::interview::document::Document;
 use crate::interview::edit::Question;
 use crate::interview::gaps::SectionView;
-use crate::interview::pad::{Answer, Entry, Mode, Pad};
+use crate::interview::pad::{Answer, Mode, Pad};
 use crate::interview::reply::Metadata;
 use crate::interview::script::Script;
 
@@ -39,18 +41,20 @@ impl Script {
     pub fn step(&self, document: &Document<'_>, pad: &Pad) -> (Step, Metadata) {
         let sections = document.sections(self);
         let mode = pad.head.mode.unwrap_or(Mode::Update);
-        let is_about = |entry: &Entry, id: &str| self.section_of(&entry.topic).is_some_and(|section| section.id == id);
-        let is_asked = |id: &str| pad.entries.iter().any(|entry| is_about(entry, id));
-        let is_answered =
-            |id: &str| pad.entries.iter().any(|entry| matches!(entry.answer, Answer::Given(_)) && is_about(entry, id));
-        let gaps: Vec<&SectionView> =
-            sections.iter().filter(|section| section.fill.is_gap() && !is_answered(&section.id)).collect();
+        let subjects = self.subjects(pad);
+        let asked: HashSet<&str> = subjects.iter().copied().flatten().collect();
+        let given = pad.entries.iter().zip(&subjects).filter(|(entry, _)| matches!(entry.answer, Answer::Given(_)));
+        let answered: HashSet<&str> = given.filter_map(|(_, subject)| *subject).collect();
+        let gaps: Vec<&SectionView> = sections
+            .iter()
+            .filter(|section| section.fill.is_gap() && !answered.contains(section.id.as_str()))
+            .collect();
         let is_enough = !gaps.iter().any(|gap| self.is_needed(&gap.id));
-        let asked = u32::try_from(pad.entries.len()).unwrap_or(u32::MAX);
-        let left = usize::try_from(self.max_questions().saturating_sub(asked)).unwrap_or(usize::MAX);
+        let entries = u32::try_from(pad.entries.len()).unwrap_or(u32::MAX);
+        let left = usize::try_from(self.max_questions().saturating_sub(entries)).unwrap_or(usize::MAX);
         let mut planned: Vec<(Question, &str)> = Vec::new();
         for (question, fills) in self.questions(mode).filter(|_| !is_enough) {
-            let is_gap = gaps.iter().any(|gap| gap.id == fills) && !is_asked(fills);
+            let is_gap = gaps.iter().any(|gap| gap.id == fills) && !asked.contains(fills);
             if is_gap && planned.len() < left && !planned.iter().any(|(_, section)| *section == fills) {
                 planned.push((question, fills));
             }

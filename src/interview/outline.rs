@@ -25,11 +25,14 @@ pub(super) struct Outline {
     pub code: Vec<Range<usize>>,
     /// Whole lines that are one comment each, in no list and no quotation.
     pub comments: Vec<Range<usize>>,
+    /// Where lines end, as editors count them.
+    breaks: Vec<usize>,
 }
 
 impl Outline {
     pub(super) fn read(text: &str) -> Self {
-        let mut outline = Self::default();
+        let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
+        let mut outline = Self { breaks, ..Self::default() };
         let mut nested = 0_usize;
         let mut events = Parser::new_ext(text, Options::ENABLE_YAML_STYLE_METADATA_BLOCKS).into_offset_iter();
         while let Some((event, range)) = events.next() {
@@ -67,6 +70,11 @@ impl Outline {
                 (false, None) => {}
             }
         }
+    }
+
+    /// The number of the line in which `at` stands, from 1.
+    pub(super) fn line_of(&self, at: usize) -> usize {
+        self.breaks.partition_point(|end| *end < at) + 1
     }
 
     /// Whether `at` is in a code block.
@@ -120,9 +128,4 @@ pub(super) fn lines<'t>(text: &'t str, range: &Range<usize>) -> impl Iterator<It
         at = line.end;
         Some(line)
     })
-}
-
-/// The number of the line in which `at` stands, from 1.
-pub(super) fn line_of(text: &str, at: usize) -> usize {
-    text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
 }

@@ -1,5 +1,6 @@
 //! The scratch pad: what was asked, what was answered, and what in it cannot be read.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
@@ -8,7 +9,7 @@ use serde::Serialize;
 
 use crate::interview::edit::Question;
 use crate::interview::escape;
-use crate::interview::outline::{Heading, Outline, line_of, lines};
+use crate::interview::outline::{Heading, Outline, lines};
 use crate::interview::script::folded;
 
 /// The heading's text.
@@ -168,7 +169,7 @@ impl Pad {
             head: Head::default(),
             entries: Vec::new(),
             faults: Vec::new(),
-            line: line_of(text, heading.range.start),
+            line: outline.line_of(heading.range.start),
             range: heading.range.start..marker.map_or(section, |marker| marker.end),
             end,
             highest: 0,
@@ -176,23 +177,24 @@ impl Pad {
         let inside = |other: &&Heading| (body..end).contains(&other.range.start) && other.hashes && other.level == 3;
         let headings: Vec<&Heading> = outline.headings.iter().filter(inside).collect();
         pad.read_head(text, outline, body..headings.first().map_or(end, |first| first.range.start));
+        let mut numbers = HashSet::new();
         for (nth, heading) in headings.iter().enumerate() {
             let until = headings.get(nth + 1).map_or(end, |next| next.range.start);
             let number = title(&text[heading.range.clone()]).map_or(0, |(number, _)| number);
             pad.highest = pad.highest.max(number);
             match Entry::read(text, outline, heading, until) {
-                Ok(entry) if pad.entry(entry.number).is_some() => {
-                    pad.fault(text, heading.range.start, format!("there is a question {} already", entry.number));
+                Ok(entry) if !numbers.insert(entry.number) => {
+                    pad.fault(outline, heading.range.start, format!("there is a question {} already", entry.number));
                 }
                 Ok(entry) => pad.entries.push(entry),
-                Err((at, message)) => pad.fault(text, at, message),
+                Err((at, message)) => pad.fault(outline, at, message),
             }
         }
         pad
     }
 
-    fn fault(&mut self, text: &str, at: usize, message: String) {
-        self.faults.push(Fault { line: line_of(text, at), message });
+    fn fault(&mut self, outline: &Outline, at: usize, message: String) {
+        self.faults.push(Fault { line: outline.line_of(at), message });
     }
 
     fn read_head(&mut self, text: &str, outline: &Outline, range: Range<usize>) {
@@ -201,7 +203,7 @@ impl Pad {
                 continue;
             }
             if !outline.comments.contains(&line) {
-                self.fault(text, line.start, "this text belongs to no question".to_owned());
+                self.fault(outline, line.start, "this text belongs to no question".to_owned());
                 return;
             }
             let said = Outline::comment(text, &line);
@@ -210,7 +212,7 @@ impl Pad {
             match key.trim() {
                 "Mode" => match value.parse() {
                     Ok(mode) => self.head.mode = Some(mode),
-                    Err(()) => self.fault(text, line.start, "the mode can be CREATE, UPDATE or RESUME".to_owned()),
+                    Err(()) => self.fault(outline, line.start, "the mode can be CREATE, UPDATE or RESUME".to_owned()),
                 },
                 "Started" => self.head.started = Some(value),
                 "Script" => self.head.script = Some(value),
@@ -298,7 +300,7 @@ impl Entry {
             topic,
             asked: question,
             answer,
-            line: line_of(text, start),
+            line: outline.line_of(start),
             range: start..until,
             words,
             place,

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use crate::interview::edit::Question;
-use crate::interview::pad::{HEADING, Mode};
+use crate::interview::pad::{Entry, HEADING, Mode, Pad};
 use crate::model::limits;
 
 /// `<id>.interview.yaml`, behind its schema.
@@ -91,6 +91,8 @@ pub enum QuestionMode {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Script {
     document: ScriptDocument,
+    /// What topics and headings are compared with: names as [`folded`], and the sections that they mean. Questions go first.
+    names: Vec<(String, usize)>,
 }
 
 /// What is wrong with a script.
@@ -151,7 +153,18 @@ impl Script {
                 flaw(format!("/complete_when/{nth}"), format!("there is no section `{id}`"));
             }
         }
-        if flaws.is_empty() { Ok(Self { document }) } else { Err(flaws) }
+        if !flaws.is_empty() {
+            return Err(flaws);
+        }
+        let at = |id: &str| document.sections.iter().position(|section| section.id == id);
+        let topics =
+            document.questions.iter().filter_map(|question| Some((folded(&question.topic), at(&question.fills)?)));
+        let headings = document.sections.iter().enumerate().flat_map(|(at, section)| {
+            let names = std::iter::once(&section.heading).chain(&section.aliases).chain([&section.id]);
+            names.map(move |name| (folded(name), at))
+        });
+        let names = topics.chain(headings).collect();
+        Ok(Self { document, names })
     }
 
     /// Its name.
@@ -204,12 +217,15 @@ impl Script {
     #[must_use]
     pub fn section_of(&self, topic: &str) -> Option<&SectionEntry> {
         let topic = folded(topic);
-        let by_question = self.document.questions.iter().find(|question| folded(&question.topic) == topic);
-        let is_meant = |section: &&SectionEntry| match by_question {
-            Some(question) => section.id == question.fills,
-            None => folded(&section.id) == topic || section.is_headed(&topic),
-        };
-        self.document.sections.iter().find(is_meant)
+        let (_, at) = self.names.iter().find(|(name, _)| *name == topic)?;
+        self.document.sections.get(*at)
+    }
+
+    /// For each entry of `pad`, the id of the section that it is about.
+    #[must_use]
+    pub fn subjects(&self, pad: &Pad) -> Vec<Option<&str>> {
+        let subject = |entry: &Entry| Some(self.section_of(&entry.topic)?.id.as_str());
+        pad.entries.iter().map(subject).collect()
     }
 
     /// Whether a heading is that of a section.

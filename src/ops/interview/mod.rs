@@ -325,10 +325,10 @@ fn next(paper: &Paper, standing: &Standing<'_>) -> InterviewNext {
             ..blank
         },
         Step::Complete => {
+            let subjects = script.subjects(pad);
             let content = script.sections().iter().filter_map(|section| {
-                let of_it =
-                    |entry: &&Entry| script.section_of(&entry.topic).is_some_and(|meant| meant.id == section.id);
-                let given = pad.entries.iter().filter(of_it).filter_map(|entry| match &entry.answer {
+                let about = pad.entries.iter().zip(&subjects).filter(|(_, subject)| **subject == Some(&section.id));
+                let given = about.filter_map(|(entry, _)| match &entry.answer {
                     Answer::Given(text) => Some(text.as_str()),
                     _ => None,
                 });
