@@ -9,7 +9,7 @@ use crate::interview::document::Document;
 use crate::interview::edit::EditError;
 use crate::interview::escape::write_topic;
 use crate::interview::gaps::SectionView;
-use crate::interview::pad::{Answer, Entry, Pad};
+use crate::interview::pad::{Entry, Pad};
 use crate::interview::script::Script;
 
 /// What became of a section.
@@ -45,8 +45,18 @@ pub struct SectionChange {
     pub how: Filled,
 }
 
+/// An answer as it stands in the document.
+struct Given<'d> {
+    topic: &'d str,
+    /// The id of the section that it is about.
+    section: Option<&'d str>,
+    text: &'d str,
+}
+
 /// A section's text to be.
 struct Target {
+    /// Its id in the script; empty for one that is not in it.
+    id: String,
     heading: String,
     range: Option<Range<usize>>,
     text: String,
@@ -69,10 +79,12 @@ impl Document<'_> {
             return Err(EditError::Faults { faults: pad.faults.clone() });
         }
         let sections = self.sections(script);
-        let targets = match content {
-            Some(content) => self.of_content(script, pad, &sections, content),
-            None => self.of_answers(script, pad, &sections),
-        };
+        let given = self.given(script, pad);
+        let mut targets = covered(&sections, &given);
+        match content {
+            Some(content) => write_content(&mut targets, &sections, &given, content),
+            None => targets.extend(uncovered(&given)),
+        }
         let newline = self.newline();
         let mut edits: Vec<(Range<usize>, String)> = Vec::new();
         let mut added = String::new();
@@ -108,72 +120,13 @@ impl Document<'_> {
         Ok((made, changes.collect()))
     }
 
-    fn of_answers(&self, script: &Script, pad: &Pad, sections: &[SectionView]) -> Vec<Target> {
+    /// The answers that were given.
+    fn given<'d>(&'d self, script: &'d Script, pad: &'d Pad) -> Vec<Given<'d>> {
         let subjects = script.subjects(pad);
-        let given = pad.entries.iter().zip(subjects);
-        let given: Vec<(&Entry, Option<&str>, &str)> =
-            given.filter_map(|(entry, subject)| Some((entry, subject, self.written_answer(entry)?))).collect();
-        let mut targets = Vec::new();
-        for section in sections {
-            let about = given.iter().filter(|(_, subject, _)| *subject == Some(section.id.as_str()));
-            let mut texts: Vec<&str> = about.map(|(.., text)| *text).collect();
-            let (heading, range) = (section.heading.clone(), section.range.clone());
-            let how = match (texts.is_empty(), section.is_untouched) {
-                (true, _) if range.is_none() => continue,
-                (true, _) => Filled::Kept,
-                (false, true) => Filled::Written,
-                (false, false) => {
-                    texts.insert(0, &section.text);
-                    Filled::Extended
-                }
-            };
-            targets.push(Target { heading, range, text: texts.join("\n\n"), how });
-        }
-        let covered = targets.len();
-        for (entry, _, text) in given.iter().filter(|(_, subject, _)| subject.is_none()) {
-            match targets[covered..].iter_mut().find(|target| target.heading == entry.topic) {
-                Some(target) => target.text = format!("{}\n\n{text}", target.text),
-                None => targets.push(Target {
-                    heading: entry.topic.clone(),
-                    range: None,
-                    text: (*text).to_owned(),
-                    how: Filled::Written,
-                }),
-            }
-        }
-        targets
-    }
-
-    fn of_content(
-        &self,
-        script: &Script,
-        pad: &Pad,
-        sections: &[SectionView],
-        content: &Map<String, Value>,
-    ) -> Vec<Target> {
-        let mut targets = Vec::new();
-        let subjects = script.subjects(pad);
-        for section in sections {
-            let is_about = |(entry, subject): (&Entry, &Option<&str>)| {
-                matches!(entry.answer, Answer::Given(_)) && *subject == Some(section.id.as_str())
-            };
-            let is_asked = pad.entries.iter().zip(&subjects).any(is_about);
-            let text = content.get(&section.id).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
-            // What a person wrote, and nobody was asked about, is not an agent's to change.
-            let how = match text {
-                Some(text) if text != section.text && (section.fill.is_gap() || is_asked) => Filled::Written,
-                _ => Filled::Kept,
-            };
-            if how == Filled::Written || section.range.is_some() {
-                targets.push(Target {
-                    heading: section.heading.clone(),
-                    range: section.range.clone(),
-                    text: text.unwrap_or_default().to_owned(),
-                    how,
-                });
-            }
-        }
-        targets
+        let given = |(entry, section): (&'d Entry, Option<&'d str>)| {
+            Some(Given { topic: &entry.topic, section, text: self.written_answer(entry)? })
+        };
+        pad.entries.iter().zip(subjects).filter_map(given).collect()
     }
 
     /// Reads the finished text back: each section that was written says exactly that, and all others what they said.
@@ -184,7 +137,7 @@ impl Document<'_> {
             return Err(unsound(pad.range.start, "it would be a scratch pad again".to_owned()));
         }
         for (was, is) in before.iter().zip(read.sections(script)) {
-            let target = targets.iter().find(|target| target.heading == was.heading && target.how != Filled::Kept);
+            let target = targets.iter().find(|target| target.id == was.id && target.how != Filled::Kept);
             let wanted = target.map_or(was.text.as_str(), |target| target.text.trim()).replace("\r\n", "\n");
             if is.text.replace("\r\n", "\n") != wanted {
                 let at = is.range.map_or(made.len(), |range| range.start);
@@ -196,5 +149,67 @@ impl Document<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// What the sections of the script come to by the answers alone.
+fn covered(sections: &[SectionView], given: &[Given<'_>]) -> Vec<Target> {
+    let target = |section: &SectionView| {
+        let about = given.iter().filter(|given| given.section == Some(section.id.as_str()));
+        let mut texts: Vec<&str> = about.map(|given| given.text).collect();
+        let how = match (texts.is_empty(), section.is_untouched) {
+            (true, _) if section.range.is_none() => return None,
+            (true, _) => Filled::Kept,
+            (false, true) => Filled::Written,
+            (false, false) => {
+                texts.insert(0, &section.text);
+                Filled::Extended
+            }
+        };
+        let (id, heading, range) = (section.id.clone(), section.heading.clone(), section.range.clone());
+        Some(Target { id, heading, range, text: texts.join("\n\n"), how })
+    };
+    sections.iter().filter_map(target).collect()
+}
+
+/// Answers about no section become sections of their own.
+fn uncovered(given: &[Given<'_>]) -> Vec<Target> {
+    let mut targets: Vec<Target> = Vec::new();
+    for given in given.iter().filter(|given| given.section.is_none()) {
+        match targets.iter_mut().find(|target| target.heading == given.topic) {
+            Some(target) => target.text = format!("{}\n\n{}", target.text, given.text),
+            None => targets.push(Target {
+                id: String::new(),
+                heading: given.topic.to_owned(),
+                range: None,
+                text: given.text.to_owned(),
+                how: Filled::Written,
+            }),
+        }
+    }
+    targets
+}
+
+/// Puts an agent's texts in the place of answers. What it leaves out stays what the answers make of it.
+fn write_content(
+    targets: &mut Vec<Target>,
+    sections: &[SectionView],
+    given: &[Given<'_>],
+    content: &Map<String, Value>,
+) {
+    for section in sections {
+        let text = content.get(&section.id).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
+        let Some(text) = text.filter(|text| *text != section.text) else { continue };
+        let is_asked = given.iter().any(|given| given.section == Some(section.id.as_str()));
+        // What a person wrote, and nobody was asked about, is not an agent's to change.
+        if !section.fill.is_gap() && !is_asked {
+            continue;
+        }
+        let (id, heading, range) = (section.id.clone(), section.heading.clone(), section.range.clone());
+        let written = Target { id, heading, range, text: text.to_owned(), how: Filled::Written };
+        match targets.iter_mut().find(|target| target.id == section.id) {
+            Some(target) => *target = written,
+            None => targets.push(written),
+        }
     }
 }

@@ -367,7 +367,8 @@ fn what_a_person_wrote_stays() {
     let (finished, _) = read.finish(&script, content.as_object()).unwrap();
     assert_eq!(
         finished,
-        "## Users\n\nManagers and leads.\n\n## Problem\n\nTBD: ask Ada.\n\n## Scope\n\nOne. Two.\n\n## Value Proposition\n\nSpeed.\n"
+        "## Users\n\nManagers and leads.\n\n## Problem\n\nTBD: ask Ada.\n\nIt is slow.\n\n## Scope\n\nOne. Two.\n\n## Value Proposition\n\nSpeed.\n",
+        "what was answered and the agent left out is not lost"
     );
     for evil in ["fine\n\n## Own section\n\nx", "```\nopen", "## Scratch Pad\n", "<!--"] {
         let content = json!({ "users": evil });
