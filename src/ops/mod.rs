@@ -59,3 +59,9 @@ fn quoted(word: &str) -> String {
     let plain = !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "_-.:/".contains(c));
     if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
+
+/// A path as a shell and a command line take it: one that begins with a hyphen is no option.
+fn quoted_path(path: &std::path::Path) -> String {
+    let path = path.to_string_lossy();
+    if path.starts_with('-') { quoted(&format!("./{path}")) } else { quoted(&path) }
+}

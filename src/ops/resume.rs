@@ -277,7 +277,7 @@ fn command(history: &History, plan: &Plan) -> Option<String> {
         Action::Answer => {
             let question = history.state().document().state.questions.last()?;
             if let Some(document) = question.unit.as_ref().and_then(|unit| unit.as_str().strip_prefix(INTERVIEW)) {
-                return Some(format!("flow interview run {}", quoted(document)));
+                return Some(format!("flow interview run {} --run-id {run}", quoted(document)));
             }
             let unit =
                 question.unit.as_ref().map(|unit| format!(" --unit {}", quoted(unit.as_str()))).unwrap_or_default();

@@ -219,6 +219,13 @@ fn an_answer_goes_under_no_other_question_than_was_read() {
     refused(&["skip", DOC, "--question", "1"], 5, "already_answered");
     refused(&["answer", DOC, "--question", "3", "Early."], 3, "no_such_question");
     refused(&["answer", DOC, "--question", "2", " \n"], 2, "empty_answer");
+    let own = ["answer", DOC, "--topic", "Budget", "--asked", "How much?", "Little."];
+    assert_eq!(json_of(&sandbox, &own)["question"], 2);
+    let before = text(&sandbox);
+    assert_eq!(json_of(&sandbox, &own)["repeated"], true, "asked and answered once");
+    assert_eq!(interview(&sandbox, &[&own[..6], &["Much."]].concat()).code, Some(5));
+    let next = interview(&sandbox, &["start", "--", "-odd name.md"]).ok().stdout;
+    assert!(next.ends_with("flow interview answer './-odd name.md' --question 1 'TEXT'\n"), "{next}");
     let long = sandbox.flow_with(["interview", "answer", DOC, "--json"], &"x".repeat((256 << 10) + 1));
     assert_eq!((long.code, &long.error()["code"]), (Some(1), &json!("answer_too_long")));
     assert_eq!(text(&sandbox), before);
@@ -565,7 +572,7 @@ fn the_run_of_an_interview_knows_what_is_open() {
     let resumed = sandbox.flow(["resume", "r1", "--json"]).exits(4).json();
     let reason = resumed["reason"].as_str().unwrap();
     assert!(reason.contains("question 3 of 5 in docs/charter.md is open: What do users gain"), "{reason}");
-    assert_eq!(resumed["next"]["command"], "flow interview run docs/charter.md");
+    assert_eq!(resumed["next"]["command"], "flow interview run docs/charter.md --run-id r1");
     // What the log was not told, since somebody wrote it by hand or a kill came between, it is told by the next command.
     let by_hand = text(&sandbox) + "\n### Q3: Value Proposition\n**Asked**: What is it worth?\n**Answer**: Speed.\n";
     put(&sandbox, DOC, &by_hand);
@@ -583,6 +590,19 @@ fn the_run_of_an_interview_knows_what_is_open() {
     let shown = sandbox.flow(["show", "r1", "--json"]).ok().json();
     let activity = &shown["activities"][0];
     assert!(activity["id"] == "interview-docs-charter", "{activity}");
+}
+
+#[test]
+fn an_interview_whose_document_is_gone_begins_anew_for_its_run() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "start-issue", "--issue", "42", "--id", "r1"]).ok();
+    interview(&sandbox, &["start", DOC, "--run-id", "r1"]).ok();
+    fs::remove_file(sandbox.path(DOC)).unwrap();
+    let command = sandbox.flow(["resume", "r1", "--json"]).exits(4).json()["next"]["command"].clone();
+    let words: Vec<_> = command.as_str().unwrap().split(' ').skip(1).collect();
+    sandbox.flow_with(words, "Tasks.\n").exits(4);
+    assert!(text(&sandbox).contains("<!-- Run: r1 -->"));
+    assert_eq!(answers(&sandbox, "r1"), ["Tasks."]);
 }
 
 /// What the log of a run knows as answers.

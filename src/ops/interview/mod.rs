@@ -16,7 +16,6 @@ use crate::model::{RunId, limits};
 use crate::ops::error::{Error, InterviewFault, Result};
 use crate::ops::flow::Flow;
 use crate::ops::interview::paper::{CHARTER, Paper, mode_of, pad};
-use crate::ops::quoted;
 use crate::report::{
     EntryStatus, InterviewAnswerReport, InterviewEntry, InterviewNext, InterviewSection, InterviewStartReport,
     InterviewStatusReport, InterviewStep,
@@ -265,10 +264,10 @@ fn meant(
         Step::Complete | Step::Nothing => (None, None),
     };
     if let Some(own) = &request.asked {
-        let number = request
-            .question
-            .unwrap_or_else(|| standing.pad.open().map_or(standing.pad.next_number(), |open| open.number));
-        return Ok((number, Some(own.clone())));
+        // A command that is given once more is meant for the question that it asked before.
+        let asked = standing.pad.entries.iter().find(|entry| entry.asks(own)).or(standing.pad.open());
+        let number = asked.map_or(standing.pad.next_number(), |entry| entry.number);
+        return Ok((request.question.unwrap_or(number), Some(own.clone())));
     }
     let Some(number) = request.question else {
         let number = next.ok_or(InterviewFault::NothingToAsk)?;
@@ -304,7 +303,7 @@ fn faults(pad: &Pad) -> Vec<String> {
 /// What comes next, as callers see it.
 fn next(paper: &Paper, standing: &Standing<'_>) -> InterviewNext {
     let Standing { pad, script, step, metadata } = standing;
-    let document = quoted(&paper.named.to_string_lossy());
+    let document = paper.quoted();
     let blank = InterviewNext {
         kind: InterviewStep::NextQuestion,
         document: paper.named.clone(),

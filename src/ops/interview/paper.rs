@@ -9,6 +9,7 @@ use crate::interview::{Document, EditError, Head, Mode, Pad, Script};
 use crate::model::limits;
 use crate::ops::error::{Error, InterviewFault, Result};
 use crate::ops::flow::Flow;
+use crate::ops::quoted_path;
 use crate::store::{DocumentError, DocumentFault, DocumentPlace, Guard, layout, read_document, update_document};
 
 /// The script of a document that names none.
@@ -65,6 +66,11 @@ impl Paper {
     /// The whole path.
     pub(super) fn path(&self) -> PathBuf {
         self.root.join(&self.relative)
+    }
+
+    /// Its name, as a shell and the command line take it.
+    pub(super) fn quoted(&self) -> String {
+        quoted_path(&self.named)
     }
 
     /// A copy of it beside it that is called `name`.

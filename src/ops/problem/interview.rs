@@ -5,14 +5,14 @@ use std::path::Path;
 use crate::interview::{Answer, EditError};
 use crate::ops::error::InterviewFault;
 use crate::ops::problem::{caused, new, with_causes};
-use crate::ops::quoted;
+use crate::ops::quoted_path;
 use crate::report::{Kind, Problem};
 use crate::store::DocumentFault;
 
 /// Why an interview does not go on.
 pub(super) fn interview(path: &Path, fault: &InterviewFault) -> Problem {
     let document = path.display();
-    let named = quoted(&path.to_string_lossy());
+    let named = quoted_path(path);
     let say = |kind, code, message: String, help: String| new(kind, code, message, Some(help));
     match fault {
         InterviewFault::Edit(error) => edit(path, error),
@@ -73,7 +73,7 @@ pub(super) fn interview(path: &Path, fault: &InterviewFault) -> Problem {
 /// Why an answer is not taken.
 fn of_answer(path: &Path, fault: &InterviewFault) -> Problem {
     let document = path.display();
-    let named = quoted(&path.to_string_lossy());
+    let named = quoted_path(path);
     let say = |kind, code, message: String, help: String| new(kind, code, message, Some(help));
     match fault {
         InterviewFault::AnsweredMeanwhile { number, there, given } => {
@@ -176,7 +176,7 @@ fn of_agent(path: &Path, fault: &InterviewFault) -> Problem {
 
 fn edit(path: &Path, error: &EditError) -> Problem {
     let document = path.display();
-    let named = quoted(&path.to_string_lossy());
+    let named = quoted_path(path);
     let message = format!("{document}: {error}");
     let nothing = "; nothing was written";
     match error {
