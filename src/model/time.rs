@@ -26,6 +26,12 @@ impl Timestamp {
         self.0.format("%Y-%m-%dT%H%M%SZ").to_string()
     }
 
+    /// The form without milliseconds in which a scratch pad says when it began, `2025-12-27T10:30:00Z` (seed 004).
+    #[must_use]
+    pub fn in_seconds(self) -> String {
+        self.0.to_rfc3339_opts(SecondsFormat::Secs, true)
+    }
+
     /// Whole minutes from `self` to `later`, never negative.
     #[must_use]
     pub fn minutes_until(self, later: Self) -> u64 {

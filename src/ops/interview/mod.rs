@@ -79,16 +79,18 @@ impl Flow {
             Some(run) => Some(self.run(&self.project()?, run)?.id().clone()),
             None => None,
         };
+        let there = paper.read()?.unwrap_or_default();
+        let before = Document::read(&there);
         let named = request.script.as_deref();
-        let script = self.script(named.unwrap_or(CHARTER))?.0;
+        let noted = before.pad().and_then(|pad| pad.head.script.as_deref());
+        let script = self.script(named.or(noted).unwrap_or(CHARTER))?.0;
         let head = |mode| Head {
             mode: Some(mode),
-            started: Some(self.now().as_datetime().format("%Y-%m-%dT%H:%M:%SZ").to_string()),
+            started: Some(self.now().in_seconds()),
             script: (script.id() != CHARTER).then(|| script.id().to_owned()),
             run: run.as_ref().map(RunId::to_string),
         };
-        let there = paper.read()?.unwrap_or_default();
-        if Document::read(&there).pad().is_none() && !there.trim().is_empty() && self.tell_late_end(&paper)? {
+        if before.pad().is_none() && !there.trim().is_empty() && self.tell_late_end(&paper)? {
             let next = nothing(&paper, "it is finished, which its run knows now");
             let (document, script) = (paper.named, script.id().to_owned());
             let (mode, begun, warnings) = (Mode::Update, false, Vec::new());

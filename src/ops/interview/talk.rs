@@ -178,7 +178,7 @@ impl Talk<'_> {
     /// Notes what an agent asks before anybody is asked: a kill must not let it ask something else under that number.
     fn write_question(&self, question: &Question, seen: &str) -> Result<()> {
         let Self { flow, paper, script, run, .. } = self;
-        let started = flow.now().as_datetime().format("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let started = flow.now().in_seconds();
         let script = (script.id() != super::paper::CHARTER).then(|| script.id().to_owned());
         let head = Head { mode: Some(Mode::Update), started: Some(started), script, run: run.clone() };
         let mut now = String::new();
