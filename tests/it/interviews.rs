@@ -593,6 +593,22 @@ fn the_run_of_an_interview_knows_what_is_open() {
 }
 
 #[test]
+fn a_run_that_cannot_be_told_keeps_nobody_from_an_interview() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "start-issue", "--issue", "42", "--id", "r1"]).ok();
+    interview(&sandbox, &["start", DOC, "--run-id", "r1"]).ok();
+    put(&sandbox, DOC, "# Ours\n\n## Scope\n\nTBD\n");
+    let mut claim = sandbox.flow_command();
+    claim.args(["resume", "r1", "--claim", "--session", "s1"]).env("FLOW_HOLDER_PID", std::process::id().to_string());
+    run(claim, "");
+    let mut start = sandbox.flow_command();
+    start.args(["interview", "start", DOC]).env("FLOW_SESSION", "s2");
+    let started = run(start, "").ok();
+    assert!(started.stderr.starts_with("warning: the run r1 was not told of it: "), "{started:?}");
+    assert!(started.stdout.starts_with("begun  docs/charter.md  UPDATE"), "{started:?}");
+}
+
+#[test]
 fn an_interview_whose_document_is_gone_begins_anew_for_its_run() {
     let sandbox = Sandbox::new();
     sandbox.flow(["start", "start-issue", "--issue", "42", "--id", "r1"]).ok();

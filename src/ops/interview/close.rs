@@ -36,8 +36,10 @@ impl Flow {
         let paper = Paper::at(self, &request.document)?;
         let seen = paper.text()?;
         let before = Document::read(&seen);
-        if before.pad().is_none() && self.tell_late_end(&paper)? {
-            let (document, sections, warnings) = (paper.named, Vec::new(), Vec::new());
+        if before.pad().is_none()
+            && let (true, warnings) = self.tell_late_end(&paper)
+        {
+            let (document, sections) = (paper.named, Vec::new());
             return Ok(InterviewFinishReport { document, answered: 0, skipped: 0, sections, already: true, warnings });
         }
         let script = self.standing(&paper, &before)?.script;

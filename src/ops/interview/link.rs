@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::codec::digest;
 use crate::interview::{Answer, Document, Entry, Step};
-use crate::model::{ActivityId, ActivityStatus, EventId, RunId, StateName, Unit, slug};
+use crate::model::{ActivityId, ActivityStatus, EventId, RunId, RunSummary, StateName, Unit, slug};
 use crate::ops::emit::EmitRequest;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
@@ -83,34 +83,39 @@ impl Flow {
         };
         match tell() {
             Ok(()) => Vec::new(),
-            Err(error) => vec![format!("the run {run} was not told of it: {}", one_line(&error))],
+            Err(error) => vec![not_told(run, &error)],
         }
     }
 
     /// Ends what runs take for open though the document holds no interview any more: it was finished, and something ended
-    /// before they were told. Says whether there was such a run.
-    pub(super) fn tell_late_end(&self, paper: &Paper) -> Result<bool> {
-        let project = match self.project() {
-            Ok(project) => project,
-            Err(Error::NoProject { .. }) => return Ok(false),
-            Err(error) => return Err(error),
-        };
-        let (document, unit) = known_as(paper, &project)?;
-        let mut found = false;
-        for summary in Runs::read_open(self, &project)?.open() {
-            let run = project.run(&summary.id)?;
-            // Most runs know nothing of it, which their text tells more quickly than their log.
-            let may_know = |text: String| text.contains(unit.as_str()) || text.contains(&activity_name(&document));
-            if !run.read_text()?.is_some_and(may_know) {
-                continue;
-            }
-            let mut link = self.link(&project, &run, (document.clone(), unit.clone()))?;
-            if link.open.is_some() || link.recorded.is_some() {
-                link.end(self, &Ending::Finished)?;
-                found = true;
+    /// before they were told. Says whether there was such a run, and as warnings what went wrong.
+    pub(super) fn tell_late_end(&self, paper: &Paper) -> (bool, Vec<String>) {
+        let Ok(project) = self.project() else { return (false, Vec::new()) };
+        let Ok(runs) = Runs::read_open(self, &project) else { return (false, Vec::new()) };
+        let (mut found, mut warnings) = (false, Vec::new());
+        for RunSummary { id, .. } in runs.open() {
+            match self.tell_late_end_of(paper, &project, id) {
+                Ok(told) => found |= told,
+                Err(error) => warnings.push(not_told(id.as_str(), &error)),
             }
         }
-        Ok(found)
+        (found, warnings)
+    }
+
+    fn tell_late_end_of(&self, paper: &Paper, project: &Project, run: &RunId) -> Result<bool> {
+        let run = project.run(run)?;
+        let (document, unit) = known_as(paper, project)?;
+        // Most runs know nothing of it, which their text tells more quickly than their log.
+        let may_know = |text: String| text.contains(unit.as_str()) || text.contains(&activity_name(&document));
+        if !run.read_text()?.is_some_and(may_know) {
+            return Ok(false);
+        }
+        let mut link = self.link(project, &run, (document, unit))?;
+        let waits = link.open.is_some() || link.recorded.is_some();
+        if waits {
+            link.end(self, &Ending::Finished)?;
+        }
+        Ok(waits)
     }
 
     fn link(&self, project: &Project, run: &RunDir, (document, unit): (String, Unit)) -> Result<Link> {
@@ -143,6 +148,10 @@ impl Flow {
             run: run.id().clone(),
         })
     }
+}
+
+fn not_told(run: &str, error: &Error) -> String {
+    format!("the run {run} was not told of it: {}", one_line(error))
 }
 
 /// The activity of the first interview about a document in a run.

@@ -90,10 +90,12 @@ impl Flow {
             script: (script.id() != CHARTER).then(|| script.id().to_owned()),
             run: run.as_ref().map(RunId::to_string),
         };
-        if before.pad().is_none() && !there.trim().is_empty() && self.tell_late_end(&paper)? {
+        let is_plain = before.pad().is_none() && !there.trim().is_empty();
+        let (was_open, mut warnings) = if is_plain { self.tell_late_end(&paper) } else { (false, Vec::new()) };
+        if was_open {
             let next = nothing(&paper, "it is finished, which its run knows now");
             let (document, script) = (paper.named, script.id().to_owned());
-            let (mode, begun, warnings) = (Mode::Update, false, Vec::new());
+            let (mode, begun) = (Mode::Update, false);
             return Ok(InterviewStartReport { document, mode, script, run_id: None, begun, next, warnings });
         }
         let mut found = Mode::Create;
@@ -123,7 +125,6 @@ impl Flow {
             now.clone_from(&new);
             Ok(new)
         })?;
-        let mut warnings = Vec::new();
         let document = Document::read(&now);
         let (next, script, run_id) = match document.pad() {
             Some(_) => {
