@@ -243,8 +243,7 @@ struct Person<'a> {
 }
 
 /// How to answer.
-const KEYS: &str =
-    "(Enter sends; a \\ at the end of a line goes on in the next; /skip REASON passes it over; Ctrl-D stops)\n";
+const KEYS: &str = "(Enter sends, \\ at the end goes on in the next line, /skip REASON, Ctrl-D stops)\n";
 
 impl Interviewee for Person<'_> {
     fn ask(&mut self, question: &Asked) -> Said {
