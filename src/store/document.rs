@@ -18,8 +18,8 @@ use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, fchmod, fstat, mkdirat, openat, renameat, renameat_with, statat,
-    unlinkat,
+    AtFlags, CWD, FileType, Gid, Mode, OFlags, RenameFlags, Uid, fchmod, fchown, fstat, mkdirat, openat, renameat,
+    renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 use thiserror::Error;
@@ -177,6 +177,10 @@ pub fn update_document<E: std::error::Error + 'static>(
         if old.as_ref().is_some_and(|old| old.text == text) {
             return Ok(());
         }
+        if old.as_ref().is_some_and(|old| old.is_linked) {
+            let why = "has another name as well (a hard link), under which the old text would stay";
+            return Err(DocumentFault::Unsafe { path, why }.into());
+        }
         if directory.replace(name, place.copy_of.unwrap_or(name), &text, old.as_ref())? == Replaced::Yes {
             return Ok(());
         }
@@ -213,6 +217,9 @@ struct Directory {
 struct Old {
     text: String,
     mode: Mode,
+    owner: (Uid, Gid),
+    /// Whether the file has another name as well.
+    is_linked: bool,
 }
 
 /// Whether a new text took the place of the old one.
@@ -315,7 +322,8 @@ impl Directory {
         let text = String::from_utf8(bytes)
             .map_err(|error| DocumentFault::NotText { path, valid: error.utf8_error().valid_up_to() })?;
         let mode = Mode::from_raw_mode(stat.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO);
-        Ok(Some(Old { text, mode }))
+        let owner = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
+        Ok(Some(Old { text, mode, owner, is_linked: stat.st_nlink > 1 }))
     }
 
     /// Removes what writers that died left beside the document `name`. Only called under its lock, so nothing of it is in
@@ -368,7 +376,7 @@ impl Directory {
         let write = |file: &mut File| -> io::Result<()> {
             file.write_all(text.as_bytes())?;
             if let Some(old) = old {
-                fchmod(&*file, old.mode)?;
+                fchmod(&*file, take_owner(file, old))?;
             }
             file.sync_all()
         };
@@ -492,6 +500,18 @@ fn swap_name(name: &OsStr, old: &str, new: &str) -> OsString {
     swap
 }
 
+/// Gives a new file the owner of the old one, as far as the system lets this user; the mode that it may have then. Those of
+/// another group must not read what they could not read before.
+fn take_owner(file: &File, old: &Old) -> Mode {
+    let (user, group) = old.owner;
+    let is_same = fstat(file).is_ok_and(|stat| (stat.st_uid, stat.st_gid) == (user.as_raw(), group.as_raw()));
+    if is_same || fchown(file, Some(user), Some(group)).is_ok() || fchown(file, None, Some(group)).is_ok() {
+        return old.mode;
+    }
+    let others = old.mode & Mode::RWXO;
+    (old.mode - Mode::RWXG) | (old.mode & Mode::from_raw_mode(others.as_raw_mode() << 3))
+}
+
 /// Whether a file system does not know how to rename so.
 fn is_unknown(error: Errno) -> bool {
     matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
@@ -574,6 +594,38 @@ mod tests {
             update(root.path(), FILE, &format!("{mode}")).unwrap();
             assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, mode);
         }
+    }
+
+    #[test]
+    fn the_owner_of_the_old_file_stays_where_the_system_allows_it() {
+        use std::os::unix::fs::{MetadataExt, chown};
+        let root = tempfile::tempdir().unwrap();
+        update(root.path(), FILE, "one").unwrap();
+        let path = root.path().join(FILE);
+        let is_root = rustix::process::geteuid().is_root();
+        if is_root {
+            chown(&path, Some(4711), Some(4712)).unwrap();
+        }
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        let owner = |meta: fs::Metadata| (meta.uid(), meta.gid(), meta.mode() & 0o777);
+        let before = owner(fs::metadata(&path).unwrap());
+        update(root.path(), FILE, "two").unwrap();
+        assert_eq!(owner(fs::metadata(&path).unwrap()), before);
+    }
+
+    #[test]
+    fn a_file_with_another_name_is_not_replaced_under_one_of_them() {
+        let root = tempfile::tempdir().unwrap();
+        update(root.path(), FILE, "one").unwrap();
+        fs::hard_link(root.path().join(FILE), root.path().join("other")).unwrap();
+        let refused = update(root.path(), FILE, "two").unwrap_err();
+        assert!(refused.to_string().contains("has another name as well (a hard link)"), "{refused}");
+        assert_eq!(fs::read_to_string(root.path().join("other")).unwrap(), "one");
+        assert_eq!(
+            update(root.path(), FILE, "one").unwrap().as_deref(),
+            Some("one"),
+            "nothing changes, so nothing is lost"
+        );
     }
 
     #[test]
