@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use crate::catalog::folder::Folder;
+use crate::catalog::proved::read_proved;
 use crate::catalog::{Catalog, CatalogError, Origin};
-use crate::codec::{DocumentKind, Place, Violation, parse, similar, validate};
-use crate::interview::{Script, ScriptDocument};
-use crate::model::{WorkflowId, limits};
+use crate::codec::{DocumentKind, Violation, similar};
+use crate::interview::Script;
+use crate::model::WorkflowId;
 
 /// How the name of a script's file ends.
 pub(crate) const SUFFIX: &str = ".interview.yaml";
@@ -16,6 +17,18 @@ const FOLDER: &str = "interviews";
 const SHIPPED: &[(&str, &str)] = &[("charter", include_str!("../../workflows/charter.interview.yaml"))];
 
 impl Catalog {
+    /// The names of the project's own scripts, sorted.
+    ///
+    /// # Errors
+    /// When their directory cannot be read.
+    pub fn own_scripts(&self) -> Result<Vec<String>, CatalogError> {
+        let folder = match &self.flow_dir {
+            Some(flow_dir) => Folder::open(&flow_dir.join(FOLDER), false)?,
+            None => None,
+        };
+        own_scripts(folder.as_ref())
+    }
+
     /// The script called `name`.
     ///
     /// # Errors
@@ -40,9 +53,7 @@ impl Catalog {
             return Ok((script, Origin::Shipped));
         }
         let mut known: Vec<String> = SHIPPED.iter().map(|(id, _)| (*id).to_owned()).collect();
-        if let Some(folder) = &folder {
-            known.extend(folder.names()?.iter().filter_map(|file| Some(file.strip_suffix(SUFFIX)?.to_owned())));
-        }
+        known.extend(own_scripts(folder.as_ref())?);
         known.sort();
         known.dedup();
         let suggestion = similar(name, known.iter().map(String::as_str)).map(str::to_owned);
@@ -50,26 +61,17 @@ impl Catalog {
     }
 }
 
+fn own_scripts(folder: Option<&Folder>) -> Result<Vec<String>, CatalogError> {
+    let files = folder.map(Folder::names).transpose()?.unwrap_or_default();
+    let mut names: Vec<String> = files.iter().filter_map(|file| Some(file.strip_suffix(SUFFIX)?.to_owned())).collect();
+    names.sort();
+    Ok(names)
+}
+
 /// Reads and proves a script.
 ///
 /// # Errors
 /// Everything that is wrong with it.
 pub(crate) fn read_script(text: &str) -> Result<Script, Vec<Violation>> {
-    let at = |place: Option<Place>, message: String| vec![Violation { pointer: String::new(), message, place }];
-    let node = parse(text).map_err(|error| at(error.place, error.to_string()))?;
-    let value = node.to_value();
-    let violations = validate(DocumentKind::Interview, &value, Some(&node));
-    if !violations.is_empty() {
-        return Err(violations);
-    }
-    let document: ScriptDocument = serde_json::from_value(value).map_err(|error| at(None, error.to_string()))?;
-    Script::build(document).map_err(|flaws| {
-        let violation = |flaw: crate::interview::ScriptFlaw| {
-            let place = Some(node.nearest(&flaw.pointer).place);
-            Violation { pointer: flaw.pointer, message: flaw.message, place }
-        };
-        let mut violations: Vec<Violation> = flaws.into_iter().take(limits::VIOLATIONS).map(violation).collect();
-        violations.sort_by_key(|violation| violation.place);
-        violations
-    })
+    read_proved(text, DocumentKind::Interview, Script::build)
 }

@@ -15,6 +15,7 @@ mod folder;
 mod interviews;
 mod modes;
 mod place;
+mod proved;
 mod shipped;
 
 pub use error::CatalogError;

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use crate::catalog::folder::Folder;
+use crate::catalog::proved::read_proved;
 use crate::catalog::{Catalog, CatalogError, Origin};
-use crate::codec::{DocumentKind, Place, Violation, parse, validate};
-use crate::model::limits;
-use crate::policy::{Policy, PolicyDocument};
+use crate::codec::{DocumentKind, Violation};
+use crate::policy::Policy;
 
 /// The name of the file.
 pub(crate) const FILE: &str = "modes.yaml";
@@ -44,24 +44,5 @@ impl Catalog {
 /// # Errors
 /// Everything that is wrong with it.
 pub(crate) fn read_policy(text: &str) -> Result<Policy, Vec<Violation>> {
-    let at = |place: Option<Place>, message: String| vec![Violation { pointer: String::new(), message, place }];
-    let node = parse(text).map_err(|error| at(error.place, error.to_string()))?;
-    let value = node.to_value();
-    let violations = validate(DocumentKind::Modes, &value, Some(&node));
-    if !violations.is_empty() {
-        return Err(violations);
-    }
-    let document: PolicyDocument = serde_json::from_value(value).map_err(|error| at(None, error.to_string()))?;
-    Policy::build(document).map_err(|flaws| {
-        let mut violations: Vec<Violation> = flaws
-            .into_iter()
-            .take(limits::VIOLATIONS)
-            .map(|flaw| {
-                let place = Some(node.nearest(&flaw.pointer).place);
-                Violation { pointer: flaw.pointer, message: flaw.message, place }
-            })
-            .collect();
-        violations.sort_by_key(|violation| violation.place);
-        violations
-    })
+    read_proved(text, DocumentKind::Modes, Policy::build)
 }

@@ -23,7 +23,7 @@ pub use gaps::{Fill, SectionView};
 pub use order::Step;
 pub use pad::{Answer, Entry, Fault, Head, Mode, Pad};
 pub use reply::{Metadata, Reply};
-pub use script::{Script, ScriptDocument, ScriptFlaw};
+pub use script::{Script, ScriptDocument};
 
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,10 @@
 //! The script of an interview: which sections a document has, which questions fill them, and when that is enough.
 
 use serde::Deserialize;
-use thiserror::Error;
 
 use crate::interview::edit::Question;
 use crate::interview::pad::{Entry, HEADING, Mode, Pad};
-use crate::model::limits;
+use crate::model::{Flaw, limits};
 
 /// `<id>.interview.yaml`, behind its schema.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -95,16 +94,6 @@ pub struct Script {
     names: Vec<(String, usize)>,
 }
 
-/// What is wrong with a script.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{message}")]
-pub struct ScriptFlaw {
-    /// JSON pointer to the value.
-    pub pointer: String,
-    /// What is wrong with it.
-    pub message: String,
-}
-
 /// How a heading, a topic or an id is compared.
 pub(super) fn folded(name: &str) -> String {
     name.split_whitespace().collect::<Vec<_>>().join(" ").trim_end_matches(':').to_lowercase()
@@ -115,9 +104,9 @@ impl Script {
     ///
     /// # Errors
     /// Everything that is wrong with it.
-    pub fn build(document: ScriptDocument) -> Result<Self, Vec<ScriptFlaw>> {
+    pub fn build(document: ScriptDocument) -> Result<Self, Vec<Flaw>> {
         let mut flaws = Vec::new();
-        let mut flaw = |pointer: String, message: String| flaws.push(ScriptFlaw { pointer, message });
+        let mut flaw = |pointer: String, message: String| flaws.push(Flaw { pointer, message });
         let mut names: Vec<String> = vec![folded(HEADING)];
         for (nth, section) in document.sections.iter().enumerate() {
             if document.sections[..nth].iter().any(|other| other.id == section.id) {

@@ -5,6 +5,7 @@
 
 mod activity;
 mod event;
+mod flaw;
 mod idlist;
 mod ids;
 pub mod limits;
@@ -20,6 +21,7 @@ pub use event::{
     ActivityRecorded, Event, EventKind, RunAdopted, RunChanges, RunClaimed, RunEdited, RunStarted, SessionEnded,
     StatusChange, TextDigest, UnknownEvent, WorkflowAdopted,
 };
+pub use flaw::Flaw;
 pub use idlist::IdList;
 pub use ids::{
     ActivityId, BadName, EventId, ModeName, Number, RunId, Seq, SessionId, StateName, Unit, WorkflowId, slug,

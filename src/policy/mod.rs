@@ -3,7 +3,6 @@
 
 mod admit;
 mod document;
-mod flaw;
 mod lifecycle;
 mod phase;
 mod prompt;
@@ -11,7 +10,6 @@ mod table;
 
 pub use admit::{Admission, Denial, DenialKind};
 pub use document::PolicyDocument;
-pub use flaw::Flaw;
 pub use lifecycle::{LifecycleFault, Outcome, Reading, Said, clear_audit, drop_stale, read_outcome, settle};
 pub use phase::PhaseFault;
 pub(crate) use phase::{CANCELLED, CLEARED, COMPLETED};

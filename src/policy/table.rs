@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::model::ModeName;
+use crate::model::{Flaw, ModeName};
 use crate::policy::document::ModeEntry;
-use crate::policy::{Flaw, PolicyDocument, read_outcome};
+use crate::policy::{PolicyDocument, read_outcome};
 
 /// What a mode is like: planning comes before execution, and there is no way back by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,6 +6,8 @@ pub const FLOW: &str = ".flow";
 pub const RUNS: &str = "runs";
 /// Below [`FLOW`]: workflow definitions of the project.
 pub const WORKFLOWS: &str = "workflows";
+/// Below [`FLOW`]: scripts of interviews of the project.
+pub const INTERVIEWS: &str = "interviews";
 /// Below [`FLOW`]: schemas for editors, written by `flow init`.
 pub const SCHEMAS: &str = "schemas";
 /// A run's document.

@@ -8,8 +8,8 @@ use crate::store::StoreError;
 use crate::store::dir::{Dir, NEW_FILE, Trust};
 use crate::store::disk::{Disk, Errno, Onto};
 use crate::store::layout::{
-    CACHE, FLOW, GITATTRIBUTES, GITIGNORE, INIT_TMP, LOCK, NEW_RUN, QUARANTINE, RUN_FILE, RUNS, SCHEMAS, STATE,
-    WORKFLOWS,
+    CACHE, FLOW, GITATTRIBUTES, GITIGNORE, INIT_TMP, INTERVIEWS, LOCK, NEW_RUN, QUARANTINE, RUN_FILE, RUNS, SCHEMAS,
+    STATE, WORKFLOWS,
 };
 use crate::store::lock::{Lock, LockRequest};
 use crate::store::run_dir::{RunDir, flush};
@@ -32,10 +32,11 @@ pub struct Initialised {
 /// The line by which flow knows its own `.flow`.
 const MARK: &str = "# Written by flow";
 /// What flow and the original scripts keep in `.flow`.
-const OWN_NAMES: [&str; 15] = [
+const OWN_NAMES: [&str; 16] = [
     CACHE,
     RUNS,
     WORKFLOWS,
+    INTERVIEWS,
     SCHEMAS,
     LOCK,
     INIT_TMP,

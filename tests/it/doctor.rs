@@ -372,6 +372,11 @@ const LEFT: &[Damage] = &[
         hurt: |past| past.put("../../modes.yaml", "kind: FlowModes\n"),
     },
     Damage {
+        code: "script_invalid",
+        path: "/interviews/own.interview.yaml",
+        hurt: |past| past.put("../../interviews/own.interview.yaml", "kind: FlowInterview\n"),
+    },
+    Damage {
         code: "mode_unreadable",
         path: "/state/forge-state.json",
         hurt: |past| past.put("../../state/forge-state.json", "{ \"active\": tr"),

@@ -22,6 +22,7 @@ pub(super) const CODES: &[(&str, Severity)] = &[
     ("workflow_invalid", Severity::Error),
     ("config_invalid", Severity::Error),
     ("policy_invalid", Severity::Error),
+    ("script_invalid", Severity::Error),
     ("mode_unreadable", Severity::Error),
     ("mode_unknown", Severity::Warning),
     ("mode_log_damaged", Severity::Warning),

@@ -14,14 +14,16 @@ use crate::ops::init::SCHEMAS;
 use crate::store::Project;
 use crate::store::inspect::{Entry, FileKind, doubtful_file_system, entries, is_own, is_writable};
 use crate::store::layout::{
-    CACHE, GITATTRIBUTES, GITIGNORE, INIT_TMP, LOCK, NEW_RUN, QUARANTINE, RUNS, SCHEMAS as SCHEMA_DIR, STATE, WORKFLOWS,
+    CACHE, GITATTRIBUTES, GITIGNORE, INIT_TMP, INTERVIEWS, LOCK, NEW_RUN, QUARANTINE, RUNS, SCHEMAS as SCHEMA_DIR,
+    STATE, WORKFLOWS,
 };
 
 /// Names that flow or the original scripts give, besides those of half-made runs.
-const KNOWN: [&str; 15] = [
+const KNOWN: [&str; 16] = [
     CACHE,
     RUNS,
     WORKFLOWS,
+    INTERVIEWS,
     SCHEMA_DIR,
     LOCK,
     INIT_TMP,
@@ -78,9 +80,10 @@ pub(super) fn check(project: &Project, any_owner: bool, found: &mut Findings) {
     rules(root, ".gitattributes", GITATTRIBUTES, "gitattributes_incomplete", found);
     schemas(root, found);
     workflows(root, found);
+    scripts(root, found);
     runs(root, any_owner, found);
     modes::check(root, found);
-    [STATE, "goals", "triggers", WORKFLOWS].iter().for_each(|name| inside(&root.join(name), DEPTH, found));
+    [STATE, "goals", "triggers", WORKFLOWS, INTERVIEWS].iter().for_each(|name| inside(&root.join(name), DEPTH, found));
 }
 
 fn name_in_flow(root: &Path, entry: &Entry, any_owner: bool, found: &mut Findings) {
@@ -198,6 +201,19 @@ fn workflows(root: &Path, found: &mut Findings) {
             }
             Err(error) => drop(found.add("workflow_invalid", path, crate::ops::problem::one_line(&error.into()))),
             Ok(_) => {}
+        }
+    }
+}
+
+/// Scripts of interviews that cannot be used.
+fn scripts(root: &Path, found: &mut Findings) {
+    let catalog = Catalog::new(Some(root.to_owned()));
+    // A directory that is none, and a file that is no plain one, are told of where all names are looked at.
+    for name in catalog.own_scripts().unwrap_or_default() {
+        if let Err(CatalogError::Script { path, violations }) = catalog.script(&name) {
+            for violation in violations {
+                found.add("script_invalid", &path, violation.message.as_str()).at(violation.place);
+            }
         }
     }
 }

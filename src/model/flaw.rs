@@ -1,6 +1,6 @@
-//! What makes a policy unusable.
+//! What makes a definition unusable that fits its schema.
 
-/// A rule of a policy that cannot hold.
+/// A part of a definition that contradicts another, or names what is not there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
     /// JSON pointer into the document.
@@ -10,7 +10,8 @@ pub struct Flaw {
 }
 
 impl Flaw {
-    pub(super) fn at(pointer: impl Into<String>, message: impl Into<String>) -> Self {
+    /// A flaw of what `pointer` points at.
+    pub fn at(pointer: impl Into<String>, message: impl Into<String>) -> Self {
         Self { pointer: pointer.into(), message: message.into() }
     }
 }
