@@ -13,6 +13,7 @@ use rustyline::{Cmd, Config, Editor, Helper, KeyCode, KeyEvent, Modifiers};
 
 use crate::cli::out::Out;
 use crate::model::limits;
+use crate::ops::Error;
 
 /// Asks on standard error and reads standard input.
 pub(super) struct Prompt<'a> {
@@ -45,18 +46,22 @@ impl<'a> Prompt<'a> {
             return false;
         }
         self.out.show(&format!("{question} "));
-        let answer = read_line().map(|line| line.trim().to_lowercase());
+        let answer = read_line().ok().flatten().map(|line| line.trim().to_lowercase());
         matches!(answer.as_deref(), Some("y" | "yes"))
     }
 
     /// An answer, which may have several lines; none when nobody answers any more. `before` are earlier answers, to be
     /// taken up again.
-    pub(super) fn read(&mut self, before: &[String]) -> Option<String> {
-        let text = if io::stdin().is_terminal() { self.edit(before)? } else { self.read_plainly()? };
-        Some(joined(&text))
+    ///
+    /// # Errors
+    /// [`Error::Input`] for what cannot be read, or is no text.
+    pub(super) fn read(&mut self, before: &[String]) -> Result<Option<String>, Error> {
+        let text = if io::stdin().is_terminal() { self.edit(before) } else { self.read_plainly() };
+        let text = text.map_err(|source| Error::Input { origin: "standard input".to_owned(), source })?;
+        Ok(text.as_deref().map(joined))
     }
 
-    fn edit(&mut self, before: &[String]) -> Option<String> {
+    fn edit(&mut self, before: &[String]) -> io::Result<Option<String>> {
         if self.editor.is_none() {
             self.editor = editor().ok();
         }
@@ -69,19 +74,19 @@ impl<'a> Prompt<'a> {
             let _ = editor.add_history_entry(answer.as_str());
         }
         // Interrupted and the end of the input mean the same here: enough for now.
-        editor.readline(MARK).ok()
+        Ok(editor.readline(MARK).ok())
     }
 
-    fn read_plainly(&self) -> Option<String> {
+    fn read_plainly(&self) -> io::Result<Option<String>> {
         let mut text = String::new();
         loop {
             if io::stdin().is_terminal() {
                 self.out.show(MARK);
             }
-            let line = read_line()?;
+            let Some(line) = read_line()? else { return Ok(Some(text).filter(|text| !text.is_empty())) };
             text.push_str(&line);
             if !goes_on(&line) || text.len() > limits::ANSWER_BYTES {
-                return Some(text);
+                return Ok(Some(text));
             }
             text.push('\n');
         }
@@ -89,13 +94,19 @@ impl<'a> Prompt<'a> {
 }
 
 /// A line of standard input without its line break; none at its end.
-fn read_line() -> Option<String> {
+fn read_line() -> io::Result<Option<String>> {
     let mut line = Vec::new();
     // One byte more than an answer may have tells that it is too long.
     let bound = u64::try_from(limits::ANSWER_BYTES).unwrap_or(u64::MAX) + 2;
-    let read = io::Read::take(io::stdin().lock(), bound).read_until(b'\n', &mut line).ok()?;
-    let line = String::from_utf8_lossy(&line);
-    (read > 0).then(|| line.trim_end_matches(['\n', '\r']).to_owned())
+    let read = io::Read::take(io::stdin().lock(), bound).read_until(b'\n', &mut line)?;
+    let line = match String::from_utf8(line) {
+        // The bound may cut a character, of an answer that is too long anyway.
+        Err(error) if error.utf8_error().error_len().is_none() && read > limits::ANSWER_BYTES => {
+            String::from_utf8_lossy(error.as_bytes()).into_owned()
+        }
+        line => line.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))?,
+    };
+    Ok((read > 0).then(|| line.trim_end_matches(['\n', '\r']).to_owned()))
 }
 
 /// Whether an answer goes on in the next line: when this one ends in an odd number of backslashes.

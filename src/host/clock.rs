@@ -1,6 +1,7 @@
 //! The time.
 #![expect(clippy::disallowed_methods, reason = "this is where the time comes from")]
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use chrono::{TimeDelta, Utc};
@@ -12,15 +13,15 @@ use crate::model::Timestamp;
 const NOW: &str = "__FLOW_NOW";
 
 /// Where the time comes from.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Clock {
     fixed: Option<Fixed>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Fixed {
     start: Timestamp,
-    calls: AtomicU64,
+    calls: Arc<AtomicU64>,
 }
 
 /// `__FLOW_NOW` is set and no point in time.
@@ -41,7 +42,7 @@ impl Clock {
     /// A clock that says `start` and then one second more with every call.
     #[must_use]
     pub fn fixed(start: Timestamp) -> Self {
-        Self { fixed: Some(Fixed { start, calls: AtomicU64::new(0) }) }
+        Self { fixed: Some(Fixed { start, calls: Arc::new(AtomicU64::new(0)) }) }
     }
 
     /// The clock of the machine, or a fixed one when `__FLOW_NOW` says so.

@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "the seed of tests is read here")]
 
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sha2::{Digest, Sha256};
@@ -13,15 +14,15 @@ use crate::model::{EventId, Timestamp};
 const SEED: &str = "__FLOW_SEED";
 
 /// Where operation ids come from: ULIDs, whose first part is the time and whose rest is random.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Ids {
     seeded: Option<Seeded>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Seeded {
     seed: Vec<u8>,
-    calls: AtomicU64,
+    calls: Arc<AtomicU64>,
 }
 
 impl Ids {
@@ -35,7 +36,7 @@ impl Ids {
     /// same fixed time make the same ids, and the second counts as a retry of the first: a test changes one of them.
     #[must_use]
     pub fn seeded(seed: impl Into<Vec<u8>>) -> Self {
-        Self { seeded: Some(Seeded { seed: seed.into(), calls: AtomicU64::new(0) }) }
+        Self { seeded: Some(Seeded { seed: seed.into(), calls: Arc::new(AtomicU64::new(0)) }) }
     }
 
     /// Unpredictable ids, or repeatable ones when `__FLOW_SEED` is set.

@@ -1,7 +1,7 @@
 //! A document that is being written, with its scratch pad.
 
 use crate::interview::outline::Outline;
-use crate::interview::pad::{Answer, Entry, Pad};
+use crate::interview::pad::Pad;
 
 /// A text, read once.
 #[derive(Debug)]
@@ -30,12 +30,6 @@ impl<'t> Document<'t> {
     #[must_use]
     pub fn pad(&self) -> Option<&Pad> {
         self.pads.first()
-    }
-
-    /// The answer to a question as it stands in the document, with the backslashes that keep it from meaning more.
-    #[must_use]
-    pub fn written_answer(&self, entry: &Entry) -> Option<&'t str> {
-        matches!(entry.answer, Answer::Given(_)).then(|| &self.text[entry.words.clone()])
     }
 
     /// How its lines end.

@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::interview::document::Document;
 use crate::interview::escape;
 use crate::interview::outline::Outline;
-use crate::interview::pad::{Answer, Entry, Fault, HEADING, Head, NOTICE, Pad};
+use crate::interview::pad::{Answer, Entry, Fault, HEADING, Head, MOST, NOTICE, Pad};
 use crate::model::limits;
 
 /// What is asked.
@@ -39,6 +39,23 @@ pub enum EditError {
         first: usize,
         /// Where the other is.
         second: usize,
+    },
+    /// Two versions of it were merged, and both are still there.
+    #[error("a merge of two versions is not settled in line {line}")]
+    Conflict {
+        /// Where it begins.
+        line: usize,
+    },
+    /// No number is left for a further question.
+    #[error("it has a question {} already, and there is no higher number", MOST)]
+    NoNumberLeft,
+    /// There is neither such a section nor such a topic.
+    #[error("there is no section `{id}`")]
+    UnknownSection {
+        /// As it was called.
+        id: String,
+        /// What there is.
+        known: Vec<String>,
     },
     /// There is no such question.
     #[error("there is no question {number}; the next one is {next}")]
@@ -74,6 +91,12 @@ pub enum EditError {
         /// What, and where.
         faults: Vec<Fault>,
     },
+    /// A text would change more than its section.
+    #[error("{what} would end its section early, or swallow what follows")]
+    Unfit {
+        /// Which.
+        what: String,
+    },
     /// What is written there would be read as something else.
     #[error("what is written in line {line} would not be read there: {why}")]
     Unsound {
@@ -91,12 +114,20 @@ impl Document<'_> {
     /// The only scratch pad.
     ///
     /// # Errors
-    /// [`EditError::NoPad`] and [`EditError::SecondPad`].
+    /// [`EditError::NoPad`], [`EditError::SecondPad`] and [`EditError::Conflict`].
     pub fn only_pad(&self) -> Result<&Pad, EditError> {
+        self.settled()?;
         match self.pads.as_slice() {
             [] => Err(EditError::NoPad),
             [only] => Ok(only),
             [first, second, ..] => Err(EditError::SecondPad { first: first.line, second: second.line }),
+        }
+    }
+
+    fn settled(&self) -> Result<(), EditError> {
+        match self.outline.conflict {
+            Some(at) => Err(EditError::Conflict { line: self.outline.line_of(at) }),
+            None => Ok(()),
         }
     }
 
@@ -105,6 +136,7 @@ impl Document<'_> {
     /// # Errors
     /// [`EditError`].
     pub fn begin(&self, head: &Head) -> Result<String, EditError> {
+        self.settled()?;
         if let Some(pad) = self.pad() {
             return Err(EditError::PadExists { line: pad.line });
         }
@@ -193,24 +225,24 @@ impl Document<'_> {
         self.reply(pad, entry, answer)
     }
 
-    /// The text without its scratch pad, and without the blank line before it.
+    /// The text without its scratch pad. The blank line before it goes as well, unless it is needed before what follows.
     ///
     /// # Errors
     /// [`EditError`].
     pub fn without_pad(&self) -> Result<String, EditError> {
         let pad = self.only_pad()?;
-        Ok(format!("{}{}", &self.text[..self.before(pad)], &self.text[pad.range.end..]))
-    }
-
-    /// Where the pad begins, with the blank line before it.
-    pub(super) fn before(&self, pad: &Pad) -> usize {
-        let before = &self.text[..pad.range.start];
-        let blank = before.strip_suffix('\n').map(|rest| rest.strip_suffix('\r').unwrap_or(rest));
-        blank.filter(|rest| rest.is_empty() || rest.ends_with('\n')).map_or(before.len(), str::len)
+        let (before, after) = (&self.text[..pad.range.start], &self.text[pad.range.end..]);
+        let line = before.strip_suffix('\n').map(|rest| rest.strip_suffix('\r').unwrap_or(rest));
+        let is_needed = !after.is_empty() && !after.starts_with(['\n', '\r']);
+        let without_blank = line.filter(|rest| !is_needed && (rest.is_empty() || rest.ends_with('\n')));
+        Ok(format!("{}{after}", without_blank.unwrap_or(before)))
     }
 
     fn append(&self, number: u32, question: &Question, answer: Answer) -> Result<String, EditError> {
         let pad = self.only_pad()?;
+        if number > MOST {
+            return Err(EditError::NoNumberLeft);
+        }
         let newline = self.newline();
         let (topic, asked) = (escape::write_topic(&question.topic), escape::write(&question.asked, newline));
         for (what, text) in [("topic", &topic), ("question", &asked)] {
@@ -288,10 +320,8 @@ fn labelled(answer: &Answer, newline: &str) -> String {
 /// Why what was put at `at` is not read.
 fn unsound(outline: &Outline, at: usize) -> EditError {
     let line = outline.line_of(at);
-    let why = match outline.code.iter().rfind(|code| code.start < at && at < code.end) {
-        Some(code) => {
-            format!("the code block that begins in line {} is not closed before it", outline.line_of(code.start))
-        }
+    let why = match outline.unclosed {
+        Some(open) => format!("what begins in line {} is never closed", outline.line_of(open)),
         None => "something above it is not closed, or a heading is written in another way".to_owned(),
     };
     EditError::Unsound { line, why }

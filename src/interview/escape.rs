@@ -8,6 +8,7 @@
 
 use std::borrow::Cow;
 
+use crate::interview::outline::Outline;
 use crate::model::is_obeyed;
 
 /// What begins the parts of an entry.
@@ -89,6 +90,66 @@ fn read_line(line: &str, text: &mut String) {
     text.push_str(rest);
 }
 
+/// An answer as it stands outside of its entry. Its first line meant nothing more behind its label, and gets a backslash
+/// like others here; and where its fences come in pairs, they make blocks of code again.
+pub(super) fn moved(written: &str, is_behind_label: bool) -> String {
+    let mut lines: Vec<Cow<'_, str>> =
+        written.split('\n').map(|line| Cow::Borrowed(line.trim_end_matches('\r'))).collect();
+    if let Some(at) = guarded(&lines[0]).filter(|_| is_behind_label) {
+        lines[0] = format!("{}\\{}", &lines[0][..at], &lines[0][at..]).into();
+    }
+    let plain = lines.join("\n");
+    let mut at = 0;
+    while let Some(line) = lines.get(at) {
+        let opened = fence(line);
+        let closes = |line: &Cow<'_, str>| {
+            opened.zip(fence(line)).is_some_and(|(opened, (mark, long, rest))| {
+                mark == opened.0 && long >= opened.1 && rest.trim().is_empty()
+            })
+        };
+        let Some(last) = lines[at + 1..].iter().position(closes).map(|nth| at + 1 + nth) else {
+            at += 1;
+            continue;
+        };
+        for line in &mut lines[at..=last] {
+            *line = code_line(line).into();
+        }
+        at = last + 1;
+    }
+    let with_code = lines.join("\n");
+    // In a list or a quotation a fence may mean something else; then the backslashes stay.
+    if headings_before_another(&with_code) == headings_before_another(&plain) { with_code } else { plain }
+}
+
+/// The headings of `text`, when one that follows it is still seen.
+fn headings_before_another(text: &str) -> Option<usize> {
+    let outline = Outline::read(&format!("{text}\n\n## Next\n"));
+    let last = outline.headings.last().filter(|last| last.range.start == text.len() + 2)?;
+    last.hashes.then_some(outline.headings.len())
+}
+
+/// The mark of a fence that was kept from being one, how long it is, and what follows it.
+fn fence(line: &str) -> Option<(char, usize, &str)> {
+    let words = line[guarded(line)?..].strip_prefix('\\')?;
+    let mark = words.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+    let rest = words.trim_start_matches(mark);
+    let long = words.len() - rest.len();
+    (long >= 3 && !(mark == '`' && rest.contains('`'))).then_some((mark, long, rest))
+}
+
+/// A line as it stands in code, where neither backslashes nor references mean anything. What a terminal would obey stays
+/// a reference.
+fn code_line(line: &str) -> String {
+    let mut text = String::with_capacity(line.len());
+    let mut rest = line;
+    if let Some(at) = guarded(line).filter(|at| line[*at..].starts_with('\\')) {
+        text.push_str(&line[..at]);
+        rest = &line[at + 1..];
+    }
+    text.push_str(&rest.replace("&#38;", "&"));
+    text
+}
+
 /// Whether a character is written as a reference: what a terminal obeys, and what may be a line end to somebody.
 fn is_referenced(c: char) -> bool {
     (is_obeyed(c) && c != '\t') || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')
@@ -150,6 +211,27 @@ pub(super) fn write_topic(topic: &str) -> String {
     written
 }
 
+/// A heading that says `topic`, whatever marks are in it.
+pub(super) fn heading(level: u8, topic: &str) -> String {
+    let hashes = "#".repeat(level.into());
+    let plain = format!("{hashes} {}", write_topic(topic));
+    let words = topic.split_whitespace().collect::<Vec<_>>().join(" ");
+    match Outline::read(&plain).headings.as_slice() {
+        [heading] if heading.title == words => plain,
+        _ => {
+            let mut text = hashes + " ";
+            for c in words.chars() {
+                match c {
+                    _ if is_referenced(c) => text.push_str(&format!("&#{};", u32::from(c))),
+                    _ if c.is_ascii_punctuation() => text.extend(['\\', c]),
+                    _ => text.push(c),
+                }
+            }
+            text
+        }
+    }
+}
+
 /// Takes back what [`write_topic`] did.
 pub(super) fn read_topic(written: &str) -> String {
     let mut topic = String::new();
@@ -189,10 +271,42 @@ mod tests {
     }
 
     #[test]
+    fn what_leaves_its_entry_means_no_more_and_its_code_is_code() {
+        for (text, moved) in [
+            ("plain\ntext", "plain\ntext"),
+            ("# first\n# second", "\\# first\n\\# second"),
+            ("<!-- never closed", "\\<!-- never closed"),
+            ("\\# said so", "\\\\# said so"),
+            ("---", "\\---"),
+            ("- item", "- item"),
+            ("```sh\n# comment\nrm &#38;\n```", "```sh\n# comment\nrm &#38;\n```"),
+            ("so:\n\n~~~~\n```\n~~~\n~~~~\nand\n```", "so:\n\n~~~~\n```\n~~~\n~~~~\nand\n\\```"),
+            ("```\nnever closed\n# x", "\\```\nnever closed\n\\# x"),
+            ("``` a`b\nx\n```", "\\``` a`b\nx\n\\```"),
+            ("- one\n  ```\n  # code\n  ```", "- one\n  ```\n  # code\n  ```"),
+            ("- one\n  ```\nout\n  ```\n# x", "- one\n  \\```\nout\n  \\```\n\\# x"),
+            ("```\nbell\u{7}\n```", "```\nbell&#7;\n```"),
+        ] {
+            assert_eq!(super::moved(&write(text, "\n"), true), moved, "{text:?}");
+            assert_eq!(super::moved(&write(text, "\r\n"), true), moved, "{text:?}");
+        }
+        assert_eq!(moved("#### by hand\n\\# x", false), "#### by hand\n\\# x");
+    }
+
+    #[test]
     fn topics_are_one_line() {
         for (topic, written) in [("a\n b", "a b"), ("C #", "C &#35;"), ("#", "&#35;"), ("a\u{1b}[1m", "a&#27;[1m")] {
             assert_eq!(write_topic(topic), written);
         }
         assert_eq!(read_topic(&write_topic("C ##")), "C ##");
+        for (topic, written) in [
+            ("Costs & limits", "## Costs & limits"),
+            ("snake_case", "## snake_case"),
+            ("C #", "## C &#35;"),
+            ("*all* of it", "## \\*all\\* of it"),
+            ("A<!-- b -->", "## A\\<\\!\\-\\- b \\-\\-\\>"),
+        ] {
+            assert_eq!(heading(2, topic), written);
+        }
     }
 }

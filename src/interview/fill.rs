@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 
 use crate::interview::document::Document;
 use crate::interview::edit::EditError;
-use crate::interview::escape::write_topic;
+use crate::interview::escape::{heading, moved};
 use crate::interview::gaps::SectionView;
-use crate::interview::pad::{Entry, Pad};
-use crate::interview::script::Script;
+use crate::interview::pad::{Answer, Entry, Pad};
+use crate::interview::script::{Script, folded};
 
 /// What became of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -37,7 +37,7 @@ impl Filled {
 }
 
 /// What became of a section, and of which.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SectionChange {
     /// Its heading.
     pub heading: String,
@@ -45,30 +45,35 @@ pub struct SectionChange {
     pub how: Filled,
 }
 
-/// An answer as it stands in the document.
+/// An answer as it stands in a section.
 struct Given<'d> {
+    number: u32,
     topic: &'d str,
     /// The id of the section that it is about.
     section: Option<&'d str>,
-    text: &'d str,
+    text: String,
 }
 
 /// A section's text to be.
 struct Target {
-    /// Its id in the script; empty for one that is not in it.
-    id: String,
+    /// Its id in the script; none for one that is headed by a topic.
+    id: Option<String>,
     heading: String,
+    /// Where it stands, below its heading; none when it is not there yet.
     range: Option<Range<usize>>,
     text: String,
     how: Filled,
+    /// The questions whose answers are in it.
+    questions: Vec<u32>,
 }
 
 impl Document<'_> {
-    /// The finished document: the answers, or an agent's `content` by the ids of sections, stand in their sections, and
-    /// the pad is gone. An answer about no section of the script becomes a section of its own, headed by its topic.
+    /// The finished document: the answers stand in their sections, and the pad is gone. An answer about no section of the
+    /// script becomes a section of its own, headed by its topic. Where an agent's `content` has a text, by the id of a
+    /// section or by such a topic, that text takes the place of the answers.
     ///
     /// # Errors
-    /// [`EditError`], also for content that would change more than its section.
+    /// [`EditError`], also for content that fits nowhere or would change more than its section.
     pub fn finish(
         &self,
         script: &Script,
@@ -78,87 +83,137 @@ impl Document<'_> {
         if !pad.faults.is_empty() {
             return Err(EditError::Faults { faults: pad.faults.clone() });
         }
-        let sections = self.sections(script);
         let given = self.given(script, pad);
+        let bare = self.without_pad()?;
+        let bare = Document::read(&bare);
+        let sections = bare.sections(script);
         let mut targets = covered(&sections, &given);
-        match content {
-            Some(content) => write_content(&mut targets, &sections, &given, content),
-            None => targets.extend(uncovered(&given)),
+        targets.extend(uncovered(&given));
+        if let Some(content) = content {
+            write_content(&mut targets, &sections, content)?;
         }
-        let newline = self.newline();
-        let mut edits: Vec<(Range<usize>, String)> = Vec::new();
-        let mut added = String::new();
-        for target in targets.iter().filter(|target| target.how != Filled::Kept) {
-            let text = target.text.replace("\r\n", "\n").replace('\n', newline);
-            match &target.range {
-                Some(range) => {
-                    let last = range.end == self.before(pad) || range.end == pad.range.start;
-                    let end = if last { "" } else { newline };
-                    // The blank line before the pad goes with the pad.
-                    let range = range.start..range.end.min(self.before(pad).max(range.start));
-                    edits.push((range, format!("{newline}{text}{newline}{end}")));
-                }
-                None => added.push_str(&format!(
-                    "{newline}## {}{newline}{newline}{text}{newline}",
-                    write_topic(&target.heading)
-                )),
-            }
-        }
-        edits.push((self.before(pad)..self.before(pad), added));
-        edits.push((self.before(pad)..pad.range.end, String::new()));
-        edits.sort_by_key(|(range, _)| (range.start, range.end));
-        let mut made = String::new();
-        let mut at = 0;
-        for (range, text) in &edits {
-            made.push_str(&self.text[at..range.start.max(at)]);
-            made.push_str(text);
-            at = range.end.max(at);
-        }
-        made.push_str(&self.text[at..]);
-        self.prove(&made, script, &sections, &targets)?;
+        // Nothing is to be told of a section that neither is there nor comes.
+        targets.retain(|target| target.range.is_some() || target.how != Filled::Kept);
+        let made = bare.filled(script, &sections, &targets)?;
         let changes = targets.into_iter().map(|target| SectionChange { heading: target.heading, how: target.how });
         Ok((made, changes.collect()))
     }
 
-    /// The answers that were given.
-    fn given<'d>(&'d self, script: &'d Script, pad: &'d Pad) -> Vec<Given<'d>> {
-        let subjects = script.subjects(pad);
-        let given = |(entry, section): (&'d Entry, Option<&'d str>)| {
-            Some(Given { topic: &entry.topic, section, text: self.written_answer(entry)? })
-        };
-        pad.entries.iter().zip(subjects).filter_map(given).collect()
+    /// What sections will hold by the answers, as Markdown, by their ids.
+    #[must_use]
+    pub fn content(&self, script: &Script) -> Map<String, Value> {
+        let (Some(pad), Ok(bare)) = (self.pad(), self.without_pad()) else { return Map::new() };
+        let sections = Document::read(&bare).sections(script);
+        let written =
+            covered(&sections, &self.given(script, pad)).into_iter().filter(|target| target.how != Filled::Kept);
+        written.filter_map(|target| Some((target.id?, target.text.into()))).collect()
     }
 
-    /// Reads the finished text back: each section that was written says exactly that, and all others what they said.
-    fn prove(&self, made: &str, script: &Script, before: &[SectionView], targets: &[Target]) -> Result<(), EditError> {
-        let read = Document::read(made);
-        let unsound = |at: usize, why: String| EditError::Unsound { line: read.outline.line_of(at), why };
-        if let Some(pad) = read.pad() {
-            return Err(unsound(pad.range.start, "it would be a scratch pad again".to_owned()));
-        }
-        for (was, is) in before.iter().zip(read.sections(script)) {
-            let target = targets.iter().find(|target| target.id == was.id && target.how != Filled::Kept);
-            let wanted = target.map_or(was.text.as_str(), |target| target.text.trim()).replace("\r\n", "\n");
-            if is.text.replace("\r\n", "\n") != wanted {
-                let at = is.range.map_or(made.len(), |range| range.start);
-                let why = format!(
-                    "the section `{}` would end early or swallow what follows: use deeper headings, and close code blocks",
-                    was.heading
-                );
-                return Err(unsound(at, why));
+    /// The answers that were given.
+    fn given<'d>(&'d self, script: &'d Script, pad: &'d Pad) -> Vec<Given<'d>> {
+        let given = |(entry, section): (&'d Entry, Option<&'d str>)| {
+            let Answer::Given(_) = entry.answer else { return None };
+            let written = &self.text[entry.words.clone()];
+            let is_behind_label = !self.text[entry.place.start..entry.words.start].contains(['\n', '\r']);
+            Some(Given { number: entry.number, topic: &entry.topic, section, text: moved(written, is_behind_label) })
+        };
+        pad.entries.iter().zip(script.subjects(pad)).filter_map(given).collect()
+    }
+
+    /// This document, which has no pad any more, with the texts of `targets`. Sections that are not there yet come at its
+    /// end.
+    fn filled(&self, script: &Script, sections: &[SectionView], targets: &[Target]) -> Result<String, EditError> {
+        let newline = self.newline();
+        let own = |text: &str| text.replace("\r\n", "\n").replace('\n', newline);
+        // A byte order mark alone is no line.
+        let has_lines = |made: &str| !made.trim_start_matches('\u{feff}').is_empty();
+        let end_line = |made: &mut String| {
+            if has_lines(made) && !made.ends_with('\n') {
+                made.push_str(newline);
             }
+        };
+        let mut made = String::new();
+        let mut at = 0;
+        let written = targets.iter().filter(|target| target.how != Filled::Kept);
+        let (mut there, missing): (Vec<_>, Vec<_>) = written.partition(|target| target.range.is_some());
+        there.sort_by_key(|target| target.range.as_ref().map(|range| range.start));
+        for target in there {
+            let Some(range) = &target.range else { continue };
+            made.push_str(&self.text[at..range.start]);
+            end_line(&mut made);
+            made.push_str(&format!("{newline}{}{newline}", own(&target.text)));
+            if range.end < self.text.len() {
+                made.push_str(newline);
+            }
+            at = range.end;
         }
-        Ok(())
+        made.push_str(&self.text[at..]);
+        let level = sections.iter().filter_map(|section| section.level).min().unwrap_or(2);
+        let mut added = Vec::new();
+        for target in missing {
+            end_line(&mut made);
+            if has_lines(&made) {
+                made.push_str(newline);
+            }
+            added.push((made.len(), target));
+            let heading = heading(level, &target.heading);
+            made.push_str(&format!("{heading}{newline}{newline}{}{newline}", own(&target.text)));
+        }
+        prove(&made, script, sections, targets, &added)?;
+        Ok(made)
     }
 }
 
-/// What the sections of the script come to by the answers alone.
+/// Reads the finished text back: each section that was written says exactly that, all others what they said, and those
+/// that were `added` begin where they were put.
+fn prove(
+    made: &str,
+    script: &Script,
+    before: &[SectionView],
+    targets: &[Target],
+    added: &[(usize, &Target)],
+) -> Result<(), EditError> {
+    let read = Document::read(made);
+    if let Some(pad) = read.pad() {
+        let why = "it would be a scratch pad again".to_owned();
+        return Err(EditError::Unsound { line: pad.line, why });
+    }
+    for (was, is) in before.iter().zip(read.sections(script)) {
+        let target = targets.iter().find(|target| target.id.as_ref() == Some(&was.id) && target.how != Filled::Kept);
+        let wanted = target.map_or(was.text.as_str(), |target| target.text.trim()).replace("\r\n", "\n");
+        if is.text.replace("\r\n", "\n") != wanted {
+            return Err(unfit(target, &was.heading));
+        }
+    }
+    for (at, target) in added {
+        if !read.outline.headings.iter().any(|heading| heading.range.start == *at) {
+            return Err(unfit(None, &target.heading));
+        }
+    }
+    Ok(())
+}
+
+/// What would not be read as it is meant.
+fn unfit(target: Option<&Target>, heading: &str) -> EditError {
+    let numbers = target.map(|target| target.questions.as_slice()).unwrap_or_default();
+    let what = match (target, numbers) {
+        (Some(_), []) => format!("the text for the section `{heading}`"),
+        (Some(_), [number]) => format!("the answer to question {number}"),
+        (Some(_), _) => {
+            let numbers: Vec<_> = numbers.iter().map(u32::to_string).collect();
+            format!("what the questions {} were answered", numbers.join(" and "))
+        }
+        (None, _) => format!("what stands before the section `{heading}`"),
+    };
+    EditError::Unfit { what }
+}
+
+/// What the sections of the script come to by the answers.
 fn covered(sections: &[SectionView], given: &[Given<'_>]) -> Vec<Target> {
     let target = |section: &SectionView| {
-        let about = given.iter().filter(|given| given.section == Some(section.id.as_str()));
-        let mut texts: Vec<&str> = about.map(|given| given.text).collect();
+        let about = || given.iter().filter(|given| given.section == Some(section.id.as_str()));
+        let mut texts: Vec<&str> = about().map(|given| given.text.as_str()).collect();
         let how = match (texts.is_empty(), section.is_untouched) {
-            (true, _) if section.range.is_none() => return None,
             (true, _) => Filled::Kept,
             (false, true) => Filled::Written,
             (false, false) => {
@@ -166,24 +221,34 @@ fn covered(sections: &[SectionView], given: &[Given<'_>]) -> Vec<Target> {
                 Filled::Extended
             }
         };
-        let (id, heading, range) = (section.id.clone(), section.heading.clone(), section.range.clone());
-        Some(Target { id, heading, range, text: texts.join("\n\n"), how })
+        Target {
+            id: Some(section.id.clone()),
+            heading: section.heading.clone(),
+            range: section.range.clone(),
+            text: texts.join("\n\n"),
+            how,
+            questions: about().map(|given| given.number).collect(),
+        }
     };
-    sections.iter().filter_map(target).collect()
+    sections.iter().map(target).collect()
 }
 
 /// Answers about no section become sections of their own.
 fn uncovered(given: &[Given<'_>]) -> Vec<Target> {
     let mut targets: Vec<Target> = Vec::new();
     for given in given.iter().filter(|given| given.section.is_none()) {
-        match targets.iter_mut().find(|target| target.heading == given.topic) {
-            Some(target) => target.text = format!("{}\n\n{}", target.text, given.text),
+        match targets.iter_mut().find(|target| folded(&target.heading) == folded(given.topic)) {
+            Some(target) => {
+                target.text = format!("{}\n\n{}", target.text, given.text);
+                target.questions.push(given.number);
+            }
             None => targets.push(Target {
-                id: String::new(),
+                id: None,
                 heading: given.topic.to_owned(),
                 range: None,
-                text: given.text.to_owned(),
+                text: given.text.clone(),
                 how: Filled::Written,
+                questions: vec![given.number],
             }),
         }
     }
@@ -192,24 +257,30 @@ fn uncovered(given: &[Given<'_>]) -> Vec<Target> {
 
 /// Puts an agent's texts in the place of answers. What it leaves out stays what the answers make of it.
 fn write_content(
-    targets: &mut Vec<Target>,
+    targets: &mut [Target],
     sections: &[SectionView],
-    given: &[Given<'_>],
     content: &Map<String, Value>,
-) {
-    for section in sections {
-        let text = content.get(&section.id).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
-        let Some(text) = text.filter(|text| *text != section.text) else { continue };
-        let is_asked = given.iter().any(|given| given.section == Some(section.id.as_str()));
-        // What a person wrote, and nobody was asked about, is not an agent's to change.
-        if !section.fill.is_gap() && !is_asked {
-            continue;
+) -> Result<(), EditError> {
+    for (key, text) in content {
+        let Some(text) = text.as_str().map(str::trim).filter(|text| !text.is_empty()) else { continue };
+        let is_meant = |target: &Target| match &target.id {
+            Some(id) => id == key,
+            None => folded(&target.heading) == folded(key),
+        };
+        let known = || targets.iter().map(|target| target.id.clone().unwrap_or(target.heading.clone())).collect();
+        let Some(nth) = targets.iter().position(is_meant) else {
+            return Err(EditError::UnknownSection { id: key.clone(), known: known() });
+        };
+        let target = &mut targets[nth];
+        if let Some(section) = sections.iter().find(|section| Some(&section.id) == target.id.as_ref()) {
+            // What a person wrote, and nobody was asked about, is not an agent's to change.
+            let is_own = !section.fill.is_gap() && target.how == Filled::Kept;
+            if is_own || text == section.text {
+                continue;
+            }
         }
-        let (id, heading, range) = (section.id.clone(), section.heading.clone(), section.range.clone());
-        let written = Target { id, heading, range, text: text.to_owned(), how: Filled::Written };
-        match targets.iter_mut().find(|target| target.id == section.id) {
-            Some(target) => *target = written,
-            None => targets.push(written),
-        }
+        (target.text, target.how) = (text.to_owned(), Filled::Written);
+        target.questions.clear();
     }
+    Ok(())
 }

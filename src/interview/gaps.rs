@@ -57,6 +57,8 @@ pub struct SectionView {
     pub text: String,
     /// All of it below the heading; none without one.
     pub(super) range: Option<Range<usize>>,
+    /// How deep its heading is, from 1; none without one.
+    pub(super) level: Option<u8>,
     /// Whether nothing but placeholders and comments stands in it.
     pub(super) is_untouched: bool,
 }
@@ -84,6 +86,7 @@ impl Document<'_> {
                         line: None,
                         text: String::new(),
                         range: None,
+                        level: None,
                         is_untouched: true,
                     };
                 };
@@ -102,6 +105,7 @@ impl Document<'_> {
                     line: Some(self.outline.line_of(heading.range.start)),
                     text,
                     range: Some(range),
+                    level: Some(heading.level),
                     is_untouched,
                 }
             })

@@ -2,7 +2,7 @@
 //! and answer, and nothing else is remembered anywhere.
 //!
 //! [`Document`] reads a text: its pad, its sections, and what cannot be read. The edits in `edit` give the whole new text,
-//! and are refused unless reading it back gives exactly the old entries plus the change. [`Script::step`] says what comes
+//! and are refused unless reading it back gives exactly the old entries plus the change. [`Script::outlook`] says what comes
 //! next. Nothing here does I/O: the same text gives the same answer.
 
 mod document;
@@ -20,7 +20,7 @@ pub use document::Document;
 pub use edit::{EditError, Question};
 pub use fill::{Filled, SectionChange};
 pub use gaps::{Fill, SectionView};
-pub use order::Step;
+pub use order::{Outlook, Step};
 pub use pad::{Answer, Entry, Fault, Head, Mode, Pad};
 pub use reply::{Metadata, Reply};
 pub use script::{Script, ScriptDocument};

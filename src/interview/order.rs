@@ -9,6 +9,17 @@ use crate::interview::pad::{Answer, Mode, Pad};
 use crate::interview::reply::Metadata;
 use crate::interview::script::Script;
 
+/// What comes next in an interview, and how far it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outlook {
+    /// What comes next.
+    pub step: Step,
+    /// How far it is.
+    pub metadata: Metadata,
+    /// Whether all that the script needs is there or answered.
+    pub is_enough: bool,
+}
+
 /// What comes next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
@@ -26,19 +37,19 @@ pub enum Step {
         /// The question.
         question: Question,
     },
-    /// All that is needed was asked.
+    /// There is nothing more to ask.
     Complete,
     /// There is nothing to ask, and nothing was asked.
     Nothing,
 }
 
 impl Script {
-    /// What comes next in `document`, whose pad this is, and how far the interview is.
+    /// What comes next in `document`, whose pad this is.
     ///
     /// Questions come in the script's order. A section is asked about when it is a gap in the document and no entry of the
     /// pad is about it, answered or skipped: never twice.
     #[must_use]
-    pub fn step(&self, document: &Document<'_>, pad: &Pad) -> (Step, Metadata) {
+    pub fn outlook(&self, document: &Document<'_>, pad: &Pad) -> Outlook {
         let sections = document.sections(self);
         let mode = pad.head.mode.unwrap_or(Mode::Update);
         let subjects = self.subjects(pad);
@@ -65,14 +76,15 @@ impl Script {
             total_questions: (next - 1).saturating_add(u32::try_from(planned.len()).unwrap_or(u32::MAX)),
             gaps_remaining: u32::try_from(gaps.len()).unwrap_or(u32::MAX),
         };
+        let outlook = |step, number| Outlook { step, metadata: metadata(number), is_enough };
         if let Some(open) = pad.open() {
             let question = Question { topic: open.topic.clone(), asked: open.asked.clone() };
-            return (Step::Open { number: open.number, question }, metadata(open.number));
+            return outlook(Step::Open { number: open.number, question }, open.number);
         }
         match planned.first() {
-            Some((question, _)) => (Step::Ask { number: next, question: question.clone() }, metadata(next)),
-            None if pad.entries.is_empty() => (Step::Nothing, metadata(0)),
-            None => (Step::Complete, metadata(next - 1)),
+            Some((question, _)) => outlook(Step::Ask { number: next, question: question.clone() }, next),
+            None if pad.entries.is_empty() => outlook(Step::Nothing, 0),
+            None => outlook(Step::Complete, next - 1),
         }
     }
 }

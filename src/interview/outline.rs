@@ -25,17 +25,34 @@ pub(super) struct Outline {
     pub code: Vec<Range<usize>>,
     /// Whole lines that are one comment each, in no list and no quotation.
     pub comments: Vec<Range<usize>>,
+    /// Where a code block or a piece of HTML begins that is never closed, and so goes on to the end.
+    pub unclosed: Option<usize>,
+    /// Where a merge begins whose two versions are both still there.
+    pub conflict: Option<usize>,
     /// Where lines end, as editors count them.
     breaks: Vec<usize>,
 }
+
+/// What begins HTML that goes on until its end comes, whatever stands in between.
+const HTML: [(&str, &str); 6] = [
+    ("<!--", "-->"),
+    ("<?", "?>"),
+    ("<script", "</script>"),
+    ("<pre", "</pre>"),
+    ("<style", "</style>"),
+    ("<textarea", "</textarea>"),
+];
 
 impl Outline {
     pub(super) fn read(text: &str) -> Self {
         let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
         let mut outline = Self { breaks, ..Self::default() };
         let mut nested = 0_usize;
-        let mut events = Parser::new_ext(text, Options::ENABLE_YAML_STYLE_METADATA_BLOCKS).into_offset_iter();
+        // A byte order mark is no part of the first line.
+        let from = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        let mut events = Parser::new_ext(&text[from..], Options::ENABLE_YAML_STYLE_METADATA_BLOCKS).into_offset_iter();
         while let Some((event, range)) = events.next() {
+            let range = range.start + from..range.end + from;
             match event {
                 Event::Start(Tag::BlockQuote(_) | Tag::List(_)) => nested += 1,
                 Event::End(TagEnd::BlockQuote(_) | TagEnd::List(_)) => nested -= 1,
@@ -44,14 +61,32 @@ impl Outline {
                     if nested == 0 {
                         let hashes = text[range.clone()].trim_start_matches(' ').starts_with('#');
                         let range = whole_lines(text, &range);
+                        let range = range.start.max(from)..range.end;
                         outline.headings.push(Heading { level: level as u8, range, title, hashes });
                     }
                 }
-                Event::Start(Tag::CodeBlock(_)) => outline.code.push(whole_lines(text, &range)),
-                Event::Start(Tag::HtmlBlock) if nested == 0 => outline.take_comments(text, &range),
+                Event::Start(Tag::CodeBlock(kind)) => {
+                    let range = whole_lines(text, &range);
+                    let may_be_open = nested == 0 && kind.is_fenced() && range.end >= text.trim_end().len();
+                    if may_be_open && !is_closed(&text[range.clone()]) {
+                        outline.unclosed = Some(range.start);
+                    }
+                    outline.code.push(range);
+                }
+                Event::Start(Tag::HtmlBlock) if nested == 0 => {
+                    let html = text[range.clone()].trim_start().to_ascii_lowercase();
+                    let kind = HTML.iter().find(|(begin, _)| html.starts_with(begin));
+                    let may_be_open = range.end >= text.trim_end().len();
+                    if may_be_open && kind.is_some_and(|(begin, end)| !html[begin.len()..].contains(end)) {
+                        outline.unclosed = Some(range.start);
+                    }
+                    outline.take_comments(text, &range);
+                }
                 _ => {}
             }
         }
+        let is_mark = |line: &Range<usize>| text[line.clone()].starts_with("<<<<<<< ") && !outline.is_code(line.start);
+        outline.conflict = lines(text, &(from..text.len())).find(is_mark).map(|line| line.start);
         outline
     }
 
@@ -88,6 +123,20 @@ impl Outline {
         let words = text[range.clone()].trim();
         words.strip_prefix("<!--").and_then(|rest| rest.strip_suffix("-->")).unwrap_or_default().trim()
     }
+}
+
+/// Whether a fenced code block, of whole lines, has its last fence.
+fn is_closed(block: &str) -> bool {
+    let mut lines = block.trim_end().lines();
+    let run = |line: &str| {
+        let fence = line.trim_start();
+        let mark = fence.chars().next().unwrap_or_default();
+        (mark, fence.len() - fence.trim_start_matches(mark).len())
+    };
+    let opened = lines.next().map(run).unwrap_or_default();
+    let last = lines.next_back().unwrap_or_default();
+    let (mark, long) = run(last);
+    mark == opened.0 && long >= opened.1 && last.trim().len() == long
 }
 
 /// The text of a heading whose beginning was just read.

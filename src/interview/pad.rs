@@ -19,7 +19,7 @@ pub(super) const NOTICE: &str = "Interview state - will be removed upon completi
 /// What ends a pad before the document does.
 const END: &str = "End scratch pad";
 /// Highest number of a question that is read.
-const MOST: u32 = 9_999;
+pub(super) const MOST: u32 = 9_999;
 
 /// How an interview began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -247,13 +247,14 @@ impl Entry {
     fn read(text: &str, outline: &Outline, heading: &Heading, until: usize) -> Result<Self, (usize, String)> {
         let start = heading.range.start;
         let (number, topic) = title(&text[heading.range.clone()]).map_err(|why| (start, why))?;
+        if let Some(at) = outline.unclosed.filter(|at| (heading.range.end..until).contains(at)) {
+            let why = "what begins in this line is never closed, so no question below it can be read";
+            return Err((at, why.to_owned()));
+        }
         let mut parts: Vec<Part> = Vec::new();
         for line in lines(text, &(heading.range.end..until)) {
             let words = text[line.clone()].trim_start_matches(' ');
             let indent = line.len() - words.len();
-            if indent == 0 && words.starts_with("<<<<<<< ") && !outline.is_code(line.start) {
-                return Err((line.start, "a merge of two versions is not settled here".to_owned()));
-            }
             match escape::label(words).filter(|_| indent <= 3 && !outline.is_code(line.start)) {
                 Some((label, len)) => parts.push(Part { label, start: line.start, words: line.start + indent + len }),
                 None if parts.is_empty() && !words.trim().is_empty() => {

@@ -228,6 +228,8 @@ pub enum InterviewFault {
         number: u32,
         /// What is asked under it.
         asked: String,
+        /// What was to be written.
+        given: Option<String>,
     },
     /// It goes by another script.
     OtherScript {

@@ -31,7 +31,7 @@ pub struct Options {
 }
 
 /// The entry to all verbs. Cheap to make; nothing is opened before a verb needs it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Flow {
     pub(crate) clock: Clock,
     pub(crate) ids: Ids,
@@ -59,6 +59,12 @@ impl Flow {
     #[must_use]
     pub fn broken_by(self, canary: Canary) -> Self {
         Self { canary: Some(canary), ..self }
+    }
+
+    /// The same for the project at `root`, with the same clock and ids.
+    pub(crate) fn in_project(&self, root: &Path) -> Self {
+        let options = Options { project: Some(root.to_owned()), ..self.options.clone() };
+        Self { options, ..self.clone() }
     }
 
     fn trust(&self) -> Trust {

@@ -126,11 +126,16 @@ fn given(error: &Error) -> Problem {
                 | std::io::ErrorKind::FileTooLarge => Kind::Refused,
                 _ => Kind::Io,
             };
+            let way = match source.kind() {
+                std::io::ErrorKind::FileTooLarge => {
+                    "a document may have 1 MiB; put long output into a file and name it as evidence"
+                }
+                std::io::ErrorKind::InvalidData => "give UTF-8 text; nothing of it was written",
+                _ => "name a regular file; nothing was written",
+            };
             let help = match kind {
                 Kind::NotFound => Some("check the path; nothing was written".into()),
-                Kind::Refused => {
-                    Some("a document may have 1 MiB; put long output into a file and name it as evidence".into())
-                }
+                Kind::Refused => Some(way.into()),
                 _ => None,
             };
             caused(new(kind, "input_unreadable", error.to_string(), help), source)

@@ -1,5 +1,7 @@
 //! `resume`: what is the next safe action?
 
+use std::path::Path;
+
 use crate::engine::{Action, Drift, History, Outlook, Plan, RunState, Verdict, resume};
 use crate::host::WorkingTree;
 use crate::machine::Machine;
@@ -7,10 +9,10 @@ use crate::model::{RunStatus, RunSummary, SessionId, StateName, StepStatus, slug
 use crate::ops::claim::ClaimRequest;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
-use crate::ops::interview::UNIT as INTERVIEW;
-use crate::ops::quoted;
+use crate::ops::interview::{CUT, UNIT as INTERVIEW};
 use crate::ops::select::Runs;
 use crate::ops::view::{View, for_listing, for_reading};
+use crate::ops::{quoted, quoted_path};
 use crate::report::{Candidate, ClaimReport, NextReport, ResumeReport, TreeState, Unreadable, WorkingTreeReport};
 use crate::store::{LogScan, Project, RunDir};
 
@@ -104,14 +106,17 @@ impl Flow {
         project: &Project,
         run: &RunDir,
         view: View,
-        plan: Plan,
+        mut plan: Plan,
         claim: Option<ClaimReport>,
         candidates: Vec<Candidate>,
         unreadable: Vec<Unreadable>,
     ) -> ResumeReport {
         let document = view.history.state().document();
-        let command = command(&view.history, &plan);
-        let mut notes = plan.notes;
+        let mut notes = std::mem::take(&mut plan.notes);
+        let command = match asked_in(&view.history, &plan) {
+            Some(document) => self.interview_command(project, run.id().as_str(), document, &mut notes),
+            None => command(&view.history, &plan),
+        };
         notes.extend(view.notes);
         let working_tree = self.working_tree(project, document.context_text("branch"), &mut notes);
         let description = match (&view.machine, &plan.next.phase) {
@@ -141,6 +146,32 @@ impl Flow {
             notes,
             claim,
         }
+    }
+
+    /// The command that goes on with an interview. None when its document is gone: a person decides then what is lost, and
+    /// the notes say how.
+    fn interview_command(
+        &self,
+        project: &Project,
+        run: &str,
+        document: &str,
+        notes: &mut Vec<String>,
+    ) -> Option<String> {
+        // Of a long path only the end is known here; the reason names it all.
+        if document.starts_with(CUT) {
+            return None;
+        }
+        let path = project.root().join(document);
+        let is_here = self.env.cwd.as_deref() == Some(project.root());
+        let named = quoted_path(if is_here { Path::new(document) } else { &path });
+        let command = format!("flow interview run {named} --run-id {run}");
+        if path.exists() {
+            return Some(command);
+        }
+        notes.push(format!(
+            "{document} is gone: put it back, begin anew with `{command}`, or end the interview with `flow interview abandon {named}`"
+        ));
+        None
     }
 
     fn working_tree(&self, project: &Project, branch: Option<&str>, notes: &mut Vec<String>) -> WorkingTreeReport {
@@ -276,9 +307,6 @@ fn command(history: &History, plan: &Plan) -> Option<String> {
         },
         Action::Answer => {
             let question = history.state().document().state.questions.last()?;
-            if let Some(document) = question.unit.as_ref().and_then(|unit| unit.as_str().strip_prefix(INTERVIEW)) {
-                return Some(format!("flow interview run {} --run-id {run}", quoted(document)));
-            }
             let unit =
                 question.unit.as_ref().map(|unit| format!(" --unit {}", quoted(unit.as_str()))).unwrap_or_default();
             format!("{}{unit}", emit("user_answered", &question.step, "{\"answer\":\"…\"}"))
@@ -291,6 +319,12 @@ fn command(history: &History, plan: &Plan) -> Option<String> {
         Action::Repair => format!("flow doctor {run}"),
         Action::Start | Action::Nothing => return None,
     })
+}
+
+/// The document of the interview whose question is open: its path in the project.
+fn asked_in<'h>(history: &'h History, plan: &Plan) -> Option<&'h str> {
+    let question = history.state().document().state.questions.last().filter(|_| plan.next.action == Action::Answer)?;
+    question.unit.as_ref()?.as_str().strip_prefix(INTERVIEW)
 }
 
 /// An id that no passed record has: recording under one of those would look like a retry.

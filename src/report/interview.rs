@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::interview::{Fault, Fill, Filled, Metadata, Mode};
+use crate::interview::{Fault, Fill, Metadata, Mode, SectionChange};
 use crate::model::RunId;
 
 /// What comes next, in one word (seed 004).
@@ -18,8 +18,6 @@ pub enum InterviewStep {
     Skip,
     /// All is asked.
     Success,
-    /// It cannot go on.
-    Error,
 }
 
 /// The answer of `interview next`, and what other answers say of it.
@@ -41,10 +39,10 @@ pub struct InterviewNext {
     /// What to tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// When all is asked: whether no gap is left.
+    /// When all is asked: whether all that the script needs is there or answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub complete: Option<bool>,
-    /// When all is asked: the answers, by the ids of the sections that they fill.
+    /// When all is asked: what sections will hold by the answers, as Markdown, by their ids.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<Map<String, Value>>,
     /// How far the interview is.
@@ -170,15 +168,6 @@ pub struct InterviewStatusReport {
     pub warnings: Vec<String>,
 }
 
-/// What became of a section.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct InterviewChange {
-    /// Its heading.
-    pub heading: String,
-    /// What became of it.
-    pub how: Filled,
-}
-
 /// The answer of `interview finish`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct InterviewFinishReport {
@@ -189,7 +178,7 @@ pub struct InterviewFinishReport {
     /// How many were passed over.
     pub skipped: usize,
     /// The sections.
-    pub sections: Vec<InterviewChange>,
+    pub sections: Vec<SectionChange>,
     /// Whether it was finished already, and only its run did not know.
     pub already: bool,
     /// What is odd.
@@ -201,8 +190,8 @@ pub struct InterviewFinishReport {
 pub struct InterviewAbandonReport {
     /// The document, as it was named.
     pub document: PathBuf,
-    /// The copy with everything that was answered.
-    pub copy: PathBuf,
+    /// The copy with everything that was answered; none when the document was gone.
+    pub copy: Option<PathBuf>,
     /// What is odd.
     pub warnings: Vec<String>,
 }
@@ -246,7 +235,7 @@ pub struct InterviewRunReport {
     /// How many questions were answered or passed over in this conversation.
     pub answered: usize,
     /// The sections, when it is finished.
-    pub sections: Vec<InterviewChange>,
+    pub sections: Vec<SectionChange>,
     /// What is odd.
     pub warnings: Vec<String>,
 }

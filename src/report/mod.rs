@@ -17,9 +17,8 @@ pub use doctor::{DoctorReport, FindingReport, FindingState, PlanStep, Severity};
 pub use drive::{DriveReport, DriveStop};
 pub use emit::{AdvanceReport, EmitData, EmitReport, EmittedActivity, EmittedReport, NextStatesReport};
 pub use interview::{
-    EntryStatus, InterviewAbandonReport, InterviewAnswerReport, InterviewChange, InterviewEntry, InterviewFinishReport,
-    InterviewNext, InterviewRunReport, InterviewSection, InterviewStartReport, InterviewStatusReport, InterviewStep,
-    InterviewStop,
+    EntryStatus, InterviewAbandonReport, InterviewAnswerReport, InterviewEntry, InterviewFinishReport, InterviewNext,
+    InterviewRunReport, InterviewSection, InterviewStartReport, InterviewStatusReport, InterviewStep, InterviewStop,
 };
 pub use log::{LogReport, SkippedLine};
 pub use mode::{
@@ -30,6 +29,7 @@ pub use mode::{
 pub use crate::engine::{Action, Attempt, Completed, InDoubt, Verdict};
 pub use crate::interview::{
     Fault as InterviewFault, Fill, Filled, Metadata as InterviewMetadata, Mode as InterviewMode,
+    SectionChange as InterviewChange,
 };
 pub use crate::machine::{Diagnostic, Notation, render};
 pub use crate::policy::Kind as ModeKind;

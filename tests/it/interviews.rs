@@ -232,6 +232,129 @@ fn an_answer_goes_under_no_other_question_than_was_read() {
 }
 
 #[test]
+fn a_refused_answer_says_what_to_do_and_is_not_lost() {
+    let sandbox = Sandbox::new();
+    interview(&sandbox, &["start", DOC]).ok();
+    interview(&sandbox, &["skip", DOC]).ok();
+    interview(&sandbox, &["answer", DOC, "--topic", "Budget", "--asked", "How much?", "Little."]).ok();
+    let said = |args: &[&str], code: i32| interview(&sandbox, args).exits(code).stderr;
+    insta::assert_snapshot!(said(&["answer", DOC, "--question", "1", "Late."], 5), @r"
+    error: question 1 of docs/charter.md was skipped already
+      cause: the answer that was not written: Late.
+      help: `flow interview status docs/charter.md` shows all answers; with --replace yours takes its place; nothing was written
+    ");
+    insta::assert_snapshot!(said(&["skip", DOC, "--question", "2"], 5), @r"
+    error: question 2 of docs/charter.md has another answer already: Little.
+      help: `flow interview status docs/charter.md` shows all answers; nothing was written
+    ");
+    insta::assert_snapshot!(said(&["answer", DOC, "--question", "2", "--asked", "How long?", "--topic", "Time", "A week."], 5), @r"
+    error: question 2 of docs/charter.md is another one by now: How much?
+      cause: the answer that was not written: A week.
+      help: `flow interview next docs/charter.md` shows what is asked; nothing was written
+    ");
+    insta::assert_snapshot!(said(&["answer", DOC, "--question", "7", "Early."], 3), @r"
+    error: there is no question 7 in docs/charter.md yet
+      help: `flow interview next docs/charter.md` shows what is asked; nothing was written
+    ");
+    for _ in 3..=5 {
+        interview(&sandbox, &["answer", DOC, &format!("{}.", entries(&sandbox).len())]).ok();
+    }
+    insta::assert_snapshot!(said(&["answer", DOC, "--question", "6", "More."], 1), @r"
+    error: nothing is asked in docs/charter.md any more
+      help: write the answers into it with `flow interview finish docs/charter.md`
+    ");
+    put(&sandbox, "content.json", "{\"user\":\"All.\"}");
+    insta::assert_snapshot!(said(&["finish", DOC, "--early", "--content", "content.json"], 1), @r"
+    error: there is a text for `user`, which is no section of docs/charter.md and no topic in it
+      help: did you mean `users`? There are problem, users, value_prop, scope, success, Budget; nothing was written
+    ");
+    put(&sandbox, "content.json", "{\"users\":\"## All\"}");
+    insta::assert_snapshot!(said(&["finish", DOC, "--early", "--content", "content.json"], 1), @r"
+    error: docs/charter.md: the text for the section `Target Users` would end its section early, or swallow what follows
+      help: use deeper headings, and close code blocks and comments; nothing was written
+    ");
+}
+
+#[test]
+fn questions_of_ones_own_that_are_asked_at_once_are_all_kept() {
+    let sandbox = Sandbox::new();
+    interview(&sandbox, &["start", DOC]).ok();
+    thread::scope(|scope| {
+        for person in 0..8 {
+            let mut command = sandbox.flow_command();
+            let (topic, asked) = (format!("Topic {person}"), format!("What does {person} want?"));
+            command.args(["interview", "answer", DOC, "--topic", &topic, "--asked", &asked, &format!("{person}.")]);
+            scope.spawn(move || run(command, "").ok());
+        }
+    });
+    let seen = entries(&sandbox);
+    assert_eq!(seen.iter().map(|entry| entry.0).collect::<Vec<_>>(), (1..=8).collect::<Vec<_>>());
+    for (_, topic, answer) in seen {
+        assert_eq!(answer.map(|answer| format!("Topic {answer}")), Some(topic + "."));
+    }
+    let finished = json_of(&sandbox, &["finish", DOC, "--early"]);
+    assert_eq!(finished["answered"], 8);
+    assert_eq!(text(&sandbox).matches("## Topic ").count(), 8);
+}
+
+#[test]
+fn all_that_is_needed_is_enough() {
+    let sandbox = Sandbox::new();
+    put(&sandbox, ".flow/interviews/retro.interview.yaml", OWN_SCRIPT);
+    interview(&sandbox, &["start", DOC, "--script", "retro"]).ok();
+    interview(&sandbox, &["answer", DOC, "Much."]).ok();
+    let next = json_of(&sandbox, &["next", DOC]);
+    assert_eq!((&next["type"], &next["complete"]), (&json!("success"), &json!(true)));
+    assert_eq!((&next["content"], &next["metadata"]["gaps_remaining"]), (&json!({ "well": "Much." }), &json!(1)));
+    interview(&sandbox, &["finish", DOC]).ok();
+    let again = interview(&sandbox, &["start", DOC, "--script", "retro"]).ok().stdout;
+    assert_eq!(
+        again,
+        "nothing to ask  docs/charter.md  UPDATE  retro\nall that is needed is there, so there is nothing to ask\n"
+    );
+}
+
+#[test]
+fn scripts_and_runs_are_those_of_the_project_in_which_the_document_lies() {
+    let sandbox = Sandbox::new();
+    put(&sandbox, "other/.flow/interviews/retro.interview.yaml", OWN_SCRIPT);
+    sandbox.flow(["-C", "other", "start", "debug", "--id", "r1"]).ok();
+    sandbox.flow(["start", "debug", "--id", "r2"]).ok();
+    let document = "other/docs/retro.md";
+    interview(&sandbox, &["start", document, "--script", "retro", "--run-id", "r1"]).ok();
+    let link = interview(&sandbox, &["answer", "other/.././other/docs/../docs/retro.md", "Much."]).ok();
+    assert_eq!(link.stderr, "");
+    let resumed = sandbox.flow(["-C", "other", "resume", "--json"]).exits(4).json();
+    let command = resumed["next"]["command"].as_str().unwrap();
+    assert_eq!(command, format!("flow interview run {} --run-id r1", sandbox.path(document).display()));
+    let named = sandbox.flow(["-C", "other", "interview", "next", document, "--json"]).ok().json();
+    assert_eq!(named["type"], "success");
+    let elsewhere = sandbox.flow(["-C", ".", "interview", "next", document, "--json"]).exits(3);
+    assert_eq!(elsewhere.error()["code"], "unknown_interview");
+    interview(&sandbox, &["finish", document]).ok();
+    let activities = sandbox.flow(["-C", "other", "show", "r1", "--json"]).ok().json();
+    assert_eq!(activities["activities"].as_array().unwrap().last().unwrap()["status"], "passed");
+}
+
+#[test]
+fn bytes_that_are_no_text_are_no_answer() {
+    let sandbox = Sandbox::new();
+    interview(&sandbox, &["start", DOC]).ok();
+    let mut command = sandbox.flow_command();
+    command.args(["interview", "run", DOC]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"/help\nTasks.\ncaf\xe9\nMore.\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("error: cannot read standard input\n  cause: it is not UTF-8 text\n"), "{said}");
+    assert_eq!(entries(&sandbox).len(), 1, "what came before stays, and nothing else");
+    assert_eq!(sandbox.flow_with(["interview", "run", DOC], "Managers.\\").exits(4).code, Some(4));
+    assert_eq!(sandbox.flow_with(["interview", "run", DOC], "/quit\nno\n").exits(4).code, Some(4));
+    assert_eq!(entries(&sandbox)[1..], [(2, "Target Users".to_owned(), Some("Managers.".to_owned()))]);
+}
+
+#[test]
 fn what_people_write_into_the_pad_counts() {
     let sandbox = Sandbox::new();
     interview(&sandbox, &["start", DOC]).ok();
@@ -299,11 +422,18 @@ fn documents_that_are_none_are_refused_and_nothing_is_written() {
     put(&sandbox, "two.md", "## Scratch Pad\n\n### Q1: a\n**Asked**: b\n\n## Scratch Pad\n");
     put(&sandbox, "bad.md", "## Scratch Pad\n\nwords\n");
     put(&sandbox, "large.md", &"word ".repeat(300_000));
+    put(&sandbox, "merged.md", "# T\n\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> other\n");
+    put(&sandbox, "named.md", "# Twice\n");
+    fs::hard_link(sandbox.path("named.md"), sandbox.path("twice.md")).unwrap();
     fs::create_dir(sandbox.path("folder.md")).unwrap();
     std::os::unix::fs::symlink("real.md", sandbox.path("link.md")).unwrap();
     for (name, code, word) in [
         ("link.md", 77, "unsafe_path"),
         ("folder.md", 77, "unsafe_path"),
+        ("new/", 77, "unsafe_path"),
+        ("new/.", 77, "unsafe_path"),
+        ("twice.md", 77, "unsafe_path"),
+        ("merged.md", 65, "merge_conflict"),
         (".flow/charter.md", 77, "unsafe_path"),
         ("real.md/charter.md", 77, "unsafe_path"),
         ("binary.md", 65, "not_utf8"),
@@ -320,6 +450,7 @@ fn documents_that_are_none_are_refused_and_nothing_is_written() {
     assert_eq!(interview(&sandbox, &["next", "no.md", "--json"]).exits(3).error()["code"], "document_not_found");
     assert_eq!(interview(&sandbox, &["next", "real.md", "--json"]).exits(3).error()["code"], "no_interview");
     assert!(!sandbox.path(".flow").exists(), "an interview of no run needs no project");
+    assert!(!sandbox.path("new").exists());
 }
 
 const OWN_SCRIPT: &str = "\
@@ -503,6 +634,17 @@ fn an_agent_that_answers_nothing_of_use_loses_nothing() {
 }
 
 #[test]
+fn an_agent_that_is_done_finishes_with_what_was_answered() {
+    for success in ["{\"type\":\"success\"}", "{\"type\":\"success\",\"content\":{}}"] {
+        let ask = "{\"type\":\"next_question\",\"topic\":\"Budget\",\"next_question\":\"How much?\"}";
+        let sandbox = with_agent(&format!("if grep -q Little; then echo '{success}'; else echo '{ask}'; fi"));
+        let talked = sandbox.flow_with(TALK, "Little.\n").ok();
+        assert!(talked.stdout.starts_with("finished  docs/charter.md  1 answered"), "{talked:?}");
+        assert!(text(&sandbox).ends_with("\n## Budget\n\nLittle.\n"), "{}", text(&sandbox));
+    }
+}
+
+#[test]
 fn an_agent_that_has_nothing_to_ask_leaves_the_document_alone() {
     let sandbox = with_agent("echo '{\"type\":\"skip\",\"message\":\"all is said\"}'");
     let own = "# Ours\n\n## Scope\n\nTBD\n";
@@ -609,16 +751,32 @@ fn a_run_that_cannot_be_told_keeps_nobody_from_an_interview() {
 }
 
 #[test]
-fn an_interview_whose_document_is_gone_begins_anew_for_its_run() {
-    let sandbox = Sandbox::new();
-    sandbox.flow(["start", "start-issue", "--issue", "42", "--id", "r1"]).ok();
-    interview(&sandbox, &["start", DOC, "--run-id", "r1"]).ok();
-    fs::remove_file(sandbox.path(DOC)).unwrap();
-    let command = sandbox.flow(["resume", "r1", "--json"]).exits(4).json()["next"]["command"].clone();
-    let words: Vec<_> = command.as_str().unwrap().split(' ').skip(1).collect();
-    sandbox.flow_with(words, "Tasks.\n").exits(4);
+fn of_an_interview_whose_document_is_gone_a_person_decides() {
+    let gone = |run: &str| {
+        let sandbox = Sandbox::new();
+        sandbox.flow(["start", "start-issue", "--issue", "42", "--id", run]).ok();
+        interview(&sandbox, &["start", DOC, "--run-id", run]).ok();
+        fs::remove_dir_all(sandbox.path("docs")).unwrap();
+        let resumed = sandbox.flow(["resume", run, "--json"]).exits(4).json();
+        assert_eq!(resumed["next"]["command"], Value::Null);
+        let notes = [
+            "docs/charter.md is gone: put it back, begin anew with `flow interview run docs/charter.md --run-id r1`, or end the interview with `flow interview abandon docs/charter.md`",
+        ];
+        assert_eq!(resumed["notes"], json!(notes));
+        sandbox
+    };
+    let sandbox = gone("r1");
+    sandbox.flow_with(["interview", "run", DOC, "--run-id", "r1"], "Tasks.\n").exits(4);
     assert!(text(&sandbox).contains("<!-- Run: r1 -->"));
     assert_eq!(answers(&sandbox, "r1"), ["Tasks."]);
+    let sandbox = gone("r1");
+    let abandoned = interview(&sandbox, &["abandon", DOC]).ok();
+    assert_eq!(abandoned.stdout, "abandoned  docs/charter.md\n  its document is gone, which its run knows now\n");
+    assert_eq!(answers(&sandbox, "r1"), ["the interview was abandoned, since docs/charter.md is gone"]);
+    let shown = sandbox.flow(["show", "r1", "--json"]).ok().json();
+    assert_eq!(shown["activities"].as_array().unwrap().last().unwrap()["status"], "failed");
+    assert_eq!(interview(&sandbox, &["abandon", DOC, "--json"]).exits(3).error()["code"], "document_not_found");
+    assert!(!sandbox.path("docs").exists());
 }
 
 /// What the log of a run knows as answers.

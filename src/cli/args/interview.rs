@@ -75,7 +75,7 @@ pub(crate) enum InterviewCommand {
         /// The document
         document: PathBuf,
         /// What belongs into the sections, a JSON object of their ids, or what an agent answered with it; `-` reads
-        /// standard input [default: the answers themselves]
+        /// standard input; where it has no text, the answers stand
         #[arg(long, value_name = "FILE")]
         content: Option<PathBuf>,
         /// Also while questions are left
@@ -94,7 +94,7 @@ pub(crate) enum InterviewCommand {
     ///
     /// Without --agent the script asks. At a terminal, Enter sends an answer; a line that ends in a backslash goes on in the
     /// next one, and so does one that is ended with Alt-Enter. The arrow up brings earlier answers back. `/skip REASON`
-    /// passes a question over, Ctrl-D stops. From a pipe each line is an answer.
+    /// passes a question over, `/help` shows the keys, `/quit` or Ctrl-D stops. From a pipe each line is an answer.
     Run {
         #[command(flatten)]
         begin: BeginArgs,

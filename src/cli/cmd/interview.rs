@@ -63,7 +63,7 @@ fn answer_text(flow: &Flow, document: &Path, text: Option<String>, out: &Out) ->
             let next = flow.interview_next(document)?;
             let mut prompt = Prompt::new(out);
             prompt.show(&format!("{}\n", next.next_question.unwrap_or_default()));
-            prompt.read(&[]).ok_or_else(|| Error::Usage("nothing was answered".to_owned()))
+            prompt.read(&[])?.ok_or_else(|| Error::Usage("nothing was answered".to_owned()))
         }
         _ => source("-".as_ref()).map(|source| source.text),
     }
@@ -186,15 +186,18 @@ fn of_sections(page: &mut Page, sections: &[InterviewChange]) {
 }
 
 fn abandon(flow: &Flow, document: PathBuf, yes: bool, out: &mut Out) -> Result<Exit> {
-    if !yes {
-        let status = flow.interview_status(&document)?;
-        let answers = status.entries.iter().filter(|entry| entry.status == EntryStatus::Answered).count();
+    let answers = match (!yes).then(|| flow.interview_status(&document)) {
+        Some(Ok(status)) => Some(status.entries.iter().filter(|entry| entry.status == EntryStatus::Answered).count()),
+        // Of a document that is gone, nothing can be lost any more.
+        None | Some(Err(Error::Interview { fault: InterviewFault::Missing, .. })) => None,
+        Some(Err(error)) => return Err(error),
+    };
+    if let Some(answers) = answers {
         let question = format!(
             "Give up the interview in {}? {answers} answers leave the document; a copy keeps them. [y/N]",
             document.display()
         );
-        let agreed = Prompt::new(out).agrees(&question);
-        if !agreed {
+        if !Prompt::new(out).agrees(&question) {
             return Err(Error::Interview { document, fault: InterviewFault::NoConsent });
         }
     }
@@ -204,7 +207,10 @@ fn abandon(flow: &Flow, document: PathBuf, yes: bool, out: &mut Out) -> Result<E
     Ok(out.answer(&report, || {
         let mut page = Page::default();
         page.head(GOOD, "abandoned", &report.document.display().to_string());
-        page.field("copy", &report.copy.display().to_string());
+        match &report.copy {
+            Some(copy) => page.field("copy", &copy.display().to_string()),
+            None => page.line("  its document is gone, which its run knows now"),
+        }
         page.finish()
     }))
 }
@@ -243,25 +249,26 @@ struct Person<'a> {
 }
 
 /// How to answer.
-const KEYS: &str = "(Enter sends, \\ at the end goes on in the next line, /skip REASON, Ctrl-D stops)\n";
+const KEYS: &str = "(Enter sends, \\ at the end goes on in the next line, /skip REASON, /help, /quit or Ctrl-D)\n";
 
 impl Interviewee for Person<'_> {
-    fn ask(&mut self, question: &Asked) -> Said {
+    fn ask(&mut self, question: &Asked) -> Result<Said> {
         let Asked { number, total, topic, question, before } = question;
         self.prompt.show(&format!("\nQuestion {number} of {total}: {topic}\n{question}\n"));
         if io::stdin().is_terminal() && !std::mem::replace(&mut self.knows_keys, true) {
             self.prompt.show(KEYS);
         }
         loop {
-            let Some(answer) = self.prompt.read(before) else { return Said::Stop };
+            let Some(answer) = self.prompt.read(before)? else { return Ok(Said::Stop) };
             let answer = answer.trim();
-            match answer.strip_prefix("/skip") {
-                Some(why) if why.is_empty() || why.starts_with(char::is_whitespace) => {
-                    return Said::Skip(why.trim().to_owned());
-                }
-                _ if answer.is_empty() && !io::stdin().is_terminal() => {}
-                _ if answer.is_empty() => self.prompt.show(KEYS),
-                _ => return Said::Answer(answer.to_owned()),
+            let (word, rest) = answer.split_once(char::is_whitespace).unwrap_or((answer, ""));
+            match (word, rest) {
+                ("/skip", why) => return Ok(Said::Skip(why.trim().to_owned())),
+                ("/quit", "") => return Ok(Said::Stop),
+                ("/help", "") => self.prompt.show(KEYS),
+                ("", _) if io::stdin().is_terminal() => self.prompt.show(KEYS),
+                ("", _) => {}
+                _ => return Ok(Said::Answer(answer.to_owned())),
             }
         }
     }

@@ -103,7 +103,7 @@ fn read(from: impl Read) -> io::Result<Vec<u8>> {
     from.take(limits::ACTIVITY_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     if bytes.len() > limits::ACTIVITY_BYTES {
         let message = format!("larger than {} bytes", limits::ACTIVITY_BYTES);
-        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     Ok(bytes)
 }

@@ -5,20 +5,20 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::codec::parse_json;
-use crate::interview::{Answer, Document, Entry, SectionChange, Step};
+use crate::interview::{Answer, Document, Entry, Outlook, Step};
 use crate::ops::Source;
 use crate::ops::error::{Error, InterviewFault, Result};
 use crate::ops::flow::Flow;
 use crate::ops::interview::link::Ending;
 use crate::ops::interview::paper::{Paper, pad};
-use crate::report::{InterviewAbandonReport, InterviewChange, InterviewFinishReport};
+use crate::report::{InterviewAbandonReport, InterviewFinishReport};
 
 /// How to finish.
 #[derive(Debug, Clone, Default)]
 pub struct FinishRequest {
     /// The document.
     pub document: PathBuf,
-    /// What belongs into the sections, by their ids; otherwise the answers themselves.
+    /// What belongs into the sections, by their ids, in the place of the answers.
     pub content: Option<Map<String, Value>>,
     /// Whether questions may be left.
     pub early: bool,
@@ -37,24 +37,24 @@ impl Flow {
         let seen = paper.text()?;
         let before = Document::read(&seen);
         if before.pad().is_none()
-            && let (true, warnings) = self.tell_late_end(&paper)
+            && let (true, warnings) = self.tell_late_end(&paper, &Ending::Finished)
         {
             let (document, sections) = (paper.named, Vec::new());
             return Ok(InterviewFinishReport { document, answered: 0, skipped: 0, sections, already: true, warnings });
         }
-        let script = self.standing(&paper, &before)?.script;
-        let mut changes = Vec::new();
+        let script = self.script_of(&paper, &before)?;
+        let mut sections = Vec::new();
         let mut last = String::new();
         paper.update(&mut |old| {
             let text = old.ok_or(InterviewFault::Missing)?;
             let document = Document::read(text);
-            let (step, metadata) = script.step(&document, pad(&document)?);
+            let Outlook { step, metadata, .. } = script.outlook(&document, pad(&document)?);
             if let (Step::Open { number, question } | Step::Ask { number, question }, false) = (step, request.early) {
                 let total = metadata.total_questions;
                 return Err(InterviewFault::StillOpen { number, total, topic: question.topic });
             }
             let (finished, made) = document.finish(&script, request.content.as_ref())?;
-            (changes, last) = (made, text.to_owned());
+            (sections, last) = (made, text.to_owned());
             Ok(finished)
         })?;
         let document = Document::read(&last);
@@ -63,25 +63,24 @@ impl Flow {
         let (answered, skipped) =
             (count(|answer| matches!(answer, Answer::Given(_))), count(|answer| matches!(answer, Answer::Skipped(_))));
         let warnings = self.tell_end(&paper, &document, &Ending::Finished);
-        Ok(InterviewFinishReport {
-            document: paper.named,
-            answered,
-            skipped,
-            sections: self::changes(changes),
-            already: false,
-            warnings,
-        })
+        Ok(InterviewFinishReport { document: paper.named, answered, skipped, sections, already: false, warnings })
     }
 
     /// Gives an interview up: the scratch pad goes, everything else of the document stays, and a copy with everything
-    /// stands beside it before that.
+    /// stands beside it before that. Of a document that is gone, the runs that wait for it are told.
     ///
     /// # Errors
     /// [`crate::ops::Error::Interview`] without an interview, or when the document is being saved all the time.
     pub fn interview_abandon(&self, document: &Path) -> Result<InterviewAbandonReport> {
         let paper = Paper::at(self, document)?;
         for _ in 0..TRIES {
-            let text = paper.text()?;
+            let Some(text) = paper.read()? else {
+                let (was_open, warnings) = self.tell_late_end(&paper, &Ending::Gone);
+                return match was_open {
+                    true => Ok(InterviewAbandonReport { document: paper.named, copy: None, warnings }),
+                    false => Err(paper.fault(InterviewFault::Missing)),
+                };
+            };
             let before = Document::read(&text);
             before.only_pad().map_err(|error| paper.fault(error.into()))?;
             let copy = self.copy(&paper, &text)?;
@@ -96,7 +95,9 @@ impl Flow {
             match removed {
                 Err(Error::Interview { fault: InterviewFault::ChangedMeanwhile, .. }) => {}
                 Err(error) => return Err(error),
-                Ok(()) => return Ok(InterviewAbandonReport { document: paper.named, copy, warnings }),
+                Ok(()) => {
+                    return Ok(InterviewAbandonReport { document: paper.named, copy: Some(copy), warnings });
+                }
             }
         }
         Err(paper.fault(InterviewFault::ChangedMeanwhile))
@@ -121,10 +122,6 @@ impl Flow {
             }
         }
     }
-}
-
-pub(super) fn changes(changes: Vec<SectionChange>) -> Vec<InterviewChange> {
-    changes.into_iter().map(|change| InterviewChange { heading: change.heading, how: change.how }).collect()
 }
 
 /// The content of sections that a caller gives: an object of their ids, or an interviewer's whole answer with it.

@@ -26,6 +26,9 @@ use crate::store::{Project, RunDir};
 /// What the unit of an interview begins with; the document's path in the project follows.
 pub(crate) const UNIT: &str = "interview ";
 
+/// What stands before the end of a path that is too long for a unit.
+pub(crate) const CUT: char = '…';
+
 /// How an interview ended.
 #[derive(Debug, Clone)]
 pub(super) enum Ending {
@@ -36,6 +39,8 @@ pub(super) enum Ending {
         /// Where everything is.
         copy: PathBuf,
     },
+    /// Its document is gone.
+    Gone,
 }
 
 /// An interview, as a run knows it.
@@ -73,13 +78,15 @@ impl Flow {
         let Some(pad) = document.pad() else { return Vec::new() };
         let Some(run) = &pad.head.run else { return Vec::new() };
         let tell = || {
-            let project = self.project()?;
+            let flow = self.beside(paper);
+            let project = flow.project()?;
             let known = known_as(paper, &project)?;
-            let mut link = self.link(&project, &self.run(&project, run)?, known)?;
-            let standing = self.standing(paper, document)?;
-            link.begin(self)?;
-            link.tell_answers(self, &standing, ending.is_some())?;
-            ending.map_or(Ok(()), |ending| link.end(self, ending))
+            let mut link = flow.link(&project, &flow.run(&project, run)?, known)?;
+            let script = self.script_of(paper, document)?;
+            let standing = Standing::of(paper, document, &script)?;
+            link.begin(&flow)?;
+            link.tell_answers(&flow, &standing, ending.is_some())?;
+            ending.map_or(Ok(()), |ending| link.end(&flow, ending))
         };
         match tell() {
             Ok(()) => Vec::new(),
@@ -88,13 +95,14 @@ impl Flow {
     }
 
     /// Ends what runs take for open though the document holds no interview any more: it was finished, and something ended
-    /// before they were told. Says whether there was such a run, and as warnings what went wrong.
-    pub(super) fn tell_late_end(&self, paper: &Paper) -> (bool, Vec<String>) {
-        let Ok(project) = self.project() else { return (false, Vec::new()) };
-        let Ok(runs) = Runs::read_open(self, &project) else { return (false, Vec::new()) };
+    /// before they were told, or it is gone. Says whether there was such a run, and as warnings what went wrong.
+    pub(super) fn tell_late_end(&self, paper: &Paper, ending: &Ending) -> (bool, Vec<String>) {
+        let flow = self.beside(paper);
+        let Ok(project) = flow.project() else { return (false, Vec::new()) };
+        let Ok(runs) = Runs::read_open(&flow, &project) else { return (false, Vec::new()) };
         let (mut found, mut warnings) = (false, Vec::new());
         for RunSummary { id, .. } in runs.open() {
-            match self.tell_late_end_of(paper, &project, id) {
+            match flow.tell_late_end_of(paper, &project, id, ending) {
                 Ok(told) => found |= told,
                 Err(error) => warnings.push(not_told(id.as_str(), &error)),
             }
@@ -102,7 +110,7 @@ impl Flow {
         (found, warnings)
     }
 
-    fn tell_late_end_of(&self, paper: &Paper, project: &Project, run: &RunId) -> Result<bool> {
+    fn tell_late_end_of(&self, paper: &Paper, project: &Project, run: &RunId, ending: &Ending) -> Result<bool> {
         let run = project.run(run)?;
         let (document, unit) = known_as(paper, project)?;
         // Most runs know nothing of it, which their text tells more quickly than their log.
@@ -113,7 +121,7 @@ impl Flow {
         let mut link = self.link(project, &run, (document, unit))?;
         let waits = link.open.is_some() || link.recorded.is_some();
         if waits {
-            link.end(self, &Ending::Finished)?;
+            link.end(self, ending)?;
         }
         Ok(waits)
     }
@@ -163,11 +171,13 @@ fn activity_name(document: &str) -> String {
 /// The document's path in the project, and the unit under which runs know it.
 fn known_as(paper: &Paper, project: &Project) -> Result<(String, Unit)> {
     let path = paper.path();
-    let document = path.strip_prefix(project.root()).unwrap_or(&path).to_string_lossy().into_owned();
+    let root = project.root().canonicalize().unwrap_or_else(|_| project.root().to_owned());
+    let document = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
     // A unit is bounded; the end of a path says more than its beginning.
-    let cut = (0..=document.len()).find(|&at| document.is_char_boundary(at) && document.len() - at <= 150);
-    let shown: String = document[cut.unwrap_or(0)..].chars().filter(|c| !c.is_control()).collect();
-    Ok((document, Unit::new(format!("{UNIT}{shown}"))?))
+    let cut = (0..=document.len()).find(|&at| document.is_char_boundary(at) && document.len() - at <= 150).unwrap_or(0);
+    let shown: String = document[cut..].chars().filter(|c| !c.is_control()).collect();
+    let mark = if cut > 0 { CUT.to_string() } else { String::new() };
+    Ok((document, Unit::new(format!("{UNIT}{mark}{shown}"))?))
 }
 
 impl Link {
@@ -197,7 +207,7 @@ impl Link {
     /// Each answer that is not known yet is an event. The last of them also says what is open then, since both are seen at
     /// once in the document.
     fn tell_answers(&mut self, flow: &Flow, standing: &Standing<'_>, is_over: bool) -> Result<()> {
-        let prompt = match &standing.step {
+        let prompt = match &standing.outlook.step {
             Step::Open { number, question } | Step::Ask { number, question } => {
                 self.prompt(*number, standing, &question.asked)
             }
@@ -244,7 +254,7 @@ impl Link {
     }
 
     fn prompt(&self, number: u32, standing: &Standing<'_>, asked: &str) -> String {
-        let total = standing.metadata.total_questions.max(number);
+        let total = standing.outlook.metadata.total_questions.max(number);
         format!("question {number} of {total} in {} is open: {asked}", self.document)
     }
 
@@ -283,6 +293,9 @@ impl Link {
                     ActivityStatus::Failed,
                     format!("the interview about {} was abandoned; a copy is {copy}", self.document),
                 )
+            }
+            Ending::Gone => {
+                (ActivityStatus::Failed, format!("the interview was abandoned, since {} is gone", self.document))
             }
         };
         if self.open.is_some() {

@@ -9,12 +9,13 @@ mod talk;
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Map;
-
-use crate::interview::{Answer, Document, EditError, Entry, Head, Metadata, Mode, Pad, Question, Script, Step};
+use crate::interview::{
+    Answer, Document, EditError, Entry, Head, Metadata, Mode, Outlook, Pad, Question, Script, Step,
+};
 use crate::model::{RunId, limits};
 use crate::ops::error::{Error, InterviewFault, Result};
 use crate::ops::flow::Flow;
+use crate::ops::interview::link::Ending;
 use crate::ops::interview::paper::{CHARTER, Paper, mode_of, pad};
 use crate::report::{
     EntryStatus, InterviewAnswerReport, InterviewEntry, InterviewNext, InterviewSection, InterviewStartReport,
@@ -22,7 +23,7 @@ use crate::report::{
 };
 
 pub use close::{FinishRequest, read_content};
-pub(crate) use link::UNIT;
+pub(crate) use link::{CUT, UNIT};
 pub use talk::{Asked, Interviewee, Said, TalkRequest};
 
 /// Where to begin an interview.
@@ -53,20 +54,20 @@ pub struct AnswerRequest {
 
 /// What is known about a document in one moment.
 struct Standing<'d> {
+    document: &'d Document<'d>,
     pad: &'d Pad,
-    script: Script,
-    step: Step,
-    metadata: Metadata,
+    script: &'d Script,
+    outlook: Outlook,
+}
+
+impl<'d> Standing<'d> {
+    fn of(paper: &Paper, document: &'d Document<'_>, script: &'d Script) -> Result<Self> {
+        let pad = pad(document).map_err(|fault| paper.fault(fault))?;
+        Ok(Self { document, pad, script, outlook: script.outlook(document, pad) })
+    }
 }
 
 impl Flow {
-    fn standing<'d>(&self, paper: &Paper, document: &'d Document<'_>) -> Result<Standing<'d>> {
-        let pad = pad(document).map_err(|fault| paper.fault(fault))?;
-        let script = self.script_of(&pad.head)?;
-        let (step, metadata) = script.step(document, pad);
-        Ok(Standing { pad, script, step, metadata })
-    }
-
     /// Begins an interview, or finds the one that is there. A document that does not exist is made, with its sections and
     /// the scratch pad at once.
     ///
@@ -76,34 +77,34 @@ impl Flow {
     pub fn interview_start(&self, request: &InterviewRequest) -> Result<InterviewStartReport> {
         let paper = Paper::at(self, &request.document)?;
         let run = match &request.run {
-            Some(run) => Some(self.run(&self.project()?, run)?.id().clone()),
+            Some(run) => {
+                let flow = self.beside(&paper);
+                Some(flow.run(&flow.project()?, run)?.id().clone())
+            }
             None => None,
         };
         let there = paper.read()?.unwrap_or_default();
         let before = Document::read(&there);
         let named = request.script.as_deref();
         let noted = before.pad().and_then(|pad| pad.head.script.as_deref());
-        let script = self.script(named.or(noted).unwrap_or(CHARTER))?.0;
-        let head = |mode| Head {
-            mode: Some(mode),
-            started: Some(self.now().in_seconds()),
-            script: (script.id() != CHARTER).then(|| script.id().to_owned()),
-            run: run.as_ref().map(RunId::to_string),
-        };
+        let script = self.script(&paper, named.or(noted).unwrap_or(CHARTER))?;
+        let head = |mode| self.head(mode, &script, run.as_ref().map(RunId::to_string));
         let is_plain = before.pad().is_none() && !there.trim().is_empty();
-        let (was_open, mut warnings) = if is_plain { self.tell_late_end(&paper) } else { (false, Vec::new()) };
+        let (was_open, mut warnings) =
+            if is_plain { self.tell_late_end(&paper, &Ending::Finished) } else { (false, Vec::new()) };
         if was_open {
-            let next = nothing(&paper, "it is finished, which its run knows now");
+            let next = nothing(&paper, "it is finished, which its run knows now", Metadata::default());
             let (document, script) = (paper.named, script.id().to_owned());
             let (mode, begun) = (Mode::Update, false);
             return Ok(InterviewStartReport { document, mode, script, run_id: None, begun, next, warnings });
         }
         let mut found = Mode::Create;
-        let mut begun = false;
         let mut now = String::new();
+        // What would come next, when that is nothing and so nothing is begun.
+        let mut unasked = None;
         paper.update(&mut |old| {
             let text = old.unwrap_or_default();
-            begun = false;
+            unasked = None;
             let new = match Document::read(text) {
                 document if document.pad().is_some() => {
                     found = Mode::Resume;
@@ -112,28 +113,32 @@ impl Flow {
                     text.to_owned()
                 }
                 _ if text.trim().is_empty() => {
-                    (found, begun) = (Mode::Create, true);
+                    found = Mode::Create;
                     Document::read(&script.skeleton()).begin(&head(Mode::Create))?
                 }
                 document => {
                     found = Mode::Update;
-                    let with_pad = document.begin(&head(Mode::Update))?;
-                    begun = has_questions(&script, &with_pad);
-                    if begun { with_pad } else { text.to_owned() }
+                    let begun = document.begin(&head(Mode::Update))?;
+                    let fresh = Document::read(&begun);
+                    let outlook = script.outlook(&fresh, fresh.only_pad()?);
+                    unasked = Some(outlook).filter(|outlook| outlook.step == Step::Nothing);
+                    if unasked.is_some() { text.to_owned() } else { begun }
                 }
             };
             now.clone_from(&new);
             Ok(new)
         })?;
         let document = Document::read(&now);
-        let (next, script, run_id) = match document.pad() {
-            Some(_) => {
-                let standing = self.standing(&paper, &document)?;
+        let begun = found != Mode::Resume && unasked.is_none();
+        let (next, script, run_id) = match unasked {
+            Some(outlook) => (nothing(&paper, why_nothing(&outlook), outlook.metadata), script.id().to_owned(), run),
+            None => {
+                let script = self.script_of(&paper, &document)?;
+                let standing = Standing::of(&paper, &document, &script)?;
                 warnings.extend(faults(standing.pad));
                 let linked = standing.pad.head.run.as_deref().and_then(|run| RunId::new(run).ok());
-                (next(&paper, &standing), standing.script.id().to_owned(), linked)
+                (next(&paper, &standing), script.id().to_owned(), linked)
             }
-            None => (nothing(&paper, FILLED), script.id().to_owned(), run),
         };
         warnings.extend(self.tell_run(&paper, &document));
         Ok(InterviewStartReport { document: paper.named, mode: found, script, run_id, begun, next, warnings })
@@ -147,7 +152,8 @@ impl Flow {
         let paper = Paper::at(self, document)?;
         let text = paper.text()?;
         let document = Document::read(&text);
-        Ok(next(&paper, &self.standing(&paper, &document)?))
+        let script = self.script_of(&paper, &document)?;
+        Ok(next(&paper, &Standing::of(&paper, &document, &script)?))
     }
 
     /// How an interview stands. Writes nothing.
@@ -158,9 +164,10 @@ impl Flow {
         let paper = Paper::at(self, document)?;
         let text = paper.text()?;
         let document = Document::read(&text);
-        let standing = self.standing(&paper, &document)?;
+        let script = self.script_of(&paper, &document)?;
+        let standing = Standing::of(&paper, &document, &script)?;
         let Head { started, run, .. } = standing.pad.head.clone();
-        let sections = document.sections(&standing.script).into_iter().map(|section| InterviewSection {
+        let sections = document.sections(&script).into_iter().map(|section| InterviewSection {
             id: section.id,
             heading: section.heading,
             fill: section.fill,
@@ -168,7 +175,7 @@ impl Flow {
         });
         Ok(InterviewStatusReport {
             mode: mode_of(standing.pad),
-            script: standing.script.id().to_owned(),
+            script: script.id().to_owned(),
             started,
             run_id: run,
             entries: standing.pad.entries.iter().map(entry).collect(),
@@ -192,23 +199,26 @@ impl Flow {
         // Which question is meant is decided before the lock is taken: somebody else may answer it meanwhile.
         let seen = paper.text()?;
         let seen = Document::read(&seen);
-        let standing = self.standing(&paper, &seen)?;
-        let (number, question) = meant(request, &standing).map_err(|fault| paper.fault(fault))?;
-        let mut now = String::new();
-        let mut repeated = false;
+        let script = self.script_of(&paper, &seen)?;
+        let meant = meant(request, &Standing::of(&paper, &seen, &script)?).map_err(|fault| paper.fault(fault))?;
+        let (mut now, mut number, mut repeated) = (String::new(), 0, false);
         paper.update(&mut |old| {
             let text = old.ok_or(InterviewFault::Missing)?;
             let document = Document::read(text);
-            let entry = document.only_pad()?.entry(number);
-            if let (Some(entry), Some(question)) = (entry, &question)
+            let pad = document.only_pad()?;
+            number = meant.number(pad);
+            let question = meant.question();
+            let entry = pad.entry(number);
+            if let (Some(entry), Some(question)) = (entry, question)
                 && !entry.asks(question)
             {
-                return Err(InterviewFault::OtherQuestion { number, asked: entry.asked.clone() });
+                let (asked, given) = (entry.asked.clone(), text_of(&request.answer));
+                return Err(InterviewFault::OtherQuestion { number, asked, given });
             }
             let new = match (&request.answer, request.replaces && entry.is_some()) {
                 (Answer::Given(answer), true) => document.correct(number, answer)?,
                 (answer, _) => document
-                    .answer(number, question.as_ref(), answer.clone())
+                    .answer(number, question, answer.clone())
                     .map_err(|error| InterviewFault::of_answer(error, &request.answer))?,
             };
             repeated = new == text;
@@ -216,7 +226,7 @@ impl Flow {
             Ok(new)
         })?;
         let document = Document::read(&now);
-        let standing = self.standing(&paper, &document)?;
+        let standing = Standing::of(&paper, &document, &script)?;
         let entry = standing.pad.entry(number).map(entry).expect("BUG: an answered question is not there");
         let mut warnings = faults(standing.pad);
         warnings.extend(self.tell_run(&paper, &document));
@@ -230,12 +240,6 @@ impl Flow {
             warnings,
         })
     }
-}
-
-/// Whether the script has anything to ask about a text with a fresh pad.
-fn has_questions(script: &Script, text: &str) -> bool {
-    let document = Document::read(text);
-    document.pad().is_some_and(|pad| script.step(&document, pad).0 != Step::Nothing)
 }
 
 /// An interview goes on by the script with which it began.
@@ -256,36 +260,69 @@ fn same_run(pad: &Pad, named: Option<&RunId>) -> std::result::Result<(), Intervi
     }
 }
 
-/// Which question an answer is meant for, and its words when it is not in the pad yet.
-fn meant(
-    request: &AnswerRequest,
-    standing: &Standing<'_>,
-) -> std::result::Result<(u32, Option<Question>), InterviewFault> {
-    let (next, words) = match &standing.step {
+/// Which question an answer is meant for.
+enum Meant {
+    /// The one of this number, with its words when the script asks it and it is not in the pad yet.
+    Numbered(u32, Option<Question>),
+    /// The caller's own, which has this number, or gets the next one.
+    Own(Question, Option<u32>),
+}
+
+impl Meant {
+    /// Its number in `pad`. One's own question is found by its words, so that a command that is given once more is meant for
+    /// the question that it asked before.
+    fn number(&self, pad: &Pad) -> u32 {
+        match self {
+            Self::Numbered(number, _) | Self::Own(_, Some(number)) => *number,
+            Self::Own(own, None) => {
+                let asked = pad.entries.iter().find(|entry| entry.asks(own));
+                asked.map_or(pad.next_number(), |entry| entry.number)
+            }
+        }
+    }
+
+    fn question(&self) -> Option<&Question> {
+        match self {
+            Self::Numbered(_, question) => question.as_ref(),
+            Self::Own(own, _) => Some(own),
+        }
+    }
+}
+
+fn meant(request: &AnswerRequest, standing: &Standing<'_>) -> std::result::Result<Meant, InterviewFault> {
+    if let Some(own) = &request.asked {
+        return Ok(Meant::Own(own.clone(), request.question));
+    }
+    let (next, words) = match &standing.outlook.step {
         Step::Open { number, .. } => (Some(*number), None),
         Step::Ask { number, question } => (Some(*number), Some(question.clone())),
         Step::Complete | Step::Nothing => (None, None),
     };
-    if let Some(own) = &request.asked {
-        // A command that is given once more is meant for the question that it asked before.
-        let asked = standing.pad.entries.iter().find(|entry| entry.asks(own)).or(standing.pad.open());
-        let number = asked.map_or(standing.pad.next_number(), |entry| entry.number);
-        return Ok((request.question.unwrap_or(number), Some(own.clone())));
+    match (request.question, next) {
+        (Some(number), None) if number == standing.pad.next_number() => Err(InterviewFault::NothingToAsk),
+        (None, None) => Err(InterviewFault::NothingToAsk),
+        (Some(number), _) => Ok(Meant::Numbered(number, words.filter(|_| next == Some(number)))),
+        (None, Some(number)) => {
+            // A command that is given once more after it did its work is meant for the question before.
+            let last = standing.pad.entries.iter().rfind(|entry| entry.answer != Answer::Open);
+            let is_same = |entry: &&Entry| match (&entry.answer, &request.answer) {
+                (Answer::Given(there), Answer::Given(given)) => there == given.trim(),
+                _ => false,
+            };
+            match last.filter(is_same) {
+                Some(last) => Err(InterviewFault::SameAnswer { last: last.number, next: number }),
+                None => Ok(Meant::Numbered(number, words)),
+            }
+        }
     }
-    let Some(number) = request.question else {
-        let number = next.ok_or(InterviewFault::NothingToAsk)?;
-        // A command that is given once more after it did its work is meant for the question before.
-        let last = standing.pad.entries.iter().rfind(|entry| entry.answer != Answer::Open);
-        let is_same = |entry: &&Entry| match (&entry.answer, &request.answer) {
-            (Answer::Given(there), Answer::Given(given)) => there == given.trim(),
-            _ => false,
-        };
-        return match last.filter(is_same) {
-            Some(last) => Err(InterviewFault::SameAnswer { last: last.number, next: number }),
-            None => Ok((number, words)),
-        };
-    };
-    Ok((number, words.filter(|_| next == Some(number))))
+}
+
+/// The words of an answer; none of one that is none.
+fn text_of(answer: &Answer) -> Option<String> {
+    match answer {
+        Answer::Given(text) => Some(text.clone()),
+        Answer::Skipped(_) | Answer::Open => None,
+    }
 }
 
 fn entry(entry: &Entry) -> InterviewEntry {
@@ -305,8 +342,8 @@ fn faults(pad: &Pad) -> Vec<String> {
 
 /// What comes next, as callers see it.
 fn next(paper: &Paper, standing: &Standing<'_>) -> InterviewNext {
-    let Standing { pad, script, step, metadata } = standing;
-    let document = paper.quoted();
+    let Standing { document, pad, script, outlook } = standing;
+    let name = paper.quoted();
     let blank = InterviewNext {
         kind: InterviewStep::NextQuestion,
         document: paper.named.clone(),
@@ -316,50 +353,46 @@ fn next(paper: &Paper, standing: &Standing<'_>) -> InterviewNext {
         message: None,
         complete: None,
         content: None,
-        metadata: *metadata,
+        metadata: outlook.metadata,
         command: None,
     };
-    match step {
+    match &outlook.step {
         Step::Open { number, question } | Step::Ask { number, question } => InterviewNext {
             next_question: Some(question.asked.clone()),
             topic: Some(question.topic.clone()),
-            command: Some(format!("flow interview answer {document} --question {number} 'TEXT'")),
+            command: Some(format!("flow interview answer {name} --question {number} 'TEXT'")),
             ..blank
         },
-        Step::Complete => {
-            let subjects = script.subjects(pad);
-            let content = script.sections().iter().filter_map(|section| {
-                let about = pad.entries.iter().zip(&subjects).filter(|(_, subject)| **subject == Some(&section.id));
-                let given = about.filter_map(|(entry, _)| match &entry.answer {
-                    Answer::Given(text) => Some(text.as_str()),
-                    _ => None,
-                });
-                let text = given.collect::<Vec<_>>().join("\n\n");
-                (!text.is_empty()).then(|| (section.id.clone(), text.into()))
-            });
-            InterviewNext {
-                kind: InterviewStep::Success,
-                message: Some("all questions are asked".to_owned()),
-                complete: Some(metadata.gaps_remaining == 0),
-                content: Some(Map::from_iter(content)),
-                command: Some(format!("flow interview finish {document}")),
-                ..blank
-            }
-        }
+        Step::Complete => InterviewNext {
+            kind: InterviewStep::Success,
+            message: Some("all questions are asked".to_owned()),
+            complete: Some(outlook.is_enough),
+            content: Some(document.content(script)),
+            command: Some(format!("flow interview finish {name}")),
+            ..blank
+        },
         Step::Nothing => InterviewNext {
             kind: InterviewStep::Skip,
-            message: Some(FILLED.to_owned()),
-            command: Some(format!("flow interview finish {document}")),
+            message: Some(why_nothing(outlook).to_owned()),
+            command: Some(format!("flow interview finish {name}")),
             ..blank
         },
     }
 }
 
 /// Why nothing is asked.
-const FILLED: &str = "every section is filled, so there is nothing to ask";
+fn why_nothing(outlook: &Outlook) -> &'static str {
+    match outlook {
+        Outlook { metadata: Metadata { gaps_remaining: 0, .. }, .. } => {
+            "every section is filled, so there is nothing to ask"
+        }
+        Outlook { is_enough: true, .. } => "all that is needed is there, so there is nothing to ask",
+        _ => "the script has no question about what is missing",
+    }
+}
 
 /// A document in which no interview is begun.
-fn nothing(paper: &Paper, why: &str) -> InterviewNext {
+fn nothing(paper: &Paper, why: &str, metadata: Metadata) -> InterviewNext {
     InterviewNext {
         kind: InterviewStep::Skip,
         document: paper.named.clone(),
@@ -369,7 +402,7 @@ fn nothing(paper: &Paper, why: &str) -> InterviewNext {
         message: Some(why.to_owned()),
         complete: None,
         content: None,
-        metadata: Metadata::default(),
+        metadata,
         command: None,
     }
 }
@@ -377,14 +410,11 @@ fn nothing(paper: &Paper, why: &str) -> InterviewNext {
 impl InterviewFault {
     /// Why an answer was not taken; the answer itself goes with it, so that it is not lost.
     fn of_answer(error: EditError, given: &Answer) -> Self {
-        match (error, given) {
-            (EditError::Answered { number, answer }, Answer::Given(text)) => {
-                Self::AnsweredMeanwhile { number, there: answer, given: Some(text.clone()) }
+        match error {
+            EditError::Answered { number, answer } => {
+                Self::AnsweredMeanwhile { number, there: answer, given: text_of(given) }
             }
-            (EditError::Answered { number, answer }, _) => {
-                Self::AnsweredMeanwhile { number, there: answer, given: None }
-            }
-            (error, _) => Self::Edit(error),
+            error => Self::Edit(error),
         }
     }
 }

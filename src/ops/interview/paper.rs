@@ -4,13 +4,14 @@ use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use crate::catalog::Origin;
 use crate::interview::{Document, EditError, Head, Mode, Pad, Script};
 use crate::model::limits;
 use crate::ops::error::{Error, InterviewFault, Result};
 use crate::ops::flow::Flow;
 use crate::ops::quoted_path;
-use crate::store::{DocumentError, DocumentFault, DocumentPlace, Guard, layout, read_document, update_document};
+use crate::store::{
+    DocumentError, DocumentFault, DocumentPlace, Guard, Project, layout, read_document, update_document,
+};
 
 /// The script of a document that names none.
 pub(super) const CHARTER: &str = "charter";
@@ -34,11 +35,9 @@ impl Paper {
     pub(super) fn at(flow: &Flow, named: &Path) -> Result<Self> {
         let path = flow.absolute(named)?;
         let refuse = |why| Error::Document(DocumentFault::Unsafe { path: named.to_owned(), why });
-        let is_own = |part: &Component<'_>| {
-            part.as_os_str().eq_ignore_ascii_case(layout::FLOW) || part.as_os_str().eq_ignore_ascii_case(".git")
-        };
-        if path.components().any(|part| is_own(&part)) {
-            return Err(refuse("is inside .git or .flow, where no document of an interview can be"));
+        let text = named.as_os_str().as_encoded_bytes();
+        if text.ends_with(b"/") || text.ends_with(b"/.") {
+            return Err(refuse("names a directory, not a document"));
         }
         let mut root = path.parent().ok_or_else(|| refuse("names no file"))?;
         while !root.is_dir() {
@@ -49,7 +48,20 @@ impl Paper {
                 .ok_or_else(|| refuse("is below something that is no directory"))?;
         }
         let relative = path.strip_prefix(root).unwrap_or(&path).to_owned();
-        Ok(Self { named: named.to_owned(), root: root.to_owned(), relative, wait: flow.lock_wait()?, copy_of: None })
+        // One document has one path, however it is named: runs know it by that.
+        let root = root.canonicalize().map_err(|source| DocumentFault::Io {
+            doing: "look at",
+            path: root.to_owned(),
+            source,
+        })?;
+        let paper = Self { named: named.to_owned(), root, relative, wait: flow.lock_wait()?, copy_of: None };
+        let is_own = |part: &Component<'_>| {
+            part.as_os_str().eq_ignore_ascii_case(layout::FLOW) || part.as_os_str().eq_ignore_ascii_case(".git")
+        };
+        if paper.path().components().any(|part| is_own(&part)) {
+            return Err(refuse("is inside .git or .flow, where no document of an interview can be"));
+        }
+        Ok(paper)
     }
 
     fn place(&self) -> DocumentPlace<'_> {
@@ -116,19 +128,44 @@ impl Flow {
         }
     }
 
+    /// The same in the project of a document: the one that the caller names, otherwise the one in which it lies, otherwise
+    /// the caller's.
+    pub(super) fn beside(&self, paper: &Paper) -> Self {
+        if self.options.project.is_some() || self.env.flow_dir.is_some() {
+            return self.clone();
+        }
+        match Project::find(&*self.disk, &paper.root, || self.git.top(&paper.root)) {
+            Ok(Some(root)) => self.in_project(&root),
+            Ok(None) => self.clone(),
+            // Opening it there says what is wrong.
+            Err(_) => self.in_project(&paper.root),
+        }
+    }
+
     /// The script called `name`.
-    pub(super) fn script(&self, name: &str) -> Result<(Script, Origin)> {
-        let project = match self.project() {
+    pub(super) fn script(&self, paper: &Paper, name: &str) -> Result<Script> {
+        let project = match self.beside(paper).project() {
             Ok(project) => Some(project),
             Err(Error::NoProject { .. }) => None,
             Err(error) => return Err(error),
         };
-        Ok(self.catalog(project.as_ref()).script(name)?)
+        Ok(self.catalog(project.as_ref()).script(name)?.0)
     }
 
-    /// The script that a pad goes by.
-    pub(super) fn script_of(&self, head: &Head) -> Result<Script> {
-        Ok(self.script(head.script.as_deref().unwrap_or(CHARTER))?.0)
+    /// The script by which the interview in `document` goes.
+    pub(super) fn script_of(&self, paper: &Paper, document: &Document<'_>) -> Result<Script> {
+        let pad = pad(document).map_err(|fault| paper.fault(fault))?;
+        self.script(paper, pad.head.script.as_deref().unwrap_or(CHARTER))
+    }
+
+    /// How an interview begins that begins now.
+    pub(super) fn head(&self, mode: Mode, script: &Script, run: Option<String>) -> Head {
+        Head {
+            mode: Some(mode),
+            started: Some(self.now().in_seconds()),
+            script: (script.id() != CHARTER).then(|| script.id().to_owned()),
+            run,
+        }
     }
 }
 

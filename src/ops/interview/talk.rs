@@ -4,14 +4,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
-
-use crate::interview::{Answer, Document, Head, Mode, Question, Reply, Script};
+use crate::interview::{Answer, Document, Mode, Question, Reply, Script};
 use crate::ops::error::{Error, InterviewFault, Result};
 use crate::ops::flow::Flow;
 use crate::ops::interview::agent::{Agent, state};
 use crate::ops::interview::paper::Paper;
-use crate::ops::interview::{AnswerRequest, FinishRequest, InterviewRequest, next};
+use crate::ops::interview::{AnswerRequest, FinishRequest, InterviewRequest, Standing, next};
 use crate::ops::problem::one_line;
 use crate::report::{InterviewNext, InterviewRunReport, InterviewStep, InterviewStop};
 
@@ -59,7 +57,10 @@ pub enum Said {
 /// The person who is interviewed.
 pub trait Interviewee {
     /// Answers a question.
-    fn ask(&mut self, question: &Asked) -> Said;
+    ///
+    /// # Errors
+    /// When what was said cannot be read.
+    fn ask(&mut self, question: &Asked) -> Result<Said>;
     /// Learns something on the way.
     fn tell(&mut self, line: &str);
 }
@@ -90,7 +91,7 @@ impl Flow {
             person.tell(&format!("warning: {warning}"));
         }
         let paper = Paper::at(self, &request.interview.document)?;
-        let script = self.script(&started.script)?.0;
+        let script = self.script(&paper, &started.script)?;
         if !has_agent && started.next.kind == InterviewStep::Skip && !started.begun {
             return Ok(over(&paper, InterviewStop::Nothing, started.next.message.unwrap_or_default(), 0));
         }
@@ -120,11 +121,11 @@ struct Talk<'f> {
 impl Talk<'_> {
     /// One question, or the end.
     fn round(&self, person: &mut dyn Interviewee) -> Result<Round> {
-        let Self { flow, paper, script, .. } = self;
+        let Self { paper, script, .. } = self;
         let text = paper.text()?;
         let document = Document::read(&text);
         let next = match document.pad() {
-            Some(_) => Some(next(paper, &flow.standing(paper, &document)?)),
+            Some(_) => Some(next(paper, &Standing::of(paper, &document, script)?)),
             None => None,
         };
         let is_open = document.pad().is_some_and(|pad| pad.open().is_some());
@@ -136,7 +137,7 @@ impl Talk<'_> {
                 self.obey(&document, reply)
             }
             (_, Some(next)) if next.kind == InterviewStep::NextQuestion => self.put(&document, &next, person),
-            (_, Some(_)) => self.close(None),
+            (_, Some(_)) => self.close(FinishRequest::default()),
             (_, None) => Err(paper.fault(InterviewFault::Edit(crate::interview::EditError::NoPad))),
         }
     }
@@ -170,7 +171,10 @@ impl Talk<'_> {
                     format!("the interviewer has nothing more to ask ({message}), and answers wait in the document");
                 Ok(Round::Over(over(paper, InterviewStop::NeedsHuman, reason, 0)))
             }
-            Reply::Success { content, .. } => self.close((!content.is_empty()).then_some(content)),
+            // An agent decides itself when it is enough.
+            Reply::Success { content, .. } => {
+                self.close(FinishRequest { content: Some(content), early: true, ..FinishRequest::default() })
+            }
             Reply::Error { message, .. } => Ok(Round::Over(over(paper, InterviewStop::Failed, message, 0))),
         }
     }
@@ -178,9 +182,7 @@ impl Talk<'_> {
     /// Notes what an agent asks before anybody is asked: a kill must not let it ask something else under that number.
     fn write_question(&self, question: &Question, seen: &str) -> Result<()> {
         let Self { flow, paper, script, run, .. } = self;
-        let started = flow.now().in_seconds();
-        let script = (script.id() != super::paper::CHARTER).then(|| script.id().to_owned());
-        let head = Head { mode: Some(Mode::Update), started: Some(started), script, run: run.clone() };
+        let head = flow.head(Mode::Update, script, run.clone());
         let mut now = String::new();
         paper.update(&mut |old| {
             let text = old.ok_or(InterviewFault::Missing)?;
@@ -215,7 +217,7 @@ impl Talk<'_> {
             question: next.next_question.clone().unwrap_or_default(),
             before: entries.iter().filter_map(given).collect(),
         };
-        let answer = match person.ask(&asked) {
+        let answer = match person.ask(&asked)? {
             Said::Answer(text) => Answer::Given(text),
             Said::Skip(why) => Answer::Skipped(why),
             Said::Stop => {
@@ -246,11 +248,9 @@ impl Talk<'_> {
         }
     }
 
-    fn close(&self, content: Option<Map<String, Value>>) -> Result<Round> {
+    fn close(&self, request: FinishRequest) -> Result<Round> {
         let Self { flow, paper, .. } = self;
-        // An agent decides itself when it is enough.
-        let request = FinishRequest { document: paper.named.clone(), early: content.is_some(), content };
-        let finished = flow.interview_finish(&request)?;
+        let finished = flow.interview_finish(&FinishRequest { document: paper.named.clone(), ..request })?;
         let (answered, skipped) = (finished.answered, finished.skipped);
         let reason = format!("{answered} answered, {skipped} skipped; the scratch pad is gone");
         let mut report = over(paper, InterviewStop::Finished, reason, 0);

@@ -9,6 +9,9 @@ use crate::ops::quoted_path;
 use crate::report::{Kind, Problem};
 use crate::store::DocumentFault;
 
+/// What to know after a refusal.
+const NOTHING: &str = "; nothing was written";
+
 /// Why an interview does not go on.
 pub(super) fn interview(path: &Path, fault: &InterviewFault) -> Problem {
     let document = path.display();
@@ -78,27 +81,23 @@ fn of_answer(path: &Path, fault: &InterviewFault) -> Problem {
     match fault {
         InterviewFault::AnsweredMeanwhile { number, there, given } => {
             let message = match there {
+                Answer::Skipped(why) if why.is_empty() => {
+                    format!("question {number} of {document} was skipped already")
+                }
                 Answer::Skipped(why) => format!("question {number} of {document} was skipped already: {}", short(why)),
                 Answer::Given(text) => {
                     format!("question {number} of {document} has another answer already: {}", short(text))
                 }
                 Answer::Open => format!("question {number} of {document} is open"),
             };
-            let help = format!(
-                "`flow interview status {named}` shows all answers; with --replace yours takes its place; nothing was written"
-            );
-            let mut problem = say(Kind::Held, "already_answered", message, help);
-            problem.causes.extend(given.as_ref().map(|given| format!("the answer that was not written: {given}")));
-            problem
+            let instead = if given.is_some() { "with --replace yours takes its place; " } else { "" };
+            let help = format!("`flow interview status {named}` shows all answers; {instead}nothing was written");
+            unwritten(say(Kind::Held, "already_answered", message, help), given.as_deref())
         }
-        InterviewFault::OtherQuestion { number, asked } => {
+        InterviewFault::OtherQuestion { number, asked, given } => {
             let message = format!("question {number} of {document} is another one by now: {}", short(asked));
-            say(
-                Kind::Held,
-                "other_question",
-                message,
-                format!("`flow interview next {named}` shows what is asked; nothing was written"),
-            )
+            let help = format!("`flow interview next {named}` shows what is asked; nothing was written");
+            unwritten(say(Kind::Held, "other_question", message, help), given.as_deref())
         }
         InterviewFault::NothingToAsk => {
             let message = format!("nothing is asked in {document} any more");
@@ -126,6 +125,12 @@ fn of_answer(path: &Path, fault: &InterviewFault) -> Problem {
         }
         other => of_agent(path, other),
     }
+}
+
+/// The same with an answer that would be lost otherwise.
+fn unwritten(mut problem: Problem, given: Option<&str>) -> Problem {
+    problem.causes.extend(given.map(|given| format!("the answer that was not written: {given}")));
+    problem
 }
 
 /// What an agent does wrong.
@@ -174,11 +179,11 @@ fn of_agent(path: &Path, fault: &InterviewFault) -> Problem {
     }
 }
 
+/// Why the scratch pad is not edited.
 fn edit(path: &Path, error: &EditError) -> Problem {
     let document = path.display();
     let named = quoted_path(path);
     let message = format!("{document}: {error}");
-    let nothing = "; nothing was written";
     match error {
         EditError::NoPad => {
             let message = format!("there is no interview in {document}");
@@ -190,14 +195,20 @@ fn edit(path: &Path, error: &EditError) -> Problem {
             Kind::Damaged,
             "two_scratch_pads",
             message,
-            Some(format!("put the questions of both into one by hand{nothing}")),
+            Some(format!("put the questions of both into one by hand{NOTHING}")),
         ),
-        EditError::NoQuestion { .. } => new(
-            Kind::NotFound,
-            "no_such_question",
-            message,
-            Some(format!("`flow interview status {named}` shows all{nothing}")),
+        EditError::Conflict { line } => new(
+            Kind::Damaged,
+            "merge_conflict",
+            format!("{document}:{line} a merge of two versions is not settled"),
+            Some(format!("keep of both what is right, and remove the marks{NOTHING}")),
         ),
+        EditError::NoQuestion { number, next } => {
+            let yet = if number >= next { " yet" } else { "" };
+            let message = format!("there is no question {number} in {document}{yet}");
+            let help = format!("`flow interview next {named}` shows what is asked{NOTHING}");
+            new(Kind::NotFound, "no_such_question", message, Some(help))
+        }
         EditError::Answered { .. } => new(Kind::Held, "already_answered", message, None),
         EditError::Empty { .. } => new(
             Kind::Usage,
@@ -205,20 +216,37 @@ fn edit(path: &Path, error: &EditError) -> Problem {
             message,
             Some(format!("`flow interview skip {named}` passes a question over")),
         ),
-        EditError::TooLarge { .. } => new(
+        EditError::NoNumberLeft => new(
             Kind::Refused,
-            "document_too_large",
+            "no_number_left",
             message,
-            Some(format!("put long texts into files of their own{nothing}")),
+            Some(format!("give the questions in it other numbers by hand{NOTHING}")),
+        ),
+        other => of_text(path, other),
+    }
+}
+
+/// Why the text of the document would be of no use.
+fn of_text(path: &Path, error: &EditError) -> Problem {
+    let document = path.display();
+    match error {
+        EditError::UnknownSection { id, known } => {
+            let near = crate::codec::similar(id, known.iter().map(String::as_str));
+            let meant = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+            let message = format!("there is a text for `{id}`, which is no section of {document} and no topic in it");
+            let help = format!("{meant}There are {}{NOTHING}", known.join(", "));
+            new(Kind::Refused, "unknown_section", message, Some(help))
+        }
+        EditError::Unfit { .. } => new(
+            Kind::Refused,
+            "unsound_document",
+            format!("{document}: {error}"),
+            Some(format!("use deeper headings, and close code blocks and comments{NOTHING}")),
         ),
         EditError::Faults { faults } => {
             let first = faults.first().map(|fault| format!(":{} {}", fault.line, fault.message)).unwrap_or_default();
-            let mut problem = new(
-                Kind::Refused,
-                "unreadable_entries",
-                format!("{document}{first}"),
-                Some(format!("correct it by hand, or it would be lost with the scratch pad{nothing}")),
-            );
+            let help = format!("correct it by hand, or it would be lost with the scratch pad{NOTHING}");
+            let mut problem = new(Kind::Refused, "unreadable_entries", format!("{document}{first}"), Some(help));
             problem.causes =
                 faults.iter().skip(1).map(|fault| format!("line {} {}", fault.line, fault.message)).collect();
             problem
@@ -227,7 +255,13 @@ fn edit(path: &Path, error: &EditError) -> Problem {
             Kind::Refused,
             "unsound_document",
             format!("{document}:{line} what would stand there could not be read: {why}"),
-            Some(format!("correct the document by hand{nothing}")),
+            Some(format!("correct the document by hand{NOTHING}")),
+        ),
+        other => new(
+            Kind::Refused,
+            "document_too_large",
+            format!("{document}: {other}"),
+            Some(format!("put long texts into files of their own{NOTHING}")),
         ),
     }
 }
