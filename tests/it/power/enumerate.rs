@@ -72,6 +72,46 @@ impl fmt::Display for Row {
     }
 }
 
+/// Looks at every state that a crash in `history` can leave under each of `models`. `look` gets the directory of the files
+/// and whether a command was acknowledged by then.
+pub fn look_at_all(
+    name: &str,
+    history: &History,
+    models: &[Model],
+    effort: &Effort,
+    mut look: impl FnMut(&Path, bool) -> Result<(), String>,
+) -> Vec<Row> {
+    let mut states = States::of(history);
+    let home = scratch();
+    let mut looked_at = HashMap::new();
+    let mut rows = Vec::new();
+    for &model in models {
+        let (crashes, count) = crashes(&mut states, &history.operations, model, effort);
+        let what = format!("{name}, {}", model.name());
+        let mut row = Row { what, states: count, distinct: crashes.len(), ..Row::default() };
+        for crash in sample(&crashes, effort.states) {
+            let cut = model != Model::Kill;
+            let acked = crash.acked > 0;
+            let seen = looked_at.entry((crash.state.clone(), acked, cut)).or_insert_with(|| {
+                states.write(home.path(), &crash.state);
+                if cut {
+                    reboot(home.path());
+                }
+                look(home.path(), acked)
+            });
+            row.checked += 1;
+            if let Err(what) = seen {
+                row.broken += 1;
+                let after = crash.until.checked_sub(1).map_or_else(|| "none".to_owned(), |at| history.tell(at));
+                let lost = lost(history, crash.until, &crash.survivors);
+                row.violations.push(Violation { what: what.clone(), after, lost }.to_string());
+            }
+        }
+        rows.push(row);
+    }
+    rows
+}
+
 /// A state, and the crash that is the hardest to excuse.
 pub struct Crash {
     /// The files.

@@ -1,11 +1,9 @@
 //! Power cuts while the document of an interview is replaced: a file that has no log.
 
-use std::collections::HashMap;
 use std::path::Path;
 
-use super::enumerate::{Row, crashes, sample};
+use super::enumerate::{Row, look_at_all};
 use super::history::History;
-use super::materialise::{States, lost, reboot, scratch};
 use super::model::{Effort, Model};
 use super::trace::{Call, traced};
 use crate::support::Sandbox;
@@ -54,7 +52,7 @@ pub fn cut_interview(case: &InterviewCase, effort: &Effort, without: Option<&str
     history.add(&calls);
     history.assert_explains(&sandbox.root());
     let done = Done { case, old, new: document(&sandbox.root()), sandbox, clock };
-    done.enumerate(&history, effort)
+    look_at_all(case.name, &history, &Model::ALL, effort, |root, acked| done.look(root, acked))
 }
 
 /// Bytes are lost in pieces of a page.
@@ -80,35 +78,6 @@ struct Done<'a> {
 }
 
 impl Done<'_> {
-    fn enumerate(&self, history: &History, effort: &Effort) -> Vec<Row> {
-        let mut states = States::of(history);
-        let home = scratch();
-        let mut looked_at = HashMap::new();
-        let mut rows = Vec::new();
-        for model in Model::ALL {
-            let (crashes, count) = crashes(&mut states, &history.operations, model, effort);
-            let what = format!("{}, {}", self.case.name, model.name());
-            let mut row = Row { what, states: count, distinct: crashes.len(), ..Row::default() };
-            for crash in sample(&crashes, effort.states) {
-                let acked = crash.acked > 0;
-                let seen = looked_at.entry((crash.state.clone(), acked, model != Model::Kill)).or_insert_with(|| {
-                    states.write(home.path(), &crash.state);
-                    reboot(home.path());
-                    self.look(home.path(), acked)
-                });
-                row.checked += 1;
-                if let Err(what) = seen {
-                    row.broken += 1;
-                    let after = crash.until.checked_sub(1).map_or_else(|| "none".to_owned(), |at| history.tell(at));
-                    let lost = lost(history, crash.until, &crash.survivors).join(", ");
-                    row.violations.push(format!("{what}; crash after operation {after}; lost: {lost}"));
-                }
-            }
-            rows.push(row);
-        }
-        rows
-    }
-
     /// The document is the old one or the new one, the same command comes to the new one, and nothing stays beside it.
     fn look(&self, root: &Path, acked: bool) -> Result<(), String> {
         let seen = document(root);

@@ -1,14 +1,13 @@
 //! Power cuts in changes of modes: several files that one line makes one.
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use flowrun::ops::{Error, Flow, ModeListRequest, ModeRequest, ModeScope};
 use serde_json::{Value, json};
 
-use super::enumerate::{Row, crashes, sample};
+use super::enumerate::{Row, crashes, look_at_all, sample};
 use super::history::History;
-use super::materialise::{States, lost, reboot, scratch};
+use super::materialise::{States, reboot};
 use super::model::{Effort, Model};
 use super::nested::{after, kill_points, states_at};
 use super::reference::{cause, flow};
@@ -150,35 +149,7 @@ impl<'a> Changed<'a> {
 
     /// Checks every state that a crash in `history` can leave.
     fn enumerate(&self, history: &History, models: &[Model], effort: &Effort) -> Vec<Row> {
-        let mut states = States::of(history);
-        let home = scratch();
-        let mut looked_at = HashMap::new();
-        let mut rows = Vec::new();
-        for &model in models {
-            let (crashes, count) = crashes(&mut states, &history.operations, model, effort);
-            let what = format!("{}, {}", self.case.name, model.name());
-            let mut row = Row { what, states: count, distinct: crashes.len(), ..Row::default() };
-            for crash in sample(&crashes, effort.states) {
-                let cut = model != Model::Kill;
-                let acked = crash.acked > 0;
-                let seen = looked_at.entry((crash.state.clone(), acked, cut)).or_insert_with(|| {
-                    states.write(home.path(), &crash.state);
-                    if cut {
-                        reboot(home.path());
-                    }
-                    self.look(home.path(), acked)
-                });
-                row.checked += 1;
-                if let Err(what) = seen {
-                    row.broken += 1;
-                    let after = crash.until.checked_sub(1).map_or_else(|| "none".to_owned(), |at| history.tell(at));
-                    let lost = lost(history, crash.until, &crash.survivors).join(", ");
-                    row.violations.push(format!("{what}; crash after operation {after}; lost: {lost}"));
-                }
-            }
-            rows.push(row);
-        }
-        rows
+        look_at_all(self.case.name, history, models, effort, |root, acked| self.look(root, acked))
     }
 
     /// Looks at a state as the next session would: the modes are the old ones or the new ones, the same command comes to
