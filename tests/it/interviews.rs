@@ -770,6 +770,14 @@ fn of_an_interview_whose_document_is_gone_a_person_decides() {
     assert!(text(&sandbox).contains("<!-- Run: r1 -->"));
     assert_eq!(answers(&sandbox, "r1"), ["Tasks."]);
     let sandbox = gone("r1");
+    let held = |session: &str, args: &[&str]| {
+        let mut command = sandbox.flow_command();
+        command.args(args).env("FLOW_SESSION", session).env("FLOW_HOLDER_PID", std::process::id().to_string());
+        run(command, "")
+    };
+    held("s1", &["resume", "r1", "--claim"]);
+    assert_eq!(held("s2", &["interview", "abandon", DOC, "--json"]).exits(5).error()["code"], "run_held");
+    let sandbox = gone("r1");
     let abandoned = interview(&sandbox, &["abandon", DOC]).ok();
     assert_eq!(abandoned.stdout, "abandoned  docs/charter.md\n  its document is gone, which its run knows now\n");
     assert_eq!(answers(&sandbox, "r1"), ["the interview was abandoned, since docs/charter.md is gone"]);

@@ -9,7 +9,7 @@ use crate::interview::{Answer, Document, Entry, Outlook, Step};
 use crate::ops::Source;
 use crate::ops::error::{Error, InterviewFault, Result};
 use crate::ops::flow::Flow;
-use crate::ops::interview::link::Ending;
+use crate::ops::interview::link::{Ending, NotTold};
 use crate::ops::interview::paper::{Paper, pad};
 use crate::report::{InterviewAbandonReport, InterviewFinishReport};
 
@@ -37,8 +37,9 @@ impl Flow {
         let seen = paper.text()?;
         let before = Document::read(&seen);
         if before.pad().is_none()
-            && let (true, warnings) = self.tell_late_end(&paper, &Ending::Finished)
+            && let (true, not_told) = self.tell_late_end(&paper, &Ending::Finished)
         {
+            let warnings = not_told.iter().map(NotTold::warning).collect();
             let (document, sections) = (paper.named, Vec::new());
             return Ok(InterviewFinishReport { document, answered: 0, skipped: 0, sections, already: true, warnings });
         }
@@ -75,10 +76,12 @@ impl Flow {
         let paper = Paper::at(self, document)?;
         for _ in 0..TRIES {
             let Some(text) = paper.read()? else {
-                let (was_open, warnings) = self.tell_late_end(&paper, &Ending::Gone);
-                return match was_open {
-                    true => Ok(InterviewAbandonReport { document: paper.named, copy: None, warnings }),
-                    false => Err(paper.fault(InterviewFault::Missing)),
+                let (was_open, not_told) = self.tell_late_end(&paper, &Ending::Gone);
+                let warnings = not_told.iter().map(NotTold::warning).collect();
+                return match (was_open, not_told.into_iter().next()) {
+                    (true, _) => Ok(InterviewAbandonReport { document: paper.named, copy: None, warnings }),
+                    (false, Some(NotTold { error, .. })) => Err(error),
+                    (false, None) => Err(paper.fault(InterviewFault::Missing)),
                 };
             };
             let before = Document::read(&text);

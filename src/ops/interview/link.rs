@@ -90,24 +90,24 @@ impl Flow {
         };
         match tell() {
             Ok(()) => Vec::new(),
-            Err(error) => vec![not_told(run, &error)],
+            Err(error) => vec![NotTold { run: run.clone(), error }.warning()],
         }
     }
 
     /// Ends what runs take for open though the document holds no interview any more: it was finished, and something ended
-    /// before they were told, or it is gone. Says whether there was such a run, and as warnings what went wrong.
-    pub(super) fn tell_late_end(&self, paper: &Paper, ending: &Ending) -> (bool, Vec<String>) {
+    /// before they were told, or it is gone. Says whether there was such a run, and which ones could not be told.
+    pub(super) fn tell_late_end(&self, paper: &Paper, ending: &Ending) -> (bool, Vec<NotTold>) {
         let flow = self.beside(paper);
         let Ok(project) = flow.project() else { return (false, Vec::new()) };
         let Ok(runs) = Runs::read_open(&flow, &project) else { return (false, Vec::new()) };
-        let (mut found, mut warnings) = (false, Vec::new());
+        let (mut found, mut failed) = (false, Vec::new());
         for RunSummary { id, .. } in runs.open() {
             match flow.tell_late_end_of(paper, &project, id, ending) {
                 Ok(told) => found |= told,
-                Err(error) => warnings.push(not_told(id.as_str(), &error)),
+                Err(error) => failed.push(NotTold { run: id.to_string(), error }),
             }
         }
-        (found, warnings)
+        (found, failed)
     }
 
     fn tell_late_end_of(&self, paper: &Paper, project: &Project, run: &RunId, ending: &Ending) -> Result<bool> {
@@ -158,8 +158,18 @@ impl Flow {
     }
 }
 
-fn not_told(run: &str, error: &Error) -> String {
-    format!("the run {run} was not told of it: {}", one_line(error))
+/// A run that could not be told.
+pub(super) struct NotTold {
+    run: String,
+    /// Why not.
+    pub(super) error: Error,
+}
+
+impl NotTold {
+    /// For an answer whose main part succeeded.
+    pub(super) fn warning(&self) -> String {
+        format!("the run {} was not told of it: {}", self.run, one_line(&self.error))
+    }
 }
 
 /// The activity of the first interview about a document in a run.

@@ -15,7 +15,7 @@ use crate::interview::{
 use crate::model::{RunId, limits};
 use crate::ops::error::{Error, InterviewFault, Result};
 use crate::ops::flow::Flow;
-use crate::ops::interview::link::Ending;
+use crate::ops::interview::link::{Ending, NotTold};
 use crate::ops::interview::paper::{CHARTER, Paper, mode_of, pad};
 use crate::report::{
     EntryStatus, InterviewAnswerReport, InterviewEntry, InterviewNext, InterviewSection, InterviewStartReport,
@@ -90,8 +90,9 @@ impl Flow {
         let script = self.script(&paper, named.or(noted).unwrap_or(CHARTER))?;
         let head = |mode| self.head(mode, &script, run.as_ref().map(RunId::to_string));
         let is_plain = before.pad().is_none() && !there.trim().is_empty();
-        let (was_open, mut warnings) =
+        let (was_open, not_told) =
             if is_plain { self.tell_late_end(&paper, &Ending::Finished) } else { (false, Vec::new()) };
+        let mut warnings: Vec<String> = not_told.iter().map(NotTold::warning).collect();
         if was_open {
             let next = nothing(&paper, "it is finished, which its run knows now", Metadata::default());
             let (document, script) = (paper.named, script.id().to_owned());
