@@ -6,8 +6,8 @@ use crate::catalog::folder::Folder;
 use crate::catalog::proved::read_proved;
 use crate::catalog::{Catalog, CatalogError, Origin};
 use crate::codec::{DocumentKind, Violation, similar};
-use crate::interview::Script;
-use crate::model::WorkflowId;
+use crate::interview::{Script, ScriptDocument};
+use crate::model::{Flaw, WorkflowId};
 
 /// How the name of a script's file ends.
 pub(crate) const SUFFIX: &str = ".interview.yaml";
@@ -17,16 +17,19 @@ const FOLDER: &str = "interviews";
 const SHIPPED: &[(&str, &str)] = &[("charter", include_str!("../../workflows/charter.interview.yaml"))];
 
 impl Catalog {
-    /// The names of the project's own scripts, sorted.
+    /// The names of the project's own scripts, sorted, also of those that no script can have.
     ///
     /// # Errors
     /// When their directory cannot be read.
     pub fn own_scripts(&self) -> Result<Vec<String>, CatalogError> {
-        let folder = match &self.flow_dir {
-            Some(flow_dir) => Folder::open(&flow_dir.join(FOLDER), false)?,
-            None => None,
-        };
-        own_scripts(folder.as_ref())
+        own_scripts(self.own_folder()?.as_ref())
+    }
+
+    fn own_folder(&self) -> Result<Option<Folder>, CatalogError> {
+        match &self.flow_dir {
+            Some(flow_dir) => Folder::open(&flow_dir.join(FOLDER), false),
+            None => Ok(None),
+        }
     }
 
     /// The script called `name`.
@@ -34,16 +37,13 @@ impl Catalog {
     /// # Errors
     /// [`CatalogError::UnknownScript`] when there is none, [`CatalogError::Script`] when it cannot be used.
     pub fn script(&self, name: &str) -> Result<(Script, Origin), CatalogError> {
-        let folder = match &self.flow_dir {
-            Some(flow_dir) => Folder::open(&flow_dir.join(FOLDER), false)?,
-            None => None,
-        };
+        let folder = self.own_folder()?;
         if let (Some(folder), Ok(id)) = (&folder, WorkflowId::new(name)) {
             let file = format!("{id}{SUFFIX}");
             if let Some(text) = folder.read(&file)? {
                 let path = folder.join(&file);
-                let script =
-                    read_script(&text).map_err(|violations| CatalogError::Script { path: path.clone(), violations })?;
+                let script = read_named(&text, name)
+                    .map_err(|violations| CatalogError::Script { path: path.clone(), violations })?;
                 return Ok((script, Origin::Project(path)));
             }
         }
@@ -53,7 +53,7 @@ impl Catalog {
             return Ok((script, Origin::Shipped));
         }
         let mut known: Vec<String> = SHIPPED.iter().map(|(id, _)| (*id).to_owned()).collect();
-        known.extend(own_scripts(folder.as_ref())?);
+        known.extend(own_scripts(folder.as_ref())?.into_iter().filter(|name| WorkflowId::new(name.as_str()).is_ok()));
         known.sort();
         known.dedup();
         let suggestion = similar(name, known.iter().map(String::as_str)).map(str::to_owned);
@@ -66,6 +66,18 @@ fn own_scripts(folder: Option<&Folder>) -> Result<Vec<String>, CatalogError> {
     let mut names: Vec<String> = files.iter().filter_map(|file| Some(file.strip_suffix(SUFFIX)?.to_owned())).collect();
     names.sort();
     Ok(names)
+}
+
+/// Reads and proves a script whose file has this name. A document names its script by that name, and by no other one could
+/// the interview go on.
+fn read_named(text: &str, name: &str) -> Result<Script, Vec<Violation>> {
+    read_proved(text, DocumentKind::Interview, |document: ScriptDocument| match document.metadata.id.as_str() {
+        id if id == name => Script::build(document),
+        id => {
+            let message = format!("the id is `{id}`, but the file's name makes it `{name}`");
+            Err(vec![Flaw { pointer: "/metadata/id".to_owned(), message }])
+        }
+    })
 }
 
 /// Reads and proves a script.

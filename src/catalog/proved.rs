@@ -12,7 +12,7 @@ use crate::model::{Flaw, limits};
 pub(super) fn read_proved<D: DeserializeOwned, T>(
     text: &str,
     kind: DocumentKind,
-    build: fn(D) -> Result<T, Vec<Flaw>>,
+    build: impl FnOnce(D) -> Result<T, Vec<Flaw>>,
 ) -> Result<T, Vec<Violation>> {
     let at = |place: Option<Place>, message: String| vec![Violation { pointer: String::new(), message, place }];
     let node = parse(text).map_err(|error| at(error.place, error.to_string()))?;

@@ -5,6 +5,7 @@ use std::io::{self, BufRead, IsTerminal};
 
 use rustyline::completion::Completer;
 use rustyline::config::Behavior;
+use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
 use rustyline::history::MemHistory;
@@ -73,8 +74,13 @@ impl<'a> Prompt<'a> {
         for answer in before {
             let _ = editor.add_history_entry(answer.as_str());
         }
-        // Interrupted and the end of the input mean the same here: enough for now.
-        Ok(editor.readline(MARK).ok())
+        match editor.readline(MARK) {
+            Ok(text) => Ok(Some(text)),
+            // Both mean the same here: enough for now.
+            Err(ReadlineError::Eof | ReadlineError::Interrupted) => Ok(None),
+            Err(ReadlineError::Io(error)) => Err(error),
+            Err(error) => Err(io::Error::other(error)),
+        }
     }
 
     fn read_plainly(&self) -> io::Result<Option<String>> {

@@ -1,7 +1,7 @@
 //! A document that is being written, with its scratch pad.
 
 use crate::interview::outline::Outline;
-use crate::interview::pad::Pad;
+use crate::interview::pad::{HEADING, Pad};
 
 /// A text, read once.
 #[derive(Debug)]
@@ -30,6 +30,13 @@ impl<'t> Document<'t> {
     #[must_use]
     pub fn pad(&self) -> Option<&Pad> {
         self.pads.first()
+    }
+
+    /// Whether it surely has no pad: none is hidden behind something that is never closed, and no line looks like one.
+    #[must_use]
+    pub fn is_without_pad(&self) -> bool {
+        let looks_like_one = |line: &str| line.trim_start_matches([' ', '#']).trim_end() == HEADING;
+        self.pads.is_empty() && self.outline.unclosed.is_none() && !self.text.lines().any(looks_like_one)
     }
 
     /// How its lines end.

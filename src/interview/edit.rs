@@ -9,6 +9,7 @@ use crate::interview::document::Document;
 use crate::interview::escape;
 use crate::interview::outline::Outline;
 use crate::interview::pad::{Answer, Entry, Fault, HEADING, Head, MOST, NOTICE, Pad};
+use crate::interview::script::folded;
 use crate::model::limits;
 
 /// What is asked.
@@ -79,6 +80,9 @@ pub enum EditError {
         /// `answer`, `question` or `topic`.
         what: &'static str,
     },
+    /// The topic is the pad's own.
+    #[error("no question can be about `{HEADING}`, which is the heading of the pad itself")]
+    Reserved,
     /// It would become too large.
     #[error("it would have {len} bytes; the most is {}", limits::INTERVIEW_BYTES)]
     TooLarge {
@@ -124,7 +128,11 @@ impl Document<'_> {
         }
     }
 
-    fn settled(&self) -> Result<(), EditError> {
+    /// Whether a merge of two versions is settled, of which nothing else can be said.
+    ///
+    /// # Errors
+    /// [`EditError::Conflict`].
+    pub fn settled(&self) -> Result<(), EditError> {
         match self.outline.conflict {
             Some(at) => Err(EditError::Conflict { line: self.outline.line_of(at) }),
             None => Ok(()),
@@ -190,14 +198,7 @@ impl Document<'_> {
     /// # Errors
     /// [`EditError`].
     pub fn answer(&self, number: u32, question: Option<&Question>, answer: Answer) -> Result<String, EditError> {
-        let answer = match answer {
-            Answer::Given(text) => Answer::Given(escape::normal(&text).into_owned()),
-            Answer::Skipped(text) => Answer::Skipped(escape::normal(&text).into_owned()),
-            Answer::Open => Answer::Open,
-        };
-        if matches!(&answer, Answer::Open) || matches!(&answer, Answer::Given(text) if text.is_empty()) {
-            return Err(EditError::Empty { what: "answer" });
-        }
+        let answer = said_something(answer)?;
         let pad = self.only_pad()?;
         match (pad.entry(number), question) {
             (Some(entry), _) if entry.answer == answer => Ok(self.text.to_owned()),
@@ -218,11 +219,7 @@ impl Document<'_> {
         let pad = self.only_pad()?;
         let next = pad.next_number();
         let entry = pad.entry(number).ok_or(EditError::NoQuestion { number, next })?;
-        let answer = Answer::Given(escape::normal(answer).into_owned());
-        if answer == Answer::Given(String::new()) {
-            return Err(EditError::Empty { what: "answer" });
-        }
-        self.reply(pad, entry, answer)
+        self.reply(pad, entry, said_something(Answer::Given(answer.to_owned()))?)
     }
 
     /// The text without its scratch pad. The blank line before it goes as well, unless it is needed before what follows.
@@ -234,8 +231,12 @@ impl Document<'_> {
         let (before, after) = (&self.text[..pad.range.start], &self.text[pad.range.end..]);
         let line = before.strip_suffix('\n').map(|rest| rest.strip_suffix('\r').unwrap_or(rest));
         let is_needed = !after.is_empty() && !after.starts_with(['\n', '\r']);
-        let without_blank = line.filter(|rest| !is_needed && (rest.is_empty() || rest.ends_with('\n')));
-        Ok(format!("{}{after}", without_blank.unwrap_or(before)))
+        let without_blank = line.filter(|rest| rest.is_empty() || rest.ends_with('\n'));
+        Ok(match (without_blank, is_needed) {
+            (Some(rest), false) => format!("{rest}{after}"),
+            (None, true) if !before.is_empty() => format!("{before}{}{after}", self.newline()),
+            _ => format!("{before}{after}"),
+        })
     }
 
     fn append(&self, number: u32, question: &Question, answer: Answer) -> Result<String, EditError> {
@@ -249,6 +250,9 @@ impl Document<'_> {
             if text.is_empty() {
                 return Err(EditError::Empty { what });
             }
+        }
+        if folded(&question.topic) == folded(HEADING) {
+            return Err(EditError::Reserved);
         }
         // Blank lines at the end of the pad stay behind the new entry.
         let kept = self.text[..pad.end].trim_end_matches(['\n', '\r', ' ', '\t']).len();
@@ -301,6 +305,15 @@ impl Document<'_> {
             && faults(&read.pads) == faults(&self.pads)
             && headings(&read) == headings(self);
         if is_sound { Ok(made) } else { Err(unsound(&read.outline, range.start + new.len() / 2)) }
+    }
+}
+
+/// The answer as it is kept.
+fn said_something(answer: Answer) -> Result<Answer, EditError> {
+    match answer.normal() {
+        Answer::Open => Err(EditError::Empty { what: "answer" }),
+        Answer::Given(text) if text.is_empty() => Err(EditError::Empty { what: "answer" }),
+        answer => Ok(answer),
     }
 }
 

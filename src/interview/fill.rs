@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 use crate::interview::document::Document;
 use crate::interview::edit::EditError;
 use crate::interview::escape::{heading, moved};
-use crate::interview::gaps::SectionView;
+use crate::interview::gaps::{SectionView, without_blanks};
+use crate::interview::outline::Heading;
 use crate::interview::pad::{Answer, Entry, Pad};
 use crate::interview::script::{Script, folded};
 
@@ -61,10 +62,23 @@ struct Target {
     heading: String,
     /// Where it stands, below its heading; none when it is not there yet.
     range: Option<Range<usize>>,
+    /// What of it stays, byte for byte, before the text.
+    kept: String,
     text: String,
     how: Filled,
     /// The questions whose answers are in it.
     questions: Vec<u32>,
+}
+
+impl Target {
+    /// All that is in it in the end. Lines of what is new end in `newline`.
+    fn body(&self, newline: &str) -> String {
+        let text = self.text.replace("\r\n", "\n").replace('\n', newline);
+        match self.kept.trim().is_empty() {
+            true => text,
+            false => format!("{}{newline}{newline}{text}", self.kept.trim_end()),
+        }
+    }
 }
 
 impl Document<'_> {
@@ -90,7 +104,7 @@ impl Document<'_> {
         let mut targets = covered(&sections, &given);
         targets.extend(uncovered(&given));
         if let Some(content) = content {
-            write_content(&mut targets, &sections, content)?;
+            write_content(&mut targets, &sections, content, bare.newline())?;
         }
         // Nothing is to be told of a section that neither is there nor comes.
         targets.retain(|target| target.range.is_some() || target.how != Filled::Kept);
@@ -104,9 +118,12 @@ impl Document<'_> {
     pub fn content(&self, script: &Script) -> Map<String, Value> {
         let (Some(pad), Ok(bare)) = (self.pad(), self.without_pad()) else { return Map::new() };
         let sections = Document::read(&bare).sections(script);
-        let written =
-            covered(&sections, &self.given(script, pad)).into_iter().filter(|target| target.how != Filled::Kept);
-        written.filter_map(|target| Some((target.id?, target.text.into()))).collect()
+        let targets = covered(&sections, &self.given(script, pad)).into_iter();
+        let content = |target: Target| {
+            let text = without_blanks(&target.body(self.newline())).to_owned();
+            Some((target.id?, text.into()))
+        };
+        targets.filter(|target| target.how != Filled::Kept).filter_map(content).collect()
     }
 
     /// The answers that were given.
@@ -124,7 +141,6 @@ impl Document<'_> {
     /// end.
     fn filled(&self, script: &Script, sections: &[SectionView], targets: &[Target]) -> Result<String, EditError> {
         let newline = self.newline();
-        let own = |text: &str| text.replace("\r\n", "\n").replace('\n', newline);
         // A byte order mark alone is no line.
         let has_lines = |made: &str| !made.trim_start_matches('\u{feff}').is_empty();
         let end_line = |made: &mut String| {
@@ -141,7 +157,11 @@ impl Document<'_> {
             let Some(range) = &target.range else { continue };
             made.push_str(&self.text[at..range.start]);
             end_line(&mut made);
-            made.push_str(&format!("{newline}{}{newline}", own(&target.text)));
+            if target.kept.trim().is_empty() {
+                made.push_str(newline);
+            }
+            made.push_str(&target.body(newline));
+            made.push_str(newline);
             if range.end < self.text.len() {
                 made.push_str(newline);
             }
@@ -157,40 +177,54 @@ impl Document<'_> {
             }
             added.push((made.len(), target));
             let heading = heading(level, &target.heading);
-            made.push_str(&format!("{heading}{newline}{newline}{}{newline}", own(&target.text)));
+            made.push_str(&format!("{heading}{newline}{newline}{}{newline}", target.body(newline)));
         }
-        prove(&made, script, sections, targets, &added)?;
+        self.prove(&made, script, sections, targets, &added)?;
         Ok(made)
     }
-}
-
-/// Reads the finished text back: each section that was written says exactly that, all others what they said, and those
-/// that were `added` begin where they were put.
-fn prove(
-    made: &str,
-    script: &Script,
-    before: &[SectionView],
-    targets: &[Target],
-    added: &[(usize, &Target)],
-) -> Result<(), EditError> {
-    let read = Document::read(made);
-    if let Some(pad) = read.pad() {
-        let why = "it would be a scratch pad again".to_owned();
-        return Err(EditError::Unsound { line: pad.line, why });
-    }
-    for (was, is) in before.iter().zip(read.sections(script)) {
-        let target = targets.iter().find(|target| target.id.as_ref() == Some(&was.id) && target.how != Filled::Kept);
-        let wanted = target.map_or(was.text.as_str(), |target| target.text.trim()).replace("\r\n", "\n");
-        if is.text.replace("\r\n", "\n") != wanted {
-            return Err(unfit(target, &was.heading));
+    /// Reads the finished text back: each section that was written says exactly that, all others what they said, and those
+    /// that were `added`, with their places, begin and end where they should.
+    fn prove(
+        &self,
+        made: &str,
+        script: &Script,
+        before: &[SectionView],
+        targets: &[Target],
+        added: &[(usize, &Target)],
+    ) -> Result<(), EditError> {
+        let read = Document::read(made);
+        if let Some(pad) = read.pad() {
+            let why = "it would be a scratch pad again".to_owned();
+            return Err(EditError::Unsound { line: pad.line, why });
+        }
+        for (was, is) in before.iter().zip(read.sections(script)) {
+            let target =
+                targets.iter().find(|target| target.id.as_ref() == Some(&was.id) && target.how != Filled::Kept);
+            let body = target.map(|target| target.body(self.newline()));
+            if is.text != body.as_deref().map_or(was.text.as_str(), without_blanks) {
+                return Err(unfit(target, &was.heading));
+            }
+        }
+        for (nth, (at, target)) in added.iter().enumerate() {
+            let mut from = read.outline.headings.iter().skip_while(|heading| heading.range.start < *at);
+            let Some(own) = from.next().filter(|own| own.range.start == *at) else {
+                return Err(unfit(None, &target.heading));
+            };
+            let ends = |other: &&Heading| other.level <= own.level || script.has_section(&other.title);
+            let end = from.find(ends).map_or(made.len(), |other| other.range.start);
+            if end != added.get(nth + 1).map_or(made.len(), |(next, _)| *next) {
+                return Err(unfit(Some(target), &target.heading));
+            }
+        }
+        // The end of the document holds what was written last.
+        let is_worse = |is: Option<usize>, was: Option<usize>| is.is_some() && was.is_none();
+        let (is, was) = (&read.outline, &self.outline);
+        let written = || targets.iter().rfind(|target| target.how != Filled::Kept);
+        match (is_worse(is.unclosed, was.unclosed) || is_worse(is.conflict, was.conflict)).then(written).flatten() {
+            Some(target) => Err(unfit(Some(target), &target.heading)),
+            None => Ok(()),
         }
     }
-    for (at, target) in added {
-        if !read.outline.headings.iter().any(|heading| heading.range.start == *at) {
-            return Err(unfit(None, &target.heading));
-        }
-    }
-    Ok(())
 }
 
 /// What would not be read as it is meant.
@@ -212,20 +246,17 @@ fn unfit(target: Option<&Target>, heading: &str) -> EditError {
 fn covered(sections: &[SectionView], given: &[Given<'_>]) -> Vec<Target> {
     let target = |section: &SectionView| {
         let about = || given.iter().filter(|given| given.section == Some(section.id.as_str()));
-        let mut texts: Vec<&str> = about().map(|given| given.text.as_str()).collect();
-        let how = match (texts.is_empty(), section.is_untouched) {
-            (true, _) => Filled::Kept,
-            (false, true) => Filled::Written,
-            (false, false) => {
-                texts.insert(0, &section.text);
-                Filled::Extended
-            }
+        let how = match (about().next(), section.kept.trim()) {
+            (None, _) => Filled::Kept,
+            (Some(_), "") => Filled::Written,
+            (Some(_), _) => Filled::Extended,
         };
         Target {
             id: Some(section.id.clone()),
             heading: section.heading.clone(),
             range: section.range.clone(),
-            text: texts.join("\n\n"),
+            kept: section.kept.clone(),
+            text: about().map(|given| given.text.as_str()).collect::<Vec<_>>().join("\n\n"),
             how,
             questions: about().map(|given| given.number).collect(),
         }
@@ -246,6 +277,7 @@ fn uncovered(given: &[Given<'_>]) -> Vec<Target> {
                 id: None,
                 heading: given.topic.to_owned(),
                 range: None,
+                kept: String::new(),
                 text: given.text.clone(),
                 how: Filled::Written,
                 questions: vec![given.number],
@@ -260,7 +292,9 @@ fn write_content(
     targets: &mut [Target],
     sections: &[SectionView],
     content: &Map<String, Value>,
+    newline: &str,
 ) -> Result<(), EditError> {
+    let same = |one: &str, other: &str| one.lines().eq(other.lines());
     for (key, text) in content {
         let Some(text) = text.as_str().map(str::trim).filter(|text| !text.is_empty()) else { continue };
         let is_meant = |target: &Target| match &target.id {
@@ -275,11 +309,16 @@ fn write_content(
         if let Some(section) = sections.iter().find(|section| Some(&section.id) == target.id.as_ref()) {
             // What a person wrote, and nobody was asked about, is not an agent's to change.
             let is_own = !section.fill.is_gap() && target.how == Filled::Kept;
-            if is_own || text == section.text {
+            if is_own || same(text, section.text.trim()) {
                 continue;
             }
         }
+        // What the answers come to anyway keeps byte for byte what was there.
+        if same(text, target.body(newline).trim()) {
+            continue;
+        }
         (target.text, target.how) = (text.to_owned(), Filled::Written);
+        target.kept.clear();
         target.questions.clear();
     }
     Ok(())

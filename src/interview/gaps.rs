@@ -6,7 +6,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use serde::Serialize;
 
 use crate::interview::document::Document;
-use crate::interview::outline::Heading;
+use crate::interview::outline::{Heading, lines};
 use crate::interview::script::{Script, folded};
 
 /// How much stands in a section.
@@ -55,12 +55,12 @@ pub struct SectionView {
     pub line: Option<usize>,
     /// What stands in it, without blank lines around it.
     pub text: String,
+    /// All below its heading but placeholders, byte for byte: what stays when it is written.
+    pub(super) kept: String,
     /// All of it below the heading; none without one.
     pub(super) range: Option<Range<usize>>,
     /// How deep its heading is, from 1; none without one.
     pub(super) level: Option<u8>,
-    /// Whether nothing but placeholders and comments stands in it.
-    pub(super) is_untouched: bool,
 }
 
 impl Document<'_> {
@@ -85,9 +85,9 @@ impl Document<'_> {
                         fill: Fill::Empty,
                         line: None,
                         text: String::new(),
+                        kept: String::new(),
                         range: None,
                         level: None,
-                        is_untouched: true,
                     };
                 };
                 // Another section of the script ends it as well, however deep its heading is.
@@ -96,20 +96,44 @@ impl Document<'_> {
                 let pad = self.pads.iter().map(|pad| pad.range.start).find(|at| *at >= heading.range.end);
                 let end = next.map_or(self.text.len(), |next| next.range.start).min(pad.unwrap_or(usize::MAX));
                 let range = heading.range.end..end;
-                let text = self.text[range.clone()].trim().to_owned();
-                let (fill, is_untouched) = judge(&text, script);
+                let text = without_blanks(&self.text[range.clone()]).to_owned();
                 SectionView {
                     id: section.id.clone(),
                     heading: heading.title.clone(),
-                    fill,
+                    fill: judge(&text, script),
                     line: Some(self.outline.line_of(heading.range.start)),
                     text,
+                    kept: self.kept(&range, script.placeholder()),
                     range: Some(range),
                     level: Some(heading.level),
-                    is_untouched,
                 }
             })
             .collect()
+    }
+
+    /// What stands in `range`, which is whole lines, without those that are nothing but the placeholder.
+    fn kept(&self, range: &Range<usize>, placeholder: &str) -> String {
+        let wanted = words(placeholder);
+        let is_placeholder = |line: &Range<usize>| {
+            let text = &self.text[line.clone()];
+            // Emphasis may differ; the mark of an item would not.
+            let is_mark =
+                |c: char| c.is_alphanumeric() || c.is_whitespace() || "*_".contains(c) || placeholder.contains(c);
+            let is_text = !self.outline.is_code(line.start) && !self.outline.is_html(line.start);
+            is_text && !wanted.is_empty() && words(text) == wanted && text.chars().all(is_mark)
+        };
+        let mut kept = String::new();
+        let mut was_dropped = false;
+        for line in lines(self.text, range) {
+            let text = &self.text[line.clone()];
+            // The blank line below goes with it.
+            let is_dropped = is_placeholder(&line) || (was_dropped && text.trim().is_empty());
+            if !is_dropped {
+                kept.push_str(text);
+            }
+            was_dropped = is_dropped && !text.trim().is_empty();
+        }
+        kept
     }
 
     fn is_in_pad(&self, at: usize) -> bool {
@@ -117,25 +141,26 @@ impl Document<'_> {
     }
 }
 
-/// How much stands in a section, and whether it is nothing but placeholders.
-fn judge(text: &str, script: &Script) -> (Fill, bool) {
+/// `text` without blank lines before it and blanks behind it. The indentation of its first line means something.
+pub(super) fn without_blanks(text: &str) -> &str {
+    let words = text.trim_start();
+    let start = text[..text.len() - words.len()].rfind(['\n', '\r']).map_or(0, |at| at + 1);
+    text[start..].trim_end()
+}
+
+/// How much stands in a section.
+fn judge(text: &str, script: &Script) -> Fill {
     let blocks = blocks(text);
     let placeholder = words(script.placeholder());
-    let (mut found, mut others, mut sentences) = (false, false, 0);
-    for block in &blocks {
-        let said = words(block);
-        let here = !placeholder.is_empty() && said.windows(placeholder.len()).any(|some| some == placeholder);
-        found |= here;
-        others |= !here || said.len() > placeholder.len();
-        sentences += self::sentences(block);
-    }
-    let fill = match (blocks.is_empty(), found) {
-        (true, _) => Fill::Empty,
-        (false, true) => Fill::Placeholder,
-        (false, false) if sentences < script.min_sentences() => Fill::Short,
-        (false, false) => Fill::Filled,
+    let is_placeholder = |block: &String| {
+        !placeholder.is_empty() && words(block).windows(placeholder.len()).any(|some| some == placeholder)
     };
-    (fill, !others)
+    match blocks.as_slice() {
+        [] => Fill::Empty,
+        blocks if blocks.iter().any(is_placeholder) => Fill::Placeholder,
+        blocks if blocks.iter().map(|block| sentences(block)).sum::<usize>() < script.min_sentences() => Fill::Short,
+        _ => Fill::Filled,
+    }
 }
 
 /// The texts of paragraphs, items, cells and code blocks; not of headings and comments.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::interview::document::Document;
 use crate::interview::edit::Question;
 use crate::interview::gaps::SectionView;
-use crate::interview::pad::{Answer, Mode, Pad};
+use crate::interview::pad::{Answer, Pad};
 use crate::interview::reply::Metadata;
 use crate::interview::script::Script;
 
@@ -51,7 +51,7 @@ impl Script {
     #[must_use]
     pub fn outlook(&self, document: &Document<'_>, pad: &Pad) -> Outlook {
         let sections = document.sections(self);
-        let mode = pad.head.mode.unwrap_or(Mode::Update);
+        let mode = pad.mode();
         let subjects = self.subjects(pad);
         let asked: HashSet<&str> = subjects.iter().copied().flatten().collect();
         let given = pad.entries.iter().zip(&subjects).filter(|(entry, _)| matches!(entry.answer, Answer::Given(_)));

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
+
+use crate::model::behind_front_matter;
 
 /// A heading that is in no list and no quotation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +25,8 @@ pub(super) struct Outline {
     pub headings: Vec<Heading>,
     /// Code blocks anywhere.
     pub code: Vec<Range<usize>>,
+    /// Blocks of HTML and comments, in no list and no quotation.
+    pub html: Vec<Range<usize>>,
     /// Whole lines that are one comment each, in no list and no quotation.
     pub comments: Vec<Range<usize>>,
     /// Where a code block or a piece of HTML begins that is never closed, and so goes on to the end.
@@ -34,8 +38,10 @@ pub(super) struct Outline {
 }
 
 /// What begins HTML that goes on until its end comes, whatever stands in between.
-const HTML: [(&str, &str); 6] = [
+const HTML: [(&str, &str); 8] = [
     ("<!--", "-->"),
+    ("<![cdata[", "]]>"),
+    ("<!", ">"),
     ("<?", "?>"),
     ("<script", "</script>"),
     ("<pre", "</pre>"),
@@ -48,9 +54,8 @@ impl Outline {
         let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
         let mut outline = Self { breaks, ..Self::default() };
         let mut nested = 0_usize;
-        // A byte order mark is no part of the first line.
-        let from = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-        let mut events = Parser::new_ext(&text[from..], Options::ENABLE_YAML_STYLE_METADATA_BLOCKS).into_offset_iter();
+        let from = behind_front_matter(text);
+        let mut events = Parser::new(&text[from..]).into_offset_iter();
         while let Some((event, range)) = events.next() {
             let range = range.start + from..range.end + from;
             match event {
@@ -81,12 +86,13 @@ impl Outline {
                         outline.unclosed = Some(range.start);
                     }
                     outline.take_comments(text, &range);
+                    outline.html.push(whole_lines(text, &range));
                 }
                 _ => {}
             }
         }
         let is_mark = |line: &Range<usize>| text[line.clone()].starts_with("<<<<<<< ") && !outline.is_code(line.start);
-        outline.conflict = lines(text, &(from..text.len())).find(is_mark).map(|line| line.start);
+        outline.conflict = lines(text, &(0..text.len())).find(is_mark).map(|line| line.start);
         outline
     }
 
@@ -114,8 +120,12 @@ impl Outline {
 
     /// Whether `at` is in a code block.
     pub(super) fn is_code(&self, at: usize) -> bool {
-        let after = self.code.partition_point(|range| range.start <= at);
-        self.code[..after].last().is_some_and(|range| at < range.end)
+        is_in(&self.code, at)
+    }
+
+    /// Whether `at` is in a block of HTML, or in a comment.
+    pub(super) fn is_html(&self, at: usize) -> bool {
+        is_in(&self.html, at)
     }
 
     /// What is said in the comment `range` of `text`.
@@ -123,6 +133,11 @@ impl Outline {
         let words = text[range.clone()].trim();
         words.strip_prefix("<!--").and_then(|rest| rest.strip_suffix("-->")).unwrap_or_default().trim()
     }
+}
+
+fn is_in(ranges: &[Range<usize>], at: usize) -> bool {
+    let after = ranges.partition_point(|range| range.start <= at);
+    ranges[..after].last().is_some_and(|range| at < range.end)
 }
 
 /// Whether a fenced code block, of whole lines, has its last fence.

@@ -82,6 +82,18 @@ pub enum Answer {
     Skipped(String),
 }
 
+impl Answer {
+    /// The same as it is kept: without blanks around it, with `\n` between its lines.
+    #[must_use]
+    pub fn normal(self) -> Self {
+        match self {
+            Self::Given(text) => Self::Given(escape::normal(&text).into_owned()),
+            Self::Skipped(text) => Self::Skipped(escape::normal(&text).into_owned()),
+            Self::Open => Self::Open,
+        }
+    }
+}
+
 /// A question of a pad.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
@@ -136,6 +148,18 @@ impl Pad {
     #[must_use]
     pub fn next_number(&self) -> u32 {
         self.highest + 1
+    }
+
+    /// Whether nothing was asked in it, and nothing else stands in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty() && self.faults.is_empty()
+    }
+
+    /// How the interview began; when the pad does not say it, there was a document.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.head.mode.unwrap_or(Mode::Update)
     }
 
     /// The first question that waits for an answer.
@@ -198,13 +222,17 @@ impl Pad {
     }
 
     fn read_head(&mut self, text: &str, outline: &Outline, range: Range<usize>) {
+        let mut has_words = false;
         for line in lines(text, &range) {
             if text[line.clone()].trim().is_empty() {
                 continue;
             }
             if !outline.comments.contains(&line) {
-                self.fault(outline, line.start, "this text belongs to no question".to_owned());
-                return;
+                if !has_words {
+                    self.fault(outline, line.start, "this text belongs to no question".to_owned());
+                }
+                has_words = true;
+                continue;
             }
             let said = Outline::comment(text, &line);
             let Some((key, value)) = said.split_once(':') else { continue };
@@ -281,7 +309,11 @@ impl Entry {
         let said = answer.map(|answer| said_in(answer.words, until));
         let trimmed = |from: usize| {
             let words = &text[from..until];
-            from + (words.len() - words.trim_start().len())..from + words.trim_end().len()
+            let end = from + words.trim_end().len();
+            let start = from + (words.len() - words.trim_start().len());
+            // Blanks before words on a line of their own may mean something to Markdown.
+            let line = text[from..start].rfind(['\n', '\r']).map(|at| from + at + 1);
+            line.unwrap_or(start)..end
         };
         let (words, place) = match answer {
             Some(part) if said.as_deref() == Some("") => (part.words..part.words, part.start..part.words),

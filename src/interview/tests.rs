@@ -186,7 +186,9 @@ fn what_would_not_be_read_back_is_not_written() {
 
 #[test]
 fn what_is_never_closed_hides_no_question_in_silence() {
-    for open in ["```sh", "<!-- note", "<pre>"] {
+    for open in
+        ["```sh", "~~~", "<!-- note", "<pre>", "<?php", "<!DOCTYPE", "<![CDATA[", "<script>", "<style>", "<textarea>"]
+    {
         let text = SEED.replace("remote teams...", &format!("remote teams...\n\n{open}\nmine"));
         let read = Document::read(&text);
         let pad = read.only_pad().unwrap();
@@ -434,6 +436,70 @@ fn what_a_person_wrote_stays() {
     assert!(read.finish(&script, fine.as_object()).is_ok());
 }
 
+#[test]
+fn what_a_person_wrote_in_a_section_stays_byte_for_byte() {
+    for (section, stays) in [
+        ("### Sub one\n\n### Sub two\n", "### Sub one\n\n### Sub two\n"),
+        ("[survey]: https://example.org\n", "[survey]: https://example.org\n"),
+        ("<!-- think of Ada -->\n", "<!-- think of Ada -->\n"),
+        ("<!-- think of Ada -->\n\n_TBD_\n", "<!-- think of Ada -->\n"),
+        ("*TBD*\n\nSome words.\n", "Some words.\n"),
+        ("    code one\n    code two\n", "    code one\n    code two\n"),
+        ("one\r\ntwo  \nthree\n", "one\r\ntwo  \nthree\n"),
+        ("- TBD\n- TBD: ask\n", "- TBD\n- TBD: ask\n"),
+        ("```\nTBD\n```\n", "```\nTBD\n```\n"),
+        ("<!--\nTBD\n-->\n", "<!--\nTBD\n-->\n"),
+        ("_TBD_\n", ""),
+        ("TBD\n\n**TBD**\n", ""),
+        ("", ""),
+    ] {
+        let before = format!("## Users\n\n{section}\n## Scope\n\nOne. Two.\n");
+        let blank = if stays.is_empty() { "" } else { "\n" };
+        let made = finished(&before, &[("users", "Managers.")], json!(null)).unwrap();
+        assert_eq!(made, format!("## Users\n\n{stays}{blank}Managers.\n\n## Scope\n\nOne. Two.\n"));
+    }
+    let by_hand = "## Users\n\n## Scratch Pad\n\n### Q1: users\n**Asked**: ?\n**Answer**:\n\n  - one\n  - two\n";
+    let (made, _) = Document::read(by_hand).finish(&charter(), None).unwrap();
+    assert_eq!(made, "## Users\n\n  - one\n  - two\n", "also in an answer on lines of its own");
+}
+
+#[test]
+fn front_matter_is_at_the_beginning_and_rules_hide_no_section() {
+    let text = "---\ntitle: x\n## Users\n---\n\n# T\n\n---\n## Users\n\nAll. Of us.\n\n---\n";
+    let views = Document::read(text).sections(&charter());
+    assert_eq!((views[1].fill, views[1].line), (Fill::Filled, Some(9)));
+}
+
+#[test]
+fn a_line_above_the_comments_of_a_pad_hides_none_of_them() {
+    let text = SEED.replace("<!-- Mode", "A note of mine.\n\nAnd more.\n<!-- Script: retro -->\n<!-- Mode");
+    let read = Document::read(&text);
+    let pad = read.only_pad().unwrap();
+    assert_eq!(pad.head, Head { script: Some("retro".to_owned()), ..head(Mode::Create) });
+    assert_eq!((pad.entries.len(), pad.faults.len()), (2, 1));
+}
+
+#[test]
+fn no_question_is_about_the_pad_itself() {
+    for topic in ["Scratch Pad", "scratch  pad:"] {
+        assert_eq!(Document::read(SEED).ask(&question(topic, "?")), Err(EditError::Reserved));
+    }
+}
+
+#[test]
+fn only_a_document_in_which_no_pad_can_hide_is_without_one() {
+    for (text, is_without) in [
+        ("# T\n", true),
+        (SEED, false),
+        ("# T\n\n```\n## Scratch Pad\n", false),
+        ("# T\n\n```\n", false),
+        ("# T\n\n> ## Scratch Pad\n", true),
+        ("# T\n\n## Scratch Padding\n", true),
+    ] {
+        assert_eq!(Document::read(text).is_without_pad(), is_without, "{text}");
+    }
+}
+
 /// A finished document that began as `before`, with these answers to questions of these topics.
 fn finished(before: &str, said: &[(&str, &str)], content: serde_json::Value) -> Result<String, EditError> {
     let mut text = Document::read(before).begin(&head(Mode::Update)).unwrap();
@@ -488,6 +554,12 @@ fn no_answer_is_lost_by_content() {
         assert_eq!(id, unknown);
         assert_eq!(known, ["problem", "users", "value_prop", "scope", "success", "Budget", "Team"]);
     }
+    for evil in ["fine\n\n## Own", "# Own", "```\nopen", "<!--", "<<<<<<< HEAD", "fine\n\n### Scope\n\nx"] {
+        for section in ["users", "problem", "Budget", "Team"] {
+            let refused = content(json!({ section: evil })).unwrap_err();
+            assert!(matches!(refused, EditError::Unfit { .. }), "{section} {evil}: {refused}");
+        }
+    }
     let evil = content(json!({ "users": "## Own" })).unwrap_err();
     assert_eq!(
         evil.to_string(),
@@ -519,6 +591,7 @@ fn what_stands_behind_a_pad_stays_and_new_sections_come_at_the_end() {
     for (end, rest) in [
         ("<!-- End scratch pad -->\nBelow.\n", "\nBelow.\n"),
         ("<!-- End scratch pad -->\n\nBelow.\n", "\nBelow.\n"),
+        ("<!-- End scratch pad -->\n---\nBelow.\n", "\n---\nBelow.\n"),
         ("## After\n\nMore.\n", "\n## After\n\nMore.\n"),
         ("\n\n## After\n\nMore.\n", "\n## After\n\nMore.\n"),
         ("<!-- End scratch pad -->\n### Deeper\n\nMore.\n", "\n### Deeper\n\nMore.\n"),
@@ -528,6 +601,8 @@ fn what_stands_behind_a_pad_stays_and_new_sections_come_at_the_end() {
         assert_eq!(read.without_pad().unwrap(), format!("{users}{rest}"));
         assert_eq!(read.finish(&charter(), None).unwrap().0, format!("{users}{rest}\n## Budget\n\nLittle.\n"));
     }
+    let joined = format!("# T\n\npara\n{pad}<!-- End scratch pad -->\n---\nBelow.\n");
+    assert_eq!(Document::read(&joined).without_pad().unwrap(), "# T\n\npara\n\n---\nBelow.\n");
     let unclosed = format!("{users}\n{pad}\n## After\n\n```\n");
     let refused = Document::read(&unclosed).finish(&charter(), None).unwrap_err();
     assert_eq!(

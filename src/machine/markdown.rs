@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 
 use crate::codec;
 use crate::machine::lines::Line;
 use crate::machine::{Diagnostic, Name, mermaid};
+use crate::model::behind_front_matter;
 
 /// The heading's text.
 const HEADING: &str = "STATE-MACHINE";
@@ -77,12 +78,12 @@ struct Block<'a> {
 impl<'a> Outline<'a> {
     fn read(text: &'a str) -> Self {
         let lines = Line::all(text);
-        let body = lines.first().map_or(0, |line| line.offset);
+        let body = behind_front_matter(text);
         let mut outline = Self::default();
         let mut open = false;
         // Headings in quotations and lists are no sections, and what is quoted is an example.
         let (mut nested, mut quoted, mut code) = (0_usize, 0_usize, false);
-        let mut events = Parser::new_ext(&text[body..], Options::ENABLE_YAML_STYLE_METADATA_BLOCKS).into_offset_iter();
+        let mut events = Parser::new(&text[body..]).into_offset_iter();
         while let Some((event, range)) = events.next() {
             let range = body + range.start..body + range.end;
             match event {

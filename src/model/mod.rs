@@ -6,6 +6,7 @@
 mod activity;
 mod event;
 mod flaw;
+mod front_matter;
 mod idlist;
 mod ids;
 pub mod limits;
@@ -22,6 +23,7 @@ pub use event::{
     StatusChange, TextDigest, UnknownEvent, WorkflowAdopted,
 };
 pub use flaw::Flaw;
+pub use front_matter::behind_front_matter;
 pub use idlist::IdList;
 pub use ids::{
     ActivityId, BadName, EventId, ModeName, Number, RunId, Seq, SessionId, StateName, Unit, WorkflowId, slug,

@@ -164,12 +164,19 @@ impl Flow {
         let path = project.root().join(document);
         let is_here = self.env.cwd.as_deref() == Some(project.root());
         let named = quoted_path(if is_here { Path::new(document) } else { &path });
-        let command = format!("flow interview run {named} --run-id {run}");
+        // A document in another project is taken for one of that.
+        let start = path.parent().unwrap_or(project.root());
+        let found = Project::find(&*self.disk, start, || self.git.top(start)).ok().flatten();
+        let place = match self.env.flow_dir.is_some() || found.as_deref() == Some(project.root()) {
+            true => String::new(),
+            false => format!("-C {} ", quoted_path(project.root())),
+        };
+        let command = format!("flow {place}interview run {named} --run-id {run}");
         if path.exists() {
             return Some(command);
         }
         notes.push(format!(
-            "{document} is gone: put it back, begin anew with `{command}`, or end the interview with `flow interview abandon {named}`"
+            "{document} is gone: put it back, begin anew with `{command}`, or end the interview with `flow {place}interview abandon {named}`"
         ));
         None
     }

@@ -181,7 +181,7 @@ pub fn update_document<E: std::error::Error + 'static>(
             let why = "has another name as well (a hard link), under which the old text would stay";
             return Err(DocumentFault::Unsafe { path, why }.into());
         }
-        if directory.replace(name, place.copy_of.unwrap_or(name), &text, old.as_ref())? == Replaced::Yes {
+        if directory.replace(name, place.copy_of, &text, old.as_ref())? == Replaced::Yes {
             return Ok(());
         }
     }
@@ -216,10 +216,41 @@ struct Directory {
 
 struct Old {
     text: String,
-    mode: Mode,
-    owner: (Uid, Gid),
+    rights: Rights,
     /// Whether the file has another name as well.
     is_linked: bool,
+}
+
+/// Who may do what with a file.
+#[derive(Debug, Clone, Copy)]
+struct Rights {
+    mode: Mode,
+    user: Uid,
+    group: Gid,
+}
+
+impl Rights {
+    fn of(stat: &rustix::fs::Stat) -> Self {
+        let mode = Mode::from_raw_mode(stat.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO);
+        Self { mode, user: Uid::from_raw(stat.st_uid), group: Gid::from_raw(stat.st_gid) }
+    }
+
+    /// Gives them to a new file, as far as the system lets this user.
+    fn give(self, file: &File) -> Result<(), Errno> {
+        let own = Self::of(&fstat(file)?);
+        let is_kept = (own.user, own.group) == (self.user, self.group)
+            || fchown(file, Some(self.user), Some(self.group)).is_ok()
+            || fchown(file, None, Some(self.group)).is_ok();
+        fchmod(file, if is_kept { self.mode } else { narrowed(self.mode) })
+    }
+}
+
+/// The mode of a file whose group could not be kept: those of the old group are others now and others may be in the new
+/// one, and nobody may do more than before.
+fn narrowed(mode: Mode) -> Mode {
+    let bits = mode.as_raw_mode();
+    let both = (bits >> 3) & bits & 0o7;
+    Mode::from_raw_mode((bits & 0o700) | (both << 3) | both)
 }
 
 /// Whether a new text took the place of the old one.
@@ -321,9 +352,16 @@ impl Directory {
         }
         let text = String::from_utf8(bytes)
             .map_err(|error| DocumentFault::NotText { path, valid: error.utf8_error().valid_up_to() })?;
-        let mode = Mode::from_raw_mode(stat.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO);
-        let owner = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
-        Ok(Some(Old { text, mode, owner, is_linked: stat.st_nlink > 1 }))
+        Ok(Some(Old { text, rights: Rights::of(&stat), is_linked: stat.st_nlink > 1 }))
+    }
+
+    /// The rights of a file; none when there is no such file.
+    fn rights(&self, name: &OsStr) -> Result<Option<Rights>, DocumentFault> {
+        match statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(Rights::of(&stat))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(failed("inspect", &self.path.join(name), error)),
+        }
     }
 
     /// Removes what writers that died left beside the document `name`. Only called under its lock, so nothing of it is in
@@ -353,20 +391,27 @@ impl Directory {
         }
     }
 
-    /// Temporary file, its bytes on stable storage, rename, the directory on stable storage.
+    /// Temporary file, its bytes on stable storage, rename, the directory on stable storage. Whoever may read the old text, or
+    /// the one of which this is a copy, may read the new one, and nobody else at any time.
     fn replace(
         &self,
         name: &OsStr,
-        swept_with: &OsStr,
+        copy_of: Option<&OsStr>,
         text: &str,
         old: Option<&Old>,
     ) -> Result<Replaced, DocumentFault> {
         let path = self.path.join(name);
-        let prefix = hidden(swept_with);
+        let rights = match (old, copy_of) {
+            (Some(old), _) => Some(old.rights),
+            (None, Some(original)) => self.rights(original)?,
+            (None, None) => None,
+        };
+        let prefix = hidden(copy_of.unwrap_or(name));
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(if rights.is_some() { 0o600 } else { 0o666 });
         let create = |temporary: &Path| -> io::Result<File> {
             let name = temporary.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-            Ok(openat(&self.handle, name, flags, Mode::from_raw_mode(0o666))?.into())
+            Ok(openat(&self.handle, name, flags, mode)?.into())
         };
         let mut temporary = tempfile::Builder::new()
             .prefix(&prefix)
@@ -374,10 +419,10 @@ impl Directory {
             .make_in(&self.path, create)
             .map_err(|error| failed("write beside", &path, error))?;
         let write = |file: &mut File| -> io::Result<()> {
-            file.write_all(text.as_bytes())?;
-            if let Some(old) = old {
-                fchmod(&*file, take_owner(file, old))?;
+            if let Some(rights) = rights {
+                rights.give(file)?;
             }
+            file.write_all(text.as_bytes())?;
             file.sync_all()
         };
         write(temporary.as_file_mut()).map_err(|error| failed("write beside", &path, error))?;
@@ -500,18 +545,6 @@ fn swap_name(name: &OsStr, old: &str, new: &str) -> OsString {
     swap
 }
 
-/// Gives a new file the owner of the old one, as far as the system lets this user; the mode that it may have then. Those of
-/// another group must not read what they could not read before.
-fn take_owner(file: &File, old: &Old) -> Mode {
-    let (user, group) = old.owner;
-    let is_same = fstat(file).is_ok_and(|stat| (stat.st_uid, stat.st_gid) == (user.as_raw(), group.as_raw()));
-    if is_same || fchown(file, Some(user), Some(group)).is_ok() || fchown(file, None, Some(group)).is_ok() {
-        return old.mode;
-    }
-    let others = old.mode & Mode::RWXO;
-    (old.mode - Mode::RWXG) | (old.mode & Mode::from_raw_mode(others.as_raw_mode() << 3))
-}
-
 /// Whether a file system does not know how to rename so.
 fn is_unknown(error: Errno) -> bool {
     matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
@@ -611,6 +644,23 @@ mod tests {
         let before = owner(fs::metadata(&path).unwrap());
         update(root.path(), FILE, "two").unwrap();
         assert_eq!(owner(fs::metadata(&path).unwrap()), before);
+    }
+
+    #[test]
+    fn nobody_may_do_more_when_a_group_cannot_be_kept() {
+        for (mode, narrow) in [(0o640, 0o600), (0o664, 0o644), (0o604, 0o600), (0o666, 0o666), (0o751, 0o711)] {
+            assert_eq!(narrowed(Mode::from_raw_mode(mode)).as_raw_mode(), narrow, "{mode:o}");
+        }
+    }
+
+    #[test]
+    fn a_copy_is_as_private_as_its_original() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("x.md"), "mine").unwrap();
+        fs::set_permissions(root.path().join("x.md"), fs::Permissions::from_mode(0o600)).unwrap();
+        let copy = DocumentPlace { copy_of: Some(OsStr::new("x.md")), ..place(root.path(), "copy.md") };
+        update_document(&copy, &mut |_| Ok::<_, Refused>("mine".to_owned())).unwrap();
+        assert_eq!(fs::metadata(root.path().join("copy.md")).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::thread;
 
@@ -276,6 +277,15 @@ fn a_refused_answer_says_what_to_do_and_is_not_lost() {
 }
 
 #[test]
+fn a_retry_is_one_however_its_lines_end() {
+    let sandbox = Sandbox::new();
+    interview(&sandbox, &["start", DOC]).ok();
+    sandbox.flow_with(["interview", "answer", DOC], "a\r\nb\r\n").ok();
+    let again = sandbox.flow_with(["interview", "answer", DOC, "--json"], "a\r\nb\r\n").exits(1);
+    assert_eq!(again.error()["code"], "answer_repeated");
+}
+
+#[test]
 fn questions_of_ones_own_that_are_asked_at_once_are_all_kept() {
     let sandbox = Sandbox::new();
     interview(&sandbox, &["start", DOC]).ok();
@@ -295,6 +305,21 @@ fn questions_of_ones_own_that_are_asked_at_once_are_all_kept() {
     let finished = json_of(&sandbox, &["finish", DOC, "--early"]);
     assert_eq!(finished["answered"], 8);
     assert_eq!(text(&sandbox).matches("## Topic ").count(), 8);
+}
+
+#[test]
+fn a_script_has_one_name() {
+    let sandbox = Sandbox::new();
+    put(&sandbox, ".flow/interviews/mine.interview.yaml", OWN_SCRIPT);
+    let refused = interview(&sandbox, &["start", DOC, "--script", "mine", "--json"]).exits(1);
+    assert_eq!(refused.error()["code"], "invalid_interview");
+    assert!(refused.stderr.contains("the id is `retro`, but the file's name makes it `mine`"), "{refused:?}");
+    assert!(!sandbox.path(DOC).exists());
+    put(&sandbox, ".flow/interviews/Bad name.interview.yaml", OWN_SCRIPT);
+    let found = sandbox.flow(["doctor", "--json"]);
+    assert_eq!(found.stdout.matches("\"script_invalid\"").count(), 2, "{found:?}");
+    let unknown = interview(&sandbox, &["start", DOC, "--script", "Bad name"]).exits(3);
+    assert!(!unknown.stderr.contains("did you mean `Bad name`"), "{unknown:?}");
 }
 
 #[test]
@@ -406,7 +431,14 @@ fn giving_up_is_asked_for_and_keeps_a_copy() {
     let refused = interview(&sandbox, &["abandon", DOC, "--json"]).exits(4);
     assert_eq!(refused.error()["code"], "not_confirmed");
     assert_eq!(text(&sandbox), before);
+    let unreadable = "## Scratch Pad\n\nwords\n";
+    put(&sandbox, "bad.md", unreadable);
+    assert_eq!(interview(&sandbox, &["abandon", "bad.md", "--json"]).exits(4).error()["code"], "not_confirmed");
+    interview(&sandbox, &["abandon", "bad.md", "--yes"]).ok();
+    fs::set_permissions(sandbox.path(DOC), fs::Permissions::from_mode(0o600)).unwrap();
     let gone = json_of(&sandbox, &["abandon", DOC, "--yes"]);
+    let mode = fs::metadata(sandbox.path(gone["copy"].as_str().unwrap())).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "a copy is as private as its original");
     assert_eq!(text(&sandbox), own);
     assert_eq!(fs::read_to_string(sandbox.path(gone["copy"].as_str().unwrap())).unwrap(), before);
     assert_eq!(interview(&sandbox, &["abandon", DOC, "--yes", "--json"]).exits(3).error()["code"], "no_interview");
@@ -634,6 +666,46 @@ fn an_agent_that_answers_nothing_of_use_loses_nothing() {
 }
 
 #[test]
+fn an_agent_decides_about_nothing_that_it_has_not_seen() {
+    let skip = "{\"type\":\"skip\",\"message\":\"all is said\"}";
+    let success = "{\"type\":\"success\",\"content\":{\"problem\":\"Mine.\"}}";
+    for first in [skip, success] {
+        // While the agent thinks, somebody answers; then it is asked again, and sees that.
+        let flow = env!("CARGO_BIN_EXE_flow");
+        let script = format!(
+            "if grep -q Precious; then echo '{{\"type\":\"success\"}}'; else \
+             {flow} interview answer {DOC} --question 1 Precious. >/dev/null && echo '{first}'; fi"
+        );
+        let sandbox = with_agent(&script);
+        put(&sandbox, DOC, "# T\n");
+        interview(&sandbox, &["start", DOC]).ok();
+        let talked = sandbox.flow_with(TALK, "").ok();
+        assert!(talked.stdout.starts_with("finished  docs/charter.md  1 answered"), "{talked:?}");
+        assert_eq!(text(&sandbox), "# T\n\n## Problem & Context\n\nPrecious.\n");
+    }
+    let sandbox = with_agent(&format!("echo '{skip}'"));
+    let bad = "# T\n\n## Scratch Pad\n\n<!-- Mode: UPDATE -->\n\n### Q1 Budget\n**Asked**: ?\n**Answer**: Precious.\n";
+    put(&sandbox, DOC, bad);
+    sandbox.flow_with(TALK, "").exits(4);
+    assert_eq!(text(&sandbox), bad, "what cannot be read is nobody's to remove");
+    let sandbox = with_agent(&format!("echo '{skip}'"));
+    sandbox.flow(["start", "start-issue", "--issue", "42", "--id", "r1"]).ok();
+    put(&sandbox, DOC, "# T\n");
+    sandbox.flow_with([&TALK[..], &["--run-id", "r1"]].concat(), "").ok();
+    assert_eq!(text(&sandbox), "# T\n");
+    assert_eq!(sandbox.flow(["resume", "r1", "--json"]).ok().json()["in_doubt"], json!([]));
+}
+
+#[test]
+fn an_agent_without_topics_gets_numbers_for_them() {
+    let sandbox =
+        with_agent("echo \"{\\\"type\\\":\\\"next_question\\\",\\\"next_question\\\":\\\"$(date +%N)?\\\"}\"");
+    put(&sandbox, DOC, "# T\n\n## Scratch Pad\n\n### Q2: Question 2\n**Asked**: a\n**Answer**: b\n");
+    sandbox.flow_with(TALK, "").exits(4);
+    assert_eq!(entries(&sandbox)[1].1, "Question 3");
+}
+
+#[test]
 fn an_agent_that_is_done_finishes_with_what_was_answered() {
     for success in ["{\"type\":\"success\"}", "{\"type\":\"success\",\"content\":{}}"] {
         let ask = "{\"type\":\"next_question\",\"topic\":\"Budget\",\"next_question\":\"How much?\"}";
@@ -785,6 +857,56 @@ fn of_an_interview_whose_document_is_gone_a_person_decides() {
     assert_eq!(shown["activities"].as_array().unwrap().last().unwrap()["status"], "failed");
     assert_eq!(interview(&sandbox, &["abandon", DOC, "--json"]).exits(3).error()["code"], "document_not_found");
     assert!(!sandbox.path("docs").exists());
+}
+
+#[test]
+fn a_run_takes_no_document_for_another_and_none_for_finished_that_is_not() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "start-issue", "--issue", "42", "--id", "r1"]).ok();
+    for document in ["plan.md", "plan.txt", "日本.md", "中国.md"] {
+        put(&sandbox, document, "# T\n");
+    }
+    interview(&sandbox, &["start", "plan.md", "--run-id", "r1"]).ok();
+    interview(&sandbox, &["start", "日本.md", "--run-id", "r1"]).ok();
+    let other = interview(&sandbox, &["start", "plan.txt"]).ok();
+    assert!(other.stdout.starts_with("begun  plan.txt"), "{other:?}");
+    assert_eq!(
+        interview(&sandbox, &["abandon", "plan.rst", "--yes", "--json"]).exits(3).error()["code"],
+        "document_not_found"
+    );
+    interview(&sandbox, &["start", "中国.md", "--run-id", "r1"]).ok();
+    interview(&sandbox, &["abandon", "中国.md", "--yes"]).ok();
+    assert_eq!(answers(&sandbox, "r1").len(), 1);
+    // A pad that is only hidden is there all the same.
+    let whole = fs::read_to_string(sandbox.path("plan.md")).unwrap();
+    for hidden in [whole.replace("# T\n", "# T\n\n```\n"), whole.replace("## Scratch", "    ## Scratch")] {
+        put(&sandbox, "plan.md", &hidden);
+        interview(&sandbox, &["finish", "plan.md"]).exits(3);
+        let _ = interview(&sandbox, &["start", "plan.md", "--json"]);
+    }
+    put(&sandbox, "plan.md", "# T\n\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> other\n");
+    assert_eq!(interview(&sandbox, &["start", "plan.md", "--json"]).exits(65).error()["code"], "merge_conflict");
+    assert_eq!(answers(&sandbox, "r1").len(), 1, "the run still waits");
+}
+
+#[test]
+fn a_document_in_another_project_is_found_by_the_command_of_its_run() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    sandbox.flow(["-C", "docs", "init"]);
+    put(&sandbox, "docs/.flow/interviews/readme", "");
+    interview(&sandbox, &["start", DOC]).ok();
+    put(&sandbox, DOC, &text(&sandbox).replace("<!-- Mode", "<!-- Run: r1 -->\n<!-- Mode"));
+    sandbox.flow(["-C", ".", "interview", "answer", DOC, "Tasks."]).ok();
+    let resumed = sandbox.flow(["resume", "r1", "--json"]).exits(4).json();
+    let root = sandbox.path("");
+    let command = format!(
+        "flow -C {} interview run docs/charter.md --run-id r1",
+        root.display().to_string().trim_end_matches('/')
+    );
+    assert_eq!(resumed["next"]["command"], command);
+    sandbox.flow_with(command.split(' ').skip(1), "Managers.\n").exits(4);
+    assert_eq!(answers(&sandbox, "r1"), ["Tasks.", "Managers."]);
 }
 
 /// What the log of a run knows as answers.

@@ -27,10 +27,9 @@ pub(super) fn run(flow: &Flow, args: InterviewArgs, out: &mut Out) -> Exit {
             out.answer(&next, || page.finish())
         }),
         InterviewCommand::Answer { document, text, question, asked, topic, replace } => {
-            answer_text(flow, &document, text, out).and_then(|text| {
-                let own = |(topic, asked)| InterviewQuestion { topic, asked };
+            let asked = topic.zip(asked).map(|(topic, asked)| InterviewQuestion { topic, asked });
+            answer_text(flow, &document, text, question, asked.as_ref(), out).and_then(|(text, question)| {
                 let answer = InterviewAnswer::Given(text);
-                let asked = topic.zip(asked).map(own);
                 answer_with(flow, AnswerRequest { document, question, asked, answer, replaces: replace }, out)
             })
         }
@@ -55,18 +54,33 @@ fn request(begin: BeginArgs) -> InterviewRequest {
     InterviewRequest { document: begin.document, script: begin.script, run: begin.run_id }
 }
 
-/// The answer that is given, or what standard input says; a person at the terminal is asked.
-fn answer_text(flow: &Flow, document: &Path, text: Option<String>, out: &Out) -> Result<String> {
+/// The answer that is given, or what standard input says, and the number of its question. A person at the terminal is shown
+/// that question, and answers no other one.
+fn answer_text(
+    flow: &Flow,
+    document: &Path,
+    text: Option<String>,
+    question: Option<u32>,
+    asked: Option<&InterviewQuestion>,
+    out: &Out,
+) -> Result<(String, Option<u32>)> {
     match text {
-        Some(text) if text != "-" => Ok(text),
-        None if io::stdin().is_terminal() => {
-            let next = flow.interview_next(document)?;
-            let mut prompt = Prompt::new(out);
-            prompt.show(&format!("{}\n", next.next_question.unwrap_or_default()));
-            prompt.read(&[])?.ok_or_else(|| Error::Usage("nothing was answered".to_owned()))
-        }
-        _ => source("-".as_ref()).map(|source| source.text),
+        Some(text) if text != "-" => return Ok((text, question)),
+        None if io::stdin().is_terminal() => {}
+        _ => return source("-".as_ref()).map(|source| (source.text, question)),
     }
+    let status = flow.interview_status(document)?;
+    let next = status.next.next_question.as_ref().map(|_| status.next.metadata.question_number);
+    let meant = if asked.is_none() { question.or(next) } else { question };
+    let there = status.entries.into_iter().find(|entry| Some(entry.number) == meant).map(|entry| entry.asked);
+    let words = match asked {
+        Some(own) => Some(own.asked.clone()),
+        None => there.or(status.next.next_question.filter(|_| meant == next)),
+    };
+    let mut prompt = Prompt::new(out);
+    prompt.show(&words.map(|words| format!("{words}\n")).unwrap_or_default());
+    let text = prompt.read(&[])?.ok_or_else(|| Error::Usage("nothing was answered".to_owned()))?;
+    Ok((text, meant))
 }
 
 fn start(flow: &Flow, begin: BeginArgs, out: &mut Out) -> Result<Exit> {
@@ -162,7 +176,7 @@ fn finish(flow: &Flow, document: PathBuf, content: Option<PathBuf>, early: bool,
         Some(path) => Some(read_content(&source(&path)?)?),
         None => None,
     };
-    let report = flow.interview_finish(&FinishRequest { document, content, early })?;
+    let report = flow.interview_finish(&FinishRequest { document, content, early, seen: None })?;
     out.committed(format!("{} is finished", report.document.display()));
     out.warnings(&report.warnings);
     Ok(out.answer(&report, || {
@@ -186,17 +200,22 @@ fn of_sections(page: &mut Page, sections: &[InterviewChange]) {
 }
 
 fn abandon(flow: &Flow, document: PathBuf, yes: bool, out: &mut Out) -> Result<Exit> {
-    let answers = match (!yes).then(|| flow.interview_status(&document)) {
-        Some(Ok(status)) => Some(status.entries.iter().filter(|entry| entry.status == EntryStatus::Answered).count()),
+    let what = match (!yes).then(|| flow.interview_status(&document)) {
+        Some(Ok(status)) => {
+            let answers = status.entries.iter().filter(|entry| entry.status == EntryStatus::Answered).count();
+            Some(format!("{answers} answers leave the document"))
+        }
+        // What cannot be counted can be given up all the same.
+        Some(Err(Error::Catalog(_) | Error::Interview { fault: InterviewFault::Unreadable { .. }, .. })) => {
+            Some("What cannot be read leaves the document".to_owned())
+        }
         // Of a document that is gone, nothing can be lost any more.
         None | Some(Err(Error::Interview { fault: InterviewFault::Missing, .. })) => None,
         Some(Err(error)) => return Err(error),
     };
-    if let Some(answers) = answers {
-        let question = format!(
-            "Give up the interview in {}? {answers} answers leave the document; a copy keeps them. [y/N]",
-            document.display()
-        );
+    if let Some(what) = what {
+        let question =
+            format!("Give up the interview in {}? {what}; a copy keeps everything. [y/N]", document.display());
         if !Prompt::new(out).agrees(&question) {
             return Err(Error::Interview { document, fault: InterviewFault::NoConsent });
         }

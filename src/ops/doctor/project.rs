@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::catalog::{Catalog, CatalogError, Origin, POLICY_FILE};
+use crate::catalog::{Catalog, CatalogError, Origin, POLICY_FILE, SCRIPT_SUFFIX};
 use crate::host::lock_holder;
-use crate::model::{RunId, limits};
+use crate::model::{RunId, WorkflowId, limits};
 use crate::ops::doctor::finding::{Action, Findings, FlowShelf};
 use crate::ops::doctor::log::counted;
 use crate::ops::doctor::modes;
@@ -210,6 +210,10 @@ fn scripts(root: &Path, found: &mut Findings) {
     let catalog = Catalog::new(Some(root.to_owned()));
     // A directory that is none, and a file that is no plain one, are told of where all names are looked at.
     for name in catalog.own_scripts().unwrap_or_default() {
+        if let Err(error) = WorkflowId::new(name.as_str()) {
+            let path = root.join(INTERVIEWS).join(format!("{name}{SCRIPT_SUFFIX}"));
+            found.add("script_invalid", &path, format!("no script can be called so: {error}"));
+        }
         if let Err(CatalogError::Script { path, violations }) = catalog.script(&name) {
             for violation in violations {
                 found.add("script_invalid", &path, violation.message.as_str()).at(violation.place);

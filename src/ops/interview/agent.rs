@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::codec::{DocumentKind, parse_json, validate};
 use crate::host::{Job, append_line, read_named};
-use crate::interview::{Answer, Document, Entry, Metadata, Reply, Script};
+use crate::interview::{Answer, Document, Entry, Metadata, Mode, Pad, Reply, Script};
 use crate::model::limits;
 use crate::ops::answer::answer_of;
 use crate::ops::error::{Error, InterviewFault, Result};
@@ -123,7 +123,7 @@ pub(super) fn state(paper: &Paper, script: &Script, document: &Document<'_>, met
         "apiVersion": "flow.synapti.ai/v1",
         "kind": "FlowInterviewState",
         "document": paper.named.file_name().map(|name| name.to_string_lossy()),
-        "mode": pad.map_or(crate::interview::Mode::Update, super::paper::mode_of),
+        "mode": pad.map_or(Mode::Update, Pad::mode),
         "script": { "id": script.id(), "max_questions": script.max_questions() },
         "text": text,
         "sections": sections.collect::<Vec<_>>(),

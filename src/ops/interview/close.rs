@@ -9,7 +9,7 @@ use crate::interview::{Answer, Document, Entry, Outlook, Step};
 use crate::ops::Source;
 use crate::ops::error::{Error, InterviewFault, Result};
 use crate::ops::flow::Flow;
-use crate::ops::interview::link::{Ending, NotTold};
+use crate::ops::interview::link::Ending;
 use crate::ops::interview::paper::{Paper, pad};
 use crate::report::{InterviewAbandonReport, InterviewFinishReport};
 
@@ -22,6 +22,8 @@ pub struct FinishRequest {
     pub content: Option<Map<String, Value>>,
     /// Whether questions may be left.
     pub early: bool,
+    /// The text for which the content was made; another one is not finished with it.
+    pub seen: Option<String>,
 }
 
 /// How often a copy is made anew of a document that somebody saves meanwhile.
@@ -36,18 +38,22 @@ impl Flow {
         let paper = Paper::at(self, &request.document)?;
         let seen = paper.text()?;
         let before = Document::read(&seen);
-        if before.pad().is_none()
-            && let (true, not_told) = self.tell_late_end(&paper, &Ending::Finished)
-        {
-            let warnings = not_told.iter().map(NotTold::warning).collect();
-            let (document, sections) = (paper.named, Vec::new());
-            return Ok(InterviewFinishReport { document, answered: 0, skipped: 0, sections, already: true, warnings });
+        if before.settled().is_ok() && before.is_without_pad() {
+            let late = self.tell_late_end(&paper, &Ending::Finished);
+            if late.was_open {
+                let (document, sections, warnings) = (paper.named, Vec::new(), late.warnings());
+                let (answered, skipped, already) = (0, 0, true);
+                return Ok(InterviewFinishReport { document, answered, skipped, sections, already, warnings });
+            }
         }
         let script = self.script_of(&paper, &before)?;
         let mut sections = Vec::new();
         let mut last = String::new();
         paper.update(&mut |old| {
             let text = old.ok_or(InterviewFault::Missing)?;
+            if request.seen.as_ref().is_some_and(|seen| seen != text) {
+                return Err(InterviewFault::ChangedMeanwhile);
+            }
             let document = Document::read(text);
             let Outlook { step, metadata, .. } = script.outlook(&document, pad(&document)?);
             if let (Step::Open { number, question } | Step::Ask { number, question }, false) = (step, request.early) {
@@ -76,11 +82,11 @@ impl Flow {
         let paper = Paper::at(self, document)?;
         for _ in 0..TRIES {
             let Some(text) = paper.read()? else {
-                let (was_open, not_told) = self.tell_late_end(&paper, &Ending::Gone);
-                let warnings = not_told.iter().map(NotTold::warning).collect();
-                return match (was_open, not_told.into_iter().next()) {
+                let late = self.tell_late_end(&paper, &Ending::Gone);
+                let warnings = late.warnings();
+                return match (late.was_open, late.not_told.into_iter().next()) {
                     (true, _) => Ok(InterviewAbandonReport { document: paper.named, copy: None, warnings }),
-                    (false, Some(NotTold { error, .. })) => Err(error),
+                    (false, Some((_, error))) => Err(error),
                     (false, None) => Err(paper.fault(InterviewFault::Missing)),
                 };
             };

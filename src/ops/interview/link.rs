@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::codec::digest;
+use crate::engine::Attempt;
 use crate::interview::{Answer, Document, Entry, Step};
 use crate::model::{ActivityId, ActivityStatus, EventId, RunId, RunSummary, StateName, Unit, slug};
 use crate::ops::emit::EmitRequest;
@@ -90,24 +91,24 @@ impl Flow {
         };
         match tell() {
             Ok(()) => Vec::new(),
-            Err(error) => vec![NotTold { run: run.clone(), error }.warning()],
+            Err(error) => vec![not_told(run, &error)],
         }
     }
 
     /// Ends what runs take for open though the document holds no interview any more: it was finished, and something ended
-    /// before they were told, or it is gone. Says whether there was such a run, and which ones could not be told.
-    pub(super) fn tell_late_end(&self, paper: &Paper, ending: &Ending) -> (bool, Vec<NotTold>) {
+    /// before they were told, or it is gone.
+    pub(super) fn tell_late_end(&self, paper: &Paper, ending: &Ending) -> LateEnd {
         let flow = self.beside(paper);
-        let Ok(project) = flow.project() else { return (false, Vec::new()) };
-        let Ok(runs) = Runs::read_open(&flow, &project) else { return (false, Vec::new()) };
-        let (mut found, mut failed) = (false, Vec::new());
+        let mut late = LateEnd::default();
+        let Ok(project) = flow.project() else { return late };
+        let Ok(runs) = Runs::read_open(&flow, &project) else { return late };
         for RunSummary { id, .. } in runs.open() {
             match flow.tell_late_end_of(paper, &project, id, ending) {
-                Ok(told) => found |= told,
-                Err(error) => failed.push(NotTold { run: id.to_string(), error }),
+                Ok(told) => late.was_open |= told,
+                Err(error) => late.not_told.push((id.to_string(), error)),
             }
         }
-        (found, failed)
+        late
     }
 
     fn tell_late_end_of(&self, paper: &Paper, project: &Project, run: &RunId, ending: &Ending) -> Result<bool> {
@@ -133,15 +134,16 @@ impl Flow {
         let here = open.as_ref().map(|question| question.step.clone()).or_else(|| state.current_phase.clone());
         let step = here.ok_or_else(|| Error::Usage("it has entered no phase yet".to_owned()))?;
         let name = activity_name(&document);
-        let outcome =
-            |id: &str| history.attempts().iter().rfind(|attempt| attempt.id == id).map(|attempt| attempt.status);
+        let last = |id: &str| history.attempts().iter().rfind(|attempt| attempt.id == id);
         // A further interview about the same document is a further activity.
         let numbered = (1..).map(|nth| if nth == 1 { name.clone() } else { format!("{name}-{nth}") });
+        // Documents with other names may come to the same one.
+        let is_about = |attempt: &Attempt| {
+            attempt.status == ActivityStatus::Running && attempt.summary.as_ref() == Some(&begun_about(&document))
+        };
         let (id, recorded) = numbered
-            .map(|id| (outcome(&id), id))
-            .find_map(|(outcome, id)| {
-                outcome.is_none_or(|status| status == ActivityStatus::Running).then_some((id, outcome))
-            })
+            .map(|id| (last(&id), id))
+            .find_map(|(last, id)| last.is_none_or(is_about).then(|| (id, last.map(|attempt| attempt.status))))
             .expect("BUG: numbers end");
         Ok(Link {
             workflow: history.state().document().workflow.to_string(),
@@ -158,24 +160,34 @@ impl Flow {
     }
 }
 
-/// A run that could not be told.
-pub(super) struct NotTold {
-    run: String,
-    /// Why not.
-    pub(super) error: Error,
+/// What became of runs that took an interview for open.
+#[derive(Debug, Default)]
+pub(super) struct LateEnd {
+    /// Whether there was one, which knows better now.
+    pub(super) was_open: bool,
+    /// Those that could not be told, and why not.
+    pub(super) not_told: Vec<(String, Error)>,
 }
 
-impl NotTold {
-    /// For an answer whose main part succeeded.
-    pub(super) fn warning(&self) -> String {
-        format!("the run {} was not told of it: {}", self.run, one_line(&self.error))
+impl LateEnd {
+    pub(super) fn warnings(&self) -> Vec<String> {
+        self.not_told.iter().map(|(run, error)| not_told(run, error)).collect()
     }
+}
+
+fn not_told(run: &str, error: &Error) -> String {
+    format!("the run {run} was not told of it: {}", one_line(error))
 }
 
 /// The activity of the first interview about a document in a run.
 fn activity_name(document: &str) -> String {
     let path = PathBuf::from(document).with_extension("");
     slug(&format!("interview {}", path.to_string_lossy()), 100).unwrap_or_else(|| "interview".to_owned())
+}
+
+/// The summary of an activity that goes on.
+fn begun_about(document: &str) -> String {
+    format!("interview about {document}")
 }
 
 /// The document's path in the project, and the unit under which runs know it.
@@ -194,7 +206,7 @@ impl Link {
     /// Notes that the interview goes on.
     fn begin(&mut self, flow: &Flow) -> Result<()> {
         if self.recorded.is_none() {
-            self.record(flow, ActivityStatus::Running, format!("interview about {}", self.document))?;
+            self.record(flow, ActivityStatus::Running, begun_about(&self.document))?;
         }
         Ok(())
     }

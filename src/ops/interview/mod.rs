@@ -15,8 +15,8 @@ use crate::interview::{
 use crate::model::{RunId, limits};
 use crate::ops::error::{Error, InterviewFault, Result};
 use crate::ops::flow::Flow;
-use crate::ops::interview::link::{Ending, NotTold};
-use crate::ops::interview::paper::{CHARTER, Paper, mode_of, pad};
+use crate::ops::interview::link::{Ending, LateEnd};
+use crate::ops::interview::paper::{CHARTER, Paper, pad};
 use crate::report::{
     EntryStatus, InterviewAnswerReport, InterviewEntry, InterviewNext, InterviewSection, InterviewStartReport,
     InterviewStatusReport, InterviewStep,
@@ -89,11 +89,11 @@ impl Flow {
         let noted = before.pad().and_then(|pad| pad.head.script.as_deref());
         let script = self.script(&paper, named.or(noted).unwrap_or(CHARTER))?;
         let head = |mode| self.head(mode, &script, run.as_ref().map(RunId::to_string));
-        let is_plain = before.pad().is_none() && !there.trim().is_empty();
-        let (was_open, not_told) =
-            if is_plain { self.tell_late_end(&paper, &Ending::Finished) } else { (false, Vec::new()) };
-        let mut warnings: Vec<String> = not_told.iter().map(NotTold::warning).collect();
-        if was_open {
+        before.settled().map_err(|error| paper.fault(error.into()))?;
+        let is_plain = before.is_without_pad() && !there.trim().is_empty();
+        let late = if is_plain { self.tell_late_end(&paper, &Ending::Finished) } else { LateEnd::default() };
+        let mut warnings = late.warnings();
+        if late.was_open {
             let next = nothing(&paper, "it is finished, which its run knows now", Metadata::default());
             let (document, script) = (paper.named, script.id().to_owned());
             let (mode, begun) = (Mode::Update, false);
@@ -175,7 +175,7 @@ impl Flow {
             line: section.line,
         });
         Ok(InterviewStatusReport {
-            mode: mode_of(standing.pad),
+            mode: standing.pad.mode(),
             script: script.id().to_owned(),
             started,
             run_id: run,
@@ -306,10 +306,8 @@ fn meant(request: &AnswerRequest, standing: &Standing<'_>) -> std::result::Resul
         (None, Some(number)) => {
             // A command that is given once more after it did its work is meant for the question before.
             let last = standing.pad.entries.iter().rfind(|entry| entry.answer != Answer::Open);
-            let is_same = |entry: &&Entry| match (&entry.answer, &request.answer) {
-                (Answer::Given(there), Answer::Given(given)) => there == given.trim(),
-                _ => false,
-            };
+            let given = request.answer.clone().normal();
+            let is_same = |entry: &&Entry| matches!(given, Answer::Given(_)) && entry.answer == given;
             match last.filter(is_same) {
                 Some(last) => Err(InterviewFault::SameAnswer { last: last.number, next: number }),
                 None => Ok(Meant::Numbered(number, words)),
@@ -348,7 +346,7 @@ fn next(paper: &Paper, standing: &Standing<'_>) -> InterviewNext {
     let blank = InterviewNext {
         kind: InterviewStep::NextQuestion,
         document: paper.named.clone(),
-        mode: mode_of(pad),
+        mode: pad.mode(),
         next_question: None,
         topic: None,
         message: None,

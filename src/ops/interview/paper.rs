@@ -179,11 +179,6 @@ pub(super) fn pad<'d>(document: &'d Document<'_>) -> std::result::Result<&'d Pad
     }
 }
 
-/// How an interview began whose pad may not say it.
-pub(super) fn mode_of(pad: &Pad) -> Mode {
-    pad.head.mode.unwrap_or(Mode::Update)
-}
-
 impl From<EditError> for InterviewFault {
     fn from(error: EditError) -> Self {
         Self::Edit(error)

@@ -4,10 +4,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::interview::{Answer, Document, Mode, Question, Reply, Script};
+use crate::interview::{Answer, Document, Mode, Pad, Question, Reply, Script};
 use crate::ops::error::{Error, InterviewFault, Result};
 use crate::ops::flow::Flow;
 use crate::ops::interview::agent::{Agent, state};
+use crate::ops::interview::link::Ending;
 use crate::ops::interview::paper::Paper;
 use crate::ops::interview::{AnswerRequest, FinishRequest, InterviewRequest, Standing, next};
 use crate::ops::problem::one_line;
@@ -148,7 +149,8 @@ impl Talk<'_> {
         let entries = document.pad().map(|pad| pad.entries.as_slice()).unwrap_or_default();
         match reply {
             Reply::NextQuestion { next_question, topic, .. } => {
-                let topic = topic.unwrap_or_else(|| format!("Question {}", entries.len() + 1));
+                let number = document.pad().map_or(1, Pad::next_number);
+                let topic = topic.unwrap_or_else(|| format!("Question {number}"));
                 let question = Question { topic, asked: next_question };
                 if let Some(again) = entries.iter().find(|entry| entry.is_like(&question)) {
                     let (number, topic) = (again.number, again.topic.clone());
@@ -160,12 +162,7 @@ impl Talk<'_> {
                 self.write_question(&question, document.text())?;
                 Ok(Round::Again)
             }
-            Reply::Skip { message, .. } if entries.is_empty() => {
-                if document.pad().is_some() {
-                    paper.update(&mut |old| Ok(Document::read(old.unwrap_or_default()).without_pad()?))?;
-                }
-                Ok(Round::Over(over(paper, InterviewStop::Nothing, message, 0)))
-            }
+            Reply::Skip { message, .. } if document.pad().is_none_or(Pad::is_empty) => self.leave(document, message),
             Reply::Skip { message, .. } => {
                 let reason =
                     format!("the interviewer has nothing more to ask ({message}), and answers wait in the document");
@@ -173,10 +170,29 @@ impl Talk<'_> {
             }
             // An agent decides itself when it is enough.
             Reply::Success { content, .. } => {
-                self.close(FinishRequest { content: Some(content), early: true, ..FinishRequest::default() })
+                let seen = Some(document.text().to_owned());
+                self.close(FinishRequest { content: Some(content), early: true, seen, ..FinishRequest::default() })
             }
             Reply::Error { message, .. } => Ok(Round::Over(over(paper, InterviewStop::Failed, message, 0))),
         }
+    }
+
+    /// Ends an interview in which nothing was asked; the document is as it was before it.
+    fn leave(&self, document: &Document<'_>, message: String) -> Result<Round> {
+        let Self { flow, paper, .. } = self;
+        let mut report = over(paper, InterviewStop::Nothing, message, 0);
+        if document.pad().is_some() {
+            let removed = paper.update(&mut |old| match old {
+                Some(text) if text == document.text() => Ok(document.without_pad()?),
+                _ => Err(InterviewFault::ChangedMeanwhile),
+            });
+            match removed {
+                Err(error) if is_about_change(&error) => return Ok(Round::Again),
+                removed => removed?,
+            }
+            report.warnings = flow.tell_end(paper, document, &Ending::Finished);
+        }
+        Ok(Round::Over(report))
     }
 
     /// Notes what an agent asks before anybody is asked: a kill must not let it ask something else under that number.
@@ -250,13 +266,22 @@ impl Talk<'_> {
 
     fn close(&self, request: FinishRequest) -> Result<Round> {
         let Self { flow, paper, .. } = self;
-        let finished = flow.interview_finish(&FinishRequest { document: paper.named.clone(), ..request })?;
+        let finished = flow.interview_finish(&FinishRequest { document: paper.named.clone(), ..request });
+        let finished = match finished {
+            Err(error) if is_about_change(&error) => return Ok(Round::Again),
+            finished => finished?,
+        };
         let (answered, skipped) = (finished.answered, finished.skipped);
         let reason = format!("{answered} answered, {skipped} skipped; the scratch pad is gone");
         let mut report = over(paper, InterviewStop::Finished, reason, 0);
         (report.sections, report.warnings) = (finished.sections, finished.warnings);
         Ok(Round::Over(report))
     }
+}
+
+/// Whether somebody saved the document meanwhile; the next round sees what is there now.
+fn is_about_change(error: &Error) -> bool {
+    matches!(error, Error::Interview { fault: InterviewFault::ChangedMeanwhile, .. })
 }
 
 fn over(paper: &Paper, stop: InterviewStop, reason: String, answered: usize) -> InterviewRunReport {

@@ -210,12 +210,18 @@ fn edit(path: &Path, error: &EditError) -> Problem {
             new(Kind::NotFound, "no_such_question", message, Some(help))
         }
         EditError::Answered { .. } => new(Kind::Held, "already_answered", message, None),
-        EditError::Empty { .. } => new(
+        EditError::Empty { what: "answer" } => new(
             Kind::Usage,
             "empty_answer",
             message,
             Some(format!("`flow interview skip {named}` passes a question over")),
         ),
+        EditError::Empty { .. } => {
+            new(Kind::Usage, "empty_answer", message, Some(format!("say it in some words{NOTHING}")))
+        }
+        EditError::Reserved => {
+            new(Kind::Usage, "reserved_topic", message, Some(format!("call it something else{NOTHING}")))
+        }
         EditError::NoNumberLeft => new(
             Kind::Refused,
             "no_number_left",

@@ -1,0 +1,47 @@
+//! What stands before the Markdown of a document.
+
+/// Where the Markdown of `text` begins: behind a byte order mark and behind YAML front matter, which is between two lines
+/// of three hyphens at the very beginning.
+#[must_use]
+pub fn behind_front_matter(text: &str) -> usize {
+    let start = text.len() - text.strip_prefix('\u{feff}').unwrap_or(text).len();
+    let is_fence = |line: &str, marks: &[&str]| marks.contains(&line.trim_end());
+    let mut lines = text[start..].split_inclusive('\n');
+    let Some(first) = lines.next().filter(|first| is_fence(first, &["---"])) else { return start };
+    let mut end = start + first.len();
+    for (nth, line) in lines.enumerate() {
+        // A thematic break has a blank line below it.
+        if nth == 0 && line.trim().is_empty() {
+            return start;
+        }
+        end += line.len();
+        if is_fence(line, &["---", "..."]) {
+            return end;
+        }
+    }
+    start
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn front_matter_is_only_at_the_beginning() {
+        for (text, body) in [
+            ("", ""),
+            ("# T\n", "# T\n"),
+            ("\u{feff}# T\n", "# T\n"),
+            ("---\na: b\n---\n# T\n", "# T\n"),
+            ("\u{feff}---\r\na: b\r\n--- \r\n# T\r\n", "# T\r\n"),
+            ("---\na: b\n...\n# T", "# T"),
+            ("---\n---\n# T", "# T"),
+            ("---\n\n# T\n\n---\n", "---\n\n# T\n\n---\n"),
+            ("---\nnever closed\n", "---\nnever closed\n"),
+            ("text\n---\na: b\n---\n", "text\n---\na: b\n---\n"),
+            (" ---\na: b\n---\n", " ---\na: b\n---\n"),
+        ] {
+            assert_eq!(&text[behind_front_matter(text)..], body, "{text:?}");
+        }
+    }
+}
