@@ -76,9 +76,17 @@ impl Target {
         let text = self.text.replace("\r\n", "\n").replace('\n', newline);
         match self.kept.trim().is_empty() {
             true => text,
-            false => format!("{}{newline}{newline}{text}", self.kept.trim_end()),
+            false => format!("{}{newline}{newline}{text}", without_blank_lines(&self.kept)),
         }
     }
+}
+
+/// `text` without blank lines at its end. To Markdown fewer characters are blanks than to Unicode, and those at the end of
+/// the last line stay.
+fn without_blank_lines(text: &str) -> &str {
+    let words = text.trim_end_matches([' ', '\t', '\r', '\n']).len();
+    let rest = text[words..].find(['\r', '\n']).unwrap_or(text.len() - words);
+    &text[..words + rest]
 }
 
 impl Document<'_> {

@@ -446,6 +446,8 @@ fn what_a_person_wrote_in_a_section_stays_byte_for_byte() {
         ("*TBD*\n\nSome words.\n", "Some words.\n"),
         ("    code one\n    code two\n", "    code one\n    code two\n"),
         ("one\r\ntwo  \nthree\n", "one\r\ntwo  \nthree\n"),
+        ("x\n- \u{2028}\n", "x\n- \u{2028}\n"),
+        ("one \n", "one \n"),
         ("- TBD\n- TBD: ask\n", "- TBD\n- TBD: ask\n"),
         ("```\nTBD\n```\n", "```\nTBD\n```\n"),
         ("<!--\nTBD\n-->\n", "<!--\nTBD\n-->\n"),
