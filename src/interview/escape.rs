@@ -118,7 +118,8 @@ pub(super) fn moved(written: &str, is_behind_label: bool) -> String {
     }
     let with_code = lines.join("\n");
     // In a list or a quotation a fence may mean something else; then the backslashes stay.
-    if headings_before_another(&with_code) == headings_before_another(&plain) { with_code } else { plain }
+    let headings = headings_before_another(&with_code);
+    if headings.is_some() && headings == headings_before_another(&plain) { with_code } else { plain }
 }
 
 /// The headings of `text`, when one that follows it is still seen.
