@@ -68,6 +68,7 @@ fn interview(document: &str, begun: String, said: &[&str]) {
                 wanted.push((number, topic, normal(asked), answer));
             }
             Err(EditError::Empty { .. }) if is_empty => break,
+            Err(EditError::Reserved) if topic.to_lowercase().trim_end_matches(':') == "scratch pad" => break,
             Err(EditError::TooLarge { .. }) => break,
             Err(error) => panic!("{error}: {topic:?} {asked:?} {answer:?}\n{text}"),
         }
