@@ -34,7 +34,7 @@ pub use crate::interview::{
 pub use crate::machine::{Diagnostic, Notation, render};
 pub use crate::policy::Kind as ModeKind;
 pub use problem::{Kind, Problem};
-pub use resume::{Candidate, NextReport, ResumeReport, TreeState, WorkingTreeReport};
+pub use resume::{Alternative, Candidate, NextReport, ResumeReport, TreeState, WorkingTreeReport};
 pub use run::{
     ClaimReport, EndedRun, InitReport, ListReport, ListedRun, RecordReport, SessionEndReport, StartReport,
     StatusReport, Unreadable,

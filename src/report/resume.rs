@@ -52,8 +52,20 @@ pub struct NextReport {
     pub choices: Vec<StateName>,
     /// What the workflow says about that phase.
     pub description: Option<String>,
-    /// The command line that does or records it.
+    /// A command line that is safe to run without reading on: it begins work or looks at something, and never says that
+    /// something is done. None where a judgement is needed; then [`Self::alternatives`] holds one command for each outcome.
     pub command: Option<String>,
+    /// What can be done instead, or once the outcome is known.
+    pub alternatives: Vec<Alternative>,
+}
+
+/// One way on, and when to take it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Alternative {
+    /// The outcome or decision for which the command is right, in words.
+    pub when: String,
+    /// The command line.
+    pub command: String,
 }
 
 /// Uncommitted changes.

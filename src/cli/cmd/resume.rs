@@ -71,6 +71,10 @@ fn next(report: &ResumeReport, page: &mut Page) {
     if let Some(command) = &report.next.command {
         page.field("command", command);
     }
+    for way in &report.next.alternatives {
+        page.field("when", &way.when);
+        page.line(&format!("    {}", way.command));
+    }
 }
 
 fn work(report: &ResumeReport, page: &mut Page) {
