@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::model::limits;
-use crate::model::{ActivityId, EventId, RunId, SessionId, StateName, Timestamp};
+use crate::model::{ActivityId, EventId, LIMITS, RunId, SessionId, StateName, Timestamp};
 
 pub(super) use interview::{BeginArgs, InterviewArgs, InterviewCommand};
 pub(super) use mode::{ModeArgs, ModeCommand, ReviewArg, ScopeArgs};
@@ -113,6 +113,16 @@ fn command_of_type(text: &str) -> Result<(String, String), String> {
     }
 }
 
+fn limit(text: &str) -> Result<(String, Option<u64>), String> {
+    let bad = || "write it as max_iterations=20, max_runtime_minutes=90, or NAME=none".to_owned();
+    let (name, value) = text.split_once('=').ok_or_else(bad)?;
+    if !LIMITS.contains(&name) {
+        return Err(format!("{name} is not a limit of a run; the limits are {}", LIMITS.join(" and ")));
+    }
+    let value = if value == "none" { None } else { Some(positive(value).map_err(|_| bad())?) };
+    Ok((name.to_owned(), value))
+}
+
 fn exit_status(text: &str) -> Result<i64, String> {
     text.parse().map_err(|_| "give a whole number".to_owned())
 }
@@ -148,12 +158,16 @@ pub(super) enum Command {
     Block(StatusArgs),
     /// Go on after a block
     Unblock(StatusArgs),
-    /// End a run well
-    Complete(StatusArgs),
-    /// End a run badly
+    /// Complete a run whose work is done
+    Complete(CompleteArgs),
+    /// Fail a run
     Fail(StatusArgs),
-    /// Give a run up
+    /// Cancel a run
     Cancel(StatusArgs),
+    /// Go on with a run that is over
+    Reopen(StatusArgs),
+    /// Change what a run is about, and its limits
+    Set(SetArgs),
     /// Note that a session ended while its runs did not (for hooks: whatever happens, it exits 0)
     SessionEnd(SessionEndArgs),
     /// Say what the next safe action is
@@ -205,6 +219,8 @@ impl Command {
             Self::Complete(_) => "complete",
             Self::Fail(_) => "fail",
             Self::Cancel(_) => "cancel",
+            Self::Reopen(_) => "reopen",
+            Self::Set(_) => "set",
             Self::SessionEnd(_) => "session-end",
             Self::Resume(_) => "resume",
             Self::List(_) => "list",
@@ -305,6 +321,9 @@ pub(super) struct RecordArgs {
     /// Move on afterwards: to PHASE, or to the only next one
     #[arg(long, value_name = "PHASE", num_args = 0..=1)]
     pub(super) advance: Option<Option<StateName>>,
+    /// Why the run may leave a phase whose work is not done; logged, and shown from then on
+    #[arg(long, value_name = "TEXT")]
+    pub(super) skip_reason: Option<String>,
     #[command(flatten)]
     pub(super) caller: CallerArgs,
 }
@@ -438,6 +457,47 @@ pub(super) struct StatusArgs {
     /// Why
     #[arg(long, value_name = "TEXT")]
     pub(super) reason: Option<String>,
+    #[command(flatten)]
+    pub(super) caller: CallerArgs,
+}
+
+// Arguments of `complete`.
+#[derive(Debug, Args)]
+pub(super) struct CompleteArgs {
+    #[command(flatten)]
+    pub(super) change: StatusArgs,
+    /// Why phases whose work is not done may be completed with the run; logged, and shown from then on
+    #[arg(long, value_name = "TEXT")]
+    pub(super) skip_reason: Option<String>,
+}
+
+// Arguments of `set`.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
+pub(super) struct SetArgs {
+    #[command(flatten)]
+    pub(super) run: RunArg,
+    /// The issue that it is about
+    #[arg(long, value_name = "N", value_parser = positive, group = "what")]
+    pub(super) issue: Option<u64>,
+    /// The pull request that it is about
+    #[arg(long, value_name = "N", value_parser = positive, group = "what")]
+    pub(super) pr: Option<u64>,
+    /// The branch that it works on
+    #[arg(long, value_name = "NAME", group = "what")]
+    pub(super) branch: Option<String>,
+    /// The repository
+    #[arg(long, value_name = "NAME", group = "what")]
+    pub(super) repo: Option<String>,
+    /// The feature that it is about
+    #[arg(long, value_name = "NAME", group = "what")]
+    pub(super) feature: Option<String>,
+    /// The goal that it serves
+    #[arg(long, value_name = "TEXT", group = "what")]
+    pub(super) goal: Option<String>,
+    /// A limit: max_iterations=20, max_runtime_minutes=90, or max_runtime_minutes=none; may be repeated
+    #[arg(long, value_name = "NAME=N", value_parser = limit, group = "what")]
+    pub(super) limit: Vec<(String, Option<u64>)>,
     #[command(flatten)]
     pub(super) caller: CallerArgs,
 }

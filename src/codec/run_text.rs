@@ -13,7 +13,7 @@ use thiserror::Error;
 use crate::codec::plain;
 use crate::codec::reading::Reading;
 use crate::codec::run_document::{document, question_key, summary};
-use crate::codec::splice::Field;
+use crate::codec::splice::{Field, splice};
 use crate::codec::yaml::{YamlError, emit, parse};
 use crate::codec::{Place, Violation};
 use crate::model::{IdList, Owned, RunDocument, RunSummary, StateName};
@@ -150,6 +150,64 @@ impl RunText {
         let mut document = self.document.clone();
         document.state.clone_from(wanted);
         Ok(Self { text, document, reading: None })
+    }
+}
+
+impl RunText {
+    /// The text changed so that it says `wanted` outside of `state`: the goal, values of `context` and of `limits`. All
+    /// else stays byte for byte.
+    ///
+    /// # Errors
+    /// [`RunTextError::Edit`] when the text is written in a way that cannot be changed safely.
+    pub fn with_facts(&self, wanted: &RunDocument) -> Result<Self, RunTextError> {
+        let old = &self.document;
+        let goal = (old.goal != wanted.goal).then(|| ("goal", Field::text(wanted.goal.as_ref())));
+        let sections = [
+            ("metadata", goal.into_iter().collect()),
+            ("context", changed(&old.context, &wanted.context)?),
+            ("limits", changed(&old.limits, &wanted.limits)?),
+        ];
+        let mut text = self.text.clone();
+        for (section, changes) in sections.iter().filter(|(_, changes)| !changes.is_empty()) {
+            text = with_section(text, section, changes)?;
+        }
+        let new = Self::parse(text)?;
+        let said = RunDocument { state: wanted.state.clone(), ..new.document.clone() };
+        if said != *wanted || new.document.state != old.state {
+            return Err(RunTextError::Edit("reading it back does not give what was written".to_owned()));
+        }
+        Ok(new)
+    }
+}
+
+/// The values of `new` that `old` does not have.
+fn changed<'a>(old: &Map<String, Value>, new: &'a Map<String, Value>) -> Result<Vec<(&'a str, Field)>, RunTextError> {
+    let differ = new.iter().filter(|(key, value)| old.get(*key) != Some(value));
+    let field = |(key, value): (&'a String, &Value)| match value {
+        Value::Null => Ok((key.as_str(), Field::Null)),
+        Value::String(text) => Ok((key.as_str(), Field::Text(text.clone()))),
+        Value::Number(number) if number.is_u64() => {
+            Ok((key.as_str(), Field::Number(number.as_u64().unwrap_or_default())))
+        }
+        _ => Err(RunTextError::Edit(format!("the value of {key} is not a text or a number"))),
+    };
+    differ.map(field).collect()
+}
+
+/// `text` with these values in one of its sections, which is made at the end when there is none.
+fn with_section(text: String, section: &str, changes: &[(&str, Field)]) -> Result<String, RunTextError> {
+    let root = parse(&text)?;
+    match root.get(section) {
+        Some(mapping) if !mapping.entries().is_empty() => {
+            splice(&text, mapping, changes, &[]).map_err(RunTextError::Edit)
+        }
+        Some(_) => Err(RunTextError::Edit(format!("`{section}` is empty"))),
+        None => {
+            let values: Map<String, Value> =
+                changes.iter().map(|(key, field)| ((*key).to_owned(), field.to_value())).collect();
+            let end = if text.ends_with('\n') { "" } else { "\n" };
+            Ok(format!("{text}{end}{}", emit(&json!({ section: values }))))
+        }
     }
 }
 

@@ -36,6 +36,7 @@ impl RunState {
             EventKind::RunCompleted(_) => self.end(RunStatus::Completed),
             EventKind::RunFailed(_) => self.end(RunStatus::Failed),
             EventKind::RunCancelled(_) => self.end(RunStatus::Cancelled),
+            EventKind::RunReopened(_) => state.status = RunStatus::Active,
             EventKind::SessionEnded(_) => {
                 state.session = None;
                 // The reason for which a blocked run waits must not be covered up.
@@ -91,6 +92,10 @@ impl RunState {
             return;
         }
         let phase = &record.phase;
+        if record.late {
+            state.steps.set(phase, record.activity.status().into());
+            return;
+        }
         let enters = !state.positions().any(|here| here == phase);
         // Work within a step that runs leaves it running; its own reports say how it ends.
         if enters || state.steps.get(phase) != Some(StepStatus::Running) {

@@ -22,6 +22,13 @@ pub enum Command {
     Complete {
         /// A closing remark.
         reason: Option<String>,
+        /// Why phases whose work is not done may be completed with the run.
+        skip: Option<String>,
+    },
+    /// Go on with a run that is over.
+    Reopen {
+        /// Why; needed.
+        reason: Option<String>,
     },
     /// End badly.
     Fail {
@@ -62,6 +69,8 @@ pub struct Record {
     pub activity: Activity,
     /// Whether the run moves on afterwards.
     pub advance: Option<Advance>,
+    /// Why the run may leave a phase whose work is not done.
+    pub skip: Option<String>,
     /// Digest of what the caller gave, when it gave an operation id.
     pub request: Option<TextDigest>,
     /// The number it gets.

@@ -1,20 +1,27 @@
 //! May this happen, and what happens then?
 
-use crate::engine::{Advance, Caller, Claim, Command, Decision, Record, Refusal, RunState};
+use crate::engine::{Advance, Caller, Claim, Command, Decision, History, Record, Refusal, RunState, Trail, Undone};
 use crate::machine::Machine;
 use crate::model::{
-    ActivityRecorded, EventKind, RunClaimed, RunStatus, SESSION_ENDED, SessionEnded, StateName, StatusChange,
-    WorkflowAdopted,
+    ActivityRecorded, ActivityStatus, EventKind, RunClaimed, RunStatus, SESSION_ENDED, SessionEnded, Skip, StateName,
+    StatusChange, WorkflowAdopted,
 };
 
 type Result<T = Decision> = std::result::Result<T, Refusal>;
 
 /// Decides on `command`. `machine` is the run's pinned workflow; without one (a run of unknown origin) phases are free.
-/// It need not be given to a command that does not [ask](asks_workflow) for it.
+/// It need not be given to a command that does not [ask](asks_workflow) for it. `trail` is asked when a phase is left or
+/// the run is completed.
 ///
 /// # Errors
 /// A [`Refusal`] names the rule. Nothing depends on anything but the arguments.
-pub fn decide(state: &RunState, machine: Option<&Machine>, caller: &Caller, command: Command) -> Result {
+pub fn decide(
+    state: &RunState,
+    machine: Option<&Machine>,
+    caller: &Caller,
+    command: Command,
+    trail: &dyn Trail,
+) -> Result {
     let status = state.status();
     match command {
         Command::Claim(claim) => claim_run(state, caller, claim),
@@ -24,7 +31,7 @@ pub fn decide(state: &RunState, machine: Option<&Machine>, caller: &Caller, comm
         Command::Record(record) => {
             refuse_terminal(status)?;
             refuse_other_session(state, caller)?;
-            record_activity(state, machine, caller, *record)
+            record_activity(state, machine, caller, *record, trail)
         }
         Command::AdoptWorkflow(newer) => {
             refuse_terminal(status)?;
@@ -44,11 +51,13 @@ pub fn decide(state: &RunState, machine: Option<&Machine>, caller: &Caller, comm
             RunStatus::Active => Ok(Decision::Already),
             RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled => Err(Refusal::NotBlocked { status }),
         },
-        Command::Complete { reason } => {
-            if !status.is_terminal() && state.document().state.completed_activities.is_empty() {
-                return Err(Refusal::NothingRecorded);
+        Command::Complete { reason, skip } => complete(state, machine, caller, reason, skip, trail),
+        Command::Reopen { reason } => {
+            if !status.is_terminal() {
+                return Ok(Decision::Already);
             }
-            end(state, caller, RunStatus::Completed, reason)
+            let reason = Some(needed(reason)?);
+            Ok(Decision::Commit(EventKind::RunReopened(change(state, caller, reason))))
         }
         Command::Fail { reason } => {
             let reason = Some(needed(reason)?);
@@ -57,13 +66,18 @@ pub fn decide(state: &RunState, machine: Option<&Machine>, caller: &Caller, comm
     }
 }
 
-/// Whether deciding on `command` takes a look at the run's workflow: for another workflow, and for a record that is not
-/// made, or does not stay, in the current phase.
+/// Whether deciding on `command` takes a look at the run's workflow: for another workflow, for the end of the run, and
+/// for a record that is not made, or does not stay, in the current phase.
 #[must_use]
 pub fn asks_workflow(state: &RunState, command: &Command) -> bool {
-    let Command::Record(record) = command else { return matches!(command, Command::AdoptWorkflow(_)) };
-    let elsewhere = record.activity.phase().is_some_and(|phase| Some(&phase) != state.phase());
-    state.phase().is_none() || elsewhere || record.advance.is_some()
+    match command {
+        Command::Record(record) => {
+            let elsewhere = record.activity.phase().is_some_and(|phase| Some(&phase) != state.phase());
+            state.phase().is_none() || elsewhere || record.advance.is_some()
+        }
+        Command::AdoptWorkflow(_) | Command::Complete { .. } => true,
+        _ => false,
+    }
 }
 
 fn refuse_terminal(status: RunStatus) -> Result<()> {
@@ -115,7 +129,7 @@ fn needed(reason: Option<String>) -> Result<String> {
 }
 
 fn change(state: &RunState, caller: &Caller, reason: Option<String>) -> StatusChange {
-    StatusChange { from: state.status(), reason, session: caller.session.clone() }
+    StatusChange { from: state.status(), reason, skipped: None, session: caller.session.clone() }
 }
 
 fn block(state: &RunState, caller: &Caller, reason: Option<String>) -> Result {
@@ -177,8 +191,14 @@ fn claim_run(state: &RunState, caller: &Caller, claim: Claim) -> Result {
     })))
 }
 
-fn record_activity(state: &RunState, machine: Option<&Machine>, caller: &Caller, record: Record) -> Result {
-    let Record { mut activity, advance, request, number } = record;
+fn record_activity(
+    state: &RunState,
+    machine: Option<&Machine>,
+    caller: &Caller,
+    record: Record,
+    trail: &dyn Trail,
+) -> Result {
+    let Record { mut activity, advance, skip, request, number } = record;
     let run = state.document();
     if let Some(found) = activity.run_id().filter(|&found| found != run.id.as_str()) {
         return Err(mismatch("run", run.id.as_str(), found));
@@ -187,22 +207,46 @@ fn record_activity(state: &RunState, machine: Option<&Machine>, caller: &Caller,
     if let Some(found) = workflow.and_then(|name| name.as_str()).filter(|&found| found != run.workflow.as_str()) {
         return Err(mismatch("workflow", run.workflow.as_str(), found));
     }
-    let phase = activity.phase().or_else(|| state.phase().cloned());
+    let id = activity.id();
+    // An outcome belongs to the phase in which the work was begun.
+    let begun = || {
+        let open = run.state.open_activities.contains(id.as_str());
+        open.then(|| trail.history()?.begun_in(id.as_str())).flatten().cloned()
+    };
+    let given = activity.phase();
+    let phase = given.clone().or_else(begun).or_else(|| state.phase().cloned());
     let phase = match (phase, machine) {
         (Some(phase), _) => phase,
         (None, Some(machine)) => machine.initial()[0].clone(),
         (None, None) => StateName::new("unknown").expect("a valid name"),
     };
-    let left = check_move(state, machine, &phase)?;
+    let late = advance.is_none() && is_late(state, id.as_str(), &phase, trail);
+    let left = if late { Vec::new() } else { check_move(state, machine, &phase)? };
     let advanced_to = advance.map(|advance| next_phase(machine, &phase, advance)).transpose()?;
     if let (RunStatus::Blocked, Some(from)) = (state.status(), state.phase())
+        && !late
         && (!run.state.positions().any(|here| *here == phase) || advanced_to.is_some())
     {
         return Err(Refusal::BlockedRun { phase: from.clone(), reason: run.state.blocked_reason.clone() });
     }
-    let after = advanced_to.as_ref().unwrap_or(&phase);
-    let stays = |here: &&StateName| *here != after && **here != phase && !left.contains(here);
-    let beside = run.state.positions().filter(stays).cloned().collect();
+    let mut undone: Vec<_> = left.iter().filter_map(|from| undone(machine, from, &phase, trail)).collect();
+    if let Some(to) = advanced_to.as_ref().filter(|to| **to != phase) {
+        let status = activity.status();
+        let back = machine.is_some_and(|machine| machine.leads_back(&phase, to));
+        if !status.is_completed() && !back {
+            undone.push(Undone::of_record(machine, &phase, id.as_str(), number, status));
+        }
+    }
+    let skipped = skipped(undone, skip)?;
+    let (advanced_to, beside) = match late {
+        true => (state.phase().cloned(), run.state.other_phases.clone()),
+        false => {
+            let after = advanced_to.as_ref().unwrap_or(&phase);
+            let stays = |here: &&StateName| *here != after && **here != phase && !left.contains(here);
+            let beside = run.state.positions().filter(stays).cloned().collect();
+            (advanced_to, beside)
+        }
+    };
     activity.fill("metadata", "run_id", run.id.as_str());
     activity.fill("metadata", "workflow", run.workflow.as_str());
     activity.fill("metadata", "phase", phase.as_str());
@@ -212,10 +256,83 @@ fn record_activity(state: &RunState, machine: Option<&Machine>, caller: &Caller,
         phase,
         advanced_to,
         beside,
+        late,
+        skipped,
         session,
         request,
         activity,
     }))))
+}
+
+/// Whether a record belongs to a phase that the run has left: it says how work ended that was begun there, or does again
+/// what is undone there. The run stays where it is.
+fn is_late(state: &RunState, id: &str, phase: &StateName, trail: &dyn Trail) -> bool {
+    if state.phase().is_none() || state.document().state.positions().any(|here| here == phase) {
+        return false;
+    }
+    let Some(history) = trail.history() else { return false };
+    history.begun_in(id) == Some(phase) || history.undone_behind().iter().any(|(behind, _)| *behind == phase)
+}
+
+/// What is not done in `from`, when the run may not leave it for `to` with that. Going back for another round says nothing
+/// of the work that is left.
+fn undone(machine: Option<&Machine>, from: &StateName, to: &StateName, trail: &dyn Trail) -> Option<Undone> {
+    let work = trail.history()?.work(from);
+    let back = machine.is_some_and(|machine| machine.leads_back(from, to));
+    // What was done before flow kept the log may not be known.
+    let known = !(work.older && work.is_untouched());
+    (!work.is_done() && !back && known).then(|| Undone::new(machine, from, &work))
+}
+
+/// The phases that are passed over, when there are any and the caller says why.
+fn skipped(undone: Vec<Undone>, reason: Option<String>) -> Result<Option<Skip>> {
+    let reason = reason.filter(|reason| !reason.trim().is_empty());
+    match (reason, undone.is_empty()) {
+        (_, true) => Ok(None),
+        (Some(reason), false) => Ok(Some(Skip { phases: undone.into_iter().map(|one| one.phase).collect(), reason })),
+        (None, false) => Err(Refusal::NotDone(undone)),
+    }
+}
+
+fn complete(
+    state: &RunState,
+    machine: Option<&Machine>,
+    caller: &Caller,
+    reason: Option<String>,
+    skip: Option<String>,
+    trail: &dyn Trail,
+) -> Result {
+    let run = &state.document().state;
+    if state.status().is_terminal() {
+        return end(state, caller, RunStatus::Completed, reason);
+    }
+    if run.completed_activities.is_empty() {
+        return Err(Refusal::NothingRecorded);
+    }
+    if let Some(ids) = trail.history().map(|history| in_doubt(run, history)).filter(|ids| !ids.is_empty()) {
+        return Err(Refusal::InDoubt { ids });
+    }
+    let mut undone = Vec::new();
+    if let Some(history) = trail.history() {
+        let behind = history.undone_behind();
+        undone.extend(behind.iter().map(|(phase, work)| Undone::new(machine, phase, work)));
+        let here = run.positions().map(|phase| (phase, history.work(phase)));
+        let open = here.filter(|(_, work)| !work.is_done() && !(work.older && work.is_untouched()));
+        undone.extend(open.map(|(phase, work)| Undone::new(machine, phase, &work)));
+    }
+    let skipped = skipped(undone, skip)?;
+    match end(state, caller, RunStatus::Completed, reason)? {
+        Decision::Commit(EventKind::RunCompleted(change)) => {
+            Ok(Decision::Commit(EventKind::RunCompleted(StatusChange { skipped, ..change })))
+        }
+        other => Ok(other),
+    }
+}
+
+/// Begun work whose outcome is not recorded, by its ids; steps by their names.
+fn in_doubt(run: &crate::model::Owned, history: &History) -> Vec<String> {
+    let running = history.latest().into_iter().filter(|attempt| attempt.status == ActivityStatus::Running);
+    run.running_steps().map(ToString::to_string).chain(running.map(|attempt| attempt.id.clone())).collect()
 }
 
 fn mismatch(what: &'static str, expected: &str, found: &str) -> Refusal {
@@ -265,7 +382,8 @@ fn next_phase(machine: Option<&Machine>, phase: &StateName, advance: Advance) ->
         Advance::To(to) if choices.contains(&to) => Ok(to),
         Advance::To(to) if !machine.contains(&to) => Err(unknown(machine, &to)),
         Advance::To(to) => Err(Refusal::InvalidTransition { from: phase.clone(), to, choices }),
-        Advance::Next => match <[StateName; 1]>::try_from(choices) {
+        // Moving on never means going back for another round.
+        Advance::Next => match <[StateName; 1]>::try_from(machine.ahead_of(phase)) {
             Ok([only]) => Ok(only),
             Err(none) if none.is_empty() => Err(Refusal::NoNextPhase { phase: phase.clone() }),
             Err(choices) => Err(Refusal::AmbiguousNext { phase: phase.clone(), choices }),

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::engine::apply::{STEP_ID, answers, ask_or_answer};
-use crate::engine::{Caller, Decision, Refusal, RunState, StepFault};
+use crate::engine::{Caller, Decision, Refusal, RunState, StepFault, Trail};
 use crate::machine::Machine;
 use crate::model::{
     Activity, ActivityRecorded, ActivityStatus, ActivityType, Emitted, EventId, EventKind, Number, Question,
@@ -34,16 +34,6 @@ pub struct Report {
     pub unit: Option<Unit>,
     /// What it says; of a change of status the `status`.
     pub data: Map<String, Value>,
-}
-
-/// What only the whole log can tell. Asked when it is needed, since the log is long.
-pub trait Trail {
-    /// From which state the run first entered `step`.
-    fn entered_from(&self, step: &StateName) -> Option<StateName>;
-    /// Whether an activity was ever recorded in `phase`.
-    fn is_recorded(&self, phase: &StateName) -> bool;
-    /// The step of the workflow itself in which `unit` was reported last.
-    fn unit_at(&self, unit: &Unit) -> Option<StateName>;
 }
 
 /// New ids for the reports that flow makes, and the numbers of the activities to be.
@@ -289,7 +279,7 @@ impl<'a> Draft<'a> {
     fn check_unit(&self, unit: &Unit, step: &StateName) -> Option<Entry> {
         let machine = self.machine.filter(|_| !self.state.status().is_terminal())?;
         let here = self.reports.iter().rev().find_map(|report| report.step_of(unit)).cloned();
-        let here = here.or_else(|| self.trail.unit_at(unit))?;
+        let here = here.or_else(|| self.trail.history()?.unit_at(unit))?;
         let leads = here == *step || machine.successors(&here).any(|transition| transition.to == *step);
         leads.then_some(Entry::Here)
     }
@@ -308,7 +298,8 @@ impl<'a> Draft<'a> {
 
     fn first_from(&self, step: &StateName) -> Option<StateName> {
         let reported = self.reports.iter().find(|report| report.from.is_some() && report.step.as_ref() == Some(step));
-        self.trail.entered_from(step).or_else(|| reported.and_then(|report| report.from.clone()))
+        let known = self.trail.history().and_then(|history| history.entered_from(step));
+        known.or_else(|| reported.and_then(|report| report.from.clone()))
     }
 
     /// A step of the workflow itself changes its status. Gives the state from which it was entered.
@@ -397,7 +388,10 @@ impl<'a> Draft<'a> {
     }
 
     fn is_recorded(&self, phase: &StateName) -> bool {
-        self.records.iter().any(|record| record.phase == *phase) || self.trail.is_recorded(phase)
+        let now = self.records.iter().any(|record| record.phase == *phase);
+        // Without any activity there is none of this phase, and the log need not be read.
+        let any = self.state.document().state.last_number > Number(0);
+        now || any && self.trail.history().is_some_and(|history| history.is_recorded(phase))
     }
 
     /// The activity of a step that was reported.
@@ -424,6 +418,8 @@ impl<'a> Draft<'a> {
             phase: step.clone(),
             advanced_to: None,
             beside: Vec::new(),
+            late: false,
+            skipped: None,
             session: None,
             request: None,
             activity,

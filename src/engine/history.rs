@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::engine::{RunState, Trail};
+use crate::engine::RunState;
+use crate::engine::phases::Phases;
 use crate::model::{
     ActivityRecorded, ActivityStatus, Event, EventKind, LogRepaired, Number, Seq, SessionId, StateName, StepReport,
     StepStatus, Timestamp, Unit,
@@ -60,8 +61,10 @@ pub struct History {
     state: RunState,
     attempts: Vec<Attempt>,
     hold: Option<Hold>,
-    /// Up to which position a person knew all records when they set the phase by hand.
-    moved_by_hand: Option<Seq>,
+    /// Where the run has been, and which records count.
+    pub(super) phases: Phases,
+    /// What was said when the run ended.
+    end_reason: Option<String>,
     /// What was lost with lines of the log, in words.
     losses: Vec<String>,
     /// What was reported of steps.
@@ -97,14 +100,27 @@ impl History {
     /// A history without events, for documents that flow did not write.
     #[must_use]
     pub fn without_log(state: RunState) -> Self {
-        Self { state, attempts: Vec::new(), hold: None, moved_by_hand: None, losses: Vec::new(), reports: Vec::new() }
+        Self {
+            state,
+            attempts: Vec::new(),
+            hold: None,
+            phases: Phases::default(),
+            end_reason: None,
+            losses: Vec::new(),
+            reports: Vec::new(),
+        }
     }
 
     fn note(&mut self, event: &Event) {
+        let before = self.latest_number();
         self.attempts.extend(event.kind.records().iter().map(|record| Attempt::new(record, Some(event))));
         match &event.kind {
             EventKind::Emitted(emitted) => self.reports.extend(emitted.reports.iter().cloned()),
             EventKind::LogRepaired(repair) => self.note_repair(repair, event),
+            EventKind::RunCompleted(change)
+            | EventKind::RunFailed(change)
+            | EventKind::RunCancelled(change)
+            | EventKind::RunReopened(change) => self.end_reason.clone_from(&change.reason),
             EventKind::RunStarted(started) => {
                 let holder = started.holder.clone();
                 self.hold = started.session.clone().map(|session| Hold { session, since: event.at, holder });
@@ -113,11 +129,10 @@ impl History {
                 let holder = claim.holder.clone();
                 self.hold = claim.session.clone().map(|session| Hold { session, since: event.at, holder });
             }
-            EventKind::RunEdited(edit) if edit.changes.current_phase.is_some() => {
-                self.moved_by_hand = Some(event.seq);
-            }
             _ => {}
         }
+        let after = self.latest_number();
+        self.phases.note(event, &self.state.document().state, before, after, &self.attempts);
         if self.hold.as_ref().map(|hold| &hold.session) != self.state.document().state.session.as_ref() {
             self.hold = None;
         }
@@ -145,16 +160,20 @@ impl History {
 
     /// Shows `state` instead of the log's fold: the document as a person left it.
     pub fn show(&mut self, state: RunState) {
-        if state.phase() != self.state.phase() {
-            self.moved_by_hand = state.document().state.last_seq;
-        }
+        let latest = self.latest_number();
+        self.phases.show(&state.document().state, latest, &self.attempts);
         self.state = state;
+    }
+
+    fn latest_number(&self) -> Number {
+        self.attempts.last().map_or(Number(0), |attempt| attempt.number)
     }
 
     /// Adds records that another program made before the log began.
     pub fn add_earlier(&mut self, mut earlier: Vec<Attempt>) {
         earlier.append(&mut self.attempts);
         self.attempts = earlier;
+        self.phases.add_earlier(&self.state.document().state, &self.attempts);
     }
 
     /// The state.
@@ -167,6 +186,12 @@ impl History {
     #[must_use]
     pub fn attempts(&self) -> &[Attempt] {
         &self.attempts
+    }
+
+    /// What was said when the run ended.
+    #[must_use]
+    pub fn end_reason(&self) -> Option<&str> {
+        self.end_reason.as_deref()
     }
 
     /// What was reported of steps, oldest first.
@@ -202,6 +227,17 @@ impl History {
         let in_words = running.map(|(unit, step, _)| match unit {
             Some(unit) => format!("{unit} in {step}"),
             None => step.to_string(),
+        });
+        in_words.collect()
+    }
+
+    /// Units and sub-agents whose latest report does not say that they are done, in words.
+    #[must_use]
+    pub fn open_workers(&self) -> Vec<String> {
+        let open = self.workers().filter(|(.., status)| !status.is_done() && *status != StepStatus::NotStarted);
+        let in_words = open.map(|(unit, step, status)| match unit {
+            Some(unit) => format!("{unit} ({status} in {step})"),
+            None => format!("{step} ({status})"),
         });
         in_words.collect()
     }
@@ -248,15 +284,6 @@ impl History {
         &self.losses
     }
 
-    /// The latest record in the phase where the run stands, since it came there: when a person set the phase back, what
-    /// was done there before is to be done again.
-    #[must_use]
-    pub fn latest_here(&self) -> Option<&Attempt> {
-        let here = self.state.phase()?;
-        let since = |attempt: &&Attempt| self.moved_by_hand.is_none_or(|moved| attempt.seq > Some(moved));
-        self.attempts.iter().rev().find(|attempt| attempt.phase.as_ref() == Some(here)).filter(since)
-    }
-
     /// Who holds the run.
     #[must_use]
     pub fn hold(&self) -> Option<&Hold> {
@@ -275,30 +302,56 @@ impl History {
         latest
     }
 
-    /// The records behind `completed_activities`, in its order: the n-th mention of an id is its n-th completed record,
-    /// or none when a person wrote the mention.
+    /// The records behind `completed_activities`, in its order; none for an entry that a person wrote.
     #[must_use]
     pub fn completed(&self) -> Vec<(String, Option<&Attempt>)> {
-        let mut records: BTreeMap<&str, std::collections::VecDeque<&Attempt>> = BTreeMap::new();
-        for attempt in self.attempts.iter().filter(|attempt| attempt.status.is_completed()) {
-            records.entry(&attempt.id).or_default().push_back(attempt);
-        }
-        let ids = self.state.document().state.completed_activities.iter();
-        ids.map(|id| (id.to_owned(), records.get_mut(id).and_then(std::collections::VecDeque::pop_front))).collect()
+        let by_number: BTreeMap<_, _> = self.attempts.iter().map(|attempt| (attempt.number, attempt)).collect();
+        let entries = self.phases.completed().iter();
+        entries.map(|(id, number)| (id.clone(), number.and_then(|number| by_number.get(&number).copied()))).collect()
     }
-}
 
-impl Trail for History {
-    fn entered_from(&self, step: &StateName) -> Option<StateName> {
+    /// From which state the run first entered `step`.
+    pub(super) fn entered_from(&self, step: &StateName) -> Option<StateName> {
         let mut entries = self.reports.iter().filter(|report| report.step.as_ref() == Some(step));
         entries.find_map(|report| report.from.clone())
     }
 
-    fn is_recorded(&self, phase: &StateName) -> bool {
+    /// Whether an activity was ever recorded in `phase`.
+    pub(super) fn is_recorded(&self, phase: &StateName) -> bool {
         self.attempts.iter().any(|attempt| attempt.phase.as_ref() == Some(phase))
     }
 
-    fn unit_at(&self, unit: &Unit) -> Option<StateName> {
+    /// The step of the workflow itself in which `unit` was reported last.
+    pub(super) fn unit_at(&self, unit: &Unit) -> Option<StateName> {
         self.reports.iter().rev().find_map(|report| report.step_of(unit)).cloned()
+    }
+
+    /// The phase in which the activity `id` was begun, when its outcome is not recorded.
+    pub(super) fn begun_in(&self, id: &str) -> Option<&StateName> {
+        let latest = self.attempts.iter().rev().find(|attempt| attempt.id == id)?;
+        let open = matches!(latest.status, ActivityStatus::Running | ActivityStatus::Blocked | ActivityStatus::Pending);
+        latest.phase.as_ref().filter(|_| open)
+    }
+}
+
+/// The log, for decisions that need more than the state. Asked only when it is needed, since the log is long.
+pub trait Trail {
+    /// What happened so far; none for a run that is about to begin.
+    fn history(&self) -> Option<&History>;
+}
+
+impl Trail for History {
+    fn history(&self) -> Option<&History> {
+        Some(self)
+    }
+}
+
+/// The trail of a run that is about to begin, and of commands that only look at the state.
+#[derive(Debug, Clone, Copy)]
+pub struct NoTrail;
+
+impl Trail for NoTrail {
+    fn history(&self) -> Option<&History> {
+        None
     }
 }

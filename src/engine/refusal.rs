@@ -2,7 +2,9 @@
 
 use thiserror::Error;
 
-use crate::model::{ActivityStatus, Number, RunStatus, Seq, SessionId, StateName, WorkflowId};
+use crate::engine::PhaseWork;
+use crate::machine::Machine;
+use crate::model::{ActivityStatus, Number, RunStatus, Seq, SessionId, StateName, StepStatus, WorkflowId};
 
 /// A command that a rule forbids. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -68,6 +70,9 @@ pub enum Refusal {
     /// A run without a completed activity did nothing (seed 003).
     #[error("no activity is completed, so there is nothing to complete")]
     NothingRecorded,
+    /// Phases whose work is not done would be left, or completed with the run.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    NotDone(Vec<Undone>),
     /// The outcome of begun work is unknown.
     #[error("the outcome of {} is not recorded", ids.join(", "))]
     InDoubt {
@@ -151,6 +156,65 @@ pub enum Refusal {
         /// The event.
         seq: Seq,
     },
+}
+
+/// A phase whose work is not done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undone {
+    /// The phase.
+    pub phase: StateName,
+    /// How its work stands.
+    pub status: StepStatus,
+    /// The latest record in it.
+    pub latest: Option<(Number, String)>,
+    /// Whether a person took that record off `completed_activities`.
+    pub withdrawn: bool,
+    /// The phases to which the run can go back from it for another round.
+    pub back: Vec<StateName>,
+}
+
+impl Undone {
+    pub(super) fn new(machine: Option<&Machine>, phase: &StateName, work: &PhaseWork<'_>) -> Self {
+        Self {
+            phase: phase.clone(),
+            status: work.status,
+            latest: work.latest.map(|latest| (latest.number, latest.id.clone())),
+            withdrawn: work.withdrawn,
+            back: machine.map(|machine| machine.back_from(phase)).unwrap_or_default(),
+        }
+    }
+
+    /// The phase of a record that is about to be made.
+    pub(super) fn of_record(
+        machine: Option<&Machine>,
+        phase: &StateName,
+        id: &str,
+        number: Number,
+        status: ActivityStatus,
+    ) -> Self {
+        let back = machine.map(|machine| machine.back_from(phase)).unwrap_or_default();
+        let latest = Some((number, id.to_owned()));
+        Self { phase: phase.clone(), status: status.into(), latest, withdrawn: false, back }
+    }
+}
+
+impl std::fmt::Display for Undone {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "`{}` is not done: ", self.phase)?;
+        let Some((number, id)) = &self.latest else {
+            return match self.status {
+                StepStatus::NotStarted => write!(f, "nothing is recorded in it"),
+                status => write!(f, "it is reported as {status}"),
+            };
+        };
+        match self.status {
+            _ if self.withdrawn => write!(f, "{number} {id} was taken off completed_activities"),
+            StepStatus::Running => write!(f, "the outcome of {number} {id} is not recorded"),
+            StepStatus::Failed => write!(f, "{number} {id} failed"),
+            StepStatus::Waiting => write!(f, "{number} {id} is blocked"),
+            status => write!(f, "{number} {id} is {status}"),
+        }
+    }
 }
 
 /// What is wrong with a reported step. The sentences are the seed's (000).

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::engine::{Attempt, History};
+use crate::engine::{Attempt, History, PhaseWork};
 use crate::machine::Machine;
 use crate::model::{ActivityStatus, Number, RunStatus, SESSION_ENDED, StateName, StepStatus, Timestamp};
 
@@ -146,7 +146,8 @@ impl Drift {
             return Self::None;
         }
         let next = |machine: &Machine, phase| {
-            let mut names = machine.next_of(phase);
+            // A way back for another round takes nothing from where the run is and can go.
+            let mut names = machine.ahead_of(phase);
             names.sort();
             (machine.contains(phase), machine.is_terminal(phase), names)
         };
@@ -194,15 +195,28 @@ pub struct Plan {
     pub completed: Vec<Completed>,
     /// What is in doubt.
     pub in_doubt: Vec<InDoubt>,
+    /// The limit that is reached.
+    pub limit: Option<Limit>,
     /// Things to know that change no verdict.
     pub notes: Vec<String>,
+}
+
+/// A limit of the run that is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limit {
+    /// Its name in `limits`.
+    pub name: &'static str,
+    /// What could be allowed instead.
+    pub raised: u64,
+    reason: String,
 }
 
 /// Finds the next safe action. Pure: the same history and outlook give the same plan.
 #[must_use]
 pub fn resume(history: &History, outlook: &Outlook<'_>) -> Plan {
     let in_doubt = in_doubt(history);
-    let (verdict, reason, next) = judge(history, outlook, &in_doubt);
+    let limit = limit_reached(history, outlook.now);
+    let (verdict, reason, next) = judge(history, outlook, &in_doubt, limit.as_ref());
     let completed = history
         .completed()
         .into_iter()
@@ -213,10 +227,15 @@ pub fn resume(history: &History, outlook: &Outlook<'_>) -> Plan {
             status: attempt.map(|attempt| attempt.status),
         })
         .collect();
-    Plan { verdict, reason, next, completed, in_doubt, notes: notes(history, outlook) }
+    Plan { verdict, reason, next, completed, in_doubt, limit, notes: notes(history, outlook) }
 }
 
-fn judge(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt]) -> (Verdict, String, Next) {
+fn judge(
+    history: &History,
+    outlook: &Outlook<'_>,
+    in_doubt: &[InDoubt],
+    limit: Option<&Limit>,
+) -> (Verdict, String, Next) {
     let state = &history.state().document().state;
     let phase = state.current_phase.clone();
     let choices = choices(outlook.machine, phase.as_ref());
@@ -226,8 +245,9 @@ fn judge(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt]) -> (Ver
     }
     match state.status {
         RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled => {
-            let nothing = Next { action: Action::Nothing, phase, choices: Vec::new() };
-            return (Verdict::Done, format!("the run is {}", state.status), nothing);
+            let nothing = Next { action: Action::Nothing, phase: None, choices: Vec::new() };
+            let why = history.end_reason().map(|reason| format!(": {reason}")).unwrap_or_default();
+            return (Verdict::Done, format!("the run is {}{why}", state.status), nothing);
         }
         RunStatus::Blocked => {
             let reason = state.blocked_reason.as_deref().unwrap_or("no reason was given");
@@ -242,8 +262,8 @@ fn judge(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt]) -> (Ver
         let reason = format!("the workflow changed where the run stands: {}", lines.join("; "));
         return (Verdict::Drifted, reason, next(Action::ReviewWorkflow));
     }
-    if let Some(reached) = limit_reached(history, outlook.now) {
-        return (Verdict::NeedsHuman, reached, next(Action::RaiseLimit));
+    if let Some(limit) = limit {
+        return (Verdict::NeedsHuman, limit.reason.clone(), next(Action::RaiseLimit));
     }
     if let Some(question) = state.questions.last() {
         let who = question.unit.as_ref().map(|unit| format!(" ({unit})")).unwrap_or_default();
@@ -259,6 +279,11 @@ fn judge(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt]) -> (Ver
         let at = Next { action: Action::Reconcile, phase: first.phase.clone().or(phase), choices };
         return (Verdict::Reconcile, reason, at);
     }
+    if let Some((behind, work)) = history.undone_behind().first() {
+        let (verdict, action, reason) = undone(history, behind, work);
+        let choices = self::choices(outlook.machine, Some(behind));
+        return (verdict, reason, Next { action, phase: Some((*behind).clone()), choices });
+    }
     // In parallel branches, the one that has something left to do.
     let open = |here: &&StateName| state.steps.get(here).is_some_and(|status| !status.is_done());
     match state.positions().find(open).cloned() {
@@ -267,6 +292,33 @@ fn judge(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt]) -> (Ver
             go_on(history, outlook.machine, Some(here), choices)
         }
         _ => go_on(history, outlook.machine, phase, choices),
+    }
+}
+
+/// What to do about a phase whose work is not done.
+fn undone(history: &History, phase: &StateName, work: &PhaseWork<'_>) -> (Verdict, Action, String) {
+    let said = || history.message(phase).map(|message| format!(": {message}")).unwrap_or_default();
+    match (work.status, work.latest) {
+        (_, Some(latest)) if work.withdrawn => {
+            let reason = format!(
+                "`{phase}` is to be done again: {} {} was taken off completed_activities",
+                latest.number, latest.id
+            );
+            (Verdict::Continue, Action::WorkPhase, reason)
+        }
+        (StepStatus::Failed, Some(latest)) if !work.reported => {
+            (Verdict::Continue, Action::RetryPhase, format!("{} {} failed in `{phase}`", latest.number, latest.id))
+        }
+        (StepStatus::Waiting, Some(latest)) if !work.reported => {
+            let what = latest.summary.as_deref().unwrap_or("it gave no reason");
+            let reason = format!("{} {} is blocked: {what}", latest.number, latest.id);
+            (Verdict::NeedsHuman, Action::ResolveActivity, reason)
+        }
+        (StepStatus::Failed, _) => (Verdict::Continue, Action::RetryPhase, format!("`{phase}` failed{}", said())),
+        (StepStatus::Waiting, _) => {
+            (Verdict::NeedsHuman, Action::ResolveActivity, format!("`{phase}` waits{}", said()))
+        }
+        _ => (Verdict::Continue, Action::WorkPhase, format!("nothing is completed in `{phase}` yet")),
     }
 }
 
@@ -282,40 +334,17 @@ fn go_on(
         let next = Next { action: Action::StartPhase, phase: first, choices };
         return (Verdict::Continue, "the run has not entered a phase yet".to_owned(), next);
     };
-    let step = history.state().document().state.steps.get(&here);
-    if let Some(status @ (StepStatus::Failed | StepStatus::Waiting)) = step {
-        let said = history.message(&here).map(|message| format!(": {message}")).unwrap_or_default();
-        let (verdict, action, what) = match status {
-            StepStatus::Failed => (Verdict::Continue, Action::RetryPhase, "failed"),
-            _ => (Verdict::NeedsHuman, Action::ResolveActivity, "waits"),
-        };
-        return (verdict, format!("`{here}` {what}{said}"), Next { action, phase: Some(here), choices });
-    }
-    let counts = |id: &str| history.state().document().state.completed_activities.contains(id);
-    let ended = match history.latest_here() {
-        _ if step.is_some() => step.is_some_and(StepStatus::is_done),
-        Some(latest) if latest.status == ActivityStatus::Blocked => {
-            let what = latest.summary.as_deref().unwrap_or("it gave no reason");
-            let reason = format!("{} {} is blocked: {what}", latest.number, latest.id);
-            return (Verdict::NeedsHuman, reason, Next { action: Action::ResolveActivity, phase: Some(here), choices });
-        }
-        Some(latest) if latest.status == ActivityStatus::Failed => {
-            let reason = format!("{} {} failed in `{here}`", latest.number, latest.id);
-            return (Verdict::Continue, reason, Next { action: Action::RetryPhase, phase: Some(here), choices });
-        }
-        // A person who takes an entry out of the list wants it done again.
-        Some(latest) => latest.status.is_completed() && counts(&latest.id),
-        None => false,
-    };
-    if !ended {
-        let reason = format!("nothing is completed in `{here}` yet");
-        return (Verdict::Continue, reason, Next { action: Action::WorkPhase, phase: Some(here), choices });
+    let work = history.work(&here);
+    if !work.is_done() {
+        let (verdict, action, reason) = undone(history, &here, &work);
+        return (verdict, reason, Next { action, phase: Some(here), choices });
     }
     let Some(machine) = machine else {
         let reason = format!("`{here}` is done; its workflow is not known here, so what follows is not known");
         return (Verdict::Continue, reason, Next { action: Action::ChoosePhase, phase: Some(here), choices });
     };
-    let (action, phase, reason) = match (choices.as_slice(), machine.is_terminal(&here)) {
+    let ahead = machine.ahead_of(&here);
+    let (action, phase, reason) = match (ahead.as_slice(), machine.is_terminal(&here)) {
         ([], _) => (Action::Complete, Some(here.clone()), format!("`{here}` is done and is the last phase")),
         ([only], false) => (Action::StartPhase, Some(only.clone()), format!("`{here}` is done; `{only}` comes next")),
         (_, false) => (Action::ChoosePhase, Some(here.clone()), format!("`{here}` is done; several phases can follow")),
@@ -359,14 +388,13 @@ fn in_doubt(history: &History) -> Vec<InDoubt> {
 }
 
 /// `max_iterations` bounds how often the current phase may fail, `max_runtime_minutes` the age of the run.
-fn limit_reached(history: &History, now: Timestamp) -> Option<String> {
+fn limit_reached(history: &History, now: Timestamp) -> Option<Limit> {
     let run = history.state().document();
     if let Some(minutes) = run.limit("max_runtime_minutes") {
         let age = run.created_at.minutes_until(now);
         if age >= minutes {
-            return Some(format!(
-                "the run is {age} minutes old; its limit is {minutes} (max_runtime_minutes in run.yaml)"
-            ));
+            let reason = format!("the run is {age} minutes old; its limit is {minutes} (max_runtime_minutes)");
+            return Some(Limit { name: "max_runtime_minutes", raised: age.saturating_add(minutes.max(1)), reason });
         }
     }
     let most = run.limit("max_iterations")?;
@@ -377,8 +405,8 @@ fn limit_reached(history: &History, now: Timestamp) -> Option<String> {
         .filter(|attempt| attempt.phase.as_ref() == Some(here) && attempt.status == ActivityStatus::Failed)
         .count();
     let failed = u64::try_from(failed).unwrap_or(u64::MAX);
-    (failed >= most)
-        .then(|| format!("`{here}` failed {failed} times; the run's limit is {most} (max_iterations in run.yaml)"))
+    let reason = format!("`{here}` failed {failed} times; the run's limit is {most} (max_iterations)");
+    (failed >= most).then(|| Limit { name: "max_iterations", raised: failed.saturating_add(most.max(1)), reason })
 }
 
 fn notes(history: &History, outlook: &Outlook<'_>) -> Vec<String> {
@@ -387,6 +415,10 @@ fn notes(history: &History, outlook: &Outlook<'_>) -> Vec<String> {
     if state.status == RunStatus::Active && state.blocked_reason.as_deref() == Some(SESSION_ENDED) {
         notes.push("the session that worked on it ended".to_owned());
     }
+    let skip = |skip: &crate::engine::SkippedPhase| {
+        format!("`{}` was left undone (event {}): {}", skip.phase, skip.seq, skip.reason)
+    };
+    notes.extend(history.skips().iter().map(skip));
     if outlook.presence == Presence::HolderDead {
         notes.push("the process that held it is gone".to_owned());
     }

@@ -210,6 +210,42 @@ impl Machine {
         outgoing.iter().map(|&at| &self.transitions[at])
     }
 
+    /// Whether the transition from `from` to `to` goes back for another round: a run comes to `from` only through `to`
+    /// (a back edge of the graph: its target dominates its source).
+    #[must_use]
+    pub fn leads_back(&self, from: &StateName, to: &StateName) -> bool {
+        self.is_reached(from, None) && !self.is_reached(from, Some(to))
+    }
+
+    /// Whether a run can come to `state`, without passing through `but`.
+    fn is_reached(&self, state: &StateName, but: Option<&StateName>) -> bool {
+        let mut seen: HashSet<&StateName> = but.into_iter().collect();
+        let mut ahead: Vec<&StateName> = self.initial.iter().filter(|start| seen.insert(start)).collect();
+        while let Some(name) = ahead.pop() {
+            if name == state {
+                return true;
+            }
+            let outgoing = self.index.get(name).map_or(&[][..], |(_, outgoing)| outgoing);
+            ahead.extend(outgoing.iter().map(|&at| &self.transitions[at].to).filter(|next| seen.insert(next)));
+        }
+        false
+    }
+
+    /// The states with which a run moves on from `from`; where it can neither move on nor end, those to which it goes
+    /// back.
+    #[must_use]
+    pub fn ahead_of(&self, from: &StateName) -> Vec<StateName> {
+        let next = self.next_of(from);
+        let ahead: Vec<_> = next.iter().filter(|to| !self.leads_back(from, to)).cloned().collect();
+        if ahead.is_empty() && !self.is_terminal(from) { next } else { ahead }
+    }
+
+    /// Of the other states that can follow `from`, those to which a run goes back for another round.
+    #[must_use]
+    pub fn back_from(&self, from: &StateName) -> Vec<StateName> {
+        self.next_of(from).into_iter().filter(|to| to != from && self.leads_back(from, to)).collect()
+    }
+
     /// Whether a run can end in `name`.
     #[must_use]
     pub fn is_terminal(&self, name: &StateName) -> bool {

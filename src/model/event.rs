@@ -54,6 +54,8 @@ pub enum EventKind {
     RunFailed(StatusChange),
     /// The run was given up.
     RunCancelled(StatusChange),
+    /// A run that was over goes on.
+    RunReopened(StatusChange),
     /// The session that held the run ended, the run did not.
     SessionEnded(SessionEnded),
     /// A session took the run.
@@ -122,6 +124,12 @@ pub struct ActivityRecorded {
     /// Where the run stands as well after it: parallel branches.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub beside: Vec<StateName>,
+    /// Whether the work belongs to a phase that the run had left before; the run stays where it is.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub late: bool,
+    /// The phases that the run left with this record although their work was not done.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub skipped: Option<Skip>,
     /// The session that recorded it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub session: Option<SessionId>,
@@ -140,6 +148,15 @@ impl ActivityRecorded {
     }
 }
 
+/// Phases that were left, or completed with their run, although their work was not done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skip {
+    /// The phases.
+    pub phases: Vec<StateName>,
+    /// Why, in the words of the caller.
+    pub reason: String,
+}
+
 /// A change of a run's status.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StatusChange {
@@ -147,6 +164,9 @@ pub struct StatusChange {
     pub from: RunStatus,
     /// Why.
     pub reason: Option<String>,
+    /// The phases whose work was not done when the run was completed.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub skipped: Option<Skip>,
     /// The session that asked for it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub session: Option<SessionId>,
@@ -193,11 +213,14 @@ pub struct WorkflowAdopted {
     pub machine: Value,
 }
 
-/// What a person changed in `run.yaml`.
+/// What a person changed in `run.yaml`, by hand or with `flow set`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunEdited {
     /// The changed fields with their new values.
     pub changes: RunChanges,
+    /// The session that asked for it with `flow set`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub session: Option<SessionId>,
     /// The whole text after the edit, so that its comments can be rebuilt from the log.
     pub text: String,
 }
@@ -283,6 +306,7 @@ impl EventKind {
             Self::RunCompleted(_) => "run_completed",
             Self::RunFailed(_) => "run_failed",
             Self::RunCancelled(_) => "run_cancelled",
+            Self::RunReopened(_) => "run_reopened",
             Self::SessionEnded(_) => "session_end",
             Self::RunClaimed(_) => "run_claimed",
             Self::RunEdited(_) => "run_edited",
@@ -303,7 +327,8 @@ impl EventKind {
             | Self::RunUnblocked(body)
             | Self::RunCompleted(body)
             | Self::RunFailed(body)
-            | Self::RunCancelled(body) => serde_json::to_value(body),
+            | Self::RunCancelled(body)
+            | Self::RunReopened(body) => serde_json::to_value(body),
             Self::SessionEnded(body) => serde_json::to_value(body),
             Self::RunClaimed(body) => serde_json::to_value(body),
             Self::RunEdited(body) => serde_json::to_value(body),
@@ -332,6 +357,7 @@ impl EventKind {
             "run_completed" => Self::RunCompleted(read(body)?),
             "run_failed" => Self::RunFailed(read(body)?),
             "run_cancelled" => Self::RunCancelled(read(body)?),
+            "run_reopened" => Self::RunReopened(read(body)?),
             "session_end" => Self::SessionEnded(read(body)?),
             "run_claimed" => Self::RunClaimed(read(body)?),
             "run_edited" => Self::RunEdited(read(body)?),

@@ -19,7 +19,7 @@ mod time;
 
 pub use activity::{Activity, ActivityStatus, ActivityType, Confidence, fill};
 pub use event::{
-    ActivityRecorded, Event, EventKind, RunAdopted, RunChanges, RunClaimed, RunEdited, RunStarted, SessionEnded,
+    ActivityRecorded, Event, EventKind, RunAdopted, RunChanges, RunClaimed, RunEdited, RunStarted, SessionEnded, Skip,
     StatusChange, TextDigest, UnknownEvent, WorkflowAdopted,
 };
 pub use flaw::Flaw;
@@ -30,7 +30,7 @@ pub use ids::{
 };
 pub use mode::{MODE_FILE, ModeFile, ModesChanged, Scope, VISIBLE, mode_file};
 pub use repair::{LogRepaired, LostRange, Renumbered};
-pub use run::{Owned, RunDocument, RunStatus, RunSummary, SESSION_ENDED};
+pub use run::{LIMITS, Owned, RunDocument, RunStatus, RunSummary, SESSION_ENDED};
 pub use step::{Emitted, Question, ReportType, StepReport, StepStatus, Steps};
 pub use terminal::is_obeyed;
 pub use time::{BadTime, Timestamp};

@@ -176,6 +176,9 @@ impl From<&RunDocument> for RunSummary {
     }
 }
 
+/// The limits of a run that flow knows: how often a phase may fail, and how old the run may get.
+pub const LIMITS: [&str; 2] = ["max_iterations", "max_runtime_minutes"];
+
 /// The text that marks an active run whose session ended (seed 003, step 5).
 pub const SESSION_ENDED: &str = "session ended";
 

@@ -1,8 +1,8 @@
 //! `workflow adopt`: a run moves over to today's definition of its workflow.
 
-use crate::engine::{Command, Decision, decide};
+use crate::engine::{Command, Decision};
 use crate::model::{EventKind, SessionId};
-use crate::ops::error::{Error, Result};
+use crate::ops::error::Result;
 use crate::ops::flow::Flow;
 use crate::ops::load::for_writing;
 use crate::report::WorkflowAdoptReport;
@@ -32,10 +32,8 @@ impl Flow {
         let mut loaded = for_writing(self, &project, &run, now)?;
         let caller = self.judge_holder(&loaded, caller)?;
         let newer = self.catalog(Some(&project)).find(loaded.state.document().workflow.as_str())?.machine;
-        let pinned = loaded.machine(self, &project)?;
         let command = Command::AdoptWorkflow(Box::new(newer));
-        let decision = decide(&loaded.state, pinned.as_deref(), &caller, command);
-        let decision = decision.map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })?;
+        let decision = loaded.decide(self, &project, &caller, command)?;
         let mut differences = Vec::new();
         if let Decision::Commit(kind) = decision {
             if let EventKind::WorkflowAdopted(adopted) = &kind {

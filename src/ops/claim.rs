@@ -1,6 +1,6 @@
 //! Holding a run: `resume --claim` and `--take-over`, and who counts as its holder.
 
-use crate::engine::{Caller, Claim, Command, Decision, Presence, decide};
+use crate::engine::{Caller, Claim, Command, Decision, NoTrail, Presence, decide};
 use crate::host::{Holder, Liveness};
 use crate::model::{Event, EventKind, SessionId, Timestamp};
 use crate::ops::error::{Error, Result};
@@ -36,8 +36,7 @@ impl Flow {
         let caller = self.judge_holder(&loaded, caller)?;
         let holder = self.holder()?.map(|holder| holder.to_string());
         let command = Command::Claim(Claim { holder, take_over: how == ClaimRequest::TakeOver });
-        let refused = |refusal| Error::Refused { run: run.id().clone(), refusal };
-        let decision = decide(&loaded.state, None, &caller, command).map_err(refused)?;
+        let decision = loaded.decide(self, project, &caller, command)?;
         let changed = match decision {
             Decision::Commit(kind) => {
                 loaded.commit(self, kind, None, now, Vec::new())?;
@@ -67,7 +66,7 @@ impl Flow {
         }
         let holder = self.holder()?.map(|holder| holder.to_string());
         let claim = Command::Claim(Claim { holder, take_over: false });
-        if let Ok(Decision::Commit(kind)) = decide(&loaded.state, None, caller, claim) {
+        if let Ok(Decision::Commit(kind)) = decide(&loaded.state, None, caller, claim, &NoTrail) {
             loaded.commit(self, kind, None, now, Vec::new())?;
         }
         Ok(())

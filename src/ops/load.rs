@@ -4,11 +4,14 @@
 //! `run.yaml` counts; a writer adopts it as an event before anything else. Readers do the same in [`crate::ops::view`],
 //! in memory.
 
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
 use crate::codec::{DocumentKind, RunText, RunTextError, digest, parse, validate};
-use crate::engine::{EditFault, RunState, edited, rebase};
+use crate::engine::{
+    Caller, Command, Decision, EditFault, History, RunState, Trail, asks_workflow, decide, edited, rebase,
+};
 use crate::machine::Machine;
 use crate::model::{
     ActivityRecorded, Event, EventKind, Number, RunAdopted, RunDocument, RunEdited, Seq, TextDigest, Timestamp,
@@ -303,7 +306,59 @@ pub(crate) fn machine_of(event: &Event, warnings: &mut Vec<String>) -> Option<Ma
     }
 }
 
+/// The log of a loaded run, read when it is asked for the first time.
+pub(crate) struct LoadedTrail<'a, 'b> {
+    loaded: &'a Loaded<'b>,
+    history: OnceCell<Option<History>>,
+    fault: RefCell<Option<Error>>,
+}
+
+impl<'a, 'b> LoadedTrail<'a, 'b> {
+    pub(crate) fn of(loaded: &'a Loaded<'b>) -> Self {
+        Self { loaded, history: OnceCell::new(), fault: RefCell::new(None) }
+    }
+
+    /// Why the log could not be read, when it was asked for: no decision that rests on it counts then.
+    pub(crate) fn fault(&self) -> Option<Error> {
+        self.fault.take()
+    }
+}
+
+impl Trail for LoadedTrail<'_, '_> {
+    fn history(&self) -> Option<&History> {
+        let read = || match self.loaded.locked.read_log() {
+            Ok(log) => History::fold(log.events()),
+            Err(error) => {
+                *self.fault.borrow_mut() = Some(error.into());
+                None
+            }
+        };
+        self.history.get_or_init(read).as_ref()
+    }
+}
+
 impl Loaded<'_> {
+    /// Decides on `command`, with the run's workflow and log where it needs them.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when a rule forbids it; [`Error::Store`] when the log cannot be read.
+    pub(crate) fn decide(
+        &mut self,
+        flow: &Flow,
+        project: &Project,
+        caller: &Caller,
+        command: Command,
+    ) -> Result<Decision> {
+        let asks = asks_workflow(&self.state, &command);
+        let machine = if asks { self.machine(flow, project)? } else { None };
+        let trail = LoadedTrail::of(self);
+        let decision = decide(&self.state, machine.as_deref(), caller, command, &trail);
+        if let Some(fault) = trail.fault() {
+            return Err(fault);
+        }
+        decision.map_err(|refusal| Error::Refused { run: self.state.id().clone(), refusal })
+    }
+
     /// The workflow that the run pins. Read when it is first asked for: most records stay in their phase and need none.
     pub(crate) fn machine(&mut self, flow: &Flow, project: &Project) -> Result<Option<Rc<Machine>>> {
         if matches!(self.workflow, Workflow::Unread) {
@@ -435,7 +490,7 @@ impl Loaded<'_> {
         // What flow keeps for itself is set right again; the rest is the person's.
         let mut state = folded;
         std::mem::swap(&mut state, &mut self.state);
-        let kind = EventKind::RunEdited(Box::new(RunEdited { changes, text }));
+        let kind = EventKind::RunEdited(Box::new(RunEdited { changes, session: None, text }));
         self.commit(flow, kind, None, now, Vec::new())?;
         Ok(())
     }
@@ -444,6 +499,24 @@ impl Loaded<'_> {
     pub(crate) fn commit(
         &mut self,
         flow: &Flow,
+        kind: EventKind,
+        key: Option<&str>,
+        now: Timestamp,
+        activities: Vec<ActivityFile>,
+    ) -> Result<Seq> {
+        let text = self.text.clone();
+        self.commit_over(flow, &text, kind, key, now, activities)
+    }
+
+    /// Commits a change of what `run.yaml` says outside of its `state`: `text` takes the place of what is there.
+    pub(crate) fn commit_edit(&mut self, flow: &Flow, text: &RunText, edit: RunEdited, now: Timestamp) -> Result<Seq> {
+        self.commit_over(flow, text, EventKind::RunEdited(Box::new(edit)), None, now, Vec::new())
+    }
+
+    fn commit_over(
+        &mut self,
+        flow: &Flow,
+        base: &RunText,
         kind: EventKind,
         key: Option<&str>,
         now: Timestamp,
@@ -460,7 +533,7 @@ impl Loaded<'_> {
         let mut state = self.state.clone();
         state.apply(&event);
         let fault = |error| Error::RunFile { path: self.locked.run_file(), error };
-        let text = self.text.with_state(&state.document().state).map_err(fault)?;
+        let text = base.with_state(&state.document().state).map_err(fault)?;
         event.run = Some(TextDigest(digest(text.text().as_bytes())));
         let batch = Batch { event: &event, old_text: self.text.text(), new_text: text.text(), activities };
         let before = self.text.document().state.last_seq;

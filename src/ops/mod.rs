@@ -1,6 +1,7 @@
 //! The verbs: load, decide, commit. One file a verb; every face of flow calls these and nothing below.
 
 mod adopt;
+mod advice;
 mod answer;
 mod claim;
 mod doctor;
@@ -22,6 +23,7 @@ mod record;
 mod resume;
 mod select;
 mod session_end;
+mod set;
 mod show;
 mod start;
 mod status;
@@ -51,6 +53,7 @@ pub use payload::{ReportRequest, parse_batch};
 pub use record::{RecordRequest, Source};
 pub use resume::ResumeRequest;
 pub use session_end::{HookInput, SessionEndRequest};
+pub use set::SetRequest;
 pub use start::StartRequest;
 pub use status::{StatusRequest, StatusVerb};
 

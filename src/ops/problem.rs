@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 
 use crate::catalog::CatalogError;
 use crate::codec::{Place, Violation};
-use crate::engine::{EditFault, Refusal, StepFault};
-use crate::model::{RunId, StateName};
+use crate::engine::{EditFault, Refusal, StepFault, Undone};
+use crate::model::{RunId, StateName, StepStatus};
 use crate::ops::error::Error;
 use crate::report::{Kind, Problem};
 use crate::store::{StoreError, WriterNote};
@@ -270,6 +270,7 @@ fn refused(run: &RunId, refusal: &Refusal) -> Problem {
         Refusal::NothingRecorded => {
             (Kind::Refused, "nothing_recorded", format!("record what was done, or give up with `flow cancel {run}`"))
         }
+        Refusal::NotDone(undone) => (Kind::Refused, "phase_not_done", not_done(run, undone)),
         Refusal::InDoubt { .. } => {
             let help = "record how it ended with the same --id and --status passed or failed; a step with flow emit"
                 .to_owned();
@@ -302,6 +303,17 @@ fn refused(run: &RunId, refusal: &Refusal) -> Problem {
         ),
     };
     new(kind, code, refusal_message(run, refusal), Some(help))
+}
+
+fn not_done(run: &RunId, undone: &[Undone]) -> String {
+    let begun = undone.iter().any(|one| matches!(one.status, StepStatus::Running | StepStatus::Waiting));
+    let record = if begun { "record how it ended" } else { "do it and record it" };
+    let back: Vec<_> = undone.iter().flat_map(|one| one.back.iter().map(|to| format!("`{to}`"))).collect();
+    let back = match back.as_slice() {
+        [] => String::new(),
+        back => format!(", go back to {} with --phase", back.join(" or ")),
+    };
+    format!("{record}{back}, or pass over it with --skip-reason TEXT; `flow resume {run}` shows the commands")
 }
 
 fn refusal_message(run: &RunId, refusal: &Refusal) -> String {

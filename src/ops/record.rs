@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::codec::{DocumentKind, digest, parse, validate};
-use crate::engine::{Advance, Command, Decision, Record, Retry, asks_workflow, decide, retry};
+use crate::engine::{Advance, Command, Decision, Record, Retry, retry};
 use crate::model::{
     Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, Confidence, EventKind, Number, Seq,
     SessionId, StateName, TextDigest, Timestamp, fill, slug,
@@ -45,6 +45,8 @@ pub struct RecordRequest {
     pub started_at: Option<String>,
     /// Whether the run moves on afterwards.
     pub advance: Option<Advance>,
+    /// Why the run may leave a phase whose work is not done; logged, and shown from then on.
+    pub skip_reason: Option<String>,
     /// Who records.
     pub session: Option<SessionId>,
     /// The epoch under which the recorder holds the run.
@@ -81,7 +83,8 @@ impl Flow {
         let key = request.id.as_ref().map(ActivityId::as_str);
         let mut loaded = for_writing(self, &project, &run, now)?;
         let id = activity.id();
-        let mut record = Record { activity, advance: request.advance.clone(), request: asked, number: Number(0) };
+        let (advance, skip) = (request.advance.clone(), request.skip_reason.clone());
+        let mut record = Record { activity, advance, skip, request: asked, number: Number(0) };
         if key.is_some() {
             let before = loaded.recorded_before(&id)?;
             let verdict = retry(before.iter().map(|(_, record)| record), &record);
@@ -93,12 +96,13 @@ impl Flow {
         record.number = loaded.next_number(&id)?;
         let caller = self.judge_holder(&loaded, caller)?;
         let command = Command::Record(Box::new(record));
-        let refused = |refusal| Error::Refused { run: run.id().clone(), refusal };
-        let machine = if asks_workflow(&loaded.state, &command) { loaded.machine(self, &project)? } else { None };
-        match decide(&loaded.state, machine.as_deref(), &caller, command).map_err(refused)? {
+        match loaded.decide(self, &project, &caller, command)? {
             Decision::Commit(kind) => {
                 let EventKind::ActivityRecorded(recorded) = &kind else { unreachable!("BUG: a record is no record") };
                 let recorded = (**recorded).clone();
+                if request.skip_reason.is_some() && recorded.skipped.is_none() {
+                    loaded.warnings.push("--skip-reason was not needed: nothing is left undone".to_owned());
+                }
                 check_size(&recorded)?;
                 let file = file_of(&recorded);
                 self.replace_dead_holder(&mut loaded, &caller, now)?;
@@ -173,7 +177,9 @@ fn canonical(document: &Map<String, Value>, request: &RecordRequest) -> Vec<u8> 
         Some(Advance::Next) => true.into(),
         Some(Advance::To(phase)) => phase.as_str().into(),
     };
-    json!([document, advance]).to_string().into_bytes()
+    let mut asked = vec![json!(document), advance];
+    asked.extend(request.skip_reason.as_deref().map(Value::from));
+    Value::Array(asked).to_string().into_bytes()
 }
 
 fn fill_defaults(

@@ -5,15 +5,18 @@ use std::path::Path;
 use crate::engine::{Action, Drift, History, Outlook, Plan, RunState, Verdict, resume};
 use crate::host::WorkingTree;
 use crate::machine::Machine;
-use crate::model::{RunStatus, RunSummary, SessionId, StateName, StepStatus, slug};
+use crate::model::{RunStatus, RunSummary, SessionId};
+use crate::ops::advice::{adopt, advice};
 use crate::ops::claim::ClaimRequest;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::interview::{CUT, UNIT as INTERVIEW};
+use crate::ops::quoted_path;
 use crate::ops::select::Runs;
 use crate::ops::view::{View, for_listing, for_reading};
-use crate::ops::{quoted, quoted_path};
-use crate::report::{Candidate, ClaimReport, NextReport, ResumeReport, TreeState, Unreadable, WorkingTreeReport};
+use crate::report::{
+    Alternative, Candidate, ClaimReport, NextReport, ResumeReport, TreeState, Unreadable, WorkingTreeReport,
+};
 use crate::store::{LogScan, Project, RunDir};
 
 /// What to resume.
@@ -58,7 +61,7 @@ impl Flow {
         let outlook = self.outlook(&project, &view, &caller, claim.as_ref())?;
         let plan = resume(&view.history, &outlook);
         let others = candidates(&runs, run.id().as_str());
-        Ok(self.report(&project, &run, view, plan, claim, others, runs.unreadable))
+        Ok(self.report(&project, &run, &view, &outlook, plan, claim, others, runs.unreadable))
     }
 
     /// The session's own run before others, an active one before a blocked one, then the one that changed last.
@@ -100,12 +103,29 @@ impl Flow {
         }
     }
 
+    /// Following today's definition, when the run can, or going on under the one that it started with.
+    fn ways_after_drift(&self, project: &Project, view: &View, outlook: &Outlook<'_>) -> Vec<Alternative> {
+        let state = view.history.state().document();
+        let today = self.catalog(Some(project)).find(state.workflow.as_str());
+        let fits = today.is_ok_and(|today| state.state.positions().all(|phase| today.machine.contains(phase)));
+        let before = Outlook { drift: Drift::None, ..outlook.clone() };
+        let older = advice(&view.history, &resume(&view.history, &before), view.machine.as_ref());
+        let begin = older.command.map(|command| Alternative { when: "it is to be begun".to_owned(), command });
+        let under = |way: Alternative| {
+            let when = format!("the run goes on under the definition it started with, and {}", way.when);
+            Alternative { when, ..way }
+        };
+        let older = begin.into_iter().chain(older.alternatives).map(under);
+        fits.then(|| adopt(&state.id)).into_iter().chain(older).collect()
+    }
+
     #[expect(clippy::too_many_arguments, reason = "one call puts the answer together from its parts")]
     fn report(
         &self,
         project: &Project,
         run: &RunDir,
-        view: View,
+        view: &View,
+        outlook: &Outlook<'_>,
         mut plan: Plan,
         claim: Option<ClaimReport>,
         candidates: Vec<Candidate>,
@@ -113,11 +133,16 @@ impl Flow {
     ) -> ResumeReport {
         let document = view.history.state().document();
         let mut notes = std::mem::take(&mut plan.notes);
-        let command = match asked_in(&view.history, &plan) {
-            Some(document) => self.interview_command(project, run.id().as_str(), document, &mut notes),
-            None => command(&view.history, &plan),
-        };
-        notes.extend(view.notes);
+        let mut advice = advice(&view.history, &plan, view.machine.as_ref());
+        if let Some(document) = asked_in(&view.history, &plan) {
+            let command = self.interview_command(project, run.id().as_str(), document, &mut notes);
+            let when = format!("the person is there to go on with {document}");
+            advice.alternatives = command.map(|command| Alternative { when, command }).into_iter().collect();
+        }
+        if plan.verdict == Verdict::Drifted {
+            advice.alternatives = self.ways_after_drift(project, view, outlook);
+        }
+        notes.extend(view.notes.iter().cloned());
         let working_tree = self.working_tree(project, document.context_text("branch"), &mut notes);
         let description = match (&view.machine, &plan.next.phase) {
             (Some(machine), Some(phase)) => machine.state(phase).and_then(|state| state.description.clone()),
@@ -131,12 +156,12 @@ impl Flow {
             phase: document.state.current_phase.clone(),
             reason: plan.reason,
             next: NextReport {
-                command,
+                command: advice.command,
                 action: plan.next.action,
                 phase: plan.next.phase,
                 choices: plan.next.choices,
                 description,
-                alternatives: Vec::new(),
+                alternatives: advice.alternatives,
             },
             completed: plan.completed,
             in_doubt: plan.in_doubt,
@@ -279,77 +304,8 @@ fn nothing(candidates: Vec<Candidate>, unreadable: Vec<Unreadable>) -> ResumeRep
     }
 }
 
-/// The command line that does the next action, or records it once it is done.
-fn command(history: &History, plan: &Plan) -> Option<String> {
-    let run = history.state().id();
-    let next = &plan.next;
-    let record = |phase: Option<&StateName>, id: String| {
-        let phase = phase.map(|phase| format!(" --phase {}", quoted(phase.as_str()))).unwrap_or_default();
-        format!("flow record-activity --run-id {run}{phase} --id {id} --status passed")
-    };
-    let emit = |kind: &str, step: &StateName, data: &str| {
-        let workflow = &history.state().document().workflow;
-        let step = quoted(step.as_str());
-        format!("flow emit --workflow {workflow} --run-id {run} --type {kind} --step {step} --data '{data}'")
-    };
-    let reported =
-        |step: &StateName, status: StepStatus| emit("status_change", step, &format!("{{\"status\":\"{status}\"}}"));
-    // Whoever reports steps goes on doing so.
-    if !history.reports().is_empty() {
-        let step = match next.action {
-            Action::StartPhase | Action::WorkPhase | Action::RetryPhase | Action::ResolveActivity => {
-                next.phase.as_ref()
-            }
-            Action::ChoosePhase => next.choices.first(),
-            _ => None,
-        };
-        if let Some(step) = step {
-            return Some(reported(step, StepStatus::Running));
-        }
-    }
-    let fresh = |phase: Option<&StateName>| {
-        let base = phase.and_then(|phase| slug(phase.as_str(), 80)).unwrap_or_else(|| "activity".to_owned());
-        record(phase, unused(history, base))
-    };
-    Some(match next.action {
-        Action::StartPhase | Action::WorkPhase | Action::RetryPhase => fresh(next.phase.as_ref()),
-        Action::ChoosePhase => fresh(Some(next.choices.first()?)),
-        Action::Complete => format!("flow complete {run}"),
-        // The same id again: how the begun work ended.
-        Action::Reconcile => match plan.in_doubt.first()? {
-            doubt if doubt.number.is_none() => reported(doubt.phase.as_ref()?, StepStatus::Completed),
-            doubt => record(next.phase.as_ref(), doubt.id.clone()),
-        },
-        Action::Answer => {
-            let question = history.state().document().state.questions.last()?;
-            let unit =
-                question.unit.as_ref().map(|unit| format!(" --unit {}", quoted(unit.as_str()))).unwrap_or_default();
-            format!("{}{unit}", emit("user_answered", &question.step, "{\"answer\":\"…\"}"))
-        }
-        Action::ResolveBlocker => format!("flow unblock {run} --reason 'what was resolved'"),
-        Action::ResolveActivity => record(next.phase.as_ref(), history.latest_here()?.id.clone()),
-        Action::RaiseLimit => format!("flow fail {run} --reason 'the limit is reached'"),
-        Action::TakeOver => format!("flow resume {run} --take-over"),
-        Action::ReviewWorkflow => format!("flow workflow adopt {run}"),
-        Action::Repair => format!("flow doctor {run}"),
-        Action::Start | Action::Nothing => return None,
-    })
-}
-
 /// The document of the interview whose question is open: its path in the project.
 fn asked_in<'h>(history: &'h History, plan: &Plan) -> Option<&'h str> {
     let question = history.state().document().state.questions.last().filter(|_| plan.next.action == Action::Answer)?;
     question.unit.as_ref()?.as_str().strip_prefix(INTERVIEW)
-}
-
-/// An id that no passed record has: recording under one of those would look like a retry.
-fn unused(history: &History, base: String) -> String {
-    let taken = |id: &str| history.attempts().iter().any(|attempt| attempt.id == id && attempt.status.is_completed());
-    let mut id = base.clone();
-    let mut n = 1;
-    while taken(&id) {
-        n += 1;
-        id = format!("{base}-{n}");
-    }
-    id
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::engine::{Command, Decision, decide};
+use crate::engine::{Command, Decision, NoTrail, decide};
 use crate::model::{RunId, RunStatus, RunSummary, SESSION_ENDED, SessionId, Timestamp};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
@@ -101,7 +101,7 @@ impl Flow {
         let run = project.run(id)?;
         let mut loaded = for_writing_within(self, project, &run, now, LOCK_WAIT)?;
         let command = Command::EndSession { reason };
-        match decide(&loaded.state, None, &caller, command) {
+        match decide(&loaded.state, None, &caller, command, &NoTrail) {
             Ok(Decision::Commit(kind)) => {
                 let seq = loaded.commit(self, kind, None, now, Vec::new())?;
                 Ok(Some(EndedRun { run_id: id.clone(), seq }))

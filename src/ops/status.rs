@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::engine::{Command, Decision, History, Refusal, decide};
-use crate::model::{ActivityStatus, RunId, SessionId, Timestamp};
-use crate::ops::error::{Error, Result};
+use crate::engine::{Command, Decision, History, Trail};
+use crate::model::{EventKind, RunId, SessionId, Timestamp};
+use crate::ops::error::Result;
 use crate::ops::flow::Flow;
 use crate::ops::journal;
-use crate::ops::load::{Loaded, for_writing};
+use crate::ops::load::{Loaded, LoadedTrail, for_writing};
 use crate::ops::select::Runs;
 use crate::report::StatusReport;
 use crate::store::Project;
@@ -25,6 +25,8 @@ pub enum StatusVerb {
     Fail,
     /// Give up.
     Cancel,
+    /// Go on with a run that is over.
+    Reopen,
 }
 
 /// Whose status to change, and why.
@@ -36,6 +38,8 @@ pub struct StatusRequest {
     pub verb: StatusVerb,
     /// Why.
     pub reason: Option<String>,
+    /// Why phases whose work is not done may be completed with the run; logged, and shown from then on.
+    pub skip_reason: Option<String>,
     /// Who asks.
     pub session: Option<SessionId>,
     /// The epoch under which the caller holds the run.
@@ -58,16 +62,16 @@ impl Flow {
         let command = match request.verb {
             StatusVerb::Block => Command::Block { reason },
             StatusVerb::Unblock => Command::Unblock { reason },
-            StatusVerb::Complete => Command::Complete { reason },
+            StatusVerb::Complete => Command::Complete { reason, skip: request.skip_reason.clone() },
             StatusVerb::Fail => Command::Fail { reason },
             StatusVerb::Cancel => Command::Cancel { reason },
+            StatusVerb::Reopen => Command::Reopen { reason },
         };
-        let refused = |refusal| Error::Refused { run: run.id().clone(), refusal };
-        if request.verb == StatusVerb::Complete && !loaded.state.status().is_terminal() {
-            self.check_completion(&project, &mut loaded)?;
-        }
-        let decision = decide(&loaded.state, None, &caller, command).map_err(refused)?;
+        let decision = loaded.decide(self, &project, &caller, command)?;
         let mut changed = false;
+        if matches!(decision, Decision::Commit(EventKind::RunCompleted(_))) {
+            self.warn_of_early_end(&project, &mut loaded)?;
+        }
         if let Decision::Commit(kind) = decision {
             if !matches!(request.verb, StatusVerb::Cancel) {
                 self.replace_dead_holder(&mut loaded, &caller, now)?;
@@ -82,6 +86,8 @@ impl Flow {
         if changed && document.state.status.is_terminal() {
             self.remember_end(&project, run.id(), now);
             report.warnings.extend(self.modes_on(&project, run.id()));
+        }
+        if changed && (document.state.status.is_terminal() || request.verb == StatusVerb::Reopen) {
             report.warnings.extend(journal::note(&project, &document, document.state.status, now));
         }
         Ok(report)
@@ -97,23 +103,11 @@ impl Flow {
         }
     }
 
-    /// Completing a run whose begun work has no known outcome would hide that work; ending before the last phase is the
-    /// caller's decision, but not a silent one.
-    fn check_completion(&self, project: &Project, loaded: &mut Loaded<'_>) -> Result<()> {
-        let state = &loaded.state.document().state;
-        let ids: Vec<_> = state.running_steps().map(ToString::to_string).collect();
-        if !ids.is_empty() {
-            return Err(Error::Refused { run: loaded.state.id().clone(), refusal: Refusal::InDoubt { ids } });
-        }
-        if !state.open_activities.is_empty()
-            && let Some(history) = History::fold(loaded.locked.read_log()?.events())
-        {
-            let latest = history.latest();
-            let ids = latest.iter().filter(|attempt| attempt.status == ActivityStatus::Running);
-            let ids: Vec<_> = ids.map(|attempt| attempt.id.clone()).collect();
-            if !ids.is_empty() {
-                return Err(Error::Refused { run: loaded.state.id().clone(), refusal: Refusal::InDoubt { ids } });
-            }
+    /// Ending before the last phase, or over units that are not done, is the caller's decision, but not a silent one.
+    fn warn_of_early_end(&self, project: &Project, loaded: &mut Loaded<'_>) -> Result<()> {
+        let units = LoadedTrail::of(loaded).history().map(History::open_workers).unwrap_or_default();
+        if !units.is_empty() {
+            loaded.warnings.push(format!("completed while these are not done: {}", units.join(", ")));
         }
         let machine = loaded.machine(self, project)?;
         if let (Some(phase), Some(machine)) = (loaded.state.phase(), machine)

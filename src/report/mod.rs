@@ -36,7 +36,7 @@ pub use crate::policy::Kind as ModeKind;
 pub use problem::{Kind, Problem};
 pub use resume::{Alternative, Candidate, NextReport, ResumeReport, TreeState, WorkingTreeReport};
 pub use run::{
-    ClaimReport, EndedRun, InitReport, ListReport, ListedRun, RecordReport, SessionEndReport, StartReport,
+    ClaimReport, EndedRun, InitReport, ListReport, ListedRun, RecordReport, SessionEndReport, SetReport, StartReport,
     StatusReport, Unreadable,
 };
 pub use validate::{CheckedFile, ValidateReport, ViolationReport};

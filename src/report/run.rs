@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::model::{
     ActivityStatus, Number, RunId, RunStatus, RunSummary, Seq, SessionId, StateName, Timestamp, WorkflowId,
@@ -78,6 +79,25 @@ pub struct StatusReport {
     pub changed: bool,
     /// Why it is blocked.
     pub blocked_reason: Option<String>,
+    /// What went wrong beside the work itself.
+    pub warnings: Vec<String>,
+}
+
+/// A run of which something was to change.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SetReport {
+    /// The run.
+    pub run_id: RunId,
+    /// Its latest event.
+    pub seq: Seq,
+    /// Whether anything was written; `false` when it was so already.
+    pub changed: bool,
+    /// Its goal now.
+    pub goal: Option<String>,
+    /// What it is about now.
+    pub context: Map<String, Value>,
+    /// Its limits now.
+    pub limits: Map<String, Value>,
     /// What went wrong beside the work itself.
     pub warnings: Vec<String>,
 }

@@ -2,7 +2,9 @@
 
 use flowrun::catalog::Catalog;
 use flowrun::codec::{RunText, seal, unseal};
-use flowrun::engine::{Advance, Caller, Claim, Command, Decision, Record, Refusal, RunState, asks_workflow, decide};
+use flowrun::engine::{
+    Advance, Caller, Claim, Command, Decision, History, NoTrail, Record, Refusal, RunState, asks_workflow, decide,
+};
 use flowrun::machine::Machine;
 use flowrun::model::{
     Activity, ActivityStatus, Event, EventId, EventKind, Number, RunId, RunStarted, RunStatus, Seq, SessionId,
@@ -64,6 +66,7 @@ fn commands() -> impl Strategy<Value = (Command, Caller)> {
         Command::Record(Box::new(Record {
             activity: activity(id, phase, status),
             advance,
+            skip: (id == "c-1").then(|| "it was agreed".to_owned()),
             request: None,
             number: Number(0),
         }))
@@ -74,7 +77,8 @@ fn commands() -> impl Strategy<Value = (Command, Caller)> {
         12 => record,
         1 => reason.clone().prop_map(|reason| Command::Block { reason }),
         1 => reason.clone().prop_map(|reason| Command::Unblock { reason }),
-        1 => reason.clone().prop_map(|reason| Command::Complete { reason }),
+        1 => reason.clone().prop_map(|reason| Command::Complete { reason, skip: None }),
+        1 => reason.clone().prop_map(|reason| Command::Reopen { reason }),
         1 => reason.clone().prop_map(|reason| Command::Fail { reason }),
         1 => reason.clone().prop_map(|reason| Command::Cancel { reason }),
         2 => reason.prop_map(|reason| Command::EndSession { reason }),
@@ -95,7 +99,8 @@ fn play(commands: Vec<(Command, Caller)>) -> (Vec<Event>, RunState) {
         if let Command::Record(record) = &mut command {
             record.number = state.document().state.last_number.next();
         }
-        if let Ok(Decision::Commit(kind)) = decide(&state, Some(&machine), &caller, command) {
+        let trail = History::fold(&events).unwrap();
+        if let Ok(Decision::Commit(kind)) = decide(&state, Some(&machine), &caller, command, &trail) {
             let event = event(Seq(events.len() as u64 + 1), kind);
             state.apply(&event);
             events.push(event);
@@ -135,10 +140,11 @@ proptest! {
         commands in prop::collection::vec(commands(), 0..20),
         (command, caller) in commands(),
     ) {
-        let (_, state) = play(commands);
+        let (events, state) = play(commands);
+        let trail = History::fold(&events).unwrap();
         if !asks_workflow(&state, &command) {
-            let unasked = decide(&state, None, &caller, command.clone());
-            prop_assert_eq!(decide(&state, Some(&machine()), &caller, command), unasked);
+            let unasked = decide(&state, None, &caller, command.clone(), &trail);
+            prop_assert_eq!(decide(&state, Some(&machine()), &caller, command, &trail), unasked);
         }
     }
 
@@ -219,6 +225,7 @@ fn matrix() -> Vec<String> {
     let record = Command::Record(Box::new(Record {
         activity: activity("a", Some("preflight"), ActivityStatus::Passed),
         advance: None,
+        skip: None,
         request: None,
         number: Number(2),
     }));
@@ -226,9 +233,10 @@ fn matrix() -> Vec<String> {
         ("record", record),
         ("block", Command::Block { reason: reason.clone() }),
         ("unblock", Command::Unblock { reason: reason.clone() }),
-        ("complete", Command::Complete { reason: reason.clone() }),
+        ("complete", Command::Complete { reason: reason.clone(), skip: None }),
         ("fail", Command::Fail { reason: reason.clone() }),
         ("cancel", Command::Cancel { reason: reason.clone() }),
+        ("reopen", Command::Reopen { reason: reason.clone() }),
         ("session-end", Command::EndSession { reason }),
         ("claim", Command::Claim(Claim { holder: None, take_over: false })),
     ];
@@ -242,7 +250,7 @@ fn matrix() -> Vec<String> {
         state.state.blocked_reason = (status == RunStatus::Blocked).then(|| "waiting".to_owned());
         let state = RunState::from_document(state);
         for (name, command) in &commands {
-            let outcome = match decide(&state, Some(&machine), &caller, command.clone()) {
+            let outcome = match decide(&state, Some(&machine), &caller, command.clone(), &NoTrail) {
                 Ok(Decision::Already) => "=".to_owned(),
                 Ok(Decision::Commit(kind)) => {
                     let mut after = state.clone();
@@ -267,6 +275,7 @@ active    unblock     =
 active    complete    run_completed → completed
 active    fail        run_failed → failed
 active    cancel      run_cancelled → cancelled
+active    reopen      =
 active    session-end session_end → active
 active    claim       run_claimed → active
 blocked   record      activity_recorded → blocked
@@ -275,6 +284,7 @@ blocked   unblock     run_unblocked → active
 blocked   complete    run_completed → completed
 blocked   fail        run_failed → failed
 blocked   cancel      run_cancelled → cancelled
+blocked   reopen      =
 blocked   session-end =
 blocked   claim       run_claimed → blocked
 completed record      refused: terminal
@@ -283,6 +293,7 @@ completed unblock     refused: the run is completed, not blocked
 completed complete    =
 completed fail        refused: terminal
 completed cancel      refused: terminal
+completed reopen      run_reopened → active
 completed session-end =
 completed claim       refused: terminal
 failed    record      refused: terminal
@@ -291,6 +302,7 @@ failed    unblock     refused: the run is failed, not blocked
 failed    complete    refused: terminal
 failed    fail        =
 failed    cancel      refused: terminal
+failed    reopen      run_reopened → active
 failed    session-end =
 failed    claim       refused: terminal
 cancelled record      refused: terminal
@@ -299,6 +311,7 @@ cancelled unblock     refused: the run is cancelled, not blocked
 cancelled complete    refused: terminal
 cancelled fail        refused: terminal
 cancelled cancel      =
+cancelled reopen      run_reopened → active
 cancelled session-end =
 cancelled claim       refused: terminal";
     assert_eq!(matrix().join("\n"), agreed);

@@ -11,6 +11,7 @@ mod next;
 mod record;
 mod resume;
 mod session_end;
+mod set;
 mod setup;
 mod show;
 mod start;
@@ -36,9 +37,11 @@ pub(super) fn run(flow: &Flow, command: Command, out: &mut Out) -> Exit {
         Command::Drive(args) => drive::run(flow, *args, out),
         Command::Block(args) => status::run(flow, StatusVerb::Block, args, out),
         Command::Unblock(args) => status::run(flow, StatusVerb::Unblock, args, out),
-        Command::Complete(args) => status::run(flow, StatusVerb::Complete, args, out),
+        Command::Complete(args) => status::complete(flow, args, out),
         Command::Fail(args) => status::run(flow, StatusVerb::Fail, args, out),
         Command::Cancel(args) => status::run(flow, StatusVerb::Cancel, args, out),
+        Command::Reopen(args) => status::run(flow, StatusVerb::Reopen, args, out),
+        Command::Set(args) => set::run(flow, args, out),
         Command::SessionEnd(args) => session_end::run(flow, args, out),
         Command::Resume(args) => resume::run(flow, args, out),
         Command::List(args) => list::run(flow, args, out),

@@ -72,7 +72,7 @@ fn next(report: &ResumeReport, page: &mut Page) {
         page.field("command", command);
     }
     for way in &report.next.alternatives {
-        page.field("when", &way.when);
+        page.line(&format!("  if {}:", way.when));
         page.line(&format!("    {}", way.command));
     }
 }

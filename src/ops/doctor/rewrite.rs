@@ -299,6 +299,8 @@ fn salvage(facts: &RunFacts, lines: &Lines, lost: &[LostRange]) -> Vec<ActivityR
             phase,
             advanced_to: None,
             beside: Vec::new(),
+            late: false,
+            skipped: None,
             session: None,
             request: None,
             activity,

@@ -2,24 +2,23 @@
 
 mod answer;
 
-use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
 use crate::catalog::CatalogError;
 use crate::codec::{RunText, digest};
-use crate::engine::{Decision, Emit, History, Refusal, Report, RunState, Supply, Trail, decide_emit};
+use crate::engine::{Decision, Emit, History, NoTrail, Refusal, Report, RunState, Supply, decide_emit};
 use crate::machine::Machine;
 use crate::model::{
-    ActivityId, Emitted, Event, EventId, EventKind, Number, RunId, RunStarted, Seq, SessionId, StateName, TextDigest,
-    Timestamp, Unit, WorkflowId,
+    ActivityId, Emitted, Event, EventId, EventKind, Number, RunId, RunStarted, Seq, SessionId, TextDigest, Timestamp,
+    WorkflowId,
 };
 use crate::ops::emit::answer::{Outcome, nothing_new, replaced_questions};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::journal;
-use crate::ops::load::{Loaded, activity_files, for_writing};
+use crate::ops::load::{Loaded, LoadedTrail, activity_files, for_writing};
 use crate::ops::payload::{ReportRequest, in_batch};
 use crate::ops::start::{StartRequest, default_limits, refuse_same_but_for_case};
 use crate::report::EmitReport;
@@ -161,10 +160,10 @@ impl Flow {
         let caller = self.judge_holder(&loaded, caller)?;
         crate::engine::refuse_other_session(&loaded.state, &caller).map_err(refused)?;
         let machine = loaded.machine(self, project)?;
-        let trail = Log { loaded: &loaded, history: OnceCell::new(), fault: RefCell::new(None) };
+        let trail = LoadedTrail::of(&loaded);
         let mut supply = Numbers { flow: self, now: asked.now, loaded: Some(&loaded), last: None, fault: None };
         let decision = decide_emit(&loaded.state, machine.as_deref(), &caller, asked.emit(), &trail, &mut supply);
-        if let Some(fault) = trail.fault.take().or(supply.fault) {
+        if let Some(fault) = trail.fault().or(supply.fault) {
             return Err(fault);
         }
         let kind = match decision.map_err(refused)? {
@@ -248,7 +247,7 @@ impl Flow {
         let refused = |refusal| Error::Refused { run: asked.run.clone(), refusal };
         let mut supply = Numbers { flow: self, now: asked.now, loaded: None, last: None, fault: None };
         let decision =
-            decide_emit(&state, machine.as_ref(), &caller, asked.emit(), &NoLog, &mut supply).map_err(refused)?;
+            decide_emit(&state, machine.as_ref(), &caller, asked.emit(), &NoTrail, &mut supply).map_err(refused)?;
         let Decision::Commit(kind) = decision else { unreachable!("BUG: a new run has reports") };
         let EventKind::Emitted(emitted) = &kind else { unreachable!("BUG: reports are no reports") };
         let emitted = (**emitted).clone();
@@ -291,59 +290,6 @@ fn find(project: &Project, run: &RunId) -> Result<Option<RunDir>> {
         Ok(run) => Ok(Some(run)),
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error.into()),
-    }
-}
-
-/// The log of a loaded run, read when it is asked.
-struct Log<'a, 'b> {
-    loaded: &'a Loaded<'b>,
-    history: OnceCell<Option<History>>,
-    fault: RefCell<Option<Error>>,
-}
-
-impl Log<'_, '_> {
-    fn history(&self) -> Option<&History> {
-        let read = || match self.loaded.locked.read_log() {
-            Ok(log) => History::fold(log.events()),
-            Err(error) => {
-                *self.fault.borrow_mut() = Some(error.into());
-                None
-            }
-        };
-        self.history.get_or_init(read).as_ref()
-    }
-}
-
-impl Trail for Log<'_, '_> {
-    fn entered_from(&self, step: &StateName) -> Option<StateName> {
-        self.history()?.entered_from(step)
-    }
-
-    fn is_recorded(&self, phase: &StateName) -> bool {
-        // Without any activity there is none of this phase.
-        let any = self.loaded.state.document().state.last_number > Number(0);
-        any && self.history().is_some_and(|history| history.is_recorded(phase))
-    }
-
-    fn unit_at(&self, unit: &Unit) -> Option<StateName> {
-        self.history()?.unit_at(unit)
-    }
-}
-
-/// The log of a run that is about to begin.
-struct NoLog;
-
-impl Trail for NoLog {
-    fn entered_from(&self, _: &StateName) -> Option<StateName> {
-        None
-    }
-
-    fn is_recorded(&self, _: &StateName) -> bool {
-        false
-    }
-
-    fn unit_at(&self, _: &Unit) -> Option<StateName> {
-        None
     }
 }
 

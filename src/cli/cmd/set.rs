@@ -1,0 +1,46 @@
+//! `set`.
+
+use crate::cli::args::SetArgs;
+use crate::cli::exit::Exit;
+use crate::cli::out::Out;
+use crate::cli::page::Page;
+use crate::ops::{Flow, SetRequest};
+use crate::report::SetReport;
+
+pub(super) fn run(flow: &Flow, args: SetArgs, out: &mut Out) -> Exit {
+    let request = SetRequest {
+        run: args.run.name(),
+        issue: args.issue,
+        pr: args.pr,
+        branch: args.branch,
+        repo: args.repo,
+        feature: args.feature,
+        goal: args.goal,
+        limits: args.limit,
+        session: args.caller.session,
+        epoch: args.caller.epoch,
+    };
+    match flow.set(&request) {
+        Ok(report) => {
+            if report.changed {
+                out.committed(format!("{} is changed", report.run_id));
+            }
+            out.warnings(&report.warnings);
+            out.answer(&report, || page(&report))
+        }
+        Err(error) => out.error(&error),
+    }
+}
+
+fn page(report: &SetReport) -> String {
+    let mut page = Page::default();
+    let already = if report.changed { "is changed" } else { "is so already" };
+    page.line(&format!("{} {already}", report.run_id));
+    if let Some(goal) = &report.goal {
+        page.field("goal", goal);
+    }
+    for (key, value) in report.context.iter().chain(&report.limits).filter(|(_, value)| !value.is_null()) {
+        page.field(key, &value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+    }
+    page.finish()
+}

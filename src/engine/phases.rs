@@ -1,0 +1,260 @@
+//! How far the work in each phase is. What `resume` says, what `show` shows, what may be left and what may be completed
+//! all follow from this one computation.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::engine::{Attempt, History};
+use crate::model::{ActivityRecorded, Event, EventKind, IdList, Number, Owned, Seq, Skip, StateName, StepStatus};
+
+/// The work in one phase since the run last came to it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PhaseWork<'h> {
+    /// How it stands.
+    pub status: StepStatus,
+    /// The latest record; none when nothing was recorded.
+    pub latest: Option<&'h Attempt>,
+    /// Whether a person took the entry of the latest record off `completed_activities`, so that it is to be done again.
+    pub withdrawn: bool,
+    /// Why the phase was left although its work was not done.
+    pub skipped: Option<&'h str>,
+    /// Whether the status is the one that was reported of the step.
+    pub reported: bool,
+    /// Whether the run came to the phase before its log began, so that what was done there may not be known.
+    pub older: bool,
+}
+
+impl PhaseWork<'_> {
+    /// Whether the phase may be left as done.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.status.is_done()
+    }
+
+    /// Whether nothing is recorded of which another record could be the next attempt.
+    #[must_use]
+    pub fn is_untouched(&self) -> bool {
+        self.latest.is_none() && self.status == StepStatus::NotStarted
+    }
+}
+
+/// A phase that was left, or completed with its run, although its work was not done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkippedPhase {
+    /// The phase.
+    pub phase: StateName,
+    /// Why.
+    pub reason: String,
+    /// The event that says so.
+    pub seq: Seq,
+    /// The number of the latest record then.
+    after: Number,
+}
+
+/// The run's latest stay in a phase. Records are told apart by their numbers, which only rise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stay {
+    /// The latest record before it.
+    entered: Number,
+    /// The latest record when the run left; none while it is there.
+    left: Option<Number>,
+    /// Whether it began before the log did.
+    older: bool,
+}
+
+/// Where the run has been, and which records count.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Phases {
+    here: Vec<StateName>,
+    /// The phases that led to where the run is, without the rounds that it made.
+    path: Vec<StateName>,
+    stays: BTreeMap<StateName, Stay>,
+    /// `completed_activities`, each entry with the record that it stands for; none when a person wrote the entry.
+    completed: Vec<(String, Option<Number>)>,
+    skips: Vec<SkippedPhase>,
+}
+
+impl Phases {
+    /// Follows the run to where it is after `event`. `before` and `after` are the numbers of the latest records before and
+    /// after it; `attempts` are all records.
+    pub(super) fn note(&mut self, event: &Event, state: &Owned, before: Number, after: Number, attempts: &[Attempt]) {
+        match &event.kind {
+            EventKind::RunStarted(_) | EventKind::RunAdopted(_) | EventKind::LogRepaired(_) => {
+                self.completed = aligned(&[], &state.completed_activities, attempts);
+            }
+            EventKind::RunEdited(_) => self.edit(state, attempts),
+            _ => {}
+        }
+        for record in event.kind.records().iter().filter(|record| record.activity.status().is_completed()) {
+            self.completed.push((record.id().to_string(), Some(record.number)));
+        }
+        let again = match &event.kind {
+            EventKind::ActivityRecorded(record) => self.pass_through(record, state, before),
+            EventKind::RunEdited(edit) => edit.changes.current_phase.clone().flatten(),
+            _ => None,
+        };
+        let older = matches!(event.kind, EventKind::RunAdopted(_) | EventKind::LogRepaired(_));
+        self.arrive(state, again.as_ref(), Stay { entered: after, left: None, older });
+        if let Some(skip) = skip_of(&event.kind) {
+            let skipped = |phase: &StateName| SkippedPhase {
+                phase: phase.clone(),
+                reason: skip.reason.clone(),
+                seq: event.seq,
+                after,
+            };
+            self.skips.extend(skip.phases.iter().map(skipped));
+        }
+    }
+
+    /// Enters the phase of a record that the run was not in before, and gives the phase that it enters anew after it.
+    fn pass_through(&mut self, record: &ActivityRecorded, state: &Owned, before: Number) -> Option<StateName> {
+        let phase = &record.phase;
+        if !record.late && !self.here.contains(phase) {
+            self.enter(phase, Stay { entered: before, left: None, older: false }, state);
+            self.here.push(phase.clone());
+        }
+        record.advanced_to.clone().filter(|to| !record.late && (to == phase || !self.here.contains(to)))
+    }
+
+    /// Leaves and enters phases as `state` says. `again` is entered also when the run is there.
+    fn arrive(&mut self, state: &Owned, again: Option<&StateName>, stay: Stay) {
+        let now: Vec<_> = state.positions().cloned().collect();
+        for left in self.here.iter().filter(|phase| !now.contains(phase)) {
+            if let Some(old) = self.stays.get_mut(left) {
+                old.left = Some(stay.entered);
+            }
+        }
+        for phase in &now {
+            if again == Some(phase) || !self.here.contains(phase) {
+                self.enter(phase, stay, state);
+            }
+        }
+        self.here = now;
+    }
+
+    fn enter(&mut self, phase: &StateName, stay: Stay, state: &Owned) {
+        if let Some(at) = self.path.iter().position(|passed| passed == phase) {
+            // It goes round: what came after the first visit is to come again, but for branches in which it stands too.
+            let round = self.path.split_off(at);
+            self.path
+                .extend(round.into_iter().filter(|passed| passed != phase && state.positions().any(|p| p == passed)));
+        }
+        self.path.push(phase.clone());
+        self.stays.insert(phase.clone(), stay);
+    }
+
+    /// Takes over what a person made of the state: entries of `completed_activities` that are gone do not count.
+    pub(super) fn edit(&mut self, state: &Owned, attempts: &[Attempt]) {
+        let same = self.completed.iter().map(|(id, _)| id.as_str()).eq(state.completed_activities.iter());
+        if !same {
+            self.completed = aligned(&self.completed, &state.completed_activities, attempts);
+        }
+    }
+
+    /// The same for a document that is not in the log yet.
+    pub(super) fn show(&mut self, state: &Owned, latest: Number, attempts: &[Attempt]) {
+        self.edit(state, attempts);
+        let moved = self.here.first() != state.current_phase.as_ref();
+        let again = state.current_phase.as_ref().filter(|_| moved);
+        self.arrive(state, again, Stay { entered: latest, left: None, older: false });
+    }
+
+    /// Takes over records that another program made before the log began.
+    pub(super) fn add_earlier(&mut self, state: &Owned, attempts: &[Attempt]) {
+        self.completed = aligned(&[], &state.completed_activities, attempts);
+    }
+
+    pub(super) fn completed(&self) -> &[(String, Option<Number>)] {
+        &self.completed
+    }
+
+    pub(super) fn skips(&self) -> &[SkippedPhase] {
+        &self.skips
+    }
+}
+
+fn skip_of(kind: &EventKind) -> Option<&Skip> {
+    match kind {
+        EventKind::ActivityRecorded(record) => record.skipped.as_ref(),
+        EventKind::RunCompleted(change) => change.skipped.as_ref(),
+        _ => None,
+    }
+}
+
+/// Which record each entry of `ids` stands for. An entry that was in `before` keeps its own; a new one takes the first
+/// completed record of its id that no other entry stands for.
+fn aligned(before: &[(String, Option<Number>)], ids: &IdList, attempts: &[Attempt]) -> Vec<(String, Option<Number>)> {
+    let mut rest = before.iter();
+    let mut kept: Vec<(String, Option<Option<Number>>)> = Vec::new();
+    for id in ids.iter() {
+        let mut ahead = rest.clone();
+        let found = ahead.find(|(known, _)| known == id);
+        if found.is_some() {
+            rest = ahead;
+        }
+        kept.push((id.to_owned(), found.map(|(_, number)| *number)));
+    }
+    let mut free: BTreeMap<&str, VecDeque<Number>> = BTreeMap::new();
+    let taken = |number: Number| kept.iter().any(|(_, found)| *found == Some(Some(number)));
+    if kept.iter().any(|(_, found)| found.is_none()) {
+        for attempt in attempts.iter().filter(|attempt| attempt.status.is_completed() && !taken(attempt.number)) {
+            free.entry(&attempt.id).or_default().push_back(attempt.number);
+        }
+    }
+    let number = |(id, found): &(String, Option<Option<Number>>)| {
+        let number = found.unwrap_or_else(|| free.get_mut(id.as_str()).and_then(VecDeque::pop_front));
+        (id.clone(), number)
+    };
+    kept.iter().map(number).collect()
+}
+
+impl History {
+    /// The work in `phase`.
+    #[must_use]
+    pub fn work(&self, phase: &StateName) -> PhaseWork<'_> {
+        let stay = self.phases.stays.get(phase);
+        let since = stay.map_or(Number(0), |stay| stay.entered);
+        let of_phase = |attempt: &&Attempt| attempt.phase.as_ref() == Some(phase) && attempt.number > since;
+        let latest = self.attempts().iter().rev().find(of_phase);
+        let withdrawn = latest.is_some_and(|latest| latest.status.is_completed() && !self.counts(latest));
+        let newest = self.phases.skips.iter().rev().find(|skip| skip.phase == *phase);
+        let still =
+            |skip: &&SkippedPhase| skip.after >= since && latest.is_none_or(|latest| latest.number <= skip.after);
+        let skipped = newest.filter(still).map(|skip| skip.reason.as_str());
+        let reported = self.state().document().state.steps.get(phase);
+        let status = match (withdrawn, skipped, reported, latest) {
+            (true, ..) => StepStatus::NotStarted,
+            (_, Some(_), ..) => StepStatus::Skipped,
+            (_, _, Some(status), _) => status,
+            (.., Some(latest)) => latest.status.into(),
+            (.., None) => StepStatus::NotStarted,
+        };
+        let reported = reported.is_some();
+        PhaseWork { status, latest, withdrawn, skipped, reported, older: stay.is_some_and(|stay| stay.older) }
+    }
+
+    /// Whether the entry of a completed record is in `completed_activities`.
+    fn counts(&self, attempt: &Attempt) -> bool {
+        self.phases.completed.iter().rev().any(|(_, number)| *number == Some(attempt.number))
+    }
+
+    /// The phases that the run has left and in which there is something to do again: a person withdrew what was done
+    /// there, or an outcome that came later was not a good one. In the order in which the run came to them.
+    #[must_use]
+    pub fn undone_behind(&self) -> Vec<(&StateName, PhaseWork<'_>)> {
+        let here = |phase: &&StateName| self.phases.here.contains(phase);
+        let behind = self.phases.path.iter().filter(|phase| !here(phase)).map(|phase| (phase, self.work(phase)));
+        let undone = behind.filter(|(phase, work)| {
+            let left = self.phases.stays.get(*phase).and_then(|stay| stay.left);
+            let later = work.latest.is_some_and(|latest| left.is_some_and(|left| latest.number > left));
+            // Begun work with an unknown outcome is in doubt, wherever it was begun.
+            work.withdrawn || later && !work.is_done() && work.status != StepStatus::Running
+        });
+        undone.collect()
+    }
+
+    /// The phases that were left, or completed with the run, although their work was not done.
+    #[must_use]
+    pub fn skips(&self) -> &[SkippedPhase] {
+        self.phases.skips()
+    }
+}

@@ -1,0 +1,225 @@
+//! The command lines of a verdict: one that is safe to run unread, and one for each outcome that only the caller knows.
+
+use crate::engine::{Action, History, Plan};
+use crate::machine::Machine;
+use crate::model::{ActivityStatus, Question, ReportType, RunId, StateName, StepStatus, WorkflowId, slug};
+use crate::ops::quoted;
+use crate::report::Alternative;
+
+/// What to run next.
+#[derive(Debug, Default)]
+pub(super) struct Advice {
+    /// Begins work, or looks at something. It never says that something is done.
+    pub(super) command: Option<String>,
+    /// One for each outcome or decision.
+    pub(super) alternatives: Vec<Alternative>,
+}
+
+impl Advice {
+    fn or(mut self, when: impl Into<String>, command: String) -> Self {
+        self.alternatives.push(Alternative { when: when.into(), command });
+        self
+    }
+
+    fn or_each(self, ways: impl IntoIterator<Item = (String, String)>) -> Self {
+        ways.into_iter().fold(self, |advice, (when, command)| advice.or(when, command))
+    }
+}
+
+/// The commands for a plan. `machine` is the run's pinned workflow.
+pub(super) fn advice(history: &History, plan: &Plan, machine: Option<&Machine>) -> Advice {
+    let words = Words { history, run: history.state().id(), workflow: &history.state().document().workflow };
+    let next = &plan.next;
+    let advice = Advice::default();
+    match (next.action, &next.phase) {
+        (Action::StartPhase | Action::WorkPhase | Action::RetryPhase, Some(phase)) => {
+            let begin = words.begin(phase);
+            let done = words.outcome_of(phase, ActivityStatus::Passed);
+            let mut advice =
+                Advice { command: Some(begin), ..advice }.or(format!("the work of `{phase}` is done"), done);
+            if next.action != Action::StartPhase {
+                advice = advice.or(
+                    format!("`{phase}` needs no work in this run"),
+                    words.with_summary(words.outcome_of(phase, ActivityStatus::Skipped), "why"),
+                );
+            }
+            match (next.action, machine) {
+                (Action::RetryPhase, Some(machine)) => words.ways_out(advice, machine, phase),
+                _ => advice,
+            }
+        }
+        (Action::ChoosePhase, _) => {
+            let ahead = match (machine, &next.phase) {
+                (Some(machine), Some(here)) => machine.ahead_of(here),
+                _ => next.choices.clone(),
+            };
+            let described = |to: &StateName| machine.and_then(|machine| machine.state(to)?.description.clone());
+            let way = |to: &StateName| {
+                let what = described(to).map(|what| format!(" ({what})")).unwrap_or_default();
+                (format!("`{to}` is what comes next{what}"), words.begin(to))
+            };
+            let advice = advice.or_each(ahead.iter().map(way));
+            let ends = machine.zip(next.phase.as_ref()).is_none_or(|(machine, here)| machine.is_terminal(here));
+            if ends { advice.or("the run is at its end", words.status("complete", None)) } else { advice }
+        }
+        (Action::Complete, here) => {
+            let advice = advice.or("everything that the run was for is done", words.status("complete", None));
+            match (machine, here) {
+                (Some(machine), Some(here)) => advice.or_each(words.rounds(machine, here)),
+                _ => advice,
+            }
+        }
+        (Action::Reconcile, _) => match plan.in_doubt.first() {
+            Some(doubt) => {
+                let phase = doubt.phase.as_ref();
+                let id = doubt.number.map(|_| doubt.id.as_str());
+                let ended = |status| words.outcome(phase, id, status);
+                advice
+                    .or("it ended well", ended(ActivityStatus::Passed))
+                    .or("it failed", ended(ActivityStatus::Failed))
+                    .or(
+                        "it cannot go on without a person",
+                        words.with_summary(ended(ActivityStatus::Blocked), "what is needed"),
+                    )
+            }
+            None => advice,
+        },
+        (Action::ResolveActivity, Some(phase)) => {
+            let latest = history.work(phase).latest.map(|latest| latest.id.as_str());
+            let id = latest.filter(|_| !words.reports());
+            let ended = |status| words.outcome(Some(phase), id, status);
+            advice
+                .or("what it waited for is there, and the work goes on", ended(ActivityStatus::Running))
+                .or("what it waited for is there, and the work is done", ended(ActivityStatus::Passed))
+                .or("it failed", ended(ActivityStatus::Failed))
+        }
+        (Action::ResolveBlocker, _) => advice
+            .or("the blocker is gone", words.status("unblock", Some("what was resolved")))
+            .or("the run is not to go on", words.status("cancel", Some("why"))),
+        (Action::Answer, _) => {
+            let open = history.state().document().state.questions.iter();
+            advice.or_each(open.map(|question| words.answer(question)))
+        }
+        (Action::RaiseLimit, _) => {
+            let raise = plan.limit.iter().map(|limit| {
+                let command = format!("flow set {} --limit {}={}", words.run, limit.name, limit.raised);
+                ("a person lets the run go on".to_owned(), command)
+            });
+            let advice = advice.or_each(raise);
+            advice.or("the run is not to go on", words.status("fail", Some("the limit is reached")))
+        }
+        (Action::TakeOver, _) => advice.or(
+            "a person knows that the session which holds it is over",
+            format!("flow resume {} --take-over", words.run),
+        ),
+        (Action::Repair, _) => Advice { command: Some(format!("flow doctor {}", words.run)), ..advice }
+            .or("what it finds is to be repaired", format!("flow doctor {} --repair", words.run)),
+        (Action::Nothing, _) => advice.or("there is more to do", words.status("reopen", Some("why"))),
+        _ => advice,
+    }
+}
+
+/// The command that lets a run follow today's definition of its workflow.
+pub(super) fn adopt(run: &RunId) -> Alternative {
+    let when = "the run is to follow today's definition".to_owned();
+    Alternative { when, command: format!("flow workflow adopt {run}") }
+}
+
+/// Command lines for one run.
+struct Words<'a> {
+    history: &'a History,
+    run: &'a RunId,
+    workflow: &'a WorkflowId,
+}
+
+impl Words<'_> {
+    /// Whether the run's steps are reported: then they go on to be.
+    fn reports(&self) -> bool {
+        !self.history.reports().is_empty()
+    }
+
+    fn status(&self, verb: &str, reason: Option<&str>) -> String {
+        let reason = reason.map(|reason| format!(" --reason '{reason}'")).unwrap_or_default();
+        format!("flow {verb} {}{reason}", self.run)
+    }
+
+    fn emit(&self, kind: ReportType, step: &StateName, data: &str) -> String {
+        let (workflow, run, kind) = (self.workflow, self.run, kind.as_str());
+        let step = quoted(step.as_str());
+        format!("flow emit --workflow {workflow} --run-id {run} --type {kind} --step {step} --data '{data}'")
+    }
+
+    /// How a step, or the activity `id` of a phase, stands now.
+    fn outcome(&self, phase: Option<&StateName>, id: Option<&str>, status: ActivityStatus) -> String {
+        match (phase, id) {
+            (Some(step), None) => {
+                let data = format!("{{\"status\":\"{}\"}}", StepStatus::from(status));
+                self.emit(ReportType::StatusChange, step, &data)
+            }
+            (phase, id) => {
+                let phase = phase.map(|phase| format!(" --phase {}", quoted(phase.as_str()))).unwrap_or_default();
+                let id = id.unwrap_or("activity");
+                format!("flow record-activity --run-id {}{phase} --id {id} --status {status}", self.run)
+            }
+        }
+    }
+
+    /// How the work of a phase as a whole stands.
+    fn outcome_of(&self, phase: &StateName, status: ActivityStatus) -> String {
+        let fresh = (!self.reports()).then(|| self.id_for(phase));
+        self.outcome(Some(phase), fresh.as_deref(), status)
+    }
+
+    fn begin(&self, phase: &StateName) -> String {
+        self.outcome_of(phase, ActivityStatus::Running)
+    }
+
+    /// The id of work in `phase`: that of work that failed there, otherwise one that no passed record has. Recording
+    /// under one of those would look like a retry.
+    fn id_for(&self, phase: &StateName) -> String {
+        let failed = self.history.work(phase).latest.filter(|latest| latest.status == ActivityStatus::Failed);
+        let base = failed.map(|latest| latest.id.clone());
+        let base = base.or_else(|| slug(phase.as_str(), 80)).unwrap_or_else(|| "activity".to_owned());
+        let attempts = self.history.attempts();
+        let taken = |id: &str| attempts.iter().any(|attempt| attempt.id == id && attempt.status.is_completed());
+        let more = (2..).map(|n| format!("{base}-{n}"));
+        std::iter::once(base.clone()).chain(more).find(|id| !taken(id)).unwrap_or(base)
+    }
+
+    /// The command with a text for people; a report carries it in its data.
+    fn with_summary(&self, command: String, text: &str) -> String {
+        match command.strip_suffix("\"}'") {
+            Some(report) => format!("{report}\",\"message\":\"{text}\"}}'"),
+            None => format!("{command} --summary '{text}'"),
+        }
+    }
+
+    /// The ways back for another round.
+    fn rounds(&self, machine: &Machine, here: &StateName) -> Vec<(String, String)> {
+        let back = machine.back_from(here);
+        back.iter().map(|to| (format!("`{here}` shows that `{to}` needs more work"), self.begin(to))).collect()
+    }
+
+    /// What else can be done about a phase that failed.
+    fn ways_out(&self, advice: Advice, machine: &Machine, here: &StateName) -> Advice {
+        let stands = self.history.state().document().state.positions().any(|place| place == here);
+        let back = if stands { self.rounds(machine, here) } else { Vec::new() };
+        let ahead = if stands && !self.reports() { machine.ahead_of(here) } else { Vec::new() };
+        let over = ahead.iter().map(|to| {
+            let command = format!("{} --skip-reason 'why'", self.begin(to));
+            (format!("a person decides to go on to `{to}` without it"), command)
+        });
+        let advice = advice.or_each(back).or_each(over);
+        advice.or("the run has failed", self.status("fail", Some("why")))
+    }
+
+    fn answer(&self, question: &Question) -> (String, String) {
+        let unit = question.unit.as_ref().map(|unit| format!(" --unit {}", quoted(unit.as_str()))).unwrap_or_default();
+        let command = self.emit(ReportType::UserAnswered, &question.step, "{\"answer\":\"…\"}");
+        let who = question.unit.as_ref().map(|unit| format!(" ({unit})")).unwrap_or_default();
+        (
+            format!("the person has answered `{}`{who}; put the answer in place of …", question.step),
+            format!("{command}{unit}"),
+        )
+    }
+}

@@ -1,0 +1,93 @@
+//! `set`: change what a run is about, and its limits.
+
+use serde_json::{Map, Value};
+
+use crate::engine::refuse_other_session;
+use crate::model::{RunChanges, RunEdited, SessionId};
+use crate::ops::error::{Error, Result};
+use crate::ops::flow::Flow;
+use crate::ops::load::for_writing;
+use crate::report::SetReport;
+
+/// What to change; `None` stays as it is.
+#[derive(Debug, Clone, Default)]
+pub struct SetRequest {
+    /// The run; otherwise the session's or the only active one.
+    pub run: Option<String>,
+    /// `context.issue`.
+    pub issue: Option<u64>,
+    /// `context.pr`.
+    pub pr: Option<u64>,
+    /// `context.branch`.
+    pub branch: Option<String>,
+    /// `context.repo`.
+    pub repo: Option<String>,
+    /// `context.feature`.
+    pub feature: Option<String>,
+    /// `metadata.goal`.
+    pub goal: Option<String>,
+    /// `limits`: names of [`crate::model::LIMITS`] with a positive number, or none for no limit.
+    pub limits: Vec<(String, Option<u64>)>,
+    /// Who asks.
+    pub session: Option<SessionId>,
+    /// The epoch under which the caller holds the run.
+    pub epoch: Option<u64>,
+}
+
+impl Flow {
+    /// Changes what a run is about, and its limits, as an edit of `run.yaml` would: the change is an event. What a run
+    /// says already is not written again.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when another session holds the run, [`Error::RunFile`] when `run.yaml` is written in a way that
+    /// cannot be changed safely, [`Error::Store`] when it cannot be written.
+    pub fn set(&self, request: &SetRequest) -> Result<SetReport> {
+        let project = self.project()?;
+        let caller = self.caller(request.session.clone(), request.epoch)?;
+        let now = self.clock.now();
+        let run = self.select_to_write(&project, request.run.as_deref(), caller.session.as_ref(), now)?;
+        let mut loaded = for_writing(self, &project, &run, now)?;
+        let caller = self.judge_holder(&loaded, caller)?;
+        refuse_other_session(&loaded.state, &caller)
+            .map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })?;
+        let before = loaded.state.document().clone();
+        let mut wanted = before.clone();
+        let texts = [("branch", &request.branch), ("repo", &request.repo), ("feature", &request.feature)];
+        for (key, text) in texts.into_iter().filter_map(|(key, text)| Some((key, text.as_ref()?))) {
+            wanted.context.insert(key.to_owned(), text.as_str().into());
+        }
+        let numbers = [("issue", request.issue), ("pr", request.pr)];
+        for (key, number) in numbers.into_iter().filter_map(|(key, number)| Some((key, number?))) {
+            wanted.context.insert(key.to_owned(), number.into());
+        }
+        for (name, limit) in &request.limits {
+            wanted.limits.insert(name.clone(), limit.map_or(Value::Null, Value::from));
+        }
+        wanted.goal = request.goal.clone().or(wanted.goal);
+        let changed = wanted != before;
+        if changed {
+            let fault = |error| Error::RunFile { path: loaded.locked.run_file(), error };
+            let text = loaded.text.with_facts(&wanted).map_err(fault)?;
+            let differs = |old: &Map<String, Value>, new: &Map<String, Value>| (old != new).then(|| new.clone());
+            let changes = RunChanges {
+                goal: (before.goal != wanted.goal).then(|| wanted.goal.clone()),
+                context: differs(&before.context, &wanted.context),
+                limits: differs(&before.limits, &wanted.limits),
+                ..RunChanges::default()
+            };
+            self.replace_dead_holder(&mut loaded, &caller, now)?;
+            let edit = RunEdited { changes, session: caller.session, text: text.text().to_owned() };
+            loaded.commit_edit(self, &text, edit, now)?;
+        }
+        let document = loaded.state.document();
+        Ok(SetReport {
+            run_id: document.id.clone(),
+            seq: document.state.last_seq.unwrap_or_default(),
+            changed,
+            goal: document.goal.clone(),
+            context: document.context.clone(),
+            limits: document.limits.clone(),
+            warnings: loaded.warnings.clone(),
+        })
+    }
+}
