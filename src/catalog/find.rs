@@ -262,22 +262,26 @@ mod tests {
     fn the_shipped_workflows_have_the_phases_of_the_tables() {
         let agent = |first: &str| format!("{first}^>completed,failed completed$ failed$");
         let table = [
-            ("address-pr", "preflight^>categorize categorize>resolve resolve>verify verify$".to_owned()),
+            ("address-pr", "preflight^>categorize categorize>resolve resolve>verify verify$>resolve".to_owned()),
             ("blueprint", "detect^>charter,prd charter$ prd$".to_owned()),
             (
                 "build",
                 "requirements^>design design>tasks tasks>build build>verify verify>build,archive archive$".to_owned(),
             ),
             ("build-fast", "plan^>build build>review review$".to_owned()),
-            ("debug", "preflight^>reproduce reproduce>diagnose diagnose>fix fix>verify verify$".to_owned()),
+            (
+                "debug",
+                "preflight^>reproduce reproduce>diagnose diagnose>fix fix>verify,diagnose verify$>fix,diagnose"
+                    .to_owned(),
+            ),
             ("deep-research", "clarify^>plan plan>explore explore>synthesize synthesize>report report$".to_owned()),
             ("feature-verifier", agent("verifying")),
             ("hypothesis-tester", agent("testing")),
-            ("merge-pr", "preflight^>verify verify>confirm confirm>merge merge$".to_owned()),
+            ("merge-pr", "preflight^>verify verify>confirm confirm>merge,verify merge$>verify".to_owned()),
             ("pr-review", "split^>review review>synthesize synthesize>post post$".to_owned()),
-            ("release", "preflight^>bump bump>tag tag>push push$".to_owned()),
-            ("review-pr", "preflight^>fan-out fan-out>consolidate consolidate>report report$".to_owned()),
-            ("start-issue", "preflight^>explore explore>plan plan>code code>verify verify$".to_owned()),
+            ("release", "preflight^>bump bump>tag tag>push,bump push$>bump".to_owned()),
+            ("review-pr", "preflight^>fan-out fan-out>consolidate consolidate>report,fan-out report$".to_owned()),
+            ("start-issue", "preflight^>explore explore>plan plan>code code>verify,plan verify$>code".to_owned()),
             ("task-builder", agent("building")),
             ("task-reviewer", agent("reviewing")),
         ];

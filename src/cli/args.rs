@@ -1,5 +1,6 @@
 //! The tree of arguments. Doc comments are the help texts.
 
+mod change;
 mod interview;
 mod mode;
 
@@ -10,8 +11,10 @@ use std::time::Duration;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::model::limits;
-use crate::model::{ActivityId, EventId, LIMITS, RunId, SessionId, StateName, Timestamp};
+use crate::model::{ActivityId, Doing, EventId, RunId, RunStatus, SessionId, StateName, Timestamp};
+use crate::ops::ListStatus;
 
+pub(super) use change::{CompleteArgs, SetArgs, StatusArgs};
 pub(super) use interview::{BeginArgs, InterviewArgs, InterviewCommand};
 pub(super) use mode::{ModeArgs, ModeCommand, ReviewArg, ScopeArgs};
 
@@ -111,16 +114,6 @@ fn command_of_type(text: &str) -> Result<(String, String), String> {
         }
         _ => Err("write it as TYPE=COMMAND, such as agent='my-agent --quiet'".to_owned()),
     }
-}
-
-fn limit(text: &str) -> Result<(String, Option<u64>), String> {
-    let bad = || "write it as max_iterations=20, max_runtime_minutes=90, or NAME=none".to_owned();
-    let (name, value) = text.split_once('=').ok_or_else(bad)?;
-    if !LIMITS.contains(&name) {
-        return Err(format!("{name} is not a limit of a run; the limits are {}", LIMITS.join(" and ")));
-    }
-    let value = if value == "none" { None } else { Some(positive(value).map_err(|_| bad())?) };
-    Ok((name.to_owned(), value))
 }
 
 fn exit_status(text: &str) -> Result<i64, String> {
@@ -274,6 +267,9 @@ pub(super) struct StartArgs {
     /// The whole run id [default: the time and the slug]
     #[arg(long, value_name = "ID")]
     pub(super) id: Option<RunId>,
+    /// Also when a run about the same issue or pull request is open
+    #[arg(long)]
+    pub(super) another: bool,
 }
 
 // Arguments of `record-activity`.
@@ -367,7 +363,8 @@ pub(super) struct EmitArgs {
 // Which run; what commands for one run take.
 #[derive(Debug, Args)]
 pub(super) struct RunArg {
-    /// The run [default: the session's, or the only active one]
+    /// The run: its id, a beginning of it that no other run has, or @latest [default: the session's, or the only active
+    /// one]
     run: Option<String>,
     /// The same as RUN
     #[arg(long, value_name = "RUN", conflicts_with = "run")]
@@ -449,59 +446,6 @@ pub(super) struct CallerArgs {
     pub(super) epoch: Option<u64>,
 }
 
-// Arguments of the commands that change a status.
-#[derive(Debug, Args)]
-pub(super) struct StatusArgs {
-    #[command(flatten)]
-    pub(super) run: RunArg,
-    /// Why
-    #[arg(long, value_name = "TEXT")]
-    pub(super) reason: Option<String>,
-    #[command(flatten)]
-    pub(super) caller: CallerArgs,
-}
-
-// Arguments of `complete`.
-#[derive(Debug, Args)]
-pub(super) struct CompleteArgs {
-    #[command(flatten)]
-    pub(super) change: StatusArgs,
-    /// Why phases whose work is not done may be completed with the run; logged, and shown from then on
-    #[arg(long, value_name = "TEXT")]
-    pub(super) skip_reason: Option<String>,
-}
-
-// Arguments of `set`.
-#[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
-pub(super) struct SetArgs {
-    #[command(flatten)]
-    pub(super) run: RunArg,
-    /// The issue that it is about
-    #[arg(long, value_name = "N", value_parser = positive, group = "what")]
-    pub(super) issue: Option<u64>,
-    /// The pull request that it is about
-    #[arg(long, value_name = "N", value_parser = positive, group = "what")]
-    pub(super) pr: Option<u64>,
-    /// The branch that it works on
-    #[arg(long, value_name = "NAME", group = "what")]
-    pub(super) branch: Option<String>,
-    /// The repository
-    #[arg(long, value_name = "NAME", group = "what")]
-    pub(super) repo: Option<String>,
-    /// The feature that it is about
-    #[arg(long, value_name = "NAME", group = "what")]
-    pub(super) feature: Option<String>,
-    /// The goal that it serves
-    #[arg(long, value_name = "TEXT", group = "what")]
-    pub(super) goal: Option<String>,
-    /// A limit: max_iterations=20, max_runtime_minutes=90, or max_runtime_minutes=none; may be repeated
-    #[arg(long, value_name = "NAME=N", value_parser = limit, group = "what")]
-    pub(super) limit: Vec<(String, Option<u64>)>,
-    #[command(flatten)]
-    pub(super) caller: CallerArgs,
-}
-
 // Arguments of `session-end`.
 #[derive(Debug, Args)]
 pub(super) struct SessionEndArgs {
@@ -518,6 +462,9 @@ pub(super) struct ResumeArgs {
     /// The same as RUN
     #[arg(long, value_name = "RUN", conflicts_with = "run")]
     pub(super) run_id: Option<String>,
+    /// Show all completed activities, not only the last 20
+    #[arg(long)]
+    pub(super) all: bool,
     /// Hold the run from now on, unless another live session does
     #[arg(long)]
     pub(super) claim: bool,
@@ -534,7 +481,13 @@ pub(super) struct ResumeArgs {
 pub(super) struct ListArgs {
     /// Only runs with this status; may be repeated
     #[arg(long, value_name = "STATUS", value_delimiter = ',')]
-    pub(super) status: Vec<RunStatusArg>,
+    pub(super) status: Vec<ListStatusArg>,
+    /// Only runs about this feature
+    #[arg(long, value_name = "NAME")]
+    pub(super) feature: Option<String>,
+    /// Only runs with this text in their id, workflow, phase, goal, feature or reason, or about this issue (#42)
+    #[arg(long, value_name = "TEXT")]
+    pub(super) search: Option<String>,
     /// Only runs of this workflow
     #[arg(long, value_name = "NAME")]
     pub(super) workflow: Option<String>,
@@ -689,10 +642,39 @@ macro_rules! value_enum {
     };
 }
 
-value_enum!(
-    /// A run's status.
-    RunStatusArg { Active, Blocked, Completed, Failed, Cancelled } -> crate::model::RunStatus
-);
+/// A status by which runs are listed.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum ListStatusArg {
+    /// Work goes on
+    Active,
+    /// Waits for a person
+    Blocked,
+    /// A question is open
+    Asking,
+    /// The step where the run stands waits
+    Waiting,
+    /// The run failed, or the step where it stands did
+    Failed,
+    /// Ended with its work done
+    Completed,
+    /// Given up
+    Cancelled,
+}
+
+impl From<ListStatusArg> for ListStatus {
+    fn from(arg: ListStatusArg) -> Self {
+        match arg {
+            ListStatusArg::Active => Self::Run(RunStatus::Active),
+            ListStatusArg::Blocked => Self::Run(RunStatus::Blocked),
+            ListStatusArg::Asking => Self::Doing(Doing::Asking),
+            ListStatusArg::Waiting => Self::Doing(Doing::Waiting),
+            ListStatusArg::Failed => Self::AnyFailed,
+            ListStatusArg::Completed => Self::Run(RunStatus::Completed),
+            ListStatusArg::Cancelled => Self::Run(RunStatus::Cancelled),
+        }
+    }
+}
+
 value_enum!(
     /// An activity's status.
     ActivityStatusArg { Pending, Running, Passed, Failed, Skipped, Blocked } -> crate::model::ActivityStatus

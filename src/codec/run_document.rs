@@ -10,7 +10,7 @@ use crate::codec::reading::id_list;
 use crate::codec::yaml::{Node, Tree};
 use crate::model::limits;
 use crate::model::{
-    ActivityId, IdList, Number, Owned, Question, RunDocument, RunStatus, RunSummary, Seq, SessionId, StateName,
+    ActivityId, Doing, IdList, Number, Owned, Question, RunDocument, RunStatus, RunSummary, Seq, SessionId, StateName,
     StepStatus, Steps, Timestamp, Unit,
 };
 
@@ -44,23 +44,40 @@ pub(super) fn summary(root: Entries<'_, '_>) -> Option<RunSummary> {
     head(root).ok()?;
     let section = |name| Section::of(root, name).ok();
     let (metadata, state) = (section("metadata")?, section("state")?);
-    section("context").and(section("limits"))?;
+    let context = section("context")?;
+    section("limits")?;
     metadata.number("workflow_version").ok()?;
-    metadata.optional::<Text>("goal").ok()?;
     state.optional::<Text>("current_activity").ok()?;
     state.number("epoch").and(state.number("last_number")).and(state.number("workflow_seq")).ok()?;
     count_ids(&state, "open_activities")?;
-    step_entries(&state, "steps", |step, status| step_of(step, status).is_some())?;
-    step_entries(&state, "questions", |key, prompt| question_of(key, prompt).is_some())?;
-    names(&state, "other_phases")?;
+    let mut asks = false;
+    step_entries(&state, "questions", |key, prompt| {
+        asks = true;
+        question_of(key, prompt).is_some()
+    })?;
+    let mut places = names(&state, "other_phases")?;
+    let current_phase: Option<StateName> = state.optional("current_phase").ok()?;
+    places.extend(current_phase.clone());
+    let mut here = Vec::new();
+    step_entries(&state, "steps", |step, status| {
+        let Some((step, status)) = step_of(step, status) else { return false };
+        here.extend(places.contains(&step).then_some(status));
+        true
+    })?;
+    let status = status(&state).ok()?;
     Some(RunSummary {
         id: metadata.required("id").ok()?,
         workflow: metadata.required("workflow").ok()?,
         created_at: metadata.required("created_at").ok()?,
-        status: status(&state).ok()?,
-        current_phase: state.optional("current_phase").ok()?,
+        status,
+        current_phase,
         completed_activities: count_ids(&state, "completed_activities")?,
+        doing: Doing::of(status, asks, here.into_iter()),
         blocked_reason: state.optional("blocked_reason").ok()?,
+        goal: metadata.optional("goal").ok()?,
+        issue: context.number("issue").ok()?,
+        pr: context.number("pr").ok()?,
+        feature: context.optional("feature").ok()?,
         session: state.optional("session").ok()?,
         last_seq: state.number("last_seq").ok()?.map(Seq),
         updated_at: state.optional("updated_at").ok()?,
@@ -90,7 +107,11 @@ fn count_ids(state: &Section<Entries<'_, '_>>, key: &str) -> Option<usize> {
 }
 
 /// Whether every entry of a mapping of texts is as it should be.
-fn step_entries(state: &Section<Entries<'_, '_>>, key: &str, is_right: impl Fn(&str, &str) -> bool) -> Option<()> {
+fn step_entries(
+    state: &Section<Entries<'_, '_>>,
+    key: &str,
+    mut is_right: impl FnMut(&str, &str) -> bool,
+) -> Option<()> {
     let Some(value) = state.mapping.and_then(|mapping| mapping.get(key)) else { return Some(()) };
     let plain::Value::Mapping(_) = value else { return (value == plain::Value::Null).then_some(()) };
     let entries = state.mapping?.within(key)?;
@@ -98,11 +119,14 @@ fn step_entries(state: &Section<Entries<'_, '_>>, key: &str, is_right: impl Fn(&
     entries.named().all(right).then_some(())
 }
 
-fn names(state: &Section<Entries<'_, '_>>, key: &str) -> Option<()> {
-    let Some(value) = state.mapping.and_then(|mapping| mapping.get(key)) else { return Some(()) };
-    let plain::Value::List(_) = value else { return (value == plain::Value::Null).then_some(()) };
-    let is_name = |value: plain::Value<'_>| matches!(value, plain::Value::Text(name) if StateName::new(name).is_ok());
-    state.mapping?.within(key)?.values().all(is_name).then_some(())
+fn names(state: &Section<Entries<'_, '_>>, key: &str) -> Option<Vec<StateName>> {
+    let Some(value) = state.mapping.and_then(|mapping| mapping.get(key)) else { return Some(Vec::new()) };
+    let plain::Value::List(_) = value else { return (value == plain::Value::Null).then(Vec::new) };
+    let name = |value: plain::Value<'_>| match value {
+        plain::Value::Text(name) => StateName::new(name).ok(),
+        _ => None,
+    };
+    state.mapping?.within(key)?.values().map(name).collect()
 }
 
 fn step_of(step: &str, status: &str) -> Option<(StateName, StepStatus)> {

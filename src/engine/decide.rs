@@ -1,6 +1,8 @@
 //! May this happen, and what happens then?
 
-use crate::engine::{Advance, Caller, Claim, Command, Decision, History, Record, Refusal, RunState, Trail, Undone};
+use crate::engine::{
+    Advance, Caller, Claim, Command, Decision, History, PhaseWork, Record, Refusal, RunState, Trail, Undone,
+};
 use crate::machine::Machine;
 use crate::model::{
     ActivityRecorded, ActivityStatus, EventKind, RunClaimed, RunStatus, SESSION_ENDED, SessionEnded, Skip, StateName,
@@ -277,11 +279,17 @@ fn is_late(state: &RunState, id: &str, phase: &StateName, trail: &dyn Trail) -> 
 /// What is not done in `from`, when the run may not leave it for `to` with that. Going back for another round says nothing
 /// of the work that is left.
 fn undone(machine: Option<&Machine>, from: &StateName, to: &StateName, trail: &dyn Trail) -> Option<Undone> {
-    let work = trail.history()?.work(from);
+    let history = trail.history()?;
+    let work = history.work(from);
     let back = machine.is_some_and(|machine| machine.leads_back(from, to));
-    // What was done before flow kept the log may not be known.
-    let known = !(work.older && work.is_untouched());
-    (!work.is_done() && !back && known).then(|| Undone::new(machine, from, &work))
+    (!back && is_undone(history, &work)).then(|| Undone::new(machine, from, &work))
+}
+
+/// Whether the work of a phase is not done. What was done before flow kept the log, and what damage took from it, may not
+/// be known; then `completed_activities` is believed.
+fn is_undone(history: &History, work: &PhaseWork<'_>) -> bool {
+    let unknown = || work.older || history.completed().iter().any(|(_, record)| record.is_none());
+    !work.is_done() && !(work.is_untouched() && unknown())
 }
 
 /// The phases that are passed over, when there are any and the caller says why.
@@ -306,18 +314,18 @@ fn complete(
     if state.status().is_terminal() {
         return end(state, caller, RunStatus::Completed, reason);
     }
-    if run.completed_activities.is_empty() {
-        return Err(Refusal::NothingRecorded);
-    }
     if let Some(ids) = trail.history().map(|history| in_doubt(run, history)).filter(|ids| !ids.is_empty()) {
         return Err(Refusal::InDoubt { ids });
+    }
+    if run.completed_activities.is_empty() {
+        return Err(Refusal::NothingRecorded);
     }
     let mut undone = Vec::new();
     if let Some(history) = trail.history() {
         let behind = history.undone_behind();
         undone.extend(behind.iter().map(|(phase, work)| Undone::new(machine, phase, work)));
         let here = run.positions().map(|phase| (phase, history.work(phase)));
-        let open = here.filter(|(_, work)| !work.is_done() && !(work.older && work.is_untouched()));
+        let open = here.filter(|(_, work)| is_undone(history, work));
         undone.extend(open.map(|(phase, work)| Undone::new(machine, phase, &work)));
     }
     let skipped = skipped(undone, skip)?;
@@ -382,11 +390,10 @@ fn next_phase(machine: Option<&Machine>, phase: &StateName, advance: Advance) ->
         Advance::To(to) if choices.contains(&to) => Ok(to),
         Advance::To(to) if !machine.contains(&to) => Err(unknown(machine, &to)),
         Advance::To(to) => Err(Refusal::InvalidTransition { from: phase.clone(), to, choices }),
-        // Moving on never means going back for another round.
-        Advance::Next => match <[StateName; 1]>::try_from(machine.ahead_of(phase)) {
-            Ok([only]) => Ok(only),
-            Err(none) if none.is_empty() => Err(Refusal::NoNextPhase { phase: phase.clone() }),
-            Err(choices) => Err(Refusal::AmbiguousNext { phase: phase.clone(), choices }),
+        Advance::Next => match machine.usual_next(phase) {
+            Some(next) => Ok(next),
+            None if machine.ahead_of(phase).is_empty() => Err(Refusal::NoNextPhase { phase: phase.clone() }),
+            None => Err(Refusal::AmbiguousNext { phase: phase.clone(), choices }),
         },
     }
 }

@@ -60,11 +60,13 @@ pub fn decide_emit(
     if status.is_terminal() && emit.reports.iter().all(|report| is_said_already(state, report)) {
         return Ok(Decision::Already);
     }
+    // What came out of a run may be told after its end.
+    let late = status.is_terminal() && emit.reports.iter().all(|report| report.kind.is_remark());
     let mut draft = Draft::new(state, machine, emit.now, trail, supply);
     for report in emit.reports {
         draft.take(report)?;
     }
-    if status.is_terminal() {
+    if status.is_terminal() && !late {
         return Err(Refusal::Terminal { status });
     }
     Ok(Decision::Commit(EventKind::Emitted(Box::new(Emitted {
@@ -204,7 +206,18 @@ impl<'a> Draft<'a> {
                 report.step = Some(step.clone());
             }
             ReportType::UserAnswered => {
-                let question = self.questions.last().ok_or(Refusal::NoQuestion { step: None })?;
+                let question = match self.questions.as_slice() {
+                    [] => return Err(Refusal::NoQuestion { step: None }),
+                    [only] => only,
+                    // The unit alone may tell.
+                    several => {
+                        let mut of_unit = several.iter().filter(|question| question.unit == report.unit);
+                        match (of_unit.next(), of_unit.next(), &report.unit) {
+                            (Some(only), None, Some(_)) => only,
+                            _ => return Err(Refusal::WhichQuestion(several.iter().map(Question::who).collect())),
+                        }
+                    }
+                };
                 report.step = Some(question.step.clone());
                 report.unit = report.unit.take().or_else(|| question.unit.clone());
             }

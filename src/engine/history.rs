@@ -44,6 +44,19 @@ impl Attempt {
     }
 }
 
+/// The work of a unit or of a sub-agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnitWork<'h> {
+    /// The unit; none for a sub-agent that reports as a whole.
+    pub unit: Option<&'h Unit>,
+    /// Where it is: a step of the workflow, or `agent:step`.
+    pub step: &'h StateName,
+    /// How it stands.
+    pub status: StepStatus,
+    /// The step of the workflow under which it is shown.
+    pub below: &'h StateName,
+}
+
 /// Who holds the run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hold {
@@ -200,17 +213,31 @@ impl History {
         &self.reports
     }
 
-    /// The latest report on the work of each unit and each sub-agent, in the order of their names.
+    /// The latest report on the work of each unit and each sub-agent, in the order of their names: each of them is in
+    /// one state.
     fn workers(&self) -> impl Iterator<Item = (Option<&Unit>, &StateName, StepStatus)> {
+        self.units().into_iter().map(|worker| (worker.unit, worker.step, worker.status))
+    }
+
+    /// The units of the workflow's steps, and the work of sub-agents, each with its latest status and below the step in
+    /// which the run stood then. What was reported before the run was in any step belongs to the first one.
+    #[must_use]
+    pub fn units(&self) -> Vec<UnitWork<'_>> {
         let mut latest = BTreeMap::new();
+        let mut place = self.reports.iter().find_map(|report| report.own_step()).map(|(step, _)| step);
         for report in &self.reports {
+            if let Some((step, _)) = report.own_step().filter(|_| !report.auto) {
+                place = Some(step);
+            }
             let (Some(step), Some(status)) = (&report.step, report.status()) else { continue };
             let worker = (report.unit.as_ref(), step.agent());
             if worker != (None, None) {
-                latest.insert(worker, (step, status));
+                let below = if step.agent().is_some() { place.or(self.state.phase()) } else { Some(step) };
+                let below = below.unwrap_or(step);
+                latest.insert(worker, UnitWork { unit: report.unit.as_ref(), step, status, below });
             }
         }
-        latest.into_iter().map(|((unit, _), (step, status))| (unit, step, status))
+        latest.into_values().collect()
     }
 
     /// The latest status of each sub-agent's work, apart for each unit.
@@ -258,24 +285,6 @@ impl History {
     #[must_use]
     pub fn reported_at(&self, step: &StateName) -> Option<Timestamp> {
         self.latest_report(step).map(|report| report.at)
-    }
-
-    /// Each unit of each step, and each step of a sub-agent, with its latest status.
-    #[must_use]
-    pub fn units(&self) -> Vec<(&StateName, Option<&Unit>, StepStatus)> {
-        let mut latest: Vec<(&StateName, Option<&Unit>, StepStatus)> = Vec::new();
-        for report in &self.reports {
-            let (Some(step), Some(status)) = (&report.step, report.status()) else { continue };
-            if report.unit.is_none() && step.agent().is_none() {
-                continue;
-            }
-            let unit = report.unit.as_ref();
-            match latest.iter_mut().find(|(name, of, _)| *name == step && *of == unit) {
-                Some((.., last)) => *last = status,
-                None => latest.push((step, unit, status)),
-            }
-        }
-        latest
     }
 
     /// What was lost with lines of the log, in words, as its repairs say.

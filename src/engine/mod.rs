@@ -19,7 +19,7 @@ pub use command::{Advance, Caller, Claim, Command, Decision, Record};
 pub use decide::{Retry, asks_workflow, decide, refuse_other_session, retry};
 pub use edit::{EditFault, edited, rebase, with_edit};
 pub use emit::{Emit, Progress, Report, Supply, decide_emit, progress};
-pub use history::{Attempt, History, Hold, NoTrail, Trail};
+pub use history::{Attempt, History, Hold, NoTrail, Trail, UnitWork};
 pub use modes::{Active, Board, Changed, Draft, Ended, ModeRefusal, ModeState, Requested, Visible, Wanted};
 pub use phases::{PhaseWork, SkippedPhase};
 pub use refusal::{Refusal, StepFault, Undone};

@@ -108,11 +108,13 @@ impl Phases {
     /// Enters the phase of a record that the run was not in before, and gives the phase that it enters anew after it.
     fn pass_through(&mut self, record: &ActivityRecorded, state: &Owned, before: Number) -> Option<StateName> {
         let phase = &record.phase;
-        if !record.late && !self.here.contains(phase) {
-            self.enter(phase, Stay { entered: before, left: None, older: false }, state);
-            self.here.push(phase.clone());
+        let to = record.advanced_to.clone().filter(|_| !record.late);
+        if record.late || self.here.contains(phase) {
+            return to.filter(|to| to == phase || !self.here.contains(to));
         }
-        record.advanced_to.clone().filter(|to| !record.late && (to == phase || !self.here.contains(to)))
+        self.enter(phase, Stay { entered: before, left: None, older: false }, state);
+        self.here.push(phase.clone());
+        to
     }
 
     /// Leaves and enters phases as `state` says. `again` is entered also when the run is there.

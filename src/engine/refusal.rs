@@ -94,6 +94,12 @@ pub enum Refusal {
         /// Who holds it.
         session: SessionId,
     },
+    /// Another session holds the run, so only its units are reported by others.
+    #[error("session {session} holds the run")]
+    HeldFromReports {
+        /// Who holds it.
+        session: SessionId,
+    },
     /// The caller held the run once, but no more.
     #[error("epoch {given} is over; the run is in epoch {current}")]
     StaleEpoch {
@@ -145,6 +151,9 @@ pub enum Refusal {
         /// Where it would have been; none for anywhere.
         step: Option<StateName>,
     },
+    /// Several questions are open, and the answer does not say which one it answers.
+    #[error("{} questions are open: {}", .0.len(), .0.join(", "))]
+    WhichQuestion(Vec<String>),
     /// A question needs a step that asks it.
     #[error("a question needs --step, since the run stands in no step yet")]
     Nowhere,
@@ -156,6 +165,23 @@ pub enum Refusal {
         /// The event.
         seq: Seq,
     },
+}
+
+impl Refusal {
+    /// Whether another definition of the workflow could allow what is refused.
+    #[must_use]
+    pub fn rests_on_workflow(&self) -> bool {
+        matches!(
+            self,
+            Self::UnknownPhase { .. }
+                | Self::InvalidTransition { .. }
+                | Self::NoNextPhase { .. }
+                | Self::AmbiguousNext { .. }
+                | Self::UnknownStep(_)
+                | Self::CannotStart(_)
+                | Self::InvalidStep(_)
+        )
+    }
 }
 
 /// A phase whose work is not done.
@@ -174,7 +200,9 @@ pub struct Undone {
 }
 
 impl Undone {
-    pub(super) fn new(machine: Option<&Machine>, phase: &StateName, work: &PhaseWork<'_>) -> Self {
+    /// The phase of `work`.
+    #[must_use]
+    pub fn new(machine: Option<&Machine>, phase: &StateName, work: &PhaseWork<'_>) -> Self {
         Self {
             phase: phase.clone(),
             status: work.status,

@@ -343,15 +343,18 @@ fn go_on(
         let reason = format!("`{here}` is done; its workflow is not known here, so what follows is not known");
         return (Verdict::Continue, reason, Next { action: Action::ChoosePhase, phase: Some(here), choices });
     };
-    let ahead = machine.ahead_of(&here);
-    let (action, phase, reason) = match (ahead.as_slice(), machine.is_terminal(&here)) {
-        ([], _) => (Action::Complete, Some(here.clone()), format!("`{here}` is done and is the last phase")),
-        ([only], false) => (Action::StartPhase, Some(only.clone()), format!("`{here}` is done; `{only}` comes next")),
-        (_, false) => (Action::ChoosePhase, Some(here.clone()), format!("`{here}` is done; several phases can follow")),
-        (_, true) => {
+    let (action, phase, reason) = match (machine.usual_next(&here), machine.is_terminal(&here)) {
+        (Some(next), false) => {
+            (Action::StartPhase, Some(next.clone()), format!("`{here}` is done; `{next}` comes next"))
+        }
+        (None, false) if !choices.is_empty() => {
+            (Action::ChoosePhase, Some(here.clone()), format!("`{here}` is done; several phases can follow"))
+        }
+        (_, true) if !machine.ahead_of(&here).is_empty() => {
             let reason = format!("`{here}` is done; the run can end here or go on");
             (Action::ChoosePhase, Some(here.clone()), reason)
         }
+        _ => (Action::Complete, Some(here.clone()), format!("`{here}` is done and is the last phase")),
     };
     (Verdict::Continue, reason, Next { action, phase, choices })
 }

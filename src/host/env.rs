@@ -19,6 +19,8 @@ pub struct Env {
     pub session: Option<Setting>,
     /// `FLOW_EPOCH`: which claim of a run the caller acts under.
     pub epoch: Option<Setting>,
+    /// `FLOW_RUN_TOKEN`: lets sub-agents with sessions of their own report on their units.
+    pub run_token: Option<Setting>,
     /// `FLOW_HOLDER_PID`, or the agent's own variable: the process whose life is the session's.
     pub holder_pid: Option<Setting>,
     /// `FLOW_LOCK_TIMEOUT`: how long to wait for another writer, in seconds.
@@ -97,6 +99,7 @@ impl Env {
             flow_dir: setting("FLOW_DIR").map(|setting| setting.raw.into()),
             session,
             epoch: setting("FLOW_EPOCH"),
+            run_token: setting("FLOW_RUN_TOKEN"),
             holder_pid,
             lock_timeout: setting("FLOW_LOCK_TIMEOUT"),
             choose_model: setting("FLOW_CHOOSE_MODEL"),
@@ -121,6 +124,14 @@ impl Env {
     /// [`BadSetting`] when it is no number.
     pub fn epoch_number(&self) -> Result<Option<u64>, BadSetting> {
         self.epoch.as_ref().map(Setting::parse).transpose()
+    }
+
+    /// The token of a run, checked.
+    ///
+    /// # Errors
+    /// [`BadSetting`] when it is not UTF-8.
+    pub fn token(&self) -> Result<Option<String>, BadSetting> {
+        self.run_token.as_ref().map(Setting::parse).transpose()
     }
 
     /// The holder's process id, checked.

@@ -89,6 +89,17 @@ impl Holder {
         Some(Self { host, boot, namespace, pid, started })
     }
 
+    /// Whether this process was started by it, or by a process that was.
+    #[must_use]
+    pub fn is_ancestor(&self) -> bool {
+        let same = |machine: Machine| {
+            (machine.host, machine.boot, machine.namespace)
+                == (self.host.clone(), self.boot.clone(), self.namespace.clone())
+        };
+        Machine::read().is_some_and(same)
+            && ancestors().any(|stat| stat.pid == self.pid && stat.started == self.started)
+    }
+
     /// Whether the process still runs, as far as that can be seen from this one.
     #[must_use]
     pub fn liveness(&self) -> Liveness {
@@ -194,19 +205,17 @@ impl Stat {
 }
 
 fn nearest_worker() -> Option<Stat> {
-    let mut pid = Stat::read(std::process::id()).ok()?.parent;
-    for _ in 0..GENERATIONS {
+    ancestors().find(|stat| !stat.is_launcher())
+}
+
+/// The processes that this one comes from, the nearest first.
+fn ancestors() -> impl Iterator<Item = Stat> {
+    let above = |stat: &Stat| {
         // Init takes over orphans: it says nothing about the session they came from.
-        if pid <= 1 {
-            return None;
-        }
-        let stat = Stat::read(pid).ok()?;
-        if !stat.is_launcher() {
-            return Some(stat);
-        }
-        pid = stat.parent;
-    }
-    None
+        Some(stat.parent).filter(|&parent| parent > 1).and_then(|parent| Stat::read(parent).ok())
+    };
+    let own = Stat::read(std::process::id()).ok();
+    std::iter::successors(own, above).skip(1).take(GENERATIONS)
 }
 
 fn is_gone(error: &io::Error) -> bool {

@@ -240,6 +240,16 @@ impl Machine {
         if ahead.is_empty() && !self.is_terminal(from) { next } else { ahead }
     }
 
+    /// The state that follows `from` as a rule: the only one, or the one that is named first when the others only go back
+    /// for another round. None where there is a choice, and where a run that has nowhere else to go can end.
+    #[must_use]
+    pub fn usual_next(&self, from: &StateName) -> Option<StateName> {
+        let next = self.next_of(from);
+        let ahead = self.ahead_of(from);
+        let first = next.first().filter(|first| ahead.as_slice() == [(*first).clone()]);
+        first.filter(|_| !self.is_terminal(from) || next.len() == 1).cloned()
+    }
+
     /// Of the other states that can follow `from`, those to which a run goes back for another round.
     #[must_use]
     pub fn back_from(&self, from: &StateName) -> Vec<StateName> {

@@ -95,6 +95,9 @@ pub struct RunStarted {
     /// Evidence by which the holder can be known dead later.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub holder: Option<String>,
+    /// Digest of the run's token: whoever has the token may report on units, whoever holds the run.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub token: Option<String>,
     /// The compiled workflow, pinned for the run's whole life; null when it has no state machine.
     pub machine: Value,
 }

@@ -134,6 +134,47 @@ impl Owned {
     }
 }
 
+/// What an active run is doing, where its steps are reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Doing {
+    /// A question is open.
+    Asking,
+    /// A step where the run stands failed.
+    Failed,
+    /// A step where the run stands waits.
+    Waiting,
+}
+
+impl Doing {
+    /// From a run's status, whether a question is open, and what was reported of the steps where it stands.
+    #[must_use]
+    pub fn of(status: RunStatus, asks: bool, here: impl Iterator<Item = StepStatus>) -> Option<Self> {
+        if status != RunStatus::Active {
+            return None;
+        }
+        if asks {
+            return Some(Self::Asking);
+        }
+        let here: Vec<_> = here.collect();
+        match () {
+            () if here.contains(&StepStatus::Failed) => Some(Self::Failed),
+            () if here.contains(&StepStatus::Waiting) => Some(Self::Waiting),
+            () => None,
+        }
+    }
+
+    /// As in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Asking => "asking",
+            Self::Failed => "failed",
+            Self::Waiting => "waiting",
+        }
+    }
+}
+
 /// What is told about a run among many.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunSummary {
@@ -149,8 +190,18 @@ pub struct RunSummary {
     pub current_phase: Option<StateName>,
     /// How many activities are completed.
     pub completed_activities: usize,
+    /// What it is doing, when that says more than its status.
+    pub doing: Option<Doing>,
     /// Why it is blocked, or that its session ended.
     pub blocked_reason: Option<String>,
+    /// What it is for.
+    pub goal: Option<String>,
+    /// The issue that it is about.
+    pub issue: Option<u64>,
+    /// The pull request that it is about.
+    pub pr: Option<u64>,
+    /// The feature that it is about.
+    pub feature: Option<String>,
     /// Who holds it.
     pub session: Option<SessionId>,
     /// The event up to which this shows the run.
@@ -168,7 +219,16 @@ impl From<&RunDocument> for RunSummary {
             status: run.state.status,
             current_phase: run.state.current_phase.clone(),
             completed_activities: run.state.completed_activities.len(),
+            doing: Doing::of(
+                run.state.status,
+                !run.state.questions.is_empty(),
+                run.state.positions().filter_map(|step| run.state.steps.get(step)),
+            ),
             blocked_reason: run.state.blocked_reason.clone(),
+            goal: run.goal.clone(),
+            issue: run.context_number("issue"),
+            pr: run.context_number("pr"),
+            feature: run.context.get("feature").and_then(Value::as_str).map(str::to_owned),
             session: run.state.session.clone(),
             last_seq: run.state.last_seq,
             updated_at: run.state.updated_at,

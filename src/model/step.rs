@@ -147,6 +147,13 @@ pub struct Question {
 }
 
 impl Question {
+    /// Who asks, as on the command line: `--step build --unit T1`.
+    #[must_use]
+    pub fn who(&self) -> String {
+        let unit = self.unit.as_ref().map(|unit| format!(" --unit {unit}")).unwrap_or_default();
+        format!("--step {}{unit}", self.step)
+    }
+
     /// Whether it is this step and unit that asks.
     #[must_use]
     pub fn is_of(&self, step: &StateName, unit: Option<&Unit>) -> bool {
@@ -184,6 +191,12 @@ impl ReportType {
         Self::BtwUpdate,
         Self::SubflowRegistered,
     ];
+
+    /// Whether it only tells what came out of a run, or something about that: it changes no step and asks nothing.
+    #[must_use]
+    pub fn is_remark(self) -> bool {
+        matches!(self, Self::ArtifactRegistered | Self::AnnotationUpdated | Self::BtwUpdate)
+    }
 
     /// As on the command line.
     #[must_use]

@@ -43,22 +43,27 @@ pub(super) fn advice(history: &History, plan: &Plan, machine: Option<&Machine>) 
                     words.with_summary(words.outcome_of(phase, ActivityStatus::Skipped), "why"),
                 );
             }
-            match (next.action, machine) {
-                (Action::RetryPhase, Some(machine)) => words.ways_out(advice, machine, phase),
+            match (next.action, machine, history.state().phase()) {
+                (Action::RetryPhase, Some(machine), _) => words.ways_out(advice, machine, phase),
+                (Action::StartPhase, Some(machine), Some(here)) => advice.or_each(words.rounds(machine, here)),
                 _ => advice,
             }
         }
         (Action::ChoosePhase, _) => {
-            let ahead = match (machine, &next.phase) {
-                (Some(machine), Some(here)) => machine.ahead_of(here),
-                _ => next.choices.clone(),
-            };
             let described = |to: &StateName| machine.and_then(|machine| machine.state(to)?.description.clone());
+            let back = |to: &StateName| {
+                next.phase.as_ref().zip(machine).is_some_and(|(here, machine)| machine.leads_back(here, to))
+            };
             let way = |to: &StateName| {
                 let what = described(to).map(|what| format!(" ({what})")).unwrap_or_default();
-                (format!("`{to}` is what comes next{what}"), words.begin(to))
+                let when = if back(to) {
+                    format!("`{to}` needs another round{what}")
+                } else {
+                    format!("`{to}` is what comes next{what}")
+                };
+                (when, words.begin(to))
             };
-            let advice = advice.or_each(ahead.iter().map(way));
+            let advice = advice.or_each(next.choices.iter().map(way));
             let ends = machine.zip(next.phase.as_ref()).is_none_or(|(machine, here)| machine.is_terminal(here));
             if ends { advice.or("the run is at its end", words.status("complete", None)) } else { advice }
         }

@@ -54,9 +54,16 @@ impl Flow {
         if held.is_none() || caller.session.is_none() || *held == caller.session {
             return Ok(caller);
         }
+        let holder = self.holder_evidence(loaded)?;
+        let dead = holder.is_some_and(|holder| holder.liveness() == Liveness::Dead);
+        Ok(Caller { holder_dead: dead, ..caller })
+    }
+
+    /// The process that holds the run, when that is known.
+    pub(crate) fn holder_evidence(&self, loaded: &Loaded<'_>) -> Result<Option<Holder>> {
         let log = loaded.locked.read_log()?;
         let evidence = log.events().rev().find_map(holder_of).flatten();
-        Ok(Caller { holder_dead: liveness(evidence.as_deref()) == Liveness::Dead, ..caller })
+        Ok(evidence.and_then(|text| text.parse().ok()))
     }
 
     /// Gives the run to the caller when its holder is known dead.

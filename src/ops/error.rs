@@ -52,6 +52,30 @@ pub enum Error {
         /// A run that was probably meant.
         suggestion: Option<String>,
     },
+    /// A rule forbids it, and the run follows an older definition of its workflow than today's.
+    #[error("run {run}: {refusal}")]
+    RefusedByOlder {
+        /// The run.
+        run: RunId,
+        /// The rule.
+        refusal: Refusal,
+    },
+    /// A beginning of several runs' ids.
+    #[error("{given} is the beginning of several runs: {}", some_of(.candidates))]
+    AmbiguousRun {
+        /// The name as given.
+        given: String,
+        /// The runs.
+        candidates: Vec<String>,
+    },
+    /// An open run is about the same.
+    #[error("{run} is open and is about {about} as well")]
+    SecondRun {
+        /// The open run.
+        run: RunId,
+        /// What both are about: `issue 42`.
+        about: String,
+    },
     /// A run exists whose id differs only in case.
     #[error("run {twin} exists, and {id} differs from it only in case")]
     TwinRun {
@@ -293,3 +317,11 @@ pub enum InterviewFault {
 
 /// The result of a verb.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// The first of some names.
+fn some_of(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let more = names.len().saturating_sub(SHOWN);
+    let shown = names[..names.len().min(SHOWN)].join(", ");
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
+}

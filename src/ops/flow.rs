@@ -7,10 +7,10 @@ use std::time::Duration;
 use crate::catalog::Catalog;
 use crate::engine::Caller;
 use crate::host::{Clock, Env, Git, Holder, Ids, Setting, boot_id};
-use crate::model::{RunId, Seq, SessionId, Timestamp};
+use crate::model::{Seq, SessionId, Timestamp};
 use crate::ops::error::{Error, Result};
 use crate::store::disk::Disk;
-use crate::store::{Canary, LockRequest, Os, Project, RunDir, StoreError, Trust, WriterNote, git_stamp, layout};
+use crate::store::{Canary, LockRequest, Os, Project, StoreError, Trust, WriterNote, git_stamp, layout};
 
 /// How long a writer waits for another one unless told otherwise.
 pub const LOCK_WAIT: Duration = Duration::from_secs(30);
@@ -179,19 +179,6 @@ impl Flow {
         match self.git.top(project.root()) {
             Some(top) => git_stamp(&*self.disk, &top),
             None => Some("no repository".to_owned()),
-        }
-    }
-
-    /// Opens a run by its name.
-    pub(crate) fn run(&self, project: &Project, id: &str) -> Result<RunDir> {
-        let no_such = |project: &Project| {
-            let names = project.run_names().unwrap_or_default();
-            let suggestion = crate::codec::similar(id, names.iter().map(String::as_str)).map(str::to_owned);
-            Error::NoSuchRun { id: id.to_owned(), suggestion }
-        };
-        match project.run(&RunId::new(id)?) {
-            Err(StoreError::NotFound { .. }) => Err(no_such(project)),
-            found => Ok(found?),
         }
     }
 

@@ -1,6 +1,6 @@
 //! `list`: the runs of a project.
 
-use crate::model::{RunStatus, RunSummary, SessionId, Timestamp};
+use crate::model::{Doing, RunStatus, RunSummary, SessionId, StateName, Timestamp};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::select::read_runs;
@@ -10,7 +10,11 @@ use crate::report::{ListReport, ListedRun};
 #[derive(Debug, Clone, Default)]
 pub struct ListFilter {
     /// With one of these statuses.
-    pub status: Vec<RunStatus>,
+    pub status: Vec<ListStatus>,
+    /// About this feature.
+    pub feature: Option<String>,
+    /// With this text in the id, workflow, phase, goal, feature or reason, or about this issue or pull request (`#42`).
+    pub search: Option<String>,
     /// Of this workflow.
     pub workflow: Option<String>,
     /// Held by this session.
@@ -22,12 +26,59 @@ pub struct ListFilter {
 }
 
 impl ListFilter {
+    /// Whether it lists every run.
+    #[must_use]
+    pub fn is_all(&self) -> bool {
+        self.status.is_empty()
+            && [&self.feature, &self.search, &self.workflow].iter().all(|text| text.is_none())
+            && self.session.is_none()
+            && self.since.is_none()
+    }
+
     fn takes(&self, run: &RunSummary) -> bool {
-        (self.status.is_empty() || self.status.contains(&run.status))
+        (self.status.is_empty() || self.status.iter().any(|status| status.is_of(run)))
+            && self.feature.as_ref().is_none_or(|feature| run.feature.as_ref() == Some(feature))
+            && self.search.as_ref().is_none_or(|text| mentions(run, text))
             && self.workflow.as_ref().is_none_or(|workflow| run.workflow.as_str() == workflow)
             && self.session.as_ref().is_none_or(|session| run.session.as_ref() == Some(session))
             && self.since.is_none_or(|since| run.updated_at.unwrap_or(run.created_at) >= since)
     }
+}
+
+/// A status by which runs are listed: a run's own, or what an active run is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListStatus {
+    /// The run's status.
+    Run(RunStatus),
+    /// What an active run is doing.
+    Doing(Doing),
+    /// The run failed, or the step where it stands did.
+    AnyFailed,
+}
+
+impl ListStatus {
+    fn is_of(self, run: &RunSummary) -> bool {
+        match self {
+            Self::Run(status) => run.status == status,
+            Self::Doing(doing) => run.doing == Some(doing),
+            Self::AnyFailed => run.status == RunStatus::Failed || run.doing == Some(Doing::Failed),
+        }
+    }
+}
+
+fn mentions(run: &RunSummary, text: &str) -> bool {
+    let number = text.trim_start_matches('#').parse::<u64>().ok();
+    let texts = [
+        Some(run.id.as_str()),
+        Some(run.workflow.as_str()),
+        run.current_phase.as_ref().map(StateName::as_str),
+        run.goal.as_deref(),
+        run.feature.as_deref(),
+        run.blocked_reason.as_deref(),
+    ];
+    let text = text.to_lowercase();
+    number.is_some() && (run.issue == number || run.pr == number)
+        || texts.into_iter().flatten().any(|said| said.to_lowercase().contains(&text))
 }
 
 impl Flow {

@@ -4,14 +4,11 @@
 //! `run.yaml` counts; a writer adopts it as an event before anything else. Readers do the same in [`crate::ops::view`],
 //! in memory.
 
-use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
 use crate::codec::{DocumentKind, RunText, RunTextError, digest, parse, validate};
-use crate::engine::{
-    Caller, Command, Decision, EditFault, History, RunState, Trail, asks_workflow, decide, edited, rebase,
-};
+use crate::engine::{EditFault, RunState, edited, rebase};
 use crate::machine::Machine;
 use crate::model::{
     ActivityRecorded, Event, EventKind, Number, RunAdopted, RunDocument, RunEdited, Seq, TextDigest, Timestamp,
@@ -306,57 +303,10 @@ pub(crate) fn machine_of(event: &Event, warnings: &mut Vec<String>) -> Option<Ma
     }
 }
 
-/// The log of a loaded run, read when it is asked for the first time.
-pub(crate) struct LoadedTrail<'a, 'b> {
-    loaded: &'a Loaded<'b>,
-    history: OnceCell<Option<History>>,
-    fault: RefCell<Option<Error>>,
-}
-
-impl<'a, 'b> LoadedTrail<'a, 'b> {
-    pub(crate) fn of(loaded: &'a Loaded<'b>) -> Self {
-        Self { loaded, history: OnceCell::new(), fault: RefCell::new(None) }
-    }
-
-    /// Why the log could not be read, when it was asked for: no decision that rests on it counts then.
-    pub(crate) fn fault(&self) -> Option<Error> {
-        self.fault.take()
-    }
-}
-
-impl Trail for LoadedTrail<'_, '_> {
-    fn history(&self) -> Option<&History> {
-        let read = || match self.loaded.locked.read_log() {
-            Ok(log) => History::fold(log.events()),
-            Err(error) => {
-                *self.fault.borrow_mut() = Some(error.into());
-                None
-            }
-        };
-        self.history.get_or_init(read).as_ref()
-    }
-}
-
 impl Loaded<'_> {
-    /// Decides on `command`, with the run's workflow and log where it needs them.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] when a rule forbids it; [`Error::Store`] when the log cannot be read.
-    pub(crate) fn decide(
-        &mut self,
-        flow: &Flow,
-        project: &Project,
-        caller: &Caller,
-        command: Command,
-    ) -> Result<Decision> {
-        let asks = asks_workflow(&self.state, &command);
-        let machine = if asks { self.machine(flow, project)? } else { None };
-        let trail = LoadedTrail::of(self);
-        let decision = decide(&self.state, machine.as_deref(), caller, command, &trail);
-        if let Some(fault) = trail.fault() {
-            return Err(fault);
-        }
-        decision.map_err(|refusal| Error::Refused { run: self.state.id().clone(), refusal })
+    /// The event that begins the log.
+    pub(crate) fn first_event(&self) -> Result<Option<Event>> {
+        Ok(self.run.first_event()?)
     }
 
     /// The workflow that the run pins. Read when it is first asked for: most records stay in their phase and need none.
@@ -378,10 +328,15 @@ impl Loaded<'_> {
             };
             self.pin(pinned, flow, project);
         }
-        Ok(match &self.workflow {
+        Ok(self.known_machine())
+    }
+
+    /// The workflow that the run pins, when something asked for it before.
+    pub(crate) fn known_machine(&self) -> Option<Rc<Machine>> {
+        match &self.workflow {
             Workflow::Known(machine) => Some(Rc::clone(machine)),
             Workflow::Unread | Workflow::Unknown => None,
-        })
+        }
     }
 
     /// Takes the workflow that was found for the one that the run pins.
@@ -508,12 +463,8 @@ impl Loaded<'_> {
         self.commit_over(flow, &text, kind, key, now, activities)
     }
 
-    /// Commits a change of what `run.yaml` says outside of its `state`: `text` takes the place of what is there.
-    pub(crate) fn commit_edit(&mut self, flow: &Flow, text: &RunText, edit: RunEdited, now: Timestamp) -> Result<Seq> {
-        self.commit_over(flow, text, EventKind::RunEdited(Box::new(edit)), None, now, Vec::new())
-    }
-
-    fn commit_over(
+    /// As [`Self::commit`], with `base` in place of what `run.yaml` says.
+    pub(crate) fn commit_over(
         &mut self,
         flow: &Flow,
         base: &RunText,

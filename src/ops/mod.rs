@@ -4,6 +4,7 @@ mod adopt;
 mod advice;
 mod answer;
 mod claim;
+mod decide;
 mod doctor;
 mod drive;
 mod emit;
@@ -27,6 +28,7 @@ mod set;
 mod show;
 mod start;
 mod status;
+mod token;
 mod validate;
 mod verify;
 mod view;
@@ -45,7 +47,7 @@ pub use flow::{Flow, LOCK_WAIT, Options};
 pub use interview::{
     AnswerRequest, Asked, FinishRequest, InterviewRequest, Interviewee, Said, TalkRequest, read_content,
 };
-pub use list::{ListFilter, parse_since};
+pub use list::{ListFilter, ListStatus, parse_since};
 pub use log::{Follow, LogRequest};
 pub use mode::{ModeListRequest, ModePromptRequest, ModeRequest, ModeScope, ModeWriteRequest};
 pub use next::AdvanceRequest;

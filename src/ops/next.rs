@@ -2,7 +2,7 @@
 
 use crate::agent::Choices;
 use crate::codec::digest;
-use crate::engine::Refusal;
+use crate::engine::{History, Refusal, Undone};
 use crate::machine::Machine;
 use crate::model::{EventId, EventKind, ReportType, SessionId, StateName, StepStatus, TextDigest};
 use crate::ops::emit::EmitRequest;
@@ -88,8 +88,12 @@ impl Flow {
                 let refusal = Refusal::Terminal { status: state.status() };
                 return Err(Error::Refused { run: run.id().clone(), refusal });
             }
-            None => target(request, &choices, from.as_ref())
-                .map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })?,
+            None => {
+                let machine = view.machine.as_ref();
+                let to = target(request, &choices, machine, from.as_ref());
+                let to = to.and_then(|to| leave(request, &view.history, machine, from.as_ref(), &to).map(|()| to));
+                to.map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })?
+            }
         };
         let status = |step: &StateName, status: StepStatus, message: Option<&String>| {
             let mut data = serde_json::json!({ "status": status });
@@ -135,16 +139,40 @@ impl Flow {
     }
 }
 
+/// Whether the state that the run leaves may be taken as completed: its work is done, or nothing says that it is not.
+/// A summary says that it is, and going back for another round says nothing about it.
+fn leave(
+    request: &AdvanceRequest,
+    history: &History,
+    machine: Option<&Machine>,
+    from: Option<&StateName>,
+    to: &StateName,
+) -> std::result::Result<(), Refusal> {
+    let Some(from) = from.filter(|_| request.summary.is_none()) else { return Ok(()) };
+    let work = history.work(from);
+    let at_work = work.reported && matches!(work.status, StepStatus::Running | StepStatus::NotStarted);
+    let back = machine.is_some_and(|machine| machine.leads_back(from, to));
+    if work.is_done() || work.is_untouched() || at_work && !work.withdrawn || back {
+        return Ok(());
+    }
+    Err(Refusal::NotDone(vec![Undone::new(machine, from, &work)]))
+}
+
 /// The state that is meant: the one that is named, or the only one that can follow.
 fn target(
     request: &AdvanceRequest,
     choices: &Choices,
+    machine: Option<&Machine>,
     from: Option<&StateName>,
 ) -> std::result::Result<StateName, Refusal> {
-    match (&request.to, choices.tt.as_slice(), from) {
-        (Some(to), ..) => Ok(to.clone()),
-        (None, [only], _) => Ok(only.clone()),
+    let usual = machine.zip(from).and_then(|(machine, from)| machine.usual_next(from));
+    match (request.to.clone().or(usual), choices.tt.as_slice(), from) {
+        (Some(to), ..) => Ok(to),
+        (None, [only], None) => Ok(only.clone()),
         (None, [], Some(phase)) => Err(Refusal::NoNextPhase { phase: phase.clone() }),
+        (None, [_], Some(phase)) if machine.is_some_and(|machine| machine.ahead_of(phase).is_empty()) => {
+            Err(Refusal::NoNextPhase { phase: phase.clone() })
+        }
         (None, choices, phase) => {
             let phase = phase.or(choices.first()).cloned();
             let phase = phase.unwrap_or_else(|| StateName::new("unknown").expect("a valid name"));

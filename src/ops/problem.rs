@@ -24,6 +24,15 @@ pub fn problem(error: &Error) -> Problem {
         Error::Setting(error) => new(Kind::Usage, "invalid_setting", error.to_string(), None),
         Error::Usage(message) => new(Kind::Usage, "usage", message.clone(), Some("see `flow help`".into())),
         Error::Refused { run, refusal } => refused(run, refusal),
+        Error::RefusedByOlder { run, refusal } => {
+            let problem = refused(run, refusal);
+            let help = problem.help.map(|help| format!("{help}. ")).unwrap_or_default();
+            let older = format!(
+                "The run follows the definition that it started with, and today's is another one: `flow workflow adopt \
+                 {run}` moves it over"
+            );
+            Problem { help: Some(format!("{help}{older}")), ..problem }
+        }
         Error::NoProject { .. } => {
             let help = "start a run with `flow start WORKFLOW`, or make an empty one with `flow init`";
             new(Kind::NotFound, "no_project", error.to_string(), Some(help.into()))
@@ -34,6 +43,13 @@ pub fn problem(error: &Error) -> Problem {
                 None => "`flow list` shows all runs".into(),
             };
             new(Kind::NotFound, "run_not_found", error.to_string(), Some(help))
+        }
+        Error::AmbiguousRun { .. } => {
+            new(Kind::Usage, "ambiguous_run", error.to_string(), Some("give more of the id".into()))
+        }
+        Error::SecondRun { run, .. } => {
+            let help = format!("go on with it: `flow resume {run}`; or start a second one with --another");
+            new(Kind::Refused, "run_open", error.to_string(), Some(help))
         }
         Error::TwinRun { twin, .. } => {
             let help = format!("use another id, or go on with {twin}");
@@ -281,8 +297,13 @@ fn refused(run: &RunId, refusal: &Refusal) -> Problem {
         Refusal::Held { .. } => (
             Kind::Held,
             "run_held",
-            format!("ask that session to end, or take over with `flow resume {run} --take-over`"),
+            format!("let that session go on, or work in another run; `flow resume {run}` says what a person can do"),
         ),
+        Refusal::HeldFromReports { .. } => {
+            let help = "a sub-agent reports its own work, with --unit or --step AGENT:STATE, from a process of that \
+                        session or with its FLOW_RUN_TOKEN; the steps of the run are reported by the session itself";
+            (Kind::Held, "run_held", help.to_owned())
+        }
         Refusal::StaleEpoch { .. } => {
             (Kind::Held, "stale_epoch", format!("another session took the run; see `flow resume {run}`"))
         }
@@ -293,6 +314,7 @@ fn refused(run: &RunId, refusal: &Refusal) -> Problem {
         | Refusal::CannotStart(_)
         | Refusal::InvalidStep(_)
         | Refusal::NoQuestion { .. }
+        | Refusal::WhichQuestion(_)
         | Refusal::OtherWorkflow { .. }
         | Refusal::Nowhere
         | Refusal::KeyReused { .. } => report_refused(run, refusal),
@@ -342,6 +364,9 @@ fn report_refused(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, String
         Refusal::OtherWorkflow { follows, .. } => {
             let help = format!("report it with --workflow {follows}, or to another run with --run-id");
             (Kind::Refused, "wrong_run", help)
+        }
+        Refusal::WhichQuestion(_) => {
+            (Kind::Refused, "several_questions", "say which one is answered with --step and --unit".to_owned())
         }
         Refusal::Nowhere => (Kind::Usage, "usage", "name the step that asks with --step".to_owned()),
         _ => (Kind::Refused, "no_question", format!("`flow resume {run}` says what is next")),

@@ -26,9 +26,14 @@ pub struct ResumeRequest {
     pub run: Option<String>,
     /// Whether to hold it from now on.
     pub claim: Option<ClaimRequest>,
+    /// Whether to tell of all completed activities; otherwise of the last [`COMPLETED`].
+    pub all: bool,
     /// Who asks.
     pub session: Option<SessionId>,
 }
+
+/// So many completed activities are told of, the latest ones.
+pub const COMPLETED: usize = 20;
 
 impl Flow {
     /// Finds the next safe action. Writes nothing, except the claim when one is asked for.
@@ -60,8 +65,14 @@ impl Flow {
         let view = for_reading(self, &project, &run)?;
         let outlook = self.outlook(&project, &view, &caller, claim.as_ref())?;
         let plan = resume(&view.history, &outlook);
+        let mut plan = plan;
+        let completed = plan.completed.len();
+        if !request.all {
+            plan.completed.drain(..completed.saturating_sub(COMPLETED));
+        }
         let others = candidates(&runs, run.id().as_str());
-        Ok(self.report(&project, &run, &view, &outlook, plan, claim, others, runs.unreadable))
+        let report = self.report(&project, &run, &view, &outlook, plan, claim, others, runs.unreadable);
+        Ok(ResumeReport { completed_activities: completed, ..report })
     }
 
     /// The session's own run before others, an active one before a blocked one, then the one that changed last.
@@ -163,6 +174,7 @@ impl Flow {
                 description,
                 alternatives: advice.alternatives,
             },
+            completed_activities: plan.completed.len(),
             completed: plan.completed,
             in_doubt: plan.in_doubt,
             blocked_reason: document.state.blocked_reason.clone(),
@@ -218,7 +230,7 @@ impl Flow {
             && let Some(now) = self.git.facts(root).branch
             && now != branch
         {
-            notes.push(format!("the run was started on branch {branch}; {now} is checked out"));
+            notes.push(format!("the run is about branch {branch}; {now} is checked out"));
         }
         match self.git.working_tree(root, &own) {
             WorkingTree::Clean => WorkingTreeReport { state: TreeState::Clean, paths: Vec::new(), reason: None },
@@ -293,6 +305,7 @@ fn nothing(candidates: Vec<Candidate>, unreadable: Vec<Unreadable>) -> ResumeRep
             command: Some(command),
             alternatives: Vec::new(),
         },
+        completed_activities: 0,
         completed: Vec::new(),
         in_doubt: Vec::new(),
         blocked_reason: None,

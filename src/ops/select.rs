@@ -5,13 +5,13 @@ use std::panic::resume_unwind;
 use std::thread;
 use std::time::Duration;
 
-use crate::model::{RunStatus, RunSummary, SessionId, Timestamp};
+use crate::model::{RunId, RunStatus, RunSummary, SessionId, Timestamp};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::problem::one_line;
 use crate::ops::view::for_listing;
 use crate::report::Unreadable;
-use crate::store::{Project, RunDir};
+use crate::store::{Project, RunDir, StoreError};
 
 /// A thread more costs as much as reading some runs.
 const RUNS_A_THREAD: usize = 128;
@@ -97,15 +97,86 @@ impl Runs {
         let candidates = groups.into_iter().find(|group| !group.is_empty()).unwrap_or_default();
         match candidates.as_slice() {
             [only] => Ok(only),
-            [] => Err(Error::NoActiveRun {
-                unreadable: self.unreadable.iter().map(|run| format!("{}: {}", run.run_id, run.reason)).collect(),
-            }),
+            [] => Err(Error::NoActiveRun { unreadable: in_words(&self.unreadable) }),
             several => Err(Error::SeveralRuns { candidates: several.iter().map(|run| run.id.clone()).collect() }),
         }
     }
 }
 
+/// The run that was started last, whatever became of it.
+pub(crate) const LATEST: &str = "@latest";
+
+/// The run that is meant by a command that only looks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MeantRun {
+    /// The run.
+    pub run_id: RunId,
+    /// Why this one, when none was named.
+    pub why: Option<String>,
+}
+
 impl Flow {
+    /// Opens the run that `given` means: its id, the beginning of the id of one run alone, or [`LATEST`].
+    pub(crate) fn run(&self, project: &Project, given: &str) -> Result<RunDir> {
+        if given == LATEST {
+            return Ok(project.run(&self.latest(project)?)?);
+        }
+        match self.run_exactly(project, given) {
+            Err(Error::NoSuchRun { suggestion, .. }) => {
+                let names = project.run_names()?;
+                let mut begun: Vec<_> = names.into_iter().filter(|name| name.starts_with(given)).collect();
+                begun.sort_unstable();
+                match begun.as_slice() {
+                    [] => Err(Error::NoSuchRun { id: given.to_owned(), suggestion }),
+                    [only] => Ok(project.run(&RunId::new(only.as_str())?)?),
+                    _ => Err(Error::AmbiguousRun { given: given.to_owned(), candidates: begun }),
+                }
+            }
+            found => found,
+        }
+    }
+
+    /// Opens the run of this id.
+    pub(crate) fn run_exactly(&self, project: &Project, id: &str) -> Result<RunDir> {
+        match project.run(&RunId::new(id)?) {
+            Err(StoreError::NotFound { .. }) => {
+                let names = project.run_names().unwrap_or_default();
+                let suggestion = crate::codec::similar(id, names.iter().map(String::as_str)).map(str::to_owned);
+                Err(Error::NoSuchRun { id: id.to_owned(), suggestion })
+            }
+            found => Ok(found?),
+        }
+    }
+
+    pub(crate) fn latest(&self, project: &Project) -> Result<RunId> {
+        let (runs, unreadable) = read_runs(self, project, &project.run_names()?, |run| Some((run.created_at, run.id)))?;
+        let latest = runs.into_iter().max().map(|(_, id)| id);
+        latest.ok_or_else(|| Error::NoActiveRun { unreadable: in_words(&unreadable) })
+    }
+
+    /// The run that a command means which only looks at one: the one that is named; otherwise the session's, the only
+    /// one that is active, the only one that is open, or the latest when all are over.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchRun`] and [`Error::AmbiguousRun`] for a name; [`Error::SeveralRuns`] when several are open,
+    /// [`Error::NoActiveRun`] when there is none at all.
+    pub fn meant_run(&self, named: Option<&str>, session: Option<SessionId>) -> Result<MeantRun> {
+        let project = self.project()?;
+        if let Some(given) = named {
+            return Ok(MeantRun { run_id: self.run(&project, given)?.id().clone(), why: None });
+        }
+        let caller = self.caller(session, None)?;
+        let runs = Runs::read_open(self, &project)?;
+        match runs.meant(caller.session.as_ref()) {
+            Ok(run) => Ok(MeantRun { run_id: run.id.clone(), why: Some("the open run".to_owned()) }),
+            Err(Error::NoActiveRun { unreadable }) if unreadable.is_empty() => {
+                let run_id = self.latest(&project)?;
+                Ok(MeantRun { run_id, why: Some("no run is open; this one is the latest".to_owned()) })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// As [`Self::select`], for writing: a guess is refused when a run that cannot be read may be the one that is meant.
     pub(crate) fn select_to_write(
         &self,
@@ -135,6 +206,10 @@ impl Flow {
             None => Ok(project.run(&Runs::read_open(self, project)?.meant(session)?.id)?),
         }
     }
+}
+
+fn in_words(unreadable: &[Unreadable]) -> Vec<String> {
+    unreadable.iter().map(|run| format!("{}: {}", run.run_id, run.reason)).collect()
 }
 
 fn is_own(run: &RunSummary, session: Option<&SessionId>) -> bool {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::engine::refuse_other_session;
-use crate::model::{RunChanges, RunEdited, SessionId};
+use crate::model::{EventKind, RunChanges, RunEdited, SessionId};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::load::for_writing;
@@ -77,7 +77,7 @@ impl Flow {
             };
             self.replace_dead_holder(&mut loaded, &caller, now)?;
             let edit = RunEdited { changes, session: caller.session, text: text.text().to_owned() };
-            loaded.commit_edit(self, &text, edit, now)?;
+            loaded.commit_over(self, &text, EventKind::RunEdited(Box::new(edit)), None, now, Vec::new())?;
         }
         let document = loaded.state.document();
         Ok(SetReport {

@@ -1,10 +1,12 @@
 //! `show`: one run, now or as it was.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use crate::codec::{RunText, parse_value};
 use crate::engine::{History, RunState};
-use crate::model::{EventKind, ReportType, RunId, Seq, SessionId, StateName, StepStatus, Unit};
+use crate::model::{EventKind, ReportType, RunId, Seq, SessionId, StepStatus};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::view::{View, for_reading};
@@ -29,6 +31,14 @@ impl Flow {
         shown.insert("steps".into(), steps(&view));
         shown.insert("activities".into(), json!(view.history.attempts()));
         shown.insert("artifacts".into(), artifacts(&view));
+        let skipped = view
+            .history
+            .skips()
+            .iter()
+            .map(|skip| json!({ "phase": skip.phase, "reason": skip.reason, "seq": skip.seq }));
+        shown.insert("skipped".into(), skipped.collect());
+        let features: BTreeSet<_> = view.history.reports().iter().filter_map(|report| report.text("feature")).collect();
+        shown.insert("features".into(), json!(features));
         shown.insert("notes".into(), json!(view.notes));
         Ok(shown)
     }
@@ -61,52 +71,33 @@ fn go_back(run: &RunId, view: &mut View, at: u64) -> Result<()> {
     Ok(())
 }
 
-/// The workflow's phases in order, each with what was done in it.
+/// The workflow's phases in order, each with how its work stands and with its units.
 fn steps(view: &View) -> Value {
-    let state = view.history.state();
+    let history = &view.history;
+    let state = history.state();
     let run = &state.document().state;
-    let names: Vec<_> = match &view.machine {
+    let mut names: Vec<_> = match &view.machine {
         Some(machine) => machine.states().iter().map(|state| state.name.clone()).collect(),
         None if run.steps.is_empty() => state.phase().cloned().into_iter().collect(),
         None => run.steps.iter().map(|(step, _)| step.clone()).collect(),
     };
-    let units = units(view);
-    let steps = names.into_iter().map(|name| {
-        let latest = view.history.attempts().iter().rev().find(|attempt| attempt.phase.as_ref() == Some(&name));
-        let here = run.positions().any(|here| *here == name) && !state.status().is_terminal();
-        let status = match (run.steps.get(&name), latest) {
-            (Some(status), _) => status,
-            (None, Some(latest)) => latest.status.into(),
-            (None, None) if here => StepStatus::Running,
-            (None, None) => StepStatus::NotStarted,
-        };
-        let units: Vec<_> = units.iter().filter(|(step, _)| *step == name).map(|(_, unit)| unit).collect();
-        json!({ "step": name, "status": status, "current": here, "units": units })
-    });
-    steps.collect()
-}
-
-/// The units of each step, and what sub-agents do, under the step in which the run stood when they began.
-fn units(view: &View) -> Vec<(StateName, Value)> {
-    let mut step_then = None;
-    let mut under: Vec<(&StateName, Option<&Unit>, StateName)> = Vec::new();
-    for report in view.history.reports() {
-        if let Some((step, _)) = report.own_step() {
-            step_then = Some(step);
-        }
-        let Some(step) = report.step.as_ref().filter(|_| report.status().is_some()) else { continue };
-        let unit = report.unit.as_ref();
-        let parent = if step.agent().is_some() { step_then.unwrap_or(step) } else { step };
-        if !under.iter().any(|(known, of, _)| *known == step && *of == unit) {
-            under.push((step, unit, parent.clone()));
+    let units = history.units();
+    for unit in &units {
+        if !names.contains(unit.below) {
+            names.push(unit.below.clone());
         }
     }
-    let shown = view.history.units().into_iter().map(|(step, unit, status)| {
-        let parent = under.iter().find(|(known, of, _)| *known == step && *of == unit).map(|(.., parent)| parent);
-        let parent = parent.unwrap_or(step).clone();
-        (parent, json!({ "step": step, "unit": unit, "status": status }))
+    let steps = names.into_iter().map(|name| {
+        let here = run.positions().any(|here| *here == name) && !state.status().is_terminal();
+        let work = history.work(&name);
+        let at_work = here && work.status == StepStatus::NotStarted && !work.reported;
+        let status = if at_work { StepStatus::Running } else { work.status };
+        let below = units.iter().filter(|unit| *unit.below == name);
+        let units: Vec<_> =
+            below.map(|unit| json!({ "step": unit.step, "unit": unit.unit, "status": unit.status })).collect();
+        json!({ "step": name, "status": status, "current": here, "skip_reason": work.skipped, "units": units })
     });
-    shown.collect()
+    steps.collect()
 }
 
 /// What was registered, the latest of each place.

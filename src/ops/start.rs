@@ -6,11 +6,13 @@ use crate::codec::{RunText, digest};
 use crate::engine::RunState;
 use crate::machine::Machine;
 use crate::model::{
-    Event, EventKind, RunDocument, RunId, RunStarted, Seq, SessionId, StateName, TextDigest, Timestamp, slug,
+    Event, EventKind, RunDocument, RunId, RunStarted, RunSummary, Seq, SessionId, StateName, TextDigest, Timestamp,
+    slug,
 };
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::journal;
+use crate::ops::select::Runs;
 use crate::report::StartReport;
 use crate::store::{NewRun, Project, RunDir};
 
@@ -39,6 +41,8 @@ pub struct StartRequest {
     pub session: Option<SessionId>,
     /// The whole run id.
     pub id: Option<RunId>,
+    /// Whether another run about the same issue, or of the same workflow about the same pull request, may be open.
+    pub another: bool,
 }
 
 /// Longest slug in a run id, in bytes: leaves room for the time and a suffix.
@@ -72,6 +76,7 @@ impl Flow {
             Some(_) => self.holder()?.map(|holder| holder.to_string()),
             None => None,
         };
+        let token = self.token_of_new_run(&caller, now)?;
         let started = RunStarted {
             run_id: RunId::new(base.as_str())?,
             workflow: machine.id().clone(),
@@ -82,9 +87,10 @@ impl Flow {
             limits: default_limits(),
             session: caller.session,
             holder,
+            token: token.as_ref().map(|token| token.digest.clone()),
             machine: machine.to_value(),
         };
-        let (run, document) = self.create(&project, &started, request.id.is_some(), now)?;
+        let (run, document) = self.create(&project, &started, request, now)?;
         let warning = journal::note(&project, &document, document.state.status, now);
         Ok(StartReport {
             run_id: run.id().clone(),
@@ -93,6 +99,7 @@ impl Flow {
             phase,
             seq: Seq(1),
             session: started.session,
+            token: token.map(|token| token.text),
             epoch: document.state.epoch,
             warnings: warning.into_iter().collect(),
         })
@@ -103,17 +110,25 @@ impl Flow {
         &self,
         project: &Project,
         started: &RunStarted,
-        only_this_id: bool,
+        asked: &StartRequest,
         now: Timestamp,
     ) -> Result<(RunDir, RunDocument)> {
         let event_id = self.ids.next(now);
         let mut document = None;
         let outside = self.outside(project);
         let request = self.lock_request(now, self.lock_wait()?);
-        let run = project.create_run(&request, outside.as_deref(), &mut |attempt| {
+        let mut refused = None;
+        let created = project.create_run(&request, outside.as_deref(), &mut |attempt| {
+            // Under the lock of the project: of two starts at once, the second one sees the first one's run.
+            if attempt == 1 && !asked.another {
+                refused = self.second_run(project, asked).err();
+            }
+            if refused.is_some() {
+                return None;
+            }
             let run_id = match attempt {
                 1 => started.run_id.clone(),
-                _ if only_this_id => return None,
+                _ if asked.id.is_some() => return None,
                 n => RunId::new(format!("{}-{n}", started.run_id)).ok()?,
             };
             let kind = EventKind::RunStarted(Box::new(RunStarted { run_id: run_id.clone(), ..started.clone() }));
@@ -123,8 +138,27 @@ impl Flow {
             event.run = Some(TextDigest(digest(text.text().as_bytes())));
             document = Some(state.document().clone());
             Some(NewRun { id: run_id, text: text.text().to_owned(), events: vec![event], activities: Vec::new() })
-        })?;
+        });
+        if let Some(refused) = refused {
+            return Err(refused);
+        }
+        let run = created?;
         Ok((run, document.expect("BUG: a run was created without a document")))
+    }
+
+    /// Refuses a run about what an open one is about.
+    fn second_run(&self, project: &Project, asked: &StartRequest) -> Result<()> {
+        if asked.issue.is_none() && asked.pr.is_none() {
+            return Ok(());
+        }
+        let runs = Runs::read_open(self, project)?;
+        let same_issue = |run: &&RunSummary| asked.issue.is_some() && run.issue == asked.issue;
+        let same_pr =
+            |run: &&RunSummary| asked.pr.is_some() && run.pr == asked.pr && run.workflow.as_str() == asked.workflow;
+        let about = |what: &str, number: Option<u64>| format!("{what} {}", number.unwrap_or_default());
+        let found = runs.open().find(same_issue).map(|run| (run, about("issue", asked.issue)));
+        let found = found.or_else(|| Some((runs.open().find(same_pr)?, about("pull request", asked.pr))));
+        found.map_or(Ok(()), |(run, about)| Err(Error::SecondRun { run: run.id.clone(), about }))
     }
 
     pub(crate) fn context(&self, project: &Project, request: &StartRequest) -> Map<String, Value> {

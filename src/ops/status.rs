@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use crate::engine::{Command, Decision, History, Trail};
 use crate::model::{EventKind, RunId, SessionId, Timestamp};
+use crate::ops::decide::LoadedTrail;
 use crate::ops::error::Result;
 use crate::ops::flow::Flow;
 use crate::ops::journal;
-use crate::ops::load::{Loaded, LoadedTrail, for_writing};
+use crate::ops::load::{Loaded, for_writing};
 use crate::ops::select::Runs;
 use crate::report::StatusReport;
 use crate::store::Project;
@@ -56,6 +57,14 @@ impl Flow {
         let caller = self.caller(request.session.clone(), request.epoch)?;
         let now = self.clock.now();
         let run = self.select_to_write(&project, request.run.as_deref(), caller.session.as_ref(), now)?;
+        let forget = || {
+            let wait = self.lock_wait().unwrap_or_default();
+            project.forget_open(&self.lock_request(now, wait));
+        };
+        if request.verb == StatusVerb::Reopen {
+            // Before, since this command may die; and after, since another one may have looked in between.
+            forget();
+        }
         let mut loaded = for_writing(self, &project, &run, now)?;
         let caller = self.judge_holder(&loaded, caller)?;
         let reason = request.reason.clone();
@@ -86,6 +95,9 @@ impl Flow {
         if changed && document.state.status.is_terminal() {
             self.remember_end(&project, run.id(), now);
             report.warnings.extend(self.modes_on(&project, run.id()));
+        }
+        if request.verb == StatusVerb::Reopen {
+            forget();
         }
         if changed && (document.state.status.is_terminal() || request.verb == StatusVerb::Reopen) {
             report.warnings.extend(journal::note(&project, &document, document.state.status, now));

@@ -40,6 +40,10 @@ pub struct EmitData {
     pub seq: Seq,
     /// Whether the run began with it.
     pub created: bool,
+    /// For `FLOW_RUN_TOKEN` in the environment of sub-agents with sessions of their own; only when the run began with this
+    /// and a session holds it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_token: Option<String>,
     /// Whether it was reported before, so that nothing was written now.
     pub repeated: bool,
     /// The activities that were recorded with it.

@@ -23,7 +23,9 @@ pub struct ResumeReport {
     pub reason: String,
     /// What to do.
     pub next: NextReport,
-    /// What is completed, in order.
+    /// How many activities are completed.
+    pub completed_activities: usize,
+    /// The latest of them, in order; all when they were asked for.
     pub completed: Vec<Completed>,
     /// What was begun and has no known outcome.
     pub in_doubt: Vec<InDoubt>,

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::model::{
-    ActivityStatus, Number, RunId, RunStatus, RunSummary, Seq, SessionId, StateName, Timestamp, WorkflowId,
+    ActivityStatus, Doing, Number, RunId, RunStatus, RunSummary, Seq, SessionId, StateName, Timestamp, WorkflowId,
 };
 
 /// What `init` did.
@@ -33,6 +33,10 @@ pub struct StartReport {
     pub seq: Seq,
     /// Who holds it.
     pub session: Option<SessionId>,
+    /// For `FLOW_RUN_TOKEN` in the environment of sub-agents with sessions of their own; none when no session holds the
+    /// run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
     /// Under which epoch.
     pub epoch: u64,
     /// What went wrong beside the work itself.
@@ -159,10 +163,20 @@ pub struct ListedRun {
     pub updated_at: Timestamp,
     /// How many activities are completed.
     pub completed_activities: usize,
+    /// What an active run is doing, when that says more than its status: `asking`, `waiting` or `failed`.
+    pub doing: Option<Doing>,
     /// Who holds it.
     pub session: Option<SessionId>,
     /// Why it is blocked.
     pub blocked_reason: Option<String>,
+    /// What it is for.
+    pub goal: Option<String>,
+    /// The issue that it is about.
+    pub issue: Option<u64>,
+    /// The pull request that it is about.
+    pub pr: Option<u64>,
+    /// The feature that it is about.
+    pub feature: Option<String>,
 }
 
 impl From<RunSummary> for ListedRun {
@@ -175,8 +189,13 @@ impl From<RunSummary> for ListedRun {
             created_at: run.created_at,
             updated_at: run.updated_at.unwrap_or(run.created_at),
             completed_activities: run.completed_activities,
+            doing: run.doing,
             session: run.session,
             blocked_reason: run.blocked_reason,
+            goal: run.goal,
+            issue: run.issue,
+            pr: run.pr,
+            feature: run.feature,
         }
     }
 }

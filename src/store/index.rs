@@ -134,6 +134,11 @@ impl Project {
         remembered
     }
 
+    /// Forgets which runs are open: one that was over goes on.
+    pub fn forget_open(&self, request: &LockRequest) {
+        let _: Result<(), StoreError> = self.with_cache(request, |cache, _| cache.remove(OPEN_RUNS).map(drop));
+    }
+
     /// What is known about open runs, when that is up to date; for [`Self::remember_start`].
     pub(super) fn known_open(&self, outside: Option<&str>) -> Option<KnownOpen> {
         let runs = self.flow.find_dir(RUNS).ok()??;

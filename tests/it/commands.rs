@@ -57,7 +57,7 @@ fn a_second_start_in_the_same_second_gets_the_next_suffix() {
     let sandbox = Sandbox::new();
     let start = || {
         let mut command = sandbox.flow_command();
-        command.args(["start", "debug", "--issue", "1"]).env("__FLOW_NOW", "2026-05-20T14:30:00Z");
+        command.args(["start", "debug", "--issue", "1", "--another"]).env("__FLOW_NOW", "2026-05-20T14:30:00Z");
         crate::support::run(command, "").ok().line().to_owned()
     };
     let ids = [start(), start(), start()];
@@ -202,7 +202,7 @@ fn phases_are_checked_against_the_pinned_workflow() {
     assert_eq!(typo["help"], "did you mean `explore`? The phases are preflight, explore, plan, code, verify");
     sandbox.flow(["record-activity", "--id", "x", "--advance", "verify"]).exits(1);
     assert!(sandbox.flow(["log", &run, "--json"]).ok().json()["events"].as_array().unwrap().len() == 1);
-    for phase in ["explore", "plan", "code", "verify"] {
+    for phase in ["preflight", "explore", "plan", "code", "verify"] {
         sandbox.record(&run, phase, phase);
     }
     let last = sandbox.flow(["record-activity", "--id", "y", "--advance", "--json"]).exits(1).error();
@@ -269,7 +269,7 @@ fn the_journal_gets_an_artifact_at_both_ends_and_nothing_else_changes() {
     assert!(std::fs::read_to_string(&journal).unwrap().contains("    run_id: 123\n"));
     // Its loss is a warning.
     std::fs::write(&journal, "---\nissue: [\n").unwrap();
-    let answer = sandbox.flow(["start", "debug", "--issue", "42"]).ok();
+    let answer = sandbox.flow(["start", "debug", "--issue", "42", "--another"]).ok();
     assert!(answer.stderr.starts_with("warning: the journal .decisions/issue-42.md was not updated"), "{answer:?}");
     assert_eq!(std::fs::read_to_string(&journal).unwrap(), "---\nissue: [\n");
 }
@@ -415,6 +415,7 @@ fn the_state_machine_of_a_skill_is_found_checked_and_started() {
     let run = sandbox.flow(["start", "scan", "--json"]).ok().json();
     assert_eq!((&run["workflow"], &run["phase"]), (&json!("scan"), &json!("scan")));
     let run = run["run_id"].as_str().unwrap();
+    sandbox.record(run, "scan", "scanned");
     sandbox.flow(["record-activity", "--run-id", run, "--phase", "analyze", "--id", "a"]).ok();
     sandbox.flow(["record-activity", "--run-id", run, "--phase", "scan", "--id", "b"]).exits(1);
     // What the heading of a skill almost says is no reason to take another workflow.

@@ -350,7 +350,7 @@ fn scripts_and_runs_are_those_of_the_project_in_which_the_document_lies() {
     let link = interview(&sandbox, &["answer", "other/.././other/docs/../docs/retro.md", "Much."]).ok();
     assert_eq!(link.stderr, "");
     let resumed = sandbox.flow(["-C", "other", "resume", "--json"]).exits(4).json();
-    let command = resumed["next"]["command"].as_str().unwrap();
+    let command = resumed["next"]["alternatives"][0]["command"].as_str().unwrap();
     assert_eq!(command, format!("flow interview run {} --run-id r1", sandbox.path(document).display()));
     let named = sandbox.flow(["-C", "other", "interview", "next", document, "--json"]).ok().json();
     assert_eq!(named["type"], "success");
@@ -786,7 +786,7 @@ fn the_run_of_an_interview_knows_what_is_open() {
     let resumed = sandbox.flow(["resume", "r1", "--json"]).exits(4).json();
     let reason = resumed["reason"].as_str().unwrap();
     assert!(reason.contains("question 3 of 5 in docs/charter.md is open: What do users gain"), "{reason}");
-    assert_eq!(resumed["next"]["command"], "flow interview run docs/charter.md --run-id r1");
+    assert_eq!(resumed["next"]["alternatives"][0]["command"], "flow interview run docs/charter.md --run-id r1");
     // What the log was not told, since somebody wrote it by hand or a kill came between, it is told by the next command.
     let by_hand = text(&sandbox) + "\n### Q3: Value Proposition\n**Asked**: What is it worth?\n**Answer**: Speed.\n";
     put(&sandbox, DOC, &by_hand);
@@ -904,7 +904,7 @@ fn a_document_in_another_project_is_found_by_the_command_of_its_run() {
         "flow -C {} interview run docs/charter.md --run-id r1",
         root.display().to_string().trim_end_matches('/')
     );
-    assert_eq!(resumed["next"]["command"], command);
+    assert_eq!(resumed["next"]["alternatives"][0]["command"], command);
     sandbox.flow_with(command.split(' ').skip(1), "Managers.\n").exits(4);
     assert_eq!(answers(&sandbox, "r1"), ["Tasks.", "Managers."]);
 }

@@ -42,3 +42,4 @@ mod tidy;
 mod tours;
 mod verdicts;
 mod verify;
+mod work_done;

@@ -19,6 +19,14 @@ fn verdict(sandbox: &Sandbox, args: &[&str], wanted: &str, status: i32) -> Value
     report
 }
 
+/// The command, when there is one, and those of the alternatives.
+fn commands(report: &Value) -> Vec<String> {
+    let next = &report["next"];
+    let ways = next["alternatives"].as_array().unwrap().iter().map(|way| &way["command"]);
+    let all = std::iter::once(&next["command"]).chain(ways);
+    all.filter_map(|command| command.as_str().map(str::to_owned)).collect()
+}
+
 #[test]
 fn nothing_to_resume_is_said_with_and_without_a_project() {
     let sandbox = Sandbox::new();
@@ -77,13 +85,18 @@ fn a_limit_that_is_reached_needs_a_person() {
         sandbox.flow(["record-activity", "--id", &format!("try-{n}"), "--status", "failed"]).ok();
     }
     let report = verdict(&sandbox, &[], "needs_human", 4);
-    assert_eq!(report["reason"], "`preflight` failed 2 times; the run's limit is 2 (max_iterations in run.yaml)");
+    assert_eq!(report["reason"], "`preflight` failed 2 times; the run's limit is 2 (max_iterations)");
+    let raise = format!("flow set {run} --limit max_iterations=4");
+    assert_eq!(
+        (&report["next"]["command"], &report["next"]["alternatives"][0]["command"]),
+        (&json!(null), &json!(raise))
+    );
     sandbox.edit(&run, "max_iterations: 2", "max_iterations: 9");
     sandbox.edit(&run, "max_runtime_minutes: null", "max_runtime_minutes: 1");
     // A sandbox's commands are a second apart.
     (0..60).for_each(|_| drop(sandbox.command("true")));
     let report = verdict(&sandbox, &[], "needs_human", 4);
-    assert_eq!(report["reason"], "the run is 1 minutes old; its limit is 1 (max_runtime_minutes in run.yaml)");
+    assert_eq!(report["reason"], "the run is 1 minutes old; its limit is 1 (max_runtime_minutes)");
 }
 
 #[test]
@@ -180,7 +193,10 @@ fn a_workflow_that_changed_under_the_run_is_drift_only_where_the_run_stands() {
     write(&["one", "three", "four"]);
     let report = verdict(&sandbox, &[], "drifted", 4);
     assert!(report["reason"].as_str().unwrap().starts_with("the workflow changed where the run stands"));
-    assert_eq!(report["next"]["command"], format!("flow workflow adopt {run}"));
+    // Its position is in today's definition as well.
+    let ways = commands(&report);
+    assert_eq!(ways[0], format!("flow workflow adopt {run}"), "{report:#}");
+    assert!(ways[1].contains("--phase two"), "{report:#}");
     // The run itself goes on with what it pinned.
     sandbox.record(&run, "two", "second");
 }
@@ -240,7 +256,8 @@ fn the_end_of_the_last_phase_is_to_be_completed_and_then_done() {
     }
     let report = verdict(&sandbox, &[], "continue", 0);
     assert_eq!(report["next"]["action"], "complete");
-    assert_eq!(report["next"]["command"], format!("flow complete {run}"));
+    assert_eq!(report["next"]["command"], json!(null), "nothing that is run unread completes a run");
+    assert_eq!(commands(&report)[0], format!("flow complete {run}"));
     sandbox.flow(["complete", &run]).ok();
     sandbox.flow(["complete", &run]).ok();
     assert_eq!(verdict(&sandbox, &[&run], "done", 0)["next"]["action"], "nothing");
@@ -301,7 +318,10 @@ fn what_a_person_takes_back_is_done_again() {
     }
     // The proposed command names an id of its own, and leads on.
     let command = verdict(&sandbox, &[], "continue", 0)["next"]["command"].as_str().unwrap().to_owned();
+    assert!(command.ends_with("--id preflight --status running"), "{command}");
     sandbox.flow(command.split(' ').skip(1)).ok();
+    let done = commands(&verdict(&sandbox, &[], "reconcile", 0))[0].clone();
+    sandbox.flow(done.split(' ').skip(1)).ok();
     assert_eq!(verdict(&sandbox, &[], "continue", 0)["next"]["phase"], "reproduce");
 }
 
@@ -315,8 +335,12 @@ fn a_loop_in_the_workflow_is_followed_by_the_proposed_commands() {
     let run = sandbox.start("own");
     for phase in ["plan", "code", "plan", "code", "plan"] {
         let report = verdict(&sandbox, &[&run], "continue", 0);
-        let command = report["next"]["command"].as_str().unwrap().to_owned();
+        let into = format!("--phase {phase} ");
+        let command =
+            commands(&report).into_iter().find(|way| way.contains(&into) && way.ends_with("running")).unwrap();
         let answer = sandbox.flow(command.split(' ').skip(1).chain(["--json"])).ok().json();
+        let done = commands(&verdict(&sandbox, &[&run], "reconcile", 0))[0].clone();
+        sandbox.flow(done.split(' ').skip(1)).ok();
         assert_eq!((answer["phase"].as_str(), answer["repeated"].as_bool()), (Some(phase), Some(false)), "{command}");
     }
 }
@@ -328,8 +352,10 @@ fn a_blocked_activity_is_resolved_under_its_own_id() {
     sandbox.flow(["record-activity", "--id", "wait", "--status", "blocked", "--summary", "no access"]).ok();
     let report = verdict(&sandbox, &[], "needs_human", 4);
     assert_eq!(report["reason"], "001 wait is blocked: no access");
-    let command = report["next"]["command"].as_str().unwrap().to_owned();
-    sandbox.flow(command.split(' ').skip(1)).ok();
+    assert_eq!(report["next"]["command"], json!(null));
+    let done = commands(&report)[1].clone();
+    assert!(done.ends_with("--id wait --status passed"), "{done}");
+    sandbox.flow(done.split(' ').skip(1)).ok();
     assert_eq!(verdict(&sandbox, &[], "continue", 0)["next"]["phase"], "reproduce");
 }
 

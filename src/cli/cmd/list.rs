@@ -6,7 +6,7 @@ use crate::cli::args::ListArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
-use crate::model::StateName;
+use crate::model::{Doing, StateName};
 use crate::ops::{Error, Flow, ListFilter, parse_since};
 use crate::report::ListReport;
 
@@ -17,6 +17,8 @@ pub(super) fn run(flow: &Flow, args: ListArgs, out: &mut Out) -> Exit {
     };
     let filter = ListFilter {
         status: args.status.into_iter().map(Into::into).collect(),
+        feature: args.feature,
+        search: args.search,
         workflow: args.workflow,
         session: args.session,
         since,
@@ -27,6 +29,9 @@ pub(super) fn run(flow: &Flow, args: ListArgs, out: &mut Out) -> Exit {
             let unreadable = report.unreadable.iter();
             let warnings = unreadable.map(|run| format!("{} cannot be read: {}", run.run_id, run.reason));
             out.warnings(&warnings.collect::<Vec<_>>());
+            if report.runs.is_empty() {
+                out.aside(if filter.is_all() { "there are no runs\n" } else { "no run is like that\n" });
+            }
             out.answer(&report, || page(&report))
         }
         Err(error) => out.error(&error),
@@ -40,9 +45,10 @@ fn page(report: &ListReport) -> String {
         [
             Cow::from(run.run_id.as_str()),
             run.workflow.as_str().into(),
-            run.status.as_str().into(),
+            run.doing.map_or(run.status.as_str(), Doing::as_str).into(),
             run.phase.as_ref().map_or("", StateName::as_str).into(),
             completed.into(),
+            run.feature.as_deref().unwrap_or_default().into(),
             run.blocked_reason.as_deref().unwrap_or_default().into(),
         ]
     });

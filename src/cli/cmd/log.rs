@@ -17,7 +17,11 @@ use crate::report::LogReport;
 const PAUSE: Duration = Duration::from_millis(200);
 
 pub(super) fn run(flow: &Flow, args: LogArgs, out: &mut Out) -> Exit {
-    let request = LogRequest { run: args.run.name(), after: Seq(args.after), session: None };
+    let run = match super::meant(flow, args.run, out) {
+        Ok(run) => run,
+        Err(exit) => return exit,
+    };
+    let request = LogRequest { run, after: Seq(args.after), session: None };
     if args.follow {
         return follow(flow, &request, out);
     }

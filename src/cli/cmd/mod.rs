@@ -20,10 +20,19 @@ mod validate;
 mod verify;
 mod workflow;
 
-use crate::cli::args::Command;
+use crate::cli::args::{Command, RunArg};
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::ops::{Flow, StatusVerb};
+
+/// The run that is meant by a command that only looks, and a word about which one that is when none was named.
+fn meant(flow: &Flow, run: RunArg, out: &Out) -> Result<Option<String>, Exit> {
+    let meant = flow.meant_run(run.name().as_deref(), None).map_err(|error| out.error(&error))?;
+    if let Some(why) = meant.why {
+        out.aside(&format!("{} ({why})\n", meant.run_id));
+    }
+    Ok(Some(meant.run_id.to_string()))
+}
 
 /// Runs one command.
 pub(super) fn run(flow: &Flow, command: Command, out: &mut Out) -> Exit {

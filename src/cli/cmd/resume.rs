@@ -14,7 +14,7 @@ pub(super) fn run(flow: &Flow, args: ResumeArgs, out: &mut Out) -> Exit {
         (true, false) => Some(ClaimRequest::Claim),
         (false, false) => None,
     };
-    let request = ResumeRequest { run: args.run.or(args.run_id), claim, session: args.session };
+    let request = ResumeRequest { run: args.run.or(args.run_id), claim, all: args.all, session: args.session };
     match flow.resume(&request) {
         Ok(report) => {
             if let Some(claim) = report.claim.as_ref().filter(|claim| claim.changed) {
@@ -91,7 +91,11 @@ fn work(report: &ResumeReport, page: &mut Page) {
         page.table(4, &rows.collect::<Vec<_>>());
     }
     if !report.completed.is_empty() {
-        page.line("  completed");
+        let (shown, all) = (report.completed.len(), report.completed_activities);
+        page.line(&match shown == all {
+            true => "  completed".to_owned(),
+            false => format!("  completed (the last {shown} of {all}; --all shows every one)"),
+        });
         let rows = report.completed.iter().map(|done| {
             vec![
                 done.number.map(|number| number.to_string()).unwrap_or_else(|| "-".to_owned()),

@@ -9,7 +9,11 @@ use crate::cli::page::{self, Page};
 use crate::ops::Flow;
 
 pub(super) fn run(flow: &Flow, args: ShowArgs, out: &mut Out) -> Exit {
-    match flow.show(args.run.name().as_deref(), None, args.at) {
+    let run = match super::meant(flow, args.run, out) {
+        Ok(run) => run,
+        Err(exit) => return exit,
+    };
+    match flow.show(run.as_deref(), None, args.at) {
         Ok(shown) => out.answer(&shown, || page(&shown)),
         Err(error) => out.error(&error),
     }
@@ -45,13 +49,14 @@ fn page(shown: &Map<String, Value>) -> String {
         ("branch", "context", "branch"),
         ("issue", "context", "issue"),
         ("pr", "context", "pr"),
+        ("feature", "context", "feature"),
         ("journal", "context", "journal"),
     ] {
         if let Some(value) = text(shown, section, key) {
             page.field(label, &value);
         }
     }
-    table(shown, "steps", "phases", &["step", "status"], &mut page);
+    table(shown, "steps", "phases", &["step", "status", "skip_reason"], &mut page);
     units(shown, &mut page);
     questions(shown, &mut page);
     table(shown, "activities", "activities", &["number", "id", "phase", "status", "summary"], &mut page);

@@ -18,6 +18,7 @@ pub(super) fn run(flow: &Flow, args: StartArgs, out: &mut Out) -> Exit {
         phase: args.phase,
         session: args.session,
         id: args.id,
+        another: args.another,
     };
     match flow.start(&request) {
         Ok(report) => {

@@ -8,7 +8,11 @@ use crate::ops::Flow;
 use crate::report::VerifyReport;
 
 pub(super) fn run(flow: &Flow, args: VerifyArgs, out: &mut Out) -> Exit {
-    match flow.verify(args.run.name().as_deref(), None) {
+    let run = match super::meant(flow, args.run, out) {
+        Ok(run) => run,
+        Err(exit) => return exit,
+    };
+    match flow.verify(run.as_deref(), None) {
         Ok(report) => match out.answer(&report, || page(&report)) {
             Exit::Done if !report.ok => Exit::Damaged,
             exit => exit,

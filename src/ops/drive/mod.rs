@@ -171,7 +171,7 @@ impl Flow {
     /// The run that the same command drove before: the one that is named, or the only open one of the workflow.
     fn run_to_drive(&self, project: &Project, workflow: &str, named: Option<&str>) -> Result<Option<RunId>> {
         if let Some(id) = named {
-            return match self.run(project, id) {
+            return match self.run_exactly(project, id) {
                 Ok(run) => Ok(Some(run.id().clone())),
                 Err(Error::NoSuchRun { .. }) => Ok(None),
                 Err(error) => Err(error),
@@ -334,7 +334,7 @@ impl Flow {
     /// Somebody ended or moved the run while a state was at work, so what it gave has no place in it.
     fn overtaken(&self, drive: &Drive, done: &Done, refusal: &Refusal, ran: usize) -> Result<DriveReport> {
         let project = self.project()?;
-        let view = for_reading(self, &project, &self.run(&project, drive.run.as_str())?)?;
+        let view = for_reading(self, &project, &self.run_exactly(&project, drive.run.as_str())?)?;
         let state = view.history.state();
         let meanwhile = match state.status() {
             RunStatus::Active => refusal.to_string(),

@@ -1,11 +1,15 @@
 //! What `emit` answers.
 
+use std::cell::{OnceCell, RefCell};
+
 use crate::engine::Report;
 use crate::engine::{History, RunState, progress};
-use crate::model::{Emitted, EventId, ReportType, Seq, StateName, StepReport};
+use crate::machine::Machine;
+use crate::model::{Emitted, EventId, ReportType, Seq, StateName, StepReport, StepStatus};
 use crate::ops::emit::Asked;
 use crate::ops::flow::Flow;
 use crate::ops::load::Loaded;
+use crate::ops::quoted;
 use crate::report::{EmitData, EmitReport, EmittedActivity, EmittedReport};
 use crate::store::layout::ACTIVITIES;
 use crate::store::{Project, RunDir};
@@ -14,22 +18,18 @@ use crate::store::{Project, RunDir};
 pub(super) struct Outcome<'a> {
     pub(super) run: &'a RunDir,
     pub(super) state: &'a RunState,
+    /// The run's workflow, when it is known.
+    pub(super) machine: Option<&'a Machine>,
     /// The event that says so.
     pub(super) id: EventId,
     pub(super) seq: Seq,
     pub(super) emitted: &'a Emitted,
     pub(super) created: bool,
+    /// The token of a run that began with the reports.
+    pub(super) token: Option<String>,
     /// Nothing happened now: it had happened before.
     pub(super) repeated: bool,
     pub(super) warnings: Vec<String>,
-}
-
-impl<'a> Outcome<'a> {
-    /// Of a run that began with the reports.
-    pub(super) fn begun(run: &'a RunDir, state: &'a RunState, asked: &Asked<'_>, emitted: &'a Emitted) -> Self {
-        let (id, seq, warnings) = (asked.id.clone(), Seq(2), Vec::new());
-        Self { run, state, id, seq, emitted, created: true, repeated: false, warnings }
-    }
 }
 
 impl Flow {
@@ -41,9 +41,12 @@ impl Flow {
         outcome: Outcome<'_>,
         log: impl FnOnce() -> Option<History>,
     ) -> EmitReport {
-        let children = || log().map(|history| history.children()).unwrap_or_default();
-        let progress = progress(outcome.state, children);
         let emitted = outcome.emitted;
+        let history = OnceCell::new();
+        let log = RefCell::new(Some(log));
+        let history = || history.get_or_init(|| log.take().and_then(|log| log()));
+        let children = || history().as_ref().map(History::children).unwrap_or_default();
+        let progress = progress(outcome.state, children);
         let results = results(emitted);
         let activities = outcome.run.file_path(ACTIVITIES);
         let activities = emitted.records.iter().map(|record| EmittedActivity {
@@ -61,6 +64,14 @@ impl Flow {
         if emitted.ends {
             let left = outcome.state.document().state.running_steps();
             warnings.extend(left.map(|step| format!("the run is completed, and `{step}` was never reported as done")));
+            let open = history().as_ref().map(History::open_workers).unwrap_or_default();
+            if !open.is_empty() {
+                warnings.push(format!("the run is completed while these are not done: {}", open.join(", ")));
+            }
+        }
+        if let Some(machine) = outcome.machine.filter(|_| !outcome.repeated) {
+            warnings.extend(entered_beside(outcome.state, machine, emitted));
+            warnings.extend(kept_open(outcome.state, machine, emitted));
         }
         EmitReport {
             success: true,
@@ -74,6 +85,7 @@ impl Flow {
                 phase: outcome.state.phase().cloned(),
                 seq: outcome.seq,
                 created: outcome.created,
+                run_token: outcome.token,
                 repeated: outcome.repeated,
                 activities: activities.collect(),
                 results,
@@ -98,6 +110,47 @@ impl Flow {
         }
         warnings
     }
+}
+
+/// Steps that were entered beside a step that follows the same one and is not done: the definition may mean one of them
+/// alone, and then the other one has to be settled.
+fn entered_beside(state: &RunState, machine: &Machine, emitted: &Emitted) -> Vec<String> {
+    let run = state.document();
+    let follows = |from: &StateName, to: &StateName| machine.successors(from).any(|way| way.to == *to);
+    let mut warnings = Vec::new();
+    for report in emitted.reports.iter().filter(|report| !report.auto) {
+        let (Some((step, _)), Some(from)) = (report.own_step(), &report.from) else { continue };
+        let open = |other: &&StateName| *other != step && run.state.steps.get(other).is_some_and(|now| !now.is_done());
+        let beside = run.state.positions().filter(open).filter(|other| follows(from, other));
+        warnings.extend(beside.map(|other| {
+            format!(
+                "`{step}` was entered beside `{other}`, which is not done. When only one of them is meant, settle the \
+                 other: flow emit --workflow {} --run-id {} --type status_change --step {} --data '{{\"status\":\"skipped\"}}'",
+                run.workflow,
+                run.id,
+                quoted(other.as_str())
+            )
+        }));
+    }
+    warnings
+}
+
+/// What keeps a run open of which a last step was reported as completed.
+fn kept_open(state: &RunState, machine: &Machine, emitted: &Emitted) -> Option<String> {
+    let run = &state.document().state;
+    let ends = |report: &&StepReport| {
+        report.own_step().is_some_and(|(step, status)| status == StepStatus::Completed && machine.is_terminal(step))
+    };
+    if emitted.ends || run.status.is_terminal() || !emitted.reports.iter().any(|report| ends(&report)) {
+        return None;
+    }
+    let ended = |step: &&StateName| machine.is_terminal(step) && run.steps.get(step).is_some_and(StepStatus::is_done);
+    let open: Vec<_> = run
+        .positions()
+        .filter(|step| !ended(step))
+        .map(|step| format!("`{step}` ({})", run.steps.get(step).unwrap_or(StepStatus::NotStarted)))
+        .collect();
+    (!open.is_empty()).then(|| format!("the run stays open, since these steps are not at an end: {}", open.join(", ")))
 }
 
 /// Questions that nobody answered and in whose place others are put.

@@ -11,15 +11,17 @@ use crate::codec::{RunText, digest};
 use crate::engine::{Decision, Emit, History, NoTrail, Refusal, Report, RunState, Supply, decide_emit};
 use crate::machine::Machine;
 use crate::model::{
-    ActivityId, Emitted, Event, EventId, EventKind, Number, RunId, RunStarted, Seq, SessionId, TextDigest, Timestamp,
-    WorkflowId,
+    ActivityId, Emitted, Event, EventId, EventKind, Number, RunChanges, RunEdited, RunId, RunStarted, Seq, SessionId,
+    TextDigest, Timestamp, WorkflowId,
 };
+use crate::ops::decide::LoadedTrail;
 use crate::ops::emit::answer::{Outcome, nothing_new, replaced_questions};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::journal;
-use crate::ops::load::{Loaded, LoadedTrail, activity_files, for_writing};
+use crate::ops::load::{Loaded, activity_files, for_writing};
 use crate::ops::payload::{ReportRequest, in_batch};
+use crate::ops::select::LATEST;
 use crate::ops::start::{StartRequest, default_limits, refuse_same_but_for_case};
 use crate::report::EmitReport;
 use crate::store::layout::RUN_FILE;
@@ -90,7 +92,11 @@ impl Flow {
             Some(project) => project.root().to_owned(),
             None => self.root_to_be()?,
         };
-        let asked = self.ask(request, &root, basis, now)?;
+        let latest = match &project {
+            Some(project) if request.run == LATEST => Some(self.latest(project)?),
+            _ => None,
+        };
+        let asked = self.ask(request, latest, &root, basis, now)?;
         let found = match &project {
             Some(project) => find(project, &asked.run)?,
             None => None,
@@ -102,7 +108,7 @@ impl Flow {
             // Another first report was faster.
             Err(Error::Store(StoreError::Exists { .. })) => {
                 let project = self.project()?;
-                let run = self.run(&project, asked.run.as_str())?;
+                let run = self.run_exactly(&project, asked.run.as_str())?;
                 self.emit_into(&project, &run, &asked)
             }
             begun => begun,
@@ -112,11 +118,12 @@ impl Flow {
     fn ask<'a>(
         &self,
         request: &'a EmitRequest,
+        latest: Option<RunId>,
         root: &Path,
         basis: Option<&TextDigest>,
         now: Timestamp,
     ) -> Result<Asked<'a>> {
-        let run = RunId::new(request.run.as_str())?;
+        let run = latest.map_or_else(|| RunId::new(request.run.as_str()), Ok)?;
         let id = request.id.clone().unwrap_or_else(|| self.ids.next(now));
         let single = request.reports.len() == 1;
         let report = |(nth, report): (usize, &ReportRequest)| {
@@ -150,7 +157,19 @@ impl Flow {
                 (None, Some(last)) if repeated => last.id.clone(),
                 _ => asked.id.clone(),
             };
-            let outcome = Outcome { run, state, id, seq, emitted, created: false, repeated, warnings };
+            let machine = loaded.known_machine();
+            let outcome = Outcome {
+                run,
+                state,
+                machine: machine.as_deref(),
+                id,
+                seq,
+                emitted,
+                created: false,
+                token: None,
+                repeated,
+                warnings,
+            };
             let log = || History::fold(loaded.locked.read_log().ok()?.events());
             self.answer(project, asked, outcome, log)
         };
@@ -158,7 +177,7 @@ impl Flow {
             return Ok(answer(&loaded, seq, &emitted, true));
         }
         let caller = self.judge_holder(&loaded, caller)?;
-        crate::engine::refuse_other_session(&loaded.state, &caller).map_err(refused)?;
+        self.refuse_reports(&loaded, &caller, &asked.reports)?.map_err(refused)?;
         let machine = loaded.machine(self, project)?;
         let trail = LoadedTrail::of(&loaded);
         let mut supply = Numbers { flow: self, now: asked.now, loaded: Some(&loaded), last: None, fault: None };
@@ -166,7 +185,7 @@ impl Flow {
         if let Some(fault) = trail.fault().or(supply.fault) {
             return Err(fault);
         }
-        let kind = match decision.map_err(refused)? {
+        let kind = match decision.map_err(|refusal| loaded.refused(self, project, refusal))? {
             Decision::Commit(kind) => kind,
             Decision::Already => {
                 loaded.warnings.push("nothing was recorded: the run says so already".to_owned());
@@ -180,6 +199,7 @@ impl Flow {
         self.replace_dead_holder(&mut loaded, &caller, asked.now)?;
         let files = emitted.records.iter().map(crate::ops::load::file_of).collect();
         let seq = loaded.commit(self, kind, Some(asked.id.as_str()), asked.now, files)?;
+        self.note_feature(&mut loaded, asked)?;
         let mut report = answer(&loaded, seq, &emitted, false);
         let document = loaded.state.document().clone();
         // Others may report while the journal is written.
@@ -189,6 +209,26 @@ impl Flow {
             report.data.warnings.extend(journal::note(project, &document, document.state.status, asked.now));
         }
         Ok(report)
+    }
+
+    /// Notes what the reports say that the run is about, so that it can be found by it.
+    fn note_feature(&self, loaded: &mut Loaded<'_>, asked: &Asked<'_>) -> Result<()> {
+        let before = loaded.state.document();
+        let known = before.context.get(FEATURE).is_some_and(|feature| !feature.is_null());
+        let Some(feature) = feature(&asked.reports).filter(|_| !known && !before.state.status.is_terminal()) else {
+            return Ok(());
+        };
+        let mut wanted = before.clone();
+        wanted.context.insert(FEATURE.to_owned(), feature.into());
+        match loaded.text.with_facts(&wanted) {
+            Ok(text) => {
+                let changes = RunChanges { context: Some(wanted.context), ..RunChanges::default() };
+                let edit = RunEdited { changes, session: asked.request.session.clone(), text: text.text().to_owned() };
+                loaded.commit_over(self, &text, EventKind::RunEdited(Box::new(edit)), None, asked.now, Vec::new())?;
+            }
+            Err(error) => loaded.warnings.push(format!("the feature is not noted in run.yaml: it {error}")),
+        }
+        Ok(())
     }
 
     /// The same request, when it was reported already.
@@ -226,6 +266,7 @@ impl Flow {
             None => WorkflowId::new(asked.request.workflow.as_str())?,
         };
         let caller = self.caller(asked.request.session.clone(), asked.request.epoch)?;
+        let token = self.token_of_new_run(&caller, asked.now)?;
         let mut started = RunStarted {
             run_id: asked.run.clone(),
             workflow,
@@ -236,6 +277,7 @@ impl Flow {
             limits: default_limits(),
             session: caller.session.clone(),
             holder: None,
+            token: token.as_ref().map(|token| token.digest.clone()),
             machine: machine.as_ref().map_or(Value::Null, Machine::to_value),
         };
         let begin = |started: RunStarted, id: EventId| {
@@ -254,6 +296,9 @@ impl Flow {
         let (project, _) = self.project_or_init()?;
         refuse_same_but_for_case(&project, &asked.run)?;
         started.context = self.context(&project, &StartRequest::default());
+        if let Some(feature) = feature(&asked.reports) {
+            started.context.insert(FEATURE.to_owned(), feature.into());
+        }
         started.holder = match caller.session {
             Some(_) => self.holder()?.map(|holder| holder.to_string()),
             None => None,
@@ -281,9 +326,32 @@ impl Flow {
         if emitted.ends {
             self.remember_end(&project, run.id(), asked.now);
         }
-        Ok(self.answer(&project, asked, Outcome::begun(&run, &state, asked, &emitted), || history))
+        let outcome = Outcome {
+            run: &run,
+            state: &state,
+            machine: machine.as_ref(),
+            id: asked.id.clone(),
+            seq: Seq(2),
+            emitted: &emitted,
+            created: true,
+            token: token.map(|token| token.text),
+            repeated: false,
+            warnings: Vec::new(),
+        };
+        Ok(self.answer(&project, asked, outcome, || history))
     }
 }
+
+/// The key of `context` and of a report's data for what both are about.
+const FEATURE: &str = "feature";
+
+fn feature(reports: &[Report]) -> Option<&str> {
+    let named = reports.iter().find_map(|report| report.data.get(FEATURE)?.as_str());
+    named.filter(|feature| !feature.is_empty() && feature.len() <= FEATURE_BYTES)
+}
+
+/// The longest name of a feature that is noted.
+const FEATURE_BYTES: usize = 200;
 
 fn find(project: &Project, run: &RunId) -> Result<Option<RunDir>> {
     match project.run(run) {

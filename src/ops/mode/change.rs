@@ -228,7 +228,7 @@ impl Flow {
 
     /// A mode can only work on a run that is there.
     fn check_run(&self, project: &Project, run: Option<&RunId>) -> Result<()> {
-        run.map_or(Ok(()), |run| self.run(project, run.as_str()).map(drop))
+        run.map_or(Ok(()), |run| self.run_exactly(project, run.as_str()).map(drop))
     }
 
     /// What to say of the run of a mode that ended: the run does not end with it.

@@ -81,6 +81,7 @@ impl<'a> Rehearsal<'a> {
             limits: Map::new(),
             session: None,
             holder: None,
+            token: None,
             machine: machine.map_or(Value::Null, Machine::to_value),
         };
         let id = EventId::new("e1").expect("an id");

@@ -161,7 +161,7 @@ impl Sandbox {
     /// Starts a run and gives its id.
     #[track_caller]
     pub fn start(&self, workflow: &str) -> String {
-        self.flow(["start", workflow, "--issue", "42"]).ok().line().to_owned()
+        self.flow(["start", workflow, "--issue", "42", "--another"]).ok().line().to_owned()
     }
 
     /// Records a passed activity.

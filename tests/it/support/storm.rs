@@ -86,7 +86,8 @@ impl Dice {
         (z ^ (z >> 31)) % bound
     }
 
-    fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+    /// One of these.
+    pub fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
         &of[usize::try_from(self.below(of.len() as u64)).unwrap()]
     }
 }

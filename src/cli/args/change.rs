@@ -1,0 +1,69 @@
+//! Arguments of the commands that change a run as a whole.
+
+use clap::Args;
+
+use super::{CallerArgs, RunArg, positive};
+use crate::model::LIMITS;
+
+// Arguments of the commands that change a status.
+#[derive(Debug, Args)]
+pub(crate) struct StatusArgs {
+    #[command(flatten)]
+    pub(crate) run: RunArg,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+    #[command(flatten)]
+    pub(crate) caller: CallerArgs,
+}
+
+// Arguments of `complete`.
+#[derive(Debug, Args)]
+pub(crate) struct CompleteArgs {
+    #[command(flatten)]
+    pub(crate) change: StatusArgs,
+    /// Why phases whose work is not done may be completed with the run; logged, and shown from then on
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) skip_reason: Option<String>,
+}
+
+// Arguments of `set`.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
+pub(crate) struct SetArgs {
+    #[command(flatten)]
+    pub(crate) run: RunArg,
+    /// The issue that it is about
+    #[arg(long, value_name = "N", value_parser = positive, group = "what")]
+    pub(crate) issue: Option<u64>,
+    /// The pull request that it is about
+    #[arg(long, value_name = "N", value_parser = positive, group = "what")]
+    pub(crate) pr: Option<u64>,
+    /// The branch that it works on
+    #[arg(long, value_name = "NAME", group = "what")]
+    pub(crate) branch: Option<String>,
+    /// The repository
+    #[arg(long, value_name = "NAME", group = "what")]
+    pub(crate) repo: Option<String>,
+    /// The feature that it is about
+    #[arg(long, value_name = "NAME", group = "what")]
+    pub(crate) feature: Option<String>,
+    /// The goal that it serves
+    #[arg(long, value_name = "TEXT", group = "what")]
+    pub(crate) goal: Option<String>,
+    /// A limit: max_iterations=20, max_runtime_minutes=90, or max_runtime_minutes=none; may be repeated
+    #[arg(long, value_name = "NAME=N", value_parser = limit, group = "what")]
+    pub(crate) limit: Vec<(String, Option<u64>)>,
+    #[command(flatten)]
+    pub(crate) caller: CallerArgs,
+}
+
+fn limit(text: &str) -> Result<(String, Option<u64>), String> {
+    let bad = || "write it as max_iterations=20, max_runtime_minutes=90, or NAME=none".to_owned();
+    let (name, value) = text.split_once('=').ok_or_else(bad)?;
+    if !LIMITS.contains(&name) {
+        return Err(format!("{name} is not a limit of a run; the limits are {}", LIMITS.join(" and ")));
+    }
+    let value = if value == "none" { None } else { Some(positive(value).map_err(|_| bad())?) };
+    Ok((name.to_owned(), value))
+}

@@ -1,0 +1,438 @@
+//! Nothing looks done that is not: what may be left, what may be completed, and what `resume` proposes.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::support::storm::Dice;
+use crate::support::{Answer, Sandbox, run};
+
+const SHIPPED: [&str; 6] = ["start-issue", "debug", "address-pr", "review-pr", "merge-pr", "release"];
+
+fn resume(sandbox: &Sandbox, id: &str) -> Value {
+    sandbox.flow(["resume", id, "--json"]).json()
+}
+
+/// The commands of the alternatives, with the words when to take them.
+fn ways(report: &Value) -> Vec<(String, String)> {
+    let ways = report["next"]["alternatives"].as_array().unwrap().iter();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    ways.map(|way| (text(&way["when"]), text(&way["command"]))).collect()
+}
+
+#[track_caller]
+fn way(report: &Value, when: &str) -> String {
+    let found = ways(report).into_iter().find(|(words, _)| words.contains(when));
+    found.unwrap_or_else(|| panic!("nothing is proposed for {when:?} in {report:#}")).1
+}
+
+/// Runs a command line as a shell does, in `root`.
+fn shell(sandbox: &Sandbox, root: &Path, line: &str) -> Answer {
+    let program = Path::new(env!("CARGO_BIN_EXE_flow")).parent().unwrap();
+    let mut command = sandbox.command("sh");
+    let path = std::env::var("PATH").unwrap_or_default();
+    command.args(["-c", line]).env("PATH", format!("{}:{path}", program.display())).current_dir(root);
+    run(command, "")
+}
+
+#[track_caller]
+fn follow(sandbox: &Sandbox, line: &str) -> Answer {
+    let answer = shell(sandbox, &sandbox.root(), line);
+    assert_eq!(answer.code, Some(0), "{line}\n{answer:?}");
+    answer
+}
+
+#[test]
+fn a_phase_is_left_only_when_its_latest_attempt_settled_well() {
+    for status in ["failed", "blocked", "running", "pending"] {
+        let sandbox = Sandbox::new();
+        let id = sandbox.start("start-issue");
+        let record = |more: &[&str]| sandbox.flow(["record-activity", "--json"].iter().chain(more));
+        let refused = record(&["--id", "t", "--status", status, "--advance"]).exits(1).error();
+        assert_eq!(refused["code"], "phase_not_done", "{status}");
+        record(&["--id", "good"]).ok();
+        record(&["--id", "t", "--status", status]).ok();
+        let refused = record(&["--id", "x", "--phase", "explore"]).exits(1).error();
+        assert_eq!(refused["code"], "phase_not_done", "{status}");
+        assert!(refused["message"].as_str().unwrap().contains("`preflight` is not done: "), "{refused}");
+        // Nothing of it was written.
+        assert_eq!(sandbox.flow(["log", &id, "--json"]).ok().json()["events"].as_array().unwrap().len(), 3);
+        let why = "the owner said so";
+        record(&["--id", "x", "--phase", "explore", "--skip-reason", why]).ok();
+        let log = sandbox.flow(["log", &id, "--json"]).ok().json();
+        assert_eq!(log["events"][3]["skipped"], json!({ "phases": ["preflight"], "reason": why }));
+        // It is shown from then on.
+        record(&["--id", "y", "--phase", "plan"]).ok();
+        let shown = sandbox.flow(["show", &id, "--json"]).ok().json();
+        assert_eq!((&shown["steps"][0]["status"], &shown["steps"][0]["skip_reason"]), (&json!("skipped"), &json!(why)));
+        let notes = resume(&sandbox, &id)["notes"].to_string();
+        assert!(notes.contains("`preflight` was left undone (event 4): the owner said so"), "{notes}");
+    }
+}
+
+#[test]
+fn a_phase_without_any_record_is_not_left_and_a_reason_that_was_not_needed_is_not_logged() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.start("debug");
+    let refused = sandbox.flow(["record-activity", "--id", "x", "--phase", "reproduce", "--json"]).exits(1).error();
+    assert_eq!(refused["message"], format!("run {id}: `preflight` is not done: nothing is recorded in it"));
+    let done = ["record-activity", "--id", "a", "--advance", "--skip-reason", "no", "--json"];
+    let report = sandbox.flow(done).ok().json();
+    assert_eq!(report["warnings"], json!(["--skip-reason was not needed: nothing is left undone"]));
+    assert_eq!(sandbox.flow(["log", &id, "--json"]).ok().json()["events"][1]["skipped"], Value::Null);
+}
+
+#[test]
+fn a_run_is_completed_only_when_its_phase_is_done_or_a_reason_is_given() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.start("merge-pr");
+    for phase in ["preflight", "verify", "confirm"] {
+        sandbox.record(&id, phase, phase);
+    }
+    sandbox.flow(["record-activity", "--phase", "merge", "--id", "merge", "--status", "failed"]).ok();
+    let refused = sandbox.flow(["complete", &id, "--json"]).exits(1).error();
+    assert_eq!(refused["code"], "phase_not_done");
+    let help = refused["help"].as_str().unwrap();
+    assert!(help.contains("go back to `verify`") && help.contains("--skip-reason"), "{help}");
+    sandbox.flow(["complete", &id, "--skip-reason", "merged by hand"]).ok();
+    let done = resume(&sandbox, &id);
+    assert!(done["notes"].to_string().contains("merged by hand"), "{done:#}");
+    // A run that was completed too early goes on.
+    sandbox.flow(["reopen", &id]).exits(2);
+    sandbox.flow(["reopen", &id, "--reason", "it was not merged"]).ok();
+    assert_eq!(resume(&sandbox, &id)["verdict"], "continue");
+    assert_eq!(sandbox.flow(["resume", "--json"]).ok().json()["run_id"], id.as_str(), "it is found without its name");
+    assert_eq!(sandbox.flow(["log", &id, "--json"]).ok().json()["events"][6]["type"], "run_reopened");
+    sandbox.flow(["verify", &id]).ok();
+}
+
+#[test]
+fn rework_goes_back_without_a_reason_and_what_comes_after_is_done_again() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.start("start-issue");
+    for phase in ["preflight", "explore", "plan", "code"] {
+        sandbox.record(&id, phase, phase);
+    }
+    sandbox.flow(["record-activity", "--phase", "verify", "--id", "tests", "--status", "failed"]).ok();
+    let report = resume(&sandbox, &id);
+    assert_eq!(report["next"]["action"], "retry_phase");
+    let back = way(&report, "`code` needs more work");
+    follow(&sandbox, &back);
+    assert_eq!(resume(&sandbox, &id)["in_doubt"][0]["phase"], "code");
+    // The code that passed before does not count for this round.
+    let refused = sandbox.flow(["record-activity", "--phase", "verify", "--id", "tests-2", "--json"]).exits(1).error();
+    assert_eq!(refused["code"], "phase_not_done");
+    follow(&sandbox, &way(&resume(&sandbox, &id), "it ended well"));
+    let report = resume(&sandbox, &id);
+    assert_eq!((&report["next"]["action"], &report["next"]["phase"]), (&json!("start_phase"), &json!("verify")));
+    // The same by --advance: there is no record that could be taken for the work of the new round.
+    sandbox.flow(["record-activity", "--phase", "verify", "--id", "t", "--status", "failed", "--advance", "code"]).ok();
+    let report = resume(&sandbox, &id);
+    assert_eq!((&report["next"]["action"], &report["next"]["phase"]), (&json!("work_phase"), &json!("code")));
+    assert_eq!(sandbox.flow(["complete", &id, "--json"]).exits(1).error()["code"], "phase_not_done");
+}
+
+#[test]
+fn an_outcome_is_recorded_under_the_phase_in_which_the_work_was_begun() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.start("start-issue");
+    sandbox.flow(["record-activity", "--id", "build", "--status", "running"]).ok();
+    sandbox.record(&id, "preflight", "look");
+    sandbox.record(&id, "explore", "read");
+    let report = resume(&sandbox, &id);
+    assert_eq!(report["verdict"], "reconcile");
+    follow(&sandbox, &way(&report, "it ended well"));
+    let shown = sandbox.flow(["show", &id, "--json"]).ok().json();
+    assert_eq!(shown["state"]["current_phase"], "explore", "an outcome moves nothing");
+    assert_eq!(
+        (&shown["activities"][3]["id"], &shown["activities"][3]["phase"]),
+        (&json!("build"), &json!("preflight"))
+    );
+    // Without a phase it goes where the work was begun as well.
+    sandbox.flow(["record-activity", "--id", "scan", "--status", "running"]).ok();
+    sandbox.record(&id, "explore", "more");
+    sandbox.record(&id, "plan", "steps");
+    let report = sandbox.flow(["record-activity", "--id", "scan", "--status", "failed", "--json"]).ok().json();
+    assert_eq!(report["phase"], "plan");
+    let shown = sandbox.flow(["show", &id, "--json"]).ok().json();
+    assert_eq!(shown["activities"][7]["phase"], "explore");
+    // What failed behind the run is said before the run goes on.
+    let report = resume(&sandbox, &id);
+    assert_eq!((&report["next"]["action"], &report["next"]["phase"]), (&json!("retry_phase"), &json!("explore")));
+    follow(&sandbox, report["next"]["command"].as_str().unwrap());
+    follow(&sandbox, &way(&resume(&sandbox, &id), "it ended well"));
+    assert_eq!(resume(&sandbox, &id)["next"]["phase"], "code");
+    sandbox.flow(["verify", &id]).ok();
+}
+
+#[test]
+fn an_entry_that_a_person_removes_counts_in_every_phase_for_resume_and_show() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.start("start-issue");
+    for (phase, name) in [("preflight", "p1"), ("explore", "e1"), ("plan", "plan-1")] {
+        sandbox.record(&id, phase, name);
+    }
+    sandbox.edit(&id, "    - e1\n", "");
+    // Before the edit is adopted, and after.
+    for _ in 0..2 {
+        let report = resume(&sandbox, &id);
+        assert_eq!((&report["next"]["action"], &report["next"]["phase"]), (&json!("work_phase"), &json!("explore")));
+        assert_eq!(report["reason"], "`explore` is to be done again: 002 e1 was taken off completed_activities");
+        let shown = sandbox.flow(["show", &id, "--json"]).ok().json();
+        assert_eq!(shown["steps"][1]["status"], "not_started", "{shown:#}");
+        assert_eq!(sandbox.flow(["complete", &id, "--json"]).exits(1).error()["code"], "phase_not_done");
+        sandbox.flow(["set", &id, "--pr", "7"]).ok();
+    }
+    follow(&sandbox, resume(&sandbox, &id)["next"]["command"].as_str().unwrap());
+    follow(&sandbox, &way(&resume(&sandbox, &id), "it ended well"));
+    let report = resume(&sandbox, &id);
+    assert_eq!((&report["phase"], &report["next"]["phase"]), (&json!("plan"), &json!("code")));
+    let shown = sandbox.flow(["show", &id, "--json"]).ok().json();
+    assert_eq!(shown["steps"][1]["status"], "completed");
+}
+
+#[test]
+fn what_a_run_is_about_is_changed_by_a_command_and_every_other_byte_survives() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.start("start-issue");
+    sandbox.edit(&id, "  branch: main", "  branch: main # where it began");
+    let set =
+        ["set", &id, "--pr", "7", "--branch", "issue-42", "--goal", "Ship: \"it\"", "--limit", "max_iterations=20"];
+    let report = sandbox.flow(set.into_iter().chain(["--limit", "max_runtime_minutes=90", "--json"])).ok().json();
+    assert_eq!((&report["changed"], &report["context"]["pr"]), (&json!(true), &json!(7)));
+    let text = sandbox.read(&id, "run.yaml");
+    assert!(text.contains("  branch: issue-42 # where it began\n") && text.contains("max_iterations: 20"), "{text}");
+    assert_eq!(sandbox.flow(set).ok().stdout.lines().next(), Some(format!("{id} is so already").as_str()));
+    let events = sandbox.flow(["log", &id, "--json"]).ok().json()["events"].as_array().unwrap().len();
+    assert_eq!(events, 3, "the hand edit and the change");
+    sandbox.flow(["set", &id, "--limit", "max_runtime_minutes=none"]).ok();
+    assert!(sandbox.read(&id, "run.yaml").contains("max_runtime_minutes: null"));
+    std::fs::remove_file(sandbox.run_dir(&id).join("run.yaml")).unwrap();
+    sandbox.record(&id, "preflight", "x");
+    assert!(sandbox.read(&id, "run.yaml").contains("  branch: issue-42 # where it began\n"));
+    sandbox.flow(["verify", &id]).ok();
+    for bad in
+        [&["set", &id][..], &["set", &id, "--limit", "max_speed=3"], &["set", &id, "--limit", "max_iterations=0"]]
+    {
+        sandbox.flow(bad).exits(2);
+    }
+}
+
+#[test]
+fn a_reached_limit_is_raised_by_the_proposed_command() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.start("debug");
+    sandbox.flow(["set", &id, "--limit", "max_iterations=1"]).ok();
+    sandbox.flow(["record-activity", "--id", "a", "--status", "failed"]).ok();
+    let report = resume(&sandbox, &id);
+    assert_eq!((&report["verdict"], &report["next"]["command"]), (&json!("needs_human"), &Value::Null));
+    follow(&sandbox, &way(&report, "lets the run go on"));
+    assert_eq!(resume(&sandbox, &id)["verdict"], "continue");
+}
+
+#[test]
+fn a_second_run_for_the_same_issue_is_started_only_on_purpose() {
+    let sandbox = Sandbox::new();
+    let first = sandbox.flow(["start", "start-issue", "--issue", "7"]).ok().line().to_owned();
+    let refused = sandbox.flow(["start", "debug", "--issue", "7", "--json"]).exits(1).error();
+    assert_eq!(refused["code"], "run_open");
+    assert!(
+        refused["message"].as_str().unwrap().contains(&first)
+            && refused["help"].as_str().unwrap().contains("--another")
+    );
+    sandbox.flow(["start", "debug", "--issue", "8"]).ok();
+    sandbox.flow(["start", "debug", "--issue", "7", "--another"]).ok();
+    sandbox.flow(["cancel", &first]).ok();
+    let pr = ["start", "merge-pr", "--pr", "3"];
+    sandbox.flow(pr).ok();
+    sandbox.flow(["start", "review-pr", "--pr", "3"]).ok();
+    sandbox.flow(pr).exits(1);
+    // Of many at once one begins.
+    let starts: Vec<_> = (0..8)
+        .map(|_| {
+            let mut command = sandbox.flow_command();
+            command.args(["start", "debug", "--issue", "99"]);
+            crate::support::spawned(command)
+        })
+        .collect();
+    let codes: Vec<_> = starts.into_iter().map(|child| crate::support::answered(child).code).collect();
+    assert_eq!(codes.iter().filter(|code| **code == Some(0)).count(), 1, "{codes:?}");
+}
+
+#[test]
+fn a_run_is_named_by_the_beginning_of_its_id_or_as_the_latest() {
+    let sandbox = Sandbox::new();
+    for id in ["alpha-1", "alpha-2", "beta"] {
+        sandbox.flow(["start", "debug", "--id", id]).ok();
+    }
+    assert_eq!(sandbox.flow(["show", "b", "--json"]).ok().json()["metadata"]["id"], "beta");
+    let refused = sandbox.flow(["show", "alpha", "--json"]).exits(2).error();
+    assert_eq!(refused["code"], "ambiguous_run");
+    assert_eq!(sandbox.flow(["show", "alpha-1", "--json"]).ok().json()["metadata"]["id"], "alpha-1");
+    for command in ["show", "log", "verify", "resume", "next", "doctor"] {
+        sandbox.flow([command, "@latest", "--json"]).ok();
+    }
+    let recorded = sandbox.flow(["record-activity", "--run-id", "@latest", "--id", "x", "--json"]).ok().json();
+    assert_eq!(recorded["run_id"], "beta");
+    // A report begins a run of its own when no run has exactly this id.
+    let emit = ["emit", "--workflow", "build-fast", "--type", "status_change", "--step", "plan", "--data"];
+    let emit = |id: &str| sandbox.flow(emit.iter().chain(&[r#"{"status":"running"}"#, "--run-id", id])).ok().json();
+    assert_eq!(emit("alpha")["data"]["created"], true);
+    assert_eq!(
+        sandbox.flow(["show", "alpha", "--json"]).ok().json()["metadata"]["id"],
+        "alpha",
+        "the exact id goes first"
+    );
+}
+
+#[test]
+fn show_log_and_verify_take_the_latest_run_when_all_are_over_and_say_which() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["show"]).exits(3);
+    let empty = sandbox.flow(["list"]).ok();
+    assert_eq!((empty.stdout.as_str(), empty.stderr.as_str()), ("", "there are no runs\n"));
+    for id in ["one", "two"] {
+        sandbox.flow(["start", "debug", "--id", id]).ok();
+        sandbox.flow(["cancel", id]).ok();
+    }
+    for command in ["show", "log", "verify"] {
+        let answer = sandbox.flow([command]).ok();
+        assert_eq!(answer.stderr, "two (no run is open; this one is the latest)\n", "{command}");
+    }
+    sandbox.flow(["start", "debug", "--id", "three"]).ok();
+    assert_eq!(sandbox.flow(["log"]).ok().stderr, "three (the open run)\n");
+    // What writes never guesses so far.
+    sandbox.flow(["cancel", "three"]).ok();
+    assert_eq!(sandbox.flow(["unblock", "--json"]).exits(3).error()["code"], "no_active_run");
+}
+
+#[test]
+fn resume_tells_of_the_last_twenty_completed_activities_and_of_all_on_request() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.start("debug");
+    for n in 0..25 {
+        sandbox.record(&id, "preflight", &format!("a{n}"));
+    }
+    let report = resume(&sandbox, &id);
+    assert_eq!((report["completed"].as_array().unwrap().len(), &report["completed_activities"]), (20, &json!(25)));
+    assert_eq!(report["completed"][19]["id"], "a24");
+    let page = sandbox.flow(["resume", &id]).ok().stdout;
+    assert!(page.contains("  completed (the last 20 of 25; --all shows every one)\n"), "{page}");
+    let all = sandbox.flow(["resume", &id, "--all", "--json"]).ok().json();
+    assert_eq!(all["completed"].as_array().unwrap().len(), 25);
+}
+
+#[test]
+fn an_agent_that_follows_resume_blindly_completes_nothing() {
+    for workflow in SHIPPED {
+        let sandbox = Sandbox::new();
+        let id = sandbox.start(workflow);
+        let mut steps = 0;
+        let last = loop {
+            let report = resume(&sandbox, &id);
+            let Some(command) = report["next"]["command"].as_str() else { break report };
+            follow(&sandbox, command);
+            steps += 1;
+            assert!(steps < 20, "{workflow} never asks: {command}");
+        };
+        assert_eq!(last["verdict"], "reconcile", "{workflow}");
+        assert_eq!((&last["completed"], &last["status"]), (&json!([]), &json!("active")), "{workflow}");
+    }
+}
+
+#[test]
+fn an_agent_that_does_the_work_comes_to_the_end_of_every_shipped_workflow() {
+    for workflow in SHIPPED {
+        let sandbox = Sandbox::new();
+        let id = sandbox.start(workflow);
+        let phases =
+            sandbox.flow(["workflow", "show", workflow, "--json"]).ok().json()["states"].as_array().unwrap().len();
+        let mut steps = 0;
+        loop {
+            let report = resume(&sandbox, &id);
+            if report["verdict"] == "done" {
+                break;
+            }
+            let command = match report["next"]["command"].as_str() {
+                Some(command) => command.to_owned(),
+                None => ways(&report)[0].1.clone(),
+            };
+            follow(&sandbox, &command);
+            steps += 1;
+            assert!(steps <= 2 * phases + 1, "{workflow} leads in a circle: {command}");
+        }
+        assert_eq!(resume(&sandbox, &id)["completed"].as_array().unwrap().len(), phases, "{workflow}");
+        sandbox.flow(["verify", &id]).ok();
+    }
+}
+
+/// Every verdict of random histories: each command that is printed is accepted where it is printed, and the one that is
+/// safe to run unread completes nothing.
+#[test]
+fn every_command_that_a_verdict_prints_is_accepted_from_that_state() {
+    let walks = std::env::var("FLOW_TEST_WALKS").ok().and_then(|walks| walks.parse().ok()).unwrap_or(6);
+    let mut dice = Dice::new(7);
+    for walk in 0..walks {
+        let sandbox = Sandbox::new();
+        let workflow = SHIPPED[walk % SHIPPED.len()];
+        let id = sandbox.start(workflow);
+        let mut tried = 0;
+        for step in 0..8 {
+            let report = resume(&sandbox, &id);
+            let next = report["next"]["command"].as_str().map(str::to_owned);
+            for line in next.iter().cloned().chain(ways(&report).into_iter().map(|(_, command)| command)) {
+                let copy = tempfile::tempdir().unwrap();
+                copy_tree(&sandbox.root(), copy.path());
+                let answer = shell(&sandbox, copy.path(), &line);
+                assert_eq!(answer.code, Some(0), "walk {walk}, step {step}: {line}\n{answer:?}\n{report:#}");
+                tried += 1;
+                if next.as_ref() == Some(&line) {
+                    let after = shell(&sandbox, copy.path(), &format!("flow show {id} --json")).json();
+                    let completed = after["state"]["completed_activities"].as_array().map_or(0, Vec::len);
+                    assert_eq!(json!(completed), report["completed_activities"], "{line} completed something");
+                    assert_eq!(json!(after["state"]["status"]), report["status"], "{line} ended the run");
+                }
+            }
+            let phase = report["phase"].as_str().unwrap_or("preflight").to_owned();
+            let names = ["a", "b", "c"];
+            let statuses = ["running", "passed", "failed", "blocked", "pending", "skipped"];
+            let name = *dice.pick(&names);
+            let status = *dice.pick(&statuses);
+            let ways = ways(&report);
+            match dice.below(10) {
+                0 => drop(sandbox.flow(["block", &id, "--reason", "x"])),
+                1 => drop(sandbox.flow(["unblock", &id])),
+                2 => drop(sandbox.flow(["set", &id, "--limit", "max_iterations=1"])),
+                3 => drop(sandbox.flow(["fail", &id, "--reason", "x"])),
+                4 | 5 if !ways.is_empty() => {
+                    let (_, command) = dice.pick(&ways);
+                    drop(shell(&sandbox, &sandbox.root(), command));
+                }
+                _ => drop(sandbox.flow([
+                    "record-activity",
+                    "--run-id",
+                    &id,
+                    "--phase",
+                    &phase,
+                    "--id",
+                    name,
+                    "--status",
+                    status,
+                ])),
+            }
+        }
+        assert!(tried > 8, "walk {walk} tried {tried} commands");
+    }
+}
+
+fn copy_tree(from: &Path, to: &Path) {
+    for entry in walkdir::WalkDir::new(from) {
+        let entry = entry.unwrap();
+        let target = to.join(entry.path().strip_prefix(from).unwrap());
+        if entry.file_type().is_dir() {
+            std::fs::create_dir_all(&target).unwrap();
+        } else {
+            std::fs::copy(entry.path(), &target).unwrap();
+        }
+    }
+}
