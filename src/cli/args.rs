@@ -2,6 +2,7 @@
 
 mod change;
 mod interview;
+mod list;
 mod mode;
 
 use std::ffi::OsString;
@@ -11,11 +12,11 @@ use std::time::Duration;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::model::limits;
-use crate::model::{ActivityId, Doing, EventId, RunId, RunStatus, SessionId, StateName, Timestamp};
-use crate::ops::ListStatus;
+use crate::model::{ActivityId, EventId, RunId, SessionId, StateName, Timestamp};
 
 pub(super) use change::{CompleteArgs, SetArgs, StatusArgs};
 pub(super) use interview::{BeginArgs, InterviewArgs, InterviewCommand};
+pub(super) use list::ListStatusArg;
 pub(super) use mode::{ModeArgs, ModeCommand, ReviewArg, ScopeArgs};
 
 /// Keeps the state of long-running workflows in plain files, so that work survives
@@ -88,8 +89,8 @@ Exit status:
   65 damaged data   74 input or output failed, retry with the same --id   77 unsafe path refused
 
 Environment:
-  FLOW_DIR, FLOW_SESSION, FLOW_EPOCH, FLOW_LOCK_TIMEOUT, FLOW_HOLDER_PID, FLOW_TRUST_OWNER,
-  FLOW_CHOOSE_MODEL, FLOW_CHOOSE_KEY, NO_COLOR
+  FLOW_DIR, FLOW_SESSION, FLOW_EPOCH, FLOW_RUN_TOKEN, FLOW_LOCK_TIMEOUT, FLOW_HOLDER_PID,
+  FLOW_TRUST_OWNER, FLOW_CHOOSE_MODEL, FLOW_CHOOSE_KEY, NO_COLOR
 Given to the commands of a driver:
   FLOW_DRIVEN_RUN, FLOW_DRIVEN_STATE, FLOW_DRIVEN_DIR, FLOW_SESSION, FLOW_EPOCH";
 
@@ -640,39 +641,6 @@ macro_rules! value_enum {
             }
         }
     };
-}
-
-/// A status by which runs are listed.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum ListStatusArg {
-    /// Work goes on
-    Active,
-    /// Waits for a person
-    Blocked,
-    /// A question is open
-    Asking,
-    /// The step where the run stands waits
-    Waiting,
-    /// The run failed, or the step where it stands did
-    Failed,
-    /// Ended with its work done
-    Completed,
-    /// Given up
-    Cancelled,
-}
-
-impl From<ListStatusArg> for ListStatus {
-    fn from(arg: ListStatusArg) -> Self {
-        match arg {
-            ListStatusArg::Active => Self::Run(RunStatus::Active),
-            ListStatusArg::Blocked => Self::Run(RunStatus::Blocked),
-            ListStatusArg::Asking => Self::Doing(Doing::Asking),
-            ListStatusArg::Waiting => Self::Doing(Doing::Waiting),
-            ListStatusArg::Failed => Self::AnyFailed,
-            ListStatusArg::Completed => Self::Run(RunStatus::Completed),
-            ListStatusArg::Cancelled => Self::Run(RunStatus::Cancelled),
-        }
-    }
 }
 
 value_enum!(

@@ -61,7 +61,7 @@ pub fn decide_emit(
         return Ok(Decision::Already);
     }
     // What came out of a run may be told after its end.
-    let late = status.is_terminal() && emit.reports.iter().all(|report| report.kind.is_remark());
+    let late = status.is_terminal() && emit.reports.iter().all(|report| report.kind.is_of_artifact());
     let mut draft = Draft::new(state, machine, emit.now, trail, supply);
     for report in emit.reports {
         draft.take(report)?;

@@ -192,10 +192,10 @@ impl ReportType {
         Self::SubflowRegistered,
     ];
 
-    /// Whether it only tells what came out of a run, or something about that: it changes no step and asks nothing.
+    /// Whether it tells of what came out of a run: it changes no step, and is of use after the end as well.
     #[must_use]
-    pub fn is_remark(self) -> bool {
-        matches!(self, Self::ArtifactRegistered | Self::AnnotationUpdated | Self::BtwUpdate)
+    pub fn is_of_artifact(self) -> bool {
+        matches!(self, Self::ArtifactRegistered | Self::AnnotationUpdated)
     }
 
     /// As on the command line.

@@ -19,6 +19,7 @@ mod log;
 mod mode;
 mod next;
 mod payload;
+mod pinned;
 pub mod problem;
 mod record;
 mod resume;

@@ -251,7 +251,10 @@ fn names(names: &[StateName]) -> String {
 fn refused(run: &RunId, refusal: &Refusal) -> Problem {
     let (kind, code, help) = match refusal {
         Refusal::Terminal { .. } => {
-            (Kind::Refused, "run_terminal", "start another run with `flow start WORKFLOW`".to_owned())
+            let help = format!(
+                "go on with it: `flow reopen {run} --reason TEXT`; or start another run with `flow start WORKFLOW`"
+            );
+            (Kind::Refused, "run_terminal", help)
         }
         Refusal::UnknownPhase { known, suggestion, .. } => {
             let meant = suggestion.as_ref().map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();

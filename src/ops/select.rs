@@ -111,6 +111,8 @@ pub(crate) const LATEST: &str = "@latest";
 pub struct MeantRun {
     /// The run.
     pub run_id: RunId,
+    /// Whether it was taken as the open one.
+    pub open: bool,
     /// Why this one, when none was named.
     pub why: Option<String>,
 }
@@ -163,15 +165,15 @@ impl Flow {
     pub fn meant_run(&self, named: Option<&str>, session: Option<SessionId>) -> Result<MeantRun> {
         let project = self.project()?;
         if let Some(given) = named {
-            return Ok(MeantRun { run_id: self.run(&project, given)?.id().clone(), why: None });
+            return Ok(MeantRun { run_id: self.run(&project, given)?.id().clone(), open: false, why: None });
         }
         let caller = self.caller(session, None)?;
         let runs = Runs::read_open(self, &project)?;
         match runs.meant(caller.session.as_ref()) {
-            Ok(run) => Ok(MeantRun { run_id: run.id.clone(), why: Some("the open run".to_owned()) }),
+            Ok(run) => Ok(MeantRun { run_id: run.id.clone(), open: true, why: Some("the open run".to_owned()) }),
             Err(Error::NoActiveRun { unreadable }) if unreadable.is_empty() => {
                 let run_id = self.latest(&project)?;
-                Ok(MeantRun { run_id, why: Some("no run is open; this one is the latest".to_owned()) })
+                Ok(MeantRun { run_id, open: false, why: Some("no run is open; this one is the latest".to_owned()) })
             }
             Err(error) => Err(error),
         }

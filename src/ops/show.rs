@@ -95,7 +95,11 @@ fn steps(view: &View) -> Value {
         let below = units.iter().filter(|unit| *unit.below == name);
         let units: Vec<_> =
             below.map(|unit| json!({ "step": unit.step, "unit": unit.unit, "status": unit.status })).collect();
-        json!({ "step": name, "status": status, "current": here, "skip_reason": work.skipped, "units": units })
+        let mut step = json!({ "step": name, "status": status, "current": here, "units": units });
+        if let Some(reason) = work.skipped {
+            step["skip_reason"] = reason.into();
+        }
+        step
     });
     steps.collect()
 }

@@ -13,7 +13,7 @@ use crate::machine::{Form, StateTypes, compile_text};
 use crate::model::limits;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
-use crate::ops::load::pinned;
+use crate::ops::pinned::pinned;
 use crate::ops::workflow::id_of_file;
 use crate::report::{CheckedFile, ValidateReport, ViolationReport};
 use crate::store::{LogScan, Project, layout};

@@ -6,9 +6,8 @@ use crate::machine::Machine;
 use crate::model::{Activity, EventKind, RunSummary, limits};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
-use crate::ops::load::{
-    catalog_machine, caught_up, check_schema, is_free, parse_run, pinned, place, rebuild, superseded,
-};
+use crate::ops::load::{caught_up, check_schema, parse_run, place, rebuild, superseded};
+use crate::ops::pinned::{catalog_machine, is_free, pinned};
 use crate::store::{LogScan, Project, RunDir, layout};
 
 /// A run as a reader sees it.

@@ -627,7 +627,9 @@ fn the_pages_of_a_repaired_run_say_what_was_done_and_what_is_lost() {
       why         `plan` is done; `code` comes next
       phase       plan
       next        code: Every step of the plan is committed, with a test that failed before it and passes after it.
-      command     flow record-activity --run-id 2026-05-20T143003Z-issue-42 --phase code --id code --status passed
+      command     flow record-activity --run-id 2026-05-20T143003Z-issue-42 --phase code --id code --status running
+      if the work of `code` is done:
+        flow record-activity --run-id 2026-05-20T143003Z-issue-42 --phase code --id code --status passed
       completed
         001  preflight-done  preflight  passed
         002  explore-done    explore    passed

@@ -130,7 +130,7 @@ fn a_decision_journal_is_left_alone_soon_and_in_little_memory() {
         let text = format!("{bomb}\n---\n# Journal\n");
         let file = sandbox.path(".decisions/issue-42.md");
         std::fs::write(&file, &text).unwrap();
-        let answer = defused(&sandbox, what, &["start", "debug", "--issue", "42"], "").ok();
+        let answer = defused(&sandbox, what, &["start", "debug", "--issue", "42", "--another"], "").ok();
         let after = std::fs::read_to_string(&file).unwrap();
         let taken = after != text;
         assert!(taken != answer.stderr.contains("warning: "), "{what}: {}", answer.stderr);

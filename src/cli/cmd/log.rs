@@ -17,7 +17,7 @@ use crate::report::LogReport;
 const PAUSE: Duration = Duration::from_millis(200);
 
 pub(super) fn run(flow: &Flow, args: LogArgs, out: &mut Out) -> Exit {
-    let run = match super::meant(flow, args.run, out) {
+    let run = match super::meant(flow, args.run, out, false) {
         Ok(run) => run,
         Err(exit) => return exit,
     };

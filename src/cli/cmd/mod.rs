@@ -25,10 +25,11 @@ use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::ops::{Flow, StatusVerb};
 
-/// The run that is meant by a command that only looks, and a word about which one that is when none was named.
-fn meant(flow: &Flow, run: RunArg, out: &Out) -> Result<Option<String>, Exit> {
+/// The run that is meant by a command that only looks, and a word about which one that is when none was named;
+/// for an open run only where the answer itself does not say.
+fn meant(flow: &Flow, run: RunArg, out: &Out, says_which: bool) -> Result<Option<String>, Exit> {
     let meant = flow.meant_run(run.name().as_deref(), None).map_err(|error| out.error(&error))?;
-    if let Some(why) = meant.why {
+    if let Some(why) = meant.why.filter(|_| !meant.open || !says_which) {
         out.aside(&format!("{} ({why})\n", meant.run_id));
     }
     Ok(Some(meant.run_id.to_string()))

@@ -64,7 +64,7 @@ fn next(report: &ResumeReport, page: &mut Page) {
     } else if let Some(phase) = report.next.phase.as_ref().filter(|_| report.verdict == Verdict::Continue) {
         page.field("next", phase.as_str());
     }
-    if report.next.choices.len() > 1 {
+    if report.next.choices.len() > 1 && report.next.alternatives.is_empty() {
         let choices: Vec<_> = report.next.choices.iter().map(StateName::as_str).collect();
         page.field("choices", &choices.join(", "));
     }

@@ -9,7 +9,7 @@ use crate::cli::page::{self, Page};
 use crate::ops::Flow;
 
 pub(super) fn run(flow: &Flow, args: ShowArgs, out: &mut Out) -> Exit {
-    let run = match super::meant(flow, args.run, out) {
+    let run = match super::meant(flow, args.run, out, true) {
         Ok(run) => run,
         Err(exit) => return exit,
     };

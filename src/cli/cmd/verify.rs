@@ -8,7 +8,7 @@ use crate::ops::Flow;
 use crate::report::VerifyReport;
 
 pub(super) fn run(flow: &Flow, args: VerifyArgs, out: &mut Out) -> Exit {
-    let run = match super::meant(flow, args.run, out) {
+    let run = match super::meant(flow, args.run, out, true) {
         Ok(run) => run,
         Err(exit) => return exit,
     };

@@ -9,7 +9,7 @@ use crate::ops::doctor::finding::{Action, Findings};
 use crate::ops::doctor::rewrite::{Basis, Rewrite};
 use crate::ops::doctor::{activities, document, log, tree};
 use crate::ops::flow::Flow;
-use crate::ops::load::{catalog_machine, pinned};
+use crate::ops::pinned::{catalog_machine, pinned};
 use crate::store::{Project, RunDir};
 
 /// What is wrong with a run, and the log that would take the place of its log.

@@ -5,7 +5,8 @@ use crate::engine::{EditFault, RunState, edited};
 use crate::model::{Seq, TextDigest};
 use crate::ops::doctor::facts::{Content, RunFacts};
 use crate::ops::doctor::finding::{Action, Findings};
-use crate::ops::load::{pinned, place, superseded};
+use crate::ops::load::{place, superseded};
+use crate::ops::pinned::pinned;
 use crate::store::layout::RUN_FILE;
 
 /// Checks it, and gives it when commands can use it.

@@ -6,7 +6,7 @@ use crate::ops::doctor::document::is_typed;
 use crate::ops::doctor::facts::{Content, RunFacts};
 use crate::ops::doctor::finding::{Action, Findings};
 use crate::ops::doctor::rewrite::numbers_of;
-use crate::ops::load::machine_of;
+use crate::ops::pinned::machine_of;
 use crate::store::layout::LOG;
 
 /// Checks it. `rewrite` says whether a new one can be made from it.

@@ -49,7 +49,8 @@ pub fn case(name: &str) -> Case {
     *CASES.iter().find(|case| case.name == name).unwrap_or_else(|| panic!("no case {name}"))
 }
 
-const START: [&str; 8] = ["start", "start-issue", "--issue", "42", "--branch", "main", "--repo", "acme/widgets"];
+const START: [&str; 9] =
+    ["start", "start-issue", "--issue", "42", "--another", "--branch", "main", "--repo", "acme/widgets"];
 const EXPLORE: [&str; 7] = ["record-activity", "--run-id", "r1", "--phase", "explore", "--id", "explore-done"];
 const PLAN: [&str; 7] = ["record-activity", "--run-id", "r1", "--phase", "plan", "--id", "plan-done"];
 
