@@ -152,12 +152,14 @@ impl Flow {
             return Ok(());
         }
         let runs = Runs::read_open(self, project)?;
+        // A retry with the id that it got already is told that, and not that there is another run.
+        let other = |run: &&RunSummary| asked.id.as_ref() != Some(&run.id);
         let same_issue = |run: &&RunSummary| asked.issue.is_some() && run.issue == asked.issue;
         let same_pr =
             |run: &&RunSummary| asked.pr.is_some() && run.pr == asked.pr && run.workflow.as_str() == asked.workflow;
         let about = |what: &str, number: Option<u64>| format!("{what} {}", number.unwrap_or_default());
-        let found = runs.open().find(same_issue).map(|run| (run, about("issue", asked.issue)));
-        let found = found.or_else(|| Some((runs.open().find(same_pr)?, about("pull request", asked.pr))));
+        let found = runs.open().filter(other).find(same_issue).map(|run| (run, about("issue", asked.issue)));
+        let found = found.or_else(|| Some((runs.open().filter(other).find(same_pr)?, about("pull request", asked.pr))));
         found.map_or(Ok(()), |(run, about)| Err(Error::SecondRun { run: run.id.clone(), about }))
     }
 

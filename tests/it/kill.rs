@@ -5,7 +5,7 @@ use crate::support::cases::{CASES, case};
 use crate::support::{Sandbox, Scene, Tally, Tree, Trouble, calls, can_inject, killed_at, skipped, temporary, try_all};
 
 /// Beginnings of the rows that the tests below take from the table.
-const TAKEN: [&str; 16] = [
+const TAKEN: [&str; 18] = [
     "init",
     "start",
     "record-activity",
@@ -16,6 +16,8 @@ const TAKEN: [&str; 16] = [
     "complete",
     "fail",
     "cancel",
+    "reopen",
+    "set",
     "resume",
     "session-end",
     "workflow",
@@ -69,7 +71,7 @@ fn a_killed_record_is_there_wholly_or_not_at_all() {
 
 #[test]
 fn a_killed_change_of_status_is_there_wholly_or_not_at_all() {
-    let rows = ["block", "unblock", "complete", "fail", "cancel"];
+    let rows = ["block", "unblock", "complete", "fail", "cancel", "reopen", "set"];
     dies_everywhere(&rows, "a_killed_change_of_status_is_there_wholly_or_not_at_all");
 }
 

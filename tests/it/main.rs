@@ -40,6 +40,7 @@ mod storm;
 mod terminal;
 mod tidy;
 mod tours;
+mod units;
 mod verdicts;
 mod verify;
 mod work_done;

@@ -26,5 +26,10 @@ fn a_killed_session_resumes_at_the_right_next_action() {
     let command = answer["next"]["command"].as_str().unwrap().to_owned();
     let words: Vec<_> = command.split(' ').skip(1).collect();
     sandbox.flow(words).ok();
+    // It begins the work, and does not say that it is done: only whoever did it knows that.
+    let begun = sandbox.flow(["resume", "--json"]).ok().json();
+    assert_eq!((&begun["verdict"], &begun["in_doubt"][0]["id"]), (&"reconcile".into(), &"code".into()));
+    assert_eq!(begun["next"]["command"], serde_json::Value::Null);
+    sandbox.record(&run, "code", "code");
     assert_eq!(sandbox.flow(["resume", "--json"]).ok().json()["next"]["phase"], "verify");
 }

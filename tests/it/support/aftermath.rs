@@ -219,7 +219,19 @@ impl Scene {
         let strays = Files::of(&self.sandbox).strays_of_documents();
         assert!(strays.is_empty(), "left beside the document for good: {strays:?}");
         if !Files::of(&self.sandbox).strays().is_empty() {
-            let args = ["start", "debug", "--issue", "42", "--id", "sweeper", "--branch", "main", "--repo", "a/b"];
+            let args = [
+                "start",
+                "debug",
+                "--another",
+                "--issue",
+                "42",
+                "--id",
+                "sweeper",
+                "--branch",
+                "main",
+                "--repo",
+                "a/b",
+            ];
             self.sandbox.flow(args).ok();
             let strays = Files::of(&self.sandbox).strays();
             assert!(strays.is_empty(), "left beside the journal for good: {strays:?}");

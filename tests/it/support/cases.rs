@@ -4,13 +4,14 @@ use super::scene::{Case, Order, Retry};
 use super::{Sandbox, Tree};
 
 /// Every command that writes, in the ways that differ in what they write.
-pub const CASES: [Case; 36] = [
+pub const CASES: [Case; 39] = [
     Case { name: "init", prepare: init },
     Case { name: "start, first in a project", prepare: first_start },
     Case { name: "start, further", prepare: further_start },
     Case { name: "record-activity", prepare: record },
     Case { name: "record-activity, from a file", prepare: record_file },
     Case { name: "record-activity --advance", prepare: record_and_advance },
+    Case { name: "record-activity, of a phase that was left", prepare: record_late },
     Case { name: "record-activity over a hand edit", prepare: record_over_an_edit },
     Case { name: "record-activity after a dead writer", prepare: record_after_a_death },
     Case { name: "emit, first of a run", prepare: first_emit },
@@ -22,6 +23,8 @@ pub const CASES: [Case; 36] = [
     Case { name: "complete", prepare: complete },
     Case { name: "fail", prepare: fail },
     Case { name: "cancel", prepare: cancel },
+    Case { name: "reopen", prepare: reopen },
+    Case { name: "set", prepare: set },
     Case { name: "resume --claim", prepare: claim },
     Case { name: "resume --take-over", prepare: take_over },
     Case { name: "session-end", prepare: session_end },
@@ -189,6 +192,25 @@ fn fail(sandbox: &Sandbox) -> Order {
 fn cancel(sandbox: &Sandbox) -> Order {
     begin(sandbox);
     Order::new(&["cancel", "r1", "--reason", "not needed"], (&EXPLORE, 1))
+}
+
+fn reopen(sandbox: &Sandbox) -> Order {
+    begin(sandbox);
+    sandbox.flow(["complete", "r1"]).ok();
+    Order::new(&["reopen", "r1", "--reason", "more to do"], (&EXPLORE, 0))
+}
+
+fn set(sandbox: &Sandbox) -> Order {
+    begin(sandbox);
+    Order::new(&["set", "r1", "--pr", "7", "--limit", "max_iterations=20"], (&EXPLORE, 0))
+}
+
+fn record_late(sandbox: &Sandbox) -> Order {
+    start(sandbox, "r1");
+    sandbox.flow(["record-activity", "--run-id", "r1", "--name", "scan", "--status", "running"]).ok();
+    sandbox.record("r1", "preflight", "preflight-done");
+    sandbox.record("r1", "explore", "explore-done");
+    Order::new(&["record-activity", "--run-id", "r1", "--id", "scan", "--status", "passed"], (&PLAN, 0))
 }
 
 /// The workflow of `r1` got another phase since.

@@ -221,7 +221,7 @@ fn order(sandbox: &Sandbox, runs: &[String], plan: &Plan, dice: &mut Dice, (lane
             let id = format!("work-{lane}-{at}");
             (Deed::Record(id), vec!["record-activity", "--run-id", &run, "--phase", "preflight"])
         }
-        50..54 => (Deed::Start, vec!["start", "debug", "--issue", "7"]),
+        50..54 => (Deed::Start, vec!["start", "debug", "--issue", "7", "--another"]),
         54..60 => (Deed::Change("run_blocked"), vec!["block", &run, "--reason", "a: question # 1"]),
         60..68 => (Deed::Change("run_unblocked"), vec!["unblock", &run]),
         68..74 => (Deed::Change("run_claimed"), vec!["resume", &run, "--claim", "--session", &session]),

@@ -1,0 +1,210 @@
+//! Units and sub-agents: one state each, shown where they belong, and reported by whoever works on them.
+
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Sandbox, run};
+
+const FORK: &str =
+    "stateDiagram-v2\n[*] --> detect\ndetect --> charter\ndetect --> prd\ncharter --> [*]\nprd --> [*]\n";
+
+fn emit(sandbox: &Sandbox, workflow: &str, step: &str, status: &str, more: &[&str]) -> Answer {
+    let data = json!({ "status": status }).to_string();
+    let args = ["emit", "--workflow", workflow, "--run-id", "r1", "--type", "status_change", "--step", step];
+    sandbox.flow(args.iter().chain(&["--data", &data]).chain(more))
+}
+
+fn units(sandbox: &Sandbox) -> Vec<(String, String, String, String)> {
+    let shown = sandbox.flow(["show", "r1", "--json"]).ok().json();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut all = Vec::new();
+    for step in shown["steps"].as_array().unwrap() {
+        for unit in step["units"].as_array().unwrap() {
+            all.push((text(&step["step"]), text(&unit["unit"]), text(&unit["step"]), text(&unit["status"])));
+        }
+    }
+    all
+}
+
+fn row(below: &str, unit: &str, step: &str, status: &str) -> (String, String, String, String) {
+    (below.to_owned(), unit.to_owned(), step.to_owned(), status.to_owned())
+}
+
+#[test]
+fn a_unit_is_in_one_state_and_what_comes_before_the_first_phase_is_shown() {
+    let sandbox = Sandbox::new();
+    emit(&sandbox, "build", "task-builder:building", "running", &["--unit", "T1"]).ok();
+    assert_eq!(units(&sandbox), [row("task-builder:building", "T1", "task-builder:building", "running")]);
+    emit(&sandbox, "build", "requirements", "running", &[]).ok();
+    assert_eq!(units(&sandbox), [row("requirements", "T1", "task-builder:building", "running")]);
+    emit(&sandbox, "build", "task-builder:completed", "completed", &["--unit", "T1"]).ok();
+    emit(&sandbox, "build", "design", "running", &["--unit", "T2"]).ok();
+    assert_eq!(
+        units(&sandbox),
+        [row("requirements", "T1", "task-builder:completed", "completed"), row("design", "T2", "design", "running")]
+    );
+}
+
+#[test]
+fn the_end_of_a_run_says_which_units_are_open() {
+    let sandbox = Sandbox::new();
+    for step in ["plan", "build"] {
+        emit(&sandbox, "build-fast", step, "running", &[]).ok();
+    }
+    emit(&sandbox, "build-fast", "build", "failed", &["--unit", "T1"]).ok();
+    let answer = emit(&sandbox, "build-fast", "review", "completed", &[]).ok().json();
+    let warnings = answer["data"]["warnings"].to_string();
+    assert!(warnings.contains("T1 (failed in build)"), "{warnings}");
+    let started = sandbox.start("debug");
+    sandbox.record(&started, "preflight", "x");
+    let report = ["emit", "--workflow", "debug", "--type", "status_change", "--run-id", &started, "--unit", "T2"];
+    sandbox.flow(report.iter().chain(&["--step", "preflight", "--data", r#"{"status":"running"}"#])).ok();
+    let done = sandbox.flow(["complete", &started, "--json"]).ok().json();
+    assert!(done["warnings"].to_string().contains("T2 (running in preflight)"), "{done}");
+}
+
+#[test]
+fn a_sub_agent_with_a_session_of_its_own_reports_its_units_but_not_the_steps() {
+    let sandbox = Sandbox::new();
+    let mut holder = sandbox.command("sleep").arg("60").spawn().unwrap();
+    let as_session = |session: &str, token: &str, pid: u32, args: &[&str]| {
+        let mut command = sandbox.flow_command();
+        command.env("FLOW_SESSION", session).env("FLOW_RUN_TOKEN", token).env("FLOW_HOLDER_PID", pid.to_string());
+        command.args(args);
+        run(command, "")
+    };
+    let base = ["emit", "--workflow", "build", "--run-id", "r1", "--type", "status_change"];
+    let step = |step: &'static str| [&base[..], &["--step", step, "--data", r#"{"status":"running"}"#]].concat();
+    // The holder is not an ancestor of the reporter: only the token tells that they belong together.
+    let first = as_session("boss", "", holder.id(), &step("requirements")).ok().json();
+    let token = first["data"]["runToken"].as_str().unwrap().to_owned();
+    let refused = as_session("helper", "", holder.id(), &step("task-builder:building")).exits(5);
+    assert!(!refused.stderr.contains("take-over") && refused.stderr.contains("FLOW_RUN_TOKEN"), "{refused:?}");
+    as_session("helper", "wrong", holder.id(), &step("task-builder:building")).exits(5);
+    as_session("helper", &token, holder.id(), &step("task-builder:building")).ok();
+    as_session("helper", &token, holder.id(), &step("design")).exits(5);
+    assert!(!sandbox.read("r1", "events.jsonl").contains(&token), "the log keeps a digest");
+    assert_eq!(sandbox.flow(["show", "r1", "--json"]).ok().json()["state"]["session"], "boss");
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    // Below the holder's process no token is needed: here that is the process of this test.
+    let own = std::process::id();
+    as_session("lead", "", own, &["start", "debug", "--id", "r2"]).ok();
+    let of_r2 = ["emit", "--workflow", "debug", "--run-id", "r2", "--type", "status_change", "--step", "preflight"];
+    let unit = [&of_r2[..], &["--unit", "T1", "--data", r#"{"status":"running"}"#]].concat();
+    as_session("helper", "", own, &unit).ok();
+    as_session("helper", "", own, &[&of_r2[..], &["--data", r#"{"status":"running"}"#]].concat()).exits(5);
+    // A run that no session holds needs no token.
+    assert_eq!(sandbox.flow(["start", "debug", "--json"]).ok().json().get("token"), None);
+}
+
+#[test]
+fn a_second_alternative_warns_and_the_end_says_what_keeps_the_run_open() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    std::fs::write(sandbox.path(".flow/workflows/either.mmd"), FORK).unwrap();
+    let warnings = |answer: Answer| answer.ok().json()["data"]["warnings"].clone();
+    for step in ["detect", "charter"] {
+        assert_eq!(warnings(emit(&sandbox, "either", step, "running", &[])), json!([]));
+    }
+    let told = warnings(emit(&sandbox, "either", "prd", "running", &[]));
+    let told = told[0].as_str().unwrap();
+    assert!(told.starts_with("`prd` was entered beside `charter`, which is not done."), "{told}");
+    let told = warnings(emit(&sandbox, "either", "prd", "completed", &[]));
+    assert_eq!(told, json!(["the run stays open, since these steps are not at an end: `charter` (running)"]));
+    emit(&sandbox, "either", "charter", "skipped", &[]).ok();
+    let end = emit(&sandbox, "either", "prd", "completed", &[]).ok().json();
+    assert_eq!(end["data"]["runStatus"], "completed", "{end}");
+}
+
+#[test]
+fn an_artifact_is_registered_after_the_end_and_nothing_else_is() {
+    let sandbox = Sandbox::new();
+    for (step, status) in [("plan", "running"), ("build", "running"), ("review", "completed")] {
+        emit(&sandbox, "build-fast", step, status, &[]).ok();
+    }
+    let late = ["emit", "--workflow", "build-fast", "--run-id", "r1", "--step", "review", "--type"];
+    let artifact = ["artifact_registered", "--data", r#"{"path":"out/report.md"}"#];
+    sandbox.flow(late.iter().chain(&artifact)).ok();
+    let shown = sandbox.flow(["show", "r1", "--json"]).ok().json();
+    assert_eq!(
+        (&shown["artifacts"][0]["path"], &shown["state"]["status"]),
+        (&json!("out/report.md"), &json!("completed"))
+    );
+    sandbox.flow(late.iter().chain(&["waiting_for_user", "--data", r#"{"prompt":"more?"}"#])).exits(1);
+    emit(&sandbox, "build-fast", "review", "running", &[]).exits(1);
+    sandbox.flow(["verify", "r1"]).ok();
+}
+
+#[test]
+fn runs_are_found_by_what_they_do_and_what_they_are_about() {
+    let sandbox = Sandbox::new();
+    let emit = |id: &str, status: &str, feature: &str| {
+        let data = json!({ "status": status, "feature": feature }).to_string();
+        let args = ["emit", "--workflow", "build-fast", "--run-id", id, "--type", "status_change", "--step", "plan"];
+        sandbox.flow(args.iter().chain(&["--data", &data])).ok();
+    };
+    emit("failing", "failed", "checkout");
+    emit("resting", "waiting", "search");
+    emit("asking", "running", "");
+    // What is said later counts as well, once.
+    emit("asking", "running", "search");
+    emit("asking", "running", "other");
+    let ask = ["emit", "--workflow", "build-fast", "--run-id", "asking", "--type", "waiting_for_user"];
+    sandbox.flow(ask.iter().chain(&["--data", r#"{"prompt":"which?"}"#])).ok();
+    let ids = |args: &[&str]| -> Vec<String> {
+        let report = sandbox.flow(["list", "--json"].iter().chain(args)).ok().json();
+        report["runs"].as_array().unwrap().iter().map(|run| run["run_id"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(ids(&["--status", "failed"]), ["failing"]);
+    assert_eq!(ids(&["--status", "waiting"]), ["resting"]);
+    assert_eq!(ids(&["--status", "asking"]), ["asking"]);
+    assert_eq!(ids(&["--status", "active"]).len(), 3);
+    assert_eq!(ids(&["--feature", "search"]), ["asking", "resting"]);
+    assert_eq!(ids(&["--search", "CHECK"]), ["failing"]);
+    sandbox.flow(["start", "debug", "--issue", "77"]).ok();
+    assert_eq!(ids(&["--search", "#77"]).len(), 1);
+    let page = sandbox.flow(["list", "--feature", "checkout"]).ok().stdout;
+    assert_eq!(page, "failing  build-fast  failed  plan  0 completed  checkout\n");
+    let none = sandbox.flow(["list", "--feature", "nothing"]).ok();
+    assert_eq!((none.stdout.as_str(), none.stderr.as_str()), ("", "no run is like that\n"));
+    for id in ["failing", "resting", "asking"] {
+        sandbox.flow(["verify", id]).ok();
+    }
+}
+
+#[test]
+fn of_two_open_questions_an_answer_names_one() {
+    let sandbox = Sandbox::new();
+    emit(&sandbox, "build-fast", "plan", "running", &[]).ok();
+    let base = ["emit", "--workflow", "build-fast", "--run-id", "r1", "--type"];
+    for unit in ["T1", "T2"] {
+        sandbox.flow(base.iter().chain(&["waiting_for_user", "--unit", unit, "--data", r#"{"prompt":"go?"}"#])).ok();
+    }
+    let resumed = sandbox.flow(["resume", "r1", "--json"]).exits(4).json();
+    assert_eq!(resumed["next"]["alternatives"].as_array().unwrap().len(), 2, "one for each question");
+    let answer = ["user_answered", "--data", r#"{"answer":"yes"}"#];
+    let refused = sandbox.flow(base.iter().chain(&answer)).exits(1);
+    assert!(
+        refused.stderr.contains("2 questions are open: --step plan --unit T1, --step plan --unit T2"),
+        "{refused:?}"
+    );
+    sandbox.flow(base.iter().chain(&answer).chain(&["--unit", "T1"])).ok();
+    sandbox.flow(base.iter().chain(&answer)).ok();
+    assert_eq!(sandbox.flow(["resume", "r1", "--json"]).json()["verdict"], "reconcile");
+}
+
+#[test]
+fn a_refusal_that_rests_on_an_older_definition_says_so() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    let file = sandbox.path(".flow/workflows/either.mmd");
+    std::fs::write(&file, FORK).unwrap();
+    emit(&sandbox, "either", "detect", "running", &[]).ok();
+    std::fs::write(&file, FORK.replace("prd", "brief")).unwrap();
+    let refused = emit(&sandbox, "either", "brief", "running", &[]).exits(1).stderr;
+    assert!(refused.contains("today's is another one: `flow workflow adopt r1` moves it over"), "{refused}");
+    sandbox.flow(["start", "either", "--id", "r2"]).ok();
+    std::fs::write(&file, FORK).unwrap();
+    let record = ["record-activity", "--run-id", "r2", "--phase", "prd", "--id", "x"];
+    assert!(sandbox.flow(record).exits(1).stderr.contains("flow workflow adopt r2"));
+}
