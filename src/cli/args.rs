@@ -4,6 +4,7 @@ mod change;
 mod interview;
 mod list;
 mod mode;
+mod values;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,13 +12,13 @@ use std::time::Duration;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
-use crate::model::limits;
-use crate::model::{ActivityId, EventId, RunId, SessionId, StateName, Timestamp};
+use crate::model::{ActivityId, EventId, RunId, SessionId, StateName};
 
 pub(super) use change::{CompleteArgs, SetArgs, StatusArgs};
 pub(super) use interview::{BeginArgs, InterviewArgs, InterviewCommand};
 pub(super) use list::ListStatusArg;
 pub(super) use mode::{ModeArgs, ModeCommand, ReviewArg, ScopeArgs};
+use values::{command_of_type, exit_status, positive, seconds, text, time, whole};
 
 /// Keeps the state of long-running workflows in plain files, so that work survives
 ///
@@ -93,42 +94,6 @@ Environment:
   FLOW_TRUST_OWNER, FLOW_CHOOSE_MODEL, FLOW_CHOOSE_KEY, NO_COLOR
 Given to the commands of a driver:
   FLOW_DRIVEN_RUN, FLOW_DRIVEN_STATE, FLOW_DRIVEN_DIR, FLOW_SESSION, FLOW_EPOCH";
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "give a number of seconds".to_owned())?;
-    let sane = (0.0..=1e6).contains(&seconds);
-    if sane {
-        Ok(Duration::from_secs_f64(seconds))
-    } else {
-        Err("give a number of seconds from 0 to 1000000".to_owned())
-    }
-}
-
-fn whole(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("give a whole number from 0 to {}", u64::MAX))
-}
-
-fn command_of_type(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((kind, command)) if !kind.trim().is_empty() && !command.trim().is_empty() => {
-            Ok((kind.trim().to_owned(), command.to_owned()))
-        }
-        _ => Err("write it as TYPE=COMMAND, such as agent='my-agent --quiet'".to_owned()),
-    }
-}
-
-fn exit_status(text: &str) -> Result<i64, String> {
-    text.parse().map_err(|_| "give a whole number".to_owned())
-}
-
-fn time(text: &str) -> Result<String, String> {
-    text.parse::<Timestamp>().map(|_| text.to_owned()).map_err(|error| error.to_string())
-}
-
-fn positive(text: &str) -> Result<u64, String> {
-    let number = text.parse().ok().filter(|number| (1..=limits::COUNTER).contains(number));
-    number.ok_or_else(|| format!("give a whole number from 1 to {}", limits::COUNTER))
-}
 
 // The commands.
 #[derive(Debug, Subcommand)]
@@ -245,7 +210,7 @@ pub(super) struct StartArgs {
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(super) pr: Option<u64>,
     /// The goal that the run serves
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(super) goal: Option<String>,
     /// The branch [default: git's]
     #[arg(long, value_name = "NAME")]
@@ -257,7 +222,7 @@ pub(super) struct StartArgs {
     #[arg(long, value_name = "PATH")]
     pub(super) journal: Option<String>,
     /// The end of the run id [default: from issue, pull request or goal]
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(super) slug: Option<String>,
     /// Where to begin [default: the workflow's first phase]
     #[arg(long, value_name = "PHASE")]
@@ -295,10 +260,10 @@ pub(super) struct RecordArgs {
     #[arg(long, value_name = "STATUS")]
     pub(super) status: Option<ActivityStatusArg>,
     /// A title for people
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(super) name: Option<String>,
     /// What came out
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(super) summary: Option<String>,
     /// How sure that is
     #[arg(long, value_name = "LEVEL")]
@@ -319,7 +284,7 @@ pub(super) struct RecordArgs {
     #[arg(long, value_name = "PHASE", num_args = 0..=1)]
     pub(super) advance: Option<Option<StateName>>,
     /// Why the run may leave a phase whose work is not done; logged, and shown from then on
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(super) skip_reason: Option<String>,
     #[command(flatten)]
     pub(super) caller: CallerArgs,
@@ -355,7 +320,7 @@ pub(super) struct EmitArgs {
     #[arg(long, value_name = "ID")]
     pub(super) id: Option<EventId>,
     /// What the run is for, when it begins with this report
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(super) name: Option<String>,
     #[command(flatten)]
     pub(super) caller: CallerArgs,
@@ -395,7 +360,7 @@ pub(super) struct AdvanceArgs {
     #[arg(long, value_name = "STATE")]
     pub(super) to: Option<StateName>,
     /// What came out of the state that the run leaves
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(super) summary: Option<String>,
     /// Makes a retry recognisable: the same command again with the same id goes nowhere twice
     #[arg(long, value_name = "ID")]
@@ -429,7 +394,7 @@ pub(super) struct DriveArgs {
     #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = seconds)]
     pub(super) timeout: Duration,
     /// What a new run is for
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(super) goal: Option<String>,
     /// The session that drives [env: FLOW_SESSION] [default: one of its own]
     #[arg(long, value_name = "ID")]
@@ -487,7 +452,7 @@ pub(super) struct ListArgs {
     #[arg(long, value_name = "NAME")]
     pub(super) feature: Option<String>,
     /// Only runs with this text in their id, workflow, phase, goal, feature or reason, or about this issue (#42)
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(super) search: Option<String>,
     /// Only runs of this workflow
     #[arg(long, value_name = "NAME")]
@@ -664,6 +629,39 @@ value_enum!(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_text_may_begin_with_a_hyphen_and_no_option_is_taken_for_one() {
+        fn texts(command: &clap::Command, path: &str, found: &mut Vec<String>) {
+            for arg in command.get_arguments() {
+                let takes = |name: &str| arg.get_value_names().is_some_and(|names| names.iter().any(|one| one == name));
+                if ["TEXT", "QUESTION", "TOPIC"].into_iter().any(takes) {
+                    assert!(arg.is_allow_hyphen_values_set(), "{path} {}", arg.get_id());
+                    found.push(format!("{path} {}", arg.get_id()));
+                }
+            }
+            command.get_subcommands().for_each(|sub| texts(sub, &format!("{path} {}", sub.get_name()), found));
+        }
+        let mut found = Vec::new();
+        let mut tree = Cli::command();
+        tree.build();
+        texts(&tree, "flow", &mut found);
+        assert!(found.len() >= 14, "{found:?}");
+        let read = |args: &[&str]| Cli::read(&args.iter().map(OsString::from).collect::<Vec<_>>());
+        for line in [
+            &["flow", "block", "r1", "--reason", "- a\n- b"][..],
+            &["flow", "record-activity", "--id", "a", "--summary", "-1 degrees", "--json"],
+            &["flow", "interview", "answer", "doc.md", "- bullet"],
+            &["flow", "interview", "answer", "doc.md", "-", "--json"],
+            &["flow", "block", "r1", "--reason=- x"],
+        ] {
+            read(line).unwrap();
+        }
+        for line in [&["flow", "block", "r1", "--reason", "--json"][..], &["flow", "start", "debug", "--goal", "-C"]] {
+            let told = read(line).unwrap_err().to_string();
+            assert!(told.contains("looks like an option"), "{told}");
+        }
+    }
 
     #[test]
     fn what_is_called_often_is_read_as_from_the_whole_tree() {

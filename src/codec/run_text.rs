@@ -154,6 +154,17 @@ impl RunText {
 }
 
 impl RunText {
+    /// The text changed so that it says all that `wanted` does.
+    ///
+    /// # Errors
+    /// [`RunTextError::Edit`] when the text is written in a way that cannot be changed safely.
+    pub fn with_document(&self, wanted: &RunDocument) -> Result<Self, RunTextError> {
+        let old = &self.document;
+        let same = old.goal == wanted.goal && old.context == wanted.context && old.limits == wanted.limits;
+        let facts = if same { None } else { Some(self.with_facts(wanted)?) };
+        facts.as_ref().unwrap_or(self).with_state(&wanted.state)
+    }
+
     /// The text changed so that it says `wanted` outside of `state`: the goal, values of `context` and of `limits`. All
     /// else stays byte for byte.
     ///

@@ -221,6 +221,9 @@ pub struct WorkflowAdopted {
 pub struct RunEdited {
     /// The changed fields with their new values.
     pub changes: RunChanges,
+    /// Whether `flow set` made it. A hand edit is in `run.yaml` before it is logged; this one comes there afterwards.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub by_command: bool,
     /// The session that asked for it with `flow set`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub session: Option<SessionId>,

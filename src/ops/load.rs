@@ -310,7 +310,7 @@ impl Loaded<'_> {
             state
         };
         let old = self.text.text().to_owned();
-        self.text = self.with_state()?;
+        self.text = self.with_document()?;
         let files: Vec<_> = newer.iter().flat_map(activity_files).collect();
         let mut merge = |saved: &str| replay(saved, since, &newer);
         Ok(self.locked.roll_forward(Some(&old), self.text.text(), &files, now, &mut merge)?)
@@ -348,9 +348,9 @@ impl Loaded<'_> {
         Ok(())
     }
 
-    fn with_state(&self) -> Result<RunText> {
+    fn with_document(&self) -> Result<RunText> {
         let fault = |error| Error::RunFile { path: self.locked.run_file(), error };
-        self.text.with_state(&self.state.document().state).map_err(fault)
+        self.text.with_document(self.state.document()).map_err(fault)
     }
 
     /// Takes over a run that another program wrote.
@@ -395,7 +395,7 @@ impl Loaded<'_> {
         // What flow keeps for itself is set right again; the rest is the person's.
         let mut state = folded;
         std::mem::swap(&mut state, &mut self.state);
-        let kind = EventKind::RunEdited(Box::new(RunEdited { changes, session: None, text }));
+        let kind = EventKind::RunEdited(Box::new(RunEdited { changes, by_command: false, session: None, text }));
         self.commit(flow, kind, None, now, Vec::new())?;
         Ok(())
     }
@@ -477,11 +477,11 @@ fn replay(saved: &str, since: Seq, newer: &[Event]) -> Option<String> {
     for event in newer {
         match &event.kind {
             // An earlier save, adopted: this later one says itself what it wants, and is adopted next.
-            EventKind::RunEdited(_) => state.advance(event),
+            EventKind::RunEdited(edit) if !edit.by_command => state.advance(event),
             _ => state.apply(event),
         }
     }
-    Some(saved.with_state(&state.document().state).ok()?.text().to_owned())
+    Some(saved.with_document(state.document()).ok()?.text().to_owned())
 }
 
 /// The file of a record; those of the records that a repair found again.

@@ -76,7 +76,7 @@ impl Flow {
                 ..RunChanges::default()
             };
             self.replace_dead_holder(&mut loaded, &caller, now)?;
-            let edit = RunEdited { changes, session: caller.session, text: text.text().to_owned() };
+            let edit = RunEdited { changes, by_command: true, session: caller.session, text: text.text().to_owned() };
             loaded.commit_over(self, &text, EventKind::RunEdited(Box::new(edit)), None, now, Vec::new())?;
         }
         let document = loaded.state.document();

@@ -64,10 +64,10 @@ pub(crate) fn for_reading(flow: &Flow, project: &Project, run: &RunDir) -> Resul
         machine = catalog_machine(flow, project, text.document(), &mut notes);
     }
     // A run.yaml behind the log is shown as the next writer will make it; what it holds beside the state stays.
-    let text = if text.document().state == state.document().state {
+    let text = if text.document() == state.document() {
         text
     } else {
-        text.with_state(&state.document().state).unwrap_or_else(|_| RunText::create(state.document()))
+        text.with_document(state.document()).unwrap_or_else(|_| RunText::create(state.document()))
     };
     let mut history = History::fold(log.events()).unwrap_or_else(|| History::without_log(state.clone()));
     history.show(state);

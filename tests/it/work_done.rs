@@ -107,6 +107,26 @@ fn a_run_is_completed_only_when_its_phase_is_done_or_a_reason_is_given() {
 }
 
 #[test]
+fn advance_completes_a_state_only_when_nothing_says_that_it_is_not_done() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.start("debug");
+    sandbox.flow(["record-activity", "--id", "look", "--status", "running"]).ok();
+    assert_eq!(sandbox.flow(["advance", &id, "--json"]).exits(1).error()["code"], "phase_not_done");
+    sandbox.flow(["record-activity", "--id", "look", "--status", "failed"]).ok();
+    sandbox.flow(["advance", &id]).exits(1);
+    // What came out of it says that it is done.
+    sandbox.flow(["advance", &id, "--summary", "it can be reproduced after all"]).ok();
+    let shown = sandbox.flow(["show", &id, "--json"]).ok().json();
+    assert_eq!(
+        (&shown["steps"][0]["status"], &shown["state"]["current_phase"]),
+        (&json!("completed"), &json!("reproduce"))
+    );
+    // Nothing was recorded, and the caller says that the run goes on.
+    let fresh = sandbox.start("debug");
+    sandbox.flow(["advance", &fresh]).ok();
+}
+
+#[test]
 fn rework_goes_back_without_a_reason_and_what_comes_after_is_done_again() {
     let sandbox = Sandbox::new();
     let id = sandbox.start("start-issue");

@@ -11,7 +11,7 @@ pub(crate) struct StatusArgs {
     #[command(flatten)]
     pub(crate) run: RunArg,
     /// Why
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = super::text)]
     pub(crate) reason: Option<String>,
     #[command(flatten)]
     pub(crate) caller: CallerArgs,
@@ -23,7 +23,7 @@ pub(crate) struct CompleteArgs {
     #[command(flatten)]
     pub(crate) change: StatusArgs,
     /// Why phases whose work is not done may be completed with the run; logged, and shown from then on
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = super::text)]
     pub(crate) skip_reason: Option<String>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct SetArgs {
     #[arg(long, value_name = "NAME", group = "what")]
     pub(crate) feature: Option<String>,
     /// The goal that it serves
-    #[arg(long, value_name = "TEXT", group = "what")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = super::text, group = "what")]
     pub(crate) goal: Option<String>,
     /// A limit: max_iterations=20, max_runtime_minutes=90, or max_runtime_minutes=none; may be repeated
     #[arg(long, value_name = "NAME=N", value_parser = limit, group = "what")]

@@ -40,15 +40,16 @@ pub(crate) enum InterviewCommand {
         /// The document
         document: PathBuf,
         /// The answer; `-` or nothing reads standard input
+        #[arg(allow_hyphen_values = true, value_name = "TEXT", value_parser = super::text)]
         text: Option<String>,
         /// Which question; it keeps the answer from going under another one than was read [default: the next]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=9999))]
         question: Option<u32>,
         /// Ask this question of your own, and answer it
-        #[arg(long, value_name = "QUESTION", requires = "topic")]
+        #[arg(long, value_name = "QUESTION", allow_hyphen_values = true, value_parser = super::text, requires = "topic")]
         asked: Option<String>,
         /// What the question of your own is about, in a few words
-        #[arg(long, value_name = "TOPIC", requires = "asked")]
+        #[arg(long, value_name = "TOPIC", allow_hyphen_values = true, value_parser = super::text, requires = "asked")]
         topic: Option<String>,
         /// Take the place of the answer that stands there
         #[arg(long, requires = "question", conflicts_with = "asked")]
@@ -59,7 +60,7 @@ pub(crate) enum InterviewCommand {
         /// The document
         document: PathBuf,
         /// Why
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = super::text)]
         reason: Option<String>,
         /// Which question [default: the next]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=9999))]

@@ -223,7 +223,12 @@ impl Flow {
         match loaded.text.with_facts(&wanted) {
             Ok(text) => {
                 let changes = RunChanges { context: Some(wanted.context), ..RunChanges::default() };
-                let edit = RunEdited { changes, session: asked.request.session.clone(), text: text.text().to_owned() };
+                let edit = RunEdited {
+                    changes,
+                    by_command: true,
+                    session: asked.request.session.clone(),
+                    text: text.text().to_owned(),
+                };
                 loaded.commit_over(self, &text, EventKind::RunEdited(Box::new(edit)), None, asked.now, Vec::new())?;
             }
             Err(error) => loaded.warnings.push(format!("the feature is not noted in run.yaml: it {error}")),
