@@ -85,7 +85,15 @@ impl Project {
             project.record_in_process(&flow, &run, nth);
             let verb = StatusVerb::Cancel;
             let reason = Some("enough".to_owned());
-            flow.change_status(&StatusRequest { run: Some(run), verb, reason, session: None, epoch: None }).unwrap();
+            flow.change_status(&StatusRequest {
+                run: Some(run),
+                verb,
+                reason,
+                skip_reason: None,
+                session: None,
+                epoch: None,
+            })
+            .unwrap();
         }
         project
     }

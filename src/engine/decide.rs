@@ -289,7 +289,7 @@ fn undone(machine: Option<&Machine>, from: &StateName, to: &StateName, trail: &d
 /// be known; then `completed_activities` is believed.
 fn is_undone(history: &History, work: &PhaseWork<'_>) -> bool {
     let unknown = || work.older || history.completed().iter().any(|(_, record)| record.is_none());
-    !work.is_done() && !(work.is_untouched() && unknown())
+    !(work.is_done() || work.is_untouched() && unknown())
 }
 
 /// The phases that are passed over, when there are any and the caller says why.

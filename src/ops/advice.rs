@@ -1,6 +1,6 @@
 //! The command lines of a verdict: one that is safe to run unread, and one for each outcome that only the caller knows.
 
-use crate::engine::{Action, History, Plan};
+use crate::engine::{Action, History, InDoubt, Plan};
 use crate::machine::Machine;
 use crate::model::{ActivityStatus, Question, ReportType, RunId, StateName, StepStatus, WorkflowId, slug};
 use crate::ops::quoted;
@@ -33,40 +33,9 @@ pub(super) fn advice(history: &History, plan: &Plan, machine: Option<&Machine>) 
     let advice = Advice::default();
     match (next.action, &next.phase) {
         (Action::StartPhase | Action::WorkPhase | Action::RetryPhase, Some(phase)) => {
-            let begin = words.begin(phase);
-            let done = words.outcome_of(phase, ActivityStatus::Passed);
-            let mut advice =
-                Advice { command: Some(begin), ..advice }.or(format!("the work of `{phase}` is done"), done);
-            if next.action != Action::StartPhase {
-                advice = advice.or(
-                    format!("`{phase}` needs no work in this run"),
-                    words.with_summary(words.outcome_of(phase, ActivityStatus::Skipped), "why"),
-                );
-            }
-            match (next.action, machine, history.state().phase()) {
-                (Action::RetryPhase, Some(machine), _) => words.ways_out(advice, machine, phase),
-                (Action::StartPhase, Some(machine), Some(here)) => advice.or_each(words.rounds(machine, here)),
-                _ => advice,
-            }
+            words.work(next.action, phase, machine)
         }
-        (Action::ChoosePhase, _) => {
-            let described = |to: &StateName| machine.and_then(|machine| machine.state(to)?.description.clone());
-            let back = |to: &StateName| {
-                next.phase.as_ref().zip(machine).is_some_and(|(here, machine)| machine.leads_back(here, to))
-            };
-            let way = |to: &StateName| {
-                let what = described(to).map(|what| format!(" ({what})")).unwrap_or_default();
-                let when = if back(to) {
-                    format!("`{to}` needs another round{what}")
-                } else {
-                    format!("`{to}` is what comes next{what}")
-                };
-                (when, words.begin(to))
-            };
-            let advice = advice.or_each(next.choices.iter().map(way));
-            let ends = machine.zip(next.phase.as_ref()).is_none_or(|(machine, here)| machine.is_terminal(here));
-            if ends { advice.or("the run is at its end", words.status("complete", None)) } else { advice }
-        }
+        (Action::ChoosePhase, here) => words.choose(here.as_ref(), &next.choices, machine),
         (Action::Complete, here) => {
             let advice = advice.or("everything that the run was for is done", words.status("complete", None));
             match (machine, here) {
@@ -74,30 +43,8 @@ pub(super) fn advice(history: &History, plan: &Plan, machine: Option<&Machine>) 
                 _ => advice,
             }
         }
-        (Action::Reconcile, _) => match plan.in_doubt.first() {
-            Some(doubt) => {
-                let phase = doubt.phase.as_ref();
-                let id = doubt.number.map(|_| doubt.id.as_str());
-                let ended = |status| words.outcome(phase, id, status);
-                advice
-                    .or("it ended well", ended(ActivityStatus::Passed))
-                    .or("it failed", ended(ActivityStatus::Failed))
-                    .or(
-                        "it cannot go on without a person",
-                        words.with_summary(ended(ActivityStatus::Blocked), "what is needed"),
-                    )
-            }
-            None => advice,
-        },
-        (Action::ResolveActivity, Some(phase)) => {
-            let latest = history.work(phase).latest.map(|latest| latest.id.as_str());
-            let id = latest.filter(|_| !words.reports());
-            let ended = |status| words.outcome(Some(phase), id, status);
-            advice
-                .or("what it waited for is there, and the work goes on", ended(ActivityStatus::Running))
-                .or("what it waited for is there, and the work is done", ended(ActivityStatus::Passed))
-                .or("it failed", ended(ActivityStatus::Failed))
-        }
+        (Action::Reconcile, _) => plan.in_doubt.first().map(|doubt| words.reconcile(doubt)).unwrap_or_default(),
+        (Action::ResolveActivity, Some(phase)) => words.resolve(phase),
         (Action::ResolveBlocker, _) => advice
             .or("the blocker is gone", words.status("unblock", Some("what was resolved")))
             .or("the run is not to go on", words.status("cancel", Some("why"))),
@@ -138,6 +85,58 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
+    /// Work in a phase: begin it, or say how it stands.
+    fn work(&self, action: Action, phase: &StateName, machine: Option<&Machine>) -> Advice {
+        let done = self.outcome_of(phase, ActivityStatus::Passed);
+        let advice = Advice { command: Some(self.begin(phase)), alternatives: Vec::new() };
+        let mut advice = advice.or(format!("the work of `{phase}` is done"), done);
+        if action != Action::StartPhase {
+            let skipped = self.outcome_of(phase, ActivityStatus::Skipped);
+            advice = advice.or(format!("`{phase}` needs no work in this run"), self.with_summary(skipped, "why"));
+        }
+        match (action, machine, self.history.state().phase()) {
+            (Action::RetryPhase, Some(machine), _) => self.ways_out(advice, machine, phase),
+            (Action::StartPhase, Some(machine), Some(here)) => advice.or_each(self.rounds(machine, here)),
+            _ => advice,
+        }
+    }
+
+    /// One of several phases, or the end.
+    fn choose(&self, here: Option<&StateName>, choices: &[StateName], machine: Option<&Machine>) -> Advice {
+        let described = |to: &StateName| machine.and_then(|machine| machine.state(to)?.description.clone());
+        let back = |to: &StateName| here.zip(machine).is_some_and(|(here, machine)| machine.leads_back(here, to));
+        let way = |to: &StateName| {
+            let what = described(to).map(|what| format!(" ({what})")).unwrap_or_default();
+            let when = if back(to) { "needs another round" } else { "is what comes next" };
+            (format!("`{to}` {when}{what}"), self.begin(to))
+        };
+        let advice = Advice::default().or_each(choices.iter().map(way));
+        let ends = machine.zip(here).is_none_or(|(machine, here)| machine.is_terminal(here));
+        if ends { advice.or("the run is at its end", self.status("complete", None)) } else { advice }
+    }
+
+    /// How begun work ended.
+    fn reconcile(&self, doubt: &InDoubt) -> Advice {
+        let id = doubt.number.map(|_| doubt.id.as_str());
+        let ended = |status| self.outcome(doubt.phase.as_ref(), id, status);
+        let blocked = self.with_summary(ended(ActivityStatus::Blocked), "what is needed");
+        Advice::default()
+            .or("it ended well", ended(ActivityStatus::Passed))
+            .or("it failed", ended(ActivityStatus::Failed))
+            .or("it cannot go on without a person", blocked)
+    }
+
+    /// How blocked work goes on.
+    fn resolve(&self, phase: &StateName) -> Advice {
+        let latest = self.history.work(phase).latest.map(|latest| latest.id.as_str());
+        let id = latest.filter(|_| !self.reports());
+        let ended = |status| self.outcome(Some(phase), id, status);
+        Advice::default()
+            .or("what it waited for is there, and the work goes on", ended(ActivityStatus::Running))
+            .or("what it waited for is there, and the work is done", ended(ActivityStatus::Passed))
+            .or("it failed", ended(ActivityStatus::Failed))
+    }
+
     /// Whether the run's steps are reported: then they go on to be.
     fn reports(&self) -> bool {
         !self.history.reports().is_empty()

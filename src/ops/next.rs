@@ -4,7 +4,7 @@ use crate::agent::Choices;
 use crate::codec::digest;
 use crate::engine::{History, Refusal, Undone};
 use crate::machine::Machine;
-use crate::model::{EventId, EventKind, ReportType, SessionId, StateName, StepStatus, TextDigest};
+use crate::model::{Event, EventId, EventKind, ReportType, SessionId, StateName, StepStatus, TextDigest};
 use crate::ops::emit::EmitRequest;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
@@ -76,10 +76,7 @@ impl Flow {
         // What the run would leave is another state the second time, so a retry is known by what was asked.
         let basis = TextDigest(digest(serde_json::json!([request.to, request.summary]).to_string().as_bytes()));
         let before = request.id.as_ref().and_then(|id| view.log.events().find(|event| event.id == *id));
-        let before = before.and_then(|event| match &event.kind {
-            EventKind::Emitted(emitted) => emitted.phase.clone(),
-            _ => None,
-        });
+        let before = before.and_then(went_to);
         let from = state.phase().cloned();
         let choices = view.machine.as_ref().map(|machine| Choices::of(machine, from.as_ref())).unwrap_or_default();
         let to = match before {
@@ -136,6 +133,14 @@ impl Flow {
             repeated: data.repeated,
             warnings: data.warnings,
         })
+    }
+}
+
+/// Where an earlier call of `advance` went.
+fn went_to(event: &Event) -> Option<StateName> {
+    match &event.kind {
+        EventKind::Emitted(emitted) => emitted.phase.clone(),
+        _ => None,
     }
 }
 

@@ -2,14 +2,15 @@
 
 mod interview;
 mod mode;
+mod which;
 
 use std::error::Error as StdError;
 use std::fmt::Write as _;
 
 use crate::catalog::CatalogError;
 use crate::codec::{Place, Violation};
-use crate::engine::{EditFault, Refusal, StepFault, Undone};
-use crate::model::{RunId, StateName, StepStatus};
+use crate::engine::{EditFault, Refusal, StepFault};
+use crate::model::{RunId, StateName};
 use crate::ops::error::Error;
 use crate::report::{Kind, Problem};
 use crate::store::{StoreError, WriterNote};
@@ -37,35 +38,13 @@ pub fn problem(error: &Error) -> Problem {
             let help = "start a run with `flow start WORKFLOW`, or make an empty one with `flow init`";
             new(Kind::NotFound, "no_project", error.to_string(), Some(help.into()))
         }
-        Error::NoSuchRun { suggestion, .. } => {
-            let help = match suggestion {
-                Some(near) => format!("did you mean {near}? `flow list` shows all runs"),
-                None => "`flow list` shows all runs".into(),
-            };
-            new(Kind::NotFound, "run_not_found", error.to_string(), Some(help))
-        }
-        Error::AmbiguousRun { .. } => {
-            new(Kind::Usage, "ambiguous_run", error.to_string(), Some("give more of the id".into()))
-        }
-        Error::SecondRun { run, .. } => {
-            let help = format!("go on with it: `flow resume {run}`; or start a second one with --another");
-            new(Kind::Refused, "run_open", error.to_string(), Some(help))
-        }
-        Error::TwinRun { twin, .. } => {
-            let help = format!("use another id, or go on with {twin}");
-            new(Kind::Refused, "run_exists", error.to_string(), Some(help))
-        }
-        Error::NoActiveRun { unreadable } => no_active_run(unreadable),
-        Error::SeveralRuns { candidates } => {
-            let names = candidates.iter().map(RunId::as_str).collect::<Vec<_>>().join(", ");
-            let message = format!("several runs are active: {names}");
-            new(Kind::Usage, "several_runs", message, Some("name one of them with --run-id".into()))
-        }
-        Error::UnsureRun { unreadable, .. } => {
-            let help =
-                format!("name the run with --run-id; `flow resume {unreadable}` says what is wrong with the other");
-            new(Kind::Usage, "several_runs", error.to_string(), Some(help))
-        }
+        Error::NoSuchRun { .. }
+        | Error::AmbiguousRun { .. }
+        | Error::SecondRun { .. }
+        | Error::TwinRun { .. }
+        | Error::NoActiveRun { .. }
+        | Error::SeveralRuns { .. }
+        | Error::UnsureRun { .. } => which::which_run(error),
         Error::RunFile { .. } | Error::RunSchema { .. } | Error::Edit { .. } | Error::EmptyRun { .. } => on_disk(error),
         Error::InputYaml { .. } | Error::InputSchema { .. } | Error::Input { .. } => given(error),
         Error::StillRuns { pid, .. } => {
@@ -214,21 +193,6 @@ fn with_causes(mut problem: Problem, violations: &[Violation]) -> Problem {
     problem
 }
 
-fn no_active_run(unreadable: &[String]) -> Problem {
-    let mut problem = new(
-        Kind::NotFound,
-        "no_active_run",
-        "no run is active or blocked".to_owned(),
-        Some("name a run with --run-id, or start one with `flow start WORKFLOW`".into()),
-    );
-    if !unreadable.is_empty() {
-        problem.message = format!("no readable run is active, and {} cannot be read", runs(unreadable.len()));
-        problem.help = Some("correct the files named below, or name a run with --run-id".into());
-        problem.causes = unreadable.to_vec();
-    }
-    problem
-}
-
 fn runs(n: usize) -> String {
     if n == 1 { "1 run".to_owned() } else { format!("{n} runs") }
 }
@@ -256,32 +220,11 @@ fn refused(run: &RunId, refusal: &Refusal) -> Problem {
             );
             (Kind::Refused, "run_terminal", help)
         }
-        Refusal::UnknownPhase { known, suggestion, .. } => {
-            let meant = suggestion.as_ref().map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
-            (Kind::Refused, "unknown_phase", format!("{meant}The phases are {}", names(known)))
-        }
-        Refusal::PositionGone { phase, known, suggestion } => {
-            let to = suggestion.as_ref().map(|near| format!(", perhaps `{near}`")).unwrap_or_default();
-            let help = format!(
-                "go on under the definition it started with until it has left `{phase}`, or set current_phase in run.yaml \
-                 to a phase that both have{to}; today's are {}",
-                names(known)
-            );
-            (Kind::Refused, "position_gone", help)
-        }
-        Refusal::InvalidTransition { from, choices, .. } => {
-            let next = match choices.as_slice() {
-                [] => format!("`{from}` is the last phase; `flow resume {run}` says how the run ends"),
-                choices => format!("from `{from}` it can go to {}; record work in `{from}` as well", names(choices)),
-            };
-            (Kind::Refused, "invalid_transition", next)
-        }
-        Refusal::NoNextPhase { .. } => {
-            (Kind::Refused, "no_next_phase", format!("`flow resume {run}` says how the run ends"))
-        }
-        Refusal::AmbiguousNext { choices, .. } => {
-            (Kind::Refused, "ambiguous_next_phase", format!("name one of {}", names(choices)))
-        }
+        Refusal::UnknownPhase { .. }
+        | Refusal::PositionGone { .. }
+        | Refusal::InvalidTransition { .. }
+        | Refusal::NoNextPhase { .. }
+        | Refusal::AmbiguousNext { .. } => phase_refused(run, refusal),
         Refusal::BlockedRun { reason, .. } => {
             let why = reason.as_deref().unwrap_or("no reason was given");
             (Kind::NeedsHuman, "run_blocked", format!("it waits for this: {why}. Then: `flow unblock {run}`"))
@@ -289,7 +232,7 @@ fn refused(run: &RunId, refusal: &Refusal) -> Problem {
         Refusal::NothingRecorded => {
             (Kind::Refused, "nothing_recorded", format!("record what was done, or give up with `flow cancel {run}`"))
         }
-        Refusal::NotDone(undone) => (Kind::Refused, "phase_not_done", not_done(run, undone)),
+        Refusal::NotDone(undone) => (Kind::Refused, "phase_not_done", which::not_done(run, undone)),
         Refusal::InDoubt { .. } => {
             let help = "record how it ended with the same --id and --status passed or failed; a step with flow emit"
                 .to_owned();
@@ -330,15 +273,37 @@ fn refused(run: &RunId, refusal: &Refusal) -> Problem {
     new(kind, code, refusal_message(run, refusal), Some(help))
 }
 
-fn not_done(run: &RunId, undone: &[Undone]) -> String {
-    let begun = undone.iter().any(|one| matches!(one.status, StepStatus::Running | StepStatus::Waiting));
-    let record = if begun { "record how it ended" } else { "do it and record it" };
-    let back: Vec<_> = undone.iter().flat_map(|one| one.back.iter().map(|to| format!("`{to}`"))).collect();
-    let back = match back.as_slice() {
-        [] => String::new(),
-        back => format!(", go back to {} with --phase", back.join(" or ")),
-    };
-    format!("{record}{back}, or pass over it with --skip-reason TEXT; `flow resume {run}` shows the commands")
+/// The same of where a run goes.
+fn phase_refused(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, String) {
+    match refusal {
+        Refusal::UnknownPhase { known, suggestion, .. } => {
+            let meant = suggestion.as_ref().map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+            (Kind::Refused, "unknown_phase", format!("{meant}The phases are {}", names(known)))
+        }
+        Refusal::PositionGone { phase, known, suggestion } => {
+            let to = suggestion.as_ref().map(|near| format!(", perhaps `{near}`")).unwrap_or_default();
+            let help = format!(
+                "go on under the definition it started with until it has left `{phase}`, or set current_phase in run.yaml \
+                 to a phase that both have{to}; today's are {}",
+                names(known)
+            );
+            (Kind::Refused, "position_gone", help)
+        }
+        Refusal::InvalidTransition { from, choices, .. } => {
+            let next = match choices.as_slice() {
+                [] => format!("`{from}` is the last phase; `flow resume {run}` says how the run ends"),
+                choices => format!("from `{from}` it can go to {}; record work in `{from}` as well", names(choices)),
+            };
+            (Kind::Refused, "invalid_transition", next)
+        }
+        Refusal::NoNextPhase { .. } => {
+            (Kind::Refused, "no_next_phase", format!("`flow resume {run}` says how the run ends"))
+        }
+        Refusal::AmbiguousNext { choices, .. } => {
+            (Kind::Refused, "ambiguous_next_phase", format!("name one of {}", names(choices)))
+        }
+        _ => (Kind::Refused, "invalid_transition", format!("`flow resume {run}` says what is next")),
+    }
 }
 
 fn refusal_message(run: &RunId, refusal: &Refusal) -> String {

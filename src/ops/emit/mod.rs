@@ -252,6 +252,15 @@ impl Flow {
         }
     }
 
+    /// The definition of a workflow; none when it has no state machine, since its steps are free then (seed 000).
+    fn definition_of(&self, project: Option<&Project>, workflow: &str) -> Result<Option<Machine>> {
+        match self.catalog(project).find(workflow) {
+            Ok(found) => Ok(Some(found.machine)),
+            Err(CatalogError::NoMachine { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Begins a run with its first reports. What is refused leaves nothing behind.
     fn begin_with(
         &self,
@@ -259,13 +268,10 @@ impl Flow {
         asked: &Asked<'_>,
         definition: Option<&Machine>,
     ) -> Result<EmitReport> {
-        let find = || match self.catalog(project).find(&asked.request.workflow) {
-            Ok(found) => Ok(Some(found.machine)),
-            // Its steps are free (seed 000).
-            Err(CatalogError::NoMachine { .. }) => Ok(None),
-            Err(error) => Err(error),
+        let machine = match definition {
+            Some(machine) => Some(machine.clone()),
+            None => self.definition_of(project, &asked.request.workflow)?,
         };
-        let machine = definition.map_or_else(find, |machine| Ok(Some(machine.clone())))?;
         let workflow = match &machine {
             Some(machine) => machine.id().clone(),
             None => WorkflowId::new(asked.request.workflow.as_str())?,
@@ -308,22 +314,9 @@ impl Flow {
             Some(_) => self.holder()?.map(|holder| holder.to_string()),
             None => None,
         };
-        let mut first = begin(started, first_id);
-        let mut state = RunState::begin(&first).expect("BUG: a start begins no run");
-        let text = RunText::create(state.document());
-        first.run = Some(TextDigest(digest(text.text().as_bytes())));
-        let mut second = Event { seq: Seq(2), id: asked.id.clone(), at: asked.now, kind, run: None };
-        state.apply(&second);
-        let path = PathBuf::from(RUN_FILE);
-        let text = text.with_state(&state.document().state).map_err(|error| Error::RunFile { path, error })?;
-        second.run = Some(TextDigest(digest(text.text().as_bytes())));
-        let history = History::fold([&first, &second]);
-        let new = NewRun {
-            id: asked.run.clone(),
-            text: text.text().to_owned(),
-            activities: activity_files(&second),
-            events: vec![first, second],
-        };
+        let second = Event { seq: Seq(2), id: asked.id.clone(), at: asked.now, kind, run: None };
+        let (new, state) = begun(begin(started, first_id), second)?;
+        let history = History::fold(&new.events);
         let mut new = Some(new);
         let outside = self.outside(&project);
         let request = self.lock_request(asked.now, self.lock_wait()?);
@@ -345,6 +338,24 @@ impl Flow {
         };
         Ok(self.answer(&project, asked, outcome, || history))
     }
+}
+
+/// The files of a run that begins with these two events, and the state after them.
+fn begun(mut first: Event, mut second: Event) -> Result<(NewRun, RunState)> {
+    let mut state = RunState::begin(&first).expect("BUG: a start begins no run");
+    let text = RunText::create(state.document());
+    first.run = Some(TextDigest(digest(text.text().as_bytes())));
+    state.apply(&second);
+    let path = PathBuf::from(RUN_FILE);
+    let text = text.with_state(&state.document().state).map_err(|error| Error::RunFile { path, error })?;
+    second.run = Some(TextDigest(digest(text.text().as_bytes())));
+    let new = NewRun {
+        id: state.id().clone(),
+        text: text.text().to_owned(),
+        activities: activity_files(&second),
+        events: vec![first, second],
+    };
+    Ok((new, state))
 }
 
 /// The key of `context` and of a report's data for what both are about.
