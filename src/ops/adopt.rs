@@ -22,8 +22,8 @@ impl Flow {
     /// Pins today's definition in a run, whose position has to exist in it; a run that follows it already stays as it is.
     ///
     /// # Errors
-    /// [`Error::Catalog`] when the definition is gone or does not compile, [`Error::Refused`] when a rule forbids it,
-    /// [`Error::Store`] when it cannot be written.
+    /// [`crate::ops::Error::Catalog`] when the definition is gone or does not compile, [`crate::ops::Error::Refused`] when
+    /// a rule forbids it, [`crate::ops::Error::Store`] when it cannot be written.
     pub fn workflow_adopt(&self, request: &AdoptRequest) -> Result<WorkflowAdoptReport> {
         let project = self.project()?;
         let caller = self.caller(request.session.clone(), request.epoch)?;

@@ -26,7 +26,7 @@ pub struct ResumeRequest {
     pub run: Option<String>,
     /// Whether to hold it from now on.
     pub claim: Option<ClaimRequest>,
-    /// Whether to tell of all completed activities; otherwise of the last [`COMPLETED`].
+    /// Whether to tell of all completed activities; otherwise of the last 20.
     pub all: bool,
     /// Who asks.
     pub session: Option<SessionId>,

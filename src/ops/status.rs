@@ -51,7 +51,7 @@ impl Flow {
     /// Changes a run's status; a run that is there already stays as it is.
     ///
     /// # Errors
-    /// [`Error::Refused`] when a rule forbids it, [`Error::Store`] when it cannot be written.
+    /// [`crate::ops::Error::Refused`] when a rule forbids it, [`crate::ops::Error::Store`] when it cannot be written.
     pub fn change_status(&self, request: &StatusRequest) -> Result<StatusReport> {
         let project = self.project()?;
         let caller = self.caller(request.session.clone(), request.epoch)?;
