@@ -52,9 +52,9 @@ impl From<Verdict> for Exit {
     fn from(verdict: Verdict) -> Self {
         match verdict {
             Verdict::Continue | Verdict::Reconcile | Verdict::Done => Self::Done,
-            Verdict::NeedsHuman | Verdict::Drifted => Self::NeedsHuman,
+            Verdict::NeedsHuman | Verdict::Drifted | Verdict::Rewound => Self::NeedsHuman,
             Verdict::Held => Self::Held,
-            Verdict::Corrupt => Self::Damaged,
+            Verdict::Corrupt | Verdict::Conflict | Verdict::Unreadable => Self::Damaged,
             Verdict::None => Self::NotFound,
         }
     }

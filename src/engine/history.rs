@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::engine::RunState;
+use crate::engine::join::replayed;
 use crate::engine::phases::Phases;
 use crate::model::{
-    ActivityRecorded, ActivityStatus, Event, EventKind, LogRepaired, Number, Seq, SessionId, StateName, StepReport,
-    StepStatus, Timestamp, Unit,
+    ActivityRecorded, ActivityStatus, Event, EventKind, LogRepaired, LostRange, Number, Seq, SessionId, StateName,
+    StepReport, StepStatus, Timestamp, Unit,
 };
 
 /// One record of an activity.
@@ -68,6 +69,17 @@ pub struct Hold {
     pub holder: Option<String>,
 }
 
+/// What a repair of the log said to be lost.
+#[derive(Debug, Clone, PartialEq)]
+struct Loss {
+    /// Positions that no event has.
+    missing: Vec<LostRange>,
+    /// The repair.
+    at: Seq,
+    /// How many records were found again in their files.
+    salvaged: usize,
+}
+
 /// The fold of a log with what readers ask for besides the state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct History {
@@ -78,16 +90,37 @@ pub struct History {
     pub(super) phases: Phases,
     /// What was said when the run ended.
     end_reason: Option<String>,
-    /// What was lost with lines of the log, in words.
-    losses: Vec<String>,
+    /// What was lost with lines of the log.
+    losses: Vec<Loss>,
     /// What was reported of steps.
     reports: Vec<StepReport>,
+}
+
+impl Loss {
+    fn found(&mut self, seq: Seq) {
+        let Some(at) = self.missing.iter().position(|range| range.from <= seq && seq <= range.to) else { return };
+        let LostRange { from, to } = self.missing[at];
+        let rest = [LostRange { from, to: Seq(seq.0.saturating_sub(1)) }, LostRange { from: seq.next(), to }];
+        self.missing.splice(at..=at, rest.into_iter().filter(|range| range.from <= range.to));
+    }
+
+    fn in_words(&self) -> String {
+        let lost: Vec<_> = self.missing.iter().map(|range| range.in_words()).collect();
+        let found = match self.salvaged {
+            0 => String::new(),
+            1 => "; 1 record was found again in its activity file".to_owned(),
+            n => format!("; {n} records were found again in their activity files"),
+        };
+        format!("{} lost, as the repair of the log at event {} says{found}", lost.join(", "), self.at)
+    }
 }
 
 impl History {
     /// Folds a log; `None` when nothing in it can begin a run, as in [`RunState::fold`].
     #[must_use]
     pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>) -> Option<Self> {
+        let events: Vec<&Event> = events.into_iter().collect();
+        let replayed = replayed(&events);
         let mut events = events.into_iter();
         // Records that damage cut off from the beginning still happened.
         let mut attempts = Vec::new();
@@ -103,9 +136,17 @@ impl History {
                 None
             }
         })?;
+        // Where the events of another branch begin that a repair put behind the first history.
+        let mut entered = None;
         for event in events {
+            let after = history.latest_number();
             history.state.apply(event);
-            history.note(event);
+            if replayed.contains(&(&event.id, event.seq)) {
+                entered = entered.or(Some(after));
+                history.note_replayed(event);
+                continue;
+            }
+            history.note_from(event, entered.take().filter(|_| matches!(event.kind, EventKind::LogRepaired(_))));
         }
         Some(history)
     }
@@ -124,7 +165,30 @@ impl History {
         }
     }
 
+    /// Takes over what another branch recorded. Where the run goes by it, the repair behind it says.
+    fn note_replayed(&mut self, event: &Event) {
+        self.attempts.extend(event.kind.records().iter().map(|record| Attempt::new(record, Some(event))));
+        match &event.kind {
+            EventKind::Emitted(emitted) => self.reports.extend(emitted.reports.iter().cloned()),
+            EventKind::LogRepaired(repair) => self.found_again(repair),
+            _ => {}
+        }
+    }
+
+    /// Events that are there again, from another branch, are not lost.
+    fn found_again(&mut self, repair: &LogRepaired) {
+        for line in &repair.renumbered {
+            self.losses.iter_mut().for_each(|loss| loss.found(line.seq_before));
+        }
+        self.losses.retain(|loss| !loss.missing.is_empty());
+    }
+
     fn note(&mut self, event: &Event) {
+        self.note_from(event, None);
+    }
+
+    /// `entered` is the latest record before those of another branch that `event`, a repair, took over.
+    fn note_from(&mut self, event: &Event, entered: Option<Number>) {
         let before = self.latest_number();
         self.attempts.extend(event.kind.records().iter().map(|record| Attempt::new(record, Some(event))));
         match &event.kind {
@@ -145,6 +209,7 @@ impl History {
             _ => {}
         }
         let after = self.latest_number();
+        let after = entered.unwrap_or(after);
         self.phases.note(event, &self.state.document().state, before, after, &self.attempts);
         if self.hold.as_ref().map(|hold| &hold.session) != self.state.document().state.session.as_ref() {
             self.hold = None;
@@ -159,15 +224,9 @@ impl History {
             let session = self.state.document().state.session.clone();
             self.hold = session.map(|session| Hold { session, since: event.at, holder: None });
         }
-        let lost: Vec<_> = repair.lost.iter().map(|range| range.in_words()).collect();
-        if !lost.is_empty() {
-            let found = match repair.salvaged.len() {
-                0 => String::new(),
-                1 => "; 1 record was found again in its activity file".to_owned(),
-                n => format!("; {n} records were found again in their activity files"),
-            };
-            let lost = lost.join(", ");
-            self.losses.push(format!("{lost} lost, as the repair of the log at event {} says{found}", event.seq));
+        self.found_again(repair);
+        if !repair.lost.is_empty() {
+            self.losses.push(Loss { missing: repair.lost.clone(), at: event.seq, salvaged: repair.salvaged.len() });
         }
     }
 
@@ -289,8 +348,8 @@ impl History {
 
     /// What was lost with lines of the log, in words, as its repairs say.
     #[must_use]
-    pub fn losses(&self) -> &[String] {
-        &self.losses
+    pub fn losses(&self) -> Vec<String> {
+        self.losses.iter().map(Loss::in_words).collect()
     }
 
     /// Who holds the run.

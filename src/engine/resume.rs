@@ -22,6 +22,12 @@ pub enum Verdict {
     Drifted,
     /// The log's sealed middle does not verify.
     Corrupt,
+    /// A merge joined two histories of the run.
+    Conflict,
+    /// An older version of the run was put back, and the rest of it is elsewhere.
+    Rewound,
+    /// A run cannot be read, and no other one can be resumed.
+    Unreadable,
     /// The run is over.
     Done,
     /// There is nothing to resume.
@@ -39,6 +45,9 @@ impl Verdict {
             Self::Held => "held",
             Self::Drifted => "drifted",
             Self::Corrupt => "corrupt",
+            Self::Conflict => "conflict",
+            Self::Rewound => "rewound",
+            Self::Unreadable => "unreadable",
             Self::Done => "done",
             Self::None => "none",
         }
@@ -75,6 +84,10 @@ pub enum Action {
     ReviewWorkflow,
     /// Repair the log.
     Repair,
+    /// Make one history of those that a merge joined.
+    Join,
+    /// Bring back the version that has the rest of the run, or go on without it.
+    BringBack,
     /// Start a run.
     Start,
     /// Nothing.
@@ -174,12 +187,23 @@ pub struct Outlook<'a> {
     pub machine: Option<&'a Machine>,
     /// How it compares with today's definition.
     pub drift: Drift,
-    /// Sealed events that are missing or doubled, in words; none when the log verifies.
-    pub damage: Option<String>,
+    /// What keeps the log from being trusted; none when it verifies.
+    pub damage: Option<Damage>,
     /// Who holds the run.
     pub presence: Presence,
     /// The time.
     pub now: Timestamp,
+}
+
+/// What keeps a run from going on, each in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Damage {
+    /// Sealed events are missing.
+    Lost(String),
+    /// A merge joined two histories.
+    Joined(String),
+    /// An older version was put back.
+    Rewound(String),
 }
 
 /// The answer.
@@ -240,8 +264,11 @@ fn judge(
     let phase = state.current_phase.clone();
     let choices = choices(outlook.machine, phase.as_ref());
     let next = |action| Next { action, phase: phase.clone(), choices: choices.clone() };
-    if let Some(damage) = &outlook.damage {
-        return (Verdict::Corrupt, damage.clone(), next(Action::Repair));
+    match &outlook.damage {
+        Some(Damage::Lost(what)) => return (Verdict::Corrupt, what.clone(), next(Action::Repair)),
+        Some(Damage::Joined(what)) => return (Verdict::Conflict, what.clone(), next(Action::Join)),
+        Some(Damage::Rewound(what)) => return (Verdict::Rewound, what.clone(), next(Action::BringBack)),
+        None => {}
     }
     match state.status {
         RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled => {
@@ -436,7 +463,7 @@ fn notes(history: &History, outlook: &Outlook<'_>) -> Vec<String> {
     if !units.is_empty() && state.status == RunStatus::Active {
         notes.push(format!("reported as running: {}", units.join(", ")));
     }
-    notes.extend(history.losses().iter().cloned());
+    notes.extend(history.losses());
     if outlook.machine.is_none() {
         notes.push("its workflow is not known here, so phases are not checked".to_owned());
     }

@@ -22,6 +22,8 @@ const OUTPUT_BYTES: u64 = 8 << 20;
 const COMPLAINT_BYTES: u64 = 4 << 10;
 /// How many changed paths are listed.
 const PATHS: usize = 1000;
+/// How many branches are searched.
+const BRANCHES: usize = 100;
 /// Longest reason, in characters.
 const REASON: usize = 200;
 
@@ -182,6 +184,33 @@ impl Git {
         }
     }
 
+    /// The local branches, latest first, and the stash, whose version of `path` below `dir` contains `text`. Nothing
+    /// when that cannot be told.
+    #[must_use]
+    pub fn branches_with(&self, dir: &Path, path: &Path, text: &str) -> Vec<String> {
+        let count = format!("--count={BRANCHES}");
+        let format = "--format=%(refname:short)";
+        let list = ["for-each-ref", "--sort=-committerdate", &count, format, "refs/heads", "refs/stash"];
+        let refs = match self.listing(dir, &list) {
+            Ok(out) if self.top(dir).is_some() => String::from_utf8_lossy(&out).into_owned(),
+            _ => return Vec::new(),
+        };
+        let refs: Vec<&str> = refs.lines().filter(|name| !name.is_empty()).collect();
+        if refs.is_empty() {
+            return Vec::new();
+        }
+        let path = format!(":(literal){}", path.display());
+        let mut question = vec!["grep", "--no-textconv", "-l", "-F", "-e", text];
+        question.extend(&refs);
+        question.extend(["--", &path]);
+        // It fails when nothing is found.
+        let Ok(answer) = self.ask(dir, &question) else { return Vec::new() };
+        let found = String::from_utf8_lossy(&answer.out).into_owned();
+        let has =
+            |name: &&str| found.lines().any(|line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(':')));
+        refs.into_iter().filter(has).map(str::to_owned).collect()
+    }
+
     /// What git lists, entries ended by NUL; or why it does not.
     fn listing(&self, dir: &Path, question: &[&str]) -> Result<Vec<u8>, String> {
         let answer = self.ask(dir, question).map_err(Silence::why)?;
@@ -209,6 +238,8 @@ impl Git {
             .args(question)
             .env("GIT_OPTIONAL_LOCKS", "0")
             .env("GIT_TERMINAL_PROMPT", "0")
+            // A partial clone must not go to the network for what it lacks.
+            .env("GIT_NO_LAZY_FETCH", "1")
             .env("LC_ALL", "C")
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())

@@ -11,12 +11,15 @@ use crate::model::{ActivityRecorded, EventId, Number, RunDocument, Seq};
 pub struct LogRepaired {
     /// Positions of events that are gone. Nobody looks for them any more.
     pub lost: Vec<LostRange>,
-    /// Lines whose position or number was there twice, and what they have now.
+    /// Lines that got another position or number, and those of another branch that were put behind the first history.
     pub renumbered: Vec<Renumbered>,
     /// Lost records that were found again in their activity files.
     pub salvaged: Vec<ActivityRecorded>,
     /// What was wrong, in words.
     pub reason: String,
+    /// What several histories had changed that a merge joined, and which of the values counts: a line for each.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub settled: Vec<String>,
     /// Name of the old log in `.quarantine/`; none when there was no log.
     pub quarantined: Option<String>,
     /// The workflow, when the event that pinned it is among the lost ones.

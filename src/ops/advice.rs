@@ -66,9 +66,22 @@ pub(super) fn advice(history: &History, plan: &Plan, machine: Option<&Machine>) 
         ),
         (Action::Repair, _) => Advice { command: Some(format!("flow doctor {}", words.run)), ..advice }
             .or("what it finds is to be repaired", format!("flow doctor {} --repair", words.run)),
+        (Action::Join, _) => join(words.run),
         (Action::Nothing, _) => advice.or("there is more to do", words.status("reopen", Some("why"))),
         _ => advice,
     }
+}
+
+/// What to do about a run in which a merge joined two histories.
+pub(super) fn join(run: &RunId) -> Advice {
+    Advice { command: Some(format!("flow doctor {run}")), ..Advice::default() }
+        .or("one history is to be made of both, with every record of both", format!("flow doctor {run} --repair"))
+}
+
+/// What to do about a run whose older version was put back.
+pub(super) fn bring_back(run: &RunId, ways_back: Vec<Alternative>) -> Advice {
+    Advice { command: None, alternatives: ways_back }
+        .or("the run is to go on from here without the rest; the gap is noted", format!("flow doctor {run} --repair"))
 }
 
 /// The command that lets a run follow today's definition of its workflow.

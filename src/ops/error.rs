@@ -9,7 +9,7 @@ use crate::codec::{Place, RunTextError, Violation, YamlError};
 use crate::engine::{EditFault, ModeRefusal, Refusal};
 use crate::host::BadSetting;
 use crate::interview::{Answer, EditError, Fault};
-use crate::model::{BadName, RunId};
+use crate::model::{BadName, RunId, Seq};
 use crate::store::{DocumentFault, StoreError};
 
 /// Why a verb failed.
@@ -135,6 +135,34 @@ pub enum Error {
     EmptyRun {
         /// The run's directory.
         path: PathBuf,
+    },
+    /// Version control put an older log back, and the rest of the run is elsewhere.
+    #[error("the log of run {run} was put back: it ends at event {last}, and event {noted} was written")]
+    Rewound {
+        /// The run.
+        run: RunId,
+        /// Where the log ends.
+        last: Seq,
+        /// How far the run got here.
+        noted: Seq,
+        /// Branches on which the rest is.
+        branches: Vec<String>,
+    },
+    /// A merge left two histories of a run, or conflict markers.
+    #[error("a merge joined two histories of run {run}: {what}")]
+    Joined {
+        /// The run.
+        run: RunId,
+        /// Where that shows.
+        what: String,
+    },
+    /// Version control put the files of a run away; what is left are flow's own.
+    #[error("the files of run {run} are not in this checkout")]
+    Elsewhere {
+        /// The run.
+        run: RunId,
+        /// Branches on which they are.
+        branches: Vec<String>,
     },
     /// A document that the caller gave is not YAML.
     #[error("{origin} is not valid YAML")]

@@ -13,6 +13,7 @@ use crate::machine::Machine;
 use crate::model::{
     ActivityRecorded, Event, EventKind, Number, RunAdopted, RunDocument, RunEdited, Seq, TextDigest, Timestamp,
 };
+use crate::ops::checkout::{conflict_marker, is_rewound, refuse_joined};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::pinned::{catalog_machine, is_free, machine_of, pinned};
@@ -57,6 +58,10 @@ pub(crate) fn for_writing_within<'a>(
     now: Timestamp,
     wait: Duration,
 ) -> Result<Loaded<'a>> {
+    if run.is_leftover() {
+        // Before the lock is taken, which would make a log for it.
+        return Err(flow.elsewhere(project, run));
+    }
     let mut locked = run.lock(&flow.lock_request(now, wait))?;
     let mut warnings = Vec::new();
     let text = match locked.read_text()? {
@@ -64,7 +69,8 @@ pub(crate) fn for_writing_within<'a>(
         None => {
             warnings.push("run.yaml was missing; it is rebuilt from the log".to_owned());
             let log = locked.read_log()?;
-            let text = rebuild(run, &log)?;
+            refuse_joined(run.id(), &log)?;
+            let text = rebuild(flow, project, run, &log)?;
             clear_leftovers(&mut locked, log.last_seq(), now)?;
             // Shows the run as of now, so nothing is left to roll forward, but it has to be written.
             let files: Vec<_> = log.events().flat_map(activity_files).collect();
@@ -73,6 +79,14 @@ pub(crate) fn for_writing_within<'a>(
         }
     };
     let mut position = Position::find(&mut locked, text.document().state.last_seq, &mut warnings)?;
+    let noted = locked.high_water().0;
+    if !position.foreign && is_rewound(noted, locked.tail().last_seq, Some(position.since)) {
+        return Err(flow.rewound(project, run, locked.tail().last_seq, noted));
+    }
+    let tail = locked.tail();
+    if !tail.ordered || tail.newer.iter().any(is_repair) || is_edited(&text, &locked, position.since) {
+        refuse_joined(run.id(), &locked.read_log()?)?;
+    }
     clear_leftovers(&mut locked, position.since, now)?;
     let text = match superseded(&locked.tail().newer, &text)? {
         Some(repaired) => {
@@ -134,7 +148,14 @@ impl Position {
 
 pub(crate) fn parse_run(run: &RunDir, text: String) -> Result<RunText> {
     let path = run.file_path(layout::RUN_FILE);
-    let parsed = RunText::parse(text).map_err(|error| Error::RunFile { path: path.clone(), error })?;
+    let marker = conflict_marker(&text);
+    let parsed = RunText::parse(text).map_err(|error| match marker {
+        Some(line) => {
+            let what = format!("{}:{line}:1 is a conflict marker", path.display());
+            Error::Joined { run: run.id().clone(), what }
+        }
+        None => Error::RunFile { path: path.clone(), error },
+    })?;
     if parsed.document().id != *run.id() {
         let fault = EditFault::Id { expected: run.id().clone(), found: parsed.document().id.clone() };
         return Err(Error::Edit { place: place(parsed.text(), fault.pointer()), path, fault });
@@ -147,8 +168,11 @@ pub(crate) fn place(text: &str, pointer: &str) -> Option<crate::codec::Place> {
 }
 
 /// `run.yaml` as the log demands it. Comments of adopted hand edits are in the log and come back.
-pub(crate) fn rebuild(run: &RunDir, log: &LogScan) -> Result<RunText> {
-    let empty = || Error::EmptyRun { path: run.path().to_owned() };
+pub(crate) fn rebuild(flow: &Flow, project: &Project, run: &RunDir, log: &LogScan) -> Result<RunText> {
+    let empty = || match run.is_leftover() {
+        true => flow.elsewhere(project, run),
+        false => Error::EmptyRun { path: run.path().to_owned() },
+    };
     let path = run.file_path(layout::RUN_FILE);
     let fault = |error| Error::RunFile { path: path.clone(), error };
     rebuilt(log.events()).map_err(fault)?.ok_or_else(empty)
@@ -178,10 +202,14 @@ pub(crate) fn text_of(event: &Event) -> Option<&str> {
     }
 }
 
+fn is_repair(event: &Event) -> bool {
+    matches!(event.kind, EventKind::LogRepaired(_))
+}
+
 /// The `run.yaml` that takes the place of `found`, when the log was repaired since: positions mean something else
 /// now, so the two are not compared.
 pub(crate) fn superseded(newer: &[Event], found: &RunText) -> Result<Option<RunText>> {
-    let Some(at) = newer.iter().rposition(|event| matches!(event.kind, EventKind::LogRepaired(_))) else {
+    let Some(at) = newer.iter().rposition(is_repair) else {
         return Ok(None);
     };
     let fault = |error| Error::RunFile { path: layout::RUN_FILE.into(), error };

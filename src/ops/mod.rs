@@ -3,6 +3,7 @@
 mod adopt;
 mod advice;
 mod answer;
+mod checkout;
 mod claim;
 mod decide;
 mod doctor;
@@ -22,6 +23,7 @@ mod payload;
 mod pinned;
 pub mod problem;
 mod record;
+mod replay;
 mod resume;
 mod select;
 mod session_end;

@@ -2,6 +2,7 @@
 
 mod interview;
 mod mode;
+mod moves;
 mod which;
 
 use std::error::Error as StdError;
@@ -46,6 +47,7 @@ pub fn problem(error: &Error) -> Problem {
         | Error::SeveralRuns { .. }
         | Error::UnsureRun { .. } => which::which_run(error),
         Error::RunFile { .. } | Error::RunSchema { .. } | Error::Edit { .. } | Error::EmptyRun { .. } => on_disk(error),
+        Error::Rewound { .. } | Error::Joined { .. } | Error::Elsewhere { .. } => moves::moved(error),
         Error::InputYaml { .. } | Error::InputSchema { .. } | Error::Input { .. } => given(error),
         Error::StillRuns { pid, .. } => {
             let help = format!("wait until it is done, or end it: kill {pid}");

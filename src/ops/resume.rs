@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use crate::engine::{Action, Drift, History, Outlook, Plan, RunState, Verdict, resume};
+use crate::engine::{Action, Damage, Drift, History, Outlook, Plan, RunState, Verdict, resume};
 use crate::host::WorkingTree;
 use crate::machine::Machine;
-use crate::model::{RunStatus, RunSummary, SessionId};
-use crate::ops::advice::{adopt, advice};
+use crate::model::{RunId, RunStatus, RunSummary, Seq, SessionId};
+use crate::ops::advice::{adopt, advice, bring_back, join};
+use crate::ops::checkout::{is_rewound, joined};
 use crate::ops::claim::ClaimRequest;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
@@ -44,7 +45,7 @@ impl Flow {
     pub fn resume(&self, request: &ResumeRequest) -> Result<ResumeReport> {
         let project = match self.project() {
             Ok(project) => project,
-            Err(Error::NoProject { .. }) if request.run.is_none() => return Ok(nothing(Vec::new(), Vec::new())),
+            Err(Error::NoProject { .. }) if request.run.is_none() => return Ok(nothing(Vec::new())),
             Err(error) => return Err(error),
         };
         let caller = self.caller(request.session.clone(), None)?;
@@ -53,7 +54,7 @@ impl Flow {
             Some(id) => self.run(&project, id)?,
             None => match self.most_promising(&runs, caller.session.as_ref())? {
                 Some(promising) => project.run(&promising.id)?,
-                None => return Ok(nothing(Vec::new(), runs.unreadable)),
+                None => return self.nothing_readable(&project, runs),
             },
         };
         let claim = match request.claim {
@@ -62,8 +63,16 @@ impl Flow {
             Some(how) => Some(self.claim(&project, &run, request.session.clone(), how)?),
             None => None,
         };
-        let view = for_reading(self, &project, &run)?;
-        let outlook = self.outlook(&project, &view, &caller, claim.as_ref())?;
+        // Before the log, so that a writer who is at work now does not look like one who got further.
+        let noted = run.writer_note().map(|note| note.seq).unwrap_or_default();
+        let view = match for_reading(self, &project, &run) {
+            Ok(view) => view,
+            Err(error) => {
+                let others = candidates(&runs, run.id().as_str());
+                return conflict(&run, error).map(|report| ResumeReport { candidates: others, ..report });
+            }
+        };
+        let outlook = self.outlook(&project, &view, &caller, claim.as_ref(), noted)?;
         let plan = resume(&view.history, &outlook);
         let mut plan = plan;
         let completed = plan.completed.len();
@@ -71,8 +80,23 @@ impl Flow {
             plan.completed.drain(..completed.saturating_sub(COMPLETED));
         }
         let others = candidates(&runs, run.id().as_str());
-        let report = self.report(&project, &run, &view, &outlook, plan, claim, others, runs.unreadable);
+        let mut report = self.report(&project, &run, &view, &outlook, plan, claim, others, runs.unreadable);
+        if report.verdict == Verdict::Rewound {
+            let branches = self.branches_with(&project, &run, noted);
+            report.next.alternatives = bring_back(run.id(), self.ways_back(&project, &run, &branches)).alternatives;
+        }
         Ok(ResumeReport { completed_activities: completed, ..report })
+    }
+
+    /// The answer when no readable run is open: runs that cannot be read are not nothing.
+    fn nothing_readable(&self, project: &Project, runs: Runs) -> Result<ResumeReport> {
+        if let [only] = runs.unreadable.as_slice() {
+            let run = project.run(&RunId::new(only.run_id.as_str())?)?;
+            if let Some(Ok(report)) = for_reading(self, project, &run).err().map(|error| conflict(&run, error)) {
+                return Ok(report);
+            }
+        }
+        Ok(nothing(runs.unreadable))
     }
 
     /// The session's own run before others, an active one before a blocked one, then the one that changed last.
@@ -90,6 +114,7 @@ impl Flow {
         view: &'a View,
         caller: &crate::engine::Caller,
         claim: Option<&ClaimReport>,
+        noted: Seq,
     ) -> Result<Outlook<'a>> {
         let state = view.history.state();
         let presence = match claim {
@@ -102,7 +127,7 @@ impl Flow {
             _ => Drift::None,
         };
         let machine = view.machine.as_ref();
-        let damage = damage(&view.log, state.document().state.last_seq.map(|seq| seq.0));
+        let damage = damage(&view.log, state.document().state.last_seq, noted);
         Ok(Outlook { machine, drift, damage, presence, now: self.clock.now() })
     }
 
@@ -242,29 +267,51 @@ impl Flow {
     }
 }
 
-/// What is wrong with the sealed part of a log, in words. Lines of other programs and a torn tail are not damage.
-fn damage(log: &LogScan, shown: Option<u64>) -> Option<String> {
-    let last = log.last_seq().0;
+/// What is wrong with the sealed part of a log. Lines of other programs and a torn tail are not damage.
+fn damage(log: &LogScan, shown: Option<Seq>, noted: Seq) -> Option<Damage> {
+    let last = log.last_seq();
     let range = |from: u64, to: u64| match from == to {
         true => format!("event {from} is"),
         false => format!("events {from} to {to} are"),
     };
+    if let Some(what) = joined(log) {
+        return Some(Damage::Joined(format!("a merge joined two histories of the run: {what}")));
+    }
     let culprit = log.skipped.first().map(|line| format!(" (line {}: {})", line.line, line.fault.as_str()));
     let culprit = culprit.unwrap_or_default();
     if let Some((from, to)) = log.gaps().first() {
-        return Some(format!("{} missing from the log{culprit}", range(from.0, to.0)));
-    }
-    if let Some(seq) = log.doubles().first() {
-        return Some(format!(
-            "event {seq} is in the log twice with different content, as after a merge of two branches"
-        ));
+        return Some(Damage::Lost(format!("{} missing from the log{culprit}", range(from.0, to.0))));
     }
     match shown {
         Some(shown) if shown > last => {
-            Some(format!("{} missing from the end of the log{culprit}", range(last + 1, shown)))
+            let lost = range(last.0 + 1, shown.0);
+            Some(Damage::Lost(format!("{lost} missing from the end of the log{culprit}")))
+        }
+        shown if is_rewound(noted, last, shown) => {
+            let what = format!(
+                "an older version of the run was put back: its log ends at event {last}, and event {noted} was written"
+            );
+            Some(Damage::Rewound(what))
         }
         _ => None,
     }
+}
+
+/// The answer about a run in which a merge left conflict markers or two histories, so that it cannot be read; otherwise
+/// the error.
+fn conflict(run: &RunDir, error: Error) -> Result<ResumeReport> {
+    let what = match &error {
+        Error::Joined { what, .. } => what.clone(),
+        _ => match joined(&run.read_log()?) {
+            Some(what) => what,
+            None => return Err(error),
+        },
+    };
+    let reason = format!("a merge joined two histories of the run: {what}");
+    let advice = join(run.id());
+    let next = bare_next(Action::Join, advice.command);
+    let next = NextReport { alternatives: advice.alternatives, ..next };
+    Ok(ResumeReport { run_id: Some(run.id().clone()), ..bare(Verdict::Conflict, reason, next) })
 }
 
 fn candidates(runs: &Runs, but: &str) -> Vec<Candidate> {
@@ -279,39 +326,40 @@ fn candidates(runs: &Runs, but: &str) -> Vec<Candidate> {
     others.map(candidate).collect()
 }
 
-fn nothing(candidates: Vec<Candidate>, unreadable: Vec<Unreadable>) -> ResumeReport {
+fn nothing(unreadable: Vec<Unreadable>) -> ResumeReport {
     let reason = match unreadable.len() {
-        0 => "no run is active or blocked".to_owned(),
+        0 => {
+            let next = bare_next(Action::Start, Some("flow workflow list".to_owned()));
+            return bare(Verdict::None, "no run is active or blocked".to_owned(), next);
+        }
         1 => "no readable run is active or blocked, and 1 run cannot be read".to_owned(),
         n => format!("no readable run is active or blocked, and {n} runs cannot be read"),
     };
-    let action = if unreadable.is_empty() { Action::Start } else { Action::Repair };
-    let command = match unreadable.is_empty() {
-        true => "flow workflow list".to_owned(),
-        false => "flow doctor".to_owned(),
-    };
+    let next = bare_next(Action::Repair, Some("flow doctor".to_owned()));
+    ResumeReport { unreadable, ..bare(Verdict::Unreadable, reason, next) }
+}
+
+fn bare_next(action: Action, command: Option<String>) -> NextReport {
+    NextReport { action, phase: None, choices: Vec::new(), description: None, command, alternatives: Vec::new() }
+}
+
+/// An answer about no run, or about one of which nothing can be told.
+fn bare(verdict: Verdict, reason: String, next: NextReport) -> ResumeReport {
     ResumeReport {
-        verdict: Verdict::None,
+        verdict,
         run_id: None,
         workflow: None,
         status: None,
         phase: None,
         reason,
-        next: NextReport {
-            action,
-            phase: None,
-            choices: Vec::new(),
-            description: None,
-            command: Some(command),
-            alternatives: Vec::new(),
-        },
+        next,
         completed_activities: 0,
         completed: Vec::new(),
         in_doubt: Vec::new(),
         blocked_reason: None,
         working_tree: WorkingTreeReport { state: TreeState::Unknown, paths: Vec::new(), reason: None },
-        candidates,
-        unreadable,
+        candidates: Vec::new(),
+        unreadable: Vec::new(),
         notes: Vec::new(),
         claim: None,
     }

@@ -4,17 +4,18 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::codec::{LineFault, RunText, RunTextError, digest};
-use crate::engine::{History, RunState};
-use crate::model::{Event, EventKind, LostRange, Seq, SessionId, TextDigest};
+use crate::codec::{LineFault, RunText, digest};
+use crate::engine::History;
+use crate::model::{Event, EventKind, LostRange, SessionId, TextDigest};
 use crate::ops::doctor::facts::{Content, RunFacts};
 use crate::ops::doctor::rewrite::file_number;
 use crate::ops::error::Result;
 use crate::ops::flow::Flow;
-use crate::ops::load::{activity_files, text_of};
+use crate::ops::load::activity_files;
+use crate::ops::replay::{Replay, blind_spots};
 use crate::report::{Checked, Difference, VerifyReport};
 use crate::store::layout::{ACTIVITIES, ACTIVITY_TMP, LOCK, LOG, RUN_FILE};
-use crate::store::{ActivityFile, LogScan, StoreError};
+use crate::store::{ActivityFile, StoreError};
 
 /// Longest line that is quoted, in characters.
 const QUOTED: usize = 120;
@@ -51,7 +52,7 @@ impl Flow {
             difference.path = Self::relative(&project, &difference.path);
         }
         let history = History::fold(facts.scan.events());
-        let notes = history.map(|history| history.losses().to_vec()).unwrap_or_default();
+        let notes = history.map(|history| history.losses()).unwrap_or_default();
         Ok(VerifyReport { ok: differences.is_empty(), run_id: facts.id.clone(), checked, differences, notes })
     }
 }
@@ -211,52 +212,6 @@ impl Proof<'_> {
             let path = self.facts.path(ACTIVITIES).join(name);
             self.differs(path, None, "no such file", "a file", "the log knows no such activity");
         }
-    }
-}
-
-/// Positions whose `run.yaml` cannot be written again: the events before them are not all there.
-fn blind_spots(scan: &LogScan) -> BTreeSet<Seq> {
-    let mut blind = BTreeSet::new();
-    for event in scan.events() {
-        let EventKind::LogRepaired(repair) = &event.kind else { continue };
-        let lost = repair.lost.iter().map(|range| range.from);
-        if let Some(from) = lost.chain(repair.renumbered.iter().map(|line| line.seq)).min() {
-            blind.extend(scan.events().map(|event| event.seq).filter(|&seq| from <= seq && seq < event.seq));
-        }
-    }
-    let damaged = scan.gaps().into_iter().map(|(from, _)| from).chain(scan.doubles()).min();
-    let repaired = scan.events().rfind(|event| matches!(event.kind, EventKind::LogRepaired(_))).map(|event| event.seq);
-    if let Some(from) = damaged {
-        blind.extend(scan.events().map(|event| event.seq).filter(|&seq| from <= seq && Some(seq) != repaired));
-    }
-    blind
-}
-
-/// `run.yaml` as it was written with event after event.
-#[derive(Default)]
-struct Replay {
-    state: Option<RunState>,
-    text: Option<RunText>,
-}
-
-impl Replay {
-    fn take(&mut self, event: &Event) -> std::result::Result<(), RunTextError> {
-        let state = match (RunState::begin(event), self.state.take()) {
-            (Some(begun), _) => begun,
-            (None, Some(mut state)) => {
-                state.apply(event);
-                state
-            }
-            (None, None) => return Ok(()),
-        };
-        let text = match (text_of(event), &event.kind, self.text.take()) {
-            (Some(text), ..) => RunText::parse(text)?,
-            (None, EventKind::RunStarted(_), _) | (None, _, None) => RunText::create(state.document()),
-            (None, _, Some(text)) => text,
-        };
-        self.text = Some(text.with_state(&state.document().state)?);
-        self.state = Some(state);
-        Ok(())
     }
 }
 

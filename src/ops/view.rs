@@ -29,7 +29,7 @@ pub(crate) fn for_reading(flow: &Flow, project: &Project, run: &RunDir) -> Resul
         Some(text) => parse_run(run, text)?,
         None => {
             notes.push("run.yaml is missing; the next record rebuilds it from the log".to_owned());
-            rebuild(run, &log)?
+            rebuild(flow, project, run, &log)?
         }
     };
     let shown = text.document().state.last_seq;
@@ -107,8 +107,11 @@ fn earlier_attempts(run: &RunDir, history: &History) -> Result<Vec<Attempt>> {
 pub(crate) fn for_listing(flow: &Flow, project: &Project, run: &RunDir) -> Result<RunSummary> {
     let of_state = |state: &RunState| RunSummary::from(state.document());
     let Some(text) = run.read_text()? else {
-        let state = RunState::fold(run.read_log()?.events());
-        return state.as_ref().map(of_state).ok_or(Error::EmptyRun { path: run.path().to_owned() });
+        if run.is_leftover() {
+            // Where its files are is not asked: there may be many such runs.
+            return Err(Error::Elsewhere { run: run.id().clone(), branches: Vec::new() });
+        }
+        return Ok(rebuild(flow, project, run, &run.read_log()?)?.document().into());
     };
     let summary = match RunText::glance(&text) {
         Some(summary) if summary.id == *run.id() => summary,

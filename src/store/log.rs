@@ -178,6 +178,8 @@ pub struct LogTail {
     pub unended: bool,
     /// Length of the file.
     pub len: u64,
+    /// Whether positions rise from line to line as far as it was read; after a merge of two branches they start over.
+    pub ordered: bool,
 }
 
 impl LogTail {
@@ -212,7 +214,8 @@ impl LogTail {
             let said: Vec<_> = lines.split(|&byte| byte == b'\n').filter_map(said_position).collect();
             // After a merge of two branches the last line is not the latest event, and what comes before an older one
             // may be newer: look at all of them.
-            if !said.is_sorted() || said.last() > Some(&tail.last_seq.0) {
+            let rises = said.windows(2).all(|two| two[0] < two[1]);
+            if !rises || said.last() > Some(&tail.last_seq.0) {
                 if start > 0 {
                     window = whole;
                     continue;
@@ -220,7 +223,7 @@ impl LogTail {
                 let scan = LogScan::parse(&bytes);
                 let newer = scan.events().filter(|event| event.seq > since).cloned().collect();
                 let at = scan.events().rfind(|event| event.seq <= since).cloned();
-                return Ok(Self { newer, at, last_seq: scan.last_seq(), whole, unended, len });
+                return Ok(Self { newer, at, last_seq: scan.last_seq(), whole, unended, len, ordered: false });
             }
             if reached || start == 0 {
                 return Ok(Self { whole, len, unended, ..tail });
@@ -237,7 +240,8 @@ impl LogTail {
     }
 
     fn collect(lines: &[u8], since: Seq) -> (Self, bool) {
-        let mut tail = Self { newer: Vec::new(), at: None, last_seq: Seq(0), whole: 0, unended: false, len: 0 };
+        let mut tail =
+            Self { newer: Vec::new(), at: None, last_seq: Seq(0), whole: 0, unended: false, len: 0, ordered: true };
         let mut reached = false;
         for line in lines.split_inclusive(|&byte| byte == b'\n').rev() {
             let Ok(event) = event(line.strip_suffix(b"\n").unwrap_or(line)) else {

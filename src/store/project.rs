@@ -12,7 +12,7 @@ use crate::store::layout::{
     STATE, WORKFLOWS,
 };
 use crate::store::lock::{Lock, LockRequest};
-use crate::store::run_dir::{RunDir, flush};
+use crate::store::run_dir::{RunDir, flush, is_leftover};
 
 /// A project with a `.flow` that is flow's own.
 #[derive(Debug)]
@@ -226,13 +226,29 @@ impl Project {
             return Ok(None);
         };
         let names = runs.names()?;
-        let mut some = names.iter().filter(|name| !name.starts_with('.')).take(RUNS_LOOKED_AT).peekable();
+        // What a checkout of another branch leaves of runs is flow's as well.
+        let foreign =
+            |name: &&String| !name.starts_with('.') && !runs.open_dir(name).is_ok_and(|run| is_leftover(&run));
+        let mut some = names.iter().filter(foreign).take(RUNS_LOOKED_AT).peekable();
         let first = some.peek().map(|name| format!("{RUNS}/{name}"));
         let any = some.any(|name| {
             let run = runs.open_dir(name);
             run.is_ok_and(|run| run.exists(RUN_FILE).unwrap_or(false) || run.exists("activities").unwrap_or(false))
         });
         Ok(first.filter(|_| !any))
+    }
+
+    /// Whether nothing is left of `.flow` but what flow keeps out of version control: a checkout of a branch without it
+    /// took its files away.
+    #[must_use]
+    pub fn is_leftover(&self) -> bool {
+        let kept = |name: &str| self.flow.exists(name).unwrap_or(true);
+        let runs = || self.flow.find_dir(RUNS).ok().flatten();
+        let all_left = |runs: Dir| {
+            let names = runs.names().unwrap_or_default();
+            !names.is_empty() && names.iter().all(|name| runs.open_dir(name).is_ok_and(|run| is_leftover(&run)))
+        };
+        !kept(".gitignore") && !kept(SCHEMAS) && runs().is_some_and(all_left)
     }
 
     /// Opens a run.

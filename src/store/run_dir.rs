@@ -7,7 +7,9 @@ use crate::store::StoreError;
 use crate::store::commit::ActivityFile;
 use crate::store::dir::{Dir, NEW_FILE, read_exact_at};
 use crate::store::disk::{DiskFile, Onto};
-use crate::store::layout::{ACTIVITIES, ACTIVITY_TMP, LOG, LOG_TMP, QUARANTINE, RUN_FILE, RUN_MERGE_TMP, RUN_TMP};
+use crate::store::layout::{
+    ACTIVITIES, ACTIVITY_TMP, EVIDENCE, LOCK, LOG, LOG_TMP, QUARANTINE, RUN_FILE, RUN_MERGE_TMP, RUN_TMP,
+};
 use crate::store::lock::LockRequest;
 use crate::store::log::{LogPosition, LogScan, LogTail};
 use crate::store::log_file::{LockedLog, log_fault};
@@ -139,6 +141,13 @@ impl RunDir {
             return Ok(None);
         };
         dir.read_text(name, limits::ACTIVITY_BYTES)
+    }
+
+    /// Whether nothing is left of the run but what flow keeps out of version control: a checkout of another branch, or a
+    /// stash, took its files away.
+    #[must_use]
+    pub fn is_leftover(&self) -> bool {
+        is_leftover(&self.dir)
     }
 
     /// Locks the run for writing and brings its log in order: what a dead writer left is removed or quarantined, and a
@@ -352,6 +361,26 @@ impl LockedRun<'_> {
         flush(&*new, || self.activities.join(&file.name))?;
         self.activities.rename(ACTIVITY_TMP, &file.name, Onto::Whatever)
     }
+}
+
+/// Whether a run's directory holds nothing that version control would know.
+pub(super) fn is_leftover(run: &Dir) -> bool {
+    if run.exists(RUN_FILE).unwrap_or(true) {
+        return false;
+    }
+    let is_empty = |name: &str| {
+        run.open_dir(name)
+            .and_then(|dir| dir.names())
+            .is_ok_and(|names| names.iter().all(|name| is_never_committed(name)))
+    };
+    let own =
+        |name: &String| is_never_committed(name) || [ACTIVITIES, EVIDENCE].contains(&name.as_str()) && is_empty(name);
+    run.names().is_ok_and(|names| names.iter().any(|name| name == LOCK) && names.iter().all(own))
+}
+
+/// Whether `.flow/.gitignore` keeps a name of a run out of version control.
+fn is_never_committed(name: &str) -> bool {
+    [LOCK, QUARANTINE].contains(&name) || name.starts_with('.') && name.ends_with(".tmp")
 }
 
 /// Puts a new file on stable storage.

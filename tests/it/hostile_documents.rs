@@ -70,11 +70,6 @@ fn a_run_file_that_is_not_one_yaml_document_is_refused_with_its_place() {
     let (sandbox, id) = with_run();
     let good = sandbox.read(&id, "run.yaml");
     for (text, place) in [
-        (format!("<<<<<<< HEAD\n{good}=======\n{good}>>>>>>> side\n"), true),
-        (
-            good.replace("  status: active", "<<<<<<< HEAD\n  status: active\n=======\n  status: failed\n>>>>>>> side"),
-            true,
-        ),
         (good.replace("  status: active", "\tstatus: active"), true),
         (good.replace("  status: active", "  status: active\n  status: blocked"), true),
         (format!("{good}state: {{status: active}}\n"), true),
@@ -516,7 +511,31 @@ fn a_writer_leaves_foreign_lines_and_keeps_a_torn_end_in_quarantine() {
 }
 
 #[test]
-fn two_branches_that_recorded_the_same_position_are_called_damage_and_both_stay() {
+fn conflict_markers_in_a_run_file_are_named_with_their_line_and_nothing_is_written() {
+    let (sandbox, id) = with_run();
+    let good = sandbox.read(&id, "run.yaml");
+    let half = "<<<<<<< HEAD\n  status: active\n=======\n  status: failed\n>>>>>>> side";
+    let line = good.lines().position(|line| line == "  status: active").unwrap() + 1;
+    for (text, line) in [
+        (format!("<<<<<<< HEAD\n{good}=======\n{good}>>>>>>> side\n"), 1),
+        (good.replace("  status: active", half), line),
+    ] {
+        std::fs::write(sandbox.run_dir(&id).join("run.yaml"), text).unwrap();
+        let before = picture(&sandbox.path(".flow/runs"));
+        let report = sandbox.attack(["resume", &id, "--json"]).exits(65).json();
+        assert_eq!(report["verdict"], "conflict");
+        for args in [["show", &id].as_slice(), &["record-activity", "--run-id", &id, "--id", "next"]] {
+            let error = sandbox.attack(args.iter().chain(&["--json"])).exits(65).error();
+            assert_eq!(error["code"], "run_conflict");
+            let message = error["message"].as_str().unwrap();
+            assert!(message.contains(&format!("run.yaml:{line}:1 ")), "{message}");
+        }
+        assert_eq!(picture(&sandbox.path(".flow/runs")), before);
+    }
+}
+
+#[test]
+fn two_branches_that_recorded_the_same_position_are_called_a_conflict_and_both_stay() {
     let (sandbox, id) = with_run();
     let base = sandbox.path("../base");
     crate::support::hostile::copy(&sandbox.run_dir(&id), &base);
@@ -529,7 +548,7 @@ fn two_branches_that_recorded_the_same_position_are_called_damage_and_both_stay(
     let merged = format!("{ours}{}\n", theirs.lines().last().unwrap());
     std::fs::write(sandbox.run_dir(&id).join("events.jsonl"), &merged).unwrap();
     let answer = sandbox.attack(["resume", &id, "--json"]).exits(65);
-    assert_eq!(answer.json()["verdict"], "corrupt");
+    assert_eq!(answer.json()["verdict"], "conflict");
     assert!(answer.json()["reason"].as_str().unwrap().contains("event 3 "), "{answer:?}");
     let log = sandbox.attack(["log", &id, "--json"]).json().to_string();
     assert!(log.contains("ours") && log.contains("theirs"), "{log}");

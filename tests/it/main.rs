@@ -15,6 +15,8 @@ mod emit;
 mod engine;
 mod faults;
 mod fuzz_corpus;
+mod git_histories;
+mod git_moves;
 mod hostile_bombs;
 mod hostile_documents;
 mod hostile_names;

@@ -37,8 +37,8 @@ fn page(report: &ResumeReport) -> String {
     let mut page = Page::default();
     let style = match report.verdict {
         Verdict::Continue | Verdict::Done => page::GOOD,
-        Verdict::Reconcile | Verdict::NeedsHuman | Verdict::Held | Verdict::Drifted => page::CARE,
-        Verdict::Corrupt => page::BAD,
+        Verdict::Reconcile | Verdict::NeedsHuman | Verdict::Held | Verdict::Drifted | Verdict::Rewound => page::CARE,
+        Verdict::Corrupt | Verdict::Conflict | Verdict::Unreadable => page::BAD,
         Verdict::None => page::STRONG,
     };
     let run = report.run_id.as_ref().map(ToString::to_string).unwrap_or_default();

@@ -373,7 +373,7 @@ fn sealed_lines_are_events_and_unknown_types_are_kept() {
         json!({"type": "run_edited", "changes": {"current_phase": null}, "text": "x"}),
         json!({"type": "workflow_adopted", "differences": ["state `a` added"], "machine": {}}),
         json!({"type": "run_adopted", "document": document, "text": "x"}),
-        json!({"type": "log_repaired", "lost": lost, "renumbered": moved, "salvaged": salvaged, "reason": "a gap",
+        json!({"type": "log_repaired", "lost": lost, "renumbered": moved, "salvaged": salvaged, "reason": "a gap", "settled": ["goal was 1 and 2: it is 1"],
             "quarantined": null, "document": document, "text": "x"}),
         json!({"type": "activity_recorded", "number": "001", "phase": "plan", "activity": activity}),
         json!({"type": "run_started", "run_id": "r", "workflow": "w", "workflow_version": 1, "phase": "p", "goal": null, "context": {}, "limits": {}, "machine": {}}),

@@ -8,6 +8,7 @@ pub(super) const CODES: &[(&str, Severity)] = &[
     // The project.
     ("flow_missing", Severity::Error),
     ("flow_foreign", Severity::Error),
+    ("flow_elsewhere", Severity::Info),
     ("flow_unsafe", Severity::Error),
     ("flow_incomplete", Severity::Warning),
     ("not_writable", Severity::Warning),
@@ -39,6 +40,7 @@ pub(super) const CODES: &[(&str, Severity)] = &[
     ("quarantine", Severity::Info),
     // run.yaml.
     ("run_empty", Severity::Error),
+    ("run_elsewhere", Severity::Info),
     ("run_yaml_missing", Severity::Warning),
     ("run_yaml_unreadable", Severity::Error),
     ("run_yaml_conflict", Severity::Error),
@@ -55,6 +57,7 @@ pub(super) const CODES: &[(&str, Severity)] = &[
     ("log_end_missing", Severity::Error),
     ("log_put_back", Severity::Warning),
     ("log_double", Severity::Error),
+    ("log_joined", Severity::Error),
     ("log_unordered", Severity::Warning),
     ("log_line_damaged", Severity::Error),
     ("log_line_unreadable", Severity::Warning),

@@ -19,12 +19,14 @@ pub(super) struct Diagnosis {
 }
 
 impl Flow {
-    /// Finds what is wrong with a run. `noted` are the counters in its lock, when it is held by the caller.
+    /// Finds what is wrong with a run. `noted` are the counters in its lock, when it is held by the caller; `named` says
+    /// whether the run was asked about by name.
     pub(super) fn diagnose(
         &self,
         project: &Project,
         run: &RunDir,
         noted: Option<(Seq, Number)>,
+        named: bool,
         now: Timestamp,
     ) -> Diagnosis {
         let facts = RunFacts::gather(run);
@@ -32,7 +34,7 @@ impl Flow {
         tree::check(&facts, self.env.trust_any_owner, &mut findings);
         let shown = document::check(&facts, &mut findings);
         let rewrite = self.rewrite(project, &facts, shown.as_ref(), noted, now);
-        log::check(&facts, shown.as_ref(), rewrite.is_some(), &mut findings);
+        log::check(&facts, shown.as_ref(), rewrite.is_some(), named, &mut findings);
         // Salvaging is for logs that need a repair; what a sound log does not know is a stranger.
         let due = findings.list.iter().any(|finding| finding.repair == Some(Action::RewriteLog));
         let rewrite = rewrite.filter(|_| due);

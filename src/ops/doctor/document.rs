@@ -3,6 +3,7 @@
 use crate::codec::{DocumentKind, RunText, RunTextError, digest, parse, validate};
 use crate::engine::{EditFault, RunState, edited};
 use crate::model::{Seq, TextDigest};
+use crate::ops::checkout::conflict_marker;
 use crate::ops::doctor::facts::{Content, RunFacts};
 use crate::ops::doctor::finding::{Action, Findings};
 use crate::ops::load::{place, superseded};
@@ -56,6 +57,12 @@ fn missing(facts: &RunFacts, found: &mut Findings) {
         found.add("run_yaml_missing", &path, message).mend(Action::Recover);
         return;
     }
+    if facts.leftover {
+        let message =
+            "the files of the run are not in this checkout: another branch or a stash has them, or they were removed";
+        found.add("run_elsewhere", &facts.dir, message);
+        return;
+    }
     let message = "the run has neither a run.yaml nor a log that could rebuild it; bring one of them back with git, \
                    or remove the directory";
     found.add("run_empty", &facts.dir, message);
@@ -64,9 +71,10 @@ fn missing(facts: &RunFacts, found: &mut Findings) {
 /// YAML that cannot be read, or that says something that no run can be.
 fn unusable(text: &str, error: &RunTextError, facts: &RunFacts, found: &mut Findings) {
     let path = facts.path(RUN_FILE);
-    let conflict = text.lines().any(|line| line.starts_with("<<<<<<< "));
     let (code, message) = match error {
-        _ if conflict => ("run_yaml_conflict", "run.yaml has the conflict markers of a merge".to_owned()),
+        _ if conflict_marker(text).is_some() => {
+            ("run_yaml_conflict", "run.yaml has the conflict markers of a merge".to_owned())
+        }
         RunTextError::Document(violation) => {
             // All of it, when the schema sees it too.
             let before = found.list.len();

@@ -74,7 +74,7 @@ impl Flow {
         if let Some(id) = &request.run {
             let run = self.run(project, id)?;
             survey.runs = 1;
-            survey.parts.push(self.diagnose(project, &run, None, now).findings);
+            survey.parts.push(self.diagnose(project, &run, None, true, now).findings);
             return Ok(survey);
         }
         let mut found = Findings::default();
@@ -99,7 +99,7 @@ impl Flow {
         }
         survey.parts.push(found);
         runs.sort_by(|a, b| a.id().cmp(b.id()));
-        survey.parts.extend(runs.iter().map(|run| self.diagnose(project, run, None, now).findings));
+        survey.parts.extend(runs.iter().map(|run| self.diagnose(project, run, None, false, now).findings));
         Ok(survey)
     }
 }

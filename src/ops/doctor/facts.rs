@@ -62,6 +62,8 @@ pub(in crate::ops) struct RunFacts {
     pub(in crate::ops) note: Option<WriterNote>,
     /// A living process that holds the run's lock; what it is doing is not finished.
     pub(in crate::ops) writer: Option<u32>,
+    /// Whether version control took the run's files away.
+    pub(in crate::ops) leftover: bool,
     /// Directories that cannot be read, and why.
     pub(in crate::ops) unreadable: Vec<(PathBuf, String)>,
 }
@@ -132,6 +134,7 @@ impl RunFacts {
             files,
             note: run.writer_note(),
             writer,
+            leftover: run.is_leftover(),
             unreadable,
         }
     }

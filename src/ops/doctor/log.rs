@@ -2,15 +2,17 @@
 
 use crate::codec::{LineFault, RunText, unseal};
 use crate::model::{Event, EventKind, LostRange, Seq, limits};
+use crate::ops::checkout::joined;
 use crate::ops::doctor::document::is_typed;
 use crate::ops::doctor::facts::{Content, RunFacts};
 use crate::ops::doctor::finding::{Action, Findings};
 use crate::ops::doctor::rewrite::numbers_of;
 use crate::ops::pinned::machine_of;
+use crate::store::LogScan;
 use crate::store::layout::LOG;
 
-/// Checks it. `rewrite` says whether a new one can be made from it.
-pub(super) fn check(facts: &RunFacts, shown: Option<&RunText>, rewrite: bool, found: &mut Findings) {
+/// Checks it. `rewrite` says whether a new one can be made from it, `named` whether the run was asked about by name.
+pub(super) fn check(facts: &RunFacts, shown: Option<&RunText>, rewrite: bool, named: bool, found: &mut Findings) {
     let path = facts.path(LOG);
     let mend = rewrite.then_some(Action::RewriteLog);
     let shown = shown.and_then(|text| text.document().state.last_seq).filter(|&shown| !is_typed(facts, shown));
@@ -36,7 +38,7 @@ pub(super) fn check(facts: &RunFacts, shown: Option<&RunText>, rewrite: bool, fo
             return;
         }
     }
-    positions(facts, shown, mend.as_ref(), found);
+    positions(facts, shown, named, mend.as_ref(), found);
     if facts.scan.lines.is_empty() {
         return;
     }
@@ -74,10 +76,9 @@ fn lines(facts: &RunFacts, mend: Option<&Action>, found: &mut Findings) {
     }
     let bad = facts.scan.skipped.iter().filter(|line| line.fault != LineFault::Unsealed);
     for line in bad.take(limits::VIOLATIONS) {
-        let marker = ["<<<<<<< ", "=======", ">>>>>>> ", "|||||||"].iter().any(|mark| line.text.starts_with(mark));
         let (code, message) = match line.fault {
             LineFault::Damaged => ("log_line_damaged", "the checksum of the line does not match"),
-            _ if marker => ("log_merge_markers", "the line is a conflict marker of a merge"),
+            _ if is_marker(&line.text) => ("log_merge_markers", "the line is a conflict marker of a merge"),
             fault => ("log_line_unreadable", fault.as_str()),
         };
         found.add(code, &path, message).on_line(line.line).mend(mend.cloned());
@@ -90,6 +91,11 @@ fn lines(facts: &RunFacts, mend: Option<&Action>, found: &mut Findings) {
         let message = format!("event {} stands before event {}", two[1].event.seq, two[0].event.seq);
         found.add("log_unordered", &path, message).on_line(two[1].number).mend(mend.cloned());
     }
+}
+
+/// Whether a line is a conflict marker of a merge.
+pub(super) fn is_marker(line: &str) -> bool {
+    ["<<<<<<< ", "=======", ">>>>>>> ", "|||||||"].iter().any(|mark| line.starts_with(mark))
 }
 
 /// Bytes behind the last line break, which the next writer moves away.
@@ -109,7 +115,7 @@ fn tail(facts: &RunFacts, bytes: &[u8], found: &mut Findings) {
 }
 
 /// Events that are gone, and positions that are there twice.
-fn positions(facts: &RunFacts, shown: Option<Seq>, mend: Option<&Action>, found: &mut Findings) {
+fn positions(facts: &RunFacts, shown: Option<Seq>, named: bool, mend: Option<&Action>, found: &mut Findings) {
     let path = facts.path(LOG);
     let scan = &facts.scan;
     for (from, to) in scan.gaps() {
@@ -117,12 +123,15 @@ fn positions(facts: &RunFacts, shown: Option<Seq>, mend: Option<&Action>, found:
         let message = format!("{} missing before this line", is(LostRange { from, to }));
         found.add("log_gap", &path, message).on_line(next).mend(mend.cloned());
     }
-    let mut doubles = scan.doubles();
-    doubles.dedup();
-    for seq in doubles.into_iter().take(limits::VIOLATIONS) {
+    for seq in doubles_of(scan).into_iter().take(limits::VIOLATIONS) {
         let line = scan.lines.iter().rfind(|line| line.event.seq == seq).map_or(1, |line| line.number);
         let message = format!("event {seq} is here twice with different content, as after a merge of two branches");
         found.add("log_double", &path, message).on_line(line).mend(mend.cloned());
+    }
+    if doubles_of(scan).is_empty()
+        && let Some(what) = joined(scan)
+    {
+        found.add("log_joined", &path, format!("a merge joined two histories: {what}")).mend(mend.cloned());
     }
     let mut highest = None;
     for line in &scan.lines {
@@ -141,9 +150,20 @@ fn positions(facts: &RunFacts, shown: Option<Seq>, mend: Option<&Action>, found:
         found.add("log_end_missing", &path, message).mend(mend.cloned());
     } else if noted > last && !scan.lines.is_empty() && facts.writer.is_none() {
         let lost = is(LostRange { from, to: noted });
-        let message = format!("{lost} not in the log, but .lock says that they were: the log was put back",);
-        found.add("log_put_back", &path, message).mend(mend.cloned());
+        let message = format!(
+            "{lost} not in the log, but .lock says that they were: an older version was put back; bring the rest back \
+             with git, or go on from here with `flow doctor {} --repair`",
+            facts.id
+        );
+        // Whether to go on without the rest is a decision about this run alone.
+        found.add("log_put_back", &path, message).mend(mend.filter(|_| named).cloned());
     }
+}
+
+fn doubles_of(scan: &LogScan) -> Vec<Seq> {
+    let mut doubles = scan.doubles();
+    doubles.dedup();
+    doubles
 }
 
 fn is(range: LostRange) -> String {

@@ -50,6 +50,12 @@ pub(super) fn check(project: &Project, any_owner: bool, found: &mut Findings) {
             return;
         }
     };
+    if project.is_leftover() {
+        let message =
+            "the files of .flow are not in this checkout: another branch or a stash has them, or they were removed";
+        found.add("flow_elsewhere", root, message);
+        return;
+    }
     if let Some(name) = doubtful_file_system(root) {
         let message = format!("the project is on {name}, where locks and flushes may not mean what they say");
         found.add("doubtful_file_system", root, message);

@@ -74,7 +74,7 @@ impl Flow {
             match part.list.first().and_then(|finding| finding.run.clone()) {
                 Some(id) => {
                     let run = project.run(&id)?;
-                    self.mend_run(project, &run, mending);
+                    self.mend_run(project, &run, request.run.is_some(), mending);
                 }
                 None if request.run.is_none() => self.mend_project(project, actions, mending),
                 None => {}
@@ -121,11 +121,11 @@ impl Flow {
         }
     }
 
-    fn mend_run(&self, project: &Project, run: &RunDir, mending: &mut Mending) {
+    fn mend_run(&self, project: &Project, run: &RunDir, named: bool, mending: &mut Mending) {
         let mut tried: Vec<Vec<Action>> = Vec::new();
         for _ in 0..ROUNDS {
             let now = self.clock.now();
-            let actions = match self.mend_files(project, run, now, mending) {
+            let actions = match self.mend_files(project, run, named, now, mending) {
                 Ok(actions) => actions,
                 Err(error) => {
                     mending.failed(Some(run.id()), &error);
@@ -147,11 +147,12 @@ impl Flow {
         &self,
         project: &Project,
         run: &RunDir,
+        named: bool,
         now: Timestamp,
         mending: &mut Mending,
     ) -> Result<Vec<Action>> {
         let mut locked = run.lock_to_mend(&self.lock_request(now, self.lock_wait()?))?;
-        let Diagnosis { findings, rewrite } = self.diagnose(project, run, Some(locked.high_water()), now);
+        let Diagnosis { findings, rewrite } = self.diagnose(project, run, Some(locked.high_water()), named, now);
         let actions = findings.actions();
         for action in actions.iter().filter(|action| action.is_mending()) {
             match action {

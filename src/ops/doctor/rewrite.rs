@@ -1,6 +1,7 @@
 //! A new log from what survived of a damaged one. Pure: the same facts give the same lines.
 //!
-//! Lines that verify stay byte for byte, unless a position or number is there twice; lines of other programs stay where
+//! Lines that verify stay byte for byte; where a merge joined the histories of two branches, those of the second follow
+//! behind the first with new positions and numbers, and keep their ids and times. Lines of other programs stay where
 //! they are. The last line says what was lost and what the run is from here on, so that the fold of the new log is the
 //! run that `run.yaml` showed, also where the events that led there are gone.
 
@@ -9,13 +10,17 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use crate::codec::{LineFault, RunText, digest, seal, unseal};
-use crate::engine::RunState;
+use crate::engine::{Histories, RunState, join};
 use crate::model::{
     Activity, ActivityRecorded, Event, EventId, EventKind, LogRepaired, LostRange, Number, Renumbered, Seq, StateName,
     TextDigest, Timestamp, limits,
 };
 use crate::ops::doctor::facts::RunFacts;
+use crate::ops::doctor::log::{counted, is_marker};
 use crate::ops::load::{caught_up, rebuilt};
+use crate::ops::pinned::pinned;
+use crate::ops::replay::histories;
+use crate::store::{Line, LogScan};
 
 /// What a repair stands on besides the files.
 pub(super) struct Basis<'a> {
@@ -43,13 +48,17 @@ pub(super) struct Rewrite {
 impl Rewrite {
     /// Plans it; `None` when neither the lines nor `run.yaml` say what the run is, or when it fits into no line.
     pub(super) fn plan(facts: &RunFacts, basis: &Basis<'_>) -> Option<Self> {
-        let lines = Lines::renumbered(facts);
+        let histories = histories(&facts.scan);
+        let lines = Lines::in_order(facts, &histories);
         let shown = basis.shown.and_then(|text| text.document().state.last_seq).unwrap_or_default();
         let last = lines.events.last().map_or(Seq(0), |event| event.seq);
         let seq = last.max(shown).max(basis.noted.0).next();
         let lost = lines.lost(seq);
         let salvaged = salvage(facts, &lines, &lost);
-        let mut text = state_after(facts, basis.shown, &lines, &salvaged)?;
+        let (mut text, settled) = match histories.are_joined() {
+            true => joined(facts, basis.shown, &histories, &lines)?,
+            false => (state_after(facts, basis.shown, &lines, &salvaged)?, Vec::new()),
+        };
         let mut state = text.document().state.clone();
         let numbers = salvaged.iter().map(|record| record.number).chain(lines.numbers());
         state.last_number = numbers.fold(state.last_number.max(basis.noted.1), Number::max);
@@ -59,7 +68,8 @@ impl Rewrite {
             lost,
             renumbered: lines.renumbered,
             salvaged,
-            reason: lines.reason,
+            reason: reason(facts, &histories),
+            settled,
             quarantined: None,
             machine: basis.machine.clone(),
             document: text.document().clone(),
@@ -115,91 +125,72 @@ struct Lines {
     bytes: Vec<u8>,
     events: Vec<Event>,
     renumbered: Vec<Renumbered>,
-    /// The first position or number that was there twice, before.
-    branched_at: Option<Seq>,
-    /// What is wrong with the log, in words.
-    reason: String,
+    highest: Number,
 }
 
 impl Lines {
-    fn renumbered(facts: &RunFacts) -> Self {
+    fn in_order(facts: &RunFacts, histories: &Histories) -> Self {
         let empty = Vec::new();
         let raw: Vec<&[u8]> = facts.log.here().unwrap_or(&empty).split_inclusive(|&byte| byte == b'\n').collect();
-        let (attached, mut out) = foreign_lines(facts, &raw);
-        let mut lines = Self {
-            bytes: Vec::new(),
-            events: Vec::new(),
-            renumbered: Vec::new(),
-            branched_at: None,
-            reason: reason(facts),
-        };
-        let (mut seq, mut number) = (Counter::default(), Counter::default());
-        for line in facts.scan.lines.iter().filter(|line| line.event.seq > Seq(0)) {
-            let before = (line.event.seq, numbers_of(&line.event));
-            let after = Seq(seq.next(before.0.0));
-            let after = (after, before.1.iter().map(|old| Number(number.next(old.0))).collect::<Vec<_>>());
-            let bytes = raw.get(line.number - 1).copied().unwrap_or_default();
-            let event = match before == after {
-                true => {
-                    out.extend_from_slice(bytes);
-                    line.event.clone()
-                }
-                false => {
-                    lines.branched_at = lines.branched_at.or(Some(before.0));
-                    lines.renumbered.push(Renumbered {
-                        id: line.event.id.clone(),
-                        seq_before: before.0,
-                        seq: after.0,
-                        number_before: before.1.first().copied().filter(|_| before.1 != after.1),
-                        number: after.1.first().copied().filter(|_| before.1 != after.1),
-                    });
-                    let object = moved(bytes, after.0, &after.1);
-                    out.extend(seal(&object).into_bytes());
-                    Event::from_object(object).unwrap_or_else(|_| line.event.clone())
-                }
-            };
-            if out.last().is_some_and(|&byte| byte != b'\n') {
-                out.push(b'\n');
-            }
-            lines.events.push(event);
+        let line = |&at: &usize| &facts.scan.lines[at];
+        let main = histories.main.iter().map(line).filter(|line| line.event.seq > Seq(0));
+        let theirs = histories.sides.iter().flat_map(|side| &side.new).map(line);
+        let order: Vec<(&Line, bool)> = main.map(|line| (line, false)).chain(theirs.map(|line| (line, true))).collect();
+        let (attached, head) = foreign_lines(&raw, &order.iter().map(|(line, _)| line.number).collect());
+        let mut lines = Self { bytes: head, events: Vec::new(), renumbered: Vec::new(), highest: Number(0) };
+        for (line, is_theirs) in order {
+            lines.take(&line.event, raw.get(line.number - 1).copied().unwrap_or_default(), is_theirs);
             for (_, bytes) in attached.iter().filter(|(behind, _)| *behind == line.number) {
-                out.extend_from_slice(bytes);
+                lines.bytes.extend_from_slice(bytes);
             }
         }
-        lines.bytes = out;
         lines
+    }
+
+    /// Puts a line behind the others. One of another history gets the next position; numbers are given once.
+    fn take(&mut self, event: &Event, bytes: &[u8], is_theirs: bool) {
+        let last = self.events.last().map_or(Seq(0), |event| event.seq);
+        let seq = if is_theirs { last.next() } else { event.seq };
+        let before = numbers_of(event);
+        let mut after = before.clone();
+        for number in &mut after {
+            self.highest = if *number > self.highest { *number } else { self.highest.next() };
+            *number = self.highest;
+        }
+        let moved_event = if (seq, &after) == (event.seq, &before) {
+            self.bytes.extend_from_slice(bytes);
+            None
+        } else {
+            let object = moved(bytes, seq, &after);
+            self.bytes.extend(seal(&object).into_bytes());
+            Event::from_object(object).ok()
+        };
+        if is_theirs || moved_event.is_some() {
+            self.renumbered.push(Renumbered {
+                id: event.id.clone(),
+                seq_before: event.seq,
+                seq,
+                number_before: before.first().copied().filter(|_| before != after),
+                number: after.first().copied().filter(|_| before != after),
+            });
+        }
+        if self.bytes.last().is_some_and(|&byte| byte != b'\n') {
+            self.bytes.push(b'\n');
+        }
+        self.events.push(moved_event.unwrap_or_else(|| event.clone()));
     }
 
     fn numbers(&self) -> impl Iterator<Item = Number> {
         self.events.iter().flat_map(numbers_of)
     }
 
-    /// All positions below `end` that no line has, also those that an earlier repair named.
+    /// All positions below `end` that no line has, but for those that an earlier repair named.
     fn lost(&self, end: Seq) -> Vec<LostRange> {
-        let mut lost = Vec::new();
-        let mut expected = Seq(1);
-        for seq in self.events.iter().map(|event| event.seq).chain([end]) {
-            if seq > expected {
-                lost.push(LostRange { from: expected, to: Seq(seq.0 - 1) });
-            }
-            expected = expected.max(seq.next());
-        }
-        lost
-    }
-}
-
-/// Counts on as another counter does, but never stands still and never goes back.
-#[derive(Default)]
-struct Counter {
-    before: u64,
-    after: u64,
-}
-
-impl Counter {
-    fn next(&mut self, before: u64) -> u64 {
-        self.after += if before > self.before { before - self.before } else { 1 };
-        self.before = self.before.max(before);
-        self.after
+        let line = |event: &Event| Line { number: 0, event: event.clone() };
+        let scan = LogScan { lines: self.events.iter().map(line).collect(), ..LogScan::default() };
+        let behind = (scan.last_seq().next(), Seq(end.0 - 1));
+        let gaps = scan.gaps().into_iter().chain([behind]).filter(|(from, to)| from <= to);
+        gaps.map(|(from, to)| LostRange { from, to }).collect()
     }
 }
 
@@ -228,8 +219,7 @@ fn moved(line: &[u8], seq: Seq, numbers: &[Number]) -> Map<String, Value> {
 }
 
 /// Lines of other programs: those behind a sealed line that stays, by its number, and those before all of them.
-fn foreign_lines(facts: &RunFacts, raw: &[&[u8]]) -> (Vec<(usize, Vec<u8>)>, Vec<u8>) {
-    let kept: BTreeSet<usize> = facts.scan.lines.iter().map(|line| line.number).collect();
+fn foreign_lines(raw: &[&[u8]], kept: &BTreeSet<usize>) -> (Vec<(usize, Vec<u8>)>, Vec<u8>) {
     let (mut attached, mut head) = (Vec::new(), Vec::new());
     let mut behind = None;
     for (at, line) in raw.iter().enumerate() {
@@ -250,16 +240,24 @@ fn foreign_lines(facts: &RunFacts, raw: &[&[u8]]) -> (Vec<(usize, Vec<u8>)>, Vec
     (attached, head)
 }
 
-fn reason(facts: &RunFacts) -> String {
+/// What is wrong with the log.
+fn reason(facts: &RunFacts, histories: &Histories) -> String {
     let mut words = Vec::new();
     if facts.log.here().is_none() {
         words.push("the log was missing".to_owned());
     }
-    for skipped in facts.scan.skipped.iter().filter(|line| line.fault != LineFault::Unsealed) {
-        words.push(format!("line {}: {}", skipped.line, skipped.fault.as_str()));
+    if histories.repeats > 0 {
+        words.push(format!("lines that repeated an event of another branch: {}", histories.repeats));
     }
-    if let Some(seq) = facts.scan.doubles().first() {
-        words.push(format!("event {seq} was there twice"));
+    if !histories.sides.is_empty() {
+        let moved: usize = histories.sides.iter().map(|side| side.new.len()).sum();
+        let events = counted(moved, "event");
+        let branches = histories.sides.len() + 1;
+        words.push(format!("a merge joined the histories of {branches} branches; put behind the first: {events}"));
+    }
+    let bad = facts.scan.skipped.iter().filter(|line| line.fault != LineFault::Unsealed);
+    for skipped in bad.filter(|line| !(histories.are_joined() && is_marker(&line.text))) {
+        words.push(format!("line {}: {}", skipped.line, skipped.fault.as_str()));
     }
     if words.is_empty() {
         words.push("acknowledged events were gone".to_owned());
@@ -268,9 +266,49 @@ fn reason(facts: &RunFacts) -> String {
     words.join("; ")
 }
 
+/// The run that joined histories make together, and what both had changed.
+fn joined(
+    facts: &RunFacts,
+    shown: Option<&RunText>,
+    histories: &Histories,
+    lines: &Lines,
+) -> Option<(RunText, Vec<String>)> {
+    let all: Vec<&Event> = facts.scan.events().collect();
+    let fold = |places: &[usize]| RunState::fold(places.iter().map(|&at| all[at]));
+    let machine = pinned(lines.events.iter(), &mut Vec::new());
+    let mut ours = fold(&histories.main)?.into_document();
+    let mut settled = Vec::new();
+    for side in &histories.sides {
+        let (base, theirs) = match (fold(&side.whole[..side.common]), fold(&side.whole)) {
+            (Some(base), Some(theirs)) => (base.into_document(), theirs.into_document()),
+            // Without the beginning that they share, what it adds is done on top of the first history.
+            _ => {
+                let mut state = RunState::from_document(ours.clone());
+                side.new.iter().for_each(|&at| state.apply(all[at]));
+                (ours.clone(), state.into_document())
+            }
+        };
+        let mut theirs = theirs;
+        let adopted = theirs.state.workflow_seq.filter(|_| theirs.state.workflow_seq != base.state.workflow_seq);
+        let moved = lines.renumbered.iter().find(|line| Some(line.seq_before) == adopted);
+        theirs.state.workflow_seq = moved.map(|line| line.seq).or(theirs.state.workflow_seq);
+        let join = join(&base, &ours, &theirs, &side.twice(&all), machine.as_ref());
+        ours = join.document;
+        settled.extend(join.settled);
+    }
+    let text = match shown {
+        Some(text) => text.clone(),
+        // Of a text with conflict markers nothing can be used; comments that were adopted are in the log.
+        None => rebuilt(lines.events.iter()).ok()??,
+    };
+    let text = text.with_document(&ours).unwrap_or_else(|_| RunText::create(&ours));
+    Some((text, settled))
+}
+
 /// Lost records that their activity files still hold.
 fn salvage(facts: &RunFacts, lines: &Lines, lost: &[LostRange]) -> Vec<ActivityRecorded> {
-    let known: BTreeSet<Number> = lines.numbers().collect();
+    // Also those that records of another branch had: their files are written anew under other numbers.
+    let known: BTreeSet<Number> = lines.numbers().chain(facts.scan.events().flat_map(numbers_of)).collect();
     let earlier = lines.events.iter().find_map(|event| match &event.kind {
         EventKind::RunAdopted(adopted) => Some(adopted.document.state.last_number),
         _ => None,
@@ -325,8 +363,7 @@ pub(super) fn activity(bytes: &[u8]) -> Option<Activity> {
     Activity::new(value.as_object()?.clone()).ok()
 }
 
-/// The run from here on. What `run.yaml` shows is believed, since it shows lost events too; after a merge of two branches
-/// it shows one of them, and the lines of both decide.
+/// The run from here on. What `run.yaml` shows is believed, since it shows lost events too.
 fn state_after(
     facts: &RunFacts,
     shown: Option<&RunText>,
@@ -338,17 +375,6 @@ fn state_after(
         return rebuilt(events.iter()).ok()?;
     };
     let document = text.document();
-    if let Some(branched) = lines.branched_at {
-        let fold = RunState::fold(&lines.events)?;
-        let base = RunState::fold(lines.events.iter().filter(|event| event.seq < branched));
-        let free = |run: &crate::model::RunDocument| (run.goal.clone(), run.context.clone(), run.limits.clone());
-        let untouched = base.is_some_and(|base| free(base.document()) == free(document));
-        if untouched && free(fold.document()) != free(document) {
-            // Only the other branch changed them, and its text says so.
-            return rebuilt(lines.events.iter()).ok()?;
-        }
-        return text.with_state(&fold.document().state).ok();
-    }
     let since = document.state.last_seq.unwrap_or(facts.scan.last_seq());
     let newer_files = salvaged.iter().any(|record| record.number > document.state.last_number);
     let state = match newer_files {

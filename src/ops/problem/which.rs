@@ -50,8 +50,9 @@ fn no_active_run(unreadable: &[String]) -> Problem {
         Some("name a run with --run-id, or start one with `flow start WORKFLOW`".into()),
     );
     if !unreadable.is_empty() {
+        problem.kind = Kind::Damaged;
         problem.message = format!("no readable run is active, and {} cannot be read", runs(unreadable.len()));
-        problem.help = Some("correct the files named below, or name a run with --run-id".into());
+        problem.help = Some("`flow doctor` says what can be done about them; or name another run with --run-id".into());
         problem.causes = unreadable.to_vec();
     }
     problem

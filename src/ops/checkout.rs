@@ -1,0 +1,88 @@
+//! What version control did to a run: put an older log back, joined two histories, or took the files away.
+
+use std::path::Path;
+
+use crate::model::{RunId, Seq};
+use crate::ops::error::{Error, Result};
+use crate::ops::flow::Flow;
+use crate::ops::quoted;
+use crate::ops::replay::histories;
+use crate::report::Alternative;
+use crate::store::{LogScan, Project, RunDir, layout};
+
+/// Whether an older version of a run was put back: its log ends at `last` and its `run.yaml` says `shown`, and a writer
+/// of this checkout noted in `.lock`, which version control does not know, that it got to `noted`.
+pub(crate) fn is_rewound(noted: Seq, last: Seq, shown: Option<Seq>) -> bool {
+    last > Seq(0) && noted > last && shown.is_some_and(|shown| shown <= last)
+}
+
+/// What shows that a merge joined two histories in a log, in words; `None` when there is one.
+pub(crate) fn joined(log: &LogScan) -> Option<String> {
+    let histories = histories(log);
+    if !histories.are_joined() {
+        return None;
+    }
+    Some(match log.doubles().first() {
+        Some(seq) => format!("event {seq} is in its log twice with different content"),
+        None => match histories.sides.first().and_then(|side| side.new.first()) {
+            Some(&at) => format!("event {} does not follow from the events before it", log.lines[at].event.seq),
+            None => "an event is in its log twice, at the positions that it had on each branch".to_owned(),
+        },
+    })
+}
+
+/// Refuses a log in which two histories are joined: what is recorded on top of one of them would hide the other.
+pub(crate) fn refuse_joined(run: &RunId, log: &LogScan) -> Result<()> {
+    match joined(log) {
+        Some(what) => Err(Error::Joined { run: run.clone(), what }),
+        None => Ok(()),
+    }
+}
+
+/// Whether a text has the conflict markers of a merge; the line of the first.
+pub(crate) fn conflict_marker(text: &str) -> Option<usize> {
+    let marks = |line: &&str| line.starts_with("<<<<<<< ");
+    let at = text.lines().position(|line| marks(&line))?;
+    text.lines().skip(at).any(|line| line.starts_with(">>>>>>> ")).then_some(at + 1)
+}
+
+impl Flow {
+    /// The refusal of a run whose older log was put back.
+    pub(crate) fn rewound(&self, project: &Project, run: &RunDir, last: Seq, noted: Seq) -> Error {
+        let branches = self.branches_with(project, run, noted);
+        Error::Rewound { run: run.id().clone(), last, noted, branches }
+    }
+
+    /// The refusal of a run whose files were put away.
+    pub(crate) fn elsewhere(&self, project: &Project, run: &RunDir) -> Error {
+        Error::Elsewhere { run: run.id().clone(), branches: self.branches_with(project, run, Seq(1)) }
+    }
+
+    /// Branches, and the stash, whose version of a run's log has the event `seq`.
+    pub(crate) fn branches_with(&self, project: &Project, run: &RunDir, seq: Seq) -> Vec<String> {
+        let log = run.file_path(layout::LOG);
+        let log = log.strip_prefix(project.root()).unwrap_or(&log);
+        self.git.branches_with(project.root(), log, &format!("{{\"v\":1,\"seq\":{seq},"))
+    }
+
+    /// How to get the version of a run that these branches have.
+    pub(crate) fn ways_back(&self, project: &Project, run: &RunDir, branches: &[String]) -> Vec<Alternative> {
+        let now = self.git.facts(project.root()).branch;
+        let relative = Self::relative(project, run.path());
+        branches.iter().map(|branch| way_back(branch, now.as_deref(), &relative)).collect()
+    }
+}
+
+fn way_back(branch: &str, now: Option<&str>, run: &Path) -> Alternative {
+    let (when, command) = match branch {
+        "stash" => ("the rest is wanted, which is in the stash".to_owned(), "git stash pop".to_owned()),
+        branch if Some(branch) == now => {
+            let command = format!("git restore -- {}", quoted(&run.to_string_lossy()));
+            (format!("the rest is wanted as `{branch}` has it"), command)
+        }
+        branch => {
+            (format!("the rest is wanted, which branch `{branch}` has"), format!("git switch {}", quoted(branch)))
+        }
+    };
+    Alternative { when, command }
+}

@@ -1,0 +1,51 @@
+//! What version control did to a run, and the ways on.
+
+use crate::ops::error::Error;
+use crate::ops::problem::new;
+use crate::report::{Kind, Problem};
+
+/// Sentences about runs that version control moved.
+pub(super) fn moved(error: &Error) -> Problem {
+    let message = error.to_string();
+    match error {
+        Error::Rewound { run, branches, .. } => {
+            let rest = match branches.as_slice() {
+                [] => "no branch here has the rest; `git reflog` may show it".to_owned(),
+                branches => format!("the rest is on {}", named(branches)),
+            };
+            let help = format!(
+                "{rest}; go on there, or go on from here without it: `flow doctor {run} --repair` notes the gap. Nothing \
+                 was written"
+            );
+            new(Kind::NeedsHuman, "log_rewound", message, Some(help))
+        }
+        Error::Joined { run, .. } => {
+            let help = format!("`flow doctor {run} --repair` makes one history of both and keeps every record");
+            new(Kind::Damaged, "run_conflict", message, Some(help))
+        }
+        Error::Elsewhere { branches, .. } => {
+            let help = match branches.as_slice() {
+                [] => "they were removed, or another checkout has them; `flow list` shows the runs that are here"
+                    .to_owned(),
+                branches => format!("they are on {}; `flow list` shows the runs that are here", named(branches)),
+            };
+            new(Kind::NotFound, "run_elsewhere", message, Some(help))
+        }
+        other => new(Kind::Damaged, "run_conflict", other.to_string(), None),
+    }
+}
+
+/// Branches and the stash, in words.
+fn named(branches: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let word = |name: &String| match name.as_str() {
+        "stash" => "the stash".to_owned(),
+        name => format!("branch {name}"),
+    };
+    let shown: Vec<_> = branches.iter().take(SHOWN).map(word).collect();
+    let more = branches.len() - shown.len();
+    match more {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}

@@ -1,0 +1,338 @@
+//! What git does to committed runs: whatever it puts back, joins or takes away is named, and nothing that was
+//! acknowledged is lost.
+
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Sandbox};
+
+/// A repository with a committed run in which `preflight` is done.
+struct Repo {
+    sandbox: Sandbox,
+    run: String,
+}
+
+impl Repo {
+    fn new() -> Self {
+        let sandbox = Sandbox::new();
+        let run = sandbox.start("start-issue");
+        let repo = Self { sandbox, run };
+        repo.record("preflight", "pre");
+        repo.commit();
+        repo
+    }
+
+    fn record(&self, phase: &str, id: &str) {
+        self.sandbox.record(&self.run, phase, id);
+    }
+
+    fn commit(&self) {
+        self.sandbox.git(&["add", "-A"]);
+        self.sandbox.git(&["commit", "-q", "--allow-empty", "-m", "work"]);
+    }
+
+    fn switch(&self, branch: &str) {
+        self.sandbox.git(&["switch", "-q", branch]);
+    }
+
+    /// Runs git and says whether it succeeded.
+    fn try_git(&self, args: &[&str]) -> bool {
+        let mut command = self.sandbox.command("git");
+        command.args(["-c", "user.name=A", "-c", "user.email=a@example.com", "-c", "core.editor=true"]).args(args);
+        command.output().unwrap().status.success()
+    }
+
+    fn flow(&self, args: &[&str]) -> Answer {
+        self.sandbox.flow(args)
+    }
+
+    fn verdict(&self) -> String {
+        let answer = self.flow(&["resume", &self.run, "--json"]);
+        answer.json()["verdict"].as_str().unwrap().to_owned()
+    }
+
+    fn completed(&self) -> Vec<String> {
+        let shown = self.flow(&["show", &self.run, "--json"]).ok().json();
+        let list = shown["state"]["completed_activities"].as_array().unwrap();
+        list.iter().map(|id| id.as_str().unwrap().to_owned()).collect()
+    }
+
+    fn repair(&self) {
+        self.flow(&["doctor", &self.run, "--repair"]).ok();
+    }
+
+    /// Both branches record on top of the same beginning: `side` in `theirs`, `main` in `ours`.
+    fn diverge(&self, ours: &[(&str, &str)], theirs: &[(&str, &str)]) {
+        self.sandbox.git(&["switch", "-q", "-c", "side"]);
+        theirs.iter().for_each(|(phase, id)| self.record(phase, id));
+        self.commit();
+        self.switch("main");
+        // As in another clone, which knows nothing of what was recorded here.
+        std::fs::remove_file(self.sandbox.run_dir(&self.run).join(".lock")).unwrap();
+        ours.iter().for_each(|(phase, id)| self.record(phase, id));
+        self.commit();
+    }
+
+    /// The files are the fold of the log, and the doctor finds nothing.
+    #[track_caller]
+    fn assert_sound(&self) {
+        self.flow(&["verify", &self.run]).ok();
+        let report = self.flow(&["doctor", &self.run, "--json"]).ok().json();
+        let bad = report["findings"].as_array().unwrap().iter().filter(|one| one["severity"] != "info");
+        assert_eq!(bad.collect::<Vec<_>>(), Vec::<&Value>::new());
+    }
+}
+
+#[test]
+fn a_log_that_git_put_back_is_named_before_anything_is_written() {
+    let repo = Repo::new();
+    repo.sandbox.git(&["switch", "-q", "-c", "side"]);
+    repo.record("explore", "look");
+    repo.commit();
+    repo.switch("main");
+    let before = repo.sandbox.read(&repo.run, "events.jsonl");
+    let answer = repo.flow(&["resume", "--json"]).exits(4).json();
+    assert_eq!(answer["verdict"], "rewound");
+    assert_eq!(answer["next"]["command"], Value::Null);
+    let ways: Vec<_> = answer["next"]["alternatives"].as_array().unwrap().iter().map(|way| &way["command"]).collect();
+    assert_eq!(ways, [&json!("git switch side"), &json!(format!("flow doctor {} --repair", repo.run))]);
+    let error = repo.flow(&["record-activity", "--id", "x", "--json"]).exits(4).error();
+    assert_eq!(error["code"], "log_rewound");
+    assert!(error["help"].as_str().unwrap().contains("branch side"), "{error}");
+    // A repair of everything leaves the decision to a person.
+    repo.flow(&["doctor", "--repair"]).ok();
+    assert_eq!(repo.sandbox.read(&repo.run, "events.jsonl"), before);
+    repo.switch("side");
+    assert_eq!(repo.verdict(), "continue");
+    repo.record("explore", "look-more");
+    repo.assert_sound();
+}
+
+#[test]
+fn a_run_goes_on_from_an_older_log_when_a_person_says_so_and_notes_the_gap() {
+    let repo = Repo::new();
+    repo.sandbox.git(&["switch", "-q", "-c", "side"]);
+    repo.record("explore", "look");
+    repo.commit();
+    repo.switch("main");
+    repo.repair();
+    let answer = repo.flow(&["resume", "--json"]).ok().json();
+    assert_eq!(answer["notes"], json!(["event 3 lost, as the repair of the log at event 4 says"]));
+    repo.record("explore", "other");
+    repo.commit();
+    repo.assert_sound();
+    // What the other branch has comes back with it.
+    repo.try_git(&["merge", "-q", "side"]);
+    let report = repo.flow(&["doctor", &repo.run, "--json"]).exits(65).json();
+    assert!(report["findings"].as_array().unwrap().iter().any(|one| one["code"] == "log_joined"), "{report:#}");
+    repo.repair();
+    assert_eq!(repo.completed(), ["pre", "other", "look"]);
+    assert_eq!(repo.flow(&["resume", "--json"]).ok().json()["notes"], json!([]));
+    repo.assert_sound();
+}
+
+#[test]
+fn a_stash_and_a_reset_put_a_log_back_too() {
+    let repo = Repo::new();
+    repo.record("explore", "look");
+    repo.sandbox.git(&["stash", "-q", "-u"]);
+    let answer = repo.flow(&["resume", "--json"]).exits(4).json();
+    assert_eq!(answer["next"]["alternatives"][0]["command"], "git stash pop");
+    repo.sandbox.git(&["stash", "pop", "-q"]);
+    assert_eq!(repo.verdict(), "continue");
+    repo.commit();
+    repo.sandbox.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    assert_eq!(repo.verdict(), "rewound");
+    repo.sandbox.git(&["reset", "-q", "--hard", "HEAD@{1}"]);
+    assert_eq!(repo.completed(), ["pre", "look"]);
+    repo.assert_sound();
+}
+
+#[test]
+fn two_histories_that_a_merge_joined_become_one_with_every_record() {
+    for rebase in [false, true] {
+        let repo = Repo::new();
+        repo.diverge(&[("explore", "ours"), ("plan", "ours-plan")], &[("explore", "theirs")]);
+        assert!(!repo.try_git(&if rebase { ["rebase", "side"] } else { ["merge", "side"] }), "run.yaml conflicts");
+        let answer = repo.flow(&["resume", "--json"]).exits(65).json();
+        assert_eq!((answer["verdict"].as_str(), answer["run_id"].as_str()), (Some("conflict"), Some(&*repo.run)));
+        let error = repo.flow(&["record-activity", "--run-id", &repo.run, "--id", "x", "--json"]).exits(65).error();
+        assert_eq!(error["code"], "run_conflict");
+        repo.flow(&["doctor", "--repair"]).ok();
+        repo.sandbox.git(&["add", "-A"]);
+        repo.try_git(if rebase { &["rebase", "--continue"] } else { &["commit", "-qm", "merged"] });
+        let mut completed = repo.completed();
+        completed.sort();
+        assert_eq!(completed, ["ours", "ours-plan", "pre", "theirs"], "rebase: {rebase}");
+        // The branch that was further on says where the run is.
+        let answer = repo.flow(&["resume", "--json"]).ok().json();
+        assert_eq!((answer["verdict"].as_str(), answer["phase"].as_str()), (Some("continue"), Some("plan")));
+        repo.assert_sound();
+        let repair = repo.sandbox.events(&repo.run).into_iter().find(|event| event["type"] == "log_repaired").unwrap();
+        assert_eq!(repair["lost"], json!([]), "{repair:#}");
+    }
+}
+
+#[test]
+fn events_keep_their_ids_and_times_when_they_are_put_behind_another_history() {
+    let repo = Repo::new();
+    repo.diverge(&[("explore", "ours")], &[("explore", "theirs")]);
+    let path = format!("side:.flow/runs/{}/events.jsonl", repo.run);
+    let log = repo.sandbox.command("git").args(["show", &path]).output().unwrap().stdout;
+    let theirs: Value = serde_json::from_slice(log.split(|&byte| byte == b'\n').nth(2).unwrap()).unwrap();
+    repo.try_git(&["merge", "side"]);
+    repo.repair();
+    let now = repo.sandbox.events(&repo.run).into_iter().find(|event| event["id"] == theirs["id"]).unwrap();
+    assert_eq!((&now["at"], &now["activity"]["id"]), (&theirs["at"], &theirs["activity"]["id"]));
+    assert_eq!((theirs["seq"].as_u64(), now["seq"].as_u64()), (Some(3), Some(4)));
+    assert_eq!((theirs["number"].as_str(), now["number"].as_str()), (Some("002"), Some("003")));
+}
+
+#[test]
+fn what_both_branches_changed_is_settled_and_said() {
+    let repo = Repo::new();
+    repo.sandbox.git(&["switch", "-q", "-c", "side"]);
+    repo.flow(&["set", &repo.run, "--goal", "their goal", "--pr", "7"]).ok();
+    repo.commit();
+    repo.switch("main");
+    std::fs::remove_file(repo.sandbox.run_dir(&repo.run).join(".lock")).unwrap();
+    repo.flow(&["set", &repo.run, "--goal", "our goal"]).ok();
+    repo.flow(&["block", &repo.run, "--reason", "the key is missing"]).ok();
+    repo.commit();
+    repo.try_git(&["merge", "side"]);
+    repo.repair();
+    let shown = repo.flow(&["show", &repo.run, "--json"]).ok().json();
+    assert_eq!(shown["metadata"]["goal"], "our goal");
+    assert_eq!(shown["context"]["pr"], 7);
+    assert_eq!(shown["state"]["status"], "blocked");
+    let repair = repo.sandbox.events(&repo.run).into_iter().find(|event| event["type"] == "log_repaired").unwrap();
+    assert_eq!(repair["settled"], json!(["goal was \"our goal\" and \"their goal\": it is \"our goal\""]));
+    repo.assert_sound();
+}
+
+#[test]
+fn the_same_id_recorded_on_both_branches_is_there_twice() {
+    let repo = Repo::new();
+    repo.diverge(&[("explore", "look")], &[("explore", "look")]);
+    repo.try_git(&["merge", "side"]);
+    repo.repair();
+    assert_eq!(repo.completed(), ["pre", "look", "look"]);
+    repo.assert_sound();
+}
+
+#[test]
+fn a_run_yaml_that_was_settled_by_hand_hides_no_history() {
+    for side in ["--ours", "--theirs"] {
+        let repo = Repo::new();
+        repo.diverge(&[("explore", "ours")], &[("explore", "theirs"), ("plan", "their-plan")]);
+        repo.try_git(&["merge", "side"]);
+        let run_yaml = format!(".flow/runs/{}/run.yaml", repo.run);
+        repo.sandbox.git(&["checkout", "-q", side, "--", &run_yaml]);
+        repo.commit();
+        assert_eq!(repo.verdict(), "conflict", "{side}");
+        let error = repo.flow(&["record-activity", "--id", "next", "--json"]).exits(65).error();
+        assert_eq!(error["code"], "run_conflict", "{side}");
+        repo.repair();
+        assert_eq!(repo.completed(), ["pre", "ours", "theirs", "their-plan"], "{side}");
+        repo.assert_sound();
+        repo.record("plan", "next");
+        repo.assert_sound();
+    }
+}
+
+#[test]
+fn conflict_markers_in_a_log_are_taken_out() {
+    let repo = Repo::new();
+    std::fs::write(repo.sandbox.path(".flow/.gitattributes"), "# none\n").unwrap();
+    repo.commit();
+    repo.diverge(&[("explore", "ours")], &[("explore", "theirs")]);
+    repo.try_git(&["merge", "side"]);
+    assert!(repo.sandbox.read(&repo.run, "events.jsonl").contains("<<<<<<< "));
+    assert_eq!(repo.verdict(), "conflict");
+    repo.repair();
+    assert_eq!(repo.completed(), ["pre", "ours", "theirs"]);
+    repo.assert_sound();
+}
+
+#[test]
+fn branches_that_are_merged_again_and_again_repeat_nothing() {
+    let repo = Repo::new();
+    repo.diverge(&[("explore", "ours-1")], &[("explore", "theirs-1")]);
+    for round in 2..5 {
+        for (here, other) in [("main", "side"), ("side", "main")] {
+            repo.switch(here);
+            repo.try_git(&["merge", "-q", "-m", "merge", other]);
+            repo.repair();
+            repo.record("explore", &format!("{here}-{round}"));
+            repo.commit();
+        }
+    }
+    let mut completed = repo.completed();
+    completed.sort();
+    let all = ["main-2", "main-3", "main-4", "ours-1", "pre", "side-2", "side-3", "side-4", "theirs-1"];
+    assert_eq!(completed, all);
+    repo.assert_sound();
+}
+
+#[test]
+fn a_branch_without_flow_leaves_nothing_that_belongs_to_another_program() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["branch", "plain"]);
+    let run = sandbox.start("start-issue");
+    sandbox.record(&run, "preflight", "pre");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "work"]);
+    sandbox.git(&["switch", "-q", "plain"]);
+    assert!(sandbox.path(".flow/runs").is_dir(), "git leaves what it ignores");
+    assert_eq!(sandbox.flow(["list"]).ok().stderr, "there are no runs\n");
+    assert_eq!(sandbox.flow(["resume", "--json"]).exits(3).json()["verdict"], "none");
+    let error = sandbox.flow(["show", &run, "--json"]).exits(3).error();
+    assert_eq!(
+        (error["code"].as_str(), error["help"].as_str()),
+        (Some("run_elsewhere"), Some("they are on branch main; `flow list` shows the runs that are here"),)
+    );
+    let error = sandbox.flow(["record-activity", "--run-id", &run, "--id", "x", "--json"]).exits(3).error();
+    assert_eq!(error["code"], "run_elsewhere");
+    let report = sandbox.flow(["doctor", "--json"]).ok().json();
+    let codes: Vec<_> = report["findings"].as_array().unwrap().iter().map(|one| &one["code"]).collect();
+    assert_eq!(codes, ["flow_elsewhere", "run_elsewhere"]);
+    let other = sandbox.start("start-issue");
+    sandbox.record(&other, "preflight", "pre");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "work here"]);
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.flow(["resume", &run]).ok();
+}
+
+#[test]
+fn a_fresh_clone_a_shallow_one_and_a_worktree_go_on_without_a_word() {
+    let repo = Repo::new();
+    repo.record("explore", "look");
+    repo.commit();
+    let from = format!("file://{}", repo.sandbox.root().display());
+    let copies: [&[&str]; 3] = [
+        &["clone", "-q", &from, "../clone"],
+        &["clone", "-q", "--depth", "1", &from, "../shallow"],
+        &["worktree", "add", "-q", "../tree", "-b", "tree"],
+    ];
+    for args in copies {
+        repo.sandbox.git(args);
+        let place = args.iter().find(|arg| arg.starts_with("../")).unwrap();
+        let within = |rest: &[&str]| repo.sandbox.flow(["-C", place].iter().chain(rest));
+        assert_eq!(within(&["resume", "--json"]).ok().json()["verdict"], "continue", "{place}");
+        within(&["record-activity", "--id", "more"]).ok();
+        within(&["verify"]).ok();
+    }
+}
+
+#[test]
+fn a_run_that_cannot_be_read_is_never_nothing() {
+    let repo = Repo::new();
+    std::fs::write(repo.sandbox.run_dir(&repo.run).join("run.yaml"), "state: [\n").unwrap();
+    let answer = repo.flow(&["resume", "--json"]).exits(65).json();
+    assert_eq!(
+        (answer["verdict"].as_str(), answer["next"]["command"].as_str()),
+        (Some("unreadable"), Some("flow doctor"))
+    );
+    assert_eq!(answer["unreadable"][0]["run_id"], *repo.run);
+    repo.flow(&["record-activity", "--id", "x"]).exits(65);
+}
