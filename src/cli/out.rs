@@ -111,11 +111,6 @@ impl Out {
         self.stderr(&format!("{}{end}", lines.join("\n")));
     }
 
-    /// A question to the person at the terminal, who has to see it whatever standard output is for.
-    pub(super) fn ask(&self, prompt: &str) {
-        self.show(&format!("{prompt}\n> "));
-    }
-
     /// Something that a person has to see, whatever standard output is for.
     pub(super) fn show(&self, text: &str) {
         let lines: Vec<_> = text.split('\n').map(page::clean).collect();

@@ -51,6 +51,15 @@ impl<'a> Prompt<'a> {
         matches!(answer.as_deref(), Some("y" | "yes"))
     }
 
+    /// An answer of one line, from the person at the terminal; none when nobody is there. Ctrl-C ends the program here.
+    pub(super) fn read_here(&mut self, question: &str) -> Option<String> {
+        if !io::stdin().is_terminal() {
+            return None;
+        }
+        self.out.show(&format!("{question}\n{MARK}"));
+        read_line().ok().flatten()
+    }
+
     /// An answer, which may have several lines; none when nobody answers any more. `before` are earlier answers, to be
     /// taken up again.
     ///
@@ -99,7 +108,8 @@ impl<'a> Prompt<'a> {
     }
 }
 
-/// A line of standard input without its line break; none at its end.
+/// A line of standard input without its line break; none at its end. What was typed at a terminal and not sent is no line:
+/// whoever presses Ctrl-D twice, or whose terminal is gone, has not answered.
 fn read_line() -> io::Result<Option<String>> {
     let mut line = Vec::new();
     // One byte more than an answer may have tells that it is too long.
@@ -112,7 +122,8 @@ fn read_line() -> io::Result<Option<String>> {
         }
         line => line.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))?,
     };
-    Ok((read > 0).then(|| line.trim_end_matches(['\n', '\r']).to_owned()))
+    let is_sent = line.ends_with('\n') || read > limits::ANSWER_BYTES || !io::stdin().is_terminal();
+    Ok((read > 0 && is_sent).then(|| line.trim_end_matches(['\n', '\r']).to_owned()))
 }
 
 /// Whether an answer goes on in the next line: when this one ends in an odd number of backslashes.

@@ -5,12 +5,12 @@
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::host::signal::Watch;
 
 /// How long a command that was asked to end has to do so.
 const GRACE: Duration = Duration::from_secs(2);
@@ -18,8 +18,6 @@ const GRACE: Duration = Duration::from_secs(2);
 const AFTERWARDS: Duration = Duration::from_millis(500);
 /// Longest line of standard error that is passed on, in bytes.
 const LINE_BYTES: u64 = 4 << 10;
-/// The signals by which a person or a supervisor ends this program.
-const ENDING: [i32; 3] = [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP];
 
 /// A command for a shell.
 #[derive(Debug)]
@@ -65,7 +63,7 @@ impl Job<'_> {
     /// # Errors
     /// When there is no shell, or it cannot be waited for.
     pub fn run(&self, told: &mut dyn FnMut(&str)) -> io::Result<Answered> {
-        let signal = Watch::begin()?;
+        let watch = Watch::begin()?;
         let mut command = Command::new("sh");
         command.arg("-c").arg(self.command).envs(self.env.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -81,14 +79,16 @@ impl Job<'_> {
         listen(&mut child, self.most, &send);
         drop(send);
         let mut output = Vec::new();
-        let ended = self.wait(&mut child, &signal, &said, &mut output, told)?;
+        let ended = self.wait(&mut child, &watch, &said, &mut output, told)?;
+        // One that came while the last words were read is not lost.
+        let ended = watch.end().map_or(ended, Ended::Interrupted);
         Ok(Answered { ended, output })
     }
 
     fn wait(
         &self,
         child: &mut Child,
-        signal: &Watch,
+        watch: &Watch,
         said: &Receiver<Said>,
         output: &mut Vec<u8>,
         told: &mut dyn FnMut(&str),
@@ -106,7 +106,7 @@ impl Job<'_> {
                 end(child);
                 return Ok(Ended::TooLong);
             }
-            if let Some(number) = signal.came() {
+            if let Some(number) = watch.came() {
                 end(child);
                 return Ok(Ended::Interrupted(number));
             }
@@ -219,44 +219,6 @@ fn signal(child: &Child, signal: Signal) {
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         let _ = kill_process_group(group, signal);
     }
-}
-
-/// Notices that this program is told to end while a command runs, which would otherwise outlive it.
-struct Watch {
-    came: Arc<AtomicUsize>,
-    watched: Vec<signal_hook::SigId>,
-}
-
-impl Watch {
-    fn begin() -> io::Result<Self> {
-        let came = Arc::new(AtomicUsize::new(0));
-        let watch = |&number: &i32| {
-            let value = usize::try_from(number).unwrap_or_default();
-            signal_hook::flag::register_usize(number, Arc::clone(&came), value)
-        };
-        let watched = ENDING.iter().map(watch).collect::<io::Result<_>>()?;
-        Ok(Self { came, watched })
-    }
-
-    fn came(&self) -> Option<i32> {
-        match self.came.load(Ordering::Relaxed) {
-            0 => None,
-            number => i32::try_from(number).ok(),
-        }
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        for id in self.watched.drain(..) {
-            signal_hook::low_level::unregister(id);
-        }
-    }
-}
-
-/// Ends this program as `signal` would have.
-pub fn end_by(signal: i32) {
-    let _ = signal_hook::low_level::emulate_default_handler(signal);
 }
 
 #[cfg(test)]

@@ -16,8 +16,9 @@ mod ids;
 mod locks;
 mod process;
 mod remote;
+mod signal;
 
-pub use child::{Answered, Ended, Job, end_by};
+pub use child::{Answered, Ended, Job};
 pub use clock::{BadNow, Clock};
 pub use env::{BadSetting, Env, Setting};
 pub(crate) use file::{append_line, read_named, read_plain};
@@ -26,3 +27,4 @@ pub use http::{ask_endpoint, server};
 pub use ids::Ids;
 pub use locks::lock_holder;
 pub use process::{BadHolder, Holder, Liveness, boot_id, processes_with};
+pub use signal::end_by;

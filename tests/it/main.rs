@@ -37,6 +37,7 @@ mod power;
 mod properties;
 mod recovery;
 mod seed_session;
+mod signals;
 mod sim;
 mod storm;
 mod terminal;

@@ -1,11 +1,10 @@
 //! `drive`.
 
-use std::io::{self, BufRead, IsTerminal};
-
 use crate::cli::args::DriveArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
+use crate::cli::prompt::Prompt;
 use crate::ops::{Choose, DriveRequest, Flow, Person};
 use crate::report::{DriveReport, DriveStop};
 
@@ -28,7 +27,7 @@ pub(super) fn run(flow: &Flow, args: DriveArgs, out: &mut Out) -> Exit {
         goal: args.goal,
         session: args.session,
     };
-    let driven = flow.drive(&request, &mut Caller { out });
+    let driven = flow.drive(&request, &mut Caller { prompt: Prompt::new(out) });
     match driven {
         Ok(report) => {
             out.committed(format!("{} states were run and recorded in {}", report.ran, report.run_id));
@@ -53,22 +52,15 @@ fn page(report: &DriveReport) -> String {
 
 /// Whoever called the command.
 struct Caller<'a> {
-    out: &'a Out,
+    prompt: Prompt<'a>,
 }
 
 impl Person for Caller<'_> {
     fn ask(&mut self, prompt: &str) -> Option<String> {
-        if !io::stdin().is_terminal() {
-            return None;
-        }
-        self.out.ask(prompt);
-        let mut line = String::new();
-        let read = io::stdin().lock().read_line(&mut line).ok()?;
-        // The end of the input is no answer.
-        (read > 0).then(|| line.trim_end_matches(['\n', '\r']).to_owned())
+        self.prompt.read_here(prompt)
     }
 
     fn tell(&mut self, line: &str) {
-        self.out.aside(&format!("{line}\n"));
+        self.prompt.tell(&format!("{line}\n"));
     }
 }

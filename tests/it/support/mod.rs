@@ -9,6 +9,7 @@ pub mod hostile;
 pub mod mount;
 mod onlooker;
 mod past;
+mod person;
 mod sandbox;
 pub mod scene;
 pub mod storm;
@@ -19,6 +20,7 @@ mod witness;
 
 pub use calls::{Call, calls, calls_of, can_inject, injected, injecting, killed_at, skipped};
 pub use past::{PHASES, Past};
+pub use person::Person;
 pub use sandbox::{Answer, Sandbox, answered, run, spawned, temporary};
 pub use scene::Scene;
 pub use sweep::{Tally, try_all};

@@ -1,0 +1,141 @@
+//! The signals by which a person or a supervisor ends this program, while a command of somebody's runs.
+//!
+//! A command would outlive the program that started it, so the program ends it first. At all other times a signal must do
+//! what it does by default: whoever presses Ctrl-C at a question wants to leave. Handlers cannot be taken away again (the
+//! library leaves its own in place, which would swallow the signal), so they are installed once and switched over.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+
+/// The signals that are watched.
+const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+
+/// The number of the signal that came last while a command ran; 0 before the first.
+static CAME: AtomicUsize = AtomicUsize::new(0);
+/// Whether no command runs that has to be ended first.
+static IDLE: AtomicBool = AtomicBool::new(true);
+/// Held while any of the three changes.
+static WATCHED: Mutex<Watched> = Mutex::new(Watched { installed: false, commands: 0 });
+
+struct Watched {
+    installed: bool,
+    /// How many commands run.
+    commands: usize,
+}
+
+/// As long as it lives, a signal is noted and does not end this program.
+pub(super) struct Watch(());
+
+impl Watch {
+    pub(super) fn begin() -> io::Result<Self> {
+        let mut watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
+        if !watched.installed {
+            install()?;
+            watched.installed = true;
+        }
+        if watched.commands == 0 {
+            // One that did not end this program was another handler's.
+            CAME.store(0, Ordering::SeqCst);
+        }
+        watched.commands += 1;
+        IDLE.store(false, Ordering::SeqCst);
+        Ok(Self(()))
+    }
+
+    /// The signal that came.
+    pub(super) fn came(&self) -> Option<i32> {
+        came()
+    }
+
+    /// Ends the watch. A signal that came until now is told here, a later one ends this program.
+    pub(super) fn end(self) -> Option<i32> {
+        std::mem::forget(self);
+        leave()
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        leave();
+    }
+}
+
+fn leave() -> Option<i32> {
+    let mut watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
+    watched.commands -= 1;
+    IDLE.store(watched.commands == 0, Ordering::SeqCst);
+    // Read last: what is noted after this ends the program.
+    came()
+}
+
+fn came() -> Option<i32> {
+    i32::try_from(CAME.load(Ordering::SeqCst)).ok().filter(|&number| number != 0)
+}
+
+fn install() -> io::Result<()> {
+    let before = Dispositions::read();
+    for signal in ENDING.into_iter().filter(|&signal| !before.ignores(signal)) {
+        // Noted first: a watch that ends meanwhile is told, or the program ends.
+        flag::register_usize(signal, &CAME, usize::try_from(signal).unwrap_or_default())?;
+        // A program that uses the library and handles the signal itself goes on to.
+        if !before.catches(signal) {
+            flag::register_conditional_default(signal, &IDLE)?;
+        }
+    }
+    Ok(())
+}
+
+/// Ends this program as `signal` would have.
+pub fn end_by(signal: i32) {
+    let _ = signal_hook::low_level::emulate_default_handler(signal);
+}
+
+/// What becomes of signals without the handlers installed here.
+#[derive(Debug, Default, Clone, Copy)]
+struct Dispositions {
+    ignored: u64,
+    caught: u64,
+}
+
+impl Dispositions {
+    /// As the kernel tells; where it does not, all are as they are by default.
+    fn read() -> Self {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        Self::of(&status)
+    }
+
+    fn of(status: &str) -> Self {
+        let mask = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name));
+            line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
+        };
+        Self { ignored: mask("SigIgn:"), caught: mask("SigCgt:") }
+    }
+
+    fn ignores(self, signal: i32) -> bool {
+        self.ignored >> (signal - 1) & 1 == 1
+    }
+
+    fn catches(self, signal: i32) -> bool {
+        self.caught >> (signal - 1) & 1 == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_masks_say_what_is_ignored_and_caught() {
+        let status = "Name:\tflow\nSigIgn:\t0000000000000001\nSigCgt:\t0000000000004002\n";
+        let before = Dispositions::of(status);
+        assert!(before.ignores(SIGHUP) && !before.ignores(SIGINT) && !before.ignores(SIGTERM));
+        assert!(!before.catches(SIGHUP) && before.catches(SIGINT) && before.catches(SIGTERM));
+        let unknown = Dispositions::of("");
+        assert!(!unknown.ignores(SIGHUP) && !unknown.catches(SIGINT));
+    }
+}

@@ -1,0 +1,103 @@
+//! A person at a terminal of their own, who sees what a program shows, types and sends signals.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+/// How long anything here may take before the test has failed.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A program whose terminal is this one.
+pub struct Person {
+    child: Child,
+    terminal: File,
+    seen: Arc<Mutex<String>>,
+}
+
+impl Person {
+    /// Starts `command` as the leader of a session whose terminal this is.
+    pub fn before(command: &Command) -> Self {
+        let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        grantpt(&terminal).unwrap();
+        unlockpt(&terminal).unwrap();
+        let name = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
+        // O_NOCTTY, on Linux: it must not become this process's own terminal.
+        let side = File::options().read(true).write(true).custom_flags(0o400).open(name).unwrap();
+        let mut leader = Command::new("setsid");
+        leader.arg("--ctty").arg(command.get_program()).args(command.get_args()).env_clear();
+        leader.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("TERM", "xterm");
+        leader.current_dir(command.get_current_dir().unwrap());
+        let end = || Stdio::from(side.try_clone().unwrap());
+        let child = leader.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
+        drop(leader);
+        let terminal = File::from(terminal);
+        let (seen, mut screen) = (Arc::new(Mutex::new(String::new())), terminal.try_clone().unwrap());
+        let shown = Arc::clone(&seen);
+        thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            // A terminal without programs is an error on Linux.
+            while let Ok(len @ 1..) = screen.read(&mut bytes) {
+                shown.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..len]));
+            }
+        });
+        Self { child, terminal, seen }
+    }
+
+    /// What was on the screen so far.
+    pub fn seen(&self) -> String {
+        self.seen.lock().unwrap().clone()
+    }
+
+    /// Waits until `text` was shown `times` times; false when the program ended before.
+    pub fn sees(&mut self, text: &str, times: usize) -> bool {
+        let until = Instant::now() + PATIENCE;
+        while self.seen().matches(text).count() < times {
+            if self.child.try_wait().unwrap().is_some() {
+                return self.seen().matches(text).count() >= times;
+            }
+            assert!(Instant::now() < until, "no {text:?} in {:?}", self.seen());
+            thread::sleep(Duration::from_millis(2));
+        }
+        true
+    }
+
+    /// Presses keys.
+    pub fn types(&mut self, keys: &str) {
+        // Nobody may be there any more.
+        let _ = self.terminal.write_all(keys.as_bytes());
+    }
+
+    /// The process that has this terminal.
+    pub fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// Waits for the program's end, which must come soon.
+    #[track_caller]
+    pub fn ended(&mut self) -> ExitStatus {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(Instant::now() < until, "it goes on: {:?}", self.seen());
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+impl Drop for Person {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = kill_process(self.pid(), Signal::KILL);
+            let _ = self.child.wait();
+        }
+    }
+}
