@@ -80,7 +80,7 @@ pub trait State {
 /// A state as its graph declares it.
 #[derive(Debug, Clone, Copy)]
 pub struct StateConfig<'a> {
-    /// Its name, label, type and description.
+    /// Its name, label, type and description, and its own settings (`config`).
     pub declared: &'a Declared,
     /// Whether the agent can end there.
     pub is_terminal: bool,
@@ -147,7 +147,7 @@ impl<'m> Registry<'m> {
 
     /// The state that `config` declares.
     pub(super) fn make(&self, config: StateConfig<'_>) -> Result<Box<dyn State + 'm>, RegistryError> {
-        let kind = config.declared.kind.as_deref().unwrap_or("state");
+        let kind = config.declared.kind.as_deref().unwrap_or(Declared::USUAL);
         match self.makers.get(kind) {
             Some(make) => Ok(make(config)),
             None => Err(RegistryError::Missing {

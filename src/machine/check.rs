@@ -114,6 +114,7 @@ impl<'a> Check<'a> {
                     label: state.label.clone(),
                     kind: state.kind.clone(),
                     description: state.description.clone(),
+                    config: state.config.clone(),
                 }),
                 Err(error) => self.report(Diagnostic::error("bad_state_name", name, error)),
             }
@@ -278,7 +279,13 @@ mod tests {
             notation: Notation::Mermaid,
             states: (10..)
                 .zip(states)
-                .map(|(line, text)| SourceState { name: name(text, line), label: None, kind: None, description: None })
+                .map(|(line, text)| SourceState {
+                    name: name(text, line),
+                    label: None,
+                    kind: None,
+                    description: None,
+                    config: serde_json::Map::new(),
+                })
                 .collect(),
             initial: names(initial),
             terminal: names(terminal),

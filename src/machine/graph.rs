@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::{Map, Value};
+
 use crate::codec::{self, Node, Tree};
 use crate::machine::diagnostic::yaml_problem;
 use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, SourceTransition};
@@ -39,6 +41,8 @@ impl Default for StateTypes {
 const ROOT_KEYS: [&str; 4] = ["initial", "states", "description", "types"];
 /// Keys of a state.
 const STATE_KEYS: [&str; 3] = ["type", "description", "transition"];
+/// Types whose states nobody has to do, so that settings of them may be read by nobody.
+const NO_COMMAND: [&str; 3] = ["user", "decision", "terminal"];
 /// What YAML 1.1 takes for a boolean or null and YAML 1.2 for text.
 const WORDS: [&str; 8] = ["y", "n", "yes", "no", "on", "off", "none", "nil"];
 
@@ -197,7 +201,8 @@ impl Graph<'_> {
     }
 
     fn state(&mut self, name: &Name, body: &Node, source: &mut MachineSource) {
-        let mut state = SourceState { name: name.clone(), label: None, kind: None, description: None };
+        let mut state =
+            SourceState { name: name.clone(), label: None, kind: None, description: None, config: Map::new() };
         if matches!(body.tree, Tree::Mapping(_)) {
             self.repeats(body, |_| true);
             state.kind = self.kind(name, body);
@@ -205,7 +210,7 @@ impl Graph<'_> {
             let errors = self.diagnostics.len();
             let next = self.next(body);
             let is_read = self.diagnostics.len() == errors;
-            self.keys(body, state.kind.as_deref());
+            state.config = self.settings(body, state.kind.as_deref());
             let is_terminal = state.kind.as_deref() == Some("terminal");
             if is_terminal && !next.is_empty() {
                 let message = format!("`{}` is terminal, so nothing follows it", name.text);
@@ -265,8 +270,9 @@ impl Graph<'_> {
             None => format!("{}; others are declared in `types: [{kind}]`", self.known_types()),
         };
         let message = format!("`{kind}`, the type of the state `{}`, is not known", name.text);
-        self.report(Diagnostic::error("unknown_type", &Name::of_node(node), message).with_help(help));
-        None
+        // A run can go through it; only who drives it has to know what to do there, and asks for that.
+        self.report(Diagnostic::warning("unknown_type", &Name::of_node(node), message).with_help(help));
+        Some(kind.to_owned())
     }
 
     fn known_types(&self) -> String {
@@ -337,19 +343,23 @@ impl Graph<'_> {
         }
     }
 
-    /// Looks at a state's other keys: they may be settings of a type of its own.
-    fn keys(&mut self, body: &Node, kind: Option<&str>) {
-        for (key, _) in body.entries() {
+    /// A state's other keys, which are settings for whoever does it.
+    fn settings(&mut self, body: &Node, kind: Option<&str>) -> Map<String, Value> {
+        let mut settings = Map::new();
+        for (key, value) in body.entries() {
             let text = key.text().unwrap_or_default();
             if STATE_KEYS.contains(&text) || text == "next" {
                 continue;
             }
-            if codec::similar(text, STATE_KEYS.into_iter()).is_some()
-                || kind.is_some_and(|kind| StateTypes::BUILT_IN.contains(&kind))
-            {
+            let is_misspelt = codec::similar(text, STATE_KEYS.into_iter()).is_some();
+            if is_misspelt || kind.is_some_and(|kind| NO_COMMAND.contains(&kind)) {
                 self.unknown_key(key, &STATE_KEYS);
             }
+            if !is_misspelt {
+                settings.insert(text.to_owned(), value.to_value());
+            }
         }
+        settings
     }
 
     fn unknown_key(&mut self, key: &Node, known: &[&str]) {

@@ -6,7 +6,7 @@ use std::fmt;
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
@@ -73,6 +73,14 @@ pub struct State {
     pub kind: Option<String>,
     /// What it is about.
     pub description: Option<String>,
+    /// What else its definition says, for whoever does it.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub config: Map<String, Value>,
+}
+
+impl State {
+    /// The type of a state whose definition names none.
+    pub const USUAL: &str = "state";
 }
 
 /// A way from one state to another, or to itself.
@@ -352,7 +360,7 @@ impl Machine {
         lines
     }
 
-    /// As [`Self::differences`], with the words as well: types, labels and descriptions.
+    /// As [`Self::differences`], with the words as well: types, labels, descriptions and settings.
     #[must_use]
     pub fn changes(&self, newer: &Self) -> Vec<String> {
         let mut lines = self.differences(newer);
@@ -366,6 +374,9 @@ impl Machine {
             }
             if old.description != state.description {
                 lines.push(format!("the description of `{}` changed", state.name));
+            }
+            if old.config != state.config {
+                lines.push(format!("the settings of `{}` changed", state.name));
             }
         }
         let labels = |machine: &Self| -> Vec<_> {
@@ -413,6 +424,8 @@ struct PinnedState {
     kind: Option<String>,
     #[serde(default)]
     description: Option<String>,
+    #[serde(default)]
+    config: Map<String, Value>,
 }
 
 #[derive(Deserialize)]
@@ -431,6 +444,7 @@ impl Pinned {
             label: state.label,
             kind: state.kind,
             description: state.description,
+            config: state.config,
         };
         let transition = |transition: PinnedTransition| SourceTransition {
             from: Name::nowhere(transition.from),

@@ -1,5 +1,7 @@
 //! The phases notation: a list of phases in YAML, each leading to the one below it unless it says otherwise.
 
+use serde_json::Map;
+
 use crate::codec::{self, DocumentKind, Node, Tree};
 use crate::machine::diagnostic::yaml_problem;
 use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, SourceTransition};
@@ -74,6 +76,7 @@ fn read(root: &Node, fallback_id: &str) -> MachineSource {
             label: text("label"),
             kind: text("type"),
             description: text("description"),
+            config: Map::new(),
         });
         let next = next(phase, ids.get(at + 1));
         if is_marked(phase).unwrap_or(next.is_empty()) {

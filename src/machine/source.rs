@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use serde_json::{Map, Value};
 use smol_str::SmolStr;
 
 use crate::codec::{Node, Place};
@@ -37,6 +38,8 @@ pub struct SourceState {
     pub kind: Option<String>,
     /// What it is about.
     pub description: Option<String>,
+    /// What else it says, for whoever does it.
+    pub config: Map<String, Value>,
 }
 
 /// A declared transition.

@@ -81,9 +81,9 @@ impl Flow {
         Ok(WorkflowConvertReport { id: machine.id().clone(), from: machine.notation(), to, text, losses })
     }
 
-    /// The machine of a file or a workflow.
-    pub(crate) fn workflow_machine(&self, target: &str) -> Result<Machine> {
-        self.definition(target, &[])?.machine()
+    /// The machine of a file or a workflow; the graph of a file may use these types of states besides the project's.
+    pub(crate) fn workflow_machine(&self, target: &str, types: &[String]) -> Result<Machine> {
+        self.definition(target, types)?.machine()
     }
 
     /// The definition that `target` names: a file, or a workflow of the catalog.

@@ -481,3 +481,38 @@ fn an_address_that_is_none_is_refused_before_anything_runs_and_a_password_is_nev
     let shown = format!("{}{}", answer.stdout, answer.stderr);
     assert!(shown.contains(&format!("http://127.0.0.1:{port}/v1")) && !shown.contains("secret"), "{shown}");
 }
+
+#[test]
+fn a_graph_with_types_of_its_own_needs_a_command_for_each_and_gives_them_its_settings() {
+    // The complete example of the source, with its own types, and a setting.
+    let graph = "\
+initial: agent_reply
+states:
+  ask_user: {description: Waiting for user input, type: user, transition: {next: [agent_reply]}}
+  agent_reply: {type: agent, transition: {next: [agent_reply, ask_user, use_tool, autonomous_plan, learn_skill]}}
+  use_tool: {type: tool, transition: {next: [agent_reply, ask_user]}}
+  autonomous_plan: {type: planner, greeting: Hi there!, transition: {next: [execute_step, ask_user]}}
+  execute_step: {type: executor, transition: {next: [execute_step, verify_progress]}}
+  verify_progress: {type: verifier, transition: {next: [execute_step, autonomous_plan, agent_reply, ask_user]}}
+  learn_skill: {type: skill_builder, transition: {next: [agent_reply, autonomous_plan]}}
+";
+    let project = Project::new(graph);
+    let checked = project.0.flow(["workflow", "check", "job.graph.yaml", "--json"]).ok().json();
+    let told: Vec<_> = checked["diagnostics"].as_array().unwrap().iter().map(|one| &one["code"]).collect();
+    assert_eq!(told.iter().filter(|code| **code == "unknown_type").count(), 4, "{checked}");
+    let some = ["--on", "agent=echo autonomous_plan", "--on", "tool=true", "--on", "planner=cat > told; echo planned"];
+    let refused = project.drive(&[&some[..], &["--json"]].concat()).exits(2).error();
+    assert_eq!(
+        refused["message"],
+        "there is no command for states of the type `executor` (state `execute_step`), `verifier` (state \
+         `verify_progress`), `skill_builder` (state `learn_skill`): give one for each with --on executor='COMMAND' --on \
+         verifier='COMMAND' --on skill_builder='COMMAND'"
+    );
+    assert!(project.0.runs().is_empty(), "something was begun");
+    let rest = ["executor=true", "verifier=true", "skill_builder=true"].map(|on| ["--on", on]).concat();
+    let choose = ["--type", "more", "--choose", "echo autonomous_plan", "--max-iter", "2", "--json"];
+    let stopped = project.drive(&[&some[..], &rest, &choose].concat()).exits(4).json();
+    assert_eq!((&stopped["state"], &stopped["warnings"]), (&json!("autonomous_plan"), &json!([])), "{stopped}");
+    let told: Value = serde_json::from_str(&std::fs::read_to_string(project.path("told")).unwrap()).unwrap();
+    assert_eq!(told["state"]["config"], json!({ "greeting": "Hi there!" }));
+}

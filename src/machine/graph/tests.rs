@@ -61,10 +61,9 @@ states:
                     autonomous_plan/planner>ask_user";
     assert_eq!(shape(text), (expected.to_owned(), vec![("no_path_to_terminal", 1)]));
     let unknown = compile_text(Form::Graph, text, "w", &StateTypes::default());
-    assert_eq!(
-        unknown.diagnostics.iter().map(|one| (one.code, one.place.line)).collect::<Vec<_>>(),
-        [("unknown_type", 19)]
-    );
+    let told: Vec<_> = unknown.diagnostics.iter().map(|one| (one.code, one.place.line, one.is_error())).collect();
+    assert_eq!(told, [("no_path_to_terminal", 1, false), ("unknown_type", 19, false)]);
+    assert!(unknown.machine.is_some(), "it can be followed, whoever does its states");
     let declared = format!("types: [planner]\n{text}");
     assert!(compile_text(Form::Graph, &declared, "w", &StateTypes::default()).machine.is_some());
 }
@@ -96,20 +95,28 @@ fn odd_graphs_are_read_with_a_warning() {
             5,
         ),
         ("  a: {type: terminal, colour: red}\n", "unknown_key", 3),
+        ("  a: {type: Agent, transition: {next: b}}\n  b: {type: terminal}\n", "unknown_type", 3),
         ("  a: {type: terminal}\nowner: me\n", "unknown_key", 4),
     ] {
         let (shape, told) = shape(&format!("{head}{states}"));
         assert!(!shape.is_empty(), "{states}");
         assert_eq!(told, [(code, line)], "{states}");
     }
-    // A type of one's own may have settings of its own.
-    assert_eq!(
-        shape(
-            "initial: a\nstates:\n  a: {type: planner, greeting: Hi, transition: {next: b}}\n  b: {type: terminal}\n"
-        )
-        .1,
-        []
-    );
+    // A state that somebody does may have settings of its own.
+    for kind in ["planner", "agent"] {
+        let text = format!(
+            "initial: a\nstates:\n  a: {{type: {kind}, greeting: Hi, retries: {{most: 3}}, transition: {{next: b}}}}\n  \
+             b: {{type: terminal}}\n"
+        );
+        assert_eq!(shape(&text).1, []);
+        let machine = check(&text).machine.unwrap();
+        let config = serde_json::json!({ "greeting": "Hi", "retries": { "most": 3 } });
+        assert_eq!(serde_json::Value::Object(machine.states()[0].config.clone()), config);
+        let pinned = crate::machine::Machine::from_value(&machine.to_value()).unwrap();
+        assert_eq!(pinned, machine);
+        let written = crate::machine::write(&machine, crate::machine::Notation::Graph);
+        assert_eq!(check(&written.text).machine.unwrap().states()[0].config, machine.states()[0].config);
+    }
 }
 
 #[test]
@@ -130,7 +137,6 @@ fn broken_graphs_are_refused_where_they_are_broken() {
         (format!("{head}  a: {{}}\n"), "missing_type", 3, 3),
         (format!("{head}  a: {{type: }}\n"), "missing_type", 3, 3),
         (format!("{head}  a: {{type: [agent]}}\n"), "type_invalid", 3, 13),
-        (format!("{head}  a: {{type: Agent}}\n"), "unknown_type", 3, 13),
         (format!("{head}  a: {{type: agent, next: [a]}}\n"), "misplaced_next", 3, 20),
         (format!("{head}  a: {{type: agent, transition: [a]}}\n"), "transition_invalid", 3, 32),
         (format!("{head}  a: {{type: agent, transition: {{nxt: [a]}}}}\n"), "transition_unknown_key", 3, 33),
@@ -169,7 +175,7 @@ fn all_problems_of_a_graph_come_at_once() {
         ]
     );
     insta::assert_snapshot!(render("g.yaml", text, &checked.diagnostics[1], false), @r"
-    error[unknown_type]: `agnet`, the type of the state `agent_reply`, is not known
+    warning[unknown_type]: `agnet`, the type of the state `agent_reply`, is not known
      --> g.yaml:4:11
       |
     4 |     type: agnet

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use serde_json::Map;
 use smol_str::SmolStr;
 
 use crate::machine::check::{shown, too_many};
@@ -205,7 +206,13 @@ impl Diagram {
             _ => {
                 let at = self.states.len();
                 self.known.insert(name.text.clone(), (at, orders));
-                self.states.push(SourceState { name: name.clone(), label: None, kind: None, description: None });
+                self.states.push(SourceState {
+                    name: name.clone(),
+                    label: None,
+                    kind: None,
+                    description: None,
+                    config: Map::new(),
+                });
                 at
             }
         }

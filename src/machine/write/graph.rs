@@ -60,5 +60,6 @@ fn body(machine: &Machine, state: &State, losses: &mut Vec<String>) -> Value {
     if kind != "terminal" {
         body.insert("transition".into(), json!({ "next": next }));
     }
+    body.extend(state.config.clone());
     Value::Object(body)
 }

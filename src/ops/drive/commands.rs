@@ -73,6 +73,7 @@ impl Asked {
 pub(super) fn declared(machine: &Machine, state: &crate::machine::State) -> Value {
     let mut declared = json!(state);
     declared["terminal"] = machine.is_terminal(&state.name).into();
+    declared["config"] = json!(state.config);
     declared
 }
 

@@ -13,10 +13,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::agent::{Agent, AgentError, Context, Done, RegistryError, Standing, StateHandler, Stop};
+use crate::agent::{Agent, AgentError, Context, Done, Registry, RegistryError, Standing, StateHandler, Stop};
 use crate::engine::{Caller, Drift, History, Presence, Refusal};
 use crate::host::{Setting, server};
-use crate::machine::Machine;
+use crate::machine::{Machine, State};
 use crate::model::{ReportType, RunId, RunStatus, SessionId, StateName, StepReport, StepStatus, slug};
 use crate::ops::claim::ClaimRequest;
 use crate::ops::drive::chooser::{AskCommand, AskEndpoint, AskNobody};
@@ -41,6 +41,8 @@ pub struct DriveRequest {
     pub run: Option<String>,
     /// The command for each type of state.
     pub on: Vec<(String, String)>,
+    /// Types of states that the graph may use besides those that have a command.
+    pub types: Vec<String>,
     /// Who chooses among several states.
     pub choose: Choose,
     /// How many states may be run.
@@ -99,7 +101,9 @@ impl Flow {
     /// [`Error::Usage`] for a type of state without command, [`Error::Refused`] when somebody else holds the run,
     /// [`Error::Catalog`] and [`Error::Store`] as for any verb. What was recorded stays.
     pub fn drive(&self, request: &DriveRequest, person: &mut dyn Person) -> Result<DriveReport> {
-        let definition = self.workflow_machine(&request.graph);
+        // A command for a type declares it.
+        let types: Vec<_> = request.on.iter().map(|(kind, _)| kind).chain(&request.types).cloned().collect();
+        let definition = self.workflow_machine(&request.graph, &types);
         let workflow = definition.as_ref().map_or_else(|_| request.graph.clone(), |machine| machine.id().to_string());
         let project = match self.project() {
             Ok(project) => Some(project),
@@ -282,6 +286,7 @@ impl Flow {
         let machine = machine.expect("BUG: a driver without a graph");
         warnings.extend(unused(&machine, request));
         let registry = registry(&machine, request, drive, &audience, answer)?;
+        unhandled(&machine, &registry)?;
         let handler = StateHandler::new(machine.clone(), &registry).map_err(missing)?;
         let notebook = RunNotebook::new(self, drive, &machine, request.goal.clone(), Rc::clone(&audience));
         let mut agent = match &request.choose {
@@ -452,11 +457,26 @@ fn unused(machine: &Machine, request: &DriveRequest) -> Vec<String> {
     told.collect()
 }
 
+/// Refuses a graph with states that nobody knows how to do, and names every type at once.
+fn unhandled(machine: &Machine, registry: &Registry<'_>) -> Result<()> {
+    let mut open: Vec<(&str, &StateName)> = Vec::new();
+    for state in machine.states() {
+        let kind = state.kind.as_deref().unwrap_or(State::USUAL);
+        if !registry.knows(kind) && open.iter().all(|(known, _)| *known != kind) {
+            open.push((kind, &state.name));
+        }
+    }
+    if open.is_empty() {
+        return Ok(());
+    }
+    let types = open.iter().map(|(kind, state)| format!("`{kind}` (state `{state}`)")).collect::<Vec<_>>().join(", ");
+    let options = open.iter().map(|(kind, _)| format!("--on {kind}='COMMAND'")).collect::<Vec<_>>().join(" ");
+    Err(Error::Usage(format!("there is no command for states of the type {types}: give one for each with {options}")))
+}
+
 fn missing(error: RegistryError) -> Error {
     match &error {
-        RegistryError::Missing { kind, .. } => {
-            Error::Usage(format!("{error}; give the command for it with --on {kind}='COMMAND'"))
-        }
+        RegistryError::Missing { .. } => Error::Usage(error.to_string()),
         RegistryError::Twice { .. } => Error::Usage(format!("{error}; --on names it twice")),
     }
 }
