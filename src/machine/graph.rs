@@ -71,6 +71,12 @@ pub(super) fn parse(text: &str, id: &str, types: &StateTypes) -> (Option<Machine
     (source, graph.diagnostics)
 }
 
+/// Whether a state says itself that nothing follows it, with an empty list.
+fn leads_nowhere(body: &Node) -> bool {
+    let next = body.get("transition").and_then(|transition| transition.get("next"));
+    next.is_some_and(|next| matches!(&next.tree, Tree::Sequence(items) if items.is_empty()))
+}
+
 /// A graph being read.
 struct Graph<'a> {
     text: &'a str,
@@ -217,11 +223,11 @@ impl Graph<'_> {
                 self.report(
                     Diagnostic::warning("terminal_has_next", &next[0], message).with_help("flow ignores `next`"),
                 );
-            } else if next.is_empty() && !is_terminal && is_read {
+            } else if next.is_empty() && !is_terminal && is_read && !leads_nowhere(body) {
                 let message = format!("nothing follows `{}`, so a run ends there", name.text);
                 let warning = Diagnostic::warning("implicit_terminal", name, message);
                 self.report(
-                    warning.with_help("say so with `type: terminal`, or name what follows in `transition.next`"),
+                    warning.with_help("say so with `next: []`, or with `type: terminal` where there is nothing to do, or name what follows in `transition.next`"),
                 );
             }
             if is_terminal || next.is_empty() {

@@ -477,7 +477,7 @@ fn a_workflow_is_drawn_and_written_in_every_notation() {
     let graph =
         sandbox.flow(["workflow", "convert", "build-fast.workflow.yaml", "--to", "graph", "--json"]).ok().json();
     assert_eq!((&graph["from"], &graph["to"]), (&json!("phases"), &json!("graph")));
-    assert_eq!(graph["losses"], json!(["`agent` is the type of 2 states without one"]));
+    assert_eq!(graph["losses"], json!(["`agent` is the type of 3 states without one"]));
     std::fs::write(sandbox.path("fast.yaml"), "initial: a\nstates:\n  a: {type: planner, transition: {next: [b]}}\n")
         .unwrap();
     let refused = sandbox.flow(["workflow", "graph", "fast.yaml", "--json"]).exits(1).error();

@@ -6,6 +6,7 @@ mod support;
 
 mod commands;
 mod concurrency;
+mod diagrams;
 mod disks;
 mod docs;
 mod doctor;

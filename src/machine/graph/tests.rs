@@ -85,6 +85,7 @@ fn odd_graphs_are_read_with_a_warning() {
         ("  a: {type: agent}\n", "implicit_terminal", 3),
         ("  a:\n    type: agent\n    transition:\n", "implicit_terminal", 3),
         ("  a: {type: agent, transition: {next: }}\n", "implicit_terminal", 3),
+        ("  a: {type: agent, transition: {next: []}}\n  b: {type: terminal}\n", "unreachable_state", 4),
         ("  a: {type: terminal, transition: {next: [a]}}\n", "terminal_has_next", 3),
         ("  a: {type: agent, transition: {next: [b, b]}}\n  b: {type: terminal}\n", "duplicate_target", 3),
         ("  a: {type: terminal}\n  b: {type: agent, transition: {next: a}}\n", "unreachable_state", 4),

@@ -16,6 +16,7 @@ use crate::codec;
 use crate::machine::check::shown;
 use crate::machine::lines::Line;
 use crate::machine::mermaid::lexer::{Kind, Token, Tokens};
+use crate::machine::mermaid::words::read;
 use crate::machine::{Diagnostic, Name};
 
 /// A line that was understood.
@@ -185,7 +186,7 @@ impl Reader<'_> {
                     let help = format!("write `state \"{text}\" as {}`", suggested_id(text));
                     return Err(self.helped("mermaid_syntax", &first, "a quoted text needs `as` and an id", help));
                 };
-                (id, Some(self.text(&first).trim_matches('"').to_owned()))
+                (id, Some(read(self.text(&first).trim_matches('"')).into_owned()))
             }
             _ => (first, None),
         };
@@ -279,7 +280,7 @@ impl Reader<'_> {
         }
         let label = match next {
             None => None,
-            Some(colon) if colon.kind == Kind::Colon => self.label(&colon, &tokens)?,
+            Some(colon) if colon.kind == Kind::Colon => self.label(&tokens),
             Some(arrow) if matches!(arrow.kind, Kind::Arrow | Kind::OtherArrow) => {
                 let message = "a transition has two ends; write the next one on a line of its own";
                 return Err(self.error("mermaid_syntax", &arrow, message));
@@ -338,20 +339,13 @@ impl Reader<'_> {
             return Err(self.helped("bad_state_name", &whole, message, help));
         }
         debug_assert_eq!(colon.kind, Kind::Colon);
-        Ok((!text.is_empty()).then(|| text.to_owned()))
+        Ok((!text.is_empty()).then(|| read(text).into_owned()))
     }
 
-    /// The text behind the colon of a transition.
-    fn label(&self, colon: &Token, tokens: &Tokens<'_>) -> Parsed<Option<String>> {
-        let rest = tokens.rest();
-        let text = &self.line.text[rest.clone()];
-        if text.contains("-->") {
-            let whole = Token { kind: Kind::Word, range: colon.range.start..rest.end };
-            let message = "a label cannot have an arrow in it";
-            let help = "write each transition on a line of its own; a state's id has no `:`";
-            return Err(self.helped("mermaid_syntax", &whole, message, help));
-        }
-        Ok((!text.is_empty()).then(|| text.to_owned()))
+    /// The text behind the colon of a transition, which may have an arrow in it.
+    fn label(&self, tokens: &Tokens<'_>) -> Option<String> {
+        let text = &self.line.text[tokens.rest()];
+        (!text.is_empty()).then(|| read(text).into_owned())
     }
 
     fn end(&self, mut tokens: Tokens<'_>) -> Parsed<()> {
@@ -381,7 +375,7 @@ impl Reader<'_> {
 }
 
 /// Whether `word` is one that Mermaid does not take as an id.
-pub(in crate::machine) fn is_reserved(word: &str) -> bool {
+fn is_reserved(word: &str) -> bool {
     RESERVED.contains(&word) || word.starts_with("stateDiagram")
 }
 

@@ -1,6 +1,6 @@
 //! The Mermaid notation (seed 000): a `stateDiagram-v2`, alone or in a Markdown document.
 //!
-//! `lexer` cuts a line into tokens, `grammar` says what a line is, `diagram` puts the lines together. What the seed does
+//! `lexer` cuts a line into tokens, `words` knows what Mermaid reads as something else than text, `grammar` says what a line is, `diagram` puts the lines together. What the seed does
 //! not support is refused by its name, and nothing is skipped that could have been meant as a state or a transition.
 
 mod diagram;
@@ -8,6 +8,8 @@ mod grammar;
 mod lexer;
 #[cfg(test)]
 mod tests;
+mod words;
 
 pub(super) use diagram::{is_state_diagram, parse};
-pub(super) use grammar::{is_id, is_reserved};
+pub(super) use grammar::is_id;
+pub(super) use words::{is_keyword, written};

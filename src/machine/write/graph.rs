@@ -34,11 +34,12 @@ pub(super) fn write(machine: &Machine) -> Written {
     Written { text: codec::emit(&graph), losses }
 }
 
-/// The type that a graph gives a state.
+/// The type that a graph gives a state. A state is not made `terminal` because a run ends in it: in a graph that says that
+/// there is nothing to do.
 fn kind<'a>(machine: &Machine, state: &'a State) -> Option<&'a str> {
     let leads_nowhere = machine.successors(&state.name).next().is_none();
     let ends = machine.is_terminal(&state.name) && leads_nowhere;
-    state.kind.as_deref().filter(|kind| *kind != "terminal" || ends).or(ends.then_some("terminal"))
+    state.kind.as_deref().filter(|kind| *kind != "terminal" || ends)
 }
 
 fn body(machine: &Machine, state: &State, losses: &mut Vec<String>) -> Value {

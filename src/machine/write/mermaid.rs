@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
-use crate::machine::mermaid::{is_id, is_reserved};
+use crate::machine::mermaid::{is_id, is_keyword, written};
 use crate::machine::write::{Written, counted};
 use crate::machine::{Machine, State};
 use crate::model::StateName;
@@ -22,7 +22,7 @@ pub(super) fn write(machine: &Machine) -> Written {
     }
     for one in machine.transitions() {
         let _ = write!(text, "    {} --> {}", ids[&one.from], ids[&one.to]);
-        if let Some(label) = one.label.as_deref().map(on_one_line).filter(|label| !label.is_empty()) {
+        if let Some(label) = one.label.as_deref().map(written).filter(|label| !label.is_empty()) {
             let _ = write!(text, " : {label}");
         }
         text.push('\n');
@@ -39,7 +39,7 @@ pub(super) fn write(machine: &Machine) -> Written {
 
 /// An id for each state: its name, or one like it where Mermaid does not take the name.
 fn ids(machine: &Machine, losses: &mut Vec<String>) -> HashMap<StateName, String> {
-    let is_taken = |name: &str| name.chars().all(is_id) && !is_reserved(name);
+    let is_taken = |name: &str| name.chars().all(is_id) && !is_keyword(name);
     let mut used: HashSet<String> =
         machine.states().iter().map(|state| state.name.to_string()).filter(|name| is_taken(name)).collect();
     let mut ids = HashMap::new();
@@ -47,7 +47,11 @@ fn ids(machine: &Machine, losses: &mut Vec<String>) -> HashMap<StateName, String
         let mut id = state.name.to_string();
         if !is_taken(&id) {
             id = id.chars().map(|c| if is_id(c) { c } else { '_' }).collect();
-            while is_reserved(&id) || !used.insert(id.clone()) {
+            // No ending would make another word of the name of the diagram.
+            if id.to_lowercase().starts_with("statediagram") {
+                id.insert(0, '_');
+            }
+            while is_keyword(&id) || !used.insert(id.clone()) {
                 id.push('_');
             }
             losses.push(format!("the state `{}` is called `{id}`", state.name));
@@ -65,16 +69,11 @@ fn describe(state: &State, id: &str, used: bool, text: &mut String, losses: &mut
         let _ = writeln!(text, "    state {id}");
     }
     let renamed = (id != state.name.as_str()).then(|| state.name.as_str());
-    let words = state.label.as_deref().or(state.description.as_deref()).or(renamed).map(on_one_line);
+    let words = state.label.as_deref().or(state.description.as_deref()).or(renamed).map(written);
     if let Some(words) = words.filter(|words| !words.is_empty()) {
         let _ = writeln!(text, "    {id} : {words}");
     }
     if state.label.is_some() && state.description.is_some() {
         losses.push(format!("the description of `{}`", state.name));
     }
-}
-
-/// A text that ends with its line and has no arrow.
-fn on_one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").replace("-->", "→")
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::machine::{Form, StateTypes, compile_text};
 use proptest::prelude::*;
+use std::fmt::Write as _;
 
 fn machine(form: Form, text: &str) -> Machine {
     let checked = compile_text(form, text, "w", &StateTypes::default());
@@ -95,6 +96,125 @@ fn names_that_mermaid_does_not_take_are_told() {
         ]
     );
     assert_eq!(read(&written.text, Notation::Mermaid).states().len(), 3);
+}
+
+/// Names and texts that Mermaid reads as something else.
+fn awkward() -> Machine {
+    let names = [
+        "fan-out",
+        "class",
+        "Scale",
+        "href",
+        "accTitle",
+        "root_start",
+        "stateDiagram",
+        "stateDiagram-v2",
+        "note",
+        "end",
+        "classDef",
+        "default_",
+        "direction",
+        "完了",
+    ];
+    let texts = [
+        "stop; then \"go\"",
+        "see http://x/y",
+        "a --> b",
+        "direction LR",
+        "#quot; # %% x",
+        "<b>x</b> & `y`",
+        "style x:#a;",
+        "[*]",
+        "{ }",
+        "note: end note",
+        "it's",
+        "é, (x) 100% = $1",
+        "\\n",
+        "x -- y",
+    ];
+    let mut text = "initial: fan-out\nstates:\n".to_owned();
+    for (at, (name, words)) in names.iter().zip(texts).enumerate() {
+        let next = names.get(at + 1).map(|next| format!("{next:?}")).unwrap_or_default();
+        let _ = writeln!(text, "  {name:?}: {{type: agent, description: {words:?}, transition: {{next: [{next}]}}}}");
+    }
+    machine(Form::Graph, &text)
+}
+
+#[test]
+fn a_diagram_says_what_the_machine_said_whatever_its_names_and_texts_are() {
+    let machine = awkward();
+    let Written { text, losses } = write(&machine, Notation::Mermaid);
+    insta::assert_snapshot!(format!("{text}lost: {}", losses.join("\n      ")), @r"
+    stateDiagram-v2
+        fan_out : stop#59; then #quot;go#quot;
+        class_ : see http#58;//x/y
+        Scale_ : a --#62; b
+        href_ : #100;irection LR
+        accTitle_ : #35;quot#59; #35; %% x
+        root_start_ : #60;b>x#60;/b> #38; #96;y#96;
+        _stateDiagram : style x#58;#35;a#59;
+        _stateDiagram_v2 : [*]
+        note_ : { }
+        end : note#58; end note
+        classDef_ : it's
+        default_ : é, (x) 100% = $1
+        direction : \n
+        完了 : x -- y
+        [*] --> fan_out
+        fan_out --> class_
+        class_ --> Scale_
+        Scale_ --> href_
+        href_ --> accTitle_
+        accTitle_ --> root_start_
+        root_start_ --> _stateDiagram
+        _stateDiagram --> _stateDiagram_v2
+        _stateDiagram_v2 --> note_
+        note_ --> end
+        end --> classDef_
+        classDef_ --> default_
+        default_ --> direction
+        direction --> 完了
+        完了 --> [*]
+    lost: the state `fan-out` is called `fan_out`
+          the state `class` is called `class_`
+          the state `Scale` is called `Scale_`
+          the state `href` is called `href_`
+          the state `accTitle` is called `accTitle_`
+          the state `root_start` is called `root_start_`
+          the state `stateDiagram` is called `_stateDiagram`
+          the state `stateDiagram-v2` is called `_stateDiagram_v2`
+          the state `note` is called `note_`
+          the state `classDef` is called `classDef_`
+          the types of 14 states
+    ");
+    let again = read(&text, Notation::Mermaid);
+    assert_eq!(again.states().len(), machine.states().len());
+    for (was, is) in machine.states().iter().zip(again.states()) {
+        assert_eq!(is.label, was.description, "{}", was.name);
+    }
+}
+
+#[test]
+fn a_state_with_work_is_not_made_one_without() {
+    let machine = machine(Form::Mermaid, "stateDiagram-v2\n[*] --> work\nwork --> ship\nship --> [*]\n");
+    let Written { text, losses } = write(&machine, Notation::Graph);
+    insta::assert_snapshot!(format!("{text}lost: {}", losses.join("; ")), @r"
+    initial: work
+    states:
+      work:
+        type: agent
+        transition:
+          next:
+          - ship
+      ship:
+        type: agent
+        transition:
+          next: []
+    lost: `agent` is the type of 2 states without one
+    ");
+    let checked = compile_text(Form::Graph, &text, "w", &StateTypes::default());
+    assert_eq!(checked.diagnostics, []);
+    assert_eq!(checked.machine.unwrap().terminal(), machine.terminal());
 }
 
 #[test]

@@ -1,0 +1,126 @@
+//! Texts and ids as Mermaid's own reader takes them: what it would read as something else is written as an entity.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Words that begin another statement wherever an id stands, however they are written; the last two are ids of Mermaid's
+/// own.
+const KEYWORDS: [&str; 13] = [
+    "acctitle",
+    "accdescr",
+    "class",
+    "classdef",
+    "click",
+    "default",
+    "href",
+    "note",
+    "scale",
+    "state",
+    "style",
+    "root_end",
+    "root_start",
+];
+
+/// Entities with a name.
+const NAMED: [(&str, char); 9] = [
+    ("amp", '&'),
+    ("apos", '\''),
+    ("colon", ':'),
+    ("gt", '>'),
+    ("lt", '<'),
+    ("nbsp", ' '),
+    ("num", '#'),
+    ("quot", '"'),
+    ("semi", ';'),
+];
+
+/// Whether Mermaid does not take `word` as an id.
+pub(in crate::machine) fn is_keyword(word: &str) -> bool {
+    let word = word.to_lowercase();
+    KEYWORDS.contains(&word.as_str()) || word.starts_with("statediagram")
+}
+
+/// `text` as it is written behind a colon: one line, with entities for what would end it.
+pub(in crate::machine) fn written(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut written = String::with_capacity(line.len());
+    for (at, c) in line.char_indices() {
+        match c {
+            '"' => written.push_str("#quot;"),
+            ';' | '#' | ':' | '<' | '&' | '`' => drop(write!(written, "#{};", u32::from(c))),
+            // Read as a statement wherever it stands.
+            'd' | 'D' if is_direction(&line[at..]) => drop(write!(written, "#{};", u32::from(c))),
+            c => written.push(c),
+        }
+    }
+    // A second arrow in a line is allowed, and looks like a second transition.
+    written.replace("-->", "--#62;")
+}
+
+fn is_direction(text: &str) -> bool {
+    let mut words = text.split(' ');
+    words.next().is_some_and(|word| word.eq_ignore_ascii_case("direction"))
+        && words.next().is_some_and(|word| {
+            word.get(..2).is_some_and(|two| ["TB", "BT", "LR", "RL"].iter().any(|way| two.eq_ignore_ascii_case(way)))
+        })
+}
+
+/// What a text means: its entities are the characters that they stand for.
+pub(super) fn read(text: &str) -> Cow<'_, str> {
+    if !text.contains('#') {
+        return text.into();
+    }
+    let (mut read, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find('#') {
+        let (before, from) = rest.split_at(at);
+        read.push_str(before);
+        let name = from[1..].split_once(';').map(|(name, _)| name);
+        match name.and_then(|name| Some((entity(name)?, name.len() + 2))) {
+            Some((c, len)) => {
+                read.push(c);
+                rest = &from[len..];
+            }
+            None => {
+                read.push('#');
+                rest = &from[1..];
+            }
+        }
+    }
+    read.push_str(rest);
+    read.into()
+}
+
+fn entity(name: &str) -> Option<char> {
+    let named = NAMED.iter().find(|(known, _)| *known == name).map(|(_, c)| *c);
+    let number = || name.parse().ok().and_then(char::from_u32).filter(|c| !c.is_control());
+    named.or_else(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_mermaid_would_read_as_something_else_is_an_entity() {
+        for (text, line) in [
+            ("say \"x\"; then: y", "say #quot;x#quot;#59; then#58; y"),
+            ("a --> b", "a --#62; b"),
+            ("the direction LR, direction", "the #100;irection LR, direction"),
+            ("C# & <b>", "C#35; #38; #60;b>"),
+            ("two\n lines", "two lines"),
+        ] {
+            assert_eq!(written(text), line);
+        }
+        assert_eq!(read("#35;59; #quot;C#quot; #nope; # #1; #"), "#59; \"C\" #nope; # #1; #");
+        assert!(is_keyword("Scale") && is_keyword("stateDiagram-v2") && !is_keyword("scales"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_written_reads_back_the_same(text in "[-a-z;:#<>&`\"%{} 0-9é]{0,30}") {
+            let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let written = written(&text);
+            proptest::prop_assert_eq!(read(&written), line);
+        }
+    }
+}

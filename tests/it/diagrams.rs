@@ -1,0 +1,99 @@
+//! Diagrams that flow writes, read by Mermaid itself.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::support::{Sandbox, run, skipped};
+
+/// Reads `[text, …]` and answers `[[states as [id, words], transitions], …]`.
+const READER: &str = r#"
+    const from = require('module').createRequire(process.argv[1] + '/');
+    const texts = JSON.parse(require('fs').readFileSync(0, 'utf8'));
+    const plain = (text) => text
+      .replace(/ﬂ°°(\d+)¶ß/g, (_, code) => String.fromCodePoint(Number(code)))
+      .replace(/ﬂ°quot¶ß/g, '"').replace(/&gt;/g, '>');
+    const read = async (mermaid, text) => {
+      await mermaid.parse(text);
+      const { db } = await mermaid.mermaidAPI.getDiagramFromText(text);
+      const states = [...db.getStates()].filter(([id]) => id !== 'root_start' && id !== 'root_end');
+      return [states.map(([id, state]) => [id, (state.descriptions ?? []).map(plain).join()]), db.getRelations().length];
+    };
+    (async () => {
+      const { JSDOM } = from('jsdom');
+      globalThis.window = new JSDOM('').window;
+      globalThis.document = window.document;
+      const { default: mermaid } = await import(from.resolve('mermaid'));
+      const all = [];
+      for (const text of texts) all.push(await read(mermaid, text));
+      console.log(JSON.stringify(all));
+    })().catch((error) => { console.error(error); process.exit(1); });
+"#;
+
+/// Names and texts that Mermaid reads as something else.
+const NAMES: [&str; 14] = [
+    "fan-out",
+    "class",
+    "Scale",
+    "href",
+    "accTitle",
+    "root_start",
+    "stateDiagram",
+    "stateDiagram-v2",
+    "note",
+    "end",
+    "classDef",
+    "default_",
+    "direction",
+    "完了",
+];
+const TEXTS: [&str; 14] = [
+    "stop; then \"go\"",
+    "see http://x/y",
+    "a --> b",
+    "direction LR",
+    "#quot; # %% x",
+    "<b>x</b> & `y`",
+    "style x:#a;",
+    "[*]",
+    "{ }",
+    "note: end note",
+    "it's",
+    "é, (x) 100% = $1",
+    "accTitle: x",
+    "x -- y",
+];
+
+#[test]
+fn mermaid_reads_what_is_drawn_as_it_was_meant() {
+    // FLOW_MERMAID names a directory in which `npm install mermaid jsdom` was run.
+    let Some(packages) = std::env::var_os("FLOW_MERMAID") else {
+        return skipped("mermaid_reads_what_is_drawn_as_it_was_meant", "FLOW_MERMAID names no directory with mermaid");
+    };
+    let sandbox = Sandbox::new();
+    let state = |at: usize| {
+        let next = NAMES.get(at + 1).into_iter().collect::<Vec<_>>();
+        json!({ "type": "agent", "description": TEXTS[at], "transition": { "next": next } })
+    };
+    let states: serde_json::Map<_, _> =
+        NAMES.iter().enumerate().map(|(at, name)| ((*name).into(), state(at))).collect();
+    let awkward = json!({ "initial": NAMES[0], "states": states });
+    std::fs::write(sandbox.path("awkward.graph.yaml"), awkward.to_string()).unwrap();
+    let listed = sandbox.flow(["workflow", "list", "--json"]).ok().json();
+    let shipped = listed["workflows"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_owned());
+    let names: Vec<_> = ["awkward.graph.yaml".to_owned()].into_iter().chain(shipped).collect();
+    let drawn = names.iter().map(|name| sandbox.flow(["workflow", "graph", name, "--mermaid"]).ok().stdout);
+    let drawn: Vec<_> = drawn.collect();
+    let mut node = Command::new("node");
+    node.arg("-e").arg(READER).arg(packages);
+    let read = run(node, &json!(drawn).to_string()).ok().json();
+    for ((name, text), read) in names.iter().zip(&drawn).zip(read.as_array().unwrap()) {
+        let meant = sandbox.flow(["workflow", "check", name, "--json"]).ok().json();
+        let count = |key: &str| meant[key].as_array().unwrap().len();
+        let states = read[0].as_array().unwrap();
+        assert_eq!(states.len(), count("states"), "{read}\n{text}");
+        assert_eq!(read[1], count("transitions") + count("initial") + count("terminal"), "{read}\n{text}");
+    }
+    let words: Vec<&Value> = read[0][0].as_array().unwrap().iter().map(|state| &state[1]).collect();
+    assert_eq!(words, TEXTS);
+}
