@@ -44,6 +44,12 @@ pub trait Notebook {
     /// # Errors
     /// When it cannot be noted.
     fn ask(&mut self, state: &StateName, prompt: &str) -> Result<(), Self::Error>;
+
+    /// A state waits for something.
+    ///
+    /// # Errors
+    /// When it cannot be noted.
+    fn wait(&mut self, state: &StateName, why: &str) -> Result<(), Self::Error>;
 }
 
 /// Where an agent is.
@@ -90,6 +96,8 @@ pub enum Stop {
     NotReady {
         /// The state.
         state: StateName,
+        /// What it waits for; none when it is done and does not say.
+        why: Option<String>,
     },
     /// It ran as many states as it was allowed to.
     Limit {
@@ -201,6 +209,10 @@ impl<'m, N: Notebook> Agent<'m, N> {
                 self.notebook.ask(state, &prompt)?;
                 return Ok(Some(Stop::NeedsHuman { state: state.clone(), why: prompt }));
             }
+            Ok(Outcome::NotReady { why }) => {
+                self.notebook.wait(state, &why)?;
+                return Ok(Some(Stop::NotReady { state: state.clone(), why: Some(why) }));
+            }
             Err(StateError(why)) => {
                 self.notebook.fail(state, &why)?;
                 return Ok(Some(Stop::Failed { state: state.clone(), why }));
@@ -222,7 +234,7 @@ impl<'m, N: Notebook> Agent<'m, N> {
             return Ok(Some(Stop::Ended { state: state.clone() }));
         }
         let ready = self.handler.state(state).ok_or_else(unknown)?.check_transition_ready(&self.context);
-        Ok((!ready).then(|| Stop::NotReady { state: state.clone() }))
+        Ok((!ready).then(|| Stop::NotReady { state: state.clone(), why: None }))
     }
 
     /// The state behind `state`, or why nobody knows it.
@@ -292,6 +304,11 @@ impl Notebook for Memory {
 
     fn ask(&mut self, state: &StateName, prompt: &str) -> Result<(), Self::Error> {
         self.lines.push(format!("{state} asks: {prompt}"));
+        Ok(())
+    }
+
+    fn wait(&mut self, state: &StateName, why: &str) -> Result<(), Self::Error> {
+        self.lines.push(format!("{state} waits: {why}"));
         Ok(())
     }
 }
@@ -397,6 +414,7 @@ mod tests {
         let says = |state: &str, context: &Context| match (state, context.about.as_str()) {
             ("b", None) => Err(StateError("no key".to_owned())),
             ("c", Some("key")) => Ok(Outcome::NeedsHuman { prompt: "sure?".to_owned() }),
+            ("c", Some("early")) => Ok(Outcome::NotReady { why: "the build runs".to_owned() }),
             _ => Ok(Outcome::said("ok")),
         };
         let ways = "* > a, a > b, b > c, c > *";
@@ -407,6 +425,11 @@ mod tests {
         let mut second = agent(ways, says, &[]).going_on(Standing::In(name("b")), context);
         assert_eq!(second.run(9).unwrap(), Stop::NeedsHuman { state: name("c"), why: "sure?".to_owned() });
         assert_eq!(second.notebook.lines, ["b is done", "c begins", "c asks: sure?"]);
+        let context = Context { about: "early".into(), ..Context::default() };
+        let mut early = agent(ways, says, &[]).going_on(Standing::In(name("c")), context);
+        let why = Some("the build runs".to_owned());
+        assert_eq!(early.run(9).unwrap(), Stop::NotReady { state: name("c"), why });
+        assert_eq!(early.notebook.lines, ["c waits: the build runs"]);
         let context = Context { about: "else".into(), ..Context::default() };
         let mut third = agent(ways, says, &[]).going_on(Standing::Behind { state: name("b"), named: None }, context);
         assert_eq!(third.run(9).unwrap(), Stop::Ended { state: name("c") });
@@ -423,6 +446,6 @@ mod tests {
         registry.register("state", quiet).unwrap();
         let handler = StateHandler::new(machine("* > a, a > b, b > *"), &registry).unwrap();
         let mut agent = Agent::new(handler, Replies(Vec::new(), 0), Memory::default());
-        assert_eq!(agent.run(9).unwrap(), Stop::NotReady { state: name("a") });
+        assert_eq!(agent.run(9).unwrap(), Stop::NotReady { state: name("a"), why: None });
     }
 }

@@ -41,6 +41,11 @@ pub enum Outcome {
         /// What is asked.
         prompt: String,
     },
+    /// It is not done yet, and is to be run again later.
+    NotReady {
+        /// What it waits for.
+        why: String,
+    },
 }
 
 impl Outcome {

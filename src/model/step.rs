@@ -159,6 +159,12 @@ impl Question {
     pub fn is_of(&self, step: &StateName, unit: Option<&Unit>) -> bool {
         self.step == *step && self.unit.as_ref() == unit
     }
+
+    /// Whether it asks `prompt`, of which it may hold only the beginning.
+    #[must_use]
+    pub fn asks(&self, prompt: &str) -> bool {
+        self.prompt == prompt || self.prompt.strip_suffix('…').is_some_and(|begin| prompt.starts_with(begin))
+    }
 }
 
 /// What a report is about (`--type`).

@@ -19,8 +19,19 @@ pub struct DriveReport {
     pub reason: String,
     /// How many states it ran.
     pub ran: usize,
+    /// What was given last, when a person is needed.
+    pub given: Option<Given>,
     /// What went wrong beside the work itself.
     pub warnings: Vec<String>,
+}
+
+/// What a state gave, as people are shown it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Given {
+    /// The state.
+    pub state: StateName,
+    /// Its output; a long one ends with `…`.
+    pub output: String,
 }
 
 /// Why a driver stopped.
@@ -31,6 +42,8 @@ pub enum DriveStop {
     Ended,
     /// A person has to answer or to choose.
     NeedsHuman,
+    /// A state is not done yet, and is to be run again later.
+    NotReady,
     /// A state failed.
     Failed,
     /// It ran as many states as it was allowed to.
@@ -44,6 +57,7 @@ impl DriveStop {
         match self {
             Self::Ended => "ended",
             Self::NeedsHuman => "needs_human",
+            Self::NotReady => "not_ready",
             Self::Failed => "failed",
             Self::Limit => "limit",
         }

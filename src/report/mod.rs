@@ -14,7 +14,7 @@ mod verify;
 mod workflow;
 
 pub use doctor::{DoctorReport, FindingReport, FindingState, PlanStep, Severity};
-pub use drive::{DriveReport, DriveStop};
+pub use drive::{DriveReport, DriveStop, Given};
 pub use emit::{AdvanceReport, EmitData, EmitReport, EmittedActivity, EmittedReport, NextStatesReport};
 pub use interview::{
     EntryStatus, InterviewAbandonReport, InterviewAnswerReport, InterviewEntry, InterviewFinishReport, InterviewNext,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Sandbox, Tree, calls, can_inject, killed_at, run};
+use crate::support::{Answer, Person, Sandbox, Tree, calls, can_inject, has_terminals, killed_at, run};
 
 const GRAPH: &str = "\
 initial: plan
@@ -515,4 +515,90 @@ states:
     assert_eq!((&stopped["state"], &stopped["warnings"]), (&json!("autonomous_plan"), &json!([])), "{stopped}");
     let told: Value = serde_json::from_str(&std::fs::read_to_string(project.path("told")).unwrap()).unwrap();
     assert_eq!(told["state"]["config"], json!({ "greeting": "Hi there!" }));
+}
+
+#[test]
+fn what_a_state_gave_is_shown_and_a_person_is_asked_below_it() {
+    let graph = "initial: think\nstates:\n  think: {type: agent, transition: {next: [quiet]}}\n  \
+                 quiet: {type: tool, transition: {next: [ask]}}\n  \
+                 ask: {description: Is that right?, type: user, transition: {next: [end]}}\n  end: {type: terminal}\n";
+    let project = Project::new(graph);
+    let args = ["--on", "agent=printf 'One.\\nTwo.'", "--on", "tool=true"];
+    let stopped = project.drive(&args).exits(4);
+    insta::assert_snapshot!(stopped.stderr, @r"
+    think begins
+    think is done
+      One.
+      Two.
+    quiet begins
+    quiet is done
+    ask begins
+    ");
+    // Another process shows what it rests on, since that may have scrolled away.
+    let again = project.drive(&args).exits(4);
+    assert_eq!(again.stderr, "  One.\n  Two.\n");
+    let json = project.drive(&[&args[..], &["--json"]].concat()).exits(4).json();
+    assert_eq!(json["given"], json!({ "state": "think", "output": "One.\nTwo." }));
+    if !has_terminals("what_a_state_gave_is_shown_and_a_person_is_asked_below_it") {
+        return;
+    }
+    let mut person = Person::before(&project.command(&args));
+    assert!(person.sees("  One.\r\n  Two.\r\nIs that right?\r\n> ", 1), "{}", person.seen());
+    person.types("yes\n");
+    assert_eq!(person.ended().code(), Some(0), "{}", person.seen());
+    assert!(!person.seen().contains("  yes"), "{}", person.seen());
+}
+
+#[test]
+fn a_command_may_say_that_a_person_is_needed_or_that_it_is_not_done_yet() {
+    let graph = "initial: call\nstates:\n  call: {type: tool, transition: {next: [end]}}\n  end: {type: terminal}\n";
+    let project = Project::new(graph);
+    let says = |answer: &str| format!("tool=cat > told; echo '{answer}'");
+    let drive = |answer: &str| project.drive(&["--on", &says(answer), "--json"]);
+    let asks = r#"{"needs_human": "Let flow read your mail", "link": "https://example.com/auth"}"#;
+    for _ in 0..2 {
+        let stopped = drive(asks).exits(4).json();
+        let reason = "Let flow read your mail (https://example.com/auth)";
+        assert_eq!((&stopped["stop"], &stopped["reason"]), (&json!("needs_human"), &json!(reason)), "{stopped}");
+    }
+    let asked = || project.0.events("r1").iter().filter(|e| e["reports"][0]["type"] == "waiting_for_user").count();
+    assert_eq!(asked(), 1, "it asked again");
+    let resumed = project.resumed();
+    assert_eq!((&resumed["verdict"], &resumed["next"]["action"]), (&json!("needs_human"), &json!("answer")));
+    drive(r#"{"needs_human": "Another thing"}"#).exits(4);
+    assert_eq!(asked(), 2, "another question is another one");
+    let answer =
+        ["emit", "--workflow", "job", "--run-id", "r1", "--type", "user_answered", "--data", r#"{"answer":"go"}"#];
+    project.0.flow(answer).ok();
+    // The answer reaches the command that asked. It waits for something, which is no failure and nothing to answer.
+    for _ in 0..2 {
+        let waits = drive(r#"{"not_ready": "the build runs"}"#).exits(4).json();
+        let reason = "`call` is not ready: the build runs; the same command looks again";
+        assert_eq!((&waits["stop"], &waits["reason"]), (&json!("not_ready"), &json!(reason)), "{waits}");
+    }
+    let resumed = project.resumed();
+    assert_eq!(
+        (&resumed["verdict"], &resumed["reason"]),
+        (&json!("needs_human"), &json!("`call` waits: the build runs"))
+    );
+    let waits = project.0.events("r1").iter().filter(|e| e["reports"][0]["data"]["status"] == "waiting").count();
+    assert_eq!(waits, 1, "it said so again");
+    let failed = drive(r#"{"needs_human": 5}"#).exits(1).json();
+    assert!(failed["reason"].as_str().unwrap().contains("has 5 as `needs_human`, which is no text"), "{failed}");
+    assert_eq!(drive(r#"{"made": true}"#).ok().json()["stop"], "ended");
+    project.0.assert_sound("r1");
+    project.0.flow(["verify", "r1"]).ok();
+}
+
+#[test]
+fn the_answer_that_a_command_asked_for_reaches_it() {
+    let graph = "initial: call\nstates:\n  call: {type: tool, transition: {next: [end]}}\n  end: {type: terminal}\n";
+    let project = Project::new(graph);
+    let tool = "tool=cat > told; grep -q '\"answer\":\"go\"' told && echo went || echo '{\"needs_human\": \"Go?\"}'";
+    project.drive(&["--on", tool]).exits(4);
+    let answer =
+        ["emit", "--workflow", "job", "--run-id", "r1", "--type", "user_answered", "--data", r#"{"answer":"go"}"#];
+    project.0.flow(answer).ok();
+    project.drive(&["--on", tool]).ok();
+    assert!(project.0.read("r1", "activities/001-call.yaml").contains("summary: went"));
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::{Person, Sandbox, run, skipped};
+use crate::support::{Person, Sandbox, has_terminals, run};
 
 /// How often a program is ended, and by how many people at once.
 const TIMES: u64 = 50;
@@ -54,14 +54,6 @@ impl How {
 }
 
 const SIGNALS: [How; 3] = [How::Sent(Signal::INT), How::Sent(Signal::TERM), How::Sent(Signal::HUP)];
-
-fn has_terminals(test: &str) -> bool {
-    let has = Command::new("setsid").arg("--version").output().is_ok_and(|output| output.status.success());
-    if !has {
-        skipped(test, "setsid is missing");
-    }
-    has
-}
 
 /// A time within `most`, another one with each call.
 fn some_time(most: Duration) -> Duration {

@@ -6,7 +6,7 @@ use crate::cli::out::Out;
 use crate::cli::page::Page;
 use crate::cli::prompt::Prompt;
 use crate::ops::{Choose, DriveRequest, Flow, Person};
-use crate::report::{DriveReport, DriveStop};
+use crate::report::{DriveReport, DriveStop, Given};
 
 pub(super) fn run(flow: &Flow, args: DriveArgs, out: &mut Out) -> Exit {
     let choose = match (args.choose, args.choose_url) {
@@ -28,7 +28,13 @@ pub(super) fn run(flow: &Flow, args: DriveArgs, out: &mut Out) -> Exit {
         goal: args.goal,
         session: args.session,
     };
-    let driven = flow.drive(&request, &mut Caller { prompt: Prompt::new(out) });
+    let mut caller = Caller { prompt: Prompt::new(out), shown: None, is_silent: out.is_json() };
+    let driven = flow.drive(&request, &mut caller);
+    if let Ok(DriveReport { given: Some(given), .. }) = &driven
+        && caller.shown.as_ref() != Some(given)
+    {
+        caller.learn(given);
+    }
     match driven {
         Ok(report) => {
             out.committed(format!("{} states were run and recorded in {}", report.ran, report.run_id));
@@ -36,7 +42,7 @@ pub(super) fn run(flow: &Flow, args: DriveArgs, out: &mut Out) -> Exit {
             let exit = out.answer(&report, || page(&report));
             match (exit, report.stop) {
                 (Exit::Done, DriveStop::Failed) => Exit::Refused,
-                (Exit::Done, DriveStop::NeedsHuman | DriveStop::Limit) => Exit::NeedsHuman,
+                (Exit::Done, DriveStop::NeedsHuman | DriveStop::NotReady | DriveStop::Limit) => Exit::NeedsHuman,
                 (exit, _) => exit,
             }
         }
@@ -51,14 +57,32 @@ fn page(report: &DriveReport) -> String {
     page.finish()
 }
 
+/// What a state gave, below the line that says that it is done.
+fn given_lines(given: &Given) -> String {
+    given.output.trim_end().lines().map(|line| format!("  {line}\n")).collect()
+}
+
 /// Whoever called the command.
 struct Caller<'a> {
     prompt: Prompt<'a>,
+    /// What was shown last of what states gave.
+    shown: Option<Given>,
+    /// Whether only what a person is asked is shown.
+    is_silent: bool,
 }
 
 impl Person for Caller<'_> {
-    fn ask(&mut self, prompt: &str) -> Option<String> {
-        self.prompt.read_here(prompt)
+    fn learn(&mut self, given: &Given) {
+        if !self.is_silent {
+            self.prompt.tell(&given_lines(given));
+            self.shown = Some(given.clone());
+        }
+    }
+
+    fn ask(&mut self, last: Option<&Given>, prompt: &str) -> Option<String> {
+        // What they shall answer may rest on what was said long ago, or was not shown.
+        let last = last.filter(|last| self.shown.as_ref() != Some(last)).map(given_lines).unwrap_or_default();
+        self.prompt.read_here(&format!("{last}{prompt}"))
     }
 
     fn tell(&mut self, line: &str) {

@@ -11,7 +11,7 @@ use crate::host::Job;
 use crate::machine::Machine;
 use crate::model::StateName;
 use crate::ops::answer::answer_of;
-use crate::ops::drive::{Audience, DRIVEN_DIR, DRIVEN_STATE, Drive, DriveRequest, missing};
+use crate::ops::drive::{Audience, DRIVEN_DIR, DRIVEN_STATE, Drive, DriveRequest, given_last, missing};
 use crate::ops::error::Result;
 
 /// The most that a command may answer, in bytes: it is kept in the log and in the activity.
@@ -26,18 +26,19 @@ pub(super) fn registry<'r>(
     answer: Option<String>,
 ) -> Result<Registry<'r>> {
     let mut registry = Registry::new();
+    // A person's answer is used up by the first state that is run, which asked for it.
+    let answer = Rc::new(RefCell::new(answer));
     for (kind, command) in &request.on {
-        let audience = Rc::clone(audience);
+        let (audience, answer) = (Rc::clone(audience), Rc::clone(&answer));
         let make = move |config: StateConfig<'_>| CommandState {
             command,
             drive,
             asked: Asked::of(machine, &config),
+            answer: Rc::clone(&answer),
             audience: Rc::clone(&audience),
         };
         registry.register(kind, make).map_err(missing)?;
     }
-    // A person's answer is used up by the first state that asks for it.
-    let answer = Rc::new(RefCell::new(answer));
     if !registry.knows("user") {
         let audience = Rc::clone(audience);
         let make = move |config: StateConfig<'_>| UserState {
@@ -82,6 +83,7 @@ struct CommandState<'r> {
     command: &'r str,
     drive: &'r Drive,
     asked: Asked,
+    answer: Rc<RefCell<Option<String>>>,
     audience: Audience<'r>,
 }
 
@@ -92,18 +94,33 @@ impl State for CommandState<'_> {
             "state": self.asked.declared,
             "next": self.asked.next,
             "done": done(context),
+            "answer": self.answer.borrow_mut().take(),
         });
         let output = run(self.command, &input, self.drive, Some(&self.asked.name), &self.audience)?;
-        let named = serde_json::from_str::<Value>(&output).ok().and_then(|value| value.get("next_state").cloned());
-        let named = match named {
-            None | Some(Value::Null) => None,
-            Some(Value::String(name)) => Some(name),
-            Some(other) => {
-                return Err(StateError(format!("its answer has {other} as `next_state`, which names no state")));
-            }
-        };
-        Ok(Outcome::Finished { output: (!output.is_empty()).then_some(output), next: named })
+        outcome(output)
     }
+}
+
+/// What a command says with its output: that a person is needed, that it is not done yet, or that it is, and perhaps what
+/// follows.
+fn outcome(output: String) -> std::result::Result<Outcome, StateError> {
+    let Ok(Value::Object(object)) = serde_json::from_str(&output) else {
+        return Ok(Outcome::Finished { output: (!output.is_empty()).then_some(output), next: None });
+    };
+    let text = |key: &str, what: &str| match object.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(other) => Err(StateError(format!("its answer has {other} as `{key}`, which {what}"))),
+    };
+    if let Some(prompt) = text("needs_human", "is no text")? {
+        let link = text("link", "is no text")?.map(|link| format!(" ({link})")).unwrap_or_default();
+        return Ok(Outcome::NeedsHuman { prompt: format!("{prompt}{link}") });
+    }
+    if let Some(why) = text("not_ready", "is no text")? {
+        return Ok(Outcome::NotReady { why });
+    }
+    let next = text("next_state", "names no state")?;
+    Ok(Outcome::Finished { output: Some(output), next })
 }
 
 /// What was done, as commands are told.
@@ -139,8 +156,9 @@ struct UserState<'r> {
 }
 
 impl State for UserState<'_> {
-    fn run(&mut self, _: &Context) -> std::result::Result<Outcome, StateError> {
-        let answer = self.answer.borrow_mut().take().or_else(|| self.audience.borrow_mut().ask(&self.prompt));
+    fn run(&mut self, context: &Context) -> std::result::Result<Outcome, StateError> {
+        let ask = || self.audience.borrow_mut().ask(given_last(context).as_ref(), &self.prompt);
+        let answer = self.answer.borrow_mut().take().or_else(ask);
         Ok(match answer {
             Some(answer) => Outcome::said(answer),
             None => Outcome::NeedsHuman { prompt: self.prompt.clone() },

@@ -27,7 +27,7 @@ use crate::ops::flow::Flow;
 use crate::ops::problem::one_line;
 use crate::ops::select::Runs;
 use crate::ops::view::for_reading;
-use crate::report::{DriveReport, DriveStop};
+use crate::report::{DriveReport, DriveStop, Given};
 use crate::store::{Project, layout};
 
 pub use chooser::{Choose, Endpoint};
@@ -57,8 +57,10 @@ pub struct DriveRequest {
 
 /// What a driver needs from the person before it.
 pub trait Person {
-    /// The answer to `prompt`; none when nobody is there.
-    fn ask(&mut self, prompt: &str) -> Option<String>;
+    /// What a state gave.
+    fn learn(&mut self, given: &Given);
+    /// The answer to `prompt`; none when nobody is there. `last` is what was given last, to which the question may refer.
+    fn ask(&mut self, last: Option<&Given>, prompt: &str) -> Option<String>;
     /// Something that a person may like to know now.
     fn tell(&mut self, line: &str);
 }
@@ -260,7 +262,8 @@ impl Flow {
         // Whoever drives it is said by the claim; only when nobody does, what a dead driver left running matters.
         let caller = Caller { session: Some(drive.session.clone()), ..Caller::default() };
         let held = self.presence(view.history.hold(), &caller)? == Presence::HeldByOther;
-        let begun = phase.as_ref().filter(|here| state.document().state.steps.get(here) == Some(StepStatus::Running));
+        let begun =
+            phase.as_ref().filter(|here| state.document().state.steps.get(here).is_some_and(StepStatus::is_open));
         if let (Some(here), false) = (begun, held) {
             let left = [(DRIVEN_DIR, drive.dir.as_os_str()), (DRIVEN_STATE, here.as_str().as_ref())];
             if let Some(&pid) = crate::host::processes_with(&left).first() {
@@ -321,8 +324,10 @@ impl Flow {
                 let reason = format!("`{state}` failed: {why}; the same command tries it again");
                 (DriveStop::Failed, state, reason)
             }
-            Stop::NotReady { state } => {
-                (DriveStop::NeedsHuman, state.clone(), format!("`{state}` lets nobody go on yet"))
+            Stop::NotReady { state, why } => {
+                let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+                let reason = format!("`{state}` is not ready{why}; the same command looks again");
+                (DriveStop::NotReady, state, reason)
             }
             Stop::Limit { state } => {
                 let reason = format!("{ran} states were run, the last one is `{state}`; the same command goes on");
@@ -330,6 +335,7 @@ impl Flow {
             }
         };
         let mut report = report(drive, stop, Some(state), reason, ran);
+        report.given = (stop == DriveStop::NeedsHuman).then(|| given_last(agent.context())).flatten();
         report.warnings = warnings;
         Ok(report)
     }
@@ -441,9 +447,28 @@ fn report(drive: &Drive, stop: DriveStop, state: Option<StateName>, reason: Stri
         state,
         reason,
         ran,
+        given: None,
         warnings: Vec::new(),
     }
 }
+
+/// What was given last, before a person is asked.
+fn given_last(context: &Context) -> Option<Given> {
+    context.done.iter().rev().find_map(given)
+}
+
+/// What a state gave, as far as people are shown it.
+fn given(done: &Done) -> Option<Given> {
+    let output = done.output.as_deref().filter(|output| !output.trim().is_empty())?;
+    let mut shown: String = output.chars().take(GIVEN).collect();
+    if shown.len() < output.len() {
+        shown.push('…');
+    }
+    Some(Given { state: done.state.clone(), output: shown })
+}
+
+/// How much of an output people are shown, in characters; the run has all of it.
+const GIVEN: usize = 8000;
 
 /// Commands for types that no state has: a slip of the pen, or a script for many graphs.
 fn unused(machine: &Machine, request: &DriveRequest) -> Vec<String> {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::agent::{Done, Notebook};
 use crate::machine::Machine;
 use crate::model::{ReportType, StateName, StepStatus};
-use crate::ops::drive::{Audience, Drive};
+use crate::ops::drive::{Audience, Drive, given};
 use crate::ops::emit::EmitRequest;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
@@ -85,6 +85,11 @@ impl Notebook for RunNotebook<'_, '_> {
         recorded.inspect_err(|_| self.unrecorded = Some(done.clone()))?;
         self.ran += 1;
         self.tell(&format!("{} is done", done.state));
+        // What a person typed, they know.
+        let is_answer = self.machine.state(&done.state).is_some_and(|state| state.kind.as_deref() == Some("user"));
+        if let Some(given) = given(done).filter(|_| !is_answer) {
+            self.audience.borrow_mut().learn(&given);
+        }
         Ok(())
     }
 
@@ -98,10 +103,22 @@ impl Notebook for RunNotebook<'_, '_> {
         let run = self.flow.run(&project, self.drive.run.as_str())?;
         let view = crate::ops::view::for_reading(self.flow, &project, &run)?;
         let questions = &view.history.state().document().state.questions;
-        if questions.iter().any(|question| question.is_of(state, None)) {
+        if questions.iter().any(|question| question.is_of(state, None) && question.asks(prompt)) {
             return Ok(());
         }
         let data = Map::from_iter([("prompt".to_owned(), Value::from(prompt))]);
         self.emit(ReportType::WaitingForUser, state, data)
+    }
+
+    fn wait(&mut self, state: &StateName, why: &str) -> Result<()> {
+        // The same command once more waits for nothing new.
+        let project = self.flow.project()?;
+        let run = self.flow.run(&project, self.drive.run.as_str())?;
+        let history = crate::ops::view::for_reading(self.flow, &project, &run)?.history;
+        let waits = history.state().document().state.steps.get(state) == Some(StepStatus::Waiting);
+        if waits && history.message(state) == Some(why) {
+            return Ok(());
+        }
+        self.status(state, StepStatus::Waiting, &[("message", Some(why))])
     }
 }

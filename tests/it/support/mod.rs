@@ -20,7 +20,7 @@ mod witness;
 
 pub use calls::{Call, calls, calls_of, can_inject, injected, injecting, killed_at, skipped};
 pub use past::{PHASES, Past};
-pub use person::Person;
+pub use person::{Person, has_terminals};
 pub use sandbox::{Answer, Sandbox, answered, run, spawned, temporary};
 pub use scene::Scene;
 pub use sweep::{Tally, try_all};

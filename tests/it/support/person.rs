@@ -11,8 +11,19 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
+use super::skipped;
+
 /// How long anything here may take before the test has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Whether programs can be started at terminals of their own; says so loudly when not.
+pub fn has_terminals(test: &str) -> bool {
+    let has = Command::new("setsid").arg("--version").output().is_ok_and(|output| output.status.success());
+    if !has {
+        skipped(test, "setsid is missing");
+    }
+    has
+}
 
 /// A program whose terminal is this one.
 pub struct Person {
