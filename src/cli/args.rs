@@ -567,6 +567,9 @@ pub(super) enum WorkflowCommand {
     Adopt {
         #[command(flatten)]
         run: RunArg,
+        /// The file that defines it, when it is not found by its name
+        #[arg(long, value_name = "FILE")]
+        from: Option<String>,
         #[command(flatten)]
         caller: CallerArgs,
     },

@@ -1,17 +1,21 @@
 //! `workflow adopt`: a run moves over to today's definition of its workflow.
 
 use crate::engine::{Command, Decision};
-use crate::model::{EventKind, SessionId};
-use crate::ops::error::Result;
+use crate::machine::Machine;
+use crate::model::{EventKind, RunDocument, SessionId};
+use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::load::for_writing;
 use crate::report::WorkflowAdoptReport;
+use crate::store::Project;
 
 /// Which run moves over.
 #[derive(Debug, Clone, Default)]
 pub struct AdoptRequest {
     /// The run; otherwise the session's or the only active one.
     pub run: Option<String>,
+    /// A file with the definition; otherwise the workflow is looked up by its name.
+    pub from: Option<String>,
     /// Who asks.
     pub session: Option<SessionId>,
     /// The epoch under which the caller holds the run.
@@ -19,11 +23,27 @@ pub struct AdoptRequest {
 }
 
 impl Flow {
+    /// The definition that a run is to follow.
+    fn newer(&self, project: &Project, run: &RunDocument, from: Option<&str>) -> Result<Machine> {
+        let Some(from) = from else {
+            return Ok(self.catalog(Some(project)).find(run.workflow.as_str())?.machine);
+        };
+        let machine = self.workflow_machine(from, &[])?;
+        if *machine.id() != run.workflow {
+            let (id, follows) = (machine.id(), &run.workflow);
+            return Err(Error::Usage(format!(
+                "{from} defines the workflow {id}, and run {} follows {follows}",
+                run.id
+            )));
+        }
+        Ok(machine)
+    }
+
     /// Pins today's definition in a run, whose position has to exist in it; a run that follows it already stays as it is.
     ///
     /// # Errors
-    /// [`crate::ops::Error::Catalog`] when the definition is gone or does not compile, [`crate::ops::Error::Refused`] when
-    /// a rule forbids it, [`crate::ops::Error::Store`] when it cannot be written.
+    /// [`Error::Usage`] when a file is named that defines another workflow, [`Error::Catalog`] when the definition is gone or does not compile, [`Error::Refused`] when
+    /// a rule forbids it, [`Error::Store`] when it cannot be written.
     pub fn workflow_adopt(&self, request: &AdoptRequest) -> Result<WorkflowAdoptReport> {
         let project = self.project()?;
         let caller = self.caller(request.session.clone(), request.epoch)?;
@@ -31,7 +51,7 @@ impl Flow {
         let run = self.select_to_write(&project, request.run.as_deref(), caller.session.as_ref(), now)?;
         let mut loaded = for_writing(self, &project, &run, now)?;
         let caller = self.judge_holder(&loaded, caller)?;
-        let newer = self.catalog(Some(&project)).find(loaded.state.document().workflow.as_str())?.machine;
+        let newer = self.newer(&project, loaded.state.document(), request.from.as_deref())?;
         let command = Command::AdoptWorkflow(Box::new(newer));
         let decision = loaded.decide(self, &project, &caller, command)?;
         let mut differences = Vec::new();

@@ -1,8 +1,13 @@
 //! The command lines of a verdict: one that is safe to run unread, and one for each outcome that only the caller knows.
 
+use std::fmt::Write as _;
+use std::time::Duration;
+
 use crate::engine::{Action, History, InDoubt, Plan};
+use crate::host::server;
 use crate::machine::Machine;
 use crate::model::{ActivityStatus, Question, ReportType, RunId, StateName, StepStatus, WorkflowId, slug};
+use crate::ops::drive::{Choose, DriveRequest};
 use crate::ops::quoted;
 use crate::report::Alternative;
 
@@ -21,6 +26,13 @@ impl Advice {
         self
     }
 
+    /// The same for a run that a driver goes through: it begins the work itself.
+    fn driven_by(mut self, command: &str) -> Self {
+        let when = "the driver is to go on, with the commands by which the run was driven".to_owned();
+        self.alternatives.insert(0, Alternative { when, command: command.to_owned() });
+        Self { command: None, ..self }
+    }
+
     fn or_each(self, ways: impl IntoIterator<Item = (String, String)>) -> Self {
         ways.into_iter().fold(self, |advice, (when, command)| advice.or(when, command))
     }
@@ -31,7 +43,7 @@ pub(super) fn advice(history: &History, plan: &Plan, machine: Option<&Machine>) 
     let words = Words { history, run: history.state().id(), workflow: &history.state().document().workflow };
     let next = &plan.next;
     let advice = Advice::default();
-    match (next.action, &next.phase) {
+    let advice = match (next.action, &next.phase) {
         (Action::StartPhase | Action::WorkPhase | Action::RetryPhase, Some(phase)) => {
             words.work(next.action, phase, machine)
         }
@@ -69,6 +81,19 @@ pub(super) fn advice(history: &History, plan: &Plan, machine: Option<&Machine>) 
         (Action::Join, _) => join(words.run),
         (Action::Nothing, _) => advice.or("there is more to do", words.status("reopen", Some("why"))),
         _ => advice,
+    };
+    let is_work = matches!(
+        next.action,
+        Action::StartPhase
+            | Action::ChoosePhase
+            | Action::WorkPhase
+            | Action::RetryPhase
+            | Action::Reconcile
+            | Action::ResolveActivity
+    );
+    match history.state().document().context_text(DRIVER).filter(|command| is_driver(command)) {
+        Some(command) if is_work => advice.driven_by(command),
+        _ => advice,
     }
 }
 
@@ -84,10 +109,44 @@ pub(super) fn bring_back(run: &RunId, ways_back: Vec<Alternative>) -> Advice {
         .or("the run is to go on from here without the rest; the gap is noted", format!("flow doctor {run} --repair"))
 }
 
-/// The command that lets a run follow today's definition of its workflow.
-pub(super) fn adopt(run: &RunId) -> Alternative {
+/// The command that lets a run follow today's definition of its workflow, which a file outside of the catalog may hold.
+pub(super) fn adopt(run: &RunId, from: Option<&str>) -> Alternative {
     let when = "the run is to follow today's definition".to_owned();
-    Alternative { when, command: format!("flow workflow adopt {run}") }
+    let from = from.map(|file| format!(" --from {}", quoted(file))).unwrap_or_default();
+    Alternative { when, command: format!("flow workflow adopt {run}{from}") }
+}
+
+/// The key of a run's context under which it knows the command that drives it.
+pub(super) const DRIVER: &str = "drive";
+/// How long a command of a state may take when nobody says otherwise, as on the command line.
+const USUAL_TIMEOUT: Duration = Duration::from_secs(600);
+/// The longest command that a run remembers, in bytes.
+const DRIVER_BYTES: usize = 4000;
+/// What such a command begins with.
+const DRIVES: &str = "flow drive ";
+
+/// The command that drives a run once more. None when it does not fit into a line. A password in an address is left out.
+pub(super) fn driver(run: &RunId, request: &DriveRequest) -> Option<String> {
+    let mut command = format!("{DRIVES}{} --run-id {run}", quoted(&request.graph));
+    let mut add = |option: &str, value: &str| {
+        let _ = write!(command, " --{option} {}", quoted(value));
+    };
+    request.on.iter().for_each(|(kind, job)| add("on", &format!("{kind}={job}")));
+    request.types.iter().for_each(|kind| add("type", kind));
+    match &request.choose {
+        Choose::Nobody => {}
+        Choose::Command(job) => add("choose", job),
+        Choose::Endpoint(endpoint) => add("choose-url", &server(&endpoint.url).ok()?),
+    }
+    if request.timeout != USUAL_TIMEOUT {
+        add("timeout", &request.timeout.as_secs_f64().to_string());
+    }
+    is_driver(&command).then_some(command)
+}
+
+/// Whether a text is a command that drives a run: `run.yaml` is a file that others may edit.
+fn is_driver(command: &str) -> bool {
+    command.starts_with(DRIVES) && command.len() <= DRIVER_BYTES && !command.chars().any(char::is_control)
 }
 
 /// Command lines for one run.

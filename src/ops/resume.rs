@@ -152,7 +152,7 @@ impl Flow {
             Alternative { when, ..way }
         };
         let older = begin.into_iter().chain(older.alternatives).map(under);
-        fits.then(|| adopt(&state.id)).into_iter().chain(older).collect()
+        fits.then(|| adopt(&state.id, None)).into_iter().chain(older).collect()
     }
 
     #[expect(clippy::too_many_arguments, reason = "one call puts the answer together from its parts")]

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use crate::engine::refuse_other_session;
-use crate::model::{EventKind, RunChanges, RunEdited, SessionId};
+use crate::engine::{Caller, refuse_other_session};
+use crate::model::{EventKind, RunChanges, RunDocument, RunEdited, RunId, SessionId, Timestamp};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
-use crate::ops::load::for_writing;
+use crate::ops::load::{Loaded, for_writing};
 use crate::report::SetReport;
 
 /// What to change; `None` stays as it is.
@@ -50,8 +50,7 @@ impl Flow {
         let caller = self.judge_holder(&loaded, caller)?;
         refuse_other_session(&loaded.state, &caller)
             .map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })?;
-        let before = loaded.state.document().clone();
-        let mut wanted = before.clone();
+        let mut wanted = loaded.state.document().clone();
         let texts = [("branch", &request.branch), ("repo", &request.repo), ("feature", &request.feature)];
         for (key, text) in texts.into_iter().filter_map(|(key, text)| Some((key, text.as_ref()?))) {
             wanted.context.insert(key.to_owned(), text.as_str().into());
@@ -64,21 +63,7 @@ impl Flow {
             wanted.limits.insert(name.clone(), limit.map_or(Value::Null, Value::from));
         }
         wanted.goal = request.goal.clone().or(wanted.goal);
-        let changed = wanted != before;
-        if changed {
-            let fault = |error| Error::RunFile { path: loaded.locked.run_file(), error };
-            let text = loaded.text.with_facts(&wanted).map_err(fault)?;
-            let differs = |old: &Map<String, Value>, new: &Map<String, Value>| (old != new).then(|| new.clone());
-            let changes = RunChanges {
-                goal: (before.goal != wanted.goal).then(|| wanted.goal.clone()),
-                context: differs(&before.context, &wanted.context),
-                limits: differs(&before.limits, &wanted.limits),
-                ..RunChanges::default()
-            };
-            self.replace_dead_holder(&mut loaded, &caller, now)?;
-            let edit = RunEdited { changes, by_command: true, session: caller.session, text: text.text().to_owned() };
-            loaded.commit_over(self, &text, EventKind::RunEdited(Box::new(edit)), None, now, Vec::new())?;
-        }
+        let changed = self.change_facts(&mut loaded, &caller, now, &wanted)?;
         let document = loaded.state.document();
         Ok(SetReport {
             run_id: document.id.clone(),
@@ -89,5 +74,56 @@ impl Flow {
             limits: document.limits.clone(),
             warnings: loaded.warnings.clone(),
         })
+    }
+
+    /// Changes the context of a run that this session drives.
+    ///
+    /// # Errors
+    /// As [`Flow::set`].
+    pub(super) fn change_context(
+        &self,
+        run: &RunId,
+        session: &SessionId,
+        epoch: u64,
+        change: impl FnOnce(&mut Map<String, Value>),
+    ) -> Result<()> {
+        let project = self.project()?;
+        let run = self.run(&project, run.as_str())?;
+        let now = self.clock.now();
+        let mut loaded = for_writing(self, &project, &run, now)?;
+        let caller = self.judge_holder(&loaded, self.caller(Some(session.clone()), Some(epoch))?)?;
+        refuse_other_session(&loaded.state, &caller)
+            .map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })?;
+        let mut wanted = loaded.state.document().clone();
+        change(&mut wanted.context);
+        self.change_facts(&mut loaded, &caller, now, &wanted).map(drop)
+    }
+
+    /// Writes the facts of `wanted` that differ, as one event. Gives whether any did.
+    fn change_facts(
+        &self,
+        loaded: &mut Loaded<'_>,
+        caller: &Caller,
+        now: Timestamp,
+        wanted: &RunDocument,
+    ) -> Result<bool> {
+        let before = loaded.state.document().clone();
+        if *wanted == before {
+            return Ok(false);
+        }
+        let fault = |error| Error::RunFile { path: loaded.locked.run_file(), error };
+        let text = loaded.text.with_facts(wanted).map_err(fault)?;
+        let differs = |old: &Map<String, Value>, new: &Map<String, Value>| (old != new).then(|| new.clone());
+        let changes = RunChanges {
+            goal: (before.goal != wanted.goal).then(|| wanted.goal.clone()),
+            context: differs(&before.context, &wanted.context),
+            limits: differs(&before.limits, &wanted.limits),
+            ..RunChanges::default()
+        };
+        self.replace_dead_holder(loaded, caller, now)?;
+        let session = caller.session.clone();
+        let edit = RunEdited { changes, by_command: true, session, text: text.text().to_owned() };
+        loaded.commit_over(self, &text, EventKind::RunEdited(Box::new(edit)), None, now, Vec::new())?;
+        Ok(true)
     }
 }

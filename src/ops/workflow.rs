@@ -1,6 +1,6 @@
 //! `workflow list | show | check | graph | convert`: the definitions that can be used.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::catalog::{CatalogError, Origin, definition_text};
 use crate::host;
@@ -88,7 +88,7 @@ impl Flow {
 
     /// The definition that `target` names: a file, or a workflow of the catalog.
     fn definition(&self, target: &str, types: &[String]) -> Result<Definition> {
-        let path = self.env.cwd.clone().unwrap_or_default().join(target);
+        let path = self.path_of(target);
         let project = self.project_if_any()?;
         let catalog = self.catalog(project.as_ref());
         if path.is_file() {
@@ -128,6 +128,15 @@ impl Flow {
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Whether a definition that is named so is a file.
+    pub(crate) fn is_file(&self, target: &str) -> bool {
+        self.path_of(target).is_file()
+    }
+
+    fn path_of(&self, target: &str) -> PathBuf {
+        self.env.cwd.clone().unwrap_or_default().join(target)
     }
 
     fn project_if_any(&self) -> Result<Option<crate::store::Project>> {

@@ -284,7 +284,7 @@ impl Help<'_> {
         let of_modes = ["request", "write", "list"].map(|command| ["mode", command]);
         let of_interviews =
             ["start", "answer", "skip", "finish", "abandon", "run"].map(|command| ["interview", command]);
-        for nested in [["workflow", "show"]].iter().chain(&of_modes).chain(&of_interviews) {
+        for nested in [["workflow", "show"], ["workflow", "adopt"]].iter().chain(&of_modes).chain(&of_interviews) {
             all += &self.of(nested).unwrap();
         }
         for (_, name) in literals(&source) {

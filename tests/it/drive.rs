@@ -363,6 +363,30 @@ fn another_graph_of_the_same_name_is_not_mistaken_for_the_runs_own() {
 }
 
 #[test]
+fn a_graph_in_a_file_that_was_edited_can_be_adopted_by_the_command_that_is_told() {
+    let graph = |next: &str| {
+        format!(
+            "initial: one\nstates:\n  one: {{type: agent, transition: {{next: [{next}]}}}}\n  \
+             two: {{type: agent, transition: {{next: [end]}}}}\n  end: {{type: terminal}}\n"
+        )
+    };
+    let project = Project::new(&graph("end, two"));
+    let args = ["--on", "agent=echo a", "--max-iter", "1", "--json"];
+    project.drive(&args).exits(4);
+    std::fs::write(project.path("job.graph.yaml"), graph("two")).unwrap();
+    let stopped = project.drive(&args).exits(4).json();
+    let reason = stopped["reason"].as_str().unwrap();
+    assert!(reason.contains("move it over with `flow workflow adopt r1 --from job.graph.yaml`"), "{reason}");
+    std::fs::write(project.path("other.graph.yaml"), graph("two")).unwrap();
+    let adopt = |file: &str| project.0.flow(["workflow", "adopt", "r1", "--from", file, "--json"]);
+    let refused = adopt("other.graph.yaml").exits(2).error();
+    assert_eq!(refused["message"], "other.graph.yaml defines the workflow other, and run r1 follows job");
+    assert_eq!(adopt("job.graph.yaml").ok().json()["changed"], true);
+    assert_eq!(project.drive(&["--on", "agent=echo a", "--json"]).ok().json()["stop"], "ended");
+    project.0.assert_sound("r1");
+}
+
+#[test]
 fn an_answer_is_the_output_of_its_state_whoever_completes_it() {
     let graph = "initial: ask\nstates:\n  ask: {type: user, description: Who are you?, transition: {next: [work]}}\n  \
                  work: {type: agent, transition: {next: [end]}}\n  end: {type: terminal}\n";
@@ -601,4 +625,38 @@ fn the_answer_that_a_command_asked_for_reaches_it() {
     project.0.flow(answer).ok();
     project.drive(&["--on", tool]).ok();
     assert!(project.0.read("r1", "activities/001-call.yaml").contains("summary: went"));
+}
+
+#[test]
+fn a_run_knows_the_command_that_drives_it_and_resume_advises_it() {
+    let project = Project::new(GRAPH);
+    let agent = r#"agent=printf %s "it's $FLOW_DRIVEN_STATE"; cat > told-$FLOW_DRIVEN_STATE"#;
+    let args = ["--on", agent, "--on", "tool=true", "--choose", "echo review", "--max-iter", "1"];
+    project.drive(&args).exits(4);
+    let resumed = project.resumed();
+    let next = &resumed["next"];
+    let first = &next["alternatives"][0];
+    assert_eq!(next["command"], json!(null), "{resumed}");
+    assert_eq!(first["when"], "the driver is to go on, with the commands by which the run was driven");
+    let command = first["command"].as_str().unwrap();
+    assert!(command.starts_with("flow drive job.graph.yaml --run-id r1 --on 'agent=printf"), "{command}");
+    let events = project.0.events("r1").len();
+    // It is the same command.
+    let mut shell = project.0.command("sh");
+    let path = PathBuf::from(env!("CARGO_BIN_EXE_flow"));
+    let paths = format!("{}:{}", path.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    shell.env("PATH", paths).args(["-c", &format!("{command} --max-iter 2")]);
+    run(shell, "").exits(4);
+    assert_eq!(project.0.activity_files("r1"), ["001-plan.yaml", "002-work.yaml", "003-review.yaml"]);
+    assert!(project.0.read("r1", "activities/003-review.yaml").contains("it's review"));
+    let remembered = project.0.events("r1").into_iter().filter(|event| event["type"] == "run_edited").count();
+    assert_eq!((remembered, events < project.0.events("r1").len()), (1, true), "what it knows is not noted again");
+    // What is in it stays between the person and flow.
+    let told = std::fs::read_to_string(project.path("told-review")).unwrap();
+    assert!(!told.contains("flow drive"), "{told}");
+    project.0.assert_sound("r1");
+    project.0.flow(["verify", "r1"]).ok();
+    // Whatever else somebody writes there is no command that flow advises.
+    project.0.edit("r1", "  drive: ", "  drive: rm -rf . # ");
+    assert!(!project.resumed().to_string().contains("rm -rf"), "{}", project.resumed());
 }

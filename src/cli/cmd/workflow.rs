@@ -29,13 +29,13 @@ pub(super) fn run(flow: &Flow, command: WorkflowCommand, out: &mut Out) -> Exit 
             }
             Err(error) => out.error(&error),
         },
-        WorkflowCommand::Adopt { run, caller } => adopt(flow, run.name(), caller, out),
+        WorkflowCommand::Adopt { run, from, caller } => adopt(flow, run.name(), from, caller, out),
         WorkflowCommand::Convert { target, to, types } => convert(flow, &target, &to, &types, out),
     }
 }
 
-fn adopt(flow: &Flow, run: Option<String>, caller: CallerArgs, out: &mut Out) -> Exit {
-    let request = AdoptRequest { run, session: caller.session, epoch: caller.epoch };
+fn adopt(flow: &Flow, run: Option<String>, from: Option<String>, caller: CallerArgs, out: &mut Out) -> Exit {
+    let request = AdoptRequest { run, from, session: caller.session, epoch: caller.epoch };
     match flow.workflow_adopt(&request) {
         Ok(report) => {
             if report.changed {

@@ -18,6 +18,7 @@ use crate::engine::{Caller, Drift, History, Presence, Refusal};
 use crate::host::{Setting, server};
 use crate::machine::{Machine, State};
 use crate::model::{ReportType, RunId, RunStatus, SessionId, StateName, StepReport, StepStatus, slug};
+use crate::ops::advice::{DRIVER, adopt};
 use crate::ops::claim::ClaimRequest;
 use crate::ops::drive::chooser::{AskCommand, AskEndpoint, AskNobody};
 use crate::ops::drive::commands::registry;
@@ -27,7 +28,7 @@ use crate::ops::flow::Flow;
 use crate::ops::problem::one_line;
 use crate::ops::select::Runs;
 use crate::ops::view::for_reading;
-use crate::report::{DriveReport, DriveStop, Given};
+use crate::report::{Alternative, DriveReport, DriveStop, Given};
 use crate::store::{Project, layout};
 
 pub use chooser::{Choose, Endpoint};
@@ -148,6 +149,7 @@ impl Flow {
         };
         drive.dir = std::path::absolute(flow_dir.join(layout::RUNS).join(drive.run.as_str())).unwrap_or(flow_dir);
         let mut known = Known::new(definition);
+        known.file = self.is_file(&request.graph).then(|| request.graph.clone());
         known.context.about = json!({ "goal": request.goal });
         if let (Some(project), Some(run)) = (&project, &found) {
             match self.take_up(project, run, &mut drive, &mut known)? {
@@ -250,9 +252,10 @@ impl Flow {
                 ));
             }
             Drift::AtPosition(lines) => {
+                let Alternative { command, .. } = adopt(run.id(), known.file.as_deref());
                 let reason = format!(
-                    "run {} began with another graph, and where it stands they differ ({}): move it over with `flow workflow \
-                     adopt`, or begin another one with --run-id",
+                    "run {} began with another graph, and where it stands they differ ({}): move it over with `{command}`, or \
+                     begin another one with --run-id",
                     run.id(),
                     lines.join("; ")
                 );
@@ -285,13 +288,13 @@ impl Flow {
         person: &mut dyn Person,
     ) -> Result<DriveReport> {
         let audience: Audience<'_> = Rc::new(RefCell::new(person));
-        let Known { machine, standing, context, answer, mut warnings } = known;
+        let Known { machine, standing, context, answer, mut warnings, .. } = known;
         let machine = machine.expect("BUG: a driver without a graph");
         warnings.extend(unused(&machine, request));
         let registry = registry(&machine, request, drive, &audience, answer)?;
         unhandled(&machine, &registry)?;
         let handler = StateHandler::new(machine.clone(), &registry).map_err(missing)?;
-        let notebook = RunNotebook::new(self, drive, &machine, request.goal.clone(), Rc::clone(&audience));
+        let notebook = RunNotebook::new(self, drive, &machine, request, Rc::clone(&audience));
         let mut agent = match &request.choose {
             Choose::Nobody => Agent::new(handler, AskNobody { run: drive.run.clone() }, notebook),
             Choose::Command(command) => {
@@ -370,17 +373,22 @@ struct Known {
     answer: Option<String>,
     /// What a person should know.
     warnings: Vec<String>,
+    /// The file that holds the graph, when it is named.
+    file: Option<String>,
 }
 
 impl Known {
     fn new(machine: Option<Machine>) -> Self {
         let (standing, context) = (Standing::New, Context::default());
-        Self { machine, standing, context, answer: None, warnings: Vec::new() }
+        Self { machine, standing, context, answer: None, warnings: Vec::new(), file: None }
     }
 
     fn read(&mut self, history: &History) {
         let document = history.state().document();
-        self.context.about = json!({ "goal": document.goal, "context": document.context });
+        let mut context = document.context.clone();
+        // What a driver is called with may hold what is not for its commands, or for a model.
+        context.shift_remove(DRIVER);
+        self.context.about = json!({ "goal": document.goal, "context": context });
         let run = &document.state;
         let mut answers = Answers::default();
         let mut begun = None;

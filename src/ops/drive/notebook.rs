@@ -5,11 +5,13 @@ use serde_json::{Map, Value};
 use crate::agent::{Done, Notebook};
 use crate::machine::Machine;
 use crate::model::{ReportType, StateName, StepStatus};
-use crate::ops::drive::{Audience, Drive, given};
+use crate::ops::advice::{DRIVER, driver};
+use crate::ops::drive::{Audience, Drive, DriveRequest, given};
 use crate::ops::emit::EmitRequest;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::payload::ReportRequest;
+use crate::ops::problem::one_line;
 
 /// Notes what a driver does as reports on steps.
 pub(super) struct RunNotebook<'a, 'p> {
@@ -18,6 +20,8 @@ pub(super) struct RunNotebook<'a, 'p> {
     machine: &'a Machine,
     goal: Option<String>,
     audience: Audience<'p>,
+    /// The command that drives the run, until the run knows it.
+    command: Option<String>,
     /// How many states were run.
     pub(super) ran: usize,
     pub(super) warnings: Vec<String>,
@@ -30,10 +34,25 @@ impl<'a, 'p> RunNotebook<'a, 'p> {
         flow: &'a Flow,
         drive: &'a Drive,
         machine: &'a Machine,
-        goal: Option<String>,
+        request: &DriveRequest,
         audience: Audience<'p>,
     ) -> Self {
-        Self { flow, drive, machine, goal, audience, ran: 0, warnings: Vec::new(), unrecorded: None }
+        let (goal, command) = (request.goal.clone(), driver(&drive.run, request));
+        Self { flow, drive, machine, goal, audience, command, ran: 0, warnings: Vec::new(), unrecorded: None }
+    }
+
+    /// Lets the run know by which command it is driven, for whoever asks how it goes on.
+    fn remember(&mut self) {
+        let Some(command) = self.command.take() else { return };
+        let change = |context: &mut Map<String, Value>| drop(context.insert(DRIVER.to_owned(), command.into()));
+        let Drive { run, session, epoch, .. } = self.drive;
+        let remembered = self.flow.change_context(run, session, *epoch, change);
+        // The work itself goes on without it.
+        self.warnings.extend(
+            remembered
+                .err()
+                .map(|error| format!("the run does not know by which command it is driven: {}", one_line(&error))),
+        );
     }
 
     fn emit(&mut self, kind: ReportType, state: &StateName, data: Map<String, Value>) -> Result<()> {
@@ -75,6 +94,7 @@ impl Notebook for RunNotebook<'_, '_> {
 
     fn begin(&mut self, state: &StateName) -> Result<()> {
         self.status(state, StepStatus::Running, &[])?;
+        self.remember();
         self.tell(&format!("{state} begins"));
         Ok(())
     }
