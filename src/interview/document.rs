@@ -2,6 +2,7 @@
 
 use crate::interview::outline::Outline;
 use crate::interview::pad::{HEADING, Pad};
+use crate::interview::script::folded;
 
 /// A text, read once.
 #[derive(Debug)]
@@ -35,8 +36,9 @@ impl<'t> Document<'t> {
     /// Whether it surely has no pad: none is hidden behind something that is never closed, and no line looks like one.
     #[must_use]
     pub fn is_without_pad(&self) -> bool {
-        let looks_like_one = |line: &str| line.trim_start_matches([' ', '#']).trim_end() == HEADING;
-        self.pads.is_empty() && self.outline.unclosed.is_none() && !self.text.lines().any(looks_like_one)
+        let is_read = self.pads.is_empty() && self.outline.unclosed.is_none();
+        let looks_like_one = |line: &str| folded(line.trim_start_matches([' ', '#'])) == folded(HEADING);
+        is_read && self.lost().is_none() && !self.text.lines().any(looks_like_one)
     }
 
     /// How its lines end.

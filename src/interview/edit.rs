@@ -27,6 +27,12 @@ pub enum EditError {
     /// It has no scratch pad.
     #[error("it has no scratch pad")]
     NoPad,
+    /// It has one whose heading was lost.
+    #[error("the questions of a scratch pad stand in line {line}, and its heading is gone")]
+    HeadingLost {
+        /// Where they begin.
+        line: usize,
+    },
     /// It has one already.
     #[error("it has a scratch pad already, in line {line}")]
     PadExists {
@@ -118,11 +124,11 @@ impl Document<'_> {
     /// The only scratch pad.
     ///
     /// # Errors
-    /// [`EditError::NoPad`], [`EditError::SecondPad`] and [`EditError::Conflict`].
+    /// [`EditError::NoPad`], [`EditError::HeadingLost`], [`EditError::SecondPad`] and [`EditError::Conflict`].
     pub fn only_pad(&self) -> Result<&Pad, EditError> {
         self.settled()?;
         match self.pads.as_slice() {
-            [] => Err(EditError::NoPad),
+            [] => Err(self.lost().map_or(EditError::NoPad, |line| EditError::HeadingLost { line })),
             [only] => Ok(only),
             [first, second, ..] => Err(EditError::SecondPad { first: first.line, second: second.line }),
         }
@@ -147,6 +153,9 @@ impl Document<'_> {
         self.settled()?;
         if let Some(pad) = self.pad() {
             return Err(EditError::PadExists { line: pad.line });
+        }
+        if let Some(line) = self.lost() {
+            return Err(EditError::HeadingLost { line });
         }
         let newline = self.newline();
         let mut new = String::new();

@@ -201,9 +201,9 @@ impl Document<'_> {
         added: &[(usize, &Target)],
     ) -> Result<(), EditError> {
         let read = Document::read(made);
-        if let Some(pad) = read.pad() {
+        if let Some(line) = read.pad().map(|pad| pad.line).or(read.lost()) {
             let why = "it would be a scratch pad again".to_owned();
-            return Err(EditError::Unsound { line: pad.line, why });
+            return Err(EditError::Unsound { line, why });
         }
         for (was, is) in before.iter().zip(read.sections(script)) {
             let target =

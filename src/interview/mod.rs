@@ -15,6 +15,7 @@ mod outline;
 mod pad;
 mod reply;
 mod script;
+mod stray;
 
 pub use document::Document;
 pub use edit::{EditError, Question};

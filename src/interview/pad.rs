@@ -11,6 +11,7 @@ use crate::interview::edit::Question;
 use crate::interview::escape;
 use crate::interview::outline::{Heading, Outline, lines};
 use crate::interview::script::folded;
+use crate::interview::stray;
 
 /// The heading's text.
 pub(super) const HEADING: &str = "Scratch Pad";
@@ -176,8 +177,19 @@ impl Pad {
 
     /// All pads of a text.
     pub(super) fn all(text: &str, outline: &Outline) -> Vec<Self> {
-        let is_pad = |heading: &&Heading| heading.hashes && heading.level == 2 && heading.title.trim() == HEADING;
-        outline.headings.iter().filter(is_pad).map(|heading| Self::read(text, outline, heading)).collect()
+        let is_pad =
+            |heading: &&Heading| heading.hashes && heading.level == 2 && folded(&heading.title) == folded(HEADING);
+        let mut pads: Vec<Self> =
+            outline.headings.iter().filter(is_pad).map(|heading| Self::read(text, outline, heading)).collect();
+        let outside = stray::questions(text, outline, &pads);
+        if let Some(pad) = pads.first_mut() {
+            for at in outside {
+                let number = title(text[at..].lines().next().unwrap_or_default()).map_or(0, |(number, _)| number);
+                pad.highest = pad.highest.max(number);
+                pad.fault(outline, at, format!("question {number} stands outside of it; put it below its heading"));
+            }
+        }
+        pads
     }
 
     fn read(text: &str, outline: &Outline, heading: &Heading) -> Self {
@@ -342,7 +354,7 @@ impl Entry {
 }
 
 /// The number and topic of `### Q3: Scope`.
-fn title(heading: &str) -> Result<(u32, String), String> {
+pub(super) fn title(heading: &str) -> Result<(u32, String), String> {
     let words = heading.trim().trim_start_matches('#').trim();
     // A heading may end in hashes, which are not part of it.
     let bare = words.trim_end_matches('#');

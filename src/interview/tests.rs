@@ -660,3 +660,60 @@ fn a_script_is_proved() {
     50:12 there is no section `scoop`
     ");
 }
+
+#[test]
+fn a_pad_is_found_whatever_the_case_of_its_heading() {
+    for heading in ["## Scratch pad", "## SCRATCH PAD", "##  scratch  Pad:", "## Scratch Pad ##"] {
+        let text = format!("# T\n\n{}", SEED.replace("## Scratch Pad", heading));
+        let read = Document::read(&text);
+        assert_eq!(read.only_pad().unwrap().entries.len(), 2, "{heading}");
+        let answered = read.answer(3, Some(&question("Scope", "What?")), given("all")).unwrap();
+        assert!(answered.starts_with(&text), "{answered}");
+        assert_eq!(read.without_pad().unwrap(), "# T\n");
+    }
+}
+
+#[test]
+fn a_pad_whose_heading_was_lost_gets_it_back_and_no_second_one_is_begun() {
+    let own = "# T\n\n## Scope\n\nAll of it. And more.\n\n";
+    for (left, line) in [
+        ("", 7),
+        ("Scratch Pad\n\n", 9),
+        ("# Scratch pad\n\n", 9),
+        ("###Scratch Pad\n", 8),
+        ("Scratch Pad\n-----------\n\n", 10),
+        ("## Scratchpad\n", 8),
+    ] {
+        let text = format!("{own}{}", SEED.replace("## Scratch Pad\n\n", left));
+        let read = Document::read(&text);
+        let lost = EditError::HeadingLost { line };
+        assert_eq!(read.only_pad().unwrap_err(), lost, "{text}");
+        assert_eq!(read.begin(&head(Mode::Update)).unwrap_err(), lost);
+        assert!(!read.is_without_pad());
+        assert_eq!(read.with_heading().unwrap(), format!("{own}{SEED}"), "{left:?}");
+    }
+    let (_, entries) = SEED.split_once("### Q1").unwrap();
+    let bare = format!("# T\n\nwords\n### Q1{entries}");
+    let mended = Document::read(&bare).with_heading().unwrap();
+    assert_eq!(mended, format!("# T\n\nwords\n\n## Scratch Pad\n\n### Q1{entries}"));
+    let windows = bare.replace('\n', "\r\n");
+    assert_eq!(Document::read(&windows).with_heading().unwrap(), mended.replace('\n', "\r\n"));
+    for own in
+        ["### Q1: first quarter\n\nWe sold it.\n", "```\n### Q1: a\n**Asked**: b\n```\n", "## Scratchpad\n\nmine\n"]
+    {
+        let read = Document::read(own);
+        assert_eq!((read.lost(), read.with_heading()), (None, Err(EditError::NoPad)), "{own}");
+    }
+}
+
+#[test]
+fn a_question_outside_of_the_pad_is_told_and_its_number_is_not_given_again() {
+    let text = format!("{SEED}\n## My notes\n\n### Q3: Scope\n**Asked**: What?\n**Answer**: All.\n");
+    let read = Document::read(&text);
+    let pad = read.only_pad().unwrap();
+    assert_eq!((pad.faults[0].line, pad.next_number()), (17, 4));
+    assert_eq!(pad.faults[0].message, "question 3 stands outside of it; put it below its heading");
+    let answered = read.answer(4, Some(&question("Scope", "What?")), given("all")).unwrap();
+    assert!(answered.contains("\n### Q4: Scope\n"), "{answered}");
+    assert!(matches!(read.finish(&charter(), None), Err(EditError::Faults { .. })));
+}

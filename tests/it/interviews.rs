@@ -421,6 +421,34 @@ fn what_cannot_be_read_is_told_and_never_lost() {
 }
 
 #[test]
+fn a_scratch_pad_that_lost_its_heading_goes_on() {
+    let sandbox = Sandbox::new();
+    interview(&sandbox, &["start", DOC]).ok();
+    interview(&sandbox, &["answer", DOC, "Tasks."]).ok();
+    let whole = text(&sandbox);
+    for (heading, is_read) in [("## scratch pad\n\n", true), ("", false), ("Scratch Pad\n\n", false)] {
+        put(&sandbox, DOC, &whole.replace("## Scratch Pad\n\n", heading));
+        let before = text(&sandbox);
+        let next = interview(&sandbox, &["next", DOC, "--json"]);
+        if is_read {
+            assert_eq!(next.ok().json()["metadata"]["question_number"], 2);
+            assert!(json_of(&sandbox, &["start", DOC])["mode"] == "RESUME" && text(&sandbox) == before);
+            continue;
+        }
+        assert_eq!(next.exits(65).error()["code"], "pad_heading_lost");
+        for refused in [["answer", DOC, "Managers."], ["finish", DOC, "--early"], ["abandon", DOC, "--yes"]] {
+            interview(&sandbox, &refused).exits(65);
+            assert_eq!(text(&sandbox), before);
+        }
+        let again = json_of(&sandbox, &["start", DOC]);
+        assert_eq!((&again["mode"], &again["next"]["metadata"]["question_number"]), (&json!("RESUME"), &json!(2)));
+        let warning = again["warnings"][0].as_str().unwrap();
+        assert!(warning.starts_with("the heading of the scratch pad was gone; it stands in line "), "{warning}");
+        assert_eq!(text(&sandbox), whole);
+    }
+}
+
+#[test]
 fn giving_up_is_asked_for_and_keeps_a_copy() {
     let sandbox = Sandbox::new();
     let own = "# Ours\n\n## Scope\n\nTBD\n";
@@ -879,9 +907,10 @@ fn a_run_takes_no_document_for_another_and_none_for_finished_that_is_not() {
     assert_eq!(answers(&sandbox, "r1").len(), 1);
     // A pad that is only hidden is there all the same.
     let whole = fs::read_to_string(sandbox.path("plan.md")).unwrap();
-    for hidden in [whole.replace("# T\n", "# T\n\n```\n"), whole.replace("## Scratch", "    ## Scratch")] {
+    let hidden = [(whole.replace("# T\n", "# T\n\n```\n"), 3), (whole.replace("## Scratch", "    ## Scratch"), 65)];
+    for (hidden, code) in hidden {
         put(&sandbox, "plan.md", &hidden);
-        interview(&sandbox, &["finish", "plan.md"]).exits(3);
+        interview(&sandbox, &["finish", "plan.md"]).exits(code);
         let _ = interview(&sandbox, &["start", "plan.md", "--json"]);
     }
     put(&sandbox, "plan.md", "# T\n\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> other\n");

@@ -76,14 +76,8 @@ impl Flow {
     /// cannot. Nothing is written then.
     pub fn interview_start(&self, request: &InterviewRequest) -> Result<InterviewStartReport> {
         let paper = Paper::at(self, &request.document)?;
-        let run = match &request.run {
-            Some(run) => {
-                let flow = self.beside(&paper);
-                Some(flow.run(&flow.project()?, run)?.id().clone())
-            }
-            None => None,
-        };
-        let there = paper.read()?.unwrap_or_default();
+        let run = request.run.as_ref().map(|run| self.run_beside(&paper, run)).transpose()?;
+        let there = with_heading(&paper.read()?.unwrap_or_default()).map_err(|fault| paper.fault(fault))?;
         let before = Document::read(&there);
         let named = request.script.as_deref();
         let noted = before.pad().and_then(|pad| pad.head.script.as_deref());
@@ -103,15 +97,17 @@ impl Flow {
         let mut now = String::new();
         // What would come next, when that is nothing and so nothing is begun.
         let mut unasked = None;
+        let mut mended = false;
         paper.update(&mut |old| {
-            let text = old.unwrap_or_default();
+            let text = with_heading(old.unwrap_or_default())?;
+            mended = old.is_some_and(|old| old != text);
             unasked = None;
-            let new = match Document::read(text) {
+            let new = match Document::read(&text) {
                 document if document.pad().is_some() => {
                     found = Mode::Resume;
                     same_script(pad(&document)?, named)?;
                     same_run(document.only_pad()?, run.as_ref())?;
-                    text.to_owned()
+                    text.clone()
                 }
                 _ if text.trim().is_empty() => {
                     found = Mode::Create;
@@ -123,7 +119,7 @@ impl Flow {
                     let fresh = Document::read(&begun);
                     let outlook = script.outlook(&fresh, fresh.only_pad()?);
                     unasked = Some(outlook).filter(|outlook| outlook.step == Step::Nothing);
-                    if unasked.is_some() { text.to_owned() } else { begun }
+                    if unasked.is_some() { text.clone() } else { begun }
                 }
             };
             now.clone_from(&new);
@@ -131,6 +127,9 @@ impl Flow {
         })?;
         let document = Document::read(&now);
         let begun = found != Mode::Resume && unasked.is_none();
+        if let Some(pad) = document.pad().filter(|_| mended) {
+            warnings.push(format!("the heading of the scratch pad was gone; it stands in line {} again", pad.line));
+        }
         let (next, script, run_id) = match unasked {
             Some(outlook) => (nothing(&paper, why_nothing(&outlook), outlook.metadata), script.id().to_owned(), run),
             None => {
@@ -143,6 +142,12 @@ impl Flow {
         };
         warnings.extend(self.tell_run(&paper, &document));
         Ok(InterviewStartReport { document: paper.named, mode: found, script, run_id, begun, next, warnings })
+    }
+
+    /// The run called `run` in the project of a document.
+    fn run_beside(&self, paper: &Paper, run: &str) -> Result<RunId> {
+        let flow = self.beside(paper);
+        Ok(flow.run(&flow.project()?, run)?.id().clone())
     }
 
     /// What comes next. Writes nothing.
@@ -240,6 +245,15 @@ impl Flow {
             document: paper.named.clone(),
             warnings,
         })
+    }
+}
+
+/// The text of a document with the heading of its scratch pad, when only that was lost.
+fn with_heading(text: &str) -> std::result::Result<String, InterviewFault> {
+    let document = Document::read(text);
+    match document.settled().is_ok() && document.lost().is_some() {
+        true => Ok(document.with_heading()?),
+        false => Ok(text.to_owned()),
     }
 }
 

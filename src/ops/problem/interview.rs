@@ -191,6 +191,14 @@ fn edit(path: &Path, error: &EditError) -> Problem {
                 format!("begin one with `flow interview start {named}`; one that is finished left no scratch pad");
             new(Kind::NotFound, "no_interview", message, Some(help))
         }
+        EditError::HeadingLost { line } => {
+            let message =
+                format!("{document}:{line} the questions of a scratch pad stand here, and its heading is gone");
+            let help = format!(
+                "`flow interview start {named}` puts the heading back and goes on, or write `## Scratch Pad` above them{NOTHING}"
+            );
+            new(Kind::Damaged, "pad_heading_lost", message, Some(help))
+        }
         EditError::PadExists { .. } | EditError::SecondPad { .. } => new(
             Kind::Damaged,
             "two_scratch_pads",

@@ -32,6 +32,7 @@ pub fn holds(bytes: &[u8]) {
         Ok(begun) => interview(document, begun, &said),
         Err(
             EditError::PadExists { .. }
+            | EditError::HeadingLost { .. }
             | EditError::Conflict { .. }
             | EditError::Unsound { .. }
             | EditError::TooLarge { .. },
