@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::machine::Machine;
-use crate::model::StateName;
+use crate::model::{StateName, without_fence};
 
 /// The states that can follow, with their descriptions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -117,15 +117,6 @@ impl Choices {
             allowed: self.tt.iter().map(ToString::to_string).collect(),
         })
     }
-}
-
-/// The text between one pair of fences, or all of it.
-fn without_fence(reply: &str) -> &str {
-    let reply = reply.trim();
-    let inner = reply.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
-    let Some(inner) = inner.filter(|inner| !inner.contains("```")) else { return reply };
-    // The word behind the first fence is the language.
-    inner.split_once('\n').map_or(inner, |(_, body)| body).trim()
 }
 
 #[cfg(test)]

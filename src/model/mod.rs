@@ -5,6 +5,7 @@
 
 mod activity;
 mod event;
+mod fence;
 mod flaw;
 mod front_matter;
 mod idlist;
@@ -22,6 +23,7 @@ pub use event::{
     ActivityRecorded, Event, EventKind, RunAdopted, RunChanges, RunClaimed, RunEdited, RunStarted, SessionEnded, Skip,
     StatusChange, TextDigest, UnknownEvent, WorkflowAdopted,
 };
+pub use fence::without_fence;
 pub use flaw::Flaw;
 pub use front_matter::behind_front_matter;
 pub use idlist::IdList;

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::codec::{DocumentKind, parse_json, validate};
 use crate::host::{Job, append_line, read_named};
 use crate::interview::{Answer, Document, Entry, Metadata, Mode, Pad, Reply, Script};
-use crate::model::limits;
+use crate::model::{limits, without_fence};
 use crate::ops::answer::answer_of;
 use crate::ops::error::{Error, InterviewFault, Result};
 use crate::ops::interview::paper::Paper;
@@ -73,7 +73,7 @@ impl<'r> Agent<'r> {
             most: limits::INTERVIEW_BYTES,
         };
         let text = answer_of(&job, tell).map_err(|why| InterviewFault::Agent { why })?;
-        parse_json(text.trim()).map_err(|error| {
+        parse_json(without_fence(&text)).map_err(|error| {
             let shown: String = text.trim().chars().take(80).collect();
             InterviewFault::Agent { why: format!("its command answered no JSON object, but {shown:?} ({error})") }
         })
