@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::interview::document::Document;
 use crate::interview::edit::EditError;
 use crate::interview::escape::{heading, moved};
-use crate::interview::gaps::{SectionView, without_blanks};
+use crate::interview::gaps::{COMPLETE, Fill, SectionView, judge, without_blanks};
 use crate::interview::outline::Heading;
 use crate::interview::pad::{Answer, Entry, Pad};
 use crate::interview::script::{Script, folded};
@@ -113,6 +113,12 @@ impl Document<'_> {
         targets.extend(uncovered(&given));
         if let Some(content) = content {
             write_content(&mut targets, &sections, content, bare.newline())?;
+        }
+        // What was answered in few words is not asked for again.
+        for target in targets.iter_mut().filter(|target| target.id.is_some() && target.how != Filled::Kept) {
+            if judge(&target.body(bare.newline()), script) == Fill::Short {
+                target.text.push_str(&format!("\n\n<!-- {COMPLETE} -->"));
+            }
         }
         // Nothing is to be told of a section that neither is there nor comes.
         targets.retain(|target| target.range.is_some() || target.how != Filled::Kept);

@@ -6,7 +6,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use serde::Serialize;
 
 use crate::interview::document::Document;
-use crate::interview::outline::{Heading, lines};
+use crate::interview::outline::{Heading, Outline, lines};
 use crate::interview::script::{Script, folded};
 
 /// How much stands in a section.
@@ -148,8 +148,17 @@ pub(super) fn without_blanks(text: &str) -> &str {
     text[start..].trim_end()
 }
 
+/// What a section says that is complete though it is short.
+pub(super) const COMPLETE: &str = "Interview: complete";
+
+/// Whether a section says that it is complete.
+fn is_complete(text: &str) -> bool {
+    let outline = Outline::read(text);
+    outline.comments.iter().any(|comment| Outline::comment(text, comment).eq_ignore_ascii_case(COMPLETE))
+}
+
 /// How much stands in a section.
-fn judge(text: &str, script: &Script) -> Fill {
+pub(super) fn judge(text: &str, script: &Script) -> Fill {
     let blocks = blocks(text);
     let placeholder = words(script.placeholder());
     let is_placeholder = |block: &String| {
@@ -158,8 +167,9 @@ fn judge(text: &str, script: &Script) -> Fill {
     match blocks.as_slice() {
         [] => Fill::Empty,
         blocks if blocks.iter().any(is_placeholder) => Fill::Placeholder,
-        blocks if blocks.iter().map(|block| sentences(block)).sum::<usize>() < script.min_sentences() => Fill::Short,
-        _ => Fill::Filled,
+        blocks if blocks.iter().map(|block| sentences(block)).sum::<usize>() >= script.min_sentences() => Fill::Filled,
+        _ if is_complete(text) => Fill::Filled,
+        _ => Fill::Short,
     }
 }
 

@@ -12,6 +12,9 @@ use crate::support::{Answer, Sandbox, calls_of, can_inject, run, skipped, try_al
 
 const DOC: &str = "docs/charter.md";
 
+/// What a section says that was answered in few words.
+const COMPLETE: &str = "\n\n<!-- Interview: complete -->";
+
 fn text(sandbox: &Sandbox) -> String {
     fs::read_to_string(sandbox.path(DOC)).unwrap()
 }
@@ -115,9 +118,13 @@ fn an_interview_goes_from_nothing_to_a_finished_document() {
 
     Tasks, no chat.
 
+    <!-- Interview: complete -->
+
     ## Success Criteria
 
     Ten teams.
+
+    <!-- Interview: complete -->
     ");
     assert_eq!(fs::read_dir(sandbox.path("docs")).unwrap().count(), 1, "nothing lies beside it");
 }
@@ -167,7 +174,7 @@ fn only_gaps_of_a_document_are_asked_about_and_its_bytes_stay() {
         assert_eq!(json_of(&sandbox, &["answer", DOC, answer])["topic"], topic);
     }
     interview(&sandbox, &["finish", DOC]).ok();
-    let finished = text(&sandbox);
+    let finished = text(&sandbox).replace(&COMPLETE.replace('\n', "\r\n"), "");
     assert!(finished.starts_with(own.split("TBD").next().unwrap()), "{finished}");
     assert!(
         finished
@@ -612,7 +619,9 @@ fn an_agent_without_memory_holds_the_conversation() {
     ");
     let finished = text(&sandbox);
     assert!(
-        finished.contains("## Problem & Context\n\nTeams lose tasks.\n\n## Target Users\n\nManagers.\n\n"),
+        finished
+            .replace(COMPLETE, "")
+            .contains("## Problem & Context\n\nTeams lose tasks.\n\n## Target Users\n\nManagers.\n\n"),
         "{finished}"
     );
     assert!(finished.ends_with("## Success Criteria\n\n_TBD_\n"), "{finished}");
@@ -709,7 +718,7 @@ fn an_agent_decides_about_nothing_that_it_has_not_seen() {
         interview(&sandbox, &["start", DOC]).ok();
         let talked = sandbox.flow_with(TALK, "").ok();
         assert!(talked.stdout.starts_with("finished  docs/charter.md  1 answered"), "{talked:?}");
-        assert_eq!(text(&sandbox), "# T\n\n## Problem & Context\n\nPrecious.\n");
+        assert_eq!(text(&sandbox), format!("# T\n\n## Problem & Context\n\nPrecious.{COMPLETE}\n"));
     }
     let sandbox = with_agent(&format!("echo '{skip}'"));
     let bad = "# T\n\n## Scratch Pad\n\n<!-- Mode: UPDATE -->\n\n### Q1 Budget\n**Asked**: ?\n**Answer**: Precious.\n";
