@@ -5,6 +5,7 @@ mod cmd;
 mod exit;
 mod out;
 mod page;
+mod person;
 mod prompt;
 
 use std::process::ExitCode;

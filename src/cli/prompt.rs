@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, IsTerminal};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustyline::completion::Completer;
 use rustyline::config::Behavior;
@@ -10,7 +12,10 @@ use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
 use rustyline::history::MemHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
-use rustyline::{Cmd, Config, Editor, Helper, KeyCode, KeyEvent, Modifiers};
+use rustyline::{
+    Cmd, ConditionalEventHandler, Config, Editor, Event, EventContext, EventHandler, Helper, KeyCode, KeyEvent,
+    Modifiers, Movement, RepeatCount,
+};
 
 use crate::cli::out::Out;
 use crate::model::limits;
@@ -21,6 +26,8 @@ pub(super) struct Prompt<'a> {
     out: &'a Out,
     /// Made when the first answer is read from a terminal.
     editor: Option<Editor<Lines, MemHistory>>,
+    /// Whether the last answer was edited key by key.
+    edited: Arc<AtomicBool>,
 }
 
 /// What stands before each answer.
@@ -28,7 +35,7 @@ const MARK: &str = "> ";
 
 impl<'a> Prompt<'a> {
     pub(super) fn new(out: &'a Out) -> Self {
-        Self { out, editor: None }
+        Self { out, editor: None, edited: Arc::default() }
     }
 
     /// Shows the person what is asked.
@@ -61,19 +68,21 @@ impl<'a> Prompt<'a> {
     }
 
     /// An answer, which may have several lines; none when nobody answers any more. `before` are earlier answers, to be
-    /// taken up again.
+    /// taken up again, and `there` is what stands there to be changed.
     ///
     /// # Errors
     /// [`Error::Input`] for what cannot be read, or is no text.
-    pub(super) fn read(&mut self, before: &[String]) -> Result<Option<String>, Error> {
-        let text = if io::stdin().is_terminal() { self.edit(before) } else { self.read_plainly() };
+    pub(super) fn read(&mut self, before: &[String], there: &str) -> Result<Option<String>, Error> {
+        let text = if io::stdin().is_terminal() { self.edit(before, there) } else { self.read_plainly() };
         let text = text.map_err(|source| Error::Input { origin: "standard input".to_owned(), source })?;
-        Ok(text.as_deref().map(joined))
+        let is_edited = self.edited.swap(false, Ordering::Relaxed);
+        let edited = |text: &str| text.replace(&format!("\\{GOES_ON}"), "\n").replace(GOES_ON, "\n");
+        Ok(text.map(|text| if is_edited { edited(&text) } else { joined(&text) }))
     }
 
-    fn edit(&mut self, before: &[String]) -> io::Result<Option<String>> {
+    fn edit(&mut self, before: &[String], there: &str) -> io::Result<Option<String>> {
         if self.editor.is_none() {
-            self.editor = editor().ok();
+            self.editor = editor(&self.edited).ok();
         }
         let Some(editor) = &mut self.editor else {
             // A terminal that cannot be steered is read like a pipe.
@@ -83,7 +92,7 @@ impl<'a> Prompt<'a> {
         for answer in before {
             let _ = editor.add_history_entry(answer.as_str());
         }
-        match editor.readline(MARK) {
+        match editor.readline_with_initial(MARK, (there, "")) {
             Ok(text) => Ok(Some(text)),
             // Both mean the same here: enough for now.
             Err(ReadlineError::Eof | ReadlineError::Interrupted) => Ok(None),
@@ -143,17 +152,40 @@ fn joined(text: &str) -> String {
     lines.join("\n")
 }
 
-fn editor() -> rustyline::Result<Editor<Lines, MemHistory>> {
+fn editor(edited: &Arc<AtomicBool>) -> rustyline::Result<Editor<Lines, MemHistory>> {
     // What is typed goes to the terminal, whatever standard output is for.
     let config = Config::builder().behavior(Behavior::PreferTerm).auto_add_history(false).build();
     let mut editor = Editor::with_history(config, MemHistory::new())?;
     editor.set_helper(Some(Lines));
+    let enter = EventHandler::Conditional(Box::new(Enter { edited: Arc::clone(edited) }));
+    editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::NONE), enter);
     editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), Cmd::Newline);
     editor.bind_sequence(KeyEvent(KeyCode::Char('M'), Modifiers::CTRL_ALT), Cmd::Newline);
     Ok(editor)
 }
 
-/// Lets an answer have several lines.
+/// What Enter puts behind a backslash at the end: a mark that no terminal shows, by which this backslash differs from
+/// those in what was pasted, and the end of the line.
+const GOES_ON: &str = "\u{2060}\n";
+
+/// What Enter does: behind a backslash at the end it goes on in the next line.
+struct Enter {
+    edited: Arc<AtomicBool>,
+}
+
+impl ConditionalEventHandler for Enter {
+    fn handle(&self, _: &Event, _: RepeatCount, _: bool, context: &EventContext<'_>) -> Option<Cmd> {
+        self.edited.store(true, Ordering::Relaxed);
+        let is_at_end = context.pos() == context.line().len();
+        match goes_on(context.line()) {
+            false => None,
+            true if is_at_end => Some(Cmd::Insert(1, GOES_ON.to_owned())),
+            true => Some(Cmd::Move(Movement::EndOfBuffer)),
+        }
+    }
+}
+
+/// Lets an answer have several lines where a terminal cannot be steered, and is read line by line.
 struct Lines;
 
 impl Validator for Lines {

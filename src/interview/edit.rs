@@ -220,15 +220,15 @@ impl Document<'_> {
         }
     }
 
-    /// The text with another answer to a question.
+    /// The text with another answer to a question, in the place of whatever stands there.
     ///
     /// # Errors
     /// [`EditError`].
-    pub fn correct(&self, number: u32, answer: &str) -> Result<String, EditError> {
+    pub fn correct(&self, number: u32, answer: Answer) -> Result<String, EditError> {
         let pad = self.only_pad()?;
         let next = pad.next_number();
         let entry = pad.entry(number).ok_or(EditError::NoQuestion { number, next })?;
-        self.reply(pad, entry, said_something(Answer::Given(answer.to_owned()))?)
+        self.reply(pad, entry, said_something(answer)?)
     }
 
     /// The text without its scratch pad. The blank line before it goes as well, unless it is needed before what follows.

@@ -256,7 +256,7 @@ fn only_one_answer_stands_for_a_question() {
         Err(EditError::NoQuestion { number: 4, next: 3 })
     ));
     assert!(matches!(read.answer(3, Some(&question("a", "b")), given(" \n")), Err(EditError::Empty { .. })));
-    let corrected = read.correct(2, "Only founders.").unwrap();
+    let corrected = read.correct(2, given("Only founders.")).unwrap();
     assert_eq!(
         corrected,
         SEED.replace("Product managers and team leads in companies with 10-50 employees.", "Only founders.")

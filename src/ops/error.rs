@@ -237,6 +237,14 @@ pub enum Error {
         /// Why.
         fault: InterviewFault,
     },
+    /// What a person said could not be written.
+    #[error("{source}")]
+    Unwritten {
+        /// Why it was not.
+        source: Box<Error>,
+        /// What was to be written.
+        given: String,
+    },
     /// A graph leads nowhere, or a state leads out of it.
     #[error("{0}")]
     Agent(String),

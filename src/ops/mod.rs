@@ -48,7 +48,8 @@ pub use emit::EmitRequest;
 pub use error::{Error, InterviewFault, Result};
 pub use flow::{Flow, LOCK_WAIT, Options};
 pub use interview::{
-    AnswerRequest, Asked, FinishRequest, InterviewRequest, Interviewee, Said, TalkRequest, read_content,
+    AnswerRequest, Asked, Clash, FinishRequest, InterviewRequest, Interviewee, Replaces, Review, Said, Settled,
+    TalkRequest, read_content,
 };
 pub use list::{ListFilter, ListStatus, parse_since};
 pub use log::{Follow, LogRequest};

@@ -61,6 +61,7 @@ pub fn problem(error: &Error) -> Problem {
         Error::Mode { refusal, path, message } => mode::refused(refusal, path.as_deref(), message.as_deref()),
         Error::Document(fault) => interview::document(fault),
         Error::Interview { document, fault } => interview::interview(document, fault),
+        Error::Unwritten { source, given } => interview::unwritten(problem(source), Some(given)),
         Error::InputJson { .. } => {
             new(Kind::Refused, "invalid_document", error.to_string(), Some("nothing was written".into()))
         }

@@ -1,14 +1,14 @@
 //! Interviews: the verbs, the conversation, agents, hand edits, two people at once, and the run that an interview belongs to.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Sandbox, calls_of, can_inject, run, skipped, try_all};
+use crate::support::{Answer, Sandbox, calls_of, can_inject, run, try_all};
 
 const DOC: &str = "docs/charter.md";
 
@@ -95,7 +95,7 @@ fn an_interview_goes_from_nothing_to_a_finished_document() {
       written  Scope
       written  Success Criteria
     ");
-    insta::assert_snapshot!(text(&sandbox), @r"
+    insta::assert_snapshot!(text(&sandbox).replace(COMPLETE, ""), @r"
     # Project Charter
 
     ## Problem & Context
@@ -118,13 +118,9 @@ fn an_interview_goes_from_nothing_to_a_finished_document() {
 
     Tasks, no chat.
 
-    <!-- Interview: complete -->
-
     ## Success Criteria
 
     Ten teams.
-
-    <!-- Interview: complete -->
     ");
     assert_eq!(fs::read_dir(sandbox.path("docs")).unwrap().count(), 1, "nothing lies beside it");
 }
@@ -976,39 +972,4 @@ fn a_run_that_is_over_keeps_no_answer_out_of_the_document() {
     sandbox.flow(["start", "debug", "--id", "r2"]).ok();
     let other = interview(&sandbox, &["start", DOC, "--run-id", "r2", "--json"]).exits(1);
     assert_eq!(other.error()["code"], "wrong_run");
-}
-
-#[test]
-fn a_person_at_a_terminal_edits_what_is_answered() {
-    let test = "a_person_at_a_terminal_edits_what_is_answered";
-    let sandbox = Sandbox::new();
-    let mut probe = sandbox.command("script");
-    probe.args(["-qec", "true", "/dev/null"]);
-    if !probe.output().is_ok_and(|output| output.status.success()) {
-        return skipped(test, "there is no script(1) that makes a terminal");
-    }
-    interview(&sandbox, &["start", DOC]).ok();
-    let mut command = sandbox.command("script");
-    let talk = format!("{} interview run {DOC}", env!("CARGO_BIN_EXE_flow"));
-    command.args(["-qec", &talk, "/dev/null"]).env("TERM", "xterm");
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    let (mut keys, mut screen) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-    // A word is mended with the arrows, a backslash goes on in the next line, an earlier answer comes back.
-    for typed in ["Tasxs\u{1b}[D\u{7f}k\u{5}.\r", "\u{1b}[A\\\rand more\r", "/skip no idea\r", "\u{4}"] {
-        wait_for_editor(&mut screen);
-        keys.write_all(typed.as_bytes()).unwrap();
-    }
-    assert_eq!(child.wait().unwrap().code(), Some(4));
-    let seen: Vec<_> = entries(&sandbox).into_iter().filter_map(|(.., answer)| answer).collect();
-    assert_eq!(seen, ["Tasks.", "Tasks.\nand more", "no idea"]);
-}
-
-/// Waits until answers are read key by key: the editor says so to the terminal.
-fn wait_for_editor(screen: &mut impl Read) {
-    let mut seen = Vec::new();
-    let mut byte = [0];
-    while !seen.ends_with(b"\x1b[?2004h") {
-        assert_eq!(screen.read(&mut byte).unwrap(), 1, "it ended: {}", String::from_utf8_lossy(&seen));
-        seen.push(byte[0]);
-    }
 }

@@ -25,6 +25,7 @@ mod hostile_paths;
 mod hostile_trees;
 mod images;
 mod interview_pads;
+mod interview_talks;
 mod interviews;
 mod kill;
 mod limits;

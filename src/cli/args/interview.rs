@@ -94,8 +94,9 @@ pub(crate) enum InterviewCommand {
     /// Ask and answer in one go, at the terminal; interrupted, the same command goes on
     ///
     /// Without --agent the script asks. At a terminal, Enter sends an answer; a line that ends in a backslash goes on in the
-    /// next one, and so does one that is ended with Alt-Enter. The arrow up brings earlier answers back. `/skip REASON`
-    /// passes a question over, `/help` shows the keys, `/quit` or Ctrl-D stops. From a pipe each line is an answer.
+    /// next one, and so does one that is ended with Alt-Enter. The arrow up brings earlier answers back. `/back` goes back to
+    /// the question before, `/skip REASON` passes one over, `/help` shows the keys, `/quit`, `/exit` or Ctrl-D stops. Before
+    /// the document is written, all answers are shown. From a pipe each line is an answer.
     Run {
         #[command(flatten)]
         begin: BeginArgs,

@@ -8,10 +8,11 @@ use crate::cli::cmd::record::source;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{CARE, GOOD, Page};
+use crate::cli::person::Person;
 use crate::cli::prompt::Prompt;
 use crate::ops::{
-    AnswerRequest, Asked, Error, FinishRequest, Flow, InterviewAnswer, InterviewFault, InterviewQuestion,
-    InterviewRequest, Interviewee, Result, Said, TalkRequest, read_content,
+    AnswerRequest, Error, FinishRequest, Flow, InterviewAnswer, InterviewFault, InterviewQuestion, InterviewRequest,
+    Replaces, Result, TalkRequest, read_content,
 };
 use crate::report::{
     EntryStatus, InterviewAnswerReport, InterviewChange, InterviewNext, InterviewRunReport, InterviewStartReport,
@@ -30,12 +31,17 @@ pub(super) fn run(flow: &Flow, args: InterviewArgs, out: &mut Out) -> Exit {
             let asked = topic.zip(asked).map(|(topic, asked)| InterviewQuestion { topic, asked });
             answer_text(flow, &document, text, question, asked.as_ref(), out).and_then(|(text, question)| {
                 let answer = InterviewAnswer::Given(text);
-                answer_with(flow, AnswerRequest { document, question, asked, answer, replaces: replace }, out)
+                let replaces = if replace { Replaces::Anything } else { Replaces::Nothing };
+                answer_with(flow, AnswerRequest { document, question, asked, answer, replaces }, out)
             })
         }
         InterviewCommand::Skip { document, reason, question } => {
             let answer = InterviewAnswer::Skipped(reason.unwrap_or_default());
-            answer_with(flow, AnswerRequest { document, question, asked: None, answer, replaces: false }, out)
+            answer_with(
+                flow,
+                AnswerRequest { document, question, asked: None, answer, replaces: Replaces::Nothing },
+                out,
+            )
         }
         InterviewCommand::Status { document } => {
             flow.interview_status(&document).map(|report| out.answer(&report, || status(&report)))
@@ -79,7 +85,7 @@ fn answer_text(
     };
     let mut prompt = Prompt::new(out);
     prompt.show(&words.map(|words| format!("{words}\n")).unwrap_or_default());
-    let text = prompt.read(&[])?.ok_or_else(|| Error::Usage("nothing was answered".to_owned()))?;
+    let text = prompt.read(&[], "")?.ok_or_else(|| Error::Usage("nothing was answered".to_owned()))?;
     Ok((text, meant))
 }
 
@@ -235,7 +241,7 @@ fn abandon(flow: &Flow, document: PathBuf, yes: bool, out: &mut Out) -> Result<E
 }
 
 fn talk(flow: &Flow, request: &TalkRequest, out: &mut Out) -> Result<Exit> {
-    let report = flow.interview_run(request, &mut Person { prompt: Prompt::new(out), knows_keys: false })?;
+    let report = flow.interview_run(request, &mut Person::new(out))?;
     out.committed(format!("{} questions were answered in {}", report.answered, report.document.display()));
     out.warnings(&report.warnings);
     let exit = out.answer(&report, || talked(&report));
@@ -258,41 +264,4 @@ fn talked(report: &InterviewRunReport) -> String {
     page.head(style, word, &format!("{}  {}", report.document.display(), report.reason));
     of_sections(&mut page, &report.sections);
     page.finish()
-}
-
-/// Whoever sits at the terminal, or what stands in a pipe.
-struct Person<'a> {
-    prompt: Prompt<'a>,
-    /// Whether it was told how to answer.
-    knows_keys: bool,
-}
-
-/// How to answer.
-const KEYS: &str = "(Enter sends, \\ at the end goes on in the next line, /skip REASON, /help, /quit or Ctrl-D)\n";
-
-impl Interviewee for Person<'_> {
-    fn ask(&mut self, question: &Asked) -> Result<Said> {
-        let Asked { number, total, topic, question, before } = question;
-        self.prompt.show(&format!("\nQuestion {number} of {total}: {topic}\n{question}\n"));
-        if io::stdin().is_terminal() && !std::mem::replace(&mut self.knows_keys, true) {
-            self.prompt.show(KEYS);
-        }
-        loop {
-            let Some(answer) = self.prompt.read(before)? else { return Ok(Said::Stop) };
-            let answer = answer.trim();
-            let (word, rest) = answer.split_once(char::is_whitespace).unwrap_or((answer, ""));
-            match (word, rest) {
-                ("/skip", why) => return Ok(Said::Skip(why.trim().to_owned())),
-                ("/quit", "") => return Ok(Said::Stop),
-                ("/help", "") => self.prompt.show(KEYS),
-                ("", _) if io::stdin().is_terminal() => self.prompt.show(KEYS),
-                ("", _) => {}
-                _ => return Ok(Said::Answer(answer.to_owned())),
-            }
-        }
-    }
-
-    fn tell(&mut self, line: &str) {
-        self.prompt.tell(&format!("{line}\n"));
-    }
 }

@@ -24,7 +24,7 @@ use crate::report::{
 
 pub use close::{FinishRequest, read_content};
 pub(crate) use link::{CUT, UNIT};
-pub use talk::{Asked, Interviewee, Said, TalkRequest};
+pub use talk::{Asked, Clash, Interviewee, Review, Said, Settled, TalkRequest};
 
 /// Where to begin an interview.
 #[derive(Debug, Clone, Default)]
@@ -48,8 +48,31 @@ pub struct AnswerRequest {
     pub asked: Option<Question>,
     /// The answer, or why there is none.
     pub answer: Answer,
-    /// Whether it takes the place of another answer.
-    pub replaces: bool,
+    /// Which other answer it takes the place of.
+    pub replaces: Replaces,
+}
+
+/// Which answer another one takes the place of.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Replaces {
+    /// None.
+    #[default]
+    Nothing,
+    /// Whichever stands there.
+    Anything,
+    /// This one, which somebody saw.
+    Seen(Answer),
+}
+
+impl Replaces {
+    /// Whether it takes the place of `there`.
+    fn allows(&self, there: &Answer) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Anything => true,
+            Self::Seen(seen) => seen == there,
+        }
+    }
 }
 
 /// What is known about a document in one moment.
@@ -221,10 +244,11 @@ impl Flow {
                 let (asked, given) = (entry.asked.clone(), text_of(&request.answer));
                 return Err(InterviewFault::OtherQuestion { number, asked, given });
             }
-            let new = match (&request.answer, request.replaces && entry.is_some()) {
-                (Answer::Given(answer), true) => document.correct(number, answer)?,
-                (answer, _) => document
-                    .answer(number, question, answer.clone())
+            let is_other = |entry: &Entry| entry.answer != request.answer.clone().normal();
+            let new = match entry.is_some_and(|entry| is_other(entry) && request.replaces.allows(&entry.answer)) {
+                true => document.correct(number, request.answer.clone())?,
+                false => document
+                    .answer(number, question, request.answer.clone())
                     .map_err(|error| InterviewFault::of_answer(error, &request.answer))?,
             };
             repeated = new == text;

@@ -4,15 +4,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::interview::{Answer, Document, Mode, Pad, Question, Reply, Script};
+use crate::interview::{Answer, Document, Entry, Mode, Pad, Question, Reply, Script};
 use crate::ops::error::{Error, InterviewFault, Result};
 use crate::ops::flow::Flow;
 use crate::ops::interview::agent::{Agent, state};
 use crate::ops::interview::link::Ending;
 use crate::ops::interview::paper::Paper;
-use crate::ops::interview::{AnswerRequest, FinishRequest, InterviewRequest, Standing, next};
-use crate::ops::problem::one_line;
-use crate::report::{InterviewNext, InterviewRunReport, InterviewStep, InterviewStop};
+use crate::ops::interview::{AnswerRequest, FinishRequest, InterviewRequest, Replaces, Standing, entry, next};
+use crate::ops::quoted;
+use crate::report::{InterviewEntry, InterviewNext, InterviewRunReport, InterviewStep, InterviewStop};
 
 /// Which conversation to hold.
 #[derive(Debug, Clone, Default)]
@@ -42,6 +42,45 @@ pub struct Asked {
     pub question: String,
     /// The answers given so far, in their order.
     pub before: Vec<String>,
+    /// What became of it, when the person went back to it.
+    pub now: Option<Answer>,
+    /// Whether there is a question before it to go back to.
+    pub has_before: bool,
+}
+
+/// An answer, and another one that came while it was typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Clash {
+    /// The number of the question.
+    pub number: u32,
+    /// What stands there now.
+    pub theirs: Answer,
+    /// What the person said.
+    pub mine: String,
+}
+
+/// Which of two answers counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settled {
+    /// The other one.
+    Theirs,
+    /// The person's.
+    Mine,
+    /// Both, the person's below the other one.
+    Both,
+    /// Nobody says.
+    Later,
+}
+
+/// What a person says of all answers before they are written into the document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Review {
+    /// They are right.
+    Finish,
+    /// The one to this question is to be changed.
+    Back(u32),
+    /// That it is enough for now.
+    Stop,
 }
 
 /// What a person says to a question.
@@ -51,6 +90,10 @@ pub enum Said {
     Answer(String),
     /// Nothing, for this reason.
     Skip(String),
+    /// That the question before is to be seen again.
+    Back,
+    /// That what was said before stays.
+    Keep,
     /// That it is enough for now, or nobody is there.
     Stop,
 }
@@ -62,6 +105,16 @@ pub trait Interviewee {
     /// # Errors
     /// When what was said cannot be read.
     fn ask(&mut self, question: &Asked) -> Result<Said>;
+    /// Says which of two answers counts.
+    ///
+    /// # Errors
+    /// When what was said cannot be read.
+    fn settle(&mut self, clash: &Clash) -> Result<Settled>;
+    /// Looks at all answers before they are written into the document.
+    ///
+    /// # Errors
+    /// When what was said cannot be read.
+    fn review(&mut self, entries: &[InterviewEntry]) -> Result<Review>;
     /// Learns something on the way.
     fn tell(&mut self, line: &str);
 }
@@ -70,8 +123,10 @@ pub trait Interviewee {
 enum Round {
     /// A question was answered or passed over.
     Answered,
-    /// Somebody else was faster; the next round sees it.
+    /// The next round sees what there is now.
     Again,
+    /// The question of this number is to be asked again.
+    Back(u32),
     /// It is over.
     Over(InterviewRunReport),
 }
@@ -99,10 +154,12 @@ impl Flow {
         let run = started.run_id.map(|run| run.to_string());
         let talk = Talk { flow: self, paper, script, agent: has_agent.then_some(agent), run };
         let mut answered = 0;
+        let mut back = None;
         loop {
-            match talk.round(person)? {
+            match talk.round(back.take(), person)? {
                 Round::Answered => answered += 1,
                 Round::Again => {}
+                Round::Back(number) => back = Some(number),
                 Round::Over(report) => return Ok(InterviewRunReport { answered, ..report }),
             }
         }
@@ -120,8 +177,8 @@ struct Talk<'f> {
 }
 
 impl Talk<'_> {
-    /// One question, or the end.
-    fn round(&self, person: &mut dyn Interviewee) -> Result<Round> {
+    /// One question, or the end. `back` is the number of one that was answered, and is asked again.
+    fn round(&self, back: Option<u32>, person: &mut dyn Interviewee) -> Result<Round> {
         let Self { paper, script, .. } = self;
         let text = paper.text()?;
         let document = Document::read(&text);
@@ -129,22 +186,24 @@ impl Talk<'_> {
             Some(_) => Some(next(paper, &Standing::of(paper, &document, script)?)),
             None => None,
         };
+        let again = back.and_then(|number| document.pad()?.entry(number));
         let is_open = document.pad().is_some_and(|pad| pad.open().is_some());
         match (&self.agent, next) {
+            (_, Some(next)) if again.is_some() => self.put(&document, &next, again, person),
             (Some(agent), next) if !is_open => {
                 let metadata = next.map(|next| next.metadata).unwrap_or_default();
                 let told = state(paper, script, &document, metadata);
                 let reply = agent.ask(paper, &told, &mut |line| person.tell(line))?;
-                self.obey(&document, reply)
+                self.obey(&document, reply, person)
             }
-            (_, Some(next)) if next.kind == InterviewStep::NextQuestion => self.put(&document, &next, person),
-            (_, Some(_)) => self.close(FinishRequest::default()),
+            (_, Some(next)) if next.kind == InterviewStep::NextQuestion => self.put(&document, &next, None, person),
+            (_, Some(_)) => self.close(&document, FinishRequest::default(), person),
             (_, None) => Err(paper.fault(InterviewFault::Edit(crate::interview::EditError::NoPad))),
         }
     }
 
     /// Does what an agent says.
-    fn obey(&self, document: &Document<'_>, reply: Reply) -> Result<Round> {
+    fn obey(&self, document: &Document<'_>, reply: Reply, person: &mut dyn Interviewee) -> Result<Round> {
         let Self { paper, script, .. } = self;
         let entries = document.pad().map(|pad| pad.entries.as_slice()).unwrap_or_default();
         match reply {
@@ -170,8 +229,8 @@ impl Talk<'_> {
             }
             // An agent decides itself when it is enough.
             Reply::Success { content, .. } => {
-                let seen = Some(document.text().to_owned());
-                self.close(FinishRequest { content: Some(content), early: true, seen, ..FinishRequest::default() })
+                let request = FinishRequest { content: Some(content), early: true, ..FinishRequest::default() };
+                self.close(document, request, person)
             }
             Reply::Error { message, .. } => Ok(Round::Over(over(paper, InterviewStop::Failed, message, 0))),
         }
@@ -218,55 +277,135 @@ impl Talk<'_> {
         Ok(())
     }
 
-    /// Asks the person.
-    fn put(&self, document: &Document<'_>, next: &InterviewNext, person: &mut dyn Interviewee) -> Result<Round> {
+    /// Asks the person: what comes next, or `again` what has an answer.
+    fn put(
+        &self,
+        document: &Document<'_>,
+        next: &InterviewNext,
+        again: Option<&Entry>,
+        person: &mut dyn Interviewee,
+    ) -> Result<Round> {
         let paper = &self.paper;
         let entries = document.pad().map(|pad| pad.entries.as_slice()).unwrap_or_default();
-        let given = |entry: &crate::interview::Entry| match &entry.answer {
+        let given = |entry: &Entry| match &entry.answer {
             Answer::Given(text) => Some(text.clone()),
             _ => None,
         };
+        let number = again.map_or(next.metadata.question_number, |entry| entry.number);
+        let answered = entries.iter().take_while(|entry| entry.number != number);
+        let before = answered.filter(|entry| entry.answer != Answer::Open).last().map(|entry| entry.number);
         let asked = Asked {
-            number: next.metadata.question_number,
+            number,
             total: next.metadata.total_questions,
-            topic: next.topic.clone().unwrap_or_default(),
-            question: next.next_question.clone().unwrap_or_default(),
+            topic: again.map_or(next.topic.clone(), |entry| Some(entry.topic.clone())).unwrap_or_default(),
+            question: again.map_or(next.next_question.clone(), |entry| Some(entry.asked.clone())).unwrap_or_default(),
             before: entries.iter().filter_map(given).collect(),
+            now: again.map(|entry| entry.answer.clone()),
+            has_before: before.is_some(),
         };
         let answer = match person.ask(&asked)? {
             Said::Answer(text) => Answer::Given(text),
             Said::Skip(why) => Answer::Skipped(why),
+            Said::Keep => return Ok(Round::Again),
+            Said::Back => return Ok(before.map_or(Round::Again, Round::Back)),
             Said::Stop => {
                 let Asked { number, total, .. } = asked;
                 let reason = format!("question {number} of {total} waits; the same command goes on with it");
                 return Ok(Round::Over(over(paper, InterviewStop::NeedsHuman, reason, 0)));
             }
         };
-        let request = AnswerRequest {
-            document: paper.named.clone(),
-            question: Some(asked.number),
-            asked: None,
-            answer,
-            replaces: false,
-        };
-        match self.flow.interview_answer(&request) {
-            Ok(report) => {
-                for warning in report.warnings {
-                    person.tell(&format!("warning: {warning}"));
-                }
-                Ok(Round::Answered)
-            }
-            Err(error @ Error::Interview { fault: InterviewFault::AnsweredMeanwhile { .. }, .. }) => {
-                person.tell(&one_line(&error));
-                Ok(Round::Again)
-            }
-            Err(error) => Err(error),
+        let replaces = asked.now.map_or(Replaces::Nothing, Replaces::Seen);
+        let is_new = replaces == Replaces::Nothing;
+        match self.write(number, answer, replaces, person)? {
+            Round::Answered if !is_new => Ok(Round::Again),
+            round => Ok(round),
         }
     }
 
-    fn close(&self, request: FinishRequest) -> Result<Round> {
+    /// Writes what a person said. Where another answer came meanwhile, nothing of what they said is lost.
+    fn write(
+        &self,
+        number: u32,
+        mut answer: Answer,
+        mut replaces: Replaces,
+        person: &mut dyn Interviewee,
+    ) -> Result<Round> {
+        let paper = &self.paper;
+        loop {
+            let request = AnswerRequest {
+                document: paper.named.clone(),
+                question: Some(number),
+                asked: None,
+                answer: answer.clone(),
+                replaces: replaces.clone(),
+            };
+            let error = match self.flow.interview_answer(&request) {
+                Ok(report) => {
+                    for warning in report.warnings {
+                        person.tell(&format!("warning: {warning}"));
+                    }
+                    return Ok(Round::Answered);
+                }
+                Err(error) => error,
+            };
+            let mine = match answer {
+                Answer::Given(text) => Some(text),
+                Answer::Skipped(_) | Answer::Open => None,
+            };
+            let theirs = match error {
+                Error::Interview { fault: InterviewFault::AnsweredMeanwhile { there, .. }, .. } => there,
+                error @ Error::Interview { fault: InterviewFault::OtherQuestion { .. }, .. } => return Err(error),
+                error => {
+                    return Err(match mine {
+                        Some(given) => Error::Unwritten { source: Box::new(error), given },
+                        None => error,
+                    });
+                }
+            };
+            let Some(mine) = mine else {
+                person.tell(&format!("question {number} has an answer by now, which stays"));
+                return Ok(Round::Again);
+            };
+            let clash = Clash { number, theirs, mine };
+            let both = match person.settle(&clash)? {
+                Settled::Theirs => return Ok(Round::Again),
+                Settled::Later => return Ok(Round::Over(self.unsettled(&clash))),
+                Settled::Mine => None,
+                Settled::Both => match &clash.theirs {
+                    Answer::Given(theirs) => Some(format!("{theirs}\n\n{}", clash.mine)),
+                    Answer::Skipped(_) | Answer::Open => None,
+                },
+            };
+            answer = Answer::Given(both.unwrap_or(clash.mine));
+            replaces = Replaces::Seen(clash.theirs);
+        }
+    }
+
+    /// The end of a conversation in which an answer has to be brought in by hand: the document is not finished without it.
+    fn unsettled(&self, clash: &Clash) -> InterviewRunReport {
+        let Clash { number, mine, .. } = clash;
+        let command = format!("flow interview answer {} --question {number} --replace", self.paper.quoted());
+        let reason = format!(
+            "question {number} got another answer meanwhile; yours was not written, and `{command} {}` puts it in its place",
+            quoted(mine)
+        );
+        over(&self.paper, InterviewStop::NeedsHuman, reason, 0)
+    }
+
+    /// Finishes the document that the person has looked at.
+    fn close(&self, document: &Document<'_>, request: FinishRequest, person: &mut dyn Interviewee) -> Result<Round> {
         let Self { flow, paper, .. } = self;
-        let finished = flow.interview_finish(&FinishRequest { document: paper.named.clone(), ..request });
+        let entries = document.pad().map(|pad| pad.entries.as_slice()).unwrap_or_default();
+        match person.review(&entries.iter().map(entry).collect::<Vec<_>>())? {
+            Review::Finish => {}
+            Review::Back(number) => return Ok(Round::Back(number)),
+            Review::Stop => {
+                let reason = "all questions are asked; the same command finishes the document".to_owned();
+                return Ok(Round::Over(over(paper, InterviewStop::NeedsHuman, reason, 0)));
+            }
+        }
+        let seen = Some(document.text().to_owned());
+        let finished = flow.interview_finish(&FinishRequest { document: paper.named.clone(), seen, ..request });
         let finished = match finished {
             Err(error) if is_about_change(&error) => return Ok(Round::Again),
             finished => finished?,

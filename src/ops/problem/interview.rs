@@ -128,7 +128,7 @@ fn of_answer(path: &Path, fault: &InterviewFault) -> Problem {
 }
 
 /// The same with an answer that would be lost otherwise.
-fn unwritten(mut problem: Problem, given: Option<&str>) -> Problem {
+pub(super) fn unwritten(mut problem: Problem, given: Option<&str>) -> Problem {
     problem.causes.extend(given.map(|given| format!("the answer that was not written: {given}")));
     problem
 }

@@ -1,0 +1,212 @@
+//! Whoever is interviewed: a person at the terminal, or what stands in a pipe.
+
+use std::io::{self, IsTerminal};
+
+use crate::cli::out::Out;
+use crate::cli::prompt::Prompt;
+use crate::ops::{Asked, Clash, Error, InterviewAnswer, Interviewee, Result, Review, Said, Settled};
+use crate::report::{EntryStatus, InterviewEntry};
+
+/// Whoever answers.
+pub(super) struct Person<'a> {
+    prompt: Prompt<'a>,
+    /// Whether it was told how to answer.
+    knows_keys: bool,
+}
+
+/// How to answer.
+const KEYS: &str =
+    "(Enter sends, \\ at the end goes on in the next line, /back, /skip REASON, /help, /quit or Ctrl-D)\n";
+/// How many characters of an answer are shown when all are.
+const SHOWN: usize = 60;
+
+/// What a person typed.
+#[derive(Debug, PartialEq, Eq)]
+enum Line<'t> {
+    /// Nothing.
+    Blank,
+    Answer(&'t str),
+    Skip(&'t str),
+    Back,
+    Stop,
+    Help,
+    /// A command that there is not.
+    Unknown(&'t str),
+}
+
+impl<'t> Line<'t> {
+    /// A command is one line that begins with a slash and a word of letters; a blank before it makes it an answer.
+    fn read(text: &'t str) -> Self {
+        let answer = text.trim();
+        if answer.is_empty() {
+            return Self::Blank;
+        }
+        let (word, rest) = answer.split_once(char::is_whitespace).unwrap_or((answer, ""));
+        let Some(name) = word.strip_prefix('/').filter(|_| text.starts_with('/')) else { return Self::Answer(answer) };
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphabetic());
+        match (name.to_ascii_lowercase().as_str(), rest.trim()) {
+            ("skip", why) => Self::Skip(why),
+            _ if !is_name || answer.contains('\n') => Self::Answer(answer),
+            ("quit" | "exit", "") => Self::Stop,
+            ("back", "") => Self::Back,
+            ("help", "") => Self::Help,
+            _ => Self::Unknown(word),
+        }
+    }
+}
+
+impl<'a> Person<'a> {
+    pub(super) fn new(out: &'a Out) -> Self {
+        Self { prompt: Prompt::new(out), knows_keys: false }
+    }
+
+    /// Tells that there is no such command. What comes through a pipe would be answers to other questions from here on.
+    fn refuse(&self, word: &str) -> Result<()> {
+        let why = format!("there is no command `{word}` here that could be meant");
+        if !is_there() {
+            return Err(Error::Usage(format!("{why}; an answer that begins like one takes a blank before it")));
+        }
+        self.prompt.show(&format!("{why}; to answer with it, put a blank before it\n{KEYS}"));
+        Ok(())
+    }
+}
+
+impl Interviewee for Person<'_> {
+    fn ask(&mut self, asked: &Asked) -> Result<Said> {
+        let Asked { number, total, topic, question, before, now, has_before } = asked;
+        self.prompt.show(&format!("\nQuestion {number} of {total}: {topic}\n{question}\n"));
+        let there = match now {
+            Some(InterviewAnswer::Given(text)) => text.as_str(),
+            _ => "",
+        };
+        match now {
+            Some(InterviewAnswer::Skipped(why)) => self.prompt.show(&format!("(it was skipped: {why})\n")),
+            Some(_) if !is_there() => self.prompt.show(&format!("(it was answered: {there})\n")),
+            _ => {}
+        }
+        if is_there() && !std::mem::replace(&mut self.knows_keys, true) {
+            self.prompt.show(KEYS);
+        }
+        loop {
+            let Some(answer) = self.prompt.read(before, there)? else { return Ok(Said::Stop) };
+            // What stood there may look like a command.
+            if now.is_some() && answer.trim() == there.trim() {
+                return Ok(Said::Keep);
+            }
+            match Line::read(&answer) {
+                Line::Answer(answer) => return Ok(Said::Answer(answer.to_owned())),
+                Line::Skip(why) => return Ok(Said::Skip(why.to_owned())),
+                Line::Stop => return Ok(Said::Stop),
+                Line::Back if *has_before => return Ok(Said::Back),
+                Line::Back => self.prompt.show("(there is no question before this one)\n"),
+                Line::Blank if !is_there() => {}
+                Line::Blank if now.is_some() => return Ok(Said::Keep),
+                Line::Blank | Line::Help => self.prompt.show(KEYS),
+                Line::Unknown(word) => self.refuse(word)?,
+            }
+        }
+    }
+
+    fn settle(&mut self, clash: &Clash) -> Result<Settled> {
+        let Clash { number, theirs, mine } = clash;
+        if !is_there() {
+            return Ok(Settled::Later);
+        }
+        let theirs = match theirs {
+            InterviewAnswer::Given(text) => format!("was answered meanwhile:\n{text}"),
+            InterviewAnswer::Skipped(why) => format!("was skipped meanwhile: {why}"),
+            InterviewAnswer::Open => "is open".to_owned(),
+        };
+        self.prompt.show(&format!("\nQuestion {number} {theirs}\n\nYours:\n{mine}\n"));
+        loop {
+            self.prompt.show("Which one counts: mine, theirs or both?\n");
+            let Some(word) = self.prompt.read(&[], "")? else { return Ok(Settled::Later) };
+            match word.trim().to_lowercase().as_str() {
+                "m" | "mine" => return Ok(Settled::Mine),
+                "t" | "theirs" => return Ok(Settled::Theirs),
+                "b" | "both" => return Ok(Settled::Both),
+                "/quit" | "/exit" => return Ok(Settled::Later),
+                _ => {}
+            }
+        }
+    }
+
+    fn review(&mut self, entries: &[InterviewEntry]) -> Result<Review> {
+        if !is_there() || entries.is_empty() {
+            return Ok(Review::Finish);
+        }
+        self.prompt.show("\nAll questions are asked.\n");
+        for entry in entries {
+            let InterviewEntry { number, topic, .. } = entry;
+            self.prompt.show(&format!("  {number}  {topic}: {}\n", shown(entry)));
+        }
+        let number_of = |word: &str| entries.iter().map(|entry| entry.number).find(|number| number.to_string() == word);
+        loop {
+            self.prompt
+                .show("(Enter writes the document, a number goes back to that question, /quit or Ctrl-D stops)\n");
+            let Some(text) = self.prompt.read(&[], "")? else { return Ok(Review::Stop) };
+            match (Line::read(&text), entries.last()) {
+                (Line::Blank, _) => return Ok(Review::Finish),
+                (Line::Stop, _) => return Ok(Review::Stop),
+                (Line::Back, Some(last)) => return Ok(Review::Back(last.number)),
+                (Line::Answer(word), _) => {
+                    if let Some(number) = number_of(word) {
+                        return Ok(Review::Back(number));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn tell(&mut self, line: &str) {
+        self.prompt.tell(&format!("{line}\n"));
+    }
+}
+
+/// Whether somebody sits at a terminal.
+fn is_there() -> bool {
+    io::stdin().is_terminal()
+}
+
+/// What became of a question, in one line.
+fn shown(entry: &InterviewEntry) -> String {
+    let said = entry.answer.as_deref().unwrap_or_default();
+    let line = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let more = if line.chars().count() > SHOWN { "…" } else { "" };
+    let line: String = line.chars().take(SHOWN).collect();
+    match entry.status {
+        EntryStatus::Open => "(open)".to_owned(),
+        EntryStatus::Answered => format!("{line}{more}"),
+        EntryStatus::Skipped => format!("(skipped) {line}{more}").trim_end().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_no_answer_and_an_answer_is_no_command() {
+        for (text, line) in [
+            ("/quit", Line::Stop),
+            ("/Exit ", Line::Stop),
+            ("/back", Line::Back),
+            ("/HELP", Line::Help),
+            ("/skip", Line::Skip("")),
+            ("/Skip no idea\nyet", Line::Skip("no idea\nyet")),
+            ("/quti", Line::Unknown("/quti")),
+            ("/quit now", Line::Unknown("/quit")),
+            ("/usr is full", Line::Unknown("/usr")),
+            (" /usr is full", Line::Answer("/usr is full")),
+            ("/etc/hosts has it", Line::Answer("/etc/hosts has it")),
+            ("// a comment", Line::Answer("// a comment")),
+            ("/", Line::Answer("/")),
+            ("/exit\npasted", Line::Answer("/exit\npasted")),
+            ("- one\n- two", Line::Answer("- one\n- two")),
+            (" \n", Line::Blank),
+        ] {
+            assert_eq!(Line::read(text), line, "{text:?}");
+        }
+    }
+}
