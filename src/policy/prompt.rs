@@ -87,6 +87,10 @@ pub fn plan(policy: &Policy, skills: &[Skill]) -> Plan {
 pub struct Skills {
     /// Those of the first block, each once.
     pub asked: Vec<Skill>,
+    /// How each of them was written.
+    pub typed: Vec<String>,
+    /// Words that could be skills and that nobody knows, wherever they stand.
+    pub unknown: Vec<String>,
     /// Others before it that are denied, each with the word that does so.
     pub denied: Vec<(Skill, String)>,
 }
@@ -96,30 +100,69 @@ pub struct Skills {
 #[must_use]
 pub fn find_skills(policy: &Policy, text: &str, prose: &[Vec<Range<usize>>]) -> Skills {
     let mut skills = Skills::default();
-    let mut end = None;
+    let (mut end, mut is_over) = (None, false);
     for paragraph in prose {
         for Token { at, denied } in Scan::new(text, paragraph) {
-            let known = skill(policy, &text[at.start + 1..at.end]);
-            if let Some(word) = denied {
+            let word = &text[at.start + 1..at.end];
+            let known = skill(policy, word);
+            if let Some(denies) = denied {
                 if end.is_none()
                     && let Some(skill) = known.filter(|skill| skills.denied.iter().all(|(one, _)| one != skill))
                 {
-                    skills.denied.push((skill, word.chars().take(40).collect()));
+                    skills.denied.push((skill, denies.chars().take(40).collect()));
                 }
                 continue;
             }
             let follows = |end: usize| end < at.start && text[end..at.start].chars().all(char::is_whitespace);
-            if end.is_some_and(|end| !follows(end)) {
-                return skills;
+            if known.is_none() && skills.unknown.len() < TOLD && !skills.unknown.iter().any(|one| one == word) {
+                skills.unknown.push(word.to_owned());
             }
+            is_over |= end.is_some_and(|end| !follows(end));
             end = Some(at.end);
-            if let Some(skill) = known.filter(|skill| !skills.asked.contains(skill)) {
+            if let Some(skill) = known.filter(|skill| !is_over && !skills.asked.contains(skill)) {
                 skills.denied.retain(|(denied, _)| *denied != skill);
                 skills.asked.push(skill);
+                skills.typed.push(word.to_owned());
             }
         }
     }
     skills
+}
+
+/// How many words that nobody knows are looked at.
+const TOLD: usize = 20;
+
+impl Policy {
+    /// The skill that was surely meant by a word that is none; none for what prose and shells are full of: `HOME`, `form`.
+    #[must_use]
+    pub fn meant_by(&self, word: &str) -> Option<&str> {
+        let plain = word.rsplit(':').next().unwrap_or(word);
+        if !plain.contains(|c: char| c.is_ascii_lowercase()) {
+            return None;
+        }
+        let plain = plain.to_ascii_lowercase();
+        let letters = |word: &str| {
+            let mut letters: Vec<u8> = word.bytes().collect();
+            letters.sort_unstable();
+            letters
+        };
+        let is_near = |name: &&str| {
+            let is_turned = letters(name) == letters(&plain);
+            let distance = strsim::osa_distance(name, &plain);
+            // Of a short word, another letter makes another word.
+            let is_another = name.len() < 6 && name.len() == plain.len() && !is_turned;
+            let most = if name.len() < 8 { 1 } else { 2 };
+            (1..=most).contains(&distance)
+                && !is_another
+                && (is_turned || name.as_bytes().first() == plain.as_bytes().first())
+        };
+        let names = self
+            .modes()
+            .iter()
+            .flat_map(|mode| std::iter::once(mode.name.as_str()).chain(mode.aliases.iter().map(String::as_str)));
+        let names = names.chain(self.skills().iter().map(String::as_str)).chain([CANCEL]);
+        names.filter(is_near).min_by_key(|name| strsim::osa_distance(name, &plain))
+    }
 }
 
 /// Whether somebody says a word that can be a skill, asked for or denied.
@@ -345,6 +388,34 @@ mod tests {
         assert_eq!(found("$other:team"), [""; 0]);
         assert_eq!(found("$forge:progression"), ["forge-progression"]);
         assert_eq!(found("$rcs:forge:progression"), ["forge-progression"]);
+    }
+
+    #[test]
+    fn a_misspelt_skill_is_told_from_what_prose_is_full_of() {
+        let policy = policy();
+        for (word, meant) in [
+            ("bluprint", Some("blueprint")),
+            ("Bluepirnt", Some("blueprint")),
+            ("rcs:bluprint", Some("blueprint")),
+            ("froge", Some("forge")),
+            ("taem", Some("team")),
+            ("teams", Some("team")),
+            ("analyse", Some("analyze")),
+            ("cancle", Some("cancel")),
+            ("HOME", None),
+            ("TEAMS", None),
+            ("term", None),
+            ("force", None),
+            ("form", None),
+            ("foo", None),
+            ("x", None),
+            ("unknown", None),
+        ] {
+            assert_eq!(policy.meant_by(word), meant, "{word}");
+        }
+        let text = "$HOME costs $5, $bluprint $forge $bluprint, then $taem";
+        let whole = vec![vec![0..text.len()]];
+        assert_eq!(find_skills(&policy, text, &whole).unknown, ["HOME", "bluprint", "taem"]);
     }
 
     #[test]

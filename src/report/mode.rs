@@ -197,6 +197,8 @@ pub struct OutcomeReport {
 pub struct ModePromptReport {
     /// The skills that the prompt names, each once.
     pub skills: Vec<Skill>,
+    /// How each of them was written.
+    pub typed: Vec<String>,
     /// Modes that are active now.
     pub active: Vec<ModeName>,
     /// Modes that have to wait.

@@ -32,6 +32,7 @@ mod limits;
 mod lock;
 mod mode_commands;
 mod mode_trouble;
+mod mode_words;
 mod modes;
 mod next;
 mod open_runs;

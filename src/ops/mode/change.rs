@@ -98,12 +98,13 @@ impl Flow {
         let scope = self.scope(&request.scope)?;
         self.check_run(&project, request.run.as_ref())?;
         let wanted = Wanted { review_clean: request.review_clean, run: request.run.clone() };
+        let called = say::named(&mode.name, &request.mode);
         let done = self.change_modes(&project, &policy, &scope, Cause::Request, |draft| {
             let answer = draft.request(&scope, mode, &wanted);
             match answer {
                 Ok(answer) => Ok(Ok(answer)),
                 Err(ModeRefusal::Denied { scope: of, denial, .. }) => {
-                    let message = say::denial(draft.board(), &of, &mode.name, &denial, "activate");
+                    let message = say::denial(draft.board(), &of, &called, &denial, "activate");
                     Ok(Err((denial, message)))
                 }
                 Err(refusal) => Err(refusal),
@@ -127,13 +128,13 @@ impl Flow {
             Ok(answer) => {
                 let (decision, completed) = decision(&answer.admission);
                 let message = match decision {
-                    ModeDecision::NoChange => format!("{name} is active already"),
+                    ModeDecision::NoChange => format!("{called} is active already"),
                     ModeDecision::AutoComplete => {
                         let sources: Vec<&str> = completed.iter().map(ModeName::as_str).collect();
-                        format!("mode transiting: {} -> {name}", sources.join(" + "))
+                        format!("mode transiting: {} -> {called}", sources.join(" + "))
                     }
-                    ModeDecision::Overlap => format!("{name} is active beside {}", beside(&answer.active, &name)),
-                    ModeDecision::Start | ModeDecision::Deny => format!("{name} is active"),
+                    ModeDecision::Overlap => format!("{called} is active beside {}", beside(&answer.active, &name)),
+                    ModeDecision::Start | ModeDecision::Deny => format!("{called} is active"),
                 };
                 ModeRequestReport {
                     decision,
@@ -218,7 +219,7 @@ impl Flow {
     fn refused(&self, state: &StateDir, draft: &Draft<'_>, refusal: ModeRefusal) -> Error {
         let (path, message) = match &refusal {
             ModeRefusal::Denied { requested, scope, denial } => {
-                (None, Some(say::denial(draft.board(), scope, requested, denial, "write")))
+                (None, Some(say::denial(draft.board(), scope, requested.as_str(), denial, "write")))
             }
             ModeRefusal::Unreadable { mode, scope, .. } => (Some(state.file_path(scope, &mode_file(mode))), None),
             ModeRefusal::Lifecycle { .. } | ModeRefusal::Field { .. } => (None, None),

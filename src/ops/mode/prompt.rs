@@ -10,7 +10,7 @@ use crate::ops::flow::Flow;
 use crate::ops::mode::change::{self, Cause};
 use crate::ops::mode::load::{ModeScope, board, names};
 use crate::ops::mode::say;
-use crate::policy::{Plan, Policy, Skill, Skills, find_skills, names_skills, plan};
+use crate::policy::{Denial, Plan, Policy, Skill, Skills, find_skills, names_skills, plan};
 use crate::report::{ModePromptReport, PromptError};
 use crate::store::Project;
 
@@ -82,25 +82,27 @@ impl Flow {
                 (self.unruled(project.as_ref().ok(), &scope)?, Some(why.to_string()))
             }
         };
-        let Skills { asked: skills, denied } = found(&policy);
+        let Skills { asked: skills, typed, denied, unknown } = found(&policy);
         let plan = plan(&policy, &skills);
-        let mut report = ModePromptReport { skills, deferred: plan.deferred.clone(), ..ModePromptReport::default() };
+        let mut report =
+            ModePromptReport { skills, typed, deferred: plan.deferred.clone(), ..ModePromptReport::default() };
         let passed_over = |(skill, word): (Skill, String)| {
             format!("${} is not taken up: {word:?} stands before it in the same clause", skill.as_str())
         };
         report.warnings.extend(broken.into_iter().chain(denied.into_iter().map(passed_over)));
+        report.warnings.extend(unknown.iter().filter_map(|word| say::misspelt(&policy, word)));
         if plan.modes.is_empty() && !plan.cancel {
             if let Ok(project) = &project {
                 self.tell_active(project, &policy, &scope, &mut report)?;
             }
             if !report.skills.is_empty() {
-                report.messages.push(detected(&report.skills));
+                report.messages.push(detected(&report));
             }
             return Ok(report);
         }
         let project = match project {
             Err(Error::NoProject { .. }) if plan.cancel => {
-                report.messages.push(detected(&report.skills));
+                report.messages.push(detected(&report));
                 return Ok(report);
             }
             _ => self.project_or_init()?.0,
@@ -113,8 +115,8 @@ impl Flow {
                     let others = if plan.cancel { say::everybodys(&active, &scope) } else { Vec::new() };
                     Ok(Ok((followed, draft.messages().to_vec(), others)))
                 }
-                Err((requested, refusal)) => {
-                    let error = refused(draft, requested, &refusal);
+                Err(Stopped { requested, refusal, begun }) => {
+                    let error = refused(draft, &report, requested, &refusal, &begun);
                     // All or nothing: earlier skills of the same prompt do not happen either.
                     draft.discard();
                     Ok(Err((error, before)))
@@ -123,14 +125,9 @@ impl Flow {
         })?;
         report.changed = done.changed;
         report.warnings.extend(done.warnings);
-        report.messages.push(detected(&report.skills));
+        report.messages.push(detected(&report));
         match done.answer {
-            Err((error, before)) => {
-                report.deferred.clear();
-                report.active = before;
-                report.messages.push(format!("denied workflow keyword \"${}\": {}", error.mode, error.message));
-                report.error = Some(error);
-            }
+            Err((error, before)) => deny(&mut report, error, before),
             Ok((followed, transitions, others)) => {
                 report.messages.extend(transitions);
                 report.warnings.extend(others);
@@ -198,14 +195,22 @@ impl Flow {
     }
 }
 
-/// Does what a plan says, one mode after the other, each on the result of the one before. An error names the mode that
-/// was asked for.
+/// Why a plan was not followed to its end.
+struct Stopped<'p> {
+    /// The mode that was asked for.
+    requested: &'p ModeName,
+    refusal: Box<ModeRefusal>,
+    /// Those that the same prompt asked for before it.
+    begun: Vec<ModeName>,
+}
+
+/// Does what a plan says, one mode after the other, each on the result of the one before.
 fn follow<'p>(
     draft: &mut Draft<'_>,
     policy: &Policy,
     scope: &Scope,
     plan: &'p Plan,
-) -> std::result::Result<Followed, (&'p ModeName, ModeRefusal)> {
+) -> std::result::Result<Followed, Stopped<'p>> {
     let mut followed = Followed { active: Vec::new(), completed: Vec::new(), cancelled: Vec::new(), begun: Vec::new() };
     if plan.cancel {
         for mode in policy.modes() {
@@ -216,7 +221,10 @@ fn follow<'p>(
     }
     for name in &plan.modes {
         let Some(mode) = policy.mode(name) else { continue };
-        let requested = draft.request(scope, mode, &Wanted::default()).map_err(|refusal| (name, refusal))?;
+        let requested = match draft.request(scope, mode, &Wanted::default()) {
+            Ok(requested) => requested,
+            Err(refusal) => return Err(Stopped { requested: name, refusal: Box::new(refusal), begun: followed.begun }),
+        };
         let (decision, completed) = change::decision(&requested.admission);
         followed.completed.extend(completed);
         if decision != crate::report::ModeDecision::NoChange {
@@ -233,9 +241,43 @@ fn names_of(draft: &Draft<'_>, policy: &Policy, scope: &Scope) -> Vec<ModeName> 
     active.into_iter().map(|active| active.mode).collect()
 }
 
-fn refused(draft: &Draft<'_>, requested: &ModeName, refusal: &ModeRefusal) -> PromptError {
+/// The report of a prompt of which nothing happened.
+fn deny(report: &mut ModePromptReport, error: PromptError, active: Vec<ModeName>) {
+    report.deferred.clear();
+    report.active = active;
+    let at = report.skills.iter().position(|skill| skill.as_str() == error.mode.as_str());
+    let typed = at.map_or(error.mode.as_str(), |at| &report.typed[at]);
+    let message = format!("denied workflow keyword \"${typed}\": {}", error.message);
+    report.messages.push(message);
+    report.error = Some(error);
+}
+
+fn refused(
+    draft: &Draft<'_>,
+    report: &ModePromptReport,
+    requested: &ModeName,
+    refusal: &ModeRefusal,
+    begun: &[ModeName],
+) -> PromptError {
+    let typed = |mode: &ModeName| {
+        let at = report.skills.iter().position(|skill| skill.as_str() == mode.as_str());
+        at.map_or(mode.to_string(), |at| report.typed[at].clone())
+    };
     let message = match refusal {
-        ModeRefusal::Denied { scope, denial, .. } => say::denial(draft.board(), scope, requested, denial, "activate"),
+        ModeRefusal::Denied { scope, denial, .. } => {
+            // What this prompt asked for before is not active, and ending it would help nobody.
+            let (own, others): (Vec<_>, Vec<_>) =
+                denial.blockers.iter().cloned().partition(|mode| begun.contains(mode));
+            match others.is_empty() {
+                true => say::conflict(own.iter().chain([requested]).map(typed).collect()),
+                false => {
+                    let active = denial.active.iter().filter(|mode| !begun.contains(mode)).cloned().collect();
+                    let denial = Denial { active, blockers: others, ..denial.clone() };
+                    let requested = say::named(requested, &typed(requested));
+                    say::denial(draft.board(), scope, &requested, &denial, "activate")
+                }
+            }
+        }
         ModeRefusal::Unreadable { mode, scope, why } => {
             let command = say::clear_command(mode, scope);
             format!("the file of {mode} cannot be read: {why}. Repair it, or clear it: `{command}`")
@@ -245,8 +287,13 @@ fn refused(draft: &Draft<'_>, requested: &ModeName, refusal: &ModeRefusal) -> Pr
     PromptError { kind: say::kind(refusal).to_owned(), mode: requested.clone(), message }
 }
 
-fn detected(skills: &[Skill]) -> String {
-    let names: Vec<String> = skills.iter().map(|skill| format!("\"${}\"", skill.as_str())).collect();
+/// The skills as they were written; behind an alias stands what it means.
+fn detected(report: &ModePromptReport) -> String {
+    let of = |(skill, typed): (&Skill, &String)| match say::is_alias(skill.as_str(), typed) {
+        true => format!("\"${typed}\" ({})", skill.as_str()),
+        false => format!("\"${typed}\""),
+    };
+    let names: Vec<String> = report.skills.iter().zip(&report.typed).map(of).collect();
     let keyword = if names.len() == 1 { "keyword" } else { "keywords" };
     format!("detected workflow {keyword}: {}", names.join(", "))
 }

@@ -3,11 +3,11 @@
 use crate::engine::{Active, Board, ModeRefusal};
 use crate::model::{ModeName, Scope, SessionId};
 use crate::ops::mode::load::list;
-use crate::policy::{Denial, DenialKind};
+use crate::policy::{Denial, DenialKind, Policy};
 use crate::store::{Sessions, StoreError};
 
 /// Why a mode cannot begin, and how to make room for it (seed 001).
-pub(super) fn denial(board: &Board, scope: &Scope, requested: &ModeName, denial: &Denial, verb: &str) -> String {
+pub(super) fn denial(board: &Board, scope: &Scope, requested: &str, denial: &Denial, verb: &str) -> String {
     let be = if denial.active.len() == 1 { "is" } else { "are" };
     let is_roots = |mode: &ModeName| board.seen(scope, mode).is_some_and(|(owner, _)| owner == Scope::Root);
     let whose = match scope {
@@ -23,7 +23,7 @@ pub(super) fn denial(board: &Board, scope: &Scope, requested: &ModeName, denial:
              action is intended: {clear}"
         ),
         DenialKind::Overlap => {
-            let together: Vec<&str> = denial.active.iter().chain([requested]).map(ModeName::as_str).collect();
+            let together: Vec<&str> = denial.active.iter().map(ModeName::as_str).chain([requested]).collect();
             format!(
                 "Unsupported workflow overlap: {}. Current state is unchanged. To make room: {clear}",
                 together.join(" + ")
@@ -31,6 +31,37 @@ pub(super) fn denial(board: &Board, scope: &Scope, requested: &ModeName, denial:
         }
     };
     format!("{first} {second}")
+}
+
+/// Whether `typed` is another word for a mode: its case and a namespace make it none.
+pub(super) fn is_alias(mode: &str, typed: &str) -> bool {
+    let plain = typed.trim().to_ascii_lowercase();
+    plain != mode && !plain.ends_with(&format!(":{mode}"))
+}
+
+/// A mode as somebody called it, and what that means.
+pub(super) fn named(mode: &ModeName, typed: &str) -> String {
+    match is_alias(mode.as_str(), typed) {
+        true => format!("{} ({mode})", typed.trim()),
+        false => mode.to_string(),
+    }
+}
+
+/// Why a prompt that asks for `skills` begins none of them.
+pub(super) fn conflict(skills: Vec<String>) -> String {
+    let dollars = |mark: &str| skills.iter().map(|skill| format!("{mark}${skill}{mark}")).collect::<Vec<_>>();
+    format!(
+        "The prompt asks for {}, which cannot be active together, and nothing began. Choose one: {}",
+        dollars("").join(" and "),
+        dollars("`").join(" or ")
+    )
+}
+
+/// What to say of a word that is no skill and looks like a mistake.
+pub(super) fn misspelt(policy: &Policy, word: &str) -> Option<String> {
+    let meant = policy.meant_by(word)?;
+    let word: String = word.chars().take(60).collect();
+    Some(format!("`${word}` is no skill, and nothing was done about it: did you mean `${meant}`?"))
 }
 
 /// The commands that end modes, each in the scope of the file that makes it active.
