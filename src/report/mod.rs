@@ -22,7 +22,7 @@ pub use interview::{
 };
 pub use log::{LogReport, SkippedLine};
 pub use mode::{
-    EndedMode, ListedMode, ModeDecision, ModeEndReport, ModeListReport, ModePromptReport, ModeRequestReport,
+    DecidedBy, EndedMode, ListedMode, ModeDecision, ModeEndReport, ModeListReport, ModePromptReport, ModeRequestReport,
     ModeShowReport, ModeWriteReport, OutcomeReport, PolicyMode, PolicyReport, PolicyRow, PromptError, ScopeReport,
 };
 // Values of the engine and the machine that are part of reports.

@@ -81,6 +81,21 @@ impl std::fmt::Display for ScopeReport {
     }
 }
 
+/// Which file says whether a mode is active, of those that could.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DecidedBy {
+    /// Whose file it is.
+    pub scope: ScopeReport,
+    /// Its path.
+    pub path: std::path::PathBuf,
+    /// Whether it says that the mode is active; null when it cannot be read.
+    pub active: Option<bool>,
+    /// Why this one counts.
+    pub why: String,
+    /// The root's file that it hides.
+    pub hides: Option<std::path::PathBuf>,
+}
+
 /// A mode in a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ListedMode {
@@ -98,6 +113,8 @@ pub struct ListedMode {
     pub run_id: Option<String>,
     /// Why its file cannot be read.
     pub error: Option<String>,
+    /// Which file counts, and why.
+    pub decided_by: DecidedBy,
     /// What is odd about it.
     pub notes: Vec<String>,
 }
@@ -105,6 +122,8 @@ pub struct ListedMode {
 /// The answer of `mode list`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModeListReport {
+    /// Who sees them; everybody's are listed, each with its own, for the root scope alone.
+    pub scope: ScopeReport,
     /// The active modes, in the order in which they began.
     pub active: Vec<ModeName>,
     /// All modes that have a file.
@@ -128,6 +147,8 @@ pub struct ModeShowReport {
     pub state: Option<Map<String, Value>>,
     /// How it ended.
     pub outcome: Option<Outcome>,
+    /// Which file counts for requests, and why; none when there is none.
+    pub decided_by: Option<DecidedBy>,
     /// What is odd about it.
     pub notes: Vec<String>,
 }

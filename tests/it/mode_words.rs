@@ -52,3 +52,34 @@ fn an_answer_names_what_was_typed() {
     let again = modes.0.flow(["mode", "request", "brief"]).ok().stdout;
     assert!(again.starts_with("no_change  brief (deep-interview) is active already\n"), "{again}");
 }
+
+#[test]
+fn a_list_shows_what_a_request_is_decided_on_and_which_file_says_so() {
+    let modes = Modes::new();
+    modes.ok(&["request", "blueprint"]);
+    modes.ok(&["request", "ultrawork"]);
+    modes.ok(&["write", "ultrawork", "--active", "false", "--session", "s1"]);
+    let list = modes.ok(&["list", "--session", "s1"]);
+    assert_eq!((&list["scope"], &list["active"]), (&json!("session s1"), &json!(["blueprint"])));
+    let denied = modes.mode(&["request", "ultraqa", "--session", "s1"]).exits(1).json();
+    assert_eq!(denied["active"], list["active"], "one view for both");
+    let text = modes.0.flow(["mode", "list", "--session", "s1"]).ok().stdout;
+    insta::assert_snapshot!(text, @r"
+    blueprint  active    planning  root        session s1 has no file of its own for it, so the root's counts
+    ultrawork  finished  -         session s1  hides .flow/state/ultrawork-state.json
+    ");
+    let show = |args: &[&str]| modes.0.flow(["mode", "show"].iter().chain(args)).stdout;
+    insta::assert_snapshot!(show(&["blueprint", "--session", "s1"]), @r"
+    blueprint has no file here (session s1)
+      decided by  .flow/state/blueprint-state.json (active): session s1 has no file of its own for it, so the root's counts
+    ");
+    let shown = show(&["ultrawork", "--session", "s1"]);
+    let (_, decided) = shown.split_once("finished\n  decided by").unwrap();
+    insta::assert_snapshot!(decided, @r"
+      .flow/state/sessions/s1/ultrawork-state.json (not active): the session's own file goes before the root's
+      hides       .flow/state/ultrawork-state.json
+    ");
+    let shown = modes.mode(&["show", "blueprint", "--session", "s1"]).exits(3).json();
+    assert_eq!((&shown["exists"], &shown["decided_by"]["scope"]), (&json!(false), &json!("root")));
+    assert_eq!(modes.ok(&["show", "blueprint"])["decided_by"]["why"], "it is the root's own file");
+}

@@ -13,8 +13,8 @@ use crate::cli::page::{self, Page};
 use crate::model::{ModeName, limits};
 use crate::ops::{Error, Flow, ModeListRequest, ModePromptRequest, ModeRequest, ModeScope, ModeWriteRequest, Source};
 use crate::report::{
-    ModeDecision, ModeEndReport, ModeListReport, ModePromptReport, ModeRequestReport, ModeShowReport, ModeWriteReport,
-    OutcomeReport, PolicyReport,
+    DecidedBy, ModeDecision, ModeEndReport, ModeListReport, ModePromptReport, ModeRequestReport, ModeShowReport,
+    ModeWriteReport, OutcomeReport, PolicyReport,
 };
 
 pub(super) fn run(flow: &Flow, command: ModeCommand, out: &mut Out) -> Exit {
@@ -111,9 +111,13 @@ fn list(report: &ModeListReport, all: bool) -> String {
         };
         let phase = mode.current_phase.clone().unwrap_or_else(|| "-".to_owned());
         let mut row = vec![mode.mode.to_string(), state, phase];
-        if all || mode.scope.0.is_some() {
+        if all || report.scope.0.is_some() {
             row.push(mode.scope.to_string());
         }
+        if mode.scope != report.scope && !all {
+            row.push(mode.decided_by.why.clone());
+        }
+        row.extend(mode.decided_by.hides.iter().map(|file| format!("hides {}", file.display())));
         row.extend(mode.run_id.iter().map(|run| format!("run {run}")));
         row.extend(mode.error.iter().chain(&mode.notes).cloned());
         row
@@ -126,6 +130,7 @@ fn shown(report: &ModeShowReport) -> String {
     let mut page = Page::default();
     let Some(state) = &report.state else {
         page.line(&format!("{} has no file here ({})", report.mode, report.scope));
+        report.decided_by.iter().for_each(|decided| of_decided(&mut page, decided));
         return page.finish();
     };
     page.head(page::STRONG, report.mode.as_str(), &report.scope.to_string());
@@ -134,8 +139,20 @@ fn shown(report: &ModeShowReport) -> String {
         page.field(field, &text);
     }
     page.field("ended", report.outcome.map_or("no", |outcome| outcome.as_str()));
+    report.decided_by.iter().for_each(|decided| of_decided(&mut page, decided));
     report.notes.iter().for_each(|note| page.field("note", note));
     page.finish()
+}
+
+/// Which file counts, and why.
+fn of_decided(page: &mut Page, decided: &DecidedBy) {
+    let state = match decided.active {
+        Some(true) => "active",
+        Some(false) => "not active",
+        None => "unreadable",
+    };
+    page.field("decided by", &format!("{} ({state}): {}", decided.path.display(), decided.why));
+    decided.hides.iter().for_each(|file| page.field("hides", &file.display().to_string()));
 }
 
 fn write(flow: &Flow, command: ModeCommand, out: &mut Out) -> Exit {

@@ -2,15 +2,15 @@
 
 use serde_json::{Map, Value};
 
-use crate::engine::ModeState;
-use crate::model::{Scope, mode_file};
+use crate::engine::{Board, ModeState};
+use crate::model::{ModeName, Scope, mode_file};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::mode::load::{ModeScope, board, mode, names, parse};
 use crate::ops::mode::say;
 use crate::policy::read_outcome;
-use crate::report::{ListedMode, ModeListReport, ModeShowReport, OutcomeReport, ScopeReport};
-use crate::store::StateDir;
+use crate::report::{DecidedBy, ListedMode, ModeListReport, ModeShowReport, OutcomeReport, ScopeReport};
+use crate::store::{Project, StateDir};
 
 /// Which modes to list.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -30,11 +30,14 @@ impl Flow {
         let project = self.project()?;
         let (policy, _) = self.catalog(Some(&project)).policy()?;
         let scope = if request.all { Scope::Root } else { self.scope(&request.scope)? };
-        let mut report = ModeListReport { active: Vec::new(), modes: Vec::new(), warnings: Vec::new() };
+        let (active, modes, warnings) = (Vec::new(), Vec::new(), Vec::new());
+        let seen_by = ScopeReport(scope.session().cloned());
+        let mut report = ModeListReport { scope: seen_by, active, modes, warnings };
         let Some(state) = project.state()? else { return Ok(report) };
         let scopes = match request.all {
             true => None,
-            false => Some(looked_at(&state, &request.scope, &scope)?),
+            // What a request in this scope is decided on.
+            false => Some(vec![Scope::Root, scope.clone()]),
         };
         if request.all {
             report.warnings.extend(say::closed(&state.sessions()?));
@@ -48,7 +51,8 @@ impl Flow {
                 let Some((owner, file)) = board.seen(view, &mode.name).filter(|(owner, _)| lists(owner)) else {
                     continue;
                 };
-                report.modes.push(listed(&mode.name, &owner, file));
+                let Some(decided) = decided(&project, &state, &board, view, &mode.name) else { continue };
+                report.modes.push(listed(&mode.name, &owner, file, decided));
             }
             let (active, unknown) = board.known_active(&policy, view);
             report.active.extend(active.into_iter().filter(|one| lists(&one.scope)).map(|one| one.mode));
@@ -74,12 +78,16 @@ impl Flow {
             path: None,
             state: None,
             outcome: None,
+            decided_by: None,
             notes: Vec::new(),
         };
         let Some(state) = project.state()? else { return Ok(absent) };
-        let scopes = looked_at(&state, scope, &view)?;
-        let board = board(&policy, &state.read(Some(&scopes), &[mode_file(&mode.name)])?);
-        let Some((owner, file)) = board.seen(&view, &mode.name) else { return Ok(absent) };
+        let board = board(&policy, &state.read(Some(&[Scope::Root, view.clone()]), &[mode_file(&mode.name)])?);
+        let absent = ModeShowReport { decided_by: decided(&project, &state, &board, &view, &mode.name), ..absent };
+        let alone = speaks_alone(&state, scope, &view)?;
+        let is_shown = |owner: &Scope| *owner == view || !alone;
+        let seen = board.seen(&view, &mode.name);
+        let Some((owner, file)) = seen.filter(|(owner, _)| is_shown(owner)) else { return Ok(absent) };
         let path = state.file_path(&owner, &mode_file(&mode.name));
         match file {
             ModeState::Broken(why) => {
@@ -122,18 +130,34 @@ impl Flow {
     }
 }
 
-/// The scopes to read: a session that was named and has a directory speaks for itself alone (seed 001, "Session
-/// precedence"); otherwise the root's files count where a session has none.
-fn looked_at(state: &StateDir, asked: &ModeScope, scope: &Scope) -> Result<Vec<Scope>> {
-    let alone = asked.session.is_some() && !asked.root && state.has(scope)?;
-    Ok(match scope {
-        Scope::Session(_) if alone => vec![scope.clone()],
-        Scope::Session(_) => vec![Scope::Root, scope.clone()],
-        Scope::Root => vec![Scope::Root],
-    })
+/// Whether `show` looks at nothing but the session's own file: a session that was named and has a directory speaks for
+/// itself alone (seed 001, "Session precedence"). What counts for requests is told beside it.
+fn speaks_alone(state: &StateDir, asked: &ModeScope, view: &Scope) -> Result<bool> {
+    Ok(asked.session.is_some() && !asked.root && state.has(view)?)
 }
 
-fn listed(mode: &crate::model::ModeName, owner: &Scope, file: &ModeState) -> ListedMode {
+/// Which file counts for `mode` in `view`, and why.
+fn decided(project: &Project, state: &StateDir, board: &Board, view: &Scope, mode: &ModeName) -> Option<DecidedBy> {
+    let (owner, file) = board.seen(view, mode)?;
+    let path_of = |scope: &Scope| Flow::relative(project, &state.file_path(scope, &mode_file(mode)));
+    let roots = board.file(&Scope::Root, mode).filter(|_| owner != Scope::Root);
+    let why = match (view, &owner) {
+        (Scope::Root, _) => "it is the root's own file".to_owned(),
+        (Scope::Session(session), Scope::Root) => {
+            format!("session {session} has no file of its own for it, so the root's counts")
+        }
+        (Scope::Session(_), _) if roots.is_some() => "the session's own file goes before the root's".to_owned(),
+        (Scope::Session(_), _) => "it is the session's own file".to_owned(),
+    };
+    let active = match file {
+        ModeState::Known(fields) => Some(fields.get("active") == Some(&Value::Bool(true))),
+        ModeState::Broken(_) => None,
+    };
+    let hides = roots.map(|_| path_of(&Scope::Root));
+    Some(DecidedBy { scope: ScopeReport(owner.session().cloned()), path: path_of(&owner), active, why, hides })
+}
+
+fn listed(mode: &ModeName, owner: &Scope, file: &ModeState, decided_by: DecidedBy) -> ListedMode {
     let mut listed = ListedMode {
         mode: mode.clone(),
         active: false,
@@ -142,6 +166,7 @@ fn listed(mode: &crate::model::ModeName, owner: &Scope, file: &ModeState) -> Lis
         outcome: None,
         run_id: None,
         error: None,
+        decided_by,
         notes: Vec::new(),
     };
     match file {
