@@ -443,7 +443,7 @@ fn without_a_name_the_open_run_of_the_graph_is_driven_and_none_twice() {
     std::fs::write(project.0.run_dir(&runs[0]).join("run.yaml"), "{").unwrap();
     let mut command = project.0.flow_command();
     command.args(["drive", "job.graph.yaml", "--on", "agent=echo a", "--on", "tool=echo t", "--json"]);
-    assert_eq!(run(command, "").exits(3).error()["code"], "no_active_run");
+    assert_eq!(run(command, "").exits(65).error()["code"], "no_active_run");
     assert_eq!(project.0.runs().len(), 1);
 }
 

@@ -48,7 +48,7 @@ impl How {
     fn ends(self, person: &mut Person) {
         match self {
             Self::Sent(signal) => kill_process(person.pid(), signal).unwrap(),
-            Self::Pressed => person.types("\u{3}"),
+            Self::Pressed => drop(person.types("\u{3}")),
         }
     }
 }

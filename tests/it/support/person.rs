@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -30,6 +30,9 @@ pub struct Person {
     child: Child,
     terminal: File,
     seen: Arc<Mutex<String>>,
+    /// How much of it was waited for.
+    at: usize,
+    reader: JoinHandle<()>,
 }
 
 impl Person {
@@ -51,14 +54,14 @@ impl Person {
         let terminal = File::from(terminal);
         let (seen, mut screen) = (Arc::new(Mutex::new(String::new())), terminal.try_clone().unwrap());
         let shown = Arc::clone(&seen);
-        thread::spawn(move || {
+        let reader = thread::spawn(move || {
             let mut bytes = [0; 4096];
             // A terminal without programs is an error on Linux.
             while let Ok(len @ 1..) = screen.read(&mut bytes) {
                 shown.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..len]));
             }
         });
-        Self { child, terminal, seen }
+        Self { child, terminal, seen, at: 0, reader }
     }
 
     /// What was on the screen so far.
@@ -79,10 +82,31 @@ impl Person {
         true
     }
 
+    /// Waits until `text` is shown behind what was waited for before.
+    #[track_caller]
+    pub fn shows(&mut self, text: &str) -> &mut Self {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let seen = self.seen();
+            if let Some(found) = seen[self.at..].find(text) {
+                self.at += found + text.len();
+                return self;
+            }
+            assert!(Instant::now() < until, "{text:?} is not shown in {:?}", &seen[self.at..]);
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
     /// Presses keys.
-    pub fn types(&mut self, keys: &str) {
+    pub fn types(&mut self, keys: &str) -> &mut Self {
         // Nobody may be there any more.
         let _ = self.terminal.write_all(keys.as_bytes());
+        self
+    }
+
+    /// Pastes, as terminals do that say where a paste begins and ends.
+    pub fn pastes(&mut self, text: &str) -> &mut Self {
+        self.types(&format!("\u{1b}[200~{}\u{1b}[201~", text.replace('\n', "\r")))
     }
 
     /// The process that has this terminal.
@@ -96,6 +120,11 @@ impl Person {
         let until = Instant::now() + PATIENCE;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
+                // What it showed last is read, unless something that it began keeps the terminal.
+                let soon = Instant::now() + Duration::from_secs(1);
+                while !self.reader.is_finished() && Instant::now() < soon {
+                    thread::sleep(Duration::from_millis(2));
+                }
                 return status;
             }
             assert!(Instant::now() < until, "it goes on: {:?}", self.seen());
