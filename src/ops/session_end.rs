@@ -87,6 +87,11 @@ impl Flow {
                 Err(error) => report.warnings.push(format!("run {}: {}", run.id, one_line(&error))),
             }
         }
+        if let Some(session) = caller.session.as_ref().filter(|_| started.elapsed() < TIME)
+            && let Err(error) = self.end_session_of_modes(&project, session)
+        {
+            report.warnings.push(format!("the modes of session {session} were not told: {}", one_line(&error)));
+        }
         Ok(report)
     }
 

@@ -229,10 +229,12 @@ fn small_keys(words: &BTreeMap<String, String>) -> BTreeMap<String, String> {
 }
 
 /// Fields that flow writes when a mode begins and ends.
-const OWN_FIELDS: [&str; 11] = [
+const OWN_FIELDS: [&str; 13] = [
     "active",
     "mode",
     "session_id",
+    "session_ended_at",
+    "session_holder",
     "run_id",
     "started_at",
     "updated_at",

@@ -83,3 +83,66 @@ fn a_list_shows_what_a_request_is_decided_on_and_which_file_says_so() {
     assert_eq!((&shown["exists"], &shown["decided_by"]["scope"]), (&json!(false), &json!("root")));
     assert_eq!(modes.ok(&["show", "blueprint"])["decided_by"]["why"], "it is the root's own file");
 }
+
+#[test]
+fn the_modes_of_a_session_that_is_over_are_put_aside_when_they_are_in_the_way() {
+    let modes = Modes::new();
+    let end = |session: &str| modes.0.flow(["session-end", "--session", session]).ok();
+    for session in ["s1", "s2"] {
+        modes.ok(&["request", "forge", "--session", session]);
+        modes.ok(&["request", "ultrawork", "--session", session]);
+    }
+    let before = modes.state("sessions/s1/forge-state.json");
+    end("s1");
+    let mut marked = modes.state("sessions/s1/forge-state.json");
+    assert!(marked.as_object_mut().unwrap().shift_remove("session_ended_at").is_some());
+    assert_eq!(marked, before, "nothing else changes");
+    let denied = modes.mode(&["request", "blueprint", "--root"]).exits(1).json();
+    assert!(denied["message"].as_str().unwrap().contains("active in session s2"), "{denied}");
+    assert_eq!(modes.active(&["--session", "s1"]), json!(["forge", "ultrawork"]), "a denial changes nothing");
+    end("s2");
+    let listed = modes.0.flow(["mode", "list", "--session", "s2"]).ok().stdout;
+    assert!(listed.contains("its session ended at 2026-05-20T"), "{listed}");
+    let asked = modes.ok(&["request", "blueprint", "--root"]);
+    assert_eq!((&asked["decision"], &asked["active"]), (&json!("start"), &json!(["blueprint"])));
+    let warnings: Vec<&str> = asked["warnings"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(
+        warnings[0].starts_with("forge was put aside for blueprint, since session s1 ended at 2026-"),
+        "{warnings:?}"
+    );
+    let aside = modes.state("sessions/s2/forge-state.json");
+    assert_eq!((&aside["active"], &aside["lifecycle_outcome"]), (&json!(false), &json!("userinterlude")));
+    assert!(aside["completion_note"].as_str().unwrap().starts_with("forge was put aside for blueprint"), "{aside}");
+    assert_eq!(modes.state("sessions/s1/ultrawork-state.json")["active"], true, "what is not in the way stays");
+}
+
+#[test]
+fn a_session_that_comes_back_has_a_say_again() {
+    let modes = Modes::new();
+    for back in [["request", "forge"], ["prompt", "hello"]] {
+        modes.ok(&["request", "forge", "--session", "s1"]);
+        modes.0.flow(["session-end", "--session", "s1"]).ok();
+        modes.ok(&[&back[..], &["--session", "s1"]].concat());
+        assert_eq!(modes.state("sessions/s1/forge-state.json")["session_ended_at"], Value::Null);
+        modes.mode(&["request", "blueprint", "--root"]).exits(1);
+    }
+}
+
+#[test]
+fn a_session_whose_named_process_is_dead_is_over() {
+    let modes = Modes::new();
+    let mut process = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    let mut command = modes.0.flow_command();
+    command.args(["mode", "request", "forge", "--session", "s1"]).env("FLOW_HOLDER_PID", process.id().to_string());
+    crate::support::run(command, "").ok();
+    modes.mode(&["request", "blueprint", "--root"]).exits(1);
+    process.kill().unwrap();
+    process.wait().unwrap();
+    let asked = modes.ok(&["request", "blueprint", "--root"]);
+    assert!(asked["warnings"][0].as_str().unwrap().contains("since session s1 lost its process"), "{asked}");
+    // Of a process that nobody named nothing is concluded.
+    modes.ok(&["clear", "--all"]);
+    modes.ok(&["request", "forge", "--session", "s2"]);
+    assert_eq!(modes.state("sessions/s2/forge-state.json")["session_holder"], Value::Null);
+}

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::engine::ModeRefusal;
 use crate::engine::modes::board::{Active, Board, ModeState};
+use crate::engine::modes::over::{IsDead, note_end, note_life, session_over};
 use crate::engine::modes::visible::{Visible, visible_set};
 use crate::model::{ModeName, RunId, Scope, Timestamp, VISIBLE, limits, mode_file};
 use crate::policy::{Admission, Condition, Mode, Policy, clear_audit, drop_stale, read_outcome, settle};
@@ -68,6 +69,10 @@ pub struct Draft<'a> {
     warnings: Vec<String>,
     messages: Vec<String>,
     begun: i64,
+    /// Sessions that are known to be over, and how that is known.
+    over: Vec<(Scope, String)>,
+    /// The process whose life is the session's that asks.
+    holder: Option<String>,
 }
 
 impl<'a> Draft<'a> {
@@ -85,6 +90,42 @@ impl<'a> Draft<'a> {
             warnings: Vec::new(),
             messages: Vec::new(),
             begun: 0,
+            over: Vec::new(),
+            holder: None,
+        }
+    }
+
+    /// Learns which sessions are over, where a process is known dead by its evidence.
+    #[must_use]
+    pub fn knowing(mut self, is_dead: IsDead<'_>) -> Self {
+        let scopes = self.board.scopes().into_iter();
+        let over = scopes.filter_map(|scope| {
+            let why = session_over(&self.board, self.policy, &scope, is_dead)?;
+            Some((scope, why))
+        });
+        self.over = over.collect();
+        self
+    }
+
+    /// Learns who asks: the session of `scope` is there, in the process `holder` when that is known.
+    #[must_use]
+    pub fn asked_by(mut self, scope: &Scope, holder: Option<String>) -> Self {
+        self.holder = holder.filter(|_| *scope != Scope::Root);
+        self.over.retain(|(over, _)| over != scope);
+        for (mode, mut state) in self.board.own_active(self.policy, scope) {
+            if *scope != Scope::Root && note_life(&mut state, self.holder.as_deref()) {
+                self.put(scope, &mode, Some(state));
+            }
+        }
+        self
+    }
+
+    /// Notes at the modes of a session that it is over.
+    pub fn end_session(&mut self, scope: &Scope) {
+        for (mode, mut state) in self.board.own_active(self.policy, scope) {
+            if *scope != Scope::Root && note_end(&mut state, self.now) {
+                self.put(scope, &mode, Some(state));
+            }
         }
     }
 
@@ -173,6 +214,7 @@ impl<'a> Draft<'a> {
         }
         let mut own = None;
         let mut sources: Vec<Active> = Vec::new();
+        let mut aside: Vec<(Active, String)> = Vec::new();
         for view in views {
             if view != *scope && self.board.file(&view, &mode.name).is_some() {
                 // Its own file hides what begins here.
@@ -181,7 +223,14 @@ impl<'a> Draft<'a> {
             let active = self.board.active(self.policy, &view)?;
             let names: Vec<ModeName> = active.iter().map(|active| active.mode.clone()).collect();
             let holds = |name: &ModeName, condition: Condition| self.holds(&view, name, condition, wanted);
-            let admission = self.policy.admit(&names, &mode.name, &holds);
+            let mut admission = self.policy.admit(&names, &mode.name, &holds);
+            let left = self.left_behind(&view, &active, &admission);
+            if !left.is_empty() {
+                let stays = |name: &&ModeName| !left.iter().any(|(one, _)| one.mode == **name);
+                let names: Vec<ModeName> = names.iter().filter(stays).cloned().collect();
+                admission = self.policy.admit(&names, &mode.name, &holds);
+                aside.extend(left);
+            }
             if view == *scope && admission == Admission::NoChange {
                 return Ok(admission);
             }
@@ -196,6 +245,9 @@ impl<'a> Draft<'a> {
                 Admission::Start | Admission::NoChange | Admission::Overlap => {}
             }
             own.get_or_insert(admission);
+        }
+        for (Active { mode: left, scope: of }, why) in aside {
+            self.put_aside(&of, &left, &mode.name, &why);
         }
         let own = own.unwrap_or(Admission::Start);
         let mut completed: Vec<ModeName> = Vec::new();
@@ -212,6 +264,29 @@ impl<'a> Draft<'a> {
             self.messages.push(format!("mode transiting: {} -> {}", names.join(" + "), mode.name));
         }
         Ok(if completed.is_empty() { own } else { Admission::AutoComplete(completed) })
+    }
+
+    /// What a session that is over left active and is in the way, and how it is known that it is over.
+    fn left_behind(&self, view: &Scope, active: &[Active], admission: &Admission) -> Vec<(Active, String)> {
+        let Admission::Deny(denial) = admission else { return Vec::new() };
+        let Some((_, why)) = self.over.iter().find(|(over, _)| over == view) else { return Vec::new() };
+        let is_left = |one: &&Active| one.scope == *view && denial.blockers.contains(&one.mode);
+        active.iter().filter(is_left).map(|one| (one.clone(), why.clone())).collect()
+    }
+
+    /// Gives up what a session left behind that is over.
+    fn put_aside(&mut self, scope: &Scope, mode: &ModeName, target: &ModeName, why: &str) {
+        let Some(session) = scope.session() else { return };
+        if !self.cancel(scope, mode) {
+            return;
+        }
+        let note = format!("{mode} was put aside for {target}, since session {session} {why}");
+        if let Some(ModeState::Known(state)) = self.board.file(scope, mode) {
+            let mut state = state.clone();
+            state.insert("completion_note".into(), note.clone().into());
+            self.put(scope, mode, Some(state));
+        }
+        self.warnings.push(format!("{note}; `flow mode request {mode} --session={session}` begins it anew there"));
     }
 
     fn active_names(&self, scope: &Scope) -> Result<Vec<ModeName>, ModeRefusal> {
@@ -239,6 +314,9 @@ impl<'a> Draft<'a> {
         state.insert("updated_at".into(), at.into());
         if let Some(session) = scope.session() {
             state.insert("session_id".into(), session.as_str().into());
+        }
+        if let Some(holder) = &self.holder {
+            state.insert("session_holder".into(), holder.as_str().into());
         }
         if let Some(run) = &wanted.run {
             state.insert("run_id".into(), run.as_str().into());

@@ -2,10 +2,12 @@
 
 mod board;
 mod draft;
+mod over;
 mod visible;
 
 pub use board::{Active, Board, ModeState};
 pub use draft::{Changed, Draft, Ended, Requested, Wanted};
+pub use over::{IsDead, why_over};
 pub use visible::Visible;
 
 use crate::model::{ModeName, Scope};

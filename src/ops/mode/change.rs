@@ -1,10 +1,13 @@
 //! `mode request | write`.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value};
 
 use crate::codec::{RunText, parse_json};
-use crate::engine::{Draft, Ended, ModeRefusal, Wanted};
-use crate::model::{ModeName, RunId, Scope, mode_file};
+use crate::engine::{Board, Draft, Ended, ModeRefusal, Wanted, why_over};
+use crate::host::{Holder, Liveness};
+use crate::model::{ModeName, RunId, Scope, SessionId, mode_file};
 use crate::ops::Source;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
@@ -64,6 +67,8 @@ pub(super) enum Cause {
     Write,
     /// Somebody ended modes.
     End,
+    /// A session is over.
+    SessionEnd,
     /// A prompt.
     Prompt,
 }
@@ -72,11 +77,19 @@ impl Cause {
     /// For the audit fields (seed 001).
     fn source(self) -> &'static str {
         match self {
-            Self::Request | Self::End => "workflow-transition",
+            Self::Request | Self::End | Self::SessionEnd => "workflow-transition",
             Self::Write => "state-operations",
             Self::Prompt => "keyword-detector",
         }
     }
+}
+
+/// So long a hook waits for somebody else's change of modes.
+const HOOK_WAIT: Duration = Duration::from_millis(100);
+
+/// Whether the process of this evidence is known dead.
+pub(super) fn is_dead(evidence: &str) -> bool {
+    evidence.parse::<Holder>().is_ok_and(|holder| holder.liveness() == Liveness::Dead)
 }
 
 /// What was done under the lock.
@@ -105,6 +118,7 @@ impl Flow {
                 Ok(answer) => Ok(Ok(answer)),
                 Err(ModeRefusal::Denied { scope: of, denial, .. }) => {
                     let message = say::denial(draft.board(), &of, &called, &denial, "activate");
+                    draft.discard();
                     Ok(Err((denial, message)))
                 }
                 Err(refusal) => Err(refusal),
@@ -202,9 +216,14 @@ impl Flow {
     ) -> Result<Done<T>> {
         let now = self.clock.now();
         let state = project.make_state()?;
-        let mut locked = state.lock(&self.lock_request(now, self.lock_wait()?))?;
-        let files = concerned(&locked, scope, &names(policy), cause == Cause::End)?;
-        let mut draft = Draft::new(policy, board(policy, &files), now, cause.source());
+        let wait = if cause == Cause::SessionEnd { HOOK_WAIT } else { self.lock_wait()? };
+        let mut locked = state.lock(&self.lock_request(now, wait))?;
+        let ends = matches!(cause, Cause::End | Cause::SessionEnd);
+        let files = concerned(&locked, scope, &names(policy), ends)?;
+        let mut draft = Draft::new(policy, board(policy, &files), now, cause.source()).knowing(&is_dead);
+        if !ends {
+            draft = draft.asked_by(scope, self.named_holder()?);
+        }
         let answer = act(&mut draft).map_err(|refusal| self.refused(&state, &draft, refusal))?;
         let mut warnings: Vec<String> = draft.warnings().to_vec();
         warnings.extend(draft.ended().iter().filter_map(|ended| Self::run_goes_on(project, ended)));
@@ -214,6 +233,38 @@ impl Flow {
             warnings.extend(commit(&mut locked, draft, &files, summary, now, &self.ids)?);
         }
         Ok(Done { answer, changed, warnings })
+    }
+
+    /// The process whose life is the session's, when somebody named it: what stands nearest may be a hook that is over at
+    /// once, and a mode must not be taken for left behind because of that.
+    fn named_holder(&self) -> Result<Option<String>> {
+        let is_named = self.options.holder_pid.is_some() || self.env.holder()?.is_some();
+        Ok(self.holder()?.filter(|_| is_named).map(|holder| holder.to_string()))
+    }
+
+    /// Notes at the modes of a session that it is over; nothing where it has none.
+    pub(crate) fn end_session_of_modes(&self, project: &Project, session: &SessionId) -> Result<()> {
+        let scope = Scope::Session(session.clone());
+        let Some(state) = project.state()? else { return Ok(()) };
+        let (policy, _) = self.catalog(Some(project)).policy()?;
+        let seen = board(&policy, &state.read(Some(std::slice::from_ref(&scope)), &names(&policy))?);
+        if seen.own_active(&policy, &scope).is_empty() {
+            return Ok(());
+        }
+        let end = |draft: &mut Draft<'_>| {
+            draft.end_session(&scope);
+            Ok(())
+        };
+        self.change_modes(project, &policy, &scope, Cause::SessionEnd, end).map(drop)
+    }
+
+    /// Notes at the modes of a session that was over that it is there again.
+    pub(super) fn wake_modes(&self, project: &Project, policy: &Policy, scope: &Scope, board: &Board) -> Result<()> {
+        let is_over = |(_, fields): &(ModeName, Map<String, Value>)| why_over(fields, &is_dead).is_some();
+        if *scope == Scope::Root || !board.own_active(policy, scope).iter().any(is_over) {
+            return Ok(());
+        }
+        self.change_modes(project, policy, scope, Cause::Prompt, |_| Ok(())).map(drop)
     }
 
     fn refused(&self, state: &StateDir, draft: &Draft<'_>, refusal: ModeRefusal) -> Error {

@@ -188,7 +188,9 @@ impl Flow {
     ) -> Result<()> {
         let Some(state) = project.state()? else { return Ok(()) };
         let scopes = [Scope::Root, scope.clone()];
-        let (active, unknown) = board(policy, &state.read(Some(&scopes), &names(policy))?).known_active(policy, scope);
+        let board = board(policy, &state.read(Some(&scopes), &names(policy))?);
+        self.wake_modes(project, policy, scope, &board)?;
+        let (active, unknown) = board.known_active(policy, scope);
         report.active = active.into_iter().map(|active| active.mode).collect();
         report.warnings.extend(say::unknown(&unknown));
         Ok(())

@@ -2,10 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use crate::engine::{Board, ModeState};
+use crate::engine::{Board, ModeState, why_over};
 use crate::model::{ModeName, Scope, mode_file};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
+use crate::ops::mode::change::is_dead;
 use crate::ops::mode::load::{ModeScope, board, mode, names, parse};
 use crate::ops::mode::say;
 use crate::policy::read_outcome;
@@ -178,6 +179,9 @@ fn listed(mode: &ModeName, owner: &Scope, file: &ModeState, decided_by: DecidedB
             let reading = read_outcome(fields);
             (listed.outcome, listed.notes) = (reading.outcome, reading.notes);
             listed.run_id = text("run_id");
+            if let Some(why) = why_over(fields, &is_dead).filter(|_| listed.active) {
+                listed.notes.push(format!("its session {why}, so it keeps nobody else from a mode"));
+            }
         }
     }
     listed
