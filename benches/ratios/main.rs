@@ -6,6 +6,9 @@
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on has failed")]
 
+#[path = "../../tests/it/support/lack.rs"]
+#[allow(dead_code, reason = "the tests use the rest")]
+mod lack;
 #[path = "../../tests/it/support/mount.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]
 mod mount;
@@ -15,6 +18,7 @@ mod timing;
 
 use std::path::Path;
 
+use lack::Lack;
 use mount::{FileSystem, Image};
 use project::{Floor, Project};
 use table::{Bound, Row, Table};

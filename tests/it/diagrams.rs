@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, run, skipped};
+use crate::support::{Lack, Sandbox, run, skipped};
 
 /// Reads `[text, …]` and answers `[[states as [id, words], transitions], …]`.
 const READER: &str = r#"
@@ -68,7 +68,8 @@ const TEXTS: [&str; 14] = [
 fn mermaid_reads_what_is_drawn_as_it_was_meant() {
     // FLOW_MERMAID names a directory in which `npm install mermaid jsdom` was run.
     let Some(packages) = std::env::var_os("FLOW_MERMAID") else {
-        return skipped("mermaid_reads_what_is_drawn_as_it_was_meant", "FLOW_MERMAID names no directory with mermaid");
+        let lack = Lack::of("mermaid", "FLOW_MERMAID names no directory with mermaid");
+        return skipped("mermaid_reads_what_is_drawn_as_it_was_meant", &lack);
     };
     let sandbox = Sandbox::new();
     let state = |at: usize| {

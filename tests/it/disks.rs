@@ -4,12 +4,16 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use crate::support::cases::{CASES, case};
+use crate::support::hostile::{as_user, can_become_others};
 use crate::support::mount::{FileSystem, Image};
 use crate::support::trouble::Disk;
-use crate::support::{Answer, Scene, Tally, Tree, Trouble, run, skipped, temporary};
+use crate::support::{Answer, Lack, Scene, Tally, Tree, Trouble, can_inject, run, skipped, temporary};
 
 /// The case on a tmpfs of its own; says loudly when there can be none.
 fn on_a_disk(row: &str, test: &str) -> Option<Scene> {
+    if !can_inject(test) {
+        return None;
+    }
     Scene::on_a_disk(case(row)).map_err(|why| skipped(test, &why)).ok()
 }
 
@@ -93,21 +97,23 @@ fn give_to(scene: &Scene, user: u32) {
 #[test]
 fn a_quota_that_is_used_up_ends_in_a_clean_failure_and_all_acknowledged_records() {
     let test = "a_quota_that_is_used_up_ends_in_a_clean_failure_and_all_acknowledged_records";
-    let image = Image::new(FileSystem::Xfs, 0, &[]).and_then(|mut image| {
-        image.unmount()?;
-        image.mount("uquota")?;
-        Ok(image)
-    });
-    let image = match image {
+    if !can_inject(test) {
+        return;
+    }
+    let mut image = match Image::new(FileSystem::Xfs, 0, &[]) {
         Ok(image) => image,
-        Err(why) => return skipped(test, &why),
+        Err(lack) => return skipped(test, &lack),
     };
+    image.unmount().unwrap();
+    if let Err(lack) = image.mount("uquota") {
+        return skipped(test, &Lack { need: "quota".to_owned(), ..lack });
+    }
     let limit = |kilobytes: u32| {
         let limit = format!("limit -u bhard={kilobytes}k 65534");
         Command::new("xfs_quota").args(["-x", "-c", &limit]).arg(image.path()).output()
     };
     if !limit(0).is_ok_and(|output| output.status.success()) {
-        return skipped(test, "xfs_quota is missing or cannot set a quota");
+        return skipped(test, &Lack::of("xfs_quota", "xfs_quota is missing or cannot set a quota"));
     }
     let scene = Scene::new(case("record-activity"), &image.path());
     scene.restore();
@@ -115,7 +121,7 @@ fn a_quota_that_is_used_up_ends_in_a_clean_failure_and_all_acknowledged_records(
     std::fs::set_permissions(&home, std::fs::Permissions::from_mode(0o755)).unwrap();
     give_to(&scene, 65534);
     if as_nobody(&scene, &["--version"]).code != Some(0) {
-        return skipped(test, "another user cannot reach the program");
+        return skipped(test, &unreachable());
     }
     limit(QUOTA).unwrap();
     let record = |n: u32| as_nobody(&scene, &["record-activity", "--run-id", "r1", "--id", &format!("look-{n}")]);
@@ -134,26 +140,29 @@ fn a_quota_that_is_used_up_ends_in_a_clean_failure_and_all_acknowledged_records(
 /// KiB that a project with a few records needs, and no more.
 const QUOTA: u32 = 400;
 
+/// The program is in a directory that only its owner may enter.
+fn unreachable() -> Lack {
+    Lack::of("open-target", "another user cannot reach the program")
+}
+
 /// Another user's program, who owns the sandbox's files.
 fn as_nobody(scene: &Scene, args: &[&str]) -> Answer {
-    let mut command = scene.sandbox.command("setpriv");
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--", env!("CARGO_BIN_EXE_flow")]).args(args);
-    run(command, "")
+    let mut command = scene.sandbox.flow_command();
+    command.args(args);
+    run(as_user(65534, command), "")
 }
 
 /// A scene that belongs to a user with no rights, unless this machine cannot do that.
 fn scene_of_nobody(test: &str) -> Option<Scene> {
+    if !can_become_others(test) || !can_inject(test) {
+        return None;
+    }
     let scene = Scene::new(case("record-activity"), &temporary());
     scene.restore();
     let home = scene.sandbox.root().parent().unwrap().to_owned();
-    let owned = std::os::unix::fs::chown(scene.sandbox.path(".flow"), Some(65534), Some(65534)).is_ok();
-    if !owned || Command::new("setpriv").arg("--version").output().is_err() {
-        skipped(test, "this needs setpriv and root");
-        return None;
-    }
     std::fs::set_permissions(&home, std::fs::Permissions::from_mode(0o755)).unwrap();
     if as_nobody(&scene, &["--version"]).code != Some(0) {
-        skipped(test, "another user cannot reach the program");
+        skipped(test, &unreachable());
         return None;
     }
     give_to(&scene, 65534);

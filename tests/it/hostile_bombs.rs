@@ -1,10 +1,9 @@
 //! Input of any size ends in an answer, soon and in little memory, whichever parser it reaches.
 
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::support::hostile::{limited, sane};
+use crate::support::hostile::{confined, limited, sane};
 use crate::support::{Answer, Sandbox, run};
 
 /// What a command may have for its data (design, section 9).
@@ -15,22 +14,13 @@ fn soon() -> Duration {
     Duration::from_secs(if cfg!(debug_assertions) { 25 } else { 1 })
 }
 
-/// A command that may have no more memory than that.
-fn confined(command: &Command) -> Command {
-    let mut confined = Command::new("prlimit");
-    confined.arg(format!("--data={MEMORY}")).arg(command.get_program()).args(command.get_args()).env_clear();
-    confined.envs(command.get_envs().filter_map(|(key, value)| Some((key, value?))));
-    confined.current_dir(command.get_current_dir().unwrap());
-    confined
-}
-
 /// The answer to a bomb: within bounds, and short.
 #[track_caller]
 fn defused(sandbox: &Sandbox, what: &str, args: &[&str], stdin: &str) -> Answer {
     let mut command = sandbox.flow_command();
     command.args(args);
     let begun = Instant::now();
-    let answer = sane(run(limited(&confined(&command)), stdin));
+    let answer = sane(run(limited(&confined(&format!("-d {}", MEMORY >> 10), &command)), stdin));
     let took = begun.elapsed();
     measured(what, args, took);
     assert!(took < soon(), "{what}: {args:?} took {took:?}");

@@ -1,11 +1,10 @@
 //! Documents and logs that are broken, hostile, or edited by hand.
 
-use std::process::Command;
 use std::time::Instant;
 
 use serde_json::Value;
 
-use crate::support::hostile::{Odd, clear, error_object, limited, picture, sane};
+use crate::support::hostile::{Odd, clear, confined, error_object, limited, picture, sane};
 use crate::support::{Sandbox, run};
 
 fn with_run() -> (Sandbox, String) {
@@ -15,14 +14,8 @@ fn with_run() -> (Sandbox, String) {
     (sandbox, run)
 }
 
-/// A command under a limit of address space: a bomb must not unfold.
-fn confined(command: &Command) -> Command {
-    let mut confined = Command::new("prlimit");
-    confined.arg("--as=201326592").arg(command.get_program()).args(command.get_args()).env_clear();
-    confined.envs(command.get_envs().filter_map(|(key, value)| Some((key, value?))));
-    confined.current_dir(command.get_current_dir().unwrap());
-    confined
-}
+/// A limit of address space for `ulimit`, in KiB: a bomb must not unfold.
+const ADDRESSES: &str = "-v 196608";
 
 /// `text` as `run.yaml` is refused by writers and readers with 65 and stays as it is.
 #[track_caller]
@@ -43,7 +36,7 @@ fn refused_run(sandbox: &Sandbox, id: &str, text: &[u8], place: bool) -> String 
         // A build without optimisation on a busy machine is many times slower.
         let limit = if cfg!(debug_assertions) { 30 } else { 1 };
         let started = Instant::now();
-        let answer = sane(run(limited(&confined(&command)), ""));
+        let answer = sane(run(limited(&confined(ADDRESSES, &command)), ""));
         assert_eq!(answer.code, Some(65), "{args:?}: {answer:?} for {shown}");
         assert!(started.elapsed().as_secs() < limit, "{args:?} took {:?}", started.elapsed());
         let error = error_object(&answer);
@@ -445,7 +438,7 @@ fn a_source_that_is_no_file_or_has_no_end_is_refused_in_time() {
         let mut command = sandbox.command("sh");
         let script = format!("exec \"$0\" record-activity --run-id {id} --activity-file - --json {redirection}");
         command.args(["-c", &script, env!("CARGO_BIN_EXE_flow")]);
-        let answer = sane(run(limited(&confined(&command)), ""));
+        let answer = sane(run(limited(&confined(ADDRESSES, &command)), ""));
         assert!(matches!(answer.code, Some(1 | 74)), "{redirection}: {answer:?}");
         assert_eq!(picture(&sandbox.root()), before, "{redirection}");
     }
@@ -477,7 +470,7 @@ fn a_log_with_foreign_or_broken_lines_is_read_around_them_and_never_rewritten() 
         for args in [["log", &id], ["show", &id], ["resume", &id], ["validate", &id]] {
             let mut command = sandbox.flow_command();
             command.args(args).arg("--json");
-            let answer = sane(run(limited(&confined(&command)), ""));
+            let answer = sane(run(limited(&confined(ADDRESSES, &command)), ""));
             assert!(answer.stderr.len() + answer.stdout.len() < 1 << 20, "{what} {args:?}");
             if harmless && args[0] != "validate" {
                 assert_eq!(answer.code, Some(0), "{what} {args:?}: {answer:?}");

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use crate::support::hostile::{Odd, clear, copy, is_root, limited, lock_bytes, picture, sane, skipped};
+use crate::support::hostile::{Odd, as_user, can_become_others, clear, copy, limited, lock_bytes, picture, sane};
 use crate::support::{Sandbox, run};
 
 /// A sandbox with a run and one record.
@@ -291,8 +291,8 @@ fn the_decision_journal_leads_nowhere_and_its_loss_is_a_warning() {
 
 #[test]
 fn files_of_another_user_are_refused_unless_that_user_is_trusted() {
-    if !is_root() {
-        return skipped("only root can give files to another user");
+    if !can_become_others("files_of_another_user_are_refused_unless_that_user_is_trusted") {
+        return;
     }
     for at in 0..spots("x").len() {
         let (sandbox, run_id) = with_run();
@@ -312,12 +312,11 @@ fn files_of_another_user_are_refused_unless_that_user_is_trusted() {
     }
 }
 
-/// A command as a user without rights.
+/// A command as a user without rights, ended after a while.
 fn as_nobody(sandbox: &Sandbox, args: &[&str]) -> std::process::Command {
-    let mut command = sandbox.command("setpriv");
-    command.args(["--reuid", "12345", "--regid", "12345", "--clear-groups"]);
-    command.arg(env!("CARGO_BIN_EXE_flow")).args(args);
-    command
+    let mut command = sandbox.flow_command();
+    command.args(args);
+    as_user(12345, limited(&command))
 }
 
 /// Gives a tree to user 12345, with these rights for its owner.
@@ -332,21 +331,21 @@ fn hand_over(root: &Path, dirs: u32, files: u32) {
 
 #[test]
 fn a_tree_that_cannot_be_written_can_be_read() {
-    if !is_root() {
-        return skipped("needs root to become another user");
+    if !can_become_others("a_tree_that_cannot_be_written_can_be_read") {
+        return;
     }
     let (sandbox, run_id) = with_run();
     hand_over(&sandbox.path(".."), 0o555, 0o444);
     let before = (picture(&sandbox.root()), lock_bytes(&sandbox.root()));
     for command in [["list"].as_slice(), &["resume"], &["show", &run_id], &["log", &run_id], &["validate"]] {
-        let answer = sane(run(limited(&as_nobody(&sandbox, command)), ""));
+        let answer = sane(run(as_nobody(&sandbox, command), ""));
         assert_eq!((answer.code, answer.stderr.as_str()), (Some(0), ""), "{command:?}: {answer:?}");
     }
     for command in writers(&run_id) {
-        let answer = sane(run(limited(&as_nobody(&sandbox, &command)), "")).exits(74);
+        let answer = sane(run(as_nobody(&sandbox, &command), "")).exits(74);
         assert!(answer.stderr.contains("Permission denied") && answer.stderr.contains("help: "), "{answer:?}");
     }
-    let answer = sane(run(limited(&as_nobody(&sandbox, &["start", "debug"])), "")).exits(74);
+    let answer = sane(run(as_nobody(&sandbox, &["start", "debug"]), "")).exits(74);
     assert!(answer.stderr.contains("Permission denied"), "{answer:?}");
     assert_eq!((picture(&sandbox.root()), lock_bytes(&sandbox.root())), before);
     hand_over(&sandbox.path(".."), 0o755, 0o644);
@@ -354,8 +353,8 @@ fn a_tree_that_cannot_be_written_can_be_read() {
 
 #[test]
 fn what_may_not_be_read_is_said_to_be_so() {
-    if !is_root() {
-        return skipped("needs root to become another user");
+    if !can_become_others("what_may_not_be_read_is_said_to_be_so") {
+        return;
     }
     for name in ["run.yaml", "events.jsonl"] {
         let (sandbox, run_id) = with_run();
@@ -364,14 +363,14 @@ fn what_may_not_be_read_is_said_to_be_so() {
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o000)).unwrap();
         let before = picture(&sandbox.root());
         for command in [["show", &run_id], ["log", &run_id], ["resume", &run_id]] {
-            let answer = sane(run(limited(&as_nobody(&sandbox, &command)), ""));
+            let answer = sane(run(as_nobody(&sandbox, &command), ""));
             if !(name == "run.yaml" && command[0] == "log") {
                 assert_eq!(answer.code, Some(74), "{name} {command:?}: {answer:?}");
                 assert!(answer.stderr.contains(name) && answer.stderr.contains("Permission denied"), "{answer:?}");
                 assert!(!answer.stderr.contains("nothing was recorded"), "a reader records nothing: {answer:?}");
             }
         }
-        let answer = sane(run(limited(&as_nobody(&sandbox, &["list"])), ""));
+        let answer = sane(run(as_nobody(&sandbox, &["list"]), ""));
         if name == "run.yaml" {
             assert!(format!("{}{}", answer.stdout, answer.stderr).contains("Permission denied"), "{answer:?}");
         }

@@ -10,8 +10,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use crate::support::hostile::{Odd, Picture, clear, copy, is_root, limited, lock_bytes, picture, sane};
-use crate::support::{Answer, Sandbox, run, skipped};
+use crate::support::hostile::{
+    Odd, Picture, as_user, can_become_others, clear, copy, limited, lock_bytes, picture, sane,
+};
+use crate::support::{Answer, Lack, Sandbox, run, skipped};
 
 fn with_run() -> (Sandbox, String) {
     let sandbox = Sandbox::new();
@@ -321,6 +323,14 @@ impl<'a> Flag<'a> {
     }
 }
 
+/// Why there are no flags: no program, or a file system without them.
+fn no_flags() -> Lack {
+    match Command::new("chattr").output() {
+        Ok(_) => Lack::of("flags", "flags of files cannot be set here"),
+        Err(_) => Lack::of("chattr", "chattr is missing"),
+    }
+}
+
 impl Drop for Flag<'_> {
     fn drop(&mut self) {
         let _ = Command::new("chattr").arg(format!("-{}", self.0)).arg(&self.1).output();
@@ -343,7 +353,7 @@ fn what_may_not_be_changed_is_named_and_the_run_goes_on_when_it_may_again() {
         let (sandbox, run_id) = with_run();
         let spot = sandbox.run_dir(&run_id).join(name);
         let Some(set) = Flag::put(flag, spot.clone()) else {
-            return skipped(TEST, "flags cannot be set here");
+            return skipped(TEST, &no_flags());
         };
         let mut recorded = 1;
         for (at, expected) in codes.into_iter().enumerate() {
@@ -389,7 +399,7 @@ fn a_read_only_file_system_can_be_read_and_says_so_to_writers() {
     let (sandbox, run_id) = with_run();
     let freeze = "mount --bind . . && mount -o remount,ro,bind . && cd \"$PWD\"";
     if in_namespace(&sandbox, freeze, &["--version"]).code != Some(0) {
-        return skipped(TEST, "mounting needs root and a mount namespace");
+        return skipped(TEST, &Lack::of("mount", "mounting needs unshare, mount and the right to do so"));
     }
     let before = whole(&sandbox.root());
     for command in [["list"].as_slice(), &["show", &run_id], &["log", &run_id], &["resume"], &["validate"]] {
@@ -415,10 +425,11 @@ fn on_a_file_system_that_knows_no_case_no_two_runs_share_a_directory() {
     let sandbox = Sandbox::new();
     let image = sandbox.path("../image");
     std::fs::File::create(&image).unwrap().set_len(16 << 20).unwrap();
-    let made = Command::new("mkfs.ext4").args(["-q", "-O", "casefold", "-E", "encoding=utf8"]).arg(&image).output();
+    let made =
+        Command::new("mkfs.ext4").args(["-q", "-O", "casefold", "-E", "encoding=utf8"]).arg(&image).output().ok();
     let fold =
         "mkdir -p folded && mount -o loop ../image folded && mkdir folded/p && chattr +F folded/p && cd folded/p";
-    let mounts = made.is_ok_and(|output| output.status.success())
+    let mounts = made.as_ref().is_some_and(|output| output.status.success())
         && in_namespace(&sandbox, fold, &["--version"]).code == Some(0);
     if mounts {
         let script = r#"
@@ -429,7 +440,10 @@ fn on_a_file_system_that_knows_no_case_no_two_runs_share_a_directory() {
         command.args(["--mount", "--propagation", "private", "sh", "-c", &script]);
         return drop(sane(run(limited(&command), "")).ok());
     }
-    skipped(TEST, "this kernel mounts no ext4 that folds case; the answers of one are simulated");
+    if made.is_none() {
+        skipped(TEST, &Lack::of("mkfs.ext4", "mkfs.ext4 is missing"));
+    }
+    skipped(TEST, &Lack::of("casefold", "no ext4 that folds case can be mounted; its answers are simulated"));
     // There, run-a opens the directory of run-A: what is found in it is not what was asked for.
     sandbox.attack(["start", "debug", "--id", "run-A"]).ok();
     std::fs::rename(sandbox.run_dir("run-A"), sandbox.run_dir("run-a")).unwrap();
@@ -458,8 +472,8 @@ fn open_up(root: &Path) {
 #[test]
 fn in_a_tree_that_everybody_may_write_nothing_of_another_user_is_used() {
     const TEST: &str = "in_a_tree_that_everybody_may_write_nothing_of_another_user_is_used";
-    if !is_root() {
-        return skipped(TEST, "only root can act as another user");
+    if !can_become_others(TEST) {
+        return;
     }
     let (sandbox, run_id) = with_run();
     for dir in ["..", "."] {
@@ -469,10 +483,9 @@ fn in_a_tree_that_everybody_may_write_nothing_of_another_user_is_used() {
     // Open rights are no reason to refuse: there are machines without others.
     sandbox.record(&run_id, "preflight", "second");
     let as_another = |script: &str| {
-        let mut command = sandbox.command("setpriv");
-        command.args(["--reuid", "12345", "--regid", "12345", "--clear-groups", "sh", "-c", script]);
-        command.current_dir(sandbox.run_dir(&run_id));
-        run(command, "").ok();
+        let mut command = sandbox.command("sh");
+        command.args(["-c", script]).current_dir(sandbox.run_dir(&run_id));
+        run(as_user(12345, command), "").ok();
     };
     let victim = victim(&sandbox);
     let theirs = picture(&victim);
@@ -516,8 +529,8 @@ fn in_a_tree_that_everybody_may_write_nothing_of_another_user_is_used() {
 #[test]
 fn a_reader_goes_into_no_directory_of_another_user_and_says_why() {
     const TEST: &str = "a_reader_goes_into_no_directory_of_another_user_and_says_why";
-    if !is_root() {
-        return skipped(TEST, "only root can give files to another user");
+    if !can_become_others(TEST) {
+        return;
     }
     for spot in [".flow", ".flow/runs", ".flow/runs/ID"] {
         let (sandbox, run_id) = with_run();

@@ -2,7 +2,9 @@
 //! old state or in its new one, the next command works, and the same command again does its work exactly once.
 
 use crate::support::cases::{CASES, case};
-use crate::support::{Sandbox, Scene, Tally, Tree, Trouble, calls, can_inject, killed_at, skipped, temporary, try_all};
+use crate::support::{
+    Lack, Sandbox, Scene, Tally, Tree, Trouble, calls, can_inject, killed_at, skipped, temporary, try_all,
+};
 
 /// Beginnings of the rows that the tests below take from the table.
 const TAKEN: [&str; 18] = [
@@ -125,7 +127,7 @@ fn the_kill_sweep_catches_a_run_yaml_that_is_written_before_the_log() {
         return;
     }
     if !cfg!(debug_assertions) {
-        return skipped(test, "a release build makes no mistakes on purpose");
+        return skipped(test, &Lack::of_mistakes());
     }
     for row in ["record-activity", "block"] {
         let scene = Scene::broken(case(row), &temporary(), "run-first");

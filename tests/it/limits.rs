@@ -4,15 +4,15 @@
 //! so manieth, and in all of them in the campaign.
 
 use crate::support::cases::{CASES, case};
-use crate::support::{Scene, Tally, Trouble, run, skipped, temporary};
+use crate::support::{Lack, Scene, Tally, Trouble, can_inject, run, skipped, temporary};
 
-/// Whether this program is here; says so loudly when not.
-fn has(program: &str, test: &str) -> bool {
-    let here = std::process::Command::new(program).arg("--version").output().is_ok();
+/// Whether this machine can do what all of this needs; says so loudly when not.
+fn can_limit(test: &str) -> bool {
+    let here = std::process::Command::new("prlimit").arg("--version").output().is_ok();
     if !here {
-        skipped(test, &format!("{program} is missing"));
+        skipped(test, &Lack::of("prlimit", "prlimit is missing"));
     }
-    here
+    here && can_inject(test)
 }
 
 /// Every `step`-th state of every command, beginning with another one for each.
@@ -28,7 +28,7 @@ fn some(trouble: Trouble, step: usize) -> Tally {
 
 #[test]
 fn a_file_size_limit_is_an_error_like_a_full_disk_and_ends_nothing_by_a_signal() {
-    if !has("prlimit", "a_file_size_limit_is_an_error_like_a_full_disk_and_ends_nothing_by_a_signal") {
+    if !can_limit("a_file_size_limit_is_an_error_like_a_full_disk_and_ends_nothing_by_a_signal") {
         return;
     }
     for (at, row) in
@@ -45,7 +45,7 @@ fn a_file_size_limit_is_an_error_like_a_full_disk_and_ends_nothing_by_a_signal()
 
 #[test]
 fn too_many_open_files_are_an_error_that_loses_nothing() {
-    if !has("prlimit", "too_many_open_files_are_an_error_that_loses_nothing") {
+    if !can_limit("too_many_open_files_are_an_error_that_loses_nothing") {
         return;
     }
     let scene = Scene::new(case("record-activity"), &temporary());
@@ -58,6 +58,9 @@ fn too_many_open_files_are_an_error_that_loses_nothing() {
 
 #[test]
 fn closed_full_and_unread_streams_neither_stop_a_command_nor_reach_its_files() {
+    if !can_inject("closed_full_and_unread_streams_neither_stop_a_command_nor_reach_its_files") {
+        return;
+    }
     let scene = Scene::new(case("record-activity"), &temporary());
     Tally::of_scene(&scene, &Trouble::Streams.states(&scene)).assert_clean();
     some(Trouble::Streams, 4).assert_clean();
@@ -66,6 +69,9 @@ fn closed_full_and_unread_streams_neither_stop_a_command_nor_reach_its_files() {
 #[test]
 fn a_record_whose_answer_cannot_be_delivered_stays_and_says_so() {
     use std::process::Stdio;
+    if !can_inject("a_record_whose_answer_cannot_be_delivered_stays_and_says_so") {
+        return;
+    }
     let scene = Scene::new(case("record-activity"), &temporary());
     for json in [false, true] {
         scene.restore();

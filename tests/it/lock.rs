@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::{Answer, Sandbox, answered, can_inject, injecting, run, skipped, spawned};
+use crate::support::{Answer, Lack, Sandbox, answered, can_inject, injecting, run, skipped, spawned};
 
 fn until<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
     let deadline = Instant::now() + Duration::from_secs(20);
@@ -181,7 +181,7 @@ fn none_of_many_writers_waits_much_longer_than_its_turn() {
     if longest > LONGEST_WAIT {
         skipped(
             "none_of_many_writers_waits_much_longer_than_its_turn",
-            &format!("the machine is too slow now: {told}"),
+            &Lack::of("speed", format!("the machine is too slow now: {told}")),
         );
     }
     sandbox.assert_sound(&run_id);

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use crate::support::skipped;
 use crate::support::storm::{Plan, storm};
+use crate::support::{Lack, skipped};
 
 #[test]
 #[expect(clippy::print_stdout, reason = "shown with --nocapture: how large the storm was")]
@@ -23,10 +23,7 @@ fn after_a_storm_of_writers_readers_and_kills_nothing_is_missing_double_or_torn(
 #[test]
 fn a_storm_sees_positions_that_were_chosen_outside_the_lock() {
     if !cfg!(debug_assertions) {
-        return skipped(
-            "a_storm_sees_positions_that_were_chosen_outside_the_lock",
-            "only a debug build can be wrong on purpose",
-        );
+        return skipped("a_storm_sees_positions_that_were_chosen_outside_the_lock", &Lack::of_mistakes());
     }
     let environment = vec![("__FLOW_CANARY".to_owned(), "sequence-outside-lock".to_owned())];
     let plan = Plan { kills: 0, environment, ..Plan::from_env() };

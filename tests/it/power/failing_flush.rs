@@ -8,8 +8,8 @@ use std::io::Write;
 use super::commands::LONG_ONE;
 use super::real_cut::Device;
 use super::recorded::{How, Recorded};
-use crate::support::Answer;
 use crate::support::mount::{FileSystem, Image, Memory, UNDISTURBED};
+use crate::support::{Answer, Lack};
 
 /// An ext4 on a device that can be filled up. The order of fields is the order in which they go.
 pub struct ThinDevice {
@@ -23,9 +23,10 @@ impl ThinDevice {
     ///
     /// # Errors
     /// Why this machine cannot.
-    pub fn new() -> Result<Self, String> {
+    pub fn new() -> Result<Self, Lack> {
+        FileSystem::Ext4.can_lose_power()?;
         let memory = Memory::new("size=24m")?;
-        let home = tempfile::tempdir_in(memory.path()).map_err(|error| error.to_string())?;
+        let home = tempfile::tempdir_in(memory.path()).unwrap();
         let options = ["-b", "4096", "-E", "nodiscard", "-J", "size=4"];
         let image = Image::within(home, FileSystem::Ext4, 400, &options)?;
         let device = Device::new(image, &LONG_ONE, Recorded::of(&LONG_ONE, How::USUAL));

@@ -10,7 +10,7 @@ use super::enumerate::{Crash, Row, look, promised, sample};
 use super::materialise::reboot;
 use super::recorded::{How, Recorded, arguments};
 use crate::support::mount::{FileSystem, Image};
-use crate::support::{Answer, run};
+use crate::support::{Answer, Lack, run};
 
 /// Calls before which a kill leaves other files, or another answer, than a kill before the next one.
 const CHANGING: [&str; 10] = [
@@ -103,7 +103,8 @@ impl Device {
 ///
 /// # Errors
 /// Why this machine cannot.
-pub fn cut_everywhere(kind: FileSystem, case: &Case, cuts: usize, canary: Option<&str>) -> Result<Row, String> {
+pub fn cut_everywhere(kind: FileSystem, case: &Case, cuts: usize, canary: Option<&str>) -> Result<Row, Lack> {
+    kind.can_lose_power()?;
     let image = Image::new(kind, kind.smallest(), &[])?;
     let mut device = Device::new(image, case, Recorded::of(case, How::USUAL));
     device.restore();

@@ -11,7 +11,7 @@ use super::nested::{crash_in_recovery, cut_after_kill};
 use super::real_cut::cut_everywhere;
 use super::recorded::{How, Recorded};
 use crate::support::mount::{FileSystem, UNDISTURBED};
-use crate::support::{Sandbox, can_inject, skipped};
+use crate::support::{Lack, Sandbox, can_inject, skipped};
 
 /// Everything.
 const COMPLETE_EFFORT: Effort = Effort { drawn: 4000, states: usize::MAX, seed: 1 };
@@ -95,7 +95,7 @@ fn modes_that_are_not_flushed_are_noticed() {
         return;
     }
     if !cfg!(debug_assertions) {
-        return skipped(test, "a release build makes no mistakes on purpose");
+        return skipped(test, &Lack::of_mistakes());
     }
     let rows = cut_modes(&MODE_CASES[1], &Effort { drawn: 100, states: 120, seed: 1 }, Some("no-flush"));
     // The files of the commit are flushed all the same, so what is missing is its line.
@@ -136,7 +136,7 @@ fn a_power_cut_after_a_killed_command_was_made_good_breaks_no_promise() {
 fn a_commit_that_is_wrong_on_purpose_is_caught_by_the_enumerator() {
     let name = "a_commit_that_is_wrong_on_purpose_is_caught_by_the_enumerator";
     if !cfg!(debug_assertions) {
-        return skipped(name, "a release build makes no mistakes on purpose");
+        return skipped(name, &Lack::of_mistakes());
     }
     if !can_inject(name) {
         return;
@@ -165,7 +165,7 @@ fn a_real_power_cut_breaks_no_promise() {
 fn a_commit_without_flushes_is_caught_by_a_real_power_cut() {
     let name = "a_commit_without_flushes_is_caught_by_a_real_power_cut";
     if !cfg!(debug_assertions) {
-        return skipped(name, "a release build makes no mistakes on purpose");
+        return skipped(name, &Lack::of_mistakes());
     }
     for kind in [FileSystem::Ext4, FileSystem::Xfs] {
         let mut rows = (0..UNDISTURBED).map_while(|_| cut(name, kind, &ONE_RECORD, 1, Some("no-flush"))).peekable();
@@ -184,8 +184,8 @@ fn cut(name: &str, kind: FileSystem, case: &Case, cuts: usize, canary: Option<&s
             show(std::slice::from_ref(&row));
             Some(row)
         }
-        Err(why) => {
-            skipped(name, &format!("{}: {why}", kind.name()));
+        Err(lack) => {
+            skipped(name, &Lack { why: format!("{}: {}", kind.name(), lack.why), ..lack });
             None
         }
     }
@@ -226,7 +226,7 @@ fn a_record_that_died_after_its_flush_failed_is_durable_when_it_is_acknowledged(
 fn flushes_that_nobody_looks_at_and_logs_that_are_trusted_are_caught_by_a_failing_flush() {
     let name = "flushes_that_nobody_looks_at_and_logs_that_are_trusted_are_caught_by_a_failing_flush";
     if !cfg!(debug_assertions) {
-        return skipped(name, "a release build makes no mistakes on purpose");
+        return skipped(name, &Lack::of_mistakes());
     }
     let Some(thin) = thin_device(name) else { return };
     let (_, verdict) = Trial { strace: DIES, second: Some("reuse-log"), ..Trial::default() }.acknowledged(thin);

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use super::sandbox::run;
-use super::{Answer, Sandbox};
+use super::{Answer, Lack, Sandbox, skipped};
 
 /// One system call of the program's main thread.
 #[derive(Debug, Clone)]
@@ -99,15 +99,9 @@ pub fn can_inject(test: &str) -> bool {
         probe.output().is_ok_and(|output| output.status.success())
     });
     if !works {
-        skipped(test, "strace is missing or may not trace");
+        skipped(test, &Lack::of("strace", "strace is missing or may not trace"));
     }
     works
-}
-
-/// Says that a test did not test anything.
-#[expect(clippy::print_stderr, reason = "a test that could not run must not look like one that passed")]
-pub fn skipped(test: &str, why: &str) {
-    eprintln!("SKIPPED: {test}: {why}");
 }
 
 /// The calls of `flow ARGS` from the first one that names the sandbox's files on. What comes before is the loader's.

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 use serde_json::Value;
 
+use super::lack::{Lack, skipped};
 use super::sandbox::{Answer, Sandbox, run};
 
 /// Nothing that a test does may take longer, also on a busy machine.
@@ -82,7 +84,8 @@ impl Odd {
             Self::Device => {
                 let device = mknodat(CWD, path, FileType::CharacterDevice, Mode::from_raw_mode(0o666), makedev(1, 3));
                 if device.is_err() {
-                    skipped("only root can make a device");
+                    let test = std::thread::current().name().unwrap_or("hostile").to_owned();
+                    skipped(&test, &Lack::of_root("only root can make a device"));
                     return false;
                 }
             }
@@ -93,10 +96,18 @@ impl Odd {
     }
 }
 
-/// Says loudly that something was not tested.
-#[expect(clippy::print_stderr, reason = "whoever runs the tests must see it")]
-pub fn skipped(why: &str) {
-    eprintln!("SKIPPED: {why}");
+/// Whether the test can go on, which changes owners and identities; says so loudly when not.
+pub fn can_become_others(test: &str) -> bool {
+    if !is_root() {
+        skipped(test, &Lack::of_root("only root can give files to another user, and act as one"));
+    }
+    is_root()
+}
+
+/// The same command, given by another user.
+pub fn as_user(user: u32, mut command: Command) -> Command {
+    command.uid(user).gid(user);
+    command
 }
 
 /// Whether this process may change owners and identities.
@@ -139,6 +150,16 @@ pub fn limited(command: &Command) -> Command {
         timed.current_dir(dir);
     }
     timed
+}
+
+/// The same command under a limit that the shell sets: `ulimit` with these words.
+pub fn confined(ulimit: &str, command: &Command) -> Command {
+    let mut confined = Command::new("sh");
+    confined.args(["-c", &format!("ulimit {ulimit} && exec \"$0\" \"$@\"")]);
+    confined.arg(command.get_program()).args(command.get_args()).env_clear();
+    confined.envs(command.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    confined.current_dir(command.get_current_dir().unwrap());
+    confined
 }
 
 impl Sandbox {

@@ -5,6 +5,8 @@ mod calls;
 pub mod cases;
 pub mod clinic;
 pub mod hostile;
+#[allow(dead_code, reason = "the program that lists what was skipped uses the rest")]
+mod lack;
 #[allow(dead_code, reason = "a toolbox: not every test binary uses all of it")]
 pub mod mount;
 mod onlooker;
@@ -18,7 +20,8 @@ mod tree;
 pub mod trouble;
 mod witness;
 
-pub use calls::{Call, calls, calls_of, can_inject, injected, injecting, killed_at, skipped};
+pub use calls::{Call, calls, calls_of, can_inject, injected, injecting, killed_at};
+pub use lack::{Lack, skipped};
 pub use past::{PHASES, Past};
 pub use person::{Person, has_terminals};
 pub use sandbox::{Answer, Sandbox, answered, run, spawned, temporary};

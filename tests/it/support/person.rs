@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use super::skipped;
+use super::{Lack, skipped};
 
 /// How long anything here may take before the test has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub fn has_terminals(test: &str) -> bool {
     let has = Command::new("setsid").arg("--version").output().is_ok_and(|output| output.status.success());
     if !has {
-        skipped(test, "setsid is missing");
+        skipped(test, &Lack::of("setsid", "setsid is missing"));
     }
     has
 }

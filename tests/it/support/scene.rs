@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::calls::calls_of;
 use super::mount::Memory;
 use super::trouble::Disk;
-use super::{Answer, Call, Sandbox, Tree, essence};
+use super::{Answer, Call, Lack, Sandbox, Tree, essence};
 
 /// How a command behaves when it is given once more after it did its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -261,7 +261,7 @@ impl Scene {
     }
 
     /// As [`Self::new`], in a tmpfs that can be filled up and made read-only.
-    pub fn on_a_disk(case: Case) -> Result<Self, String> {
+    pub fn on_a_disk(case: Case) -> Result<Self, Lack> {
         let memory = Memory::new(ROOMY)?;
         let dir = memory.path().to_owned();
         Ok(Self::prepare(case, &dir, None, Some(memory)))
