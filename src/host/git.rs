@@ -1,8 +1,11 @@
 //! Facts about the checkout, asked of the `git` program.
 //!
 //! A repository is untrusted: git is kept from starting the helpers that a repository can name, from locking the index
-//! and from asking anyone anything. It gets a time limit, and what it prints is bounded.
+//! and from asking anyone anything. It gets a time limit, and what it prints is bounded. The questions here start no
+//! helper, whatever is configured; the one that would, for changed files, is asked in `tree`.
 #![expect(clippy::disallowed_methods, reason = "git is the one program that flow runs")]
+
+mod tree;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
@@ -14,18 +17,27 @@ use std::time::{Duration, Instant};
 use super::child::kill;
 use super::remote::repository_name;
 
+pub use tree::WorkingTree;
+
 /// How long one question may take.
 const LIMIT: Duration = Duration::from_secs(5);
 /// How much of an answer is read, in bytes.
 const OUTPUT_BYTES: u64 = 8 << 20;
 /// How much of git's complaint is read, in bytes.
 const COMPLAINT_BYTES: u64 = 4 << 10;
-/// How many changed paths are listed.
-const PATHS: usize = 1000;
 /// How many branches are searched.
 const BRANCHES: usize = 100;
 /// Longest reason, in characters.
 const REASON: usize = 200;
+
+/// Git waits for no lock, asks nobody anything, and fetches nothing that a partial clone left out.
+const QUIET: &[(&str, &str)] = &[
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_ALLOW_PROTOCOL", "none"),
+    ("LC_ALL", "C"),
+];
 
 /// How `git config` exits when there is no such key.
 const NO_SUCH_KEY: i32 = 1;
@@ -59,17 +71,6 @@ pub struct GitFacts {
     pub branch: Option<String>,
     /// The commit that is checked out.
     pub head: Option<String>,
-}
-
-/// Whether something is not committed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WorkingTree {
-    /// Nothing but flow's own files.
-    Clean,
-    /// These paths, relative to the repository's top; the first thousand.
-    Dirty(Vec<String>),
-    /// It cannot be told; the reason in one line.
-    Unknown(String),
 }
 
 impl Default for Git {
@@ -148,42 +149,6 @@ impl Git {
         }
     }
 
-    /// Whether anything at `dir`'s checkout is changed, staged or untracked outside `own`: prefixes of paths relative
-    /// to the top, such as `.flow/`. A renamed file counts where it is now.
-    #[must_use]
-    pub fn working_tree(&self, dir: &Path, own: &[&str]) -> WorkingTree {
-        if self.top(dir).is_none() {
-            return WorkingTree::Unknown("not a git repository".to_owned());
-        }
-        let tracked = ["status", "--porcelain=v1", "-z", "--untracked-files=no", "--renames"];
-        // Left out by git itself: walking thousands of runs would cost more than the answer is worth. (Asked apart, since
-        // a rename is only seen when both names are looked at.)
-        let mut others = vec!["ls-files", "--others", "--exclude-standard", "-z", "--full-name", "--", ":(top)"];
-        let left_out: Vec<_> =
-            own.iter().map(|prefix| format!(":(top,exclude,literal){}", prefix.trim_end_matches('/'))).collect();
-        others.extend(left_out.iter().map(String::as_str));
-        let mut out = match self.listing(dir, &tracked) {
-            Ok(out) => out,
-            Err(reason) => return WorkingTree::Unknown(reason),
-        };
-        let untracked = match self.listing(dir, &others) {
-            Ok(out) => out,
-            Err(reason) => return WorkingTree::Unknown(reason),
-        };
-        for path in untracked.split(|&byte| byte == 0).filter(|path| !path.is_empty()) {
-            out.extend_from_slice(b"?? ");
-            out.extend_from_slice(path);
-            out.push(0);
-        }
-        let cut = out.len() as u64 >= OUTPUT_BYTES;
-        let paths = changed_paths(&out, own);
-        match (paths.is_empty(), cut) {
-            (false, _) => WorkingTree::Dirty(paths),
-            (true, false) => WorkingTree::Clean,
-            (true, true) => WorkingTree::Unknown("git lists too many changed files".to_owned()),
-        }
-    }
-
     /// The local branches, latest first, and the stash, whose version of `path` below `dir` contains `text`. Nothing
     /// when that cannot be told.
     #[must_use]
@@ -191,8 +156,8 @@ impl Git {
         let count = format!("--count={BRANCHES}");
         let format = "--format=%(refname:short)";
         let list = ["for-each-ref", "--sort=-committerdate", &count, format, "refs/heads", "refs/stash"];
-        let refs = match self.listing(dir, &list) {
-            Ok(out) if self.top(dir).is_some() => String::from_utf8_lossy(&out).into_owned(),
+        let refs = match self.ask(dir, &list) {
+            Ok(answer) if self.top(dir).is_some() => String::from_utf8_lossy(&answer.out).into_owned(),
             _ => return Vec::new(),
         };
         let refs: Vec<&str> = refs.lines().filter(|name| !name.is_empty()).collect();
@@ -211,17 +176,6 @@ impl Git {
         refs.into_iter().filter(has).map(str::to_owned).collect()
     }
 
-    /// What git lists, entries ended by NUL; or why it does not.
-    fn listing(&self, dir: &Path, question: &[&str]) -> Result<Vec<u8>, String> {
-        let answer = self.ask(dir, question).map_err(Silence::why)?;
-        // Git is stopped by the closed pipe when it has more to say than is read.
-        let cut = answer.out.len() as u64 >= OUTPUT_BYTES;
-        if !cut && !answer.status.success() {
-            return Err(reason(&answer));
-        }
-        Ok(answer.out)
-    }
-
     /// The one line that git answers; `None` when it fails or says nothing.
     fn line(&self, dir: &Path, question: &[&str]) -> Option<String> {
         let answer = self.ask(dir, question).ok()?;
@@ -230,29 +184,37 @@ impl Git {
     }
 
     fn ask(&self, dir: &Path, question: &[&str]) -> Result<Answer, Silence> {
+        self.ask_of(&[], dir, question, Instant::now() + self.limit)
+    }
+
+    /// Asks of the repository that these variables name, or else of the one that `dir` is in.
+    fn ask_of(
+        &self,
+        repository: &[(&str, OsString)],
+        dir: &Path,
+        question: &[&str],
+        deadline: Instant,
+    ) -> Result<Answer, Silence> {
         let mut command = Command::new(&self.program);
         command
             .arg("-C")
             .arg(dir)
-            .args(["-c", "core.fsmonitor=false", "-c", "core.quotePath=false"])
+            .args(["--no-pager", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"])
             .args(question)
-            .env("GIT_OPTIONAL_LOCKS", "0")
-            .env("GIT_TERMINAL_PROMPT", "0")
-            // A partial clone must not go to the network for what it lacks.
-            .env("GIT_NO_LAZY_FETCH", "1")
-            .env("LC_ALL", "C")
-            .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         for variable in FOREIGN {
             command.env_remove(variable);
         }
+        command
+            .envs(QUIET.iter().copied())
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .envs(repository.iter().map(|(name, value)| (name, value)));
         // A group of its own, so that the time limit also ends what git started.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = command.spawn().map_err(|error| cannot_start(&self.program, &error))?;
-        let deadline = Instant::now() + self.limit;
         collect(&mut child, deadline).unwrap_or_else(|| {
             kill(&mut child);
             Err(Silence::NoAnswer(format!("git took longer than {} s", self.limit.as_secs_f32())))
@@ -333,232 +295,5 @@ fn reason(answer: &Answer) -> String {
     }
 }
 
-/// The paths in the output of `git status -z` that are not below `own`.
-fn changed_paths(out: &[u8], own: &[&str]) -> Vec<String> {
-    // Without its end, the last entry may be half a name.
-    let whole = out.iter().rposition(|&byte| byte == 0).unwrap_or(0);
-    let mut entries = out[..whole].split(|&byte| byte == 0);
-    let mut paths = Vec::new();
-    while let Some(entry) = entries.next() {
-        let [x, y, b' ', path @ ..] = entry else {
-            continue;
-        };
-        if [x, y].iter().any(|state| matches!(state, b'R' | b'C')) {
-            entries.next(); // where it was before
-        }
-        let path = String::from_utf8_lossy(path);
-        let is_own = |prefix: &&str| path.starts_with(prefix) || path == prefix.trim_end_matches('/');
-        if !own.iter().any(is_own) {
-            paths.push(path.into_owned());
-        }
-        if paths.len() == PATHS {
-            break;
-        }
-    }
-    paths
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fs;
-
-    const OWN: &[&str] = &[".flow/", ".decisions/"];
-
-    /// A temporary repository, or an empty directory, untouched by the machine's git configuration.
-    struct Sandbox {
-        dir: tempfile::TempDir,
-    }
-
-    impl Sandbox {
-        fn empty() -> Self {
-            let dir = tempfile::tempdir().unwrap();
-            fs::create_dir(dir.path().join("repo")).unwrap();
-            Self { dir }
-        }
-
-        fn new() -> Self {
-            let sandbox = Self::empty();
-            sandbox.run(&["init", "--quiet", "--initial-branch=main"]);
-            sandbox
-        }
-
-        fn repo(&self) -> PathBuf {
-            self.dir.path().join("repo")
-        }
-
-        fn git(&self) -> Git {
-            let environment = [
-                ("GIT_CONFIG_GLOBAL", "/dev/null".into()),
-                ("GIT_CONFIG_NOSYSTEM", "1".into()),
-                ("GIT_CEILING_DIRECTORIES", self.dir.path().into()),
-                ("HOME", self.dir.path().into()),
-            ];
-            Git { environment: environment.map(|(name, value)| (name.into(), value)).into(), ..Git::default() }
-        }
-
-        fn run(&self, args: &[&str]) {
-            let identity = ["-c", "user.name=T", "-c", "user.email=t@example.org"];
-            let args: Vec<_> = identity.iter().chain(args).copied().collect();
-            let answer = self.git().ask(&self.repo(), &args).unwrap();
-            assert!(answer.status.success(), "{args:?}: {}", reason(&answer));
-        }
-
-        fn write(&self, path: &str) {
-            let path = self.repo().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, "a text long enough to be recognised after a rename\n").unwrap();
-        }
-
-        fn commit(&self) {
-            self.run(&["add", "--all"]);
-            self.run(&["commit", "--quiet", "--message=x"]);
-        }
-
-        fn facts(&self) -> GitFacts {
-            self.git().facts(&self.repo())
-        }
-
-        fn tree(&self) -> WorkingTree {
-            self.git().working_tree(&self.repo(), OWN)
-        }
-    }
-
-    fn dirty(paths: &[&str]) -> WorkingTree {
-        WorkingTree::Dirty(paths.iter().map(|path| (*path).to_owned()).collect())
-    }
-
-    #[test]
-    fn a_new_repository_has_a_branch_and_no_commit() {
-        let sandbox = Sandbox::new();
-        let facts = sandbox.facts();
-        assert_eq!(facts.repo.as_deref(), Some("repo"));
-        assert_eq!(facts.branch.as_deref(), Some("main"));
-        assert_eq!(facts.head, None);
-        assert_eq!(sandbox.tree(), WorkingTree::Clean);
-    }
-
-    #[test]
-    fn a_commit_is_known_also_when_no_branch_is() {
-        let sandbox = Sandbox::new();
-        sandbox.write("a");
-        sandbox.commit();
-        sandbox.run(&["tag", "main"]);
-        sandbox.run(&["remote", "add", "origin", "git@example.org:owner/name.git"]);
-        let facts = sandbox.facts();
-        assert_eq!(facts.repo.as_deref(), Some("owner/name"));
-        assert_eq!(facts.branch.as_deref(), Some("main"));
-        let head = facts.head.unwrap();
-        assert_eq!(head.len(), 40);
-        sandbox.run(&["checkout", "--quiet", "--detach"]);
-        let facts = sandbox.facts();
-        assert!(head.starts_with(facts.branch.as_deref().unwrap()), "{facts:?}");
-        assert_eq!(facts.head, Some(head));
-    }
-
-    #[test]
-    fn a_worktree_and_a_subdirectory_find_their_top() {
-        let sandbox = Sandbox::new();
-        sandbox.write("sub/dir/a");
-        sandbox.commit();
-        sandbox.run(&["worktree", "add", "--quiet", "-b", "side", "../side"]);
-        let side = sandbox.dir.path().join("side");
-        assert!(side.join(".git").is_file());
-        let git = sandbox.git();
-        assert_eq!(git.top(&side.join("sub/dir")), Some(side.clone()));
-        assert_eq!(git.top(&sandbox.repo().join("sub")), Some(sandbox.repo()));
-        assert_eq!(git.facts(&side.join("sub")).branch.as_deref(), Some("side"));
-        fs::write(side.join("new"), "x").unwrap();
-        assert_eq!(git.working_tree(&side.join("sub/dir"), OWN), dirty(&["new"]));
-        assert_eq!(sandbox.tree(), WorkingTree::Clean);
-    }
-
-    #[test]
-    fn only_changes_outside_flows_files_count() {
-        let sandbox = Sandbox::new();
-        sandbox.write("a");
-        sandbox.commit();
-        sandbox.write(".flow/runs/r/run.yaml");
-        sandbox.write(".decisions/issue-1.md");
-        assert_eq!(sandbox.tree(), WorkingTree::Clean);
-        sandbox.write("new/b");
-        fs::write(sandbox.repo().join("a"), "changed").unwrap();
-        assert_eq!(sandbox.tree(), dirty(&["a", "new/b"]));
-        assert_eq!(
-            sandbox.git().working_tree(&sandbox.repo(), &["new/"]),
-            dirty(&["a", ".decisions/issue-1.md", ".flow/runs/r/run.yaml"])
-        );
-    }
-
-    #[test]
-    fn a_staged_rename_counts_where_the_file_is_now() {
-        let sandbox = Sandbox::new();
-        sandbox.write("old name");
-        sandbox.write(".flow/x");
-        sandbox.commit();
-        sandbox.run(&["mv", "old name", "neuer Name ü\n日本"]);
-        assert_eq!(sandbox.tree(), dirty(&["neuer Name ü\n日本"]));
-        sandbox.run(&["mv", "neuer Name ü\n日本", ".flow/y"]);
-        assert_eq!(sandbox.tree(), WorkingTree::Clean);
-        sandbox.run(&["config", "status.renames", "false"]);
-        assert_eq!(sandbox.tree(), WorkingTree::Clean);
-    }
-
-    #[test]
-    fn at_most_a_thousand_paths_are_listed() {
-        let sandbox = Sandbox::new();
-        for n in 0..PATHS + 5 {
-            fs::write(sandbox.repo().join(format!("f{n}")), "").unwrap();
-        }
-        let WorkingTree::Dirty(paths) = sandbox.tree() else {
-            panic!("{:?}", sandbox.tree());
-        };
-        assert_eq!(paths.len(), PATHS);
-    }
-
-    #[test]
-    fn what_cannot_be_told_is_unknown_with_a_reason() {
-        let unknown = |git: &Git, dir: &Path| match git.working_tree(dir, OWN) {
-            WorkingTree::Unknown(reason) => reason,
-            known => panic!("{known:?}"),
-        };
-        let outside = Sandbox::empty();
-        assert_eq!(unknown(&outside.git(), &outside.repo()), "not a git repository");
-        assert_eq!(outside.facts(), GitFacts { repo: Some("repo".to_owned()), ..GitFacts::default() });
-
-        let no_path = "x/".repeat(5000);
-        assert_eq!(outside.git().facts(Path::new(&no_path)), GitFacts::default(), "it was not looked for");
-
-        let sandbox = Sandbox::new();
-        let missing = Git::new("no-such-git");
-        assert_eq!(unknown(&missing, &sandbox.repo()), "there is no program `no-such-git`");
-        assert_eq!(missing.facts(&sandbox.repo()).repo.as_deref(), Some("repo"));
-
-        // Nobody writes into it, so whoever opens it to read waits.
-        let config = sandbox.repo().join(".git/config");
-        fs::remove_file(&config).unwrap();
-        rustix::fs::mknodat(rustix::fs::CWD, &config, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
-        let mut hurried = sandbox.git();
-        hurried.limit = Duration::from_millis(50);
-        assert_eq!(unknown(&hurried, &sandbox.repo()), "git took longer than 0.05 s");
-        assert_eq!(hurried.facts(&sandbox.repo()), GitFacts::default(), "it has a name that nobody gave it");
-
-        fs::write(outside.repo().join(".git"), "gitdir: /nowhere\n").unwrap();
-        let reason = unknown(&outside.git(), &outside.repo());
-        assert!(reason.contains("/nowhere") && !reason.contains('\n'), "{reason}");
-    }
-
-    #[test]
-    fn helpers_that_the_repository_names_are_not_started() {
-        let sandbox = Sandbox::new();
-        sandbox.run(&["config", "core.fsmonitor", "touch started #"]);
-        assert_eq!(sandbox.tree(), WorkingTree::Clean);
-    }
-
-    #[test]
-    fn half_an_entry_is_not_taken_for_a_path() {
-        assert_eq!(changed_paths(b"?? a\0R  new\0old\0 M b", &[]), ["a", "new"]);
-        assert!(changed_paths(b"", &[]).is_empty());
-        assert!(changed_paths(b"?? a", &[]).is_empty());
-    }
-}
+mod tests;

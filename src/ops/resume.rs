@@ -1,17 +1,18 @@
 //! `resume`: what is the next safe action?
 
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use crate::engine::{Action, Damage, Drift, History, Outlook, Plan, RunState, Verdict, resume};
 use crate::host::WorkingTree;
 use crate::machine::Machine;
-use crate::model::{RunId, RunStatus, RunSummary, Seq, SessionId};
+use crate::model::{RunDocument, RunId, RunStatus, RunSummary, Seq, SessionId};
 use crate::ops::advice::{adopt, advice, bring_back, join};
 use crate::ops::checkout::{is_rewound, joined};
 use crate::ops::claim::ClaimRequest;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::interview::{CUT, UNIT as INTERVIEW};
+use crate::ops::journal;
 use crate::ops::quoted_path;
 use crate::ops::select::Runs;
 use crate::ops::view::{View, for_listing, for_reading};
@@ -179,7 +180,7 @@ impl Flow {
             advice.alternatives = self.ways_after_drift(project, view, outlook);
         }
         notes.extend(view.notes.iter().cloned());
-        let working_tree = self.working_tree(project, document.context_text("branch"), &mut notes);
+        let working_tree = self.working_tree(project, document, &mut notes);
         let description = match (&view.machine, &plan.next.phase) {
             (Some(machine), Some(phase)) => machine.state(phase).and_then(|state| state.description.clone()),
             _ => None,
@@ -244,14 +245,16 @@ impl Flow {
         None
     }
 
-    fn working_tree(&self, project: &Project, branch: Option<&str>, notes: &mut Vec<String>) -> WorkingTreeReport {
+    fn working_tree(&self, project: &Project, run: &RunDocument, notes: &mut Vec<String>) -> WorkingTreeReport {
         let root = project.root();
         let top = self.git.top(root);
         let below = top.as_ref().and_then(|top| root.strip_prefix(top).ok()).unwrap_or(std::path::Path::new(""));
-        let own = [".flow", ".decisions"].map(|name| format!("{}/", below.join(name).display()));
+        let mut own: Vec<_> =
+            [".flow/", ".decisions/"].map(|name| below.join(name).to_string_lossy().into_owned()).into();
+        own.extend(own_journal(project, run, below));
         let own: Vec<&str> = own.iter().map(String::as_str).collect();
         if top.is_some()
-            && let Some(branch) = branch
+            && let Some(branch) = run.context_text("branch")
             && let Some(now) = self.git.facts(root).branch
             && now != branch
         {
@@ -265,6 +268,19 @@ impl Flow {
             }
         }
     }
+}
+
+/// The journal that a run's context names and the lock that its writers may leave beside it, relative to the top of the
+/// checkout.
+fn own_journal(project: &Project, run: &RunDocument, below: &Path) -> Vec<String> {
+    let Some(journal) = run.context_text("journal") else { return Vec::new() };
+    let journal = Path::new(journal).strip_prefix(project.root()).unwrap_or(Path::new(journal));
+    if journal::refuse_path(journal).is_some() {
+        return Vec::new();
+    }
+    let journal = below.join(journal).components().filter(|part| *part != Component::CurDir).collect::<PathBuf>();
+    let journal = journal.to_string_lossy().into_owned();
+    vec![format!("{journal}.lock"), journal]
 }
 
 /// What is wrong with the sealed part of a log. Lines of other programs and a torn tail are not damage.

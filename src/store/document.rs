@@ -4,10 +4,13 @@
 //! and takes its place in one rename. What that rename takes away is looked at: a person who saved the document between
 //! reading and now finds the own text there, and the edit is made anew on top of it.
 //!
-//! Others write the same file: the original scripts write journals under the lock `<file>.lock`, which is never deleted (a
-//! waiter could hold the deleted one). The lock is taken before the file is opened, so that nobody edits a text that was
-//! replaced while he waited. Every component below the root is opened by itself and no symlink is followed; after that
+//! Others write the same file: the original scripts write journals under the lock `<file>.lock`. It is taken before the
+//! file is opened, so that nobody edits a text that was replaced while he waited. Who made it removes it: whoever waited
+//! for it looks whether it still has its name, and waits again for the one that has. The scripts do not look, and never
+//! remove theirs; a lock with other rights than flow gives one is theirs, and stays. Every component below the root is opened by itself and no symlink is followed; after that
 //! only directory handles are used, so a directory that is swapped meanwhile changes nothing.
+
+mod fault;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -22,90 +25,16 @@ use rustix::fs::{
     renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
-use thiserror::Error;
 
 use crate::codec::digest;
+
+pub use fault::{DocumentError, DocumentFault};
 
 /// Time between two attempts.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// How often a document that somebody saves again and again is edited anew.
 const TRIES: usize = 5;
-
-/// A document that was not replaced.
-#[derive(Debug, Error)]
-pub enum DocumentError<E: std::error::Error + 'static> {
-    /// The edit was refused.
-    #[error("{path} cannot be changed")]
-    Edit {
-        /// The document.
-        path: PathBuf,
-        /// Why.
-        source: E,
-    },
-    /// It could not be read or written.
-    #[error(transparent)]
-    Fault(#[from] DocumentFault),
-}
-
-/// Why a document was not read or replaced. Its old text is untouched, but after [`DocumentFault::Unconfirmed`].
-#[derive(Debug, Error)]
-pub enum DocumentFault {
-    /// The path leads, or could lead, to somewhere else.
-    #[error("{path} {why}")]
-    Unsafe {
-        /// The path or the component at fault.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: &'static str,
-    },
-    /// More text than flow reads or writes.
-    #[error("{path} is larger than {limit} bytes")]
-    TooLarge {
-        /// The document.
-        path: PathBuf,
-        /// The bound.
-        limit: usize,
-    },
-    /// Bytes that are no text.
-    #[error("{path} is not UTF-8 from byte {valid} on")]
-    NotText {
-        /// The document.
-        path: PathBuf,
-        /// How many bytes are text.
-        valid: usize,
-    },
-    /// Another writer did not finish in time.
-    #[error("{path} is locked by another writer")]
-    Busy {
-        /// The lock.
-        path: PathBuf,
-    },
-    /// Somebody saved it again and again meanwhile.
-    #[error("{path} is being saved by somebody else")]
-    Changing {
-        /// The document.
-        path: PathBuf,
-    },
-    /// The system refused.
-    #[error("cannot {doing} {path}")]
-    Io {
-        /// What was tried.
-        doing: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
-    /// The new text is in place, and the system does not say that it will stay.
-    #[error("{path} was written, but it is not certain that a power cut leaves it")]
-    Unconfirmed {
-        /// The document.
-        path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
-}
 
 /// What keeps other writers away while a document is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -160,32 +89,13 @@ pub fn update_document<E: std::error::Error + 'static>(
     place: &DocumentPlace<'_>,
     edit: &mut dyn FnMut(Option<&str>) -> Result<String, E>,
 ) -> Result<(), DocumentError<E>> {
-    let path = place.path();
     let (parents, name) = split(place.relative)?;
     let opened = Directory::open(place.root, &parents, true)?;
     let directory = opened.expect("BUG: a directory that was made is not there");
-    // Held until the end of this function.
-    let _lock = directory.lock(name, place.guard, place.wait)?;
-    directory.sweep(name, place.limit);
-    for _ in 0..TRIES {
-        let old = directory.read(name, place.limit)?;
-        let text = edit(old.as_ref().map(|old| old.text.as_str()))
-            .map_err(|source| DocumentError::Edit { path: path.clone(), source })?;
-        if text.len() > place.limit {
-            return Err(DocumentFault::TooLarge { path, limit: place.limit }.into());
-        }
-        if old.as_ref().is_some_and(|old| old.text == text) {
-            return Ok(());
-        }
-        if old.as_ref().is_some_and(|old| old.is_linked) {
-            let why = "has another name as well (a hard link), under which the old text would stay";
-            return Err(DocumentFault::Unsafe { path, why }.into());
-        }
-        if directory.replace(name, place.copy_of, &text, old.as_ref())? == Replaced::Yes {
-            return Ok(());
-        }
-    }
-    Err(DocumentFault::Changing { path }.into())
+    let lock = directory.lock(name, place.guard, place.wait)?;
+    let updated = directory.update(place, name, edit);
+    directory.release(lock);
+    updated
 }
 
 /// The directories and the file name of a path that stays below its root.
@@ -253,6 +163,13 @@ fn narrowed(mode: Mode) -> Mode {
     Mode::from_raw_mode((bits & 0o700) | (both << 3) | both)
 }
 
+/// What is held while a document is replaced.
+struct Lock {
+    file: File,
+    /// Its name, when it is not the directory.
+    name: Option<OsString>,
+}
+
 /// Whether a new text took the place of the old one.
 #[derive(Debug, PartialEq, Eq)]
 enum Replaced {
@@ -305,7 +222,7 @@ impl Directory {
     fn file(&self, name: &OsStr, flags: OFlags) -> Result<Option<File>, DocumentFault> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let path = self.path.join(name);
-        let handle = match openat(&self.handle, name, flags, Mode::from_raw_mode(0o600)) {
+        let handle = match openat(&self.handle, name, flags, LOCK_MODE) {
             Ok(handle) => handle,
             Err(Errno::NOENT) => return Ok(None),
             Err(Errno::LOOP | Errno::ISDIR | Errno::NXIO) => {
@@ -320,23 +237,52 @@ impl Directory {
         Ok(Some(handle.into()))
     }
 
-    fn lock(&self, document: &OsStr, guard: Guard, wait: Duration) -> Result<File, DocumentFault> {
+    fn lock(&self, document: &OsStr, guard: Guard, wait: Duration) -> Result<Lock, DocumentFault> {
+        let deadline = Instant::now() + wait;
         if guard == Guard::Directory {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let own =
                 openat(&self.handle, ".", flags, Mode::empty()).map_err(|error| failed("open", &self.path, error))?;
-            match take(File::from(own), &self.path, wait) {
+            let file = File::from(own);
+            match take(&file, &self.path, deadline) {
                 Err(DocumentFault::Io { .. }) => {}
-                taken => return taken,
+                taken => return taken.map(|()| Lock { file, name: None }),
             }
         }
         let mut name = document.to_owned();
         name.push(".lock");
         let path = self.path.join(&name);
-        let Some(file) = self.file(&name, OFlags::RDWR | OFlags::CREATE)? else {
-            return Err(failed("make", &path, Errno::NOENT));
-        };
-        take(file, &path, wait)
+        loop {
+            let Some(file) = self.file(&name, OFlags::RDWR | OFlags::CREATE)? else {
+                return Err(failed("make", &path, Errno::NOENT));
+            };
+            take(&file, &path, deadline)?;
+            // Whoever held it may have removed it while this one waited, and a third may have the new one.
+            if self.is_named(&file, &name) {
+                return Ok(Lock { file, name: Some(name) });
+            }
+            if Instant::now() >= deadline {
+                return Err(DocumentFault::Busy { path });
+            }
+        }
+    }
+
+    /// Whether this is the file of that name.
+    fn is_named(&self, file: &File, name: &OsStr) -> bool {
+        let id = |stat: rustix::fs::Stat| (stat.st_dev, stat.st_ino);
+        let named = statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW).map(id);
+        fstat(file).map(id).is_ok_and(|own| named == Ok(own))
+    }
+
+    /// Lets the next writer in, and leaves no lock behind that flow made. It is removed while it is held: nobody else does
+    /// so, and whoever waits for it looks at its name.
+    fn release(&self, lock: Lock) {
+        let is_ours = |stat: rustix::fs::Stat| Rights::of(&stat).mode == LOCK_MODE && stat.st_size == 0;
+        if let Some(name) = &lock.name
+            && fstat(&lock.file).is_ok_and(is_ours)
+        {
+            let _ = unlinkat(&self.handle, &**name, AtFlags::empty());
+        }
     }
 
     fn read(&self, name: &OsStr, limit: usize) -> Result<Option<Old>, DocumentFault> {
@@ -362,6 +308,36 @@ impl Directory {
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(failed("inspect", &self.path.join(name), error)),
         }
+    }
+
+    /// [`update_document`], under its lock.
+    fn update<E: std::error::Error + 'static>(
+        &self,
+        place: &DocumentPlace<'_>,
+        name: &OsStr,
+        edit: &mut dyn FnMut(Option<&str>) -> Result<String, E>,
+    ) -> Result<(), DocumentError<E>> {
+        let path = place.path();
+        self.sweep(name, place.limit);
+        for _ in 0..TRIES {
+            let old = self.read(name, place.limit)?;
+            let text = edit(old.as_ref().map(|old| old.text.as_str()))
+                .map_err(|source| DocumentError::Edit { path: path.clone(), source })?;
+            if text.len() > place.limit {
+                return Err(DocumentFault::TooLarge { path, limit: place.limit }.into());
+            }
+            if old.as_ref().is_some_and(|old| old.text == text) {
+                return Ok(());
+            }
+            if old.as_ref().is_some_and(|old| old.is_linked) {
+                let why = "has another name as well (a hard link), under which the old text would stay";
+                return Err(DocumentFault::Unsafe { path, why }.into());
+            }
+            if self.replace(name, place.copy_of, &text, old.as_ref())? == Replaced::Yes {
+                return Ok(());
+            }
+        }
+        Err(DocumentFault::Changing { path }.into())
     }
 
     /// Removes what writers that died left beside the document `name`. Only called under its lock, so nothing of it is in
@@ -522,6 +498,8 @@ impl Directory {
     }
 }
 
+/// The rights of a lock that flow makes; the original scripts give theirs those of any new file.
+const LOCK_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 /// How the files end that are not in use for long.
 const TEMPORARY: &[u8] = b".tmp";
 /// How the file ends that is exchanged for a document.
@@ -550,11 +528,10 @@ fn is_unknown(error: Errno) -> bool {
     matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
 }
 
-fn take(file: File, path: &Path, wait: Duration) -> Result<File, DocumentFault> {
-    let deadline = Instant::now() + wait;
+fn take(file: &File, path: &Path, deadline: Instant) -> Result<(), DocumentFault> {
     loop {
-        match fs2::FileExt::try_lock_exclusive(&file) {
-            Ok(()) => return Ok(file),
+        match fs2::FileExt::try_lock_exclusive(file) {
+            Ok(()) => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(failed("lock", path, error)),
@@ -611,7 +588,7 @@ mod tests {
         assert_eq!(update(root.path(), "./a/b/c.md", "one").unwrap(), None);
         assert_eq!(update(root.path(), "a/b/c.md", "two").unwrap().as_deref(), Some("one"));
         assert_eq!(fs::read_to_string(root.path().join("a/b/c.md")).unwrap(), "two");
-        assert_eq!(names(&root.path().join("a/b")), ["c.md", "c.md.lock"]);
+        assert_eq!(names(&root.path().join("a/b")), ["c.md"]);
         fs::write(root.path().join("probe"), "").unwrap();
         let mode = |path| fs::metadata(root.path().join(path)).unwrap().permissions().mode();
         assert_eq!(mode("a/b/c.md"), mode("probe"), "as any program makes a file, not private");
@@ -689,7 +666,7 @@ mod tests {
         let refused = update_document(&place(root.path(), FILE), &mut |_| Err(Refused));
         assert!(matches!(refused, Err(DocumentError::Edit { source: Refused, .. })));
         assert_eq!(fs::metadata(&path).unwrap().ino(), inode);
-        assert_eq!(names(path.parent().unwrap()), ["issue-1.md", "issue-1.md.lock"]);
+        assert_eq!(names(path.parent().unwrap()), ["issue-1.md"]);
     }
 
     #[test]
@@ -808,8 +785,7 @@ mod tests {
             assert_eq!((text(&root).as_str(), calls), ("moved word", 2), "saved by a rename");
             let (root, calls) = add_a_word(guard, |root| fs::remove_file(root.join("x.md")).unwrap());
             assert_eq!((text(&root).as_str(), calls), ("none word", 2), "removed");
-            let lock: &[&str] = if guard == Guard::LockFile { &["x.md", "x.md.lock"] } else { &["x.md"] };
-            assert_eq!(names(root.path()), lock, "nothing is left behind");
+            assert_eq!(names(root.path()), ["x.md"], "nothing is left behind");
         }
         let root = tempfile::tempdir().unwrap();
         let made = update_document(&place(root.path(), "x.md"), &mut |old: Option<&str>| {
@@ -834,7 +810,7 @@ mod tests {
         let refused = update_document(&place(root.path(), "x.md"), &mut edit);
         assert!(matches!(refused, Err(DocumentError::Fault(DocumentFault::Changing { .. }))));
         assert_eq!(fs::read_to_string(root.path().join("x.md")).unwrap(), "saved 5");
-        assert_eq!(names(root.path()), ["x.md", "x.md.lock"]);
+        assert_eq!(names(root.path()), ["x.md"]);
     }
 
     #[test]
@@ -853,8 +829,48 @@ mod tests {
         let before = names(root.path()).len();
         update(root.path(), "x.md", "newest").unwrap();
         let kept = names(root.path());
-        assert_eq!(kept.len(), before - 3 + 1, "{kept:?}");
+        assert_eq!(kept.len(), before - 3, "{kept:?}");
         assert!(kept.contains(&swap("theirs", "mine")));
+    }
+
+    #[test]
+    fn a_lock_file_that_flow_made_is_gone_afterwards_and_one_of_the_scripts_stays() {
+        let root = tempfile::tempdir().unwrap();
+        let lock = root.path().join("x.md.lock");
+        update(root.path(), "x.md", "one").unwrap();
+        assert_eq!(names(root.path()), ["x.md"]);
+        // Left by a writer that died.
+        fs::write(&lock, "").unwrap();
+        fs::set_permissions(&lock, fs::Permissions::from_mode(0o600)).unwrap();
+        update(root.path(), "x.md", "two").unwrap();
+        assert_eq!(names(root.path()), ["x.md"]);
+        fs::write(&lock, "").unwrap();
+        fs::set_permissions(&lock, fs::Permissions::from_mode(0o644)).unwrap();
+        update(root.path(), "x.md", "three").unwrap();
+        assert_eq!(names(root.path()), ["x.md", "x.md.lock"]);
+    }
+
+    #[test]
+    fn whoever_waited_for_a_lock_that_was_removed_waits_for_the_new_one() {
+        let root = tempfile::tempdir().unwrap();
+        let lock = root.path().join("x.md.lock");
+        let hold = || {
+            let held = File::create(&lock).unwrap();
+            fs2::FileExt::lock_exclusive(&held).unwrap();
+            held
+        };
+        let first = hold();
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| update(root.path(), "x.md", "new"));
+            std::thread::sleep(Duration::from_millis(100));
+            fs::remove_file(&lock).unwrap();
+            let second = hold();
+            drop(first);
+            std::thread::sleep(Duration::from_millis(200));
+            assert!(!root.path().join("x.md").exists(), "it wrote beside the holder of the new lock");
+            drop(second);
+            waiting.join().unwrap().unwrap();
+        });
     }
 
     #[test]

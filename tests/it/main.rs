@@ -50,3 +50,4 @@ mod units;
 mod verdicts;
 mod verify;
 mod work_done;
+mod working_tree;

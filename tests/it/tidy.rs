@@ -36,7 +36,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("jsonschema", &["codec/schema.rs"]),
     ("crc32c", &["codec/seal.rs"]),
     ("fs2", &["store/os.rs", "store/document.rs"]),
-    ("tempfile", &["store/document.rs"]),
+    ("tempfile", &["store/document.rs", "host/git/tree.rs"]),
     (
         "rustix",
         &[

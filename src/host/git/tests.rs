@@ -1,0 +1,198 @@
+//! The questions, asked of real repositories.
+
+use super::tree::{PATHS, changed_paths};
+use super::*;
+use std::fs;
+
+const OWN: &[&str] = &[".flow/", ".decisions/"];
+
+/// A temporary repository, or an empty directory, untouched by the machine's git configuration.
+struct Sandbox {
+    dir: tempfile::TempDir,
+}
+
+impl Sandbox {
+    fn empty() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("repo")).unwrap();
+        Self { dir }
+    }
+
+    fn new() -> Self {
+        let sandbox = Self::empty();
+        sandbox.run(&["init", "--quiet", "--initial-branch=main"]);
+        sandbox
+    }
+
+    fn repo(&self) -> PathBuf {
+        self.dir.path().join("repo")
+    }
+
+    fn git(&self) -> Git {
+        let environment = [
+            ("GIT_CONFIG_GLOBAL", "/dev/null".into()),
+            ("GIT_CONFIG_NOSYSTEM", "1".into()),
+            ("GIT_CEILING_DIRECTORIES", self.dir.path().into()),
+            ("HOME", self.dir.path().into()),
+        ];
+        Git { environment: environment.map(|(name, value)| (name.into(), value)).into(), ..Git::default() }
+    }
+
+    fn run(&self, args: &[&str]) {
+        let identity = ["-c", "user.name=T", "-c", "user.email=t@example.org"];
+        let args: Vec<_> = identity.iter().chain(args).copied().collect();
+        let answer = self.git().ask(&self.repo(), &args).unwrap();
+        assert!(answer.status.success(), "{args:?}: {}", reason(&answer));
+    }
+
+    fn write(&self, path: &str) {
+        let path = self.repo().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "a text long enough to be recognised after a rename\n").unwrap();
+    }
+
+    fn commit(&self) {
+        self.run(&["add", "--all"]);
+        self.run(&["commit", "--quiet", "--message=x"]);
+    }
+
+    fn facts(&self) -> GitFacts {
+        self.git().facts(&self.repo())
+    }
+
+    fn tree(&self) -> WorkingTree {
+        self.git().working_tree(&self.repo(), OWN)
+    }
+}
+
+fn dirty(paths: &[&str]) -> WorkingTree {
+    WorkingTree::Dirty(paths.iter().map(|path| (*path).to_owned()).collect())
+}
+
+#[test]
+fn a_new_repository_has_a_branch_and_no_commit() {
+    let sandbox = Sandbox::new();
+    let facts = sandbox.facts();
+    assert_eq!(facts.repo.as_deref(), Some("repo"));
+    assert_eq!(facts.branch.as_deref(), Some("main"));
+    assert_eq!(facts.head, None);
+    assert_eq!(sandbox.tree(), WorkingTree::Clean);
+}
+
+#[test]
+fn a_commit_is_known_also_when_no_branch_is() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a");
+    sandbox.commit();
+    sandbox.run(&["tag", "main"]);
+    sandbox.run(&["remote", "add", "origin", "git@example.org:owner/name.git"]);
+    let facts = sandbox.facts();
+    assert_eq!(facts.repo.as_deref(), Some("owner/name"));
+    assert_eq!(facts.branch.as_deref(), Some("main"));
+    let head = facts.head.unwrap();
+    assert_eq!(head.len(), 40);
+    sandbox.run(&["checkout", "--quiet", "--detach"]);
+    let facts = sandbox.facts();
+    assert!(head.starts_with(facts.branch.as_deref().unwrap()), "{facts:?}");
+    assert_eq!(facts.head, Some(head));
+}
+
+#[test]
+fn a_worktree_and_a_subdirectory_find_their_top() {
+    let sandbox = Sandbox::new();
+    sandbox.write("sub/dir/a");
+    sandbox.commit();
+    sandbox.run(&["worktree", "add", "--quiet", "-b", "side", "../side"]);
+    let side = sandbox.dir.path().join("side");
+    assert!(side.join(".git").is_file());
+    let git = sandbox.git();
+    assert_eq!(git.top(&side.join("sub/dir")), Some(side.clone()));
+    assert_eq!(git.top(&sandbox.repo().join("sub")), Some(sandbox.repo()));
+    assert_eq!(git.facts(&side.join("sub")).branch.as_deref(), Some("side"));
+    fs::write(side.join("new"), "x").unwrap();
+    assert_eq!(git.working_tree(&side.join("sub/dir"), OWN), dirty(&["new"]));
+    assert_eq!(sandbox.tree(), WorkingTree::Clean);
+}
+
+#[test]
+fn only_changes_outside_flows_files_count() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a");
+    sandbox.commit();
+    sandbox.write(".flow/runs/r/run.yaml");
+    sandbox.write(".decisions/issue-1.md");
+    assert_eq!(sandbox.tree(), WorkingTree::Clean);
+    sandbox.write("new/b");
+    fs::write(sandbox.repo().join("a"), "changed").unwrap();
+    assert_eq!(sandbox.tree(), dirty(&["a", "new/b"]));
+    assert_eq!(
+        sandbox.git().working_tree(&sandbox.repo(), &["new/"]),
+        dirty(&["a", ".decisions/issue-1.md", ".flow/runs/r/run.yaml"])
+    );
+}
+
+#[test]
+fn a_staged_rename_counts_where_the_file_is_now() {
+    let sandbox = Sandbox::new();
+    sandbox.write("old name");
+    sandbox.write(".flow/x");
+    sandbox.commit();
+    sandbox.run(&["mv", "old name", "neuer Name ü\n日本"]);
+    assert_eq!(sandbox.tree(), dirty(&["neuer Name ü\n日本"]));
+    sandbox.run(&["mv", "neuer Name ü\n日本", ".flow/y"]);
+    assert_eq!(sandbox.tree(), WorkingTree::Clean);
+    sandbox.run(&["config", "status.renames", "false"]);
+    assert_eq!(sandbox.tree(), WorkingTree::Clean);
+}
+
+#[test]
+fn at_most_a_thousand_paths_are_listed() {
+    let sandbox = Sandbox::new();
+    for n in 0..PATHS + 5 {
+        fs::write(sandbox.repo().join(format!("f{n}")), "").unwrap();
+    }
+    let WorkingTree::Dirty(paths) = sandbox.tree() else {
+        panic!("{:?}", sandbox.tree());
+    };
+    assert_eq!(paths.len(), PATHS);
+}
+
+#[test]
+fn what_cannot_be_told_is_unknown_with_a_reason() {
+    let unknown = |git: &Git, dir: &Path| match git.working_tree(dir, OWN) {
+        WorkingTree::Unknown(reason) => reason,
+        known => panic!("{known:?}"),
+    };
+    let outside = Sandbox::empty();
+    assert_eq!(unknown(&outside.git(), &outside.repo()), "not a git repository");
+    assert_eq!(outside.facts(), GitFacts { repo: Some("repo".to_owned()), ..GitFacts::default() });
+
+    let no_path = "x/".repeat(5000);
+    assert_eq!(outside.git().facts(Path::new(&no_path)), GitFacts::default(), "it was not looked for");
+
+    let sandbox = Sandbox::new();
+    let missing = Git::new("no-such-git");
+    assert_eq!(unknown(&missing, &sandbox.repo()), "there is no program `no-such-git`");
+    assert_eq!(missing.facts(&sandbox.repo()).repo.as_deref(), Some("repo"));
+
+    // Nobody writes into it, so whoever opens it to read waits.
+    let config = sandbox.repo().join(".git/config");
+    fs::remove_file(&config).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, &config, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+    let mut hurried = sandbox.git();
+    hurried.limit = Duration::from_millis(50);
+    assert_eq!(unknown(&hurried, &sandbox.repo()), "git took longer than 0.05 s");
+    assert_eq!(hurried.facts(&sandbox.repo()), GitFacts::default(), "it has a name that nobody gave it");
+
+    fs::write(outside.repo().join(".git"), "gitdir: /nowhere\n").unwrap();
+    let reason = unknown(&outside.git(), &outside.repo());
+    assert!(reason.contains("/nowhere") && !reason.contains('\n'), "{reason}");
+}
+
+#[test]
+fn half_an_entry_is_not_taken_for_a_path() {
+    let paths = |out: &[u8]| changed_paths(out, &[]).into_iter().map(|changed| changed.path).collect::<Vec<_>>();
+    assert_eq!(paths(b"?? a\0R  new\0old\0 M b"), ["a", "new"]);
+    assert!(paths(b"").is_empty());
+    assert!(paths(b"?? a").is_empty());
+}

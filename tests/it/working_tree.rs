@@ -1,0 +1,324 @@
+//! What is not committed: flow's own files do not count, and nothing that a repository names is run to find out.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::support::{Sandbox, answered, spawned};
+
+/// Keys of a repository's configuration whose value is a command, each of its own kind.
+const COMMANDS: [&str; 37] = [
+    "filter.cleaner.clean",
+    "filter.cleaner.smudge",
+    "filter.processor.process",
+    "filter.odd=name.clean",
+    "core.fsmonitor",
+    "core.pager",
+    "pager.status",
+    "pager.config",
+    "core.editor",
+    "sequence.editor",
+    "core.askPass",
+    "core.sshCommand",
+    "core.gitProxy",
+    "core.alternateRefsCommand",
+    "credential.helper",
+    "diff.external",
+    "diff.shown.command",
+    "diff.shown.textconv",
+    "interactive.diffFilter",
+    "merge.shown.driver",
+    "mergetool.shown.cmd",
+    "difftool.shown.cmd",
+    "gpg.program",
+    "gpg.ssh.program",
+    "gpg.x509.program",
+    "uploadpack.packObjectsHook",
+    "remote.origin.uploadpack",
+    "remote.origin.receivepack",
+    "gc.recentObjectsHook",
+    "tar.shown.command",
+    "trailer.shown.command",
+    "browser.shown.cmd",
+    "man.shown.cmd",
+    "guitool.shown.cmd",
+    "instaweb.httpd",
+    "sendemail.sendmailCmd",
+    "imap.tunnel",
+];
+/// Keys whose value is a command behind an exclamation mark.
+const WITH_A_MARK: [&str; 6] =
+    ["alias.status", "alias.ls-files", "alias.config", "alias.rev-parse", "alias.symbolic-ref", "submodule.sub.update"];
+/// Every hook that git knows.
+const HOOKS: [&str; 28] = [
+    "applypatch-msg",
+    "pre-applypatch",
+    "post-applypatch",
+    "pre-commit",
+    "pre-merge-commit",
+    "prepare-commit-msg",
+    "commit-msg",
+    "post-commit",
+    "pre-rebase",
+    "post-checkout",
+    "post-merge",
+    "pre-push",
+    "pre-receive",
+    "update",
+    "proc-receive",
+    "post-receive",
+    "post-update",
+    "reference-transaction",
+    "push-to-checkout",
+    "pre-auto-gc",
+    "post-rewrite",
+    "sendemail-validate",
+    "fsmonitor-watchman",
+    "p4-changelist",
+    "p4-prepare-changelist",
+    "p4-post-changelist",
+    "p4-pre-submit",
+    "post-index-change",
+];
+/// Files whose bytes git hands to a filter when they were touched, with the attributes that choose it.
+const FILES: [(&str, &str); 8] = [
+    ("cleaned", "filter=cleaner diff=shown merge=shown"),
+    ("processed", "filter=processor"),
+    ("odd", "filter=odd=name"),
+    ("included", "filter=included"),
+    ("conditional", "filter=conditional"),
+    ("of-the-worktree", "filter=worktree"),
+    ("required", "filter=required"),
+    ("plain", "text=auto"),
+];
+
+/// A repository full of commands; each leaves a file of its name in `marks` when it is run.
+struct Mined {
+    sandbox: Sandbox,
+    marks: PathBuf,
+}
+
+impl Mined {
+    fn new() -> Self {
+        let sandbox = Sandbox::new();
+        let marks = sandbox.path("../marks");
+        fs::create_dir(&marks).unwrap();
+        let mined = Self { sandbox, marks };
+        mined.commit_files();
+        mined.add_submodule();
+        mined.plant();
+        mined
+    }
+
+    /// A command that tells that it was run, and answers as a filter does.
+    fn command(&self, name: &str) -> String {
+        format!("touch '{}/{name}'; cat", self.marks.display())
+    }
+
+    fn commit_files(&self) {
+        let mut attributes = String::new();
+        for (name, chosen) in FILES {
+            attributes += &format!("{name} {chosen}\n");
+            fs::write(self.sandbox.path(name), format!("{name}\n").repeat(60_000)).unwrap();
+        }
+        fs::write(self.sandbox.path(".gitattributes"), attributes).unwrap();
+        fs::write(self.sandbox.path("changed"), "before\n").unwrap();
+        self.sandbox.git(&["add", "--all"]);
+        self.sandbox.git(&["commit", "-q", "-m", "files"]);
+    }
+
+    /// A submodule with a filter and a monitor of its own.
+    fn add_submodule(&self) {
+        let git = |args: &[&str]| self.sandbox.git(args);
+        git(&["init", "-q", "-b", "main", "../origin"]);
+        fs::write(self.sandbox.path("../origin/inner"), "inner\n".repeat(60_000)).unwrap();
+        fs::write(self.sandbox.path("../origin/.gitattributes"), "inner filter=inner\n").unwrap();
+        git(&["-C", "../origin", "add", "--all"]);
+        git(&["-C", "../origin", "commit", "-q", "-m", "inner"]);
+        let origin = self.sandbox.path("../origin").display().to_string();
+        git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &origin, "sub"]);
+        git(&["commit", "-q", "-m", "sub"]);
+        git(&["-C", "sub", "config", "filter.inner.clean", &self.command("submodule-filter")]);
+        git(&["-C", "sub", "config", "core.fsmonitor", &self.command("submodule-fsmonitor")]);
+    }
+
+    fn plant(&self) {
+        let git = |args: &[&str]| self.sandbox.git(args);
+        let included = self.sandbox.path("../included");
+        let conditional = self.sandbox.path("../conditional");
+        for (path, filter) in [(&included, "included"), (&conditional, "conditional")] {
+            let path = path.to_str().unwrap();
+            git(&["config", "--file", path, &format!("filter.{filter}.clean"), &self.command(filter)]);
+        }
+        for hook in HOOKS {
+            for dir in [".git/hooks", "../hooks"] {
+                let script = format!("#!/bin/sh\n{}\n", self.command(&format!("hook-{hook}")));
+                executable(&self.sandbox.path(dir).join(hook), &script);
+            }
+        }
+        git(&["config", "filter.required.clean", &self.command("required")]);
+        git(&["config", "filter.required.required", "true"]);
+        git(&["config", "include.path", included.to_str().unwrap()]);
+        git(&["config", "includeIf.gitdir:**.path", conditional.to_str().unwrap()]);
+        git(&["config", "extensions.worktreeConfig", "true"]);
+        git(&["config", "--worktree", "filter.worktree.clean", &self.command("worktree")]);
+        git(&["config", "core.hooksPath", self.sandbox.path("../hooks").to_str().unwrap()]);
+        for key in COMMANDS {
+            git(&["config", key, &self.command(key)]);
+        }
+        for key in WITH_A_MARK {
+            git(&["config", key, &format!("!{}", self.command(key))]);
+        }
+    }
+
+    /// Touches what git knows, so that it has to look into every file again, and forgets what was run until now.
+    fn touch(&self) {
+        fs::remove_dir_all(&self.marks).unwrap();
+        fs::create_dir(&self.marks).unwrap();
+        for name in FILES.iter().map(|(name, _)| *name).chain(["sub/inner"]) {
+            let bytes = fs::read(self.sandbox.path(name)).unwrap();
+            fs::remove_file(self.sandbox.path(name)).unwrap();
+            fs::write(self.sandbox.path(name), bytes).unwrap();
+        }
+    }
+
+    /// Which commands were run since then.
+    fn run(&self) -> BTreeSet<String> {
+        let marks = fs::read_dir(&self.marks).unwrap();
+        marks.map(|mark| mark.unwrap().file_name().into_string().unwrap()).collect()
+    }
+}
+
+fn executable(path: &Path, script: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, script).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_journal_leaves_no_lock_behind_and_neither_counts_as_a_change() {
+    for (journal, named) in
+        [(".decisions/issue-7.md", None), ("docs/j.md", Some("docs/j.md")), ("j.md", Some("./j.md"))]
+    {
+        let sandbox = Sandbox::new();
+        let start = ["start", "debug", "--id", "r1", "--issue", "7"];
+        sandbox.flow(start.into_iter().chain(named.into_iter().flat_map(|path| ["--journal", path]))).ok();
+        let tree = || sandbox.flow(["resume", "r1", "--json"]).ok().json()["working_tree"].clone();
+        assert!(sandbox.path(journal).exists());
+        assert_eq!(tree(), json!({"state": "clean", "paths": [], "reason": null}), "{journal}");
+        let lock = sandbox.path(format!("{journal}.lock"));
+        assert!(!lock.exists(), "{journal}");
+        // As the original scripts leave one, and a writer that was killed.
+        fs::write(&lock, "").unwrap();
+        fs::write(sandbox.path(format!("{journal}.orig")), "").unwrap();
+        let others = match named {
+            Some(_) => json!({"state": "dirty", "paths": [format!("{journal}.orig")], "reason": null}),
+            None => json!({"state": "clean", "paths": [], "reason": null}),
+        };
+        assert_eq!(tree(), others, "{journal}");
+    }
+}
+
+#[test]
+fn many_that_write_a_journal_at_once_leave_every_note_and_no_lock() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    let starts: Vec<_> = (0..12)
+        .map(|nth| {
+            let mut start = sandbox.flow_command();
+            start.args(["start", "debug", "--id", &format!("r{nth}"), "--issue", "7", "--another"]);
+            spawned(start)
+        })
+        .collect();
+    for start in starts {
+        let started = answered(start).ok();
+        assert_eq!(started.stderr, "", "{started:?}");
+    }
+    let text = fs::read_to_string(sandbox.path(".decisions/issue-7.md")).unwrap();
+    assert_eq!(text.matches("workflow-run").count(), 12, "{text}");
+    let left: Vec<_> =
+        fs::read_dir(sandbox.path(".decisions")).unwrap().map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(left, ["issue-7.md"]);
+}
+
+#[test]
+fn no_command_that_a_repository_names_is_run() {
+    let mined = Mined::new();
+    let sandbox = &mined.sandbox;
+    // Git itself runs them: otherwise this would prove nothing.
+    mined.touch();
+    sandbox.command("git").args(["status", "--porcelain"]).output().unwrap();
+    let run = mined.run();
+    for trap in ["filter.cleaner.clean", "filter.processor.process", "filter.odd=name.clean", "core.fsmonitor"] {
+        assert!(run.contains(trap), "git does not run {trap}: {run:?}");
+    }
+    for trap in ["included", "conditional", "worktree", "required", "submodule-filter", "submodule-fsmonitor"] {
+        assert!(run.contains(trap), "git does not run {trap}: {run:?}");
+    }
+    fs::write(sandbox.path("changed"), "after\n").unwrap();
+    fs::write(sandbox.path("new"), "new\n").unwrap();
+    for args in [
+        &["start", "debug", "--id", "r1", "--issue", "7"][..],
+        &["resume", "r1", "--json"],
+        &["resume"],
+        &["record-activity", "--run-id", "r1", "--id", "one"],
+        &["list"],
+        &["show", "r1"],
+        &["doctor"],
+        &["workflow", "list"],
+        &["session-end"],
+        &["complete", "r1", "--skip-reason", "enough"],
+    ] {
+        mined.touch();
+        let answer = sandbox.flow(args).ok();
+        assert_eq!(mined.run(), BTreeSet::new(), "{args:?}: {answer:?}");
+    }
+    // And it sees what is changed, and nothing else.
+    let seen = sandbox.flow(["resume", "r1", "--json"]).ok().json();
+    assert_eq!(seen["working_tree"], json!({"state": "dirty", "paths": ["changed", "new"], "reason": null}));
+    fs::write(sandbox.path("sub/inner"), "changed\n").unwrap();
+    let seen = sandbox.flow(["resume", "r1", "--json"]).ok().json();
+    assert_eq!(seen["working_tree"]["paths"], json!(["changed", "sub", "new"]));
+    assert_eq!(mined.run(), BTreeSet::new());
+}
+
+#[test]
+fn what_a_partial_clone_left_out_is_not_fetched() {
+    let sandbox = Sandbox::new();
+    let git = |args: &[&str]| sandbox.git(args);
+    let text = "a line that a rename keeps\n".repeat(50);
+    fs::write(sandbox.path("old"), &text).unwrap();
+    git(&["add", "--all"]);
+    git(&["commit", "-q", "-m", "old"]);
+    git(&["config", "uploadpack.allowFilter", "true"]);
+    let origin = format!("file://{}", sandbox.root().display());
+    git(&["clone", "-q", "--no-checkout", "--filter=blob:none", &origin, "../partial"]);
+    let partial = sandbox.path("../partial");
+    let mark = sandbox.path("../fetched");
+    let uploads = format!("touch '{}'; git-upload-pack", mark.display());
+    git(&["-C", "../partial", "config", "remote.origin.uploadpack", &uploads]);
+    // To see whether it is a rename, git would fetch the old text.
+    fs::write(partial.join("new"), text + "and one more\n").unwrap();
+    git(&["-C", "../partial", "add", "new"]);
+    let flow = |args: &[&str]| {
+        let mut command = sandbox.flow_command();
+        crate::support::run(
+            {
+                command.args(args).current_dir(&partial);
+                command
+            },
+            "",
+        )
+        .ok()
+    };
+    flow(&["start", "debug", "--id", "r1"]);
+    let seen = flow(&["resume", "r1", "--json"]).json();
+    assert!(!mark.exists(), "{seen}");
+    assert_ne!(seen["working_tree"]["state"], "clean", "{seen}");
+    let mut plain = sandbox.command("git");
+    plain.args(["status", "--porcelain"]).current_dir(&partial).output().unwrap();
+    assert!(mark.exists(), "git fetches nothing here, so this proves nothing");
+}
