@@ -486,7 +486,7 @@ pub(super) struct ShowArgs {
 pub(super) struct LogArgs {
     #[command(flatten)]
     pub(super) run: RunArg,
-    /// Keep printing events as they happen; with --json one object a line
+    /// Keep printing events as they happen, until the run is over; with --json one object a line
     #[arg(long, short = 'f')]
     pub(super) follow: bool,
     /// Only events behind this one

@@ -20,7 +20,12 @@ fn width(text: &str) -> usize {
 #[derive(Debug, Default)]
 pub(super) struct Page {
     text: String,
+    /// Whether values that are long beyond reading are cut.
+    clips: bool,
 }
+
+/// So many characters of a value are read by people; `--json` has all.
+const CLIPPED: usize = 500;
 
 /// Bold.
 pub(super) const STRONG: Style = Style::new().bold();
@@ -37,27 +42,40 @@ pub(super) const BAD: Style = AnsiColor::Red.on_default().bold();
 const LABEL: usize = 11;
 
 impl Page {
+    /// A page about what others wrote, which may be long beyond reading. (Commands are never cut.)
+    pub(super) fn clipping() -> Self {
+        Self { clips: true, ..Self::default() }
+    }
+
+    fn fit<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.clips { clip(text) } else { text.into() }
+    }
+
     /// A line whose first word is styled.
     pub(super) fn head(&mut self, style: Style, word: &str, rest: &str) {
-        let rest = clean(rest);
+        let rest = self.fit(rest);
+        let rest = clean(&rest);
         let gap = if rest.is_empty() { "" } else { "  " };
         let _ = writeln!(self.text, "{style}{}{style:#}{gap}{rest}", clean(word));
     }
 
     /// A label and its value.
     pub(super) fn field(&mut self, label: &str, value: &str) {
-        let _ = writeln!(self.text, "  {FAINT}{label:<LABEL$}{FAINT:#} {}", clean(value));
+        let _ = writeln!(self.text, "  {FAINT}{label:<LABEL$}{FAINT:#} {}", clean(&self.fit(value)));
     }
 
     /// One line.
     pub(super) fn line(&mut self, line: &str) {
-        let _ = writeln!(self.text, "{}", clean(line));
+        let _ = writeln!(self.text, "{}", clean(&self.fit(line)));
     }
 
     /// Columns, as wide as their widest cell; the last one is not padded.
     pub(super) fn table<C: AsRef<str>>(&mut self, indent: usize, rows: &[impl AsRef<[C]>]) {
         let rows = rows.iter().map(|row| {
-            let cells = row.as_ref().iter().map(|cell| clean(cell.as_ref()));
+            let cells = row.as_ref().iter().map(|cell| match self.fit(cell.as_ref()) {
+                Cow::Borrowed(cell) => clean(cell),
+                Cow::Owned(cell) => clean(&cell).into_owned().into(),
+            });
             cells.map(|cell| (width(&cell), cell)).collect()
         });
         let rows: Vec<Vec<(usize, Cow<'_, str>)>> = rows.collect();
@@ -87,6 +105,18 @@ impl Page {
     }
 }
 
+/// The beginning of a text that is long beyond reading, and how much is left out.
+pub(super) fn clip(text: &str) -> Cow<'_, str> {
+    // Most are short, and lists of many runs are full of them.
+    if text.len() <= CLIPPED {
+        return text.into();
+    }
+    match text.char_indices().nth(CLIPPED) {
+        None => text.into(),
+        Some((end, _)) => format!("{}… ({} more characters)", &text[..end], text[end..].chars().count()).into(),
+    }
+}
+
 /// One line without anything that a terminal would obey: control characters and marks that turn the direction of text.
 pub(super) fn clean(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
@@ -107,6 +137,15 @@ mod tests {
     #[test]
     fn nothing_that_a_terminal_obeys_gets_through() {
         assert_eq!(clean("a\u{1b}]52;c;eA==\u{7}b\u{202e}c\nd\u{9b}31m"), "a]52;c;eA==bc d31m");
+    }
+
+    #[test]
+    fn what_is_long_beyond_reading_is_cut_and_says_by_how_much() {
+        assert_eq!(clip(&"é".repeat(500)), "é".repeat(500));
+        assert_eq!(clip(&"é".repeat(900_000)), format!("{}… (899500 more characters)", "é".repeat(500)));
+        let mut page = Page::default();
+        page.line(&"x".repeat(1000));
+        assert_eq!(page.finish().len(), 1001, "only pages that say so are cut");
     }
 
     #[test]

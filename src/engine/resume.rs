@@ -465,7 +465,11 @@ fn notes(history: &History, outlook: &Outlook<'_>) -> Vec<String> {
     }
     notes.extend(history.losses());
     if outlook.machine.is_none() {
-        notes.push("its workflow is not known here, so phases are not checked".to_owned());
+        let workflow = &history.state().document().workflow;
+        notes.push(format!(
+            "the definition of its workflow is missing, so phases are not checked; put it back as \
+             .flow/workflows/{workflow}.workflow.yaml or where it was"
+        ));
     }
     notes
 }

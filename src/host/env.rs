@@ -25,7 +25,9 @@ pub struct Env {
     pub holder_pid: Option<Setting>,
     /// `FLOW_LOCK_TIMEOUT`: how long to wait for another writer, in seconds.
     pub lock_timeout: Option<Setting>,
-    /// `FLOW_TRUST_OWNER=1`: files of other users may be used.
+    /// `FLOW_TRUST_OWNER`: whether files of other users may be used.
+    pub trust_owner: Option<Setting>,
+    /// Whether that says yes.
     pub trust_any_owner: bool,
     /// `FLOW_CHOOSE_MODEL`: the model that chooses among states.
     pub choose_model: Option<Setting>,
@@ -64,6 +66,18 @@ impl Setting {
         BadSetting { variable: self.variable, text: self.raw.to_string_lossy().into_owned(), reason: reason.into() }
     }
 
+    /// The text read as yes or no.
+    ///
+    /// # Errors
+    /// [`BadSetting`] when it is neither.
+    pub fn yes(&self) -> Result<bool, BadSetting> {
+        match self.raw.to_string_lossy().to_ascii_lowercase().as_str() {
+            "1" | "true" | "yes" | "on" => Ok(true),
+            "0" | "false" | "no" | "off" => Ok(false),
+            _ => Err(self.bad("it is 1 or 0 (true or false, yes or no, on or off)")),
+        }
+    }
+
     /// The text read as a `T`.
     ///
     /// # Errors
@@ -95,6 +109,7 @@ impl Env {
             .or_else(|| setting("CLAUDE_CODE_SESSION_ID").filter(|id| id.parse::<SessionId>().is_ok()));
         let holder_pid =
             setting("FLOW_HOLDER_PID").or_else(|| setting("CLAUDE_PID").filter(|pid| pid.parse::<u32>().is_ok()));
+        let trust_owner = setting("FLOW_TRUST_OWNER");
         Self {
             flow_dir: setting("FLOW_DIR").map(|setting| setting.raw.into()),
             session,
@@ -105,7 +120,8 @@ impl Env {
             choose_model: setting("FLOW_CHOOSE_MODEL"),
             choose_key: setting("FLOW_CHOOSE_KEY"),
             canary: setting("__FLOW_CANARY"),
-            trust_any_owner: setting("FLOW_TRUST_OWNER").is_some_and(|setting| setting.raw == "1"),
+            trust_any_owner: trust_owner.as_ref().is_some_and(|setting| setting.yes() == Ok(true)),
+            trust_owner,
             cwd,
         }
     }
@@ -202,6 +218,21 @@ mod tests {
         assert!(env(&[("FLOW_HOLDER_PID", "0")]).holder().is_err());
         assert_eq!(env(&[("CLAUDE_PID", "x")]).holder(), Ok(None));
         assert_eq!(env(&[]), Env::default());
+    }
+
+    #[test]
+    fn yes_and_no_are_understood_and_nothing_else() {
+        let trust = |text| env(&[("FLOW_TRUST_OWNER", text)]);
+        for yes in ["1", "true", "YES", "on"] {
+            assert!(trust(yes).trust_any_owner, "{yes}");
+        }
+        for no in ["0", "False", "no", "off"] {
+            assert_eq!(trust(no).trust_owner.unwrap().yes(), Ok(false), "{no}");
+        }
+        let bad = trust("maybe");
+        assert!(!bad.trust_any_owner);
+        let said = bad.trust_owner.unwrap().yes().unwrap_err().to_string();
+        assert_eq!(said, "FLOW_TRUST_OWNER is \"maybe\": it is 1 or 0 (true or false, yes or no, on or off)");
     }
 
     #[cfg(unix)]

@@ -1,5 +1,6 @@
 //! `workflow adopt`: a run moves over to today's definition of its workflow.
 
+use crate::catalog::CatalogError;
 use crate::engine::{Command, Decision};
 use crate::machine::Machine;
 use crate::model::{EventKind, RunDocument, SessionId};
@@ -26,7 +27,13 @@ impl Flow {
     /// The definition that a run is to follow.
     fn newer(&self, project: &Project, run: &RunDocument, from: Option<&str>) -> Result<Machine> {
         let Some(from) = from else {
-            return Ok(self.catalog(Some(project)).find(run.workflow.as_str())?.machine);
+            let found = self.catalog(Some(project)).find(run.workflow.as_str()).map_err(|error| match error {
+                CatalogError::Unknown { .. } => {
+                    Error::DefinitionGone { run: run.id.clone(), workflow: run.workflow.clone() }
+                }
+                error => error.into(),
+            });
+            return Ok(found?.machine);
         };
         let machine = self.workflow_machine(from, &[])?;
         if *machine.id() != run.workflow {
@@ -42,8 +49,9 @@ impl Flow {
     /// Pins today's definition in a run, whose position has to exist in it; a run that follows it already stays as it is.
     ///
     /// # Errors
-    /// [`Error::Usage`] when a file is named that defines another workflow, [`Error::Catalog`] when the definition is gone or does not compile, [`Error::Refused`] when
-    /// a rule forbids it, [`Error::Store`] when it cannot be written.
+    /// [`Error::Usage`] when a file is named that defines another workflow, [`Error::DefinitionGone`],
+    /// [`Error::Catalog`] when the definition does not compile, [`Error::Refused`] when a rule forbids it,
+    /// [`Error::Store`] when it cannot be written.
     pub fn workflow_adopt(&self, request: &AdoptRequest) -> Result<WorkflowAdoptReport> {
         let project = self.project()?;
         let caller = self.caller(request.session.clone(), request.epoch)?;

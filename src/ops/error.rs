@@ -9,7 +9,7 @@ use crate::codec::{Place, RunTextError, Violation, YamlError};
 use crate::engine::{EditFault, ModeRefusal, Refusal};
 use crate::host::BadSetting;
 use crate::interview::{Answer, EditError, Fault};
-use crate::model::{BadName, RunId, Seq};
+use crate::model::{BadName, RunId, Seq, WorkflowId};
 use crate::store::{DocumentFault, StoreError};
 
 /// Why a verb failed.
@@ -21,6 +21,14 @@ pub enum Error {
     /// Definitions.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
+    /// The definition that a run follows is not there any more.
+    #[error("the definition of `{workflow}`, which the run {run} follows, is not here any more")]
+    DefinitionGone {
+        /// The run.
+        run: RunId,
+        /// The workflow.
+        workflow: WorkflowId,
+    },
     /// A name that cannot be used.
     #[error(transparent)]
     Name(#[from] BadName),

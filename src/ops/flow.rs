@@ -67,8 +67,9 @@ impl Flow {
         Self { options, ..self.clone() }
     }
 
-    fn trust(&self) -> Trust {
-        if self.env.trust_any_owner { Trust::AnyOwner } else { Trust::OwnFiles }
+    fn trust(&self) -> Result<Trust> {
+        let any = self.env.trust_owner.as_ref().map(Setting::yes).transpose()?;
+        Ok(if any == Some(true) { Trust::AnyOwner } else { Trust::OwnFiles })
     }
 
     /// With the clock, the environment and the git of this process.
@@ -132,8 +133,11 @@ impl Flow {
     /// [`Error::NoProject`] without a `.flow`, [`Error::Store`] when it cannot be used.
     pub fn project(&self) -> Result<Project> {
         if let Some(named) = self.named()? {
-            return Project::open_named(&*self.disk, &named, self.trust()).map_err(|error| match error {
-                StoreError::NotFound { .. } => Error::NoProject { start: named },
+            return Project::open_named(&*self.disk, &named, self.trust()?).map_err(|error| match error {
+                StoreError::NotFound { .. } => Error::Usage(format!(
+                    "FLOW_DIR is {}, and there is no such directory; correct or unset it, or make one with `flow init`",
+                    named.display()
+                )),
                 error => error.into(),
             });
         }
@@ -144,7 +148,7 @@ impl Flow {
     pub(crate) fn project_above(&self, start: &Path) -> Result<Project> {
         let missing = || Error::NoProject { start: start.to_owned() };
         let parent = Project::find(&*self.disk, start, || self.git.top(start))?.ok_or_else(missing)?;
-        Ok(Project::open(&*self.disk, &parent, self.trust())?)
+        Ok(Project::open(&*self.disk, &parent, self.trust()?)?)
     }
 
     /// Opens the project, making its `.flow` when there is none: at the top of the repository, or where the caller is
@@ -156,14 +160,14 @@ impl Flow {
         let schemas = crate::ops::init::SCHEMAS;
         let request = self.lock_request(self.clock.now(), self.lock_wait()?);
         if let Some(named) = self.named()? {
-            return Ok(Project::init_named(&*self.disk, &named, self.trust(), &schemas, &request)?);
+            return Ok(Project::init_named(&*self.disk, &named, self.trust()?, &schemas, &request)?);
         }
         let start = self.search_from()?;
         // A second tree in a subdirectory would hide the work of the first one.
         let fault = |source| StoreError::Io { action: "inspect", path: start.join(".git"), source };
         let top = self.git.find_top(&start).map_err(fault)?;
         let parent = Project::find(&*self.disk, &start, || top.clone())?.or(top).unwrap_or(start);
-        Ok(Project::init(&*self.disk, &parent, self.trust(), &schemas, &request)?)
+        Ok(Project::init(&*self.disk, &parent, self.trust()?, &schemas, &request)?)
     }
 
     /// The definitions that can be used here: those of `project`, or of the one that would be made.

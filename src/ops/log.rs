@@ -1,8 +1,11 @@
 //! `log`: what happened to a run, and following it as it happens.
 
+use std::time::Duration;
+
 use crate::model::{Seq, SessionId};
 use crate::ops::error::Result;
 use crate::ops::flow::Flow;
+use crate::ops::view::for_listing;
 use crate::report::{LogReport, SkippedLine};
 use crate::store::{LogPosition, LogScan, RunDir};
 
@@ -31,7 +34,8 @@ impl Flow {
     /// # Errors
     /// As [`Self::log`].
     pub fn follow(&self, request: &LogRequest) -> Result<Follow> {
-        Ok(Follow { run: self.logged_run(request)?, after: request.after, position: LogPosition::default() })
+        let run = self.logged_run(request)?;
+        Ok(Follow { flow: self.clone(), run, after: request.after, position: LogPosition::default() })
     }
 
     fn logged_run(&self, request: &LogRequest) -> Result<RunDir> {
@@ -55,12 +59,29 @@ fn report(scan: &LogScan, after: Seq) -> LogReport {
 
 /// A log that is followed.
 pub struct Follow {
+    flow: Flow,
     run: RunDir,
     after: Seq,
     position: LogPosition,
 }
 
+/// Waits for so long, or until nobody reads standard output any more, which is what it answers.
+#[must_use]
+pub fn reader_left(pause: Duration) -> bool {
+    crate::host::reader_left(pause)
+}
+
 impl Follow {
+    /// Whether nothing more is to be expected: the run is completed, failed or cancelled.
+    ///
+    /// # Errors
+    /// [`crate::ops::Error::NoSuchRun`] when it was removed, and as [`Flow::log`].
+    pub fn is_over(&self) -> Result<bool> {
+        let project = self.flow.project()?;
+        let run = self.flow.run(&project, self.run.id().as_str())?;
+        Ok(for_listing(&self.flow, &project, &run)?.status.is_terminal())
+    }
+
     /// What came since the last call. Only lines that end in a line break count.
     ///
     /// # Errors

@@ -52,7 +52,7 @@ pub use interview::{
     TalkRequest, read_content,
 };
 pub use list::{ListFilter, ListStatus, parse_since};
-pub use log::{Follow, LogRequest};
+pub use log::{Follow, LogRequest, reader_left};
 pub use mode::{ModeListRequest, ModePromptRequest, ModeRequest, ModeScope, ModeWriteRequest};
 pub use next::AdvanceRequest;
 pub use payload::{ReportRequest, parse_batch};

@@ -22,6 +22,7 @@ pub fn problem(error: &Error) -> Problem {
     match error {
         Error::Store(error) => store(error),
         Error::Catalog(error) => catalog(error),
+        Error::DefinitionGone { workflow, .. } => definition_gone(error.to_string(), workflow.as_str()),
         Error::Name(error) => new(Kind::Usage, "invalid_name", error.to_string(), None),
         Error::Setting(error) => new(Kind::Usage, "invalid_setting", error.to_string(), None),
         Error::Usage(message) => new(Kind::Usage, "usage", message.clone(), Some("see `flow help`".into())),
@@ -421,6 +422,14 @@ fn store(error: &StoreError) -> Problem {
 
 fn describe(holder: &WriterNote) -> String {
     format!("process {}, `{}`, since {}", holder.pid, holder.command, holder.since)
+}
+
+fn definition_gone(message: String, workflow: &str) -> Problem {
+    let help = format!(
+        "put it back as .flow/workflows/{workflow}.workflow.yaml or where it was, and repeat the command; without it the run \
+         goes on under the definition that it started with, as `flow resume` says"
+    );
+    new(Kind::NotFound, "unknown_workflow", message, Some(help))
 }
 
 fn catalog(error: &CatalogError) -> Problem {

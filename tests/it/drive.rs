@@ -225,7 +225,16 @@ fn endpoint(replies: Vec<&'static str>) -> (String, thread::JoinHandle<Vec<(Stri
             let mut body = vec![0; length.parse().unwrap()];
             stream.read_exact(&mut body).unwrap();
             let message = json!({ "choices": [{ "message": { "content": reply } }] }).to_string();
-            let status = if reply == "fail" { "500 Oops" } else { "200 OK" };
+            let status = match reply {
+                "fail" => "400 Oops",
+                "broken" => "503 Busy",
+                "too many" => "429 Slow down\r\nretry-after: 1",
+                "an hour" => "429 Slow down\r\nretry-after: 3600",
+                _ => "200 OK",
+            };
+            // A server may echo what it was sent.
+            let key = head.lines().find_map(|line| line.strip_prefix("authorization: bearer ")).unwrap_or_default();
+            let message = if status == "200 OK" { message } else { format!("invalid api key \"{key}\" given") };
             write!(
                 stream,
                 "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{message}",
@@ -256,7 +265,13 @@ fn a_model_behind_an_endpoint_chooses_with_the_schema_as_structured_output() {
         (&stopped["stop"], &stopped["state"], &stopped["ran"]),
         (&json!("needs_human"), &json!("review"), &json!(3))
     );
-    assert!(stopped["reason"].as_str().unwrap().contains("it answered 500"), "{stopped}");
+    assert!(
+        stopped["reason"]
+            .as_str()
+            .unwrap()
+            .contains("it answered 400 Bad Request: invalid api key \"[the key]\" given"),
+        "{stopped}"
+    );
     let asked = server.join().unwrap();
     let (head, body) = &asked[0];
     assert!(head.starts_with("post /v1/chat/completions") && head.contains("authorization: bearer s3cret"), "{head}");
@@ -485,6 +500,44 @@ fn what_a_state_gives_to_a_run_that_is_over_meanwhile_is_shown() {
     let report = project.drive(&["--on", command, "--json"]).exits(1).json();
     assert_eq!(report["reason"], "what `a` gave is not recorded: the run is cancelled since. It gave: precious");
     assert_eq!(report["stop"], "failed");
+}
+
+#[test]
+fn a_busy_endpoint_is_asked_again_within_bounds() {
+    let chosen = "{\"next_state\":\"review\"}";
+    let asked = |replies: Vec<&'static str>, limit: &str| {
+        let project = Project::new(GRAPH);
+        let (url, server) = endpoint(replies);
+        let on = [
+            "--on",
+            "agent=echo a",
+            "--on",
+            "tool=echo t",
+            "--choose-url",
+            &url,
+            "--timeout",
+            limit,
+            "--max-iter",
+            "3",
+        ];
+        let mut command = project.command(&[&on[..], &["--json"]].concat());
+        command.env("FLOW_CHOOSE_MODEL", "m").env("FLOW_CHOOSE_KEY", "s3cret-key");
+        let begun = std::time::Instant::now();
+        let answer = run(command, "").exits(4);
+        assert!(!answer.stdout.contains("s3cret") && !answer.stderr.contains("s3cret"), "{answer:?}");
+        (answer.json(), server.join().unwrap().len(), begun.elapsed())
+    };
+    let (report, times, took) = asked(vec!["broken", "too many", chosen], "60");
+    assert_eq!((&report["state"], times), (&json!("review"), 3), "{report}");
+    assert!(took >= std::time::Duration::from_millis(1500), "{took:?}: it did not wait");
+    let (report, _, _) = asked(vec!["broken"; 4], "60");
+    let reason = report["reason"].as_str().unwrap();
+    assert!(reason.contains("it answered 503") && reason.contains("[the key]"), "{report}");
+    assert!(reason.contains("(asked 4 times)"), "{report}");
+    // Longer than there is time.
+    let (report, _, took) = asked(vec!["an hour"], "60");
+    assert!(report["reason"].as_str().unwrap().contains("it answered 429"), "{report}");
+    assert!(took < std::time::Duration::from_secs(30), "{took:?}");
 }
 
 #[test]

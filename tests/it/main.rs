@@ -39,6 +39,7 @@ mod open_runs;
 mod power;
 mod properties;
 mod recovery;
+mod saying;
 mod seed_session;
 mod signals;
 mod sim;

@@ -39,7 +39,7 @@ pub(super) fn run(flow: &Flow, args: ListArgs, out: &mut Out) -> Exit {
 }
 
 fn page(report: &ListReport) -> String {
-    let mut page = Page::default();
+    let mut page = Page::clipping();
     let rows = report.runs.iter().map(|run| {
         let completed = format!("{} completed", run.completed_activities);
         [

@@ -1,6 +1,5 @@
 //! `log`.
 
-use std::thread;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -8,9 +7,9 @@ use serde_json::{Map, Value};
 use crate::cli::args::LogArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::Page;
+use crate::cli::page::{Page, clip};
 use crate::model::Seq;
-use crate::ops::{Flow, LogRequest};
+use crate::ops::{Flow, LogRequest, reader_left};
 use crate::report::LogReport;
 
 /// How often a followed log is looked at.
@@ -31,7 +30,7 @@ pub(super) fn run(flow: &Flow, args: LogArgs, out: &mut Out) -> Exit {
     }
 }
 
-/// Prints events until nobody reads them any more.
+/// Prints events until the run is over or removed, or nobody reads them any more.
 fn follow(flow: &Flow, request: &LogRequest, out: &mut Out) -> Exit {
     let mut follow = match flow.follow(request) {
         Ok(follow) => follow,
@@ -40,22 +39,31 @@ fn follow(flow: &Flow, request: &LogRequest, out: &mut Out) -> Exit {
     // A reader that is gone must end the command, not be passed over in silence.
     out.committed("nothing was written to the run".to_owned());
     loop {
+        // Asked first: what is logged before the end is printed then.
+        let over = follow.is_over();
         let report = match follow.poll() {
             Ok(report) => report,
             Err(error) => return out.error(&error),
         };
         for event in &report.events {
-            let exit = out.answer(event, || format!("{}\n", line(event)));
+            let exit = out.answer(event, || format!("{}\n", clip(&line(event))));
             if exit != Exit::Done {
                 return Exit::Done;
             }
         }
-        thread::sleep(PAUSE);
+        match over {
+            Ok(false) => {}
+            Ok(true) => return Exit::Done,
+            Err(error) => return out.error(&error),
+        }
+        if reader_left(PAUSE) {
+            return Exit::Done;
+        }
     }
 }
 
 fn page(report: &LogReport) -> String {
-    let mut page = Page::default();
+    let mut page = Page::clipping();
     report.events.iter().for_each(|event| page.line(&line(event)));
     for skipped in &report.skipped {
         page.line(&format!("line {}  {}  {}", skipped.line, skipped.why, skipped.text));

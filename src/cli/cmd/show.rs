@@ -33,7 +33,7 @@ fn plain(value: &Value) -> Option<String> {
 }
 
 fn page(shown: &Map<String, Value>) -> String {
-    let mut page = Page::default();
+    let mut page = Page::clipping();
     let status = text(shown, "state", "status").unwrap_or_default();
     page.head(page::STRONG, &status, &text(shown, "metadata", "id").unwrap_or_default());
     for (label, section, key) in [

@@ -179,8 +179,12 @@ fn schemas(root: &Path, found: &mut Findings) {
             }
             Ok(Some(entry))
                 if entry.len == text.len() as u64 && std::fs::read(&path).ok().as_deref() == Some(text.as_bytes()) => {}
-            _ => {
-                let message = format!("{name} is not the one of this version of flow");
+            found_one => {
+                let what = match found_one {
+                    Ok(None) => "is missing",
+                    _ => "is not the one of this version of flow",
+                };
+                let message = format!("{name} {what}");
                 found.add("schema_outdated", &path, message).mend(Action::Complete);
             }
         }
