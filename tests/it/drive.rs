@@ -534,6 +534,14 @@ fn a_busy_endpoint_is_asked_again_within_bounds() {
     let reason = report["reason"].as_str().unwrap();
     assert!(reason.contains("it answered 503") && reason.contains("[the key]"), "{report}");
     assert!(reason.contains("(asked 4 times)"), "{report}");
+    // A word of the question that serves as a key stays what it is in an answer.
+    let project = Project::new(GRAPH);
+    let (url, server) = endpoint(vec![chosen]);
+    let on = ["--on", "agent=echo a", "--on", "tool=echo t", "--choose-url", &url, "--max-iter", "3", "--json"];
+    let mut command = project.command(&on);
+    command.env("FLOW_CHOOSE_MODEL", "m").env("FLOW_CHOOSE_KEY", "e");
+    assert_eq!(run(command, "").exits(4).json()["state"], "review");
+    server.join().unwrap();
     // Longer than there is time.
     let (report, _, took) = asked(vec!["an hour"], "60");
     assert!(report["reason"].as_str().unwrap().contains("it answered 429"), "{report}");
