@@ -434,6 +434,9 @@ pub(super) struct ResumeArgs {
     /// Show all completed activities, not only the last 20
     #[arg(long)]
     pub(super) all: bool,
+    /// Name the open runs of the repository's other worktrees
+    #[arg(long)]
+    pub(super) worktrees: bool,
     /// Hold the run from now on, unless another live session does
     #[arg(long)]
     pub(super) claim: bool,
@@ -448,6 +451,9 @@ pub(super) struct ResumeArgs {
 // Arguments of `list`.
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {
+    /// Name the open runs of the repository's other worktrees
+    #[arg(long)]
+    pub(super) worktrees: bool,
     /// Only runs with this status; may be repeated
     #[arg(long, value_name = "STATUS", value_delimiter = ',')]
     pub(super) status: Vec<ListStatusArg>,
@@ -515,6 +521,9 @@ pub(super) struct DoctorArgs {
     /// Warnings count as errors
     #[arg(long)]
     pub(super) strict: bool,
+    /// Look at the repository's other worktrees as well
+    #[arg(long, conflicts_with = "run")]
+    pub(super) worktrees: bool,
 }
 
 // Arguments of `verify`.

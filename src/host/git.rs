@@ -6,6 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "git is the one program that flow runs")]
 
 mod tree;
+mod worktrees;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};

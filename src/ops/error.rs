@@ -51,6 +51,8 @@ pub enum Error {
     NoProject {
         /// Where the search began.
         start: PathBuf,
+        /// A project around the repository in which the search ended: the one of which that is a submodule.
+        around: Option<PathBuf>,
     },
     /// There is no such run.
     #[error("there is no run {id}")]

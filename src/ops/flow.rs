@@ -146,9 +146,16 @@ impl Flow {
 
     /// Opens the project whose `.flow` is in `start` or above.
     pub(crate) fn project_above(&self, start: &Path) -> Result<Project> {
-        let missing = || Error::NoProject { start: start.to_owned() };
+        let missing = || Error::NoProject { start: start.to_owned(), around: self.project_around(start) };
         let parent = Project::find(&*self.disk, start, || self.git.top(start))?.ok_or_else(missing)?;
         Ok(Project::open(&*self.disk, &parent, self.trust()?)?)
+    }
+
+    /// The project of the repository around that in which `start` is.
+    fn project_around(&self, start: &Path) -> Option<PathBuf> {
+        let outside = self.git.top(start)?.parent()?.to_owned();
+        let top = self.git.top(&outside)?;
+        Project::find(&*self.disk, &outside, || Some(top)).ok().flatten()
     }
 
     /// Opens the project, making its `.flow` when there is none: at the top of the repository, or where the caller is

@@ -23,6 +23,8 @@ pub struct ListFilter {
     pub since: Option<Timestamp>,
     /// At most so many.
     pub limit: Option<usize>,
+    /// Whether to name the open runs of the repository's other worktrees; otherwise they are counted.
+    pub worktrees: bool,
 }
 
 impl ListFilter {
@@ -90,7 +92,8 @@ impl Flow {
         let project = match self.project() {
             Ok(project) => project,
             Err(Error::NoProject { .. }) => {
-                return Ok(ListReport { runs: Vec::new(), unreadable: Vec::new() });
+                let worktrees = self.other_worktrees(filter.worktrees);
+                return Ok(ListReport { runs: Vec::new(), unreadable: Vec::new(), worktrees });
             }
             Err(error) => return Err(error),
         };
@@ -98,7 +101,7 @@ impl Flow {
         let (mut runs, unreadable) = read_runs(self, &project, &project.run_names()?, listed)?;
         runs.sort_by(|a, b| (b.created_at, &b.run_id).cmp(&(a.created_at, &a.run_id)));
         runs.truncate(filter.limit.unwrap_or(usize::MAX));
-        Ok(ListReport { runs, unreadable })
+        Ok(ListReport { runs, unreadable, worktrees: self.other_worktrees(filter.worktrees) })
     }
 }
 

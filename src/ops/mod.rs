@@ -36,6 +36,7 @@ mod validate;
 mod verify;
 mod view;
 mod workflow;
+mod worktrees;
 
 pub use crate::codec::{DocumentKind, schema_text};
 pub use crate::engine::Advance;

@@ -13,6 +13,7 @@ use crate::codec::{Place, Violation};
 use crate::engine::{EditFault, Refusal, StepFault};
 use crate::model::{RunId, StateName};
 use crate::ops::error::Error;
+use crate::ops::quoted_path;
 use crate::report::{Kind, Problem};
 use crate::store::{StoreError, WriterNote};
 
@@ -36,9 +37,13 @@ pub fn problem(error: &Error) -> Problem {
             );
             Problem { help: Some(format!("{help}{older}")), ..problem }
         }
-        Error::NoProject { .. } => {
+        Error::NoProject { around, .. } => {
+            let around = around.as_ref().map(|root| {
+                format!("the repository around this one has a .flow: name it with -C {}; or ", quoted_path(root))
+            });
             let help = "start a run with `flow start WORKFLOW`, or make an empty one with `flow init`";
-            new(Kind::NotFound, "no_project", error.to_string(), Some(help.into()))
+            let help = format!("{}{help}", around.unwrap_or_default());
+            new(Kind::NotFound, "no_project", error.to_string(), Some(help))
         }
         Error::NoSuchRun { .. }
         | Error::AmbiguousRun { .. }

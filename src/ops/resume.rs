@@ -32,8 +32,12 @@ pub struct ResumeRequest {
     pub all: bool,
     /// Who asks.
     pub session: Option<SessionId>,
+    /// Whether to name the open runs of the repository's other worktrees; otherwise they are counted.
+    pub worktrees: bool,
 }
 
+/// So many other worktrees are named as ways on.
+const WORKTREES: usize = 5;
 /// So many completed activities are told of, the latest ones.
 pub const COMPLETED: usize = 20;
 
@@ -44,6 +48,16 @@ impl Flow {
     /// [`Error::NoSuchRun`] for a run that does not exist; [`Error::RunFile`] and the like when the named run cannot be
     /// read; [`Error::Refused`] when a claim is refused.
     pub fn resume(&self, request: &ResumeRequest) -> Result<ResumeReport> {
+        let mut report = self.resume_here(request)?;
+        report.worktrees = self.other_worktrees(request.worktrees);
+        if report.verdict == Verdict::None {
+            let others = report.worktrees.iter().take(WORKTREES);
+            report.next.alternatives = others.map(|other| in_worktree(&other.path)).collect();
+        }
+        Ok(report)
+    }
+
+    fn resume_here(&self, request: &ResumeRequest) -> Result<ResumeReport> {
         let project = match self.project() {
             Ok(project) => project,
             Err(Error::NoProject { .. }) if request.run.is_none() => return Ok(nothing(Vec::new())),
@@ -209,6 +223,7 @@ impl Flow {
             unreadable,
             notes,
             claim,
+            worktrees: Vec::new(),
         }
     }
 
@@ -342,6 +357,12 @@ fn candidates(runs: &Runs, but: &str) -> Vec<Candidate> {
     others.map(candidate).collect()
 }
 
+/// Going on in another worktree.
+fn in_worktree(path: &Path) -> Alternative {
+    let path = quoted_path(path);
+    Alternative { when: format!("the work in {path} is meant"), command: format!("flow -C {path} resume") }
+}
+
 fn nothing(unreadable: Vec<Unreadable>) -> ResumeReport {
     let reason = match unreadable.len() {
         0 => {
@@ -378,6 +399,7 @@ fn bare(verdict: Verdict, reason: String, next: NextReport) -> ResumeReport {
         unreadable: Vec::new(),
         notes: Vec::new(),
         claim: None,
+        worktrees: Vec::new(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the doctor found, and what it did.
 
+use crate::report::OtherWorktree;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -19,6 +20,8 @@ pub struct DoctorReport {
     pub plan: Vec<PlanStep>,
     /// Whether the steps were carried out.
     pub repaired: bool,
+    /// Other worktrees of the repository in which runs are open; when they were asked for, those that were looked at too.
+    pub worktrees: Vec<OtherWorktree>,
 }
 
 /// How much a finding matters.

@@ -36,8 +36,8 @@ pub use crate::policy::Kind as ModeKind;
 pub use problem::{Kind, Problem};
 pub use resume::{Alternative, Candidate, NextReport, ResumeReport, TreeState, WorkingTreeReport};
 pub use run::{
-    ClaimReport, EndedRun, InitReport, ListReport, ListedRun, RecordReport, SessionEndReport, SetReport, StartReport,
-    StatusReport, Unreadable,
+    ClaimReport, EndedRun, InitReport, ListReport, ListedRun, OtherWorktree, RecordReport, SessionEndReport, SetReport,
+    StartReport, StatusReport, Unreadable,
 };
 pub use validate::{CheckedFile, ValidateReport, ViolationReport};
 pub use verify::{Checked, Difference, VerifyReport};

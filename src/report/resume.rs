@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::engine::{Action, Completed, InDoubt, Verdict};
 use crate::model::{RunId, RunStatus, StateName, Timestamp, WorkflowId};
-use crate::report::{ClaimReport, Unreadable};
+use crate::report::{ClaimReport, OtherWorktree, Unreadable};
 
 /// The answer of `resume`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -41,6 +41,8 @@ pub struct ResumeReport {
     pub notes: Vec<String>,
     /// The claim, when one was asked for.
     pub claim: Option<ClaimReport>,
+    /// Other worktrees of the repository in which runs are open.
+    pub worktrees: Vec<OtherWorktree>,
 }
 
 /// What to do next.

@@ -144,6 +144,21 @@ pub struct ListReport {
     pub runs: Vec<ListedRun>,
     /// Runs that cannot be read.
     pub unreadable: Vec<Unreadable>,
+    /// Other worktrees of the repository in which runs are open.
+    pub worktrees: Vec<OtherWorktree>,
+}
+
+/// Another worktree of the repository, with a `.flow` of its own.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OtherWorktree {
+    /// Where its project is.
+    pub path: PathBuf,
+    /// How many runs are open there.
+    pub open_runs: usize,
+    /// Those runs, newest first; empty unless they were asked for.
+    pub runs: Vec<ListedRun>,
+    /// Why they cannot be read.
+    pub error: Option<String>,
 }
 
 /// One line of a list.

@@ -277,7 +277,7 @@ fn the_journal_gets_an_artifact_at_both_ends_and_nothing_else_changes() {
 #[test]
 fn lists_are_newest_first_and_filtered() {
     let sandbox = Sandbox::new();
-    assert_eq!(sandbox.flow(["list", "--json"]).ok().json(), json!({"runs": [], "unreadable": []}));
+    assert_eq!(sandbox.flow(["list", "--json"]).ok().json(), json!({"runs": [], "unreadable": [], "worktrees": []}));
     let first = sandbox.flow(["start", "debug", "--session", "s1"]).ok().line().to_owned();
     let second = sandbox.flow(["start", "release"]).ok().line().to_owned();
     sandbox.record(&first, "preflight", "x");

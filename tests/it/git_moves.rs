@@ -336,3 +336,57 @@ fn a_run_that_cannot_be_read_is_never_nothing() {
     assert_eq!(answer["unreadable"][0]["run_id"], *repo.run);
     repo.flow(&["record-activity", "--id", "x"]).exits(65);
 }
+
+#[test]
+fn open_runs_of_other_worktrees_are_told_of_and_named_when_asked_for() {
+    let repo = Repo::new();
+    repo.sandbox.git(&["worktree", "add", "-q", "../tree", "-b", "tree"]);
+    repo.flow(&["complete", &repo.run]).exits(0);
+    let tree = std::fs::canonicalize(repo.sandbox.path("../tree")).unwrap();
+    let told = "1 run is open in other worktrees; --worktrees shows them\n";
+    for verb in ["list", "doctor"] {
+        assert_eq!(repo.flow(&[verb]).ok().stderr, told, "{verb}");
+    }
+    let answer = repo.flow(&["resume"]).exits(3);
+    assert_eq!(answer.stderr, told);
+    let command = format!("flow -C {} resume", tree.display());
+    assert!(answer.stdout.contains(&command), "{}", answer.stdout);
+    let counted = repo.flow(&["list", "--json"]).ok().json();
+    let other = json!({"path": tree, "open_runs": 1, "runs": [], "error": null});
+    assert_eq!(counted["worktrees"], json!([other]));
+    let list = repo.flow(&["list", "--worktrees"]).ok().stdout;
+    assert!(list.contains(&format!("  in worktree {}\n    {}", tree.display(), repo.run)), "{list}");
+    let report = repo.flow(&["doctor", "--worktrees", "--json"]).ok().json();
+    assert_eq!(
+        (report["runs"].as_u64(), report["worktrees"][0]["runs"][0]["run_id"].as_str()),
+        (Some(2), Some(&*repo.run))
+    );
+    // From there nothing is open elsewhere.
+    let there = repo.flow(&["-C", "../tree", "resume", "--json"]).ok().json();
+    assert_eq!(there["worktrees"], json!([]));
+}
+
+#[test]
+fn a_worktree_without_flow_tells_of_the_work_in_the_others() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["worktree", "add", "-q", "../tree", "-b", "tree"]);
+    let run = sandbox.start("start-issue");
+    let answer = sandbox.flow(["-C", "../tree", "resume", "--worktrees", "--json"]).exits(3).json();
+    assert_eq!(answer["verdict"], "none");
+    assert_eq!(answer["worktrees"][0]["runs"][0]["run_id"], *run);
+    let way = answer["next"]["alternatives"][0]["command"].as_str().unwrap();
+    let words: Vec<_> = way.split(' ').skip(1).collect();
+    assert_eq!(sandbox.flow(words).ok().stdout.lines().next().unwrap().split_whitespace().nth(1), Some(&*run));
+}
+
+#[test]
+fn a_submodule_is_told_of_the_project_around_it() {
+    let sandbox = Sandbox::new();
+    sandbox.start("start-issue");
+    std::fs::create_dir_all(sandbox.path("sub")).unwrap();
+    sandbox.git(&["init", "-q", "sub"]);
+    let error = sandbox.flow(["-C", "sub", "show", "--json"]).exits(3).error();
+    let root = std::fs::canonicalize(sandbox.root()).unwrap();
+    let help = error["help"].as_str().unwrap();
+    assert!(help.contains(&format!("-C {};", root.display())), "{help}");
+}

@@ -1,6 +1,7 @@
 //! `doctor`.
 
 use crate::cli::args::DoctorArgs;
+use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{BAD, CARE, FAINT, GOOD, Page};
@@ -8,11 +9,20 @@ use crate::ops::{DoctorRequest, Flow};
 use crate::report::{DoctorReport, FindingReport, FindingState, Severity};
 
 pub(super) fn run(flow: &Flow, args: DoctorArgs, out: &mut Out) -> Exit {
-    let request = DoctorRequest { run: args.run, repair: args.repair, dry_run: args.dry_run, strict: args.strict };
+    let request = DoctorRequest {
+        run: args.run,
+        repair: args.repair,
+        dry_run: args.dry_run,
+        strict: args.strict,
+        worktrees: args.worktrees,
+    };
     match flow.doctor(&request) {
         Ok(report) => {
             if report.repaired && !report.plan.is_empty() {
                 out.committed("the repair is done".to_owned());
+            }
+            if !args.worktrees {
+                worktrees::hint(&report.worktrees, out);
             }
             match out.answer(&report, || page(&report)) {
                 Exit::Done if !report.ok => status(&report),

@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 
 use crate::cli::args::ListArgs;
+use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
 use crate::model::{Doing, StateName};
 use crate::ops::{Error, Flow, ListFilter, parse_since};
-use crate::report::ListReport;
+use crate::report::{ListReport, ListedRun};
 
 pub(super) fn run(flow: &Flow, args: ListArgs, out: &mut Out) -> Exit {
     let since = match args.since.map(|text| parse_since(&text, flow.now())).transpose() {
@@ -23,6 +24,7 @@ pub(super) fn run(flow: &Flow, args: ListArgs, out: &mut Out) -> Exit {
         session: args.session,
         since,
         limit: args.limit.and_then(|limit| usize::try_from(limit).ok()),
+        worktrees: args.worktrees,
     };
     match flow.list(&filter) {
         Ok(report) => {
@@ -32,6 +34,7 @@ pub(super) fn run(flow: &Flow, args: ListArgs, out: &mut Out) -> Exit {
             if report.runs.is_empty() {
                 out.aside(if filter.is_all() { "there are no runs\n" } else { "no run is like that\n" });
             }
+            worktrees::hint(&report.worktrees, out);
             out.answer(&report, || page(&report))
         }
         Err(error) => out.error(&error),
@@ -40,7 +43,14 @@ pub(super) fn run(flow: &Flow, args: ListArgs, out: &mut Out) -> Exit {
 
 fn page(report: &ListReport) -> String {
     let mut page = Page::clipping();
-    let rows = report.runs.iter().map(|run| {
+    rows(&report.runs, 0, &mut page);
+    worktrees::show(&report.worktrees, &mut page);
+    page.finish()
+}
+
+/// A line for each run.
+pub(super) fn rows(runs: &[ListedRun], indent: usize, page: &mut Page) {
+    let rows = runs.iter().map(|run| {
         let completed = format!("{} completed", run.completed_activities);
         [
             Cow::from(run.run_id.as_str()),
@@ -52,6 +62,5 @@ fn page(report: &ListReport) -> String {
             run.blocked_reason.as_deref().unwrap_or_default().into(),
         ]
     });
-    page.table(0, &rows.collect::<Vec<_>>());
-    page.finish()
+    page.table(indent, &rows.collect::<Vec<_>>());
 }

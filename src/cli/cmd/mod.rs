@@ -19,6 +19,7 @@ mod status;
 mod validate;
 mod verify;
 mod workflow;
+mod worktrees;
 
 use crate::cli::args::{Command, RunArg};
 use crate::cli::exit::Exit;

@@ -1,6 +1,7 @@
 //! `resume`.
 
 use crate::cli::args::ResumeArgs;
+use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
@@ -14,13 +15,20 @@ pub(super) fn run(flow: &Flow, args: ResumeArgs, out: &mut Out) -> Exit {
         (true, false) => Some(ClaimRequest::Claim),
         (false, false) => None,
     };
-    let request = ResumeRequest { run: args.run.or(args.run_id), claim, all: args.all, session: args.session };
+    let request = ResumeRequest {
+        run: args.run.or(args.run_id),
+        claim,
+        all: args.all,
+        session: args.session,
+        worktrees: args.worktrees,
+    };
     match flow.resume(&request) {
         Ok(report) => {
             if let Some(claim) = report.claim.as_ref().filter(|claim| claim.changed) {
                 let session = claim.session.as_ref().map_or("a person", |session| session.as_str());
                 out.committed(format!("the run is held by {session} in epoch {}", claim.epoch));
             }
+            worktrees::hint(&report.worktrees, out);
             match out.answer(&report, || page(&report)) {
                 Exit::Done => report.verdict.into(),
                 failed => failed,
@@ -55,6 +63,7 @@ fn page(report: &ResumeReport) -> String {
     }
     work(report, &mut page);
     surroundings(report, &mut page);
+    worktrees::show(&report.worktrees, &mut page);
     page.finish()
 }
 

@@ -19,6 +19,8 @@ pub struct DoctorRequest {
     pub dry_run: bool,
     /// Warnings count as errors.
     pub strict: bool,
+    /// Look at the repository's other worktrees as well.
+    pub worktrees: bool,
 }
 
 impl Flow {
@@ -28,6 +30,23 @@ impl Flow {
     /// [`Error::NoSuchRun`] when the named run does not exist, and [`Error::Store`] when a directory of runs cannot be
     /// read. What is wrong is in the report, also what keeps a repair from doing its work.
     pub fn doctor(&self, request: &DoctorRequest) -> Result<DoctorReport> {
+        let mut all = self.doctor_here(request)?;
+        all.worktrees = self.other_worktrees(request.worktrees);
+        if !request.worktrees {
+            return Ok(all);
+        }
+        for (root, flow) in self.in_other_worktrees() {
+            let mut report = flow.doctor_here(request)?;
+            report.findings.iter_mut().for_each(|finding| finding.path = root.join(&finding.path));
+            all.ok &= report.ok;
+            all.runs += report.runs;
+            all.findings.append(&mut report.findings);
+            all.plan.append(&mut report.plan);
+        }
+        Ok(all)
+    }
+
+    fn doctor_here(&self, request: &DoctorRequest) -> Result<DoctorReport> {
         let project = match self.project() {
             Ok(project) => project,
             Err(error) => return self.no_project(error, request),
@@ -56,7 +75,7 @@ impl Flow {
         let mut found = Findings::default();
         let line = crate::ops::problem::one_line(&error);
         match &error {
-            Error::NoProject { start } => {
+            Error::NoProject { start, .. } => {
                 found.add("flow_missing", start, format!("{line}; `flow init` makes one"));
             }
             Error::Store(StoreError::Foreign { path, .. }) => drop(found.add("flow_foreign", path, line)),
@@ -65,7 +84,7 @@ impl Flow {
         }
         let root = std::path::Path::new("");
         let findings = found.list.iter().map(|finding| finding.report(root, FindingState::Found, None)).collect();
-        Ok(DoctorReport { ok: false, runs: 0, findings, plan: Vec::new(), repaired: false })
+        Ok(DoctorReport { ok: false, runs: 0, findings, plan: Vec::new(), repaired: false, worktrees: Vec::new() })
     }
 
     fn survey(&self, project: &Project, request: &DoctorRequest) -> Result<Survey> {
@@ -145,7 +164,7 @@ fn report(
         Severity::Info => false,
     };
     let ok = findings.iter().all(|one| one.state == FindingState::Mended || !bad(one));
-    DoctorReport { ok, runs, findings, plan: mending.plan, repaired }
+    DoctorReport { ok, runs, findings, plan: mending.plan, repaired, worktrees: Vec::new() }
 }
 
 /// What was found: the project first, then run by run.

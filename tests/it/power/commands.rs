@@ -169,7 +169,12 @@ pub const ALL: &[Case] = &[
         commands: &[&["resume", RUN, "--claim", "--session", "s1"]],
         again: Some(|flow, run, _| {
             let (run, session) = (Some(run.to_owned()), Some("s1".parse().unwrap()));
-            done(flow.resume(&ResumeRequest { run, session, all: false, claim: Some(ClaimRequest::Claim) }))
+            done(flow.resume(&ResumeRequest {
+                run,
+                session,
+                claim: Some(ClaimRequest::Claim),
+                ..ResumeRequest::default()
+            }))
         }),
         ..COMPLETE
     },

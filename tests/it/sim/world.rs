@@ -152,7 +152,7 @@ impl World {
             Deed::Cancel => flow.change_status(&status(StatusVerb::Cancel)).map(drop),
             Deed::Claim(id) => {
                 let (run, claim) = (Some(RUN.to_owned()), Some(ClaimRequest::TakeOver));
-                flow.resume(&ResumeRequest { run, claim, all: false, session: session(id) }).map(drop)
+                flow.resume(&ResumeRequest { run, claim, session: session(id), ..ResumeRequest::default() }).map(drop)
             }
             Deed::SessionEnd(id) => {
                 flow.session_end(&SessionEndRequest { session: session(id), ..Default::default() }).map(drop)

@@ -1,0 +1,81 @@
+//! The other worktrees of a repository, from the files in which git keeps them (gitrepository-layout). No program is
+//! asked, so looking costs nothing where there are none.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::Git;
+use crate::model::limits;
+
+/// How many are looked at.
+const WORKTREES: usize = 100;
+
+impl Git {
+    /// The tops of the other worktrees of the repository that `dir` is in, in order; what cannot be told is left out.
+    #[must_use]
+    pub fn other_worktrees(&self, dir: &Path) -> Vec<PathBuf> {
+        let Some(top) = self.top(dir) else { return Vec::new() };
+        let Some(common) = common_dir(&top.join(".git")) else { return Vec::new() };
+        let linked = fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten();
+        let tops = linked.filter_map(|entry| {
+            // The path of the worktree's `.git` file, maybe relative to where it is written down.
+            let git_file = entry.path().join(pointed_to(&entry.path().join("gitdir"))?);
+            Some(git_file.parent()?.to_owned())
+        });
+        let main = common.parent().filter(|_| common.file_name().is_some_and(|name| name == ".git"));
+        let own = fs::canonicalize(&top).ok();
+        let there = |path: PathBuf| path.join(".git").exists().then(|| fs::canonicalize(path).ok()).flatten();
+        let all = main.map(Path::to_owned).into_iter().chain(tops).filter_map(there);
+        let mut others: Vec<_> = all.filter(|path| Some(path) != own.as_ref()).collect();
+        others.sort();
+        others.dedup();
+        others.truncate(WORKTREES);
+        others
+    }
+}
+
+/// The directory that all worktrees share, from the `.git` of one of them.
+fn common_dir(git: &Path) -> Option<PathBuf> {
+    let dir = match git.is_dir() {
+        true => git.to_owned(),
+        false => git.parent()?.join(pointed_to(git)?.to_str()?.strip_prefix("gitdir: ")?),
+    };
+    let common = match pointed_to(&dir.join("commondir")) {
+        Some(common) => dir.join(common),
+        None => dir,
+    };
+    fs::canonicalize(common).ok()
+}
+
+/// The one line of a small file, as a path.
+fn pointed_to(file: &Path) -> Option<PathBuf> {
+    let len = fs::symlink_metadata(file).ok().filter(fs::Metadata::is_file)?.len();
+    if len > limits::TAIL_BYTES as u64 {
+        return None;
+    }
+    let text = fs::read_to_string(file).ok()?;
+    Some(PathBuf::from(text.trim_end_matches(['\n', '\r'])))
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests set up files directly")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pointer_is_a_path_behind_its_word() {
+        let dir = tempfile::tempdir().unwrap();
+        let real = dir.path().join("real/.git/worktrees/w");
+        fs::create_dir_all(&real).unwrap();
+        fs::create_dir(dir.path().join("w")).unwrap();
+        fs::write(dir.path().join("w/.git"), format!("gitdir: {}\n", real.display())).unwrap();
+        fs::write(real.join("commondir"), "../..\n").unwrap();
+        fs::write(real.join("gitdir"), format!("{}\n", dir.path().join("w/.git").display())).unwrap();
+        let top = |name: &str| fs::canonicalize(dir.path().join(name)).unwrap();
+        let others = |name: &str| Git::default().other_worktrees(&dir.path().join(name));
+        assert_eq!(others("w"), [top("real")]);
+        assert_eq!(others("real"), [top("w")]);
+        fs::remove_dir_all(dir.path().join("w")).unwrap();
+        assert_eq!(others("real"), Vec::<PathBuf>::new(), "it was removed and not yet pruned");
+    }
+}

@@ -1,0 +1,55 @@
+//! The runs of the other worktrees of the repository, each of which has a `.flow` of its own.
+
+use std::path::PathBuf;
+
+use crate::ops::error::Result;
+use crate::ops::flow::Flow;
+use crate::ops::problem::one_line;
+use crate::ops::select::Runs;
+use crate::report::{ListedRun, OtherWorktree};
+
+impl Flow {
+    /// The other worktrees of the repository that have a `.flow`, each with the verbs for it. None when `FLOW_DIR` names
+    /// the one for all of them.
+    pub(crate) fn in_other_worktrees(&self) -> Vec<(PathBuf, Self)> {
+        if self.env.flow_dir.is_some() && self.options.project.is_none() {
+            return Vec::new();
+        }
+        let root = match self.project() {
+            Ok(project) => project.root().to_owned(),
+            Err(_) => match self.root_to_be() {
+                Ok(root) => root,
+                Err(_) => return Vec::new(),
+            },
+        };
+        let Some(top) = self.git.top(&root) else { return Vec::new() };
+        let below = root.strip_prefix(&top).map(PathBuf::from).unwrap_or_default();
+        // Without an empty last part.
+        let roots = self.git.other_worktrees(&root).into_iter().map(|top| top.join(&below).components().collect());
+        roots
+            .filter(|root: &PathBuf| root.join(crate::store::layout::FLOW).is_dir())
+            .map(|root| (root.clone(), self.in_project(&root)))
+            .collect()
+    }
+
+    /// What is open in the other worktrees; those in which nothing is are left out. `named` says whether the runs are to be
+    /// named, or only counted.
+    pub(crate) fn other_worktrees(&self, named: bool) -> Vec<OtherWorktree> {
+        let look = |(path, flow): (PathBuf, Self)| match flow.open_runs() {
+            Ok(runs) => OtherWorktree { path, open_runs: runs.len(), runs, error: None },
+            Err(error) => OtherWorktree { path, open_runs: 0, runs: Vec::new(), error: Some(one_line(&error)) },
+        };
+        let mut others: Vec<_> = self.in_other_worktrees().into_iter().map(look).collect();
+        others.retain(|worktree| worktree.open_runs > 0 || worktree.error.is_some());
+        if !named {
+            others.iter_mut().for_each(|worktree| worktree.runs.clear());
+        }
+        others
+    }
+
+    fn open_runs(&self) -> Result<Vec<ListedRun>> {
+        let project = self.project()?;
+        let runs = Runs::read_open(self, &project)?;
+        Ok(runs.open().cloned().map(ListedRun::from).collect())
+    }
+}
