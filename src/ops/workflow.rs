@@ -109,7 +109,8 @@ impl Flow {
                 diagnostics: checked.diagnostics,
             });
         }
-        if target.contains('/') {
+        let names_a_file = [".yaml", ".yml", ".md", ".mmd"].iter().any(|end| target.ends_with(end));
+        if target.contains('/') || names_a_file {
             let source = std::io::Error::from(std::io::ErrorKind::NotFound);
             return Err(Error::Input { origin: target.to_owned(), source });
         }

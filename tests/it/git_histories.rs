@@ -1,7 +1,7 @@
 //! Random histories of a repository with a committed run: switch, merge, rebase, stash and amend between records. In the
 //! end every acknowledged record is there once, and `verify` agrees.
 //!
-//! `FLOW_GIT_HISTORIES=200` makes as many; `FLOW_GIT_SEED=7` makes that one alone.
+//! `FLOW_TEST_HISTORIES=200` makes as many; `FLOW_TEST_HISTORY=7` makes that one alone.
 
 use std::collections::BTreeMap;
 
@@ -15,9 +15,9 @@ const MOVES: usize = 24;
 #[test]
 fn random_histories_of_git_lose_and_repeat_no_acknowledged_record() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let seeds = match number("FLOW_GIT_SEED") {
+    let seeds = match number("FLOW_TEST_HISTORY") {
         Some(seed) => seed..seed + 1,
-        None => 0..number("FLOW_GIT_HISTORIES").unwrap_or(HISTORIES),
+        None => 0..number("FLOW_TEST_HISTORIES").unwrap_or(HISTORIES),
     };
     for seed in seeds {
         let mut history = History::new(seed);
