@@ -35,6 +35,7 @@ mod mode_trouble;
 mod mode_words;
 mod modes;
 mod next;
+mod old_runs;
 mod open_runs;
 mod power;
 mod properties;
