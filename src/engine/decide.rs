@@ -314,6 +314,9 @@ fn complete(
     if state.status().is_terminal() {
         return end(state, caller, RunStatus::Completed, reason);
     }
+    if state.status() == RunStatus::Blocked {
+        return Err(Refusal::Blocked { reason: run.blocked_reason.clone() });
+    }
     if let Some(ids) = trail.history().map(|history| in_doubt(run, history)).filter(|ids| !ids.is_empty()) {
         return Err(Refusal::InDoubt { ids });
     }
@@ -322,7 +325,7 @@ fn complete(
     }
     let mut undone = Vec::new();
     if let Some(history) = trail.history() {
-        let behind = history.undone_behind();
+        let behind = history.unsettled();
         undone.extend(behind.iter().map(|(phase, work)| Undone::new(machine, phase, work)));
         let here = run.positions().map(|phase| (phase, history.work(phase)));
         let open = here.filter(|(_, work)| is_undone(history, work));

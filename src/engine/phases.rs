@@ -254,6 +254,21 @@ impl History {
         undone.collect()
     }
 
+    /// The phases, other than where the run stands, whose latest attempt did not end well, also those from which it went
+    /// back for another round and has not come to again.
+    #[must_use]
+    pub fn unsettled(&self) -> Vec<(&StateName, PhaseWork<'_>)> {
+        let mut unsettled = self.undone_behind();
+        let known = |phase: &StateName| self.phases.here.contains(phase);
+        let gone_back = self.phases.stays.keys().filter(|phase| !known(phase)).map(|phase| (phase, self.work(phase)));
+        for (phase, work) in gone_back.filter(|(_, work)| work.latest.is_some() && !work.is_done()) {
+            if !unsettled.iter().any(|(one, _)| *one == phase) {
+                unsettled.push((phase, work));
+            }
+        }
+        unsettled
+    }
+
     /// The phases that were left, or completed with the run, although their work was not done.
     #[must_use]
     pub fn skips(&self) -> &[SkippedPhase] {

@@ -67,6 +67,12 @@ pub enum Refusal {
         /// Why it is blocked.
         reason: Option<String>,
     },
+    /// A blocked run is not completed.
+    #[error("the run is blocked, so it cannot be completed")]
+    Blocked {
+        /// Why it is blocked.
+        reason: Option<String>,
+    },
     /// A run without a completed activity did nothing (seed 003).
     #[error("no activity is completed, so there is nothing to complete")]
     NothingRecorded,

@@ -449,6 +449,15 @@ fn notes(history: &History, outlook: &Outlook<'_>) -> Vec<String> {
         format!("`{}` was left undone (event {}): {}", skip.phase, skip.seq, skip.reason)
     };
     notes.extend(history.skips().iter().map(skip));
+    if state.status == RunStatus::Completed
+        && let (Some(machine), Some(here)) = (outlook.machine, &state.current_phase)
+        && machine.contains(here)
+        && !machine.is_terminal(here)
+        && !machine.terminal().is_empty()
+    {
+        let last: Vec<_> = machine.terminal().iter().map(|name| format!("`{name}`")).collect();
+        notes.push(format!("it was completed in `{here}`; its workflow ends in {}", last.join(", ")));
+    }
     if outlook.presence == Presence::HolderDead {
         notes.push("the process that held it is gone".to_owned());
     }

@@ -234,7 +234,7 @@ fn refused(run: &RunId, refusal: &Refusal) -> Problem {
         | Refusal::InvalidTransition { .. }
         | Refusal::NoNextPhase { .. }
         | Refusal::AmbiguousNext { .. } => phase_refused(run, refusal),
-        Refusal::BlockedRun { reason, .. } => {
+        Refusal::BlockedRun { reason, .. } | Refusal::Blocked { reason } => {
             let why = reason.as_deref().unwrap_or("no reason was given");
             (Kind::NeedsHuman, "run_blocked", format!("it waits for this: {why}. Then: `flow unblock {run}`"))
         }

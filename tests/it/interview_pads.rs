@@ -80,7 +80,8 @@ proptest! {
 
     #[test]
     fn every_answer_comes_back_and_every_document_stays(
-        document in text(0..20),
+        // A line of hyphens at the beginning opens metadata, which one in an answer would close: such an answer is refused.
+        document in text(0..20).prop_filter("open metadata", |text| !text.starts_with("---")),
         said in proptest::collection::vec(text(1..14), 1..10),
     ) {
         holds([vec![document], said].concat().join(BETWEEN).as_bytes());

@@ -456,3 +456,38 @@ fn copy_tree(from: &Path, to: &Path) {
         }
     }
 }
+
+#[test]
+fn a_blocked_run_is_not_completed() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("merge-pr");
+    for phase in ["preflight", "verify", "confirm", "merge"] {
+        sandbox.record(&run, phase, phase);
+    }
+    sandbox.flow(["block", &run, "--reason", "the build is red"]).ok();
+    let refused = sandbox.flow(["complete", &run, "--json"]).exits(4).error();
+    assert_eq!(refused["code"], "run_blocked");
+    assert!(refused["help"].as_str().unwrap().contains("the build is red"), "{refused}");
+    sandbox.flow(["unblock", &run]).ok();
+    sandbox.flow(["complete", &run]).ok();
+}
+
+#[test]
+fn a_phase_that_failed_and_was_left_for_another_round_keeps_the_run_from_being_completed() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("start-issue");
+    for phase in ["preflight", "explore", "plan", "code"] {
+        sandbox.record(&run, phase, phase);
+    }
+    let record = |phase: &str, id: &str, status: &str| {
+        sandbox.flow(["record-activity", "--run-id", &run, "--phase", phase, "--id", id, "--status", status]).ok();
+    };
+    record("verify", "tests", "failed");
+    record("code", "fix", "passed");
+    let refused = sandbox.flow(["complete", &run, "--json"]).exits(1).error();
+    assert_eq!(refused["code"], "phase_not_done");
+    assert!(refused["message"].as_str().unwrap().contains("`verify`"), "{refused}");
+    sandbox.flow(["complete", &run, "--skip-reason", "checked by hand"]).ok();
+    let notes = sandbox.flow(["resume", &run, "--json"]).ok().json()["notes"].to_string();
+    assert!(notes.contains("`verify` was left undone") && notes.contains("completed in `code`"), "{notes}");
+}
