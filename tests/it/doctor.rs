@@ -534,7 +534,7 @@ fn a_project_without_damage_is_ok_in_one_line() {
     let answer = past.sandbox.flow(["doctor"]).ok();
     insta::assert_snapshot!(answer.stdout, @"ok  1 run checked, 0 errors, 0 warnings");
     let (report, _) = past.doctor(&[]);
-    assert_eq!(report, json!({"ok": true, "runs": 1, "findings": [], "plan": [], "repaired": false}));
+    assert_eq!(report, json!({"ok": true, "runs": 1, "findings": [], "plan": [], "repaired": false, "worktrees": []}));
     let before = whole(&past.sandbox);
     past.sandbox.flow(["doctor", "--repair"]).ok();
     assert!(whole(&past.sandbox) == before, "a repair without damage changed something");

@@ -284,7 +284,7 @@ active    claim       run_claimed → active
 blocked   record      activity_recorded → blocked
 blocked   block       run_blocked → blocked
 blocked   unblock     run_unblocked → active
-blocked   complete    run_completed → completed
+blocked   complete    refused: the run is blocked, so it cannot be completed
 blocked   fail        run_failed → failed
 blocked   cancel      run_cancelled → cancelled
 blocked   reopen      =

@@ -1,6 +1,7 @@
 //! The document of an interview, as a file: where it is, how it is read and replaced, and by which script it goes.
 
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
@@ -40,12 +41,18 @@ impl Paper {
             return Err(refuse("names a directory, not a document"));
         }
         let mut root = path.parent().ok_or_else(|| refuse("names no file"))?;
-        while !root.is_dir() {
-            // What is no directory is told when it is opened.
-            root = root
-                .parent()
-                .filter(|_| !root.exists())
-                .ok_or_else(|| refuse("is below something that is no directory"))?;
+        loop {
+            match root.metadata() {
+                Ok(found) if found.is_dir() => break,
+                Ok(_) => return Err(refuse("is below something that is not a directory")),
+                Err(error) if error.kind() == ErrorKind::NotADirectory => {
+                    return Err(refuse("is below something that is not a directory"));
+                }
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    root = root.parent().ok_or_else(|| refuse("names no file"))?;
+                }
+                Err(source) => return Err(DocumentFault::Io { doing: "look at", path: root.to_owned(), source }.into()),
+            }
         }
         let relative = path.strip_prefix(root).unwrap_or(&path).to_owned();
         // One document has one path, however it is named: runs know it by that.
