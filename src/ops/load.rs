@@ -62,7 +62,9 @@ pub(crate) fn for_writing_within<'a>(
         // Before the lock is taken, which would make a log for it.
         return Err(flow.elsewhere(project, run));
     }
-    let mut locked = run.lock(&flow.lock_request(now, wait))?;
+    let request = flow.lock_request(now, wait);
+    project.keep_out_of_git(&request)?;
+    let mut locked = run.lock(&request)?;
     let mut warnings = Vec::new();
     let text = match locked.read_text()? {
         Some(text) => parse_run(run, text)?,
@@ -100,7 +102,7 @@ pub(crate) fn for_writing_within<'a>(
     let state = RunState::from_document(text.document().clone());
     let mut loaded = Loaded { state, locked, text, warnings, run, workflow: Workflow::Unread };
     if loaded.locked.tail().last_seq == Seq(0) && position.foreign {
-        loaded.adopt_run(flow, project, now, wait)?;
+        loaded.adopt_run(flow, project, now)?;
         return Ok(loaded);
     }
     if !position.by_hand {
@@ -382,13 +384,11 @@ impl Loaded<'_> {
     }
 
     /// Takes over a run that another program wrote.
-    fn adopt_run(&mut self, flow: &Flow, project: &Project, now: Timestamp, wait: Duration) -> Result<()> {
+    fn adopt_run(&mut self, flow: &Flow, project: &Project, now: Timestamp) -> Result<()> {
         check_schema(self.run, &self.text)?;
         let names = self.run.activity_names()?;
         let mut document = self.text.document().clone();
         document.state.last_number = names.last().map_or(Number(0), |(number, _)| *number);
-        // From now on it is a run like any other, in a `.flow` like any other.
-        project.init_again(&flow.lock_request(now, wait))?;
         let known = catalog_machine(flow, project, &document, &mut self.warnings);
         if known.is_some() {
             self.warnings.pop();

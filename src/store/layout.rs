@@ -47,9 +47,11 @@ pub const SESSIONS: &str = "sessions";
 /// Name prefix of a run that is being created.
 pub const NEW_RUN: &str = ".new-";
 
-/// Contents of `.flow/.gitignore`.
+/// Contents of `.flow/.gitignore`. It ignores itself, so it stays in the checkout when a branch without `.flow` is checked
+/// out, and what flow leaves there stays ignored.
 pub const GITIGNORE: &str = "\
 # Written by flow. Runs are committed or not as the project decides; these never are.
+/.gitignore
 .lock
 .*.tmp
 .quarantine/

@@ -18,6 +18,8 @@ use crate::store::run_dir::{RunDir, flush, is_leftover};
 #[derive(Debug)]
 pub struct Project {
     pub(super) flow: Dir,
+    /// Whether its `.gitignore` says that it is flow's.
+    is_marked: bool,
 }
 
 /// What `init` did.
@@ -98,7 +100,9 @@ impl Project {
     }
 
     fn open_flow(parent: &Dir, name: &str) -> Result<Self, StoreError> {
-        let project = Self { flow: parent.open_dir(name)? };
+        let flow = parent.open_dir(name)?;
+        let text = flow.read_text(".gitignore", limits::JOURNAL_BYTES).ok().flatten();
+        let project = Self { flow, is_marked: text.is_some_and(|text| text.contains(MARK)) };
         match project.foreign()? {
             Some(evidence) => Err(StoreError::Foreign { path: project.path().to_owned(), evidence }),
             None => Ok(project),
@@ -190,12 +194,13 @@ impl Project {
         Ok(outdated)
     }
 
-    /// Completes the `.flow` of a project that another program made, so that lock files stay out of version control.
+    /// Completes a `.flow` that has no `.gitignore` of flow's, since another program or a clone made it: locks must stay out
+    /// of version control. For writers, before they take a lock.
     ///
     /// # Errors
     /// As [`Self::init`].
-    pub fn init_again(&self, request: &LockRequest) -> Result<(), StoreError> {
-        self.complete(&[], request).map(|_| ())
+    pub fn keep_out_of_git(&self, request: &LockRequest) -> Result<(), StoreError> {
+        if self.is_marked { Ok(()) } else { self.complete(&[], request).map(|_| ()) }
     }
 
     /// The path of `.flow`, for messages and for reading definitions.
@@ -212,9 +217,7 @@ impl Project {
 
     /// Something in `.flow` that flow never puts there, when nothing says that it is flow's.
     fn foreign(&self) -> Result<Option<String>, StoreError> {
-        if let Ok(Some(text)) = self.flow.read_text(".gitignore", limits::JOURNAL_BYTES)
-            && text.contains(MARK)
-        {
+        if self.is_marked {
             return Ok(None);
         }
         let names = self.flow.names()?;
@@ -248,7 +251,7 @@ impl Project {
             let names = runs.names().unwrap_or_default();
             !names.is_empty() && names.iter().all(|name| runs.open_dir(name).is_ok_and(|run| is_leftover(&run)))
         };
-        !kept(".gitignore") && !kept(SCHEMAS) && runs().is_some_and(all_left)
+        !kept(".gitattributes") && !kept(SCHEMAS) && runs().is_some_and(all_left)
     }
 
     /// Opens a run.

@@ -375,7 +375,9 @@ pub(super) fn is_leftover(run: &Dir) -> bool {
     };
     let own =
         |name: &String| is_never_committed(name) || [ACTIVITIES, EVIDENCE].contains(&name.as_str()) && is_empty(name);
-    run.names().is_ok_and(|names| names.iter().any(|name| name == LOCK) && names.iter().all(own))
+    // Without its lock where nothing was recorded in this checkout: then git leaves the empty directories.
+    let is_trace = |name: &String| [LOCK, EVIDENCE].contains(&name.as_str());
+    run.names().is_ok_and(|names| names.iter().any(is_trace) && names.iter().all(own))
 }
 
 /// Whether `.flow/.gitignore` keeps a name of a run out of version control.

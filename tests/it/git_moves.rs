@@ -295,12 +295,52 @@ fn a_branch_without_flow_leaves_nothing_that_belongs_to_another_program() {
     let report = sandbox.flow(["doctor", "--json"]).ok().json();
     let codes: Vec<_> = report["findings"].as_array().unwrap().iter().map(|one| &one["code"]).collect();
     assert_eq!(codes, ["flow_elsewhere", "run_elsewhere"]);
+    sandbox.git(&["add", "-A"]);
+    let staged = sandbox.command("git").args(["status", "--porcelain"]).output().unwrap().stdout;
+    assert_eq!(String::from_utf8(staged).unwrap(), "", "nothing of flow's is committed by accident");
     let other = sandbox.start("start-issue");
     sandbox.record(&other, "preflight", "pre");
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "work here"]);
     sandbox.git(&["switch", "-q", "main"]);
     sandbox.flow(["resume", &run]).ok();
+}
+
+#[test]
+fn a_run_in_which_this_checkout_recorded_nothing_is_elsewhere_as_well() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["switch", "-q", "-c", "work"]);
+    sandbox.start("debug");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "flow"]);
+    sandbox.git(&["switch", "-q", "-c", "side"]);
+    let run = sandbox.start("start-issue");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "a run without a record"]);
+    sandbox.git(&["switch", "-q", "work"]);
+    assert!(!sandbox.run_dir(&run).join(".lock").exists(), "nothing was recorded");
+    let error = sandbox.flow(["record-activity", "--run-id", &run, "--id", "x", "--json"]).exits(3).error();
+    assert_eq!(error["code"], "run_elsewhere");
+    assert_eq!(sandbox.flow(["resume", "--json"]).ok().json()["unreadable"], json!([]));
+    sandbox.git(&["switch", "-q", "side"]);
+    sandbox.record(&run, "preflight", "pre");
+    sandbox.flow(["verify", &run]).ok();
+}
+
+#[test]
+fn a_clone_keeps_locks_out_of_git_from_its_first_record_on() {
+    let repo = Repo::new();
+    let from = format!("file://{}", repo.sandbox.root().display());
+    repo.sandbox.git(&["clone", "-q", &from, "../clone"]);
+    assert!(!repo.sandbox.path("../clone/.flow/.gitignore").exists());
+    let report = repo.sandbox.flow(["-C", "../clone", "doctor", "--json"]).ok().json();
+    let codes: Vec<_> = report["findings"].as_array().unwrap().iter().map(|one| &one["code"]).collect();
+    assert!(!codes.contains(&&json!("gitignore_incomplete")), "{codes:?}");
+    repo.sandbox.flow(["-C", "../clone", "record-activity", "--id", "more"]).ok();
+    let mut git = repo.sandbox.command("git");
+    let others = git.args(["-C", "../clone", "ls-files", "--others", "--exclude-standard"]).output().unwrap().stdout;
+    let others = String::from_utf8(others).unwrap();
+    assert_eq!(others, format!(".flow/runs/{}/activities/002-more.yaml\n", repo.run));
 }
 
 #[test]

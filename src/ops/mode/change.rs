@@ -215,9 +215,11 @@ impl Flow {
         act: impl FnOnce(&mut Draft<'_>) -> std::result::Result<T, ModeRefusal>,
     ) -> Result<Done<T>> {
         let now = self.clock.now();
-        let state = project.make_state()?;
         let wait = if cause == Cause::SessionEnd { HOOK_WAIT } else { self.lock_wait()? };
-        let mut locked = state.lock(&self.lock_request(now, wait))?;
+        let request = self.lock_request(now, wait);
+        project.keep_out_of_git(&request)?;
+        let state = project.make_state()?;
+        let mut locked = state.lock(&request)?;
         let ends = matches!(cause, Cause::End | Cause::SessionEnd);
         let files = concerned(&locked, scope, &names(policy), ends)?;
         let mut draft = Draft::new(policy, board(policy, &files), now, cause.source()).knowing(&is_dead);
