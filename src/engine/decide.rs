@@ -1,12 +1,13 @@
 //! May this happen, and what happens then?
 
+use crate::engine::resume::in_doubt;
 use crate::engine::{
     Advance, Caller, Claim, Command, Decision, History, PhaseWork, Record, Refusal, RunState, Trail, Undone,
 };
 use crate::machine::Machine;
 use crate::model::{
-    ActivityRecorded, ActivityStatus, EventKind, RunClaimed, RunStatus, SESSION_ENDED, SessionEnded, Skip, StateName,
-    StatusChange, WorkflowAdopted,
+    ActivityRecorded, EventKind, RunClaimed, RunStatus, SESSION_ENDED, SessionEnded, Skip, StateName, StatusChange,
+    WorkflowAdopted,
 };
 
 type Result<T = Decision> = std::result::Result<T, Refusal>;
@@ -222,7 +223,7 @@ fn record_activity(
         (None, Some(machine)) => machine.initial()[0].clone(),
         (None, None) => StateName::new("unknown").expect("a valid name"),
     };
-    let late = advance.is_none() && is_late(state, id.as_str(), &phase, trail);
+    let late = advance.is_none() && is_late(state, machine, id.as_str(), &phase, trail);
     let left = if late { Vec::new() } else { check_move(state, machine, &phase)? };
     let advanced_to = advance.map(|advance| next_phase(machine, &phase, advance)).transpose()?;
     if let (RunStatus::Blocked, Some(from)) = (state.status(), state.phase())
@@ -268,12 +269,19 @@ fn record_activity(
 
 /// Whether a record belongs to a phase that the run has left: it says how work ended that was begun there, or does again
 /// what is undone there. The run stays where it is.
-fn is_late(state: &RunState, id: &str, phase: &StateName, trail: &dyn Trail) -> bool {
+fn is_late(state: &RunState, machine: Option<&Machine>, id: &str, phase: &StateName, trail: &dyn Trail) -> bool {
     if state.phase().is_none() || state.document().state.positions().any(|here| here == phase) {
         return false;
     }
     let Some(history) = trail.history() else { return false };
-    history.begun_in(id) == Some(phase) || history.undone_behind().iter().any(|(behind, _)| *behind == phase)
+    // A phase that failed before another round is come to again where a way leads there.
+    let is_ahead = || {
+        let mut here = state.document().state.positions();
+        machine.is_none_or(|machine| here.any(|here| machine.next_of(here).contains(phase)))
+    };
+    history.begun_in(id) == Some(phase)
+        || history.undone_behind().iter().any(|(behind, _)| *behind == phase)
+        || history.unsettled().iter().any(|(behind, _)| *behind == phase) && !is_ahead()
 }
 
 /// What is not done in `from`, when the run may not leave it for `to` with that. Going back for another round says nothing
@@ -317,8 +325,9 @@ fn complete(
     if state.status() == RunStatus::Blocked {
         return Err(Refusal::Blocked { reason: run.blocked_reason.clone() });
     }
-    if let Some(ids) = trail.history().map(|history| in_doubt(run, history)).filter(|ids| !ids.is_empty()) {
-        return Err(Refusal::InDoubt { ids });
+    let in_doubt = trail.history().map(in_doubt).unwrap_or_default();
+    if !in_doubt.is_empty() {
+        return Err(Refusal::InDoubt { ids: in_doubt.into_iter().map(|doubt| doubt.id).collect() });
     }
     if run.completed_activities.is_empty() {
         return Err(Refusal::NothingRecorded);
@@ -338,12 +347,6 @@ fn complete(
         }
         other => Ok(other),
     }
-}
-
-/// Begun work whose outcome is not recorded, by its ids; steps by their names.
-fn in_doubt(run: &crate::model::Owned, history: &History) -> Vec<String> {
-    let running = history.latest().into_iter().filter(|attempt| attempt.status == ActivityStatus::Running);
-    run.running_steps().map(ToString::to_string).chain(running.map(|attempt| attempt.id.clone())).collect()
 }
 
 fn mismatch(what: &'static str, expected: &str, found: &str) -> Refusal {

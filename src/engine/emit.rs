@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::engine::apply::{STEP_ID, answers, ask_or_answer};
-use crate::engine::{Caller, Decision, Refusal, RunState, StepFault, Trail};
+use crate::engine::{Caller, Decision, History, Refusal, RunState, StepFault, Trail};
 use crate::machine::Machine;
 use crate::model::{
     Activity, ActivityRecorded, ActivityStatus, ActivityType, Emitted, EventId, EventKind, Number, Question,
@@ -195,9 +195,19 @@ impl<'a> Draft<'a> {
     /// report says another one.
     fn place(&self, report: &mut Report) -> Result<(), Refusal> {
         if report.step.is_some() {
-            let asked = |question: &Question| answers(&report.clone().at(self.now), question);
-            let missed = report.kind == ReportType::UserAnswered && !self.questions.iter().any(asked);
-            return if missed { Err(Refusal::NoQuestion { step: report.step.clone() }) } else { Ok(()) };
+            if report.kind != ReportType::UserAnswered {
+                return Ok(());
+            }
+            let said = report.clone().at(self.now);
+            let asked: Vec<_> = self.questions.iter().filter(|question| answers(&said, question)).collect();
+            return match asked.as_slice() {
+                [] => Err(Refusal::NoQuestion { step: report.step.clone() }),
+                [only] => {
+                    report.unit = report.unit.take().or_else(|| only.unit.clone());
+                    Ok(())
+                }
+                several => Err(Refusal::WhichQuestion(several.iter().map(|question| question.who()).collect())),
+            };
         }
         match report.kind {
             ReportType::WaitingForUser => {
@@ -281,11 +291,19 @@ impl<'a> Draft<'a> {
         Err(Refusal::InvalidStep(self.fault(machine, step, Vec::new())))
     }
 
-    /// Whether a step that the run left while it ran gets its outcome with this: nothing else could give it one.
+    /// Whether this is about a step that the run left: the outcome of one that ran then, or work that is to be done there
+    /// again. Nothing else could say so.
     fn check_left(&self, step: &StateName, status: StepStatus) -> Option<Entry> {
+        if self.state.status().is_terminal() {
+            return None;
+        }
         let ends = !matches!(status, StepStatus::NotStarted | StepStatus::Running);
-        let runs = self.steps.get(step) == Some(StepStatus::Running) && !self.state.status().is_terminal();
-        (ends && runs).then_some(Entry::Left)
+        let runs = self.steps.get(step) == Some(StepStatus::Running);
+        let again = || {
+            let behind = self.trail.history().map(History::unsettled).unwrap_or_default();
+            behind.iter().any(|(phase, _)| *phase == step)
+        };
+        (runs && ends || again()).then_some(Entry::Left)
     }
 
     /// Whether a unit can be in `step` after the step where it was last.
@@ -329,7 +347,7 @@ impl<'a> Draft<'a> {
             let reason = self.state.document().state.blocked_reason.clone();
             return Err(Refusal::BlockedRun { phase: here.clone(), reason });
         }
-        if status == StepStatus::Running {
+        if status == StepStatus::Running && !outside {
             self.complete_predecessors(step, &entry);
         }
         let said = self.steps.get(step);

@@ -289,7 +289,9 @@ impl History {
                 place = Some(step);
             }
             let (Some(step), Some(status)) = (&report.step, report.status()) else { continue };
-            let worker = (report.unit.as_ref(), step.agent());
+            // A unit is one, whichever agents work on it.
+            let agent = step.agent().filter(|_| report.unit.is_none());
+            let worker = (report.unit.as_ref(), agent);
             if worker != (None, None) {
                 let below = if step.agent().is_some() { place.or(self.state.phase()) } else { Some(step) };
                 let below = below.unwrap_or(step);

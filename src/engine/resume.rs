@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::engine::{Attempt, History, PhaseWork};
+use crate::engine::{Attempt, History, PhaseWork, Undone};
 use crate::machine::Machine;
 use crate::model::{ActivityStatus, Number, RunStatus, SESSION_ENDED, StateName, StepStatus, Timestamp};
 
@@ -297,29 +297,57 @@ fn judge(
         let reason = format!("`{}`{who} waits for an answer: {}", question.step, question.prompt);
         return (Verdict::NeedsHuman, reason, next(Action::Answer));
     }
-    if let Some(first) = in_doubt.first() {
-        let what = match first.number {
-            Some(number) => format!("{number} {}", first.id),
-            None => format!("`{}`", first.id),
-        };
-        let reason = format!("{what} was begun and its outcome is unknown");
-        let at = Next { action: Action::Reconcile, phase: first.phase.clone().or(phase), choices };
-        return (Verdict::Reconcile, reason, at);
+    // A step that the run left while it ran keeps it from its end, not from going on.
+    let is_left = |doubt: &&InDoubt| doubt.number.is_none() && !state.positions().any(|here| doubt.id == here.as_str());
+    if let Some(first) = in_doubt.iter().find(|doubt| !is_left(doubt)) {
+        return reconcile(first, phase, choices);
     }
     if let Some((behind, work)) = history.undone_behind().first() {
-        let (verdict, action, reason) = undone(history, behind, work);
-        let choices = self::choices(outlook.machine, Some(behind));
-        return (verdict, reason, Next { action, phase: Some((*behind).clone()), choices });
+        return to_do(history, outlook.machine, behind, work);
     }
     // In parallel branches, the one that has something left to do.
     let open = |here: &&StateName| state.steps.get(here).is_some_and(|status| !status.is_done());
-    match state.positions().find(open).cloned() {
-        Some(here) if Some(&here) != phase.as_ref() => {
-            let choices = self::choices(outlook.machine, Some(&here));
-            go_on(history, outlook.machine, Some(here), choices)
+    let here = state.positions().find(open).cloned().or(phase);
+    let choices = self::choices(outlook.machine, here.as_ref());
+    let (verdict, reason, next) = go_on(history, outlook.machine, here, choices);
+    let may_end = match next.action {
+        Action::Complete => true,
+        Action::ChoosePhase => {
+            outlook.machine.zip(next.phase.as_ref()).is_none_or(|(machine, here)| machine.is_terminal(here))
         }
-        _ => go_on(history, outlook.machine, phase, choices),
+        _ => false,
+    };
+    if !may_end {
+        return (verdict, reason, next);
     }
+    // What `complete` would refuse is not proposed.
+    match (in_doubt.first(), history.unsettled().first()) {
+        (Some(left), _) => reconcile(left, next.phase, next.choices),
+        (None, Some((behind, work))) if next.choices.is_empty() || next.action == Action::Complete => {
+            to_do(history, outlook.machine, behind, work)
+        }
+        _ => (verdict, reason, next),
+    }
+}
+
+/// Work that is left to do in a phase behind the run.
+fn to_do(
+    history: &History,
+    machine: Option<&Machine>,
+    behind: &StateName,
+    work: &PhaseWork<'_>,
+) -> (Verdict, String, Next) {
+    let (verdict, action, reason) = undone(history, behind, work);
+    (verdict, reason, Next { action, phase: Some(behind.clone()), choices: choices(machine, Some(behind)) })
+}
+
+fn reconcile(doubt: &InDoubt, phase: Option<StateName>, choices: Vec<StateName>) -> (Verdict, String, Next) {
+    let what = match doubt.number {
+        Some(number) => format!("{number} {}", doubt.id),
+        None => format!("`{}`", doubt.id),
+    };
+    let reason = format!("{what} was begun and its outcome is unknown");
+    (Verdict::Reconcile, reason, Next { action: Action::Reconcile, phase: doubt.phase.clone().or(phase), choices })
 }
 
 /// What to do about a phase whose work is not done.
@@ -394,7 +422,9 @@ fn choices(machine: Option<&Machine>, phase: Option<&StateName>) -> Vec<StateNam
     }
 }
 
-fn in_doubt(history: &History) -> Vec<InDoubt> {
+/// Begun work whose outcome is not recorded: activities, and steps that were reported as running. Those in which the run
+/// stands come before those that it left.
+pub(super) fn in_doubt(history: &History) -> Vec<InDoubt> {
     let doubtful = |attempt: &&Attempt| attempt.status == ActivityStatus::Running;
     let activities = history.latest().into_iter().filter(doubtful).map(|attempt| InDoubt {
         number: Some(attempt.number),
@@ -405,8 +435,9 @@ fn in_doubt(history: &History) -> Vec<InDoubt> {
         summary: attempt.summary.clone(),
     });
     let run = &history.state().document().state;
-    let begun = run.positions().filter(|here| run.steps.get(here) == Some(StepStatus::Running));
-    let steps = begun.map(|step| InDoubt {
+    let is_here = |step: &&StateName| run.positions().any(|here| here == *step);
+    let (here, left): (Vec<_>, Vec<_>) = run.running_steps().partition(is_here);
+    let steps = here.into_iter().chain(left).map(|step| InDoubt {
         number: None,
         id: step.to_string(),
         phase: Some(step.clone()),
@@ -458,15 +489,19 @@ fn notes(history: &History, outlook: &Outlook<'_>) -> Vec<String> {
         let last: Vec<_> = machine.terminal().iter().map(|name| format!("`{name}`")).collect();
         notes.push(format!("it was completed in `{here}`; its workflow ends in {}", last.join(", ")));
     }
+    if state.status == RunStatus::Active {
+        let left = state.running_steps().filter(|step| !state.positions().any(|here| here == *step));
+        notes.extend(left.map(|step| format!("`{step}` is left and was never reported as done")));
+    }
+    if state.status == RunStatus::Completed {
+        let undone = history.unsettled();
+        notes.extend(undone.iter().map(|(phase, work)| Undone::new(None, phase, work).to_string()));
+    }
     if outlook.presence == Presence::HolderDead {
         notes.push("the process that held it is gone".to_owned());
     }
     if let Drift::Elsewhere(lines) = &outlook.drift {
         notes.push(format!("the workflow changed elsewhere: {}", lines.join("; ")));
-    }
-    if state.status == RunStatus::Active {
-        let left = state.running_steps().filter(|step| !state.positions().any(|here| here == *step));
-        notes.extend(left.map(|step| format!("`{step}` is left and was never reported as done")));
     }
     let units = history.running_units();
     if !units.is_empty() && state.status == RunStatus::Active {

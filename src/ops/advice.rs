@@ -160,7 +160,14 @@ impl Words<'_> {
     /// Work in a phase: begin it, or say how it stands.
     fn work(&self, action: Action, phase: &StateName, machine: Option<&Machine>) -> Advice {
         let done = self.outcome_of(phase, ActivityStatus::Passed);
-        let advice = Advice { command: Some(self.begin(phase)), alternatives: Vec::new() };
+        let implied = self.completed_by_begin(phase, machine);
+        let advice = match implied.is_empty() {
+            true => Advice { command: Some(self.begin(phase)), alternatives: Vec::new() },
+            false => {
+                let when = format!("`{phase}` is to be begun, which also says that {} is done", implied.join(", "));
+                Advice::default().or(when, self.begin(phase))
+            }
+        };
         let mut advice = advice.or(format!("the work of `{phase}` is done"), done);
         if action != Action::StartPhase {
             let skipped = self.outcome_of(phase, ActivityStatus::Skipped);
@@ -183,7 +190,8 @@ impl Words<'_> {
             (format!("`{to}` {when}{what}"), self.begin(to))
         };
         let advice = Advice::default().or_each(choices.iter().map(way));
-        let ends = machine.zip(here).is_none_or(|(machine, here)| machine.is_terminal(here));
+        let ends = machine.zip(here).is_none_or(|(machine, here)| machine.is_terminal(here))
+            && self.history.unsettled().is_empty();
         if ends { advice.or("the run is at its end", self.status("complete", None)) } else { advice }
     }
 
@@ -244,6 +252,15 @@ impl Words<'_> {
     fn outcome_of(&self, phase: &StateName, status: ActivityStatus) -> String {
         let fresh = (!self.reports()).then(|| self.id_for(phase));
         self.outcome(Some(phase), fresh.as_deref(), status)
+    }
+
+    /// The steps that a report of the begin of `phase` completes: its direct predecessors that run or wait (seed 000).
+    fn completed_by_begin(&self, phase: &StateName, machine: Option<&Machine>) -> Vec<String> {
+        let Some(machine) = machine.filter(|_| self.reports()) else { return Vec::new() };
+        let steps = &self.history.state().document().state.steps;
+        let leads = |from: &StateName| from != phase && machine.next_of(from).contains(phase);
+        let open = steps.iter().filter(|(step, status)| status.is_open() && leads(step));
+        open.map(|(step, _)| format!("`{step}`")).collect()
     }
 
     fn begin(&self, phase: &StateName) -> String {

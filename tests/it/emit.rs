@@ -694,6 +694,10 @@ fn a_step_that_was_left_while_it_ran_is_told_and_keeps_the_run_from_being_comple
     }
     let resumed = project.0.flow(["resume", "r1", "--json"]).ok().json();
     assert_eq!(resumed["notes"][0], "`plan` is left and was never reported as done", "{resumed}");
+    assert_eq!((resumed["verdict"].as_str(), &resumed["next"]["phase"]), (Some("continue"), &json!("verify")));
+    project.status("line", "verify skipped").ok();
+    let resumed = project.0.flow(["resume", "r1", "--json"]).ok().json();
+    assert_eq!((resumed["verdict"].as_str(), &resumed["next"]["phase"]), (Some("reconcile"), &json!("plan")));
     let refused = project.0.flow(["complete", "r1", "--json"]).exits(1).error();
     assert_eq!(
         (refused["code"].as_str(), refused["message"].as_str().map(|said| said.contains("plan"))),

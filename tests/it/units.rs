@@ -208,3 +208,58 @@ fn a_refusal_that_rests_on_an_older_definition_says_so() {
     let record = ["record-activity", "--run-id", "r2", "--phase", "prd", "--id", "x"];
     assert!(sandbox.flow(record).exits(1).stderr.contains("flow workflow adopt r2"));
 }
+
+#[test]
+fn an_answer_that_fits_the_questions_of_two_units_is_refused_and_the_unit_decides() {
+    let sandbox = Sandbox::new();
+    for step in ["plan", "build"] {
+        emit(&sandbox, "build-fast", step, "running", &[]).ok();
+    }
+    let report = |kind: &str, data: Value, more: &[&str]| {
+        let (kind, data) = (kind.to_owned(), data.to_string());
+        let args = ["emit", "--workflow", "build-fast", "--run-id", "r1", "--step", "build", "--type", &kind];
+        sandbox.flow(args.iter().chain(&["--data", &data]).chain(more))
+    };
+    for unit in ["T1", "T2"] {
+        report("waiting_for_user", json!({ "prompt": format!("may {unit}?") }), &["--unit", unit]).ok();
+    }
+    let refused = report("user_answered", json!({ "answer": "yes" }), &[]).exits(1).stderr;
+    assert!(refused.contains("2 questions are open"), "{refused}");
+    report("user_answered", json!({ "answer": "yes" }), &["--unit", "T1"]).ok();
+    // The only question that is left is meant.
+    report("user_answered", json!({ "answer": "no" }), &[]).ok();
+    let last = sandbox.events("r1").pop().unwrap();
+    assert_eq!((&last["reports"][0]["unit"], &last["reports"][0]["data"]["answer"]), (&json!("T2"), &json!("no")));
+    assert_eq!(sandbox.flow(["resume", "r1", "--json"]).ok().json()["verdict"], "reconcile");
+}
+
+#[test]
+fn a_unit_that_an_agent_and_the_step_report_is_one_unit() {
+    let sandbox = Sandbox::new();
+    for step in ["requirements", "design", "tasks", "build"] {
+        emit(&sandbox, "build", step, "running", &[]).ok();
+    }
+    emit(&sandbox, "build", "task-builder:building", "running", &["--unit", "T1"]).ok();
+    emit(&sandbox, "build", "build", "completed", &["--unit", "T1"]).ok();
+    assert_eq!(units(&sandbox), [row("build", "T1", "build", "completed")]);
+}
+
+#[test]
+fn a_report_that_leaves_work_undone_is_taken_with_a_warning_that_says_what() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.start("merge-pr");
+    for phase in ["preflight", "verify"] {
+        sandbox.record(&id, phase, phase);
+    }
+    let blocked = ["record-activity", "--phase", "confirm", "--id", "ask", "--status", "blocked", "--summary", "who?"];
+    sandbox.flow(blocked).ok();
+    let report = |status: &str| {
+        let data = json!({ "status": status }).to_string();
+        let args = ["emit", "--workflow", "merge-pr", "--run-id", &id, "--type", "status_change", "--step", "merge"];
+        sandbox.flow(args.iter().chain(&["--data", &data])).ok().json()["data"]["warnings"].clone()
+    };
+    assert_eq!(report("running"), json!(["the run goes on, and `confirm` is not done: 003 ask is blocked"]));
+    assert_eq!(report("completed"), json!(["the run is completed, and `confirm` is not done: 003 ask is blocked"]));
+    let notes = sandbox.flow(["resume", &id, "--json"]).ok().json()["notes"].to_string();
+    assert!(notes.contains("`confirm` is not done: 003 ask is blocked"), "{notes}");
+}

@@ -3,7 +3,7 @@
 use std::cell::{OnceCell, RefCell};
 
 use crate::engine::Report;
-use crate::engine::{History, RunState, progress};
+use crate::engine::{History, PhaseWork, RunState, Undone, progress};
 use crate::machine::Machine;
 use crate::model::{Emitted, EventId, ReportType, Seq, StateName, StepReport, StepStatus};
 use crate::ops::emit::Asked;
@@ -72,6 +72,9 @@ impl Flow {
         if let Some(machine) = outcome.machine.filter(|_| !outcome.repeated) {
             warnings.extend(entered_beside(outcome.state, machine, emitted));
             warnings.extend(kept_open(outcome.state, machine, emitted));
+            if may_leave_undone(outcome.state, emitted) {
+                warnings.extend(history().as_ref().map(|history| left_undone(history, emitted)).unwrap_or_default());
+            }
         }
         EmitReport {
             success: true,
@@ -131,6 +134,34 @@ fn entered_beside(state: &RunState, machine: &Machine, emitted: &Emitted) -> Vec
                 quoted(other.as_str())
             )
         }));
+    }
+    warnings
+}
+
+/// The states that the reports left, as far as the run does not stand in them.
+fn left<'e>(state: &RunState, emitted: &'e Emitted) -> impl Iterator<Item = &'e StateName> {
+    let here: Vec<_> = state.document().state.positions().cloned().collect();
+    emitted.reports.iter().filter_map(|report| report.from.as_ref()).filter(move |from| !here.contains(from))
+}
+
+/// Whether the log has to say how the work stands in a state that the reports left, or with which they ended the run.
+fn may_leave_undone(state: &RunState, emitted: &Emitted) -> bool {
+    let steps = &state.document().state.steps;
+    emitted.ends || left(state, emitted).any(|from| !steps.get(from).is_some_and(StepStatus::is_done))
+}
+
+/// States that the reports left, or with which they ended the run, although their work is not done. Reports may do that
+/// (seed 000), but not in silence.
+fn left_undone(history: &History, emitted: &Emitted) -> Vec<String> {
+    let in_words = |phase: &StateName, work: &PhaseWork<'_>| Undone::new(None, phase, work).to_string();
+    let gone: Vec<_> = left(history.state(), emitted).map(|from| (from, history.work(from))).collect();
+    let undone = gone.iter().filter(|(_, work)| !work.is_done());
+    let mut warnings: Vec<_> =
+        undone.map(|(from, work)| format!("the run goes on, and {}", in_words(from, work))).collect();
+    if emitted.ends {
+        let open = history.unsettled();
+        warnings
+            .extend(open.iter().map(|(phase, work)| format!("the run is completed, and {}", in_words(phase, work))));
     }
     warnings
 }
