@@ -90,6 +90,7 @@ impl Project {
                 verb,
                 reason,
                 skip_reason: None,
+                another: false,
                 session: None,
                 epoch: None,
             })

@@ -14,7 +14,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::model::{ActivityId, EventId, RunId, SessionId, StateName};
 
-pub(super) use change::{CompleteArgs, SetArgs, StatusArgs};
+pub(super) use change::{CompleteArgs, ReopenArgs, SetArgs, StatusArgs};
 pub(super) use interview::{BeginArgs, InterviewArgs, InterviewCommand};
 pub(super) use list::ListStatusArg;
 pub(super) use mode::{ModeArgs, ModeCommand, ReviewArg, ScopeArgs};
@@ -124,7 +124,7 @@ pub(super) enum Command {
     /// Cancel a run
     Cancel(StatusArgs),
     /// Go on with a run that is over
-    Reopen(StatusArgs),
+    Reopen(ReopenArgs),
     /// Change what a run is about, and its limits
     Set(SetArgs),
     /// Note that a session ended while its runs did not (for hooks: whatever happens, it exits 0)

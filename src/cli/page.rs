@@ -27,6 +27,9 @@ pub(super) struct Page {
 /// So many characters of a value are read by people; `--json` has all.
 const CLIPPED: usize = 500;
 
+/// So many in a column of a list.
+const BRIEF: usize = 100;
+
 /// Bold.
 pub(super) const STRONG: Style = Style::new().bold();
 /// Less important.
@@ -114,6 +117,14 @@ pub(super) fn clip(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(CLIPPED) {
         None => text.into(),
         Some((end, _)) => format!("{}… ({} more characters)", &text[..end], text[end..].chars().count()).into(),
+    }
+}
+
+/// The beginning of a text, for a column of a list.
+pub(super) fn brief(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(BRIEF) {
+        None => text.into(),
+        Some((end, _)) => format!("{}…", text[..end].trim_end()).into(),
     }
 }
 

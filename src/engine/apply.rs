@@ -177,6 +177,8 @@ impl RunState {
         }
         let run = &mut self.run;
         set(&mut run.goal, &changes.goal);
+        set(&mut run.created_at, &changes.created_at);
+        set(&mut run.workflow_version, &changes.workflow_version);
         set(&mut run.context, &changes.context);
         set(&mut run.limits, &changes.limits);
         set(&mut run.state.status, &changes.status);

@@ -237,7 +237,7 @@ fn record_activity(
         let status = activity.status();
         let back = machine.is_some_and(|machine| machine.leads_back(&phase, to));
         if !status.is_completed() && !back {
-            undone.push(Undone::of_record(machine, &phase, id.as_str(), number, status));
+            undone.push(Undone::of_record(machine, &phase, id.as_str(), status));
         }
     }
     let skipped = skipped(undone, skip)?;

@@ -122,6 +122,8 @@ pub fn edited(log: &RunState, document: &RunDocument, machine: Option<&Machine>)
         completed_activities: new(&before.state.completed_activities, &document.state.completed_activities),
         blocked_reason: new(&before.state.blocked_reason, &document.state.blocked_reason),
         goal: new(&before.goal, &document.goal),
+        created_at: new(&before.created_at, &document.created_at),
+        workflow_version: new(&before.workflow_version, &document.workflow_version),
         context: new(&before.context, &document.context),
         limits: new(&before.limits, &document.limits),
     })

@@ -218,7 +218,8 @@ impl<'a> Draft<'a> {
             ReportType::UserAnswered => {
                 let question = match self.questions.as_slice() {
                     [] => return Err(Refusal::NoQuestion { step: None }),
-                    [only] => only,
+                    [only] if report.unit.is_none() || report.unit == only.unit => only,
+                    [_] => return Err(Refusal::NoQuestion { step: None }),
                     // The unit alone may tell.
                     several => {
                         let mut of_unit = several.iter().filter(|question| question.unit == report.unit);
@@ -379,16 +380,16 @@ impl<'a> Draft<'a> {
             let summary = text("message").or_else(|| text("output")).map(str::to_owned);
             self.record(step, status, summary);
         }
-        self.ends = status == StepStatus::Completed && self.is_at_the_end();
+        self.ends = status.is_done() && self.is_at_the_end();
         Ok(from)
     }
 
-    /// A terminal state is completed, and so is every branch beside it.
+    /// A terminal state is completed, and every branch beside it is done, whichever was reported last.
     fn is_at_the_end(&self) -> bool {
         let Some(machine) = self.machine else { return false };
-        let ended =
-            |here: &StateName| machine.is_terminal(here) && self.steps.get(here).is_some_and(StepStatus::is_done);
-        self.here.iter().all(ended)
+        let status = |here: &StateName| self.steps.get(here).filter(|_| machine.is_terminal(here));
+        let completed = |here: &StateName| status(here) == Some(StepStatus::Completed);
+        self.here.iter().all(|here| status(here).is_some_and(StepStatus::is_done)) && self.here.iter().any(completed)
     }
 
     /// Direct predecessors that still run or wait are completed by the begin of `step` (seed 000). So is a place that the

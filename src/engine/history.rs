@@ -308,17 +308,6 @@ impl History {
         of_agents.map(|(.., status)| status).collect()
     }
 
-    /// Units and sub-agents whose latest report says that they run, in words.
-    #[must_use]
-    pub fn running_units(&self) -> Vec<String> {
-        let running = self.workers().filter(|(.., status)| *status == StepStatus::Running);
-        let in_words = running.map(|(unit, step, _)| match unit {
-            Some(unit) => format!("{unit} in {step}"),
-            None => step.to_string(),
-        });
-        in_words.collect()
-    }
-
     /// Units and sub-agents whose latest report does not say that they are done, in words.
     #[must_use]
     pub fn open_workers(&self) -> Vec<String> {

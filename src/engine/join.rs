@@ -13,8 +13,8 @@ use serde_json::{Map, Value};
 use crate::engine::RunState;
 use crate::machine::Machine;
 use crate::model::{
-    Event, EventId, EventKind, IdList, LostRange, Owned, Question, RunDocument, RunStatus, Seq, StateName, Steps,
-    Timestamp,
+    ActivityRecorded, Event, EventId, EventKind, IdList, LostRange, Owned, Question, RunDocument, RunStatus, Seq,
+    StateName, Steps, Timestamp,
 };
 
 /// The histories in a log. Events are named by their places among its lines.
@@ -35,7 +35,7 @@ pub struct Side {
     pub whole: Vec<usize>,
     /// With how many of these the histories before it begin as well.
     pub common: usize,
-    /// What only this one has.
+    /// What only this one has, and no repair of another one found in files.
     pub new: Vec<usize>,
 }
 
@@ -65,6 +65,7 @@ impl Histories {
         let begins = |chain: &Vec<usize>| chain.iter().any(|&at| RunState::begin(lines[at]).is_some());
         let main = chains.remove(chains.iter().position(begins).unwrap_or(0));
         let mut seen: HashSet<_> = main.iter().map(|&at| identity(lines[at])).collect();
+        let salvaged: Vec<_> = main.iter().flat_map(|&at| salvaged(lines[at])).collect();
         let mut sides = Vec::new();
         for chain in chains {
             let first = lines[chain[0]].seq;
@@ -74,8 +75,9 @@ impl Histories {
             });
             let whole: Vec<_> = before.chain(chain.iter().copied()).collect();
             let common = whole.iter().take_while(|&&at| seen.contains(&identity(lines[at]))).count();
-            let new: Vec<_> = whole.iter().copied().filter(|&at| seen.insert(identity(lines[at]))).collect();
-            if !new.is_empty() {
+            let fresh: Vec<_> = whole.iter().copied().filter(|&at| seen.insert(identity(lines[at]))).collect();
+            let new: Vec<_> = fresh.iter().copied().filter(|&at| !is_salvaged(lines[at], &salvaged)).collect();
+            if !fresh.is_empty() {
                 sides.push(Side { whole, common, new });
             }
         }
@@ -114,6 +116,23 @@ fn lost(event: &Event) -> impl Iterator<Item = &LostRange> {
         _ => None,
     };
     lost.into_iter().flatten()
+}
+
+/// The records that `event` found again in their files.
+fn salvaged(event: &Event) -> &[ActivityRecorded] {
+    match &event.kind {
+        EventKind::LogRepaired(repair) => &repair.salvaged,
+        _ => &[],
+    }
+}
+
+/// Whether a repair of the other history found all that `event` records in files that stayed.
+fn is_salvaged(event: &Event, salvaged: &[&ActivityRecorded]) -> bool {
+    let records = event.kind.records();
+    let found = |record: &ActivityRecorded| {
+        salvaged.iter().any(|known| known.number == record.number && known.activity == record.activity)
+    };
+    !records.is_empty() && records.iter().all(found)
 }
 
 /// Events that an earlier join put behind those of another history, at their new positions.

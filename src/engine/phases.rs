@@ -1,17 +1,20 @@
 //! How far the work in each phase is. What `resume` says, what `show` shows, what may be left and what may be completed
 //! all follow from this one computation.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use crate::engine::{Attempt, History};
-use crate::model::{ActivityRecorded, Event, EventKind, IdList, Number, Owned, Seq, Skip, StateName, StepStatus};
+use crate::model::{
+    ActivityRecorded, ActivityStatus, Event, EventKind, IdList, Number, Owned, Seq, Skip, StateName, StepStatus,
+};
 
 /// The work in one phase since the run last came to it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PhaseWork<'h> {
     /// How it stands.
     pub status: StepStatus,
-    /// The latest record; none when nothing was recorded.
+    /// The record that decides: the latest one that did not settle well, as long as no later one has its id; otherwise the
+    /// latest one. None when nothing was recorded.
     pub latest: Option<&'h Attempt>,
     /// Whether a person took the entry of the latest record off `completed_activities`, so that it is to be done again.
     pub withdrawn: bool,
@@ -19,6 +22,8 @@ pub struct PhaseWork<'h> {
     pub skipped: Option<&'h str>,
     /// Whether the status is the one that was reported of the step.
     pub reported: bool,
+    /// Whether it was done in an earlier round of the run, so that it is to be done again when the run comes to it.
+    pub again: bool,
     /// Whether the run came to the phase before its log began, so that what was done there may not be known.
     pub older: bool,
 }
@@ -59,6 +64,8 @@ struct Stay {
     left: Option<Number>,
     /// Whether it began before the log did.
     older: bool,
+    /// Whether the run went back to a phase before it since.
+    overtaken: bool,
 }
 
 /// Where the run has been, and which records count.
@@ -93,7 +100,7 @@ impl Phases {
             _ => None,
         };
         let older = matches!(event.kind, EventKind::RunAdopted(_) | EventKind::LogRepaired(_));
-        self.arrive(state, again.as_ref(), Stay { entered: after, left: None, older });
+        self.arrive(state, again.as_ref(), Stay { entered: after, left: None, older, overtaken: false });
         if let Some(skip) = skip_of(&event.kind) {
             let skipped = |phase: &StateName| SkippedPhase {
                 phase: phase.clone(),
@@ -112,7 +119,7 @@ impl Phases {
         if record.late || self.here.contains(phase) {
             return to.filter(|to| to == phase || !self.here.contains(to));
         }
-        self.enter(phase, Stay { entered: before, left: None, older: false }, state);
+        self.enter(phase, Stay { entered: before, left: None, older: false, overtaken: false }, state);
         self.here.push(phase.clone());
         to
     }
@@ -136,9 +143,14 @@ impl Phases {
     fn enter(&mut self, phase: &StateName, stay: Stay, state: &Owned) {
         if let Some(at) = self.path.iter().position(|passed| passed == phase) {
             // It goes round: what came after the first visit is to come again, but for branches in which it stands too.
-            let round = self.path.split_off(at);
-            self.path
-                .extend(round.into_iter().filter(|passed| passed != phase && state.positions().any(|p| p == passed)));
+            let round = self.path.split_off(at).into_iter().filter(|passed| passed != phase);
+            let (kept, gone): (Vec<_>, Vec<_>) = round.partition(|passed| state.positions().any(|here| here == passed));
+            for passed in &gone {
+                if let Some(stay) = self.stays.get_mut(passed) {
+                    stay.overtaken = true;
+                }
+            }
+            self.path.extend(kept);
         }
         self.path.push(phase.clone());
         self.stays.insert(phase.clone(), stay);
@@ -157,7 +169,7 @@ impl Phases {
         self.edit(state, attempts);
         let moved = self.here.first() != state.current_phase.as_ref();
         let again = state.current_phase.as_ref().filter(|_| moved);
-        self.arrive(state, again, Stay { entered: latest, left: None, older: false });
+        self.arrive(state, again, Stay { entered: latest, left: None, older: false, overtaken: false });
     }
 
     /// Takes over records that another program made before the log began.
@@ -217,6 +229,7 @@ impl History {
         let since = stay.map_or(Number(0), |stay| stay.entered);
         let of_phase = |attempt: &&Attempt| attempt.phase.as_ref() == Some(phase) && attempt.number > since;
         let latest = self.attempts().iter().rev().find(of_phase);
+        let latest = self.unsettled_attempt(latest, of_phase).or(latest);
         let withdrawn = latest.is_some_and(|latest| latest.status.is_completed() && !self.counts(latest));
         let newest = self.phases.skips.iter().rev().find(|skip| skip.phase == *phase);
         let still =
@@ -230,8 +243,30 @@ impl History {
             (.., Some(latest)) => latest.status.into(),
             (.., None) => StepStatus::NotStarted,
         };
+        let again = stay.is_some_and(|stay| stay.overtaken) && status.is_done() && skipped.is_none();
+        let status = if again { StepStatus::NotStarted } else { status };
         let reported = reported.is_some();
-        PhaseWork { status, latest, withdrawn, skipped, reported, older: stay.is_some_and(|stay| stay.older) }
+        PhaseWork { status, latest, withdrawn, skipped, reported, again, older: stay.is_some_and(|stay| stay.older) }
+    }
+
+    /// The latest attempt that failed or waits, and that no attempt under the same id came after. Work that runs is in
+    /// doubt, which keeps a run from its end, but not from going on.
+    fn unsettled_attempt(&self, latest: Option<&Attempt>, of_phase: impl Fn(&&Attempt) -> bool) -> Option<&Attempt> {
+        // The usual case, for which nothing has to be collected.
+        let latest = latest?;
+        let open = |attempt: &&Attempt| !attempt.status.is_completed() && attempt.status != ActivityStatus::Running;
+        if !self.attempts().iter().filter(&of_phase).any(|attempt| open(&attempt)) || open(&latest) {
+            return None;
+        }
+        let mut seen = HashSet::new();
+        let newest = self.attempts().iter().rev().filter(|attempt| seen.insert(attempt.id.as_str()));
+        newest.filter(of_phase).find(open)
+    }
+
+    /// Whether a record of `phase` belongs to an earlier round of the run, so that the phase is to be done again.
+    #[must_use]
+    pub fn is_of_earlier_round(&self, phase: &StateName, number: Number) -> bool {
+        self.phases.stays.get(phase).is_some_and(|stay| stay.overtaken || number <= stay.entered)
     }
 
     /// Whether the entry of a completed record is in `completed_activities`.
@@ -261,7 +296,7 @@ impl History {
         let mut unsettled = self.undone_behind();
         let known = |phase: &StateName| self.phases.here.contains(phase);
         let gone_back = self.phases.stays.keys().filter(|phase| !known(phase)).map(|phase| (phase, self.work(phase)));
-        for (phase, work) in gone_back.filter(|(_, work)| work.latest.is_some() && !work.is_done()) {
+        for (phase, work) in gone_back.filter(|(_, work)| work.latest.is_some() && !work.is_done() && !work.again) {
             if !unsettled.iter().any(|(one, _)| *one == phase) {
                 unsettled.push((phase, work));
             }

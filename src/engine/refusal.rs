@@ -197,8 +197,8 @@ pub struct Undone {
     pub phase: StateName,
     /// How its work stands.
     pub status: StepStatus,
-    /// The latest record in it.
-    pub latest: Option<(Number, String)>,
+    /// The latest record in it: its number, which a refused one does not get, and its id.
+    pub latest: Option<(Option<Number>, String)>,
     /// Whether a person took that record off `completed_activities`.
     pub withdrawn: bool,
     /// The phases to which the run can go back from it for another round.
@@ -212,22 +212,16 @@ impl Undone {
         Self {
             phase: phase.clone(),
             status: work.status,
-            latest: work.latest.map(|latest| (latest.number, latest.id.clone())),
+            latest: work.latest.map(|latest| (Some(latest.number), latest.id.clone())),
             withdrawn: work.withdrawn,
             back: machine.map(|machine| machine.back_from(phase)).unwrap_or_default(),
         }
     }
 
-    /// The phase of a record that is about to be made.
-    pub(super) fn of_record(
-        machine: Option<&Machine>,
-        phase: &StateName,
-        id: &str,
-        number: Number,
-        status: ActivityStatus,
-    ) -> Self {
+    /// The phase of a record that is refused, so it has no number.
+    pub(super) fn of_record(machine: Option<&Machine>, phase: &StateName, id: &str, status: ActivityStatus) -> Self {
         let back = machine.map(|machine| machine.back_from(phase)).unwrap_or_default();
-        let latest = Some((number, id.to_owned()));
+        let latest = Some((None, id.to_owned()));
         Self { phase: phase.clone(), status: status.into(), latest, withdrawn: false, back }
     }
 }
@@ -241,12 +235,13 @@ impl std::fmt::Display for Undone {
                 status => write!(f, "it is reported as {status}"),
             };
         };
+        let number = number.map(|number| format!("{number} ")).unwrap_or_default();
         match self.status {
-            _ if self.withdrawn => write!(f, "{number} {id} was taken off completed_activities"),
-            StepStatus::Running => write!(f, "the outcome of {number} {id} is not recorded"),
-            StepStatus::Failed => write!(f, "{number} {id} failed"),
-            StepStatus::Waiting => write!(f, "{number} {id} is blocked"),
-            status => write!(f, "{number} {id} is {status}"),
+            _ if self.withdrawn => write!(f, "{number}{id} was taken off completed_activities"),
+            StepStatus::Running => write!(f, "the outcome of {number}{id} is not recorded"),
+            StepStatus::Failed => write!(f, "{number}{id} failed"),
+            StepStatus::Waiting => write!(f, "{number}{id} is blocked"),
+            status => write!(f, "{number}{id} is {status}"),
         }
     }
 }

@@ -465,6 +465,9 @@ fn limit_reached(history: &History, now: Timestamp) -> Option<Limit> {
         .iter()
         .filter(|attempt| attempt.phase.as_ref() == Some(here) && attempt.status == ActivityStatus::Failed)
         .count();
+    if history.work(here).is_done() {
+        return None;
+    }
     let failed = u64::try_from(failed).unwrap_or(u64::MAX);
     let reason = format!("`{here}` failed {failed} times; the run's limit is {most} (max_iterations)");
     (failed >= most).then(|| Limit { name: "max_iterations", raised: failed.saturating_add(most.max(1)), reason })
@@ -503,9 +506,10 @@ fn notes(history: &History, outlook: &Outlook<'_>) -> Vec<String> {
     if let Drift::Elsewhere(lines) = &outlook.drift {
         notes.push(format!("the workflow changed elsewhere: {}", lines.join("; ")));
     }
-    let units = history.running_units();
-    if !units.is_empty() && state.status == RunStatus::Active {
-        notes.push(format!("reported as running: {}", units.join(", ")));
+    let workers = history.open_workers();
+    if !workers.is_empty() {
+        let open = if state.status.is_terminal() { "not done when the run ended" } else { "reported as not done" };
+        notes.push(format!("{open}: {}", workers.join(", ")));
     }
     notes.extend(history.losses());
     if outlook.machine.is_none() {

@@ -278,6 +278,36 @@ impl Machine {
         Some(&state.name)
     }
 
+    /// The same machine with its states called as in `names`, where the two differ only in `-` and `_`: the original scripts
+    /// wrote `fan_out` for `fan-out` (seed 003).
+    #[must_use]
+    pub fn spelled_as<'a>(mut self, names: impl IntoIterator<Item = &'a StateName>) -> Self {
+        let plain = |name: &StateName| name.as_str().replace('_', "-");
+        for name in names {
+            let alike = |state: &&State| plain(&state.name) == plain(name);
+            if self.contains(name) {
+                continue;
+            }
+            if let Some(known) = self.states.iter().find(alike).map(|state| state.name.clone()) {
+                self.rename(&known, name);
+            }
+        }
+        self
+    }
+
+    fn rename(&mut self, old: &StateName, new: &StateName) {
+        let states = self.states.iter_mut().map(|state| &mut state.name);
+        let ends = self.transitions.iter_mut().flat_map(|way| [&mut way.from, &mut way.to]);
+        for name in states.chain(ends).chain(&mut self.initial).chain(&mut self.terminal) {
+            if name == old {
+                name.clone_from(new);
+            }
+        }
+        if let Some(place) = self.index.remove(old) {
+            self.index.insert(new.clone(), place);
+        }
+    }
+
     /// The machine as data: what is reported, and pinned in a run's first event.
     #[must_use]
     pub fn to_value(&self) -> Value {

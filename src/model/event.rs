@@ -253,6 +253,12 @@ pub struct RunChanges {
     /// `metadata.goal`.
     #[serde(skip_serializing_if = "Option::is_none", with = "double_option")]
     pub goal: Option<Option<String>>,
+    /// `metadata.created_at`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
+    /// `metadata.workflow_version`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workflow_version: Option<u64>,
     /// `context`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Map<String, Value>>,

@@ -144,6 +144,8 @@ pub enum Doing {
     Failed,
     /// A step where the run stands waits.
     Waiting,
+    /// A merge joined two histories of the run.
+    Conflict,
 }
 
 impl Doing {
@@ -171,6 +173,7 @@ impl Doing {
             Self::Asking => "asking",
             Self::Failed => "failed",
             Self::Waiting => "waiting",
+            Self::Conflict => "conflict",
         }
     }
 }

@@ -60,6 +60,7 @@ impl Flow {
         let mut loaded = for_writing(self, &project, &run, now)?;
         let caller = self.judge_holder(&loaded, caller)?;
         let newer = self.newer(&project, loaded.state.document(), request.from.as_deref())?;
+        let newer = newer.spelled_as(loaded.state.document().state.positions());
         let command = Command::AdoptWorkflow(Box::new(newer));
         let decision = loaded.decide(self, &project, &caller, command)?;
         let mut differences = Vec::new();

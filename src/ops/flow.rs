@@ -133,15 +133,20 @@ impl Flow {
     /// [`Error::NoProject`] without a `.flow`, [`Error::Store`] when it cannot be used.
     pub fn project(&self) -> Result<Project> {
         if let Some(named) = self.named()? {
-            return Project::open_named(&*self.disk, &named, self.trust()?).map_err(|error| match error {
-                StoreError::NotFound { .. } => Error::Usage(format!(
-                    "FLOW_DIR is {}, and there is no such directory; correct or unset it, or make one with `flow init`",
-                    named.display()
-                )),
-                error => error.into(),
-            });
+            return self.open_named(&named);
         }
         self.project_above(&self.search_from()?)
+    }
+
+    /// Opens the `.flow` that the environment names. Only `init` makes it: another command would hide a typing error.
+    fn open_named(&self, named: &Path) -> Result<Project> {
+        Project::open_named(&*self.disk, named, self.trust()?).map_err(|error| match error {
+            StoreError::NotFound { .. } => Error::Usage(format!(
+                "FLOW_DIR is {}, and there is no such directory; correct or unset it, or make one with `flow init`",
+                named.display()
+            )),
+            error => error.into(),
+        })
     }
 
     /// Opens the project whose `.flow` is in `start` or above.
@@ -158,12 +163,24 @@ impl Flow {
         Project::find(&*self.disk, &outside, || Some(top)).ok().flatten()
     }
 
+    /// As [`Self::init_project`], for commands that make a `.flow` on the way. They do not make the one that the environment
+    /// names.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when the environment names a directory that does not exist, and as [`Self::init_project`].
+    pub(crate) fn project_or_init(&self) -> Result<Project> {
+        if let Some(named) = self.named()? {
+            drop(self.open_named(&named)?);
+        }
+        Ok(self.init_project()?.0)
+    }
+
     /// Opens the project, making its `.flow` when there is none: at the top of the repository, or where the caller is
     /// outside of one.
     ///
     /// # Errors
     /// [`Error::Store`] when it cannot be made or used.
-    pub fn project_or_init(&self) -> Result<(Project, crate::store::Initialised)> {
+    pub fn init_project(&self) -> Result<(Project, crate::store::Initialised)> {
         let schemas = crate::ops::init::SCHEMAS;
         let request = self.lock_request(self.clock.now(), self.lock_wait()?);
         if let Some(named) = self.named()? {

@@ -21,7 +21,7 @@ impl Flow {
     /// # Errors
     /// [`crate::ops::Error::Store`] when it cannot be made, or belongs to another program.
     pub fn init(&self) -> Result<InitReport> {
-        let (_, done) = self.project_or_init()?;
+        let (_, done) = self.init_project()?;
         Ok(InitReport { path: done.path, created: done.created })
     }
 }

@@ -12,7 +12,8 @@ pub(crate) fn catalog_machine(
     run: &RunDocument,
     warnings: &mut Vec<String>,
 ) -> Option<Machine> {
-    let found = flow.catalog(Some(project)).find(run.workflow.as_str()).ok().map(|found| found.machine);
+    let found = flow.catalog(Some(project)).find(run.workflow.as_str()).ok();
+    let found = found.map(|found| found.machine.spelled_as(run.state.positions()));
     let fits = |machine: &Machine| run.state.current_phase.as_ref().is_none_or(|phase| machine.contains(phase));
     let machine = found.filter(fits);
     warnings.push(match &machine {

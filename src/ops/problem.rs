@@ -330,9 +330,13 @@ fn report_refused(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, String
         Refusal::CannotStart(fault) => {
             (Kind::Refused, "invalid_initial_step", format!("report one of these first: {}", names(&fault.known)))
         }
-        Refusal::InvalidStep(fault) if fault.over => {
-            (Kind::Refused, "run_terminal", format!("run {run} is over; use another --run-id for further work"))
-        }
+        Refusal::InvalidStep(fault) if fault.over => (
+            Kind::Refused,
+            "run_terminal",
+            format!(
+                "run {run} is over; `flow reopen {run} --reason TEXT` lets it go on, and another --run-id begins another run"
+            ),
+        ),
         Refusal::InvalidStep(fault) => (Kind::Refused, "invalid_transition", next_steps(fault)),
         Refusal::KeyReused { .. } => {
             let help = "use another --id for other reports; a retry must give the same ones";

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::codec::{DocumentKind, digest, parse, validate};
-use crate::engine::{Advance, Command, Decision, Record, Retry, retry};
+use crate::engine::{Advance, Command, Decision, History, Record, Retry, retry};
 use crate::model::{
     Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, Confidence, EventKind, Number, Seq,
     SessionId, StateName, TextDigest, Timestamp, fill, slug,
@@ -89,7 +89,7 @@ impl Flow {
             let before = loaded.recorded_before(&id)?;
             let verdict = retry(before.iter().map(|(_, record)| record), &record);
             match verdict.map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })? {
-                Retry::Same(at) => return Ok(report(&project, &loaded, before[at].0, &before[at].1, true)),
+                Retry::Same(at) => return loaded.recorded_already(&project, before[at].0, &before[at].1),
                 Retry::Another => {}
             }
         }
@@ -258,6 +258,17 @@ fn report(
 }
 
 impl Loaded<'_> {
+    /// The answer to a retry, which says when it is one of an earlier round: the caller may mean new work.
+    fn recorded_already(&mut self, project: &Project, seq: Seq, record: &ActivityRecorded) -> Result<RecordReport> {
+        let history = History::fold(self.locked.read_log()?.events());
+        if history.is_some_and(|history| history.is_of_earlier_round(&record.phase, record.number)) {
+            let (number, id) = (record.number, record.id());
+            self.warnings
+                .push(format!("{number} {id} is a record of an earlier round; work of this round needs another --id"));
+        }
+        Ok(report(project, self, seq, record, true))
+    }
+
     /// The records of this id, latest first; looked up only when the state says that there are some: the log is long.
     fn recorded_before(&self, id: &ActivityId) -> Result<Vec<(Seq, ActivityRecorded)>> {
         let state = &self.state.document().state;

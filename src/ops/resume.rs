@@ -148,7 +148,10 @@ impl Flow {
 
     fn drift(&self, project: &Project, pinned: &Machine, state: &RunState) -> Drift {
         match self.catalog(Some(project)).find(pinned.id().as_str()) {
-            Ok(current) => Drift::between(pinned, &current.machine, state.document().state.positions()),
+            Ok(current) => {
+                let current = current.machine.spelled_as(pinned.states().iter().map(|state| &state.name));
+                Drift::between(pinned, &current, state.document().state.positions())
+            }
             // The run goes on with what it pinned; a broken or removed file is another command's business.
             Err(_) => Drift::None,
         }

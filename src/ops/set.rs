@@ -7,6 +7,7 @@ use crate::model::{EventKind, RunChanges, RunDocument, RunEdited, RunId, Session
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::load::{Loaded, for_writing};
+use crate::ops::start::SameWork;
 use crate::report::SetReport;
 
 /// What to change; `None` stays as it is.
@@ -28,6 +29,8 @@ pub struct SetRequest {
     pub goal: Option<String>,
     /// `limits`: names of [`crate::model::LIMITS`] with a positive number, or none for no limit.
     pub limits: Vec<(String, Option<u64>)>,
+    /// Whether the run may be about what another open run is about.
+    pub another: bool,
     /// Who asks.
     pub session: Option<SessionId>,
     /// The epoch under which the caller holds the run.
@@ -63,6 +66,10 @@ impl Flow {
             wanted.limits.insert(name.clone(), limit.map_or(Value::Null, Value::from));
         }
         wanted.goal = request.goal.clone().or(wanted.goal);
+        let moves = request.issue.is_some() || request.pr.is_some();
+        if moves && !request.another && !loaded.state.status().is_terminal() {
+            self.refuse_second_run(&project, Some(run.id()), &SameWork::of(&wanted))?;
+        }
         let changed = self.change_facts(&mut loaded, &caller, now, &wanted)?;
         let document = loaded.state.document();
         Ok(SetReport {

@@ -45,6 +45,21 @@ pub struct StartRequest {
     pub another: bool,
 }
 
+/// What two open runs should not both be about: an issue, or a pull request in the same workflow.
+pub(crate) struct SameWork<'a> {
+    pub(crate) issue: Option<u64>,
+    pub(crate) pr: Option<u64>,
+    pub(crate) workflow: &'a str,
+}
+
+impl<'a> SameWork<'a> {
+    /// What a run is about.
+    pub(crate) fn of(run: &'a RunDocument) -> Self {
+        let (issue, pr) = (run.context_number("issue"), run.context_number("pr"));
+        Self { issue, pr, workflow: run.workflow.as_str() }
+    }
+}
+
 /// Longest slug in a run id, in bytes: leaves room for the time and a suffix.
 const SLUG_BYTES: usize = 80;
 
@@ -68,7 +83,7 @@ impl Flow {
         if let Some(why) = request.journal.as_ref().and_then(|journal| journal::refuse_path(journal.as_ref())) {
             return Err(Error::Usage(format!("--journal: {why}")));
         }
-        let (project, _) = self.project_or_init()?;
+        let project = self.project_or_init()?;
         if let Some(id) = &request.id {
             refuse_same_but_for_case(&project, id)?;
         }
@@ -121,7 +136,8 @@ impl Flow {
         let created = project.create_run(&request, outside.as_deref(), &mut |attempt| {
             // Under the lock of the project: of two starts at once, the second one sees the first one's run.
             if attempt == 1 && !asked.another {
-                refused = self.second_run(project, asked).err();
+                let work = SameWork { issue: asked.issue, pr: asked.pr, workflow: started.workflow.as_str() };
+                refused = self.refuse_second_run(project, asked.id.as_ref(), &work).err();
             }
             if refused.is_some() {
                 return None;
@@ -146,21 +162,25 @@ impl Flow {
         Ok((run, document.expect("BUG: a run was created without a document")))
     }
 
-    /// Refuses a run about what an open one is about.
-    fn second_run(&self, project: &Project, asked: &StartRequest) -> Result<()> {
-        if asked.issue.is_none() && asked.pr.is_none() {
+    /// Refuses `run` when another open run is about the same work. A retry of a start with its id is told that the run is
+    /// there, and not that there is another one.
+    pub(crate) fn refuse_second_run(&self, project: &Project, run: Option<&RunId>, work: &SameWork<'_>) -> Result<()> {
+        if work.issue.is_none() && work.pr.is_none() {
             return Ok(());
         }
         let runs = Runs::read_open(self, project)?;
-        // A retry with the id that it got already is told that, and not that there is another run.
-        let other = |run: &&RunSummary| asked.id.as_ref() != Some(&run.id);
-        let same_issue = |run: &&RunSummary| asked.issue.is_some() && run.issue == asked.issue;
+        let same_issue = |other: &RunSummary| work.issue.is_some() && other.issue == work.issue;
         let same_pr =
-            |run: &&RunSummary| asked.pr.is_some() && run.pr == asked.pr && run.workflow.as_str() == asked.workflow;
-        let about = |what: &str, number: Option<u64>| format!("{what} {}", number.unwrap_or_default());
-        let found = runs.open().filter(other).find(same_issue).map(|run| (run, about("issue", asked.issue)));
-        let found = found.or_else(|| Some((runs.open().filter(other).find(same_pr)?, about("pull request", asked.pr))));
-        found.map_or(Ok(()), |(run, about)| Err(Error::SecondRun { run: run.id.clone(), about }))
+            |other: &RunSummary| work.pr.is_some() && other.pr == work.pr && other.workflow.as_str() == work.workflow;
+        for other in runs.open().filter(|other| Some(&other.id) != run) {
+            let about = match (same_issue(other), same_pr(other)) {
+                (true, _) => format!("issue {}", work.issue.unwrap_or_default()),
+                (_, true) => format!("pull request {}", work.pr.unwrap_or_default()),
+                _ => continue,
+            };
+            return Err(Error::SecondRun { run: other.id.clone(), about });
+        }
+        Ok(())
     }
 
     pub(crate) fn context(&self, project: &Project, request: &StartRequest) -> Map<String, Value> {

@@ -10,6 +10,7 @@ use crate::ops::flow::Flow;
 use crate::ops::journal;
 use crate::ops::load::{Loaded, for_writing};
 use crate::ops::select::Runs;
+use crate::ops::start::SameWork;
 use crate::report::StatusReport;
 use crate::store::Project;
 
@@ -41,6 +42,8 @@ pub struct StatusRequest {
     pub reason: Option<String>,
     /// Why phases whose work is not done may be completed with the run; logged, and shown from then on.
     pub skip_reason: Option<String>,
+    /// Whether a run may be reopened while another one about the same work is open.
+    pub another: bool,
     /// Who asks.
     pub session: Option<SessionId>,
     /// The epoch under which the caller holds the run.
@@ -67,6 +70,10 @@ impl Flow {
         }
         let mut loaded = for_writing(self, &project, &run, now)?;
         let caller = self.judge_holder(&loaded, caller)?;
+        if request.verb == StatusVerb::Reopen && !request.another {
+            let document = loaded.state.document();
+            self.refuse_second_run(&project, Some(run.id()), &SameWork::of(document))?;
+        }
         let reason = request.reason.clone();
         let command = match request.verb {
             StatusVerb::Block => Command::Block { reason },

@@ -7,6 +7,7 @@ use std::time::Instant;
 use crate::codec::{LineFault, RunText, digest};
 use crate::engine::History;
 use crate::model::{Event, EventKind, LostRange, SessionId, TextDigest};
+use crate::ops::checkout::joined;
 use crate::ops::doctor::facts::{Content, RunFacts};
 use crate::ops::doctor::rewrite::file_number;
 use crate::ops::error::Result;
@@ -52,7 +53,12 @@ impl Flow {
             difference.path = Self::relative(&project, &difference.path);
         }
         let history = History::fold(facts.scan.events());
-        let notes = history.map(|history| history.losses()).unwrap_or_default();
+        let mut notes = history.map(|history| history.losses()).unwrap_or_default();
+        if facts.is_not_adopted() {
+            notes.push(
+                "another program made the run, and no command of flow has written it: nothing to prove".to_owned(),
+            );
+        }
         Ok(VerifyReport { ok: differences.is_empty(), run_id: facts.id.clone(), checked, differences, notes })
     }
 }
@@ -66,6 +72,9 @@ struct Proof<'a> {
 
 impl Proof<'_> {
     fn prove(&mut self) {
+        if self.facts.is_not_adopted() {
+            return;
+        }
         self.lines();
         let replayed = self.digests();
         self.run_file(replayed.as_ref());
@@ -112,6 +121,11 @@ impl Proof<'_> {
             let (line, found) = (next.map(|line| line.number), next.map(|line| line.event.seq.to_string()));
             let expected = LostRange { from, to }.in_words();
             self.differs(path.clone(), line, &expected, &found.unwrap_or_default(), "acknowledged events are gone");
+        }
+        if let Some(what) = joined(scan) {
+            let why =
+                format!("a merge joined two histories of the run: {what}; `flow doctor --repair` makes one of them");
+            self.differs(path.clone(), None, "one history", "two", &why);
         }
         for seq in scan.doubles() {
             let line = scan.lines.iter().rfind(|line| line.event.seq == seq).map(|line| line.number);

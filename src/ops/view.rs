@@ -3,7 +3,8 @@
 use crate::codec::{RunText, digest};
 use crate::engine::{Attempt, History, RunState, edited, with_edit};
 use crate::machine::Machine;
-use crate::model::{Activity, EventKind, RunSummary, limits};
+use crate::model::{Activity, Doing, EventKind, RunSummary, limits};
+use crate::ops::checkout::joined;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::load::{caught_up, check_schema, parse_run, place, rebuild, superseded};
@@ -103,6 +104,14 @@ fn earlier_attempts(run: &RunDir, history: &History) -> Result<Vec<Attempt>> {
     Ok(attempts)
 }
 
+/// The summary, which says so when a merge joined two histories in the log.
+fn with_conflict(summary: RunSummary, log: &LogScan) -> RunSummary {
+    match joined(log) {
+        Some(_) => RunSummary { doing: Some(Doing::Conflict), ..summary },
+        None => summary,
+    }
+}
+
 /// Only what a list shows: `run.yaml`, and for runs that are not over the events behind it.
 pub(crate) fn for_listing(flow: &Flow, project: &Project, run: &RunDir) -> Result<RunSummary> {
     let of_state = |state: &RunState| RunSummary::from(state.document());
@@ -125,13 +134,17 @@ pub(crate) fn for_listing(flow: &Flow, project: &Project, run: &RunDir) -> Resul
     let written = tail.as_ref().and_then(|tail| tail.at.as_ref()).filter(|event| event.seq == shown);
     if written.and_then(|event| event.run.as_ref()).is_none_or(|written| written.0 != digest(text.as_bytes())) {
         // A person changed it, or it is behind a log that cannot be found: worth a careful look.
-        return Ok(of_state(for_reading(flow, project, run)?.history.state()));
+        let view = for_reading(flow, project, run)?;
+        return Ok(with_conflict(of_state(view.history.state()), &view.log));
     }
+    let ordered = tail.as_ref().is_none_or(|tail| tail.ordered);
     let newer = tail.map(|tail| tail.newer).unwrap_or_default();
-    if newer.is_empty() {
-        return Ok(summary);
-    }
-    let mut state = RunState::from_document(parse_run(run, text)?.document().clone());
-    newer.iter().for_each(|event| state.apply(event));
-    Ok(of_state(&state))
+    let summary = if newer.is_empty() {
+        summary
+    } else {
+        let mut state = RunState::from_document(parse_run(run, text)?.document().clone());
+        newer.iter().for_each(|event| state.apply(event));
+        of_state(&state)
+    };
+    Ok(if ordered { summary } else { with_conflict(summary, &run.read_log()?) })
 }

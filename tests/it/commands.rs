@@ -539,6 +539,8 @@ fn documents_of_the_original_scripts_open_resume_and_are_adopted() {
         );
         write(&format!("activities/{name}.yaml"), &activity);
     }
+    let proof = sandbox.flow(["verify", run, "--json"]).ok().json();
+    assert!(proof["notes"].to_string().contains("another program made the run"), "{proof}");
     let report = sandbox.flow(["resume", "--json"]).ok().json();
     assert_eq!(report["verdict"], "continue", "{report:#}");
     assert_eq!(report["completed"][1]["number"], "002");
@@ -554,6 +556,28 @@ fn documents_of_the_original_scripts_open_resume_and_are_adopted() {
     assert_eq!(log["events"][0]["type"], "run_adopted");
     assert_eq!(log["skipped"].as_array().unwrap().len(), 1);
     sandbox.flow(["record-activity", "--phase", "verify", "--id", "x"]).exits(1);
+}
+
+#[test]
+fn a_phase_that_the_original_scripts_spelled_with_an_underscore_goes_on_like_any_other() {
+    let sandbox = Sandbox::new();
+    let run = "2026-05-20T143000Z-pr-7";
+    std::fs::create_dir_all(sandbox.run_dir(run).join("activities")).unwrap();
+    let text = "apiVersion: flow.synapti.ai/v1\nkind: FlowRun\nmetadata:\n  id: 2026-05-20T143000Z-pr-7\n  \
+                workflow: review-pr\n  workflow_version: 1\n  created_at: 2026-05-20T14:30:00Z\n\
+                context:\n  repo: acme/widgets\n  branch: main\nstate:\n  status: active\n  current_phase: fan_out\n  \
+                current_activity: null\n  completed_activities: []\n  blocked_reason: null\n\
+                limits:\n  max_iterations: 10\n";
+    std::fs::write(sandbox.run_dir(run).join("run.yaml"), text).unwrap();
+    let report = sandbox.flow(["resume", "--json"]).ok().json();
+    assert_eq!((&report["next"]["phase"], &report["next"]["choices"]), (&json!("fan_out"), &json!(["consolidate"])));
+    sandbox.record(run, "fan_out", "reviews");
+    let report = sandbox.flow(["resume", "--json"]).ok().json();
+    assert_eq!((&report["next"]["phase"], &report["notes"]), (&json!("consolidate"), &json!([])), "{report:#}");
+    sandbox.record(run, "consolidate", "merged");
+    let report = sandbox.flow(["resume", "--json"]).ok().json();
+    assert_eq!((&report["next"]["phase"], &report["notes"]), (&json!("report"), &json!([])), "{report:#}");
+    sandbox.flow(["verify", run]).ok();
 }
 
 #[test]

@@ -148,6 +148,24 @@ fn a_stash_and_a_reset_put_a_log_back_too() {
 }
 
 #[test]
+fn a_record_whose_file_a_stash_left_is_there_once_after_the_stash_is_back() {
+    let repo = Repo::new();
+    repo.record("explore", "look");
+    // Without -u the new activity file stays, and the log goes.
+    repo.sandbox.git(&["stash", "-q"]);
+    assert_eq!(repo.verdict(), "rewound");
+    repo.repair();
+    assert_eq!(repo.completed(), ["pre", "look"], "found again in its file");
+    repo.record("explore", "more");
+    repo.commit();
+    repo.assert_sound();
+    repo.try_git(&["stash", "pop", "-q"]);
+    repo.repair();
+    assert_eq!(repo.completed(), ["pre", "look", "more"]);
+    repo.assert_sound();
+}
+
+#[test]
 fn two_histories_that_a_merge_joined_become_one_with_every_record() {
     for rebase in [false, true] {
         let repo = Repo::new();
@@ -229,6 +247,10 @@ fn a_run_yaml_that_was_settled_by_hand_hides_no_history() {
         repo.sandbox.git(&["checkout", "-q", side, "--", &run_yaml]);
         repo.commit();
         assert_eq!(repo.verdict(), "conflict", "{side}");
+        let differs = repo.flow(&["verify", &repo.run]).exits(65).stdout;
+        assert!(differs.contains("a merge joined two histories of the run"), "{side}: {differs}");
+        let listed = repo.flow(&["list", "--json"]).ok().json();
+        assert_eq!(listed["runs"][0]["doing"], "conflict", "{side}: {listed}");
         let error = repo.flow(&["record-activity", "--id", "next", "--json"]).exits(65).error();
         assert_eq!(error["code"], "run_conflict", "{side}");
         repo.repair();

@@ -111,8 +111,7 @@ fn a_second_alternative_warns_and_the_end_says_what_keeps_the_run_open() {
     assert!(told.starts_with("`prd` was entered beside `charter`, which is not done."), "{told}");
     let told = warnings(emit(&sandbox, "either", "prd", "completed", &[]));
     assert_eq!(told, json!(["the run stays open, since these steps are not at an end: `charter` (running)"]));
-    emit(&sandbox, "either", "charter", "skipped", &[]).ok();
-    let end = emit(&sandbox, "either", "prd", "completed", &[]).ok().json();
+    let end = emit(&sandbox, "either", "charter", "skipped", &[]).ok().json();
     assert_eq!(end["data"]["runStatus"], "completed", "{end}");
 }
 
@@ -262,4 +261,56 @@ fn a_report_that_leaves_work_undone_is_taken_with_a_warning_that_says_what() {
     assert_eq!(report("completed"), json!(["the run is completed, and `confirm` is not done: 003 ask is blocked"]));
     let notes = sandbox.flow(["resume", &id, "--json"]).ok().json()["notes"].to_string();
     assert!(notes.contains("`confirm` is not done: 003 ask is blocked"), "{notes}");
+}
+
+#[test]
+fn an_answer_from_a_unit_that_asked_nothing_is_refused() {
+    let sandbox = Sandbox::new();
+    emit(&sandbox, "build", "requirements", "running", &[]).ok();
+    let report = |kind: &str, data: &str, unit: &str| {
+        let args = ["emit", "--workflow", "build", "--run-id", "r1", "--type", kind, "--data", data, "--unit", unit];
+        sandbox.flow(args)
+    };
+    report("waiting_for_user", r#"{"prompt":"may I?"}"#, "T1").ok();
+    report("user_answered", r#"{"answer":"x"}"#, "T9").exits(1);
+    report("user_answered", r#"{"answer":"x"}"#, "T1").ok();
+}
+
+#[test]
+fn alternatives_end_the_run_in_whatever_order_they_are_settled() {
+    for (first, second) in [("charter completed", "prd skipped"), ("prd skipped", "charter completed")] {
+        let sandbox = Sandbox::new();
+        sandbox.flow(["init"]).ok();
+        std::fs::write(sandbox.path(".flow/workflows/either.mmd"), FORK).unwrap();
+        let report = |report: &str| {
+            let (step, status) = report.split_once(' ').unwrap();
+            emit(&sandbox, "either", step, status, &[]).ok().json()["data"]["runStatus"].clone()
+        };
+        for step in ["detect running", "prd running", "charter running"] {
+            report(step);
+        }
+        assert_eq!(report(first), "running", "{first}");
+        assert_eq!(report(second), "completed", "{second}");
+    }
+}
+
+#[test]
+fn units_that_are_not_done_are_told_of_and_their_questions_are_not_closed_in_silence() {
+    let sandbox = Sandbox::new();
+    for step in ["plan", "build"] {
+        emit(&sandbox, "build-fast", step, "running", &[]).ok();
+    }
+    emit(&sandbox, "build-fast", "build", "waiting", &["--unit", "T1"]).ok();
+    emit(&sandbox, "build-fast", "build", "failed", &["--unit", "T2"]).ok();
+    let notes = sandbox.flow(["resume", "r1", "--json"]).ok().json()["notes"].clone();
+    assert_eq!(notes, json!(["reported as not done: T1 (waiting in build), T2 (failed in build)"]));
+    let asks = ["emit", "--workflow", "build-fast", "--run-id", "r1", "--type", "waiting_for_user", "--step", "build"];
+    sandbox.flow(asks.iter().chain(&["--unit", "T1", "--data", r#"{"prompt":"may I?"}"#])).ok();
+    let failed = emit(&sandbox, "build-fast", "build", "failed", &[]).ok().json();
+    assert_eq!(failed["data"]["warnings"], json!(["`build` (T1) asked before, and got no answer: may I?"]));
+    emit(&sandbox, "build-fast", "review", "completed", &[]).ok();
+    let done = sandbox.flow(["resume", "r1", "--json"]).ok().json()["notes"].to_string();
+    assert!(done.contains("not done when the run ended: T1 (waiting in build), T2 (failed in build)"), "{done}");
+    let late = emit(&sandbox, "build-fast", "build", "completed", &["--unit", "T1"]).exits(1).stderr;
+    assert!(late.contains("flow reopen r1 --reason TEXT"), "{late}");
 }

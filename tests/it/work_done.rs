@@ -540,3 +540,112 @@ fn a_phase_that_failed_and_was_left_for_another_round_keeps_the_run_from_being_c
     let notes = sandbox.flow(["resume", &run, "--json"]).ok().json()["notes"].to_string();
     assert!(notes.contains("`verify` was left undone") && notes.contains("completed in `code`"), "{notes}");
 }
+
+#[test]
+fn a_second_open_run_about_the_same_work_comes_neither_by_reopen_nor_by_set_in_silence() {
+    let sandbox = Sandbox::new();
+    let first = sandbox.flow(["start", "start-issue", "--issue", "7"]).ok().line().to_owned();
+    sandbox.flow(["cancel", &first]).ok();
+    let second = sandbox.flow(["start", "start-issue", "--issue", "7"]).ok().line().to_owned();
+    let refused = sandbox.flow(["reopen", &first, "--reason", "x", "--json"]).exits(1).error();
+    assert_eq!(refused["code"], "run_open");
+    assert!(refused["message"].as_str().unwrap().contains(&second), "{refused}");
+    sandbox.flow(["reopen", &first, "--reason", "x", "--another"]).ok();
+    let other = sandbox.flow(["start", "debug", "--issue", "8"]).ok().line().to_owned();
+    assert_eq!(sandbox.flow(["set", &other, "--issue", "7", "--json"]).exits(1).error()["code"], "run_open");
+    sandbox.flow(["set", &other, "--issue", "7", "--another"]).ok();
+    // What does not touch the issue asks nothing.
+    sandbox.flow(["set", &other, "--goal", "x"]).ok();
+}
+
+#[test]
+fn a_refused_record_is_not_called_by_a_number_and_a_skip_is_in_the_log_for_people() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.start("debug");
+    let refused = sandbox.flow(["record-activity", "--id", "t", "--status", "failed", "--advance", "--json"]);
+    assert_eq!(refused.exits(1).error()["message"], format!("run {id}: `preflight` is not done: t failed"));
+    let skip = ["record-activity", "--id", "t", "--status", "failed", "--advance", "--skip-reason", "it is known"];
+    sandbox.flow(skip).ok();
+    let log = sandbox.flow(["log", &id]).ok().stdout;
+    assert!(log.contains("on to reproduce; left undone: preflight (it is known)\n"), "{log}");
+}
+
+#[test]
+fn an_edit_of_when_a_run_was_made_is_adopted_like_any_other() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.start("debug");
+    let text = sandbox.read(&id, "run.yaml");
+    let made = text.lines().find(|line| line.contains("  created_at:")).unwrap().to_owned();
+    sandbox.edit(&id, &made, "  created_at: 2026-05-01T00:00:00Z");
+    sandbox.edit(&id, "workflow_version: 2", "workflow_version: 3");
+    sandbox.flow(["set", &id, "--pr", "7"]).ok();
+    sandbox.flow(["set", &id, "--pr", "8"]).ok();
+    sandbox.flow(["verify", &id]).ok();
+    let shown = sandbox.flow(["show", &id, "--json"]).ok().json();
+    assert_eq!(shown["metadata"]["created_at"], "2026-05-01T00:00:00Z");
+    std::fs::remove_file(sandbox.run_dir(&id).join("run.yaml")).unwrap();
+    sandbox.flow(["set", &id, "--pr", "9"]).ok();
+    sandbox.flow(["verify", &id]).ok();
+}
+
+#[test]
+fn what_failed_or_waits_is_settled_under_its_own_id() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.flow(["start", "merge-pr", "--phase", "confirm"]).ok().line().to_owned();
+    let record = |more: &[&str]| sandbox.flow(["record-activity", "--json"].iter().chain(more));
+    record(&["--id", "ask", "--status", "blocked", "--summary", "may it be merged?"]).ok();
+    record(&["--id", "note"]).ok();
+    let refused = record(&["--phase", "merge", "--id", "merge"]).exits(1).error();
+    assert_eq!(refused["message"], format!("run {id}: `confirm` is not done: 001 ask is blocked"));
+    let report = resume(&sandbox, &id);
+    assert_eq!(
+        (&report["verdict"], &report["reason"]),
+        (&json!("needs_human"), &json!("001 ask is blocked: may it be merged?"))
+    );
+    assert_eq!(sandbox.flow(["show", &id, "--json"]).ok().json()["steps"][2]["status"], "waiting");
+    follow(&sandbox, &way(&report, "the work is done"));
+    // Failed work as well: another id says nothing of it.
+    record(&["--phase", "merge", "--id", "push", "--status", "failed"]).ok();
+    record(&["--id", "lint"]).ok();
+    assert_eq!(sandbox.flow(["complete", &id, "--json"]).exits(1).error()["code"], "phase_not_done");
+    let report = resume(&sandbox, &id);
+    assert_eq!(report["next"]["action"], "retry_phase");
+    follow(&sandbox, report["next"]["command"].as_str().unwrap());
+    follow(&sandbox, &way(&resume(&sandbox, &id), "it ended well"));
+    sandbox.flow(["complete", &id]).ok();
+}
+
+#[test]
+fn a_phase_is_shown_as_to_be_done_again_when_the_run_went_back_behind_it() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.start("start-issue");
+    for phase in ["preflight", "explore", "plan", "code", "verify"] {
+        sandbox.record(&id, phase, phase);
+    }
+    sandbox.record(&id, "code", "fix");
+    let statuses = || {
+        let shown = sandbox.flow(["show", &id, "--json"]).ok().json();
+        let steps = shown["steps"].as_array().unwrap().iter();
+        steps.map(|step| step["status"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(statuses(), ["completed", "completed", "completed", "completed", "not_started"]);
+    // The command of the first round is a retry of that, which is said.
+    let again = sandbox.record(&id, "verify", "verify");
+    assert_eq!(again["repeated"], true);
+    let told = "005 verify is a record of an earlier round; work of this round needs another --id";
+    assert_eq!(again["warnings"], json!([told]));
+    sandbox.record(&id, "verify", "verify-2");
+    assert_eq!(statuses()[4], "completed");
+    sandbox.flow(["complete", &id]).ok();
+}
+
+#[test]
+fn a_limit_of_attempts_binds_only_as_long_as_the_phase_is_not_done() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.start("debug");
+    sandbox.flow(["set", &id, "--limit", "max_iterations=1"]).ok();
+    sandbox.flow(["record-activity", "--id", "a", "--status", "failed"]).ok();
+    assert_eq!(resume(&sandbox, &id)["verdict"], "needs_human");
+    sandbox.flow(["record-activity", "--id", "a"]).ok();
+    assert_eq!(resume(&sandbox, &id)["verdict"], "continue");
+}

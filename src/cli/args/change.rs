@@ -27,6 +27,16 @@ pub(crate) struct CompleteArgs {
     pub(crate) skip_reason: Option<String>,
 }
 
+// Arguments of `reopen`.
+#[derive(Debug, Args)]
+pub(crate) struct ReopenArgs {
+    #[command(flatten)]
+    pub(crate) change: StatusArgs,
+    /// Also when another open run is about the same issue or pull request
+    #[arg(long)]
+    pub(crate) another: bool,
+}
+
 // Arguments of `set`.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
@@ -54,6 +64,9 @@ pub(crate) struct SetArgs {
     /// A limit: max_iterations=20, max_runtime_minutes=90, or max_runtime_minutes=none; may be repeated
     #[arg(long, value_name = "NAME=N", value_parser = limit, group = "what")]
     pub(crate) limit: Vec<(String, Option<u64>)>,
+    /// Also when another open run is about the same issue or pull request
+    #[arg(long)]
+    pub(crate) another: bool,
     #[command(flatten)]
     pub(crate) caller: CallerArgs,
 }

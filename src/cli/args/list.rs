@@ -16,6 +16,8 @@ pub(crate) enum ListStatusArg {
     Asking,
     /// The step where the run stands waits
     Waiting,
+    /// A merge joined two histories of the run
+    Conflict,
     /// The run failed, or the step where it stands did
     Failed,
     /// Ended with its work done
@@ -31,6 +33,7 @@ impl From<ListStatusArg> for ListStatus {
             ListStatusArg::Blocked => Self::Run(RunStatus::Blocked),
             ListStatusArg::Asking => Self::Doing(Doing::Asking),
             ListStatusArg::Waiting => Self::Doing(Doing::Waiting),
+            ListStatusArg::Conflict => Self::Doing(Doing::Conflict),
             ListStatusArg::Failed => Self::AnyFailed,
             ListStatusArg::Completed => Self::Run(RunStatus::Completed),
             ListStatusArg::Cancelled => Self::Run(RunStatus::Cancelled),

@@ -6,7 +6,7 @@ use crate::cli::args::ListArgs;
 use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::Page;
+use crate::cli::page::{Page, brief};
 use crate::model::{Doing, StateName};
 use crate::ops::{Error, Flow, ListFilter, parse_since};
 use crate::report::{ListReport, ListedRun};
@@ -59,7 +59,7 @@ pub(super) fn rows(runs: &[ListedRun], indent: usize, page: &mut Page) {
             run.phase.as_ref().map_or("", StateName::as_str).into(),
             completed.into(),
             run.feature.as_deref().unwrap_or_default().into(),
-            run.blocked_reason.as_deref().unwrap_or_default().into(),
+            brief(run.blocked_reason.as_deref().unwrap_or_default()),
         ]
     });
     page.table(indent, &rows.collect::<Vec<_>>());

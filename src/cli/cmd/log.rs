@@ -36,8 +36,6 @@ fn follow(flow: &Flow, request: &LogRequest, out: &mut Out) -> Exit {
         Ok(follow) => follow,
         Err(error) => return out.error(&error),
     };
-    // A reader that is gone must end the command, not be passed over in silence.
-    out.committed("nothing was written to the run".to_owned());
     loop {
         // Asked first: what is logged before the end is printed then.
         let over = follow.is_over();
@@ -47,8 +45,9 @@ fn follow(flow: &Flow, request: &LogRequest, out: &mut Out) -> Exit {
         };
         for event in &report.events {
             let exit = out.answer(event, || format!("{}\n", clip(&line(event))));
-            if exit != Exit::Done {
-                return Exit::Done;
+            // A pipe whose reader is gone is not an error, but the end.
+            if exit != Exit::Done || reader_left(Duration::ZERO) {
+                return exit;
             }
         }
         match over {
@@ -97,6 +96,14 @@ fn reports(event: &Map<String, Value>) -> String {
     all
 }
 
+/// The phases that an event left undone, and why.
+fn skipped(event: &Map<String, Value>) -> String {
+    let Some(skipped) = event.get("skipped").and_then(Value::as_object) else { return String::new() };
+    let phases = skipped.get("phases").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let reason = skipped.get("reason").and_then(Value::as_str).unwrap_or_default();
+    format!("; left undone: {} ({reason})", phases.collect::<Vec<_>>().join(", "))
+}
+
 /// An event in one line: position, time, type, and what its type is about.
 fn line(event: &Map<String, Value>) -> String {
     let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -114,7 +121,7 @@ fn line(event: &Map<String, Value>) -> String {
                 phase => format!(", on to {phase}"),
             };
             let (id, status) = (inner("activity", "metadata", "id"), inner("activity", "activity", "status"));
-            format!("{} {id} {status} in {}{advanced}", text("number"), text("phase"))
+            format!("{} {id} {status} in {}{advanced}{}", text("number"), text("phase"), skipped(event))
         }
         "session_end" => text("session").to_owned(),
         "run_claimed" => {
@@ -135,7 +142,7 @@ fn line(event: &Map<String, Value>) -> String {
             let renumbered = event.get("renumbered").and_then(Value::as_array).map_or(0, Vec::len);
             format!("{} (ranges lost: {lost}, lines renumbered: {renumbered})", text("reason"))
         }
-        _ => text("reason").to_owned(),
+        _ => format!("{}{}", text("reason"), skipped(event)),
     };
     let line = format!("{seq:>4}  {}  {:<18} {about}", text("at"), text("type"));
     crate::cli::page::clean(line.trim_end()).into_owned()

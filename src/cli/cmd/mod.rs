@@ -51,7 +51,7 @@ pub(super) fn run(flow: &Flow, command: Command, out: &mut Out) -> Exit {
         Command::Complete(args) => status::complete(flow, args, out),
         Command::Fail(args) => status::run(flow, StatusVerb::Fail, args, out),
         Command::Cancel(args) => status::run(flow, StatusVerb::Cancel, args, out),
-        Command::Reopen(args) => status::run(flow, StatusVerb::Reopen, args, out),
+        Command::Reopen(args) => status::reopen(flow, args, out),
         Command::Set(args) => set::run(flow, args, out),
         Command::SessionEnd(args) => session_end::run(flow, args, out),
         Command::Resume(args) => resume::run(flow, args, out),

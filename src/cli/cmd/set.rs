@@ -17,6 +17,7 @@ pub(super) fn run(flow: &Flow, args: SetArgs, out: &mut Out) -> Exit {
         feature: args.feature,
         goal: args.goal,
         limits: args.limit,
+        another: args.another,
         session: args.caller.session,
         epoch: args.caller.epoch,
     };

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
+use crate::codec::{LineFault, RunText};
 use crate::host::lock_holder;
-use crate::model::RunId;
+use crate::model::{RunId, Seq};
 use crate::store::inspect::{Entry, FileKind, entries, is_writable};
 use crate::store::layout::{ACTIVITIES, EVIDENCE, LOCK, QUARANTINE};
-use crate::store::{LogScan, RunDir, StoreError, WriterNote};
+use crate::store::{LogScan, RunDir, Skipped, StoreError, WriterNote};
 
 /// A file.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,6 +76,15 @@ const PAUSE: Duration = Duration::from_millis(10);
 const STILL: usize = 10;
 
 impl RunFacts {
+    /// Whether another program made the run, and flow has not written to it.
+    pub(crate) fn is_not_adopted(&self) -> bool {
+        let says_no_position =
+            |text: &String| RunText::parse(text.as_str()).is_ok_and(|text| text.document().state.last_seq.is_none());
+        let of_others = |line: &Skipped| line.fault == LineFault::Unsealed;
+        let untouched = self.scan.last_seq() == Seq(0) && self.scan.skipped.iter().all(of_others);
+        untouched && matches!(&self.text, Content::Here(text) if says_no_position(text))
+    }
+
     /// Reads a run, and reads it again while it changes under the reading.
     pub(in crate::ops) fn gather(run: &RunDir) -> Self {
         let mut still = 0;

@@ -101,7 +101,7 @@ impl Flow {
             let done = self.lock_wait().and_then(|wait| {
                 let request = self.lock_request(now, wait);
                 match action {
-                    Action::Complete => self.project_or_init().map(|_| ()),
+                    Action::Complete => self.init_project().map(|_| ()),
                     Action::AddLines(name, lines) => Ok(project.lock_to_mend(&request)?.add_lines(name, lines)?),
                     Action::ShelveInFlow(shelf, name) => {
                         let set_aside = project.lock_to_mend(&request)?.set_aside((*shelf).into(), name, now);

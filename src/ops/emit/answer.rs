@@ -5,7 +5,7 @@ use std::cell::{OnceCell, RefCell};
 use crate::engine::Report;
 use crate::engine::{History, PhaseWork, RunState, Undone, progress};
 use crate::machine::Machine;
-use crate::model::{Emitted, EventId, ReportType, Seq, StateName, StepReport, StepStatus};
+use crate::model::{Emitted, Event, EventId, Question, ReportType, Seq, StateName, StepReport, StepStatus};
 use crate::ops::emit::Asked;
 use crate::ops::flow::Flow;
 use crate::ops::load::Loaded;
@@ -184,17 +184,32 @@ fn kept_open(state: &RunState, machine: &Machine, emitted: &Emitted) -> Option<S
     (!open.is_empty()).then(|| format!("the run stays open, since these steps are not at an end: {}", open.join(", ")))
 }
 
-/// Questions that nobody answered and in whose place others are put.
-pub(super) fn replaced_questions(state: &RunState, emitted: &Emitted) -> Vec<String> {
-    let open = &state.document().state.questions;
-    let asks = |report: &&StepReport| report.kind == ReportType::WaitingForUser.as_str();
-    let replaced = emitted.reports.iter().filter(asks).filter_map(|report| {
-        let step = report.step.as_ref()?;
-        open.iter().find(|question| question.is_of(step, report.unit.as_ref()))
+/// Questions that were open `before` the reports and that these closed without an answer: another one took the place, or
+/// the work went on elsewhere.
+pub(super) fn unanswered_questions(before: &RunState, event: &Event, emitted: &Emitted) -> Vec<String> {
+    let open = &before.document().state.questions;
+    if open.is_empty() {
+        return Vec::new();
+    }
+    let mut after = before.clone();
+    after.apply(event);
+    let still_open = &after.document().state.questions;
+    // An answer, or the asker itself going on with its work.
+    let settles = |report: &StepReport, question: &Question| match report.kind() {
+        Some(ReportType::UserAnswered) => true,
+        Some(ReportType::StatusChange) => {
+            report.step.as_ref().is_some_and(|step| question.is_of(step, report.unit.as_ref()))
+        }
+        _ => false,
+    };
+    let closed = open.iter().filter(|question| {
+        !still_open.contains(question) && !emitted.reports.iter().any(|report| settles(report, question))
     });
-    replaced
-        .map(|question| format!("`{}` asked before, and got no answer: {}", question.step, question.prompt))
-        .collect()
+    let in_words = closed.map(|question| {
+        let unit = question.unit.as_ref().map(|unit| format!(" ({unit})")).unwrap_or_default();
+        format!("`{}`{unit} asked before, and got no answer: {}", question.step, question.prompt)
+    });
+    in_words.collect()
 }
 
 /// What reports that change nothing say. They are no events, so the run's last one answers for them.

@@ -15,7 +15,7 @@ use crate::model::{
     TextDigest, Timestamp, WorkflowId,
 };
 use crate::ops::decide::LoadedTrail;
-use crate::ops::emit::answer::{Outcome, nothing_new, replaced_questions};
+use crate::ops::emit::answer::{Outcome, nothing_new, unanswered_questions};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::journal;
@@ -194,8 +194,9 @@ impl Flow {
         };
         let EventKind::Emitted(emitted) = &kind else { unreachable!("BUG: reports are no reports") };
         let emitted = (**emitted).clone();
-        let replaced = replaced_questions(&loaded.state, &emitted);
-        loaded.warnings.extend(replaced);
+        let event = Event { seq: Seq(0), id: asked.id.clone(), at: asked.now, kind: kind.clone(), run: None };
+        let unanswered = unanswered_questions(&loaded.state, &event, &emitted);
+        loaded.warnings.extend(unanswered);
         self.replace_dead_holder(&mut loaded, &caller, asked.now)?;
         let files = emitted.records.iter().map(crate::ops::load::file_of).collect();
         let seq = loaded.commit(self, kind, Some(asked.id.as_str()), asked.now, files)?;
@@ -304,7 +305,7 @@ impl Flow {
         let Decision::Commit(kind) = decision else { unreachable!("BUG: a new run has reports") };
         let EventKind::Emitted(emitted) = &kind else { unreachable!("BUG: reports are no reports") };
         let emitted = (**emitted).clone();
-        let (project, _) = self.project_or_init()?;
+        let project = self.project_or_init()?;
         refuse_same_but_for_case(&project, &asked.run)?;
         started.context = self.context(&project, &StartRequest::default());
         if let Some(feature) = feature(&asked.reports) {

@@ -105,7 +105,7 @@ impl Flow {
     /// # Errors
     /// [`Error::Mode`] when a file that counts cannot be read; a denial is in the report.
     pub fn mode_request(&self, request: &ModeRequest) -> Result<ModeRequestReport> {
-        let (project, _) = self.project_or_init()?;
+        let project = self.project_or_init()?;
         let (policy, _) = self.catalog(Some(&project)).policy()?;
         let mode = mode(&policy, &request.mode)?;
         let scope = self.scope(&request.scope)?;
@@ -170,7 +170,7 @@ impl Flow {
     /// # Errors
     /// [`Error::Mode`] when a rule forbids it; nothing is written then.
     pub fn mode_write(&self, request: &ModeWriteRequest) -> Result<ModeWriteReport> {
-        let (project, _) = self.project_or_init()?;
+        let project = self.project_or_init()?;
         let (policy, _) = self.catalog(Some(&project)).policy()?;
         let mode = mode(&policy, &request.mode)?;
         let scope = self.scope(&request.scope)?;

@@ -105,7 +105,7 @@ impl Flow {
                 report.messages.push(detected(&report));
                 return Ok(report);
             }
-            _ => self.project_or_init()?.0,
+            _ => self.project_or_init()?,
         };
         let done = self.change_modes(&project, &policy, &scope, Cause::Prompt, |draft| {
             let before = names_of(draft, &policy, &scope);

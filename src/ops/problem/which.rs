@@ -20,7 +20,7 @@ pub(super) fn which_run(error: &Error) -> Problem {
             new(Kind::Usage, "ambiguous_run", error.to_string(), Some("give more of the id".into()))
         }
         Error::SecondRun { run, .. } => {
-            let help = format!("go on with it: `flow resume {run}`; or start a second one with --another");
+            let help = format!("go on with it: `flow resume {run}`; or have two with --another");
             new(Kind::Refused, "run_open", error.to_string(), Some(help))
         }
         Error::TwinRun { twin, .. } => {

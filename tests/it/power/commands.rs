@@ -207,7 +207,15 @@ fn record(flow: &Flow, run: &str, phase: &str, id: &str, summary: Option<String>
 
 fn status(flow: &Flow, run: &str, verb: StatusVerb, reason: &str) -> Result<(), String> {
     let (run, reason) = (Some(run.to_owned()), Some(reason.to_owned()).filter(|reason| !reason.is_empty()));
-    done(flow.change_status(&StatusRequest { run, verb, reason, skip_reason: None, session: None, epoch: None }))
+    done(flow.change_status(&StatusRequest {
+        run,
+        verb,
+        reason,
+        skip_reason: None,
+        another: false,
+        session: None,
+        epoch: None,
+    }))
 }
 
 /// Two records, and a person's comment that the second one adopted.
