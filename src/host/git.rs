@@ -9,6 +9,7 @@ mod tree;
 mod worktrees;
 
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -53,6 +54,53 @@ const FOREIGN: &[&str] = &[
     "GIT_NAMESPACE",
     "GIT_PREFIX",
 ];
+
+/// A place at which a repository keeps a version of its files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GitRef {
+    /// A branch.
+    Branch(String),
+    /// The stash.
+    Stash,
+    /// A branch of a remote as it was fetched: `origin/main`.
+    Remote(String),
+    /// A tag.
+    Tag(String),
+}
+
+impl GitRef {
+    fn of(name: &str) -> Option<Self> {
+        let rest = name.strip_prefix("refs/")?;
+        match rest.split_once('/') {
+            None => (rest == "stash").then_some(Self::Stash),
+            Some(("heads", branch)) => Some(Self::Branch(branch.to_owned())),
+            // `origin/HEAD` is another name of one of its branches.
+            Some(("remotes", branch)) => (!branch.ends_with("/HEAD")).then(|| Self::Remote(branch.to_owned())),
+            Some(("tags", tag)) => Some(Self::Tag(tag.to_owned())),
+            Some(_) => None,
+        }
+    }
+
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Branch(_) => 0,
+            Self::Stash => 1,
+            Self::Remote(_) => 2,
+            Self::Tag(_) => 3,
+        }
+    }
+}
+
+impl fmt::Display for GitRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Branch(name) => write!(f, "branch {name}"),
+            Self::Stash => write!(f, "the stash"),
+            Self::Remote(name) => write!(f, "{name}"),
+            Self::Tag(name) => write!(f, "tag {name}"),
+        }
+    }
+}
 
 /// The `git` program.
 #[derive(Debug, Clone)]
@@ -150,18 +198,18 @@ impl Git {
         }
     }
 
-    /// The local branches, latest first, and the stash, whose version of `path` below `dir` contains `text`. Nothing
-    /// when that cannot be told.
+    /// The branches, the stash, the branches of remotes and the tags, in this order and each latest first, whose version of
+    /// `path` below `dir` contains `text`. Nothing when that cannot be told.
     #[must_use]
-    pub fn branches_with(&self, dir: &Path, path: &Path, text: &str) -> Vec<String> {
+    pub fn refs_with(&self, dir: &Path, path: &Path, text: &str) -> Vec<GitRef> {
         let count = format!("--count={BRANCHES}");
-        let format = "--format=%(refname:short)";
-        let list = ["for-each-ref", "--sort=-committerdate", &count, format, "refs/heads", "refs/stash"];
-        let refs = match self.ask(dir, &list) {
+        let list = ["for-each-ref", "--sort=-creatordate", &count, "--format=%(refname)"];
+        let places = ["refs/heads", "refs/stash", "refs/remotes", "refs/tags"];
+        let refs = match self.ask(dir, &[&list[..], &places].concat()) {
             Ok(answer) if self.top(dir).is_some() => String::from_utf8_lossy(&answer.out).into_owned(),
             _ => return Vec::new(),
         };
-        let refs: Vec<&str> = refs.lines().filter(|name| !name.is_empty()).collect();
+        let refs: Vec<&str> = refs.lines().filter(|name| GitRef::of(name).is_some()).collect();
         if refs.is_empty() {
             return Vec::new();
         }
@@ -174,7 +222,9 @@ impl Git {
         let found = String::from_utf8_lossy(&answer.out).into_owned();
         let has =
             |name: &&str| found.lines().any(|line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(':')));
-        refs.into_iter().filter(has).map(str::to_owned).collect()
+        let mut found: Vec<_> = refs.into_iter().filter(has).filter_map(GitRef::of).collect();
+        found.sort_by_key(GitRef::rank);
+        found
     }
 
     /// The one line that git answers; `None` when it fails or says nothing.

@@ -23,7 +23,7 @@ pub use child::{Answered, Ended, Job};
 pub use clock::{BadNow, Clock};
 pub use env::{BadSetting, Env, Setting};
 pub(crate) use file::{append_line, read_named, read_plain};
-pub use git::{Git, GitFacts, WorkingTree};
+pub use git::{Git, GitFacts, GitRef, WorkingTree};
 pub use http::{ask_endpoint, server};
 pub use ids::Ids;
 pub use locks::lock_holder;

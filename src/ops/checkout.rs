@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::host::GitRef;
 use crate::model::{RunId, Seq};
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
@@ -46,42 +47,58 @@ pub(crate) fn conflict_marker(text: &str) -> Option<usize> {
     text.lines().skip(at).any(|line| line.starts_with(">>>>>>> ")).then_some(at + 1)
 }
 
+/// Where a log ends, in words.
+pub(crate) fn ends_at(last: Seq) -> String {
+    if last == Seq(0) { "is not in this checkout".to_owned() } else { format!("ends at event {last}") }
+}
+
 impl Flow {
     /// The refusal of a run whose older log was put back.
     pub(crate) fn rewound(&self, project: &Project, run: &RunDir, last: Seq, noted: Seq) -> Error {
-        let branches = self.branches_with(project, run, noted);
-        Error::Rewound { run: run.id().clone(), last, noted, branches }
+        Error::Rewound { run: run.id().clone(), last, noted, places: self.places_with(project, run, noted) }
     }
 
     /// The refusal of a run whose files were put away.
     pub(crate) fn elsewhere(&self, project: &Project, run: &RunDir) -> Error {
-        Error::Elsewhere { run: run.id().clone(), branches: self.branches_with(project, run, Seq(1)) }
+        Error::Elsewhere { run: run.id().clone(), places: self.places_with(project, run, Seq(1)) }
     }
 
-    /// Branches, and the stash, whose version of a run's log has the event `seq`.
-    pub(crate) fn branches_with(&self, project: &Project, run: &RunDir, seq: Seq) -> Vec<String> {
+    /// Where git keeps a log that is not in this checkout, although `run.yaml` shows the event `shown`: it was not lost.
+    pub(crate) fn places_of_log(&self, project: &Project, run: &RunDir, shown: Option<Seq>) -> Vec<GitRef> {
+        match shown {
+            Some(shown) if shown > Seq(0) => self.places_with(project, run, shown),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Where git keeps a version of a run's log that has the event `seq`.
+    pub(crate) fn places_with(&self, project: &Project, run: &RunDir, seq: Seq) -> Vec<GitRef> {
         let log = run.file_path(layout::LOG);
         let log = log.strip_prefix(project.root()).unwrap_or(&log);
-        self.git.branches_with(project.root(), log, &format!("{{\"v\":1,\"seq\":{seq},"))
+        self.git.refs_with(project.root(), log, &format!("{{\"v\":1,\"seq\":{seq},"))
     }
 
-    /// How to get the version of a run that these branches have.
-    pub(crate) fn ways_back(&self, project: &Project, run: &RunDir, branches: &[String]) -> Vec<Alternative> {
+    /// How to get the version of a run that is at these places.
+    pub(crate) fn ways_back(&self, project: &Project, run: &RunDir, places: &[GitRef]) -> Vec<Alternative> {
         let now = self.git.facts(project.root()).branch;
         let relative = Self::relative(project, run.path());
-        branches.iter().map(|branch| way_back(branch, now.as_deref(), &relative)).collect()
+        places.iter().map(|place| way_back(place, now.as_deref(), &relative)).collect()
     }
 }
 
-fn way_back(branch: &str, now: Option<&str>, run: &Path) -> Alternative {
-    let (when, command) = match branch {
-        "stash" => ("the rest is wanted, which is in the stash".to_owned(), "git stash pop".to_owned()),
-        branch if Some(branch) == now => {
+fn way_back(place: &GitRef, now: Option<&str>, run: &Path) -> Alternative {
+    let (when, command) = match place {
+        GitRef::Stash => ("the rest is wanted, which is in the stash".to_owned(), "git stash pop".to_owned()),
+        GitRef::Branch(branch) if Some(branch.as_str()) == now => {
             let command = format!("git restore -- {}", quoted(&run.to_string_lossy()));
             (format!("the rest is wanted as `{branch}` has it"), command)
         }
-        branch => {
+        GitRef::Branch(branch) => {
             (format!("the rest is wanted, which branch `{branch}` has"), format!("git switch {}", quoted(branch)))
+        }
+        // A branch of the same name may be here and not have it.
+        GitRef::Remote(name) | GitRef::Tag(name) => {
+            (format!("the rest is wanted, which {place} has"), format!("git merge {}", quoted(name)))
         }
     };
     Alternative { when, command }

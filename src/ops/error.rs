@@ -7,9 +7,10 @@ use thiserror::Error;
 use crate::catalog::CatalogError;
 use crate::codec::{Place, RunTextError, Violation, YamlError};
 use crate::engine::{EditFault, ModeRefusal, Refusal};
-use crate::host::BadSetting;
+use crate::host::{BadSetting, GitRef};
 use crate::interview::{Answer, EditError, Fault};
 use crate::model::{BadName, RunId, Seq, WorkflowId};
+use crate::ops::checkout::ends_at;
 use crate::store::{DocumentFault, StoreError};
 
 /// Why a verb failed.
@@ -53,6 +54,8 @@ pub enum Error {
         start: PathBuf,
         /// A project around the repository in which the search ended: the one of which that is a submodule.
         around: Option<PathBuf>,
+        /// Another worktree of the repository that has one.
+        worktree: Option<PathBuf>,
     },
     /// There is no such run.
     #[error("there is no run {id}")]
@@ -61,6 +64,8 @@ pub enum Error {
         id: String,
         /// A run that was probably meant.
         suggestion: Option<String>,
+        /// Another worktree of the repository that has it.
+        worktree: Option<PathBuf>,
     },
     /// A rule forbids it, and the run follows an older definition of its workflow than today's.
     #[error("run {run}: {refusal}")]
@@ -147,7 +152,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// Version control put an older log back, and the rest of the run is elsewhere.
-    #[error("the log of run {run} was put back: it ends at event {last}, and event {noted} was written")]
+    #[error("the log of run {run} was put back: it {}, and event {noted} was written", ends_at(*last))]
     Rewound {
         /// The run.
         run: RunId,
@@ -155,8 +160,8 @@ pub enum Error {
         last: Seq,
         /// How far the run got here.
         noted: Seq,
-        /// Branches on which the rest is.
-        branches: Vec<String>,
+        /// Where the rest is.
+        places: Vec<GitRef>,
     },
     /// A merge left two histories of a run, or conflict markers.
     #[error("a merge joined two histories of run {run}: {what}")]
@@ -172,7 +177,7 @@ pub enum Error {
         /// The run.
         run: RunId,
         /// Branches on which they are.
-        branches: Vec<String>,
+        places: Vec<GitRef>,
     },
     /// A document that the caller gave is not YAML.
     #[error("{origin} is not valid YAML")]

@@ -151,7 +151,10 @@ impl Flow {
 
     /// Opens the project whose `.flow` is in `start` or above.
     pub(crate) fn project_above(&self, start: &Path) -> Result<Project> {
-        let missing = || Error::NoProject { start: start.to_owned(), around: self.project_around(start) };
+        let missing = || {
+            let around = self.project_around(start);
+            Error::NoProject { start: start.to_owned(), around, worktree: self.worktree_with_flow(start) }
+        };
         let parent = Project::find(&*self.disk, start, || self.git.top(start))?.ok_or_else(missing)?;
         Ok(Project::open(&*self.disk, &parent, self.trust()?)?)
     }

@@ -62,6 +62,12 @@ pub(crate) fn for_writing_within<'a>(
         // Before the lock is taken, which would make a log for it.
         return Err(flow.elsewhere(project, run));
     }
+    if run.lacks_log() {
+        let shown = run.read_text()?.and_then(|text| RunText::parse(text).ok()?.document().state.last_seq);
+        if !flow.places_of_log(project, run, shown).is_empty() {
+            return Err(flow.rewound(project, run, Seq(0), shown.unwrap_or_default()));
+        }
+    }
     let request = flow.lock_request(now, wait);
     project.keep_out_of_git(&request)?;
     let mut locked = run.lock(&request)?;

@@ -8,6 +8,8 @@ mod which;
 use std::error::Error as StdError;
 use std::fmt::Write as _;
 
+use std::path::Path;
+
 use crate::catalog::CatalogError;
 use crate::codec::{Place, Violation};
 use crate::engine::{EditFault, Refusal, StepFault};
@@ -37,10 +39,11 @@ pub fn problem(error: &Error) -> Problem {
             );
             Problem { help: Some(format!("{help}{older}")), ..problem }
         }
-        Error::NoProject { around, .. } => {
-            let around = around.as_ref().map(|root| {
-                format!("the repository around this one has a .flow: name it with -C {}; or ", quoted_path(root))
-            });
+        Error::NoProject { around, worktree, .. } => {
+            let there =
+                |what: &str, root: &Path| format!("{what} has a .flow: name it with -C {}; or ", quoted_path(root));
+            let around = around.as_ref().map(|root| there("the repository around this one", root));
+            let around = around.or_else(|| worktree.as_ref().map(|root| there("another worktree", root)));
             let help = "start a run with `flow start WORKFLOW`, or make an empty one with `flow init`";
             let help = format!("{}{help}", around.unwrap_or_default());
             new(Kind::NotFound, "no_project", error.to_string(), Some(help))

@@ -7,7 +7,7 @@ use crate::host::WorkingTree;
 use crate::machine::Machine;
 use crate::model::{RunDocument, RunId, RunStatus, RunSummary, Seq, SessionId};
 use crate::ops::advice::{adopt, advice, bring_back, join};
-use crate::ops::checkout::{is_rewound, joined};
+use crate::ops::checkout::{ends_at, is_rewound, joined};
 use crate::ops::claim::ClaimRequest;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
@@ -52,7 +52,7 @@ impl Flow {
         report.worktrees = self.other_worktrees(request.worktrees);
         if report.verdict == Verdict::None {
             let others = report.worktrees.iter().take(WORKTREES);
-            report.next.alternatives = others.map(|other| in_worktree(&other.path)).collect();
+            report.next.alternatives.extend(others.map(|other| in_place(&other.path)));
         }
         Ok(report)
     }
@@ -60,7 +60,12 @@ impl Flow {
     fn resume_here(&self, request: &ResumeRequest) -> Result<ResumeReport> {
         let project = match self.project() {
             Ok(project) => project,
-            Err(Error::NoProject { .. }) if request.run.is_none() => return Ok(nothing(Vec::new())),
+            Err(Error::NoProject { around, .. }) if request.run.is_none() => {
+                let nothing = nothing(Vec::new());
+                let alternatives = around.iter().map(|root| in_place(root)).collect();
+                let next = NextReport { alternatives, ..nothing.next.clone() };
+                return Ok(ResumeReport { next, ..nothing });
+            }
             Err(error) => return Err(error),
         };
         let caller = self.caller(request.session.clone(), None)?;
@@ -87,7 +92,7 @@ impl Flow {
                 return conflict(&run, error).map(|report| ResumeReport { candidates: others, ..report });
             }
         };
-        let outlook = self.outlook(&project, &view, &caller, claim.as_ref(), noted)?;
+        let outlook = self.outlook(&project, &run, &view, &caller, claim.as_ref(), noted)?;
         let plan = resume(&view.history, &outlook);
         let mut plan = plan;
         let completed = plan.completed.len();
@@ -97,8 +102,9 @@ impl Flow {
         let others = candidates(&runs, run.id().as_str());
         let mut report = self.report(&project, &run, &view, &outlook, plan, claim, others, runs.unreadable);
         if report.verdict == Verdict::Rewound {
-            let branches = self.branches_with(&project, &run, noted);
-            report.next.alternatives = bring_back(run.id(), self.ways_back(&project, &run, &branches)).alternatives;
+            let shown = view.history.state().document().state.last_seq.unwrap_or_default();
+            let places = self.places_with(&project, &run, noted.max(shown));
+            report.next.alternatives = bring_back(run.id(), self.ways_back(&project, &run, &places)).alternatives;
         }
         Ok(ResumeReport { completed_activities: completed, ..report })
     }
@@ -126,6 +132,7 @@ impl Flow {
     fn outlook<'a>(
         &self,
         project: &Project,
+        run: &RunDir,
         view: &'a View,
         caller: &crate::engine::Caller,
         claim: Option<&ClaimReport>,
@@ -142,7 +149,9 @@ impl Flow {
             _ => Drift::None,
         };
         let machine = view.machine.as_ref();
-        let damage = damage(&view.log, state.document().state.last_seq, noted);
+        let shown = state.document().state.last_seq;
+        let is_away = view.log.last_seq() == Seq(0) && !self.places_of_log(project, run, shown).is_empty();
+        let damage = damage(&view.log, shown, noted, is_away);
         Ok(Outlook { machine, drift, damage, presence, now: self.clock.now() })
     }
 
@@ -301,8 +310,9 @@ fn own_journal(project: &Project, run: &RunDocument, below: &Path) -> Vec<String
     vec![format!("{journal}.lock"), journal]
 }
 
-/// What is wrong with the sealed part of a log. Lines of other programs and a torn tail are not damage.
-fn damage(log: &LogScan, shown: Option<Seq>, noted: Seq) -> Option<Damage> {
+/// What is wrong with the sealed part of a log. Lines of other programs and a torn tail are not damage. `is_away` says that
+/// git keeps the log, which is not in this checkout.
+fn damage(log: &LogScan, shown: Option<Seq>, noted: Seq, is_away: bool) -> Option<Damage> {
     let last = log.last_seq();
     let range = |from: u64, to: u64| match from == to {
         true => format!("event {from} is"),
@@ -317,14 +327,20 @@ fn damage(log: &LogScan, shown: Option<Seq>, noted: Seq) -> Option<Damage> {
         return Some(Damage::Lost(format!("{} missing from the log{culprit}", range(from.0, to.0))));
     }
     match shown {
+        Some(shown) if is_away => {
+            let (there, written) = (ends_at(last), noted.max(shown));
+            let what =
+                format!("an older version of the run was put back: its log {there}, and event {written} was written");
+            Some(Damage::Rewound(what))
+        }
         Some(shown) if shown > last => {
             let lost = range(last.0 + 1, shown.0);
             Some(Damage::Lost(format!("{lost} missing from the end of the log{culprit}")))
         }
         shown if is_rewound(noted, last, shown) => {
-            let what = format!(
-                "an older version of the run was put back: its log ends at event {last}, and event {noted} was written"
-            );
+            let there = ends_at(last);
+            let what =
+                format!("an older version of the run was put back: its log {there}, and event {noted} was written");
             Some(Damage::Rewound(what))
         }
         _ => None,
@@ -360,8 +376,8 @@ fn candidates(runs: &Runs, but: &str) -> Vec<Candidate> {
     others.map(candidate).collect()
 }
 
-/// Going on in another worktree.
-fn in_worktree(path: &Path) -> Alternative {
+/// Going on in another worktree, or in the project of the repository around this one.
+fn in_place(path: &Path) -> Alternative {
     let path = quoted_path(path);
     Alternative { when: format!("the work in {path} is meant"), command: format!("flow -C {path} resume") }
 }

@@ -131,7 +131,10 @@ impl Flow {
                 let mut begun: Vec<_> = names.into_iter().filter(|name| name.starts_with(given)).collect();
                 begun.sort_unstable();
                 match begun.as_slice() {
-                    [] => Err(Error::NoSuchRun { id: given.to_owned(), suggestion }),
+                    [] => {
+                        let worktree = self.worktree_with(given);
+                        Err(Error::NoSuchRun { id: given.to_owned(), suggestion, worktree })
+                    }
                     [only] => Ok(project.run(&RunId::new(only.as_str())?)?),
                     _ => Err(Error::AmbiguousRun { given: given.to_owned(), candidates: begun }),
                 }
@@ -146,7 +149,7 @@ impl Flow {
             Err(StoreError::NotFound { .. }) => {
                 let names = project.run_names().unwrap_or_default();
                 let suggestion = crate::codec::similar(id, names.iter().map(String::as_str)).map(str::to_owned);
-                Err(Error::NoSuchRun { id: id.to_owned(), suggestion })
+                Err(Error::NoSuchRun { id: id.to_owned(), suggestion, worktree: None })
             }
             found => Ok(found?),
         }

@@ -71,10 +71,16 @@ impl Flow {
     /// [`Error::Store`] when the run cannot be written.
     pub fn start(&self, request: &StartRequest) -> Result<StartReport> {
         let now = self.clock.now();
-        let existing = self.project();
-        let catalog = self.catalog(existing.as_ref().ok());
-        if let Err(error @ Error::Store(_)) = existing {
-            return Err(error);
+        let existing = match self.project() {
+            Err(error @ Error::Store(_)) => return Err(error),
+            existing => existing.ok(),
+        };
+        let catalog = self.catalog(existing.as_ref());
+        if let (Some(project), Some(id)) = (&existing, &request.id)
+            && let Ok(run) = project.run(id)
+            && run.is_leftover()
+        {
+            return Err(self.elsewhere(project, &run));
         }
         let machine = catalog.find(&request.workflow)?.machine;
         let phase = initial_phase(&machine, request.phase.as_ref())?;

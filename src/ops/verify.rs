@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::codec::{LineFault, RunText, digest};
 use crate::engine::History;
 use crate::model::{Event, EventKind, LostRange, SessionId, TextDigest};
-use crate::ops::checkout::joined;
+use crate::ops::checkout::{is_rewound, joined};
 use crate::ops::doctor::facts::{Content, RunFacts};
 use crate::ops::doctor::rewrite::file_number;
 use crate::ops::error::Result;
@@ -54,6 +54,13 @@ impl Flow {
         }
         let history = History::fold(facts.scan.events());
         let mut notes = history.map(|history| history.losses()).unwrap_or_default();
+        let (last, noted) = (facts.scan.last_seq(), facts.note.as_ref().map(|note| note.seq).unwrap_or_default());
+        if differences.is_empty() && is_rewound(noted, last, Some(last)) {
+            notes.push(format!(
+                "an older version of the run was put back: event {noted} was written here; `flow resume {}` says where it is",
+                facts.id
+            ));
+        }
         if facts.is_not_adopted() {
             notes.push(
                 "another program made the run, and no command of flow has written it: nothing to prove".to_owned(),

@@ -118,7 +118,7 @@ pub(crate) fn for_listing(flow: &Flow, project: &Project, run: &RunDir) -> Resul
     let Some(text) = run.read_text()? else {
         if run.is_leftover() {
             // Where its files are is not asked: there may be many such runs.
-            return Err(Error::Elsewhere { run: run.id().clone(), branches: Vec::new() });
+            return Err(Error::Elsewhere { run: run.id().clone(), places: Vec::new() });
         }
         return Ok(rebuild(flow, project, run, &run.read_log()?)?.document().into());
     };

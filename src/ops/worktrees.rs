@@ -1,12 +1,14 @@
 //! The runs of the other worktrees of the repository, each of which has a `.flow` of its own.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use crate::model::RunId;
 use crate::ops::error::Result;
 use crate::ops::flow::Flow;
 use crate::ops::problem::one_line;
 use crate::ops::select::Runs;
-use crate::report::{ListedRun, OtherWorktree};
+use crate::report::{ListedRun, OtherWorktree, Unreadable};
+use crate::store::layout;
 
 impl Flow {
     /// The other worktrees of the repository that have a `.flow`, each with the verbs for it. None when `FLOW_DIR` names
@@ -27,7 +29,7 @@ impl Flow {
         // Without an empty last part.
         let roots = self.git.other_worktrees(&root).into_iter().map(|top| top.join(&below).components().collect());
         roots
-            .filter(|root: &PathBuf| root.join(crate::store::layout::FLOW).is_dir())
+            .filter(|root: &PathBuf| root.join(layout::FLOW).is_dir())
             .map(|root| (root.clone(), self.in_project(&root)))
             .collect()
     }
@@ -36,7 +38,10 @@ impl Flow {
     /// named, or only counted.
     pub(crate) fn other_worktrees(&self, named: bool) -> Vec<OtherWorktree> {
         let look = |(path, flow): (PathBuf, Self)| match flow.open_runs() {
-            Ok(runs) => OtherWorktree { path, open_runs: runs.len(), runs, error: None },
+            Ok((runs, unreadable)) => {
+                let error = unreadable.first().map(|run| format!("{} cannot be read: {}", run.run_id, run.reason));
+                OtherWorktree { path, open_runs: runs.len(), runs, error }
+            }
             Err(error) => OtherWorktree { path, open_runs: 0, runs: Vec::new(), error: Some(one_line(&error)) },
         };
         let mut others: Vec<_> = self.in_other_worktrees().into_iter().map(look).collect();
@@ -47,9 +52,25 @@ impl Flow {
         others
     }
 
-    fn open_runs(&self) -> Result<Vec<ListedRun>> {
+    fn open_runs(&self) -> Result<(Vec<ListedRun>, Vec<Unreadable>)> {
         let project = self.project()?;
         let runs = Runs::read_open(self, &project)?;
-        Ok(runs.open().cloned().map(ListedRun::from).collect())
+        Ok((runs.open().cloned().map(ListedRun::from).collect(), runs.unreadable))
+    }
+
+    /// Another worktree that has the run `id`.
+    pub(crate) fn worktree_with(&self, id: &str) -> Option<PathBuf> {
+        let id = RunId::new(id).ok()?;
+        let has = |flow: &Self| {
+            let run = flow.project().and_then(|project| Ok(project.run(&id)?));
+            run.is_ok_and(|run| !run.is_leftover())
+        };
+        self.in_other_worktrees().into_iter().find(|(_, flow)| has(flow)).map(|(path, _)| path)
+    }
+
+    /// The first other worktree of the repository of `start` that has a `.flow`, when `start` has none.
+    pub(crate) fn worktree_with_flow(&self, start: &Path) -> Option<PathBuf> {
+        let others = self.git.other_worktrees(start).into_iter();
+        others.into_iter().find(|top| top.join(layout::FLOW).is_dir())
     }
 }

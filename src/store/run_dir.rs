@@ -150,6 +150,12 @@ impl RunDir {
         is_leftover(&self.dir)
     }
 
+    /// Whether the log alone is missing.
+    #[must_use]
+    pub fn lacks_log(&self) -> bool {
+        !self.dir.exists(LOG).unwrap_or(true) && self.dir.exists(RUN_FILE).unwrap_or(false)
+    }
+
     /// Locks the run for writing and brings its log in order: what a dead writer left is removed or quarantined, and a
     /// torn tail is cut off. Projections are not touched yet; [`LockedRun::tail`] says what they lack.
     ///

@@ -366,6 +366,91 @@ fn a_clone_keeps_locks_out_of_git_from_its_first_record_on() {
 }
 
 #[test]
+fn a_branch_without_flow_is_no_dead_end_when_what_git_ignores_is_gone_as_well() {
+    for forget in ["git clean -fdXq", "rm .flow/runs/*/.lock"] {
+        let repo = Repo::new();
+        repo.sandbox.git(&["branch", "plain", "HEAD~1"]);
+        let mut shell = repo.sandbox.command("sh");
+        assert!(shell.args(["-c", forget]).status().unwrap().success());
+        repo.switch("plain");
+        for args in [&["list"][..], &["mode", "list"]] {
+            repo.flow(args).ok();
+        }
+        assert_eq!(repo.flow(&["show", &repo.run, "--json"]).exits(3).error()["code"], "run_elsewhere", "{forget}");
+        let taken = repo.flow(&["start", "debug", "--id", &repo.run, "--json"]).exits(3).error();
+        assert_eq!(taken["code"], "run_elsewhere", "{forget}");
+        repo.switch("main");
+        repo.record("explore", "look");
+        repo.assert_sound();
+    }
+}
+
+#[test]
+fn a_log_that_git_took_away_is_put_back_and_not_declared_lost() {
+    let repo = Repo::new();
+    repo.sandbox.git(&["branch", "plain", "HEAD~1"]);
+    repo.sandbox.edit(&repo.run, "goal: null", "goal: by hand");
+    repo.sandbox.git(&["stash", "-q"]);
+    repo.switch("plain");
+    repo.try_git(&["stash", "pop", "-q"]);
+    assert!(!repo.sandbox.run_dir(&repo.run).join("events.jsonl").exists());
+    let report = repo.flow(&["resume", &repo.run, "--json"]).exits(4).json();
+    assert_eq!(report["verdict"], "rewound");
+    let ways: Vec<_> = report["next"]["alternatives"].as_array().unwrap().iter().map(|way| &way["command"]).collect();
+    assert!(ways.contains(&&json!("git switch main")), "{ways:?}");
+    let refused = repo.flow(&["record-activity", "--run-id", &repo.run, "--id", "x", "--json"]).exits(4).error();
+    assert_eq!(refused["code"], "log_rewound");
+    assert!(!repo.sandbox.run_dir(&repo.run).join("events.jsonl").exists(), "nothing was written");
+    let findings = repo.flow(&["doctor", "--repair", "--json"]).json()["findings"].to_string();
+    assert!(findings.contains("log_put_back"), "{findings}");
+    assert!(!repo.sandbox.run_dir(&repo.run).join("events.jsonl").exists(), "only a person decides this");
+}
+
+#[test]
+fn the_rest_of_a_run_is_found_on_remotes_and_under_tags() {
+    let repo = Repo::new();
+    let from = format!("file://{}", repo.sandbox.root().display());
+    repo.sandbox.git(&["clone", "-q", "--bare", &from, "../origin.git"]);
+    repo.sandbox.git(&["remote", "add", "backup", "../origin.git"]);
+    repo.sandbox.git(&["switch", "-q", "-c", "side"]);
+    repo.record("explore", "look");
+    repo.commit();
+    repo.sandbox.git(&["push", "-q", "backup", "side"]);
+    repo.sandbox.git(&["tag", "looked"]);
+    repo.switch("main");
+    repo.sandbox.git(&["branch", "-q", "-D", "side"]);
+    let report = repo.flow(&["resume", "--json"]).exits(4).json();
+    let ways: Vec<_> = report["next"]["alternatives"].as_array().unwrap().iter().map(|way| &way["command"]).collect();
+    assert_eq!(ways[..2], [&json!("git merge backup/side"), &json!("git merge looked")]);
+    let proof = repo.flow(&["verify", &repo.run, "--json"]).ok().json();
+    assert!(proof["notes"].to_string().contains("an older version of the run was put back"), "{proof}");
+    repo.try_git(&["merge", "-q", "backup/side"]);
+    assert_eq!(repo.verdict(), "continue");
+}
+
+#[test]
+fn a_run_of_another_worktree_is_found_by_its_name() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["worktree", "add", "-q", "../tree", "-b", "tree"]);
+    let tree = std::fs::canonicalize(sandbox.path("../tree")).unwrap();
+    let run = sandbox.start("start-issue");
+    let root = std::fs::canonicalize(sandbox.root()).unwrap();
+    let there = |args: &[&str]| sandbox.flow(["-C", "../tree"].iter().chain(args));
+    let told = format!("name it with -C {}", root.display());
+    let refused = there(&["resume", &run, "--json"]).exits(3).error();
+    assert!(refused["help"].as_str().unwrap().contains(&told), "{refused}");
+    there(&["init"]).ok();
+    let refused = there(&["resume", &run, "--json"]).exits(3).error();
+    let told = format!("it is in another worktree: name that with -C {}", root.display());
+    assert_eq!(refused["help"], told);
+    // A run there that cannot be read is told of as well.
+    std::fs::write(sandbox.run_dir(&run).join("run.yaml"), "state: [\n").unwrap();
+    let listed = there(&["list", "--worktrees"]).ok().stdout;
+    assert!(listed.contains(&format!("{run} cannot be read")), "{listed}");
+    assert!(tree.join(".flow").is_dir());
+}
+
+#[test]
 fn a_fresh_clone_a_shallow_one_and_a_worktree_go_on_without_a_word() {
     let repo = Repo::new();
     repo.record("explore", "look");
@@ -451,4 +536,6 @@ fn a_submodule_is_told_of_the_project_around_it() {
     let root = std::fs::canonicalize(sandbox.root()).unwrap();
     let help = error["help"].as_str().unwrap();
     assert!(help.contains(&format!("-C {};", root.display())), "{help}");
+    let report = sandbox.flow(["-C", "sub", "resume", "--json"]).exits(3).json();
+    assert_eq!(report["next"]["alternatives"][0]["command"], format!("flow -C {} resume", root.display()));
 }

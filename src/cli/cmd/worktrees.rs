@@ -24,7 +24,7 @@ pub(super) fn show(worktrees: &[OtherWorktree], page: &mut Page) {
             page.line(&format!("  in worktree {}: {error}", worktree.path.display()));
         } else if !worktree.runs.is_empty() {
             page.line(&format!("  in worktree {}", worktree.path.display()));
-            rows(&worktree.runs, 4, page);
         }
+        rows(&worktree.runs, 4, page);
     }
 }

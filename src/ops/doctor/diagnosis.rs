@@ -4,7 +4,7 @@ use crate::codec::RunText;
 use crate::engine::RunState;
 use crate::machine::Machine;
 use crate::model::{Number, Seq, Timestamp};
-use crate::ops::doctor::facts::RunFacts;
+use crate::ops::doctor::facts::{Content, RunFacts};
 use crate::ops::doctor::finding::{Action, Findings};
 use crate::ops::doctor::rewrite::{Basis, Rewrite};
 use crate::ops::doctor::{activities, document, log, tree};
@@ -34,7 +34,13 @@ impl Flow {
         tree::check(&facts, self.env.trust_any_owner, &mut findings);
         let shown = document::check(&facts, &mut findings);
         let rewrite = self.rewrite(project, &facts, shown.as_ref(), noted, now);
-        log::check(&facts, shown.as_ref(), rewrite.is_some(), named, &mut findings);
+        let is_away = match (&facts.log, &shown) {
+            (Content::Missing, Some(text)) => {
+                !self.places_of_log(project, run, text.document().state.last_seq).is_empty()
+            }
+            _ => false,
+        };
+        log::check(&facts, shown.as_ref(), rewrite.is_some(), named, is_away, &mut findings);
         // Salvaging is for logs that need a repair; what a sound log does not know is a stranger.
         let due = findings.list.iter().any(|finding| finding.repair == Some(Action::RewriteLog));
         let rewrite = rewrite.filter(|_| due);

@@ -12,7 +12,15 @@ use crate::store::LogScan;
 use crate::store::layout::LOG;
 
 /// Checks it. `rewrite` says whether a new one can be made from it, `named` whether the run was asked about by name.
-pub(super) fn check(facts: &RunFacts, shown: Option<&RunText>, rewrite: bool, named: bool, found: &mut Findings) {
+/// `is_away` says that git keeps a log which is not in this checkout.
+pub(super) fn check(
+    facts: &RunFacts,
+    shown: Option<&RunText>,
+    rewrite: bool,
+    named: bool,
+    is_away: bool,
+    found: &mut Findings,
+) {
     let path = facts.path(LOG);
     let mend = rewrite.then_some(Action::RewriteLog);
     let shown = shown.and_then(|text| text.document().state.last_seq).filter(|&shown| !is_typed(facts, shown));
@@ -20,6 +28,15 @@ pub(super) fn check(facts: &RunFacts, shown: Option<&RunText>, rewrite: bool, na
         Content::Here(bytes) => {
             lines(facts, mend.as_ref(), found);
             tail(facts, bytes, found);
+        }
+        Content::Missing if is_away => {
+            let message = format!(
+                "the log is not in this checkout, and git keeps it: bring it back with git, or go on without it with \
+                 `flow doctor {} --repair`; `flow resume {}` names the branches",
+                facts.id, facts.id
+            );
+            found.add("log_put_back", &path, message).mend(mend.filter(|_| named));
+            return;
         }
         Content::Missing if shown > Some(Seq(0)) => {
             let message = "the log is missing, and with it the workflow that the run pins";

@@ -1,5 +1,6 @@
 //! What version control did to a run, and the ways on.
 
+use crate::host::GitRef;
 use crate::ops::error::Error;
 use crate::ops::problem::new;
 use crate::report::{Kind, Problem};
@@ -8,10 +9,10 @@ use crate::report::{Kind, Problem};
 pub(super) fn moved(error: &Error) -> Problem {
     let message = error.to_string();
     match error {
-        Error::Rewound { run, branches, .. } => {
-            let rest = match branches.as_slice() {
+        Error::Rewound { run, places, .. } => {
+            let rest = match places.as_slice() {
                 [] => "no branch here has the rest; `git reflog` may show it".to_owned(),
-                branches => format!("the rest is on {}", named(branches)),
+                places => format!("the rest is on {}", named(places)),
             };
             let help = format!(
                 "{rest}; go on there, or go on from here without it: `flow doctor {run} --repair` notes the gap. Nothing \
@@ -23,11 +24,11 @@ pub(super) fn moved(error: &Error) -> Problem {
             let help = format!("`flow doctor {run} --repair` makes one history of both and keeps every record");
             new(Kind::Damaged, "run_conflict", message, Some(help))
         }
-        Error::Elsewhere { branches, .. } => {
-            let help = match branches.as_slice() {
+        Error::Elsewhere { places, .. } => {
+            let help = match places.as_slice() {
                 [] => "they were removed, or another checkout has them; `flow list` shows the runs that are here"
                     .to_owned(),
-                branches => format!("they are on {}; `flow list` shows the runs that are here", named(branches)),
+                places => format!("they are on {}; `flow list` shows the runs that are here", named(places)),
             };
             new(Kind::NotFound, "run_elsewhere", message, Some(help))
         }
@@ -35,15 +36,11 @@ pub(super) fn moved(error: &Error) -> Problem {
     }
 }
 
-/// Branches and the stash, in words.
-fn named(branches: &[String]) -> String {
+/// The first of these places, and how many more there are.
+fn named(places: &[GitRef]) -> String {
     const SHOWN: usize = 3;
-    let word = |name: &String| match name.as_str() {
-        "stash" => "the stash".to_owned(),
-        name => format!("branch {name}"),
-    };
-    let shown: Vec<_> = branches.iter().take(SHOWN).map(word).collect();
-    let more = branches.len() - shown.len();
+    let shown: Vec<_> = places.iter().take(SHOWN).map(ToString::to_string).collect();
+    let more = places.len() - shown.len();
     match more {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),

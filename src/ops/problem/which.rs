@@ -4,15 +4,17 @@ use crate::engine::Undone;
 use crate::model::{RunId, StepStatus};
 use crate::ops::error::Error;
 use crate::ops::problem::{new, runs};
+use crate::ops::quoted_path;
 use crate::report::{Kind, Problem};
 
 /// Which run is meant cannot be told, or may not be meant.
 pub(super) fn which_run(error: &Error) -> Problem {
     match error {
-        Error::NoSuchRun { suggestion, .. } => {
-            let help = match suggestion {
-                Some(near) => format!("did you mean {near}? `flow list` shows all runs"),
-                None => "`flow list` shows all runs".into(),
+        Error::NoSuchRun { suggestion, worktree, .. } => {
+            let help = match (worktree, suggestion) {
+                (Some(root), _) => format!("it is in another worktree: name that with -C {}", quoted_path(root)),
+                (None, Some(near)) => format!("did you mean {near}? `flow list` shows all runs"),
+                (None, None) => "`flow list` shows all runs".into(),
             };
             new(Kind::NotFound, "run_not_found", error.to_string(), Some(help))
         }
