@@ -543,3 +543,20 @@ fn a_large_prompt_is_read_in_a_moment() {
         crate::support::run(command, &prompt).ok();
     }
 }
+
+#[test]
+fn a_request_for_everybody_ends_no_work_of_a_session_in_silence() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["mode", "request", "autopilot", "--session", "s4"]).ok();
+    let denied = sandbox.flow(["mode", "request", "blueprint", "--root"]).exits(1);
+    assert!(denied.stdout.contains("session s4") || denied.stderr.contains("session s4"), "{denied:?}");
+    let list = sandbox.flow(["mode", "list", "--session", "s4", "--json"]).ok().json();
+    assert_eq!(list["active"], serde_json::json!(["autopilot"]));
+    // What a session left behind is put aside, and not called finished.
+    sandbox.flow(["session-end", "--session", "s4"]).ok();
+    let report = sandbox.flow(["mode", "request", "blueprint", "--root", "--json"]).ok().json();
+    assert_eq!(report["decision"], "start", "{report}");
+    let list = sandbox.flow(["mode", "list", "--all", "--json"]).ok().json();
+    let autopilot = list["modes"].as_array().unwrap().iter().find(|mode| mode["mode"] == "autopilot").unwrap().clone();
+    assert_eq!(autopilot["outcome"], "userinterlude", "{autopilot}");
+}

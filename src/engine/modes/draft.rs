@@ -9,7 +9,9 @@ use crate::engine::modes::board::{Active, Board, ModeState};
 use crate::engine::modes::over::{IsDead, note_end, note_life, session_over};
 use crate::engine::modes::visible::{Visible, visible_set};
 use crate::model::{ModeName, RunId, Scope, Timestamp, VISIBLE, limits, mode_file};
-use crate::policy::{Admission, Condition, Mode, Policy, clear_audit, drop_stale, read_outcome, settle};
+use crate::policy::{
+    Admission, Condition, Denial, DenialKind, Mode, Policy, clear_audit, drop_stale, read_outcome, settle,
+};
 
 /// What a mode is asked for with.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -223,12 +225,16 @@ impl<'a> Draft<'a> {
             let active = self.board.active(self.policy, &view)?;
             let names: Vec<ModeName> = active.iter().map(|active| active.mode.clone()).collect();
             let holds = |name: &ModeName, condition: Condition| self.holds(&view, name, condition, wanted);
-            let mut admission = self.policy.admit(&names, &mode.name, &holds);
+            let decide = |names: &[ModeName]| {
+                let admission = self.policy.admit(names, &mode.name, &holds);
+                if view == *scope { admission } else { spare(&view, &active, admission) }
+            };
+            let mut admission = decide(&names);
             let left = self.left_behind(&view, &active, &admission);
             if !left.is_empty() {
                 let stays = |name: &&ModeName| !left.iter().any(|(one, _)| one.mode == **name);
                 let names: Vec<ModeName> = names.iter().filter(stays).cloned().collect();
-                admission = self.policy.admit(&names, &mode.name, &holds);
+                admission = decide(&names);
                 aside.extend(left);
             }
             if view == *scope && admission == Admission::NoChange {
@@ -528,6 +534,18 @@ impl<'a> Draft<'a> {
 
 /// The largest file of a mode that is kept when the mode is given up, in bytes.
 const CARRIED: usize = limits::MODE_BYTES / 4;
+
+/// Only the session itself ends what it works on: a mode that would hand over is in the way instead.
+fn spare(view: &Scope, active: &[Active], admission: Admission) -> Admission {
+    let Admission::AutoComplete(completed) = &admission else { return admission };
+    let own = active.iter().filter(|one| one.scope == *view && completed.contains(&one.mode));
+    let blockers: Vec<_> = own.map(|one| one.mode.clone()).collect();
+    if blockers.is_empty() {
+        return admission;
+    }
+    let active = active.iter().map(|one| one.mode.clone()).collect();
+    Admission::Deny(Denial { kind: DenialKind::Overlap, active, blockers })
+}
 
 /// A question that nobody will answer any more.
 fn close_question(state: &mut Map<String, Value>, why: &str, now: &str) {
