@@ -33,6 +33,6 @@ pub use ids::{
 pub use mode::{MODE_FILE, ModeFile, ModesChanged, Scope, VISIBLE, mode_file};
 pub use repair::{LogRepaired, LostRange, Renumbered};
 pub use run::{Doing, LIMITS, Owned, RunDocument, RunStatus, RunSummary, SESSION_ENDED};
-pub use step::{Emitted, Question, ReportType, StepReport, StepStatus, Steps};
+pub use step::{Emitted, Question, ReportType, StepReport, StepStatus, Steps, answer_in};
 pub use terminal::is_obeyed;
 pub use time::{BadTime, Timestamp};

@@ -226,6 +226,17 @@ impl FromStr for ReportType {
     }
 }
 
+/// The answer in the data of a report that says that the user answered: a text as it is, anything else as JSON. Without
+/// the key `answer`, all of the data is the answer.
+#[must_use]
+pub fn answer_in(data: &Map<String, Value>) -> String {
+    match data.get("answer") {
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+        None => Value::Object(data.clone()).to_string(),
+    }
+}
+
 /// Reports of one `flow emit`, with everything that follows from them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Emitted {
@@ -294,6 +305,12 @@ impl StepReport {
     #[must_use]
     pub fn text(&self, key: &str) -> Option<&str> {
         self.data.get(key)?.as_str()
+    }
+
+    /// What the user answered, as a text.
+    #[must_use]
+    pub fn answer(&self) -> Option<String> {
+        (self.kind() == Some(ReportType::UserAnswered)).then(|| answer_in(&self.data))
     }
 
     /// The step of the workflow itself in which it says that `unit` is.

@@ -8,7 +8,7 @@ use crate::cli::args::LogArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{Page, clip};
-use crate::model::Seq;
+use crate::model::{Seq, answer_in};
 use crate::ops::{Flow, LogRequest, reader_left};
 use crate::report::LogReport;
 
@@ -82,7 +82,7 @@ fn reports(event: &Map<String, Value>) -> String {
             "status_change" => text(&data, "status"),
             "artifact_registered" => format!("{}{}", text(&data, "path"), text(&data, "url")),
             "waiting_for_user" => format!("asks: {}", text(&data, "prompt")),
-            "user_answered" => format!("answer: {}", text(&data, "answer")),
+            "user_answered" => format!("answer: {}", data.as_object().map(answer_in).unwrap_or_default()),
             "btw_update" => text(&data, "message"),
             other => other.to_owned(),
         };

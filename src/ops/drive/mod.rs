@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::agent::{Agent, AgentError, Context, Done, Registry, RegistryError, Standing, StateHandler, Stop};
 use crate::engine::{Caller, Drift, History, Presence, Refusal};
@@ -425,24 +425,21 @@ impl Known {
     }
 }
 
-/// What the user answered in each state, since it began or asked last.
+/// What the user answered in each state: to what it asked last, until it is done. A state that fails, waits or is begun
+/// once more asked for the answer all the same, and no one gives it twice.
 #[derive(Default)]
 struct Answers<'a>(HashMap<&'a StateName, String>);
 
 impl<'a> Answers<'a> {
     fn note(&mut self, report: &'a StepReport) {
-        let Some(step) = &report.step else { return };
-        match report.kind() {
-            Some(ReportType::UserAnswered) => {
-                let answer = match report.data.get("answer") {
-                    Some(Value::String(text)) => text.clone(),
-                    Some(other) => other.to_string(),
-                    None => Value::Object(report.data.clone()).to_string(),
-                };
-                self.0.insert(step, answer);
-            }
-            Some(ReportType::WaitingForUser | ReportType::StatusChange) => drop(self.0.remove(step)),
-            _ => {}
+        // Units ask and answer for themselves.
+        let Some(step) = report.step.as_ref().filter(|_| report.unit.is_none()) else { return };
+        // The run comes from elsewhere: what was answered belongs to the round before.
+        let is_over = report.status().is_some_and(StepStatus::is_done) || report.from.is_some();
+        match report.answer() {
+            Some(answer) => drop(self.0.insert(step, answer)),
+            None if is_over || report.kind() == Some(ReportType::WaitingForUser) => drop(self.0.remove(step)),
+            None => {}
         }
     }
 }

@@ -1,0 +1,107 @@
+//! `drive` and people: what they are asked, when, and how long their answers count.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Sandbox, run};
+
+/// Asks a person whatever it does, and can go back to it.
+const CALL: &str = "\
+initial: auth
+states:
+  auth: {type: tool, description: Log in, transition: {next: [work]}}
+  work: {type: agent, transition: {next: [auth, done]}}
+  done: {type: terminal}
+";
+
+const COLOUR: &str = "\
+initial: think
+states:
+  think: {type: agent, transition: {next: [ask]}}
+  ask: {type: user, description: Which colour?, transition: {next: [done]}}
+  done: {type: terminal}
+";
+
+fn project(graph: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("job.graph.yaml"), graph).unwrap();
+    sandbox
+}
+
+fn driver(sandbox: &Sandbox, more: &[&str]) -> Command {
+    let mut command = sandbox.flow_command();
+    command.args(["drive", "job.graph.yaml", "--run-id", "r1"]).args(more);
+    command
+}
+
+fn drive(sandbox: &Sandbox, more: &[&str]) -> Answer {
+    run(driver(sandbox, more), "")
+}
+
+fn answer(sandbox: &Sandbox, data: &str) {
+    let answer = ["emit", "--workflow", "job", "--run-id", "r1", "--type", "user_answered", "--data", data];
+    sandbox.flow(answer).ok();
+}
+
+fn told(sandbox: &Sandbox) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(sandbox.path("told")).unwrap()).unwrap()
+}
+
+#[test]
+fn an_answer_stays_with_its_state_until_that_is_completed() {
+    for trouble in ["sleep 20", "exit 1", "echo '{\"not_ready\": \"it sleeps\"}'"] {
+        let sandbox = project(CALL);
+        let tool = format!(
+            "tool=cat > told; if grep -q '\"answer\":null' told; then echo '{{\"needs_human\": \"Which?\"}}'; \
+             elif [ -e fine ]; then echo went; else {trouble}; fi"
+        );
+        let agent = "agent=[ -e again ] && echo '{\"next_state\": \"done\"}' || { touch again; echo '{\"next_state\": \"auth\"}'; }";
+        let args = ["--on", &tool, "--on", agent, "--timeout", "1", "--json"];
+        assert_eq!(drive(&sandbox, &args).exits(4).json()["reason"], "Which?", "{trouble}");
+        answer(&sandbox, r#"{"answer":"red"}"#);
+        for _ in 0..2 {
+            let stopped = drive(&sandbox, &args).json();
+            assert!(["failed", "not_ready"].contains(&stopped["stop"].as_str().unwrap()), "{trouble}: {stopped}");
+            assert_eq!(told(&sandbox)["answer"], "red", "{trouble}");
+        }
+        std::fs::write(sandbox.path("fine"), "").unwrap();
+        // Another round is another question.
+        let asked = drive(&sandbox, &args).exits(4).json();
+        assert_eq!((&asked["reason"], &asked["state"]), (&json!("Which?"), &json!("auth")), "{trouble}");
+        assert_eq!(told(&sandbox)["answer"], json!(null), "{trouble}");
+        answer(&sandbox, r#"{"answer":"blue"}"#);
+        assert_eq!(drive(&sandbox, &args).ok().json()["stop"], "ended", "{trouble}");
+        assert_eq!(told(&sandbox)["answer"], "blue", "{trouble}");
+        sandbox.assert_sound("r1");
+    }
+}
+
+#[test]
+fn another_question_of_a_state_waits_for_an_answer_of_its_own() {
+    let sandbox = project(CALL);
+    let asks = |question: &str| format!("tool=cat > told; echo '{{\"needs_human\": \"{question}\"}}'");
+    let ask = |question: &str| drive(&sandbox, &["--on", &asks(question), "--on", "agent=true"]).exits(4);
+    ask("Which?");
+    answer(&sandbox, r#"{"answer":"red"}"#);
+    ask("How much?");
+    assert_eq!(told(&sandbox)["answer"], "red");
+    ask("How much?");
+    assert_eq!(told(&sandbox)["answer"], json!(null));
+}
+
+#[test]
+fn the_log_shows_answers_that_are_not_texts() {
+    for (data, shown) in [
+        (r#"{"answer":"red"}"#, "ask answer: red"),
+        (r#"{"answer":{"a":[1,true]}}"#, r#"ask answer: {"a":[1,true]}"#),
+        (r#"{"answer":5}"#, "ask answer: 5"),
+        (r#"{"colour":"red"}"#, r#"ask answer: {"colour":"red"}"#),
+    ] {
+        let sandbox = project(COLOUR);
+        drive(&sandbox, &["--on", "agent=true"]).exits(4);
+        answer(&sandbox, data);
+        let log = sandbox.flow(["log", "r1"]).ok().stdout;
+        assert!(log.lines().any(|line| line.ends_with(shown)), "{data}: {log}");
+    }
+}
