@@ -26,6 +26,6 @@ pub use modes::{
     Active, Board, Changed, Draft, Ended, IsDead, ModeRefusal, ModeState, Requested, Visible, Wanted, why_over,
 };
 pub use phases::{PhaseWork, SkippedPhase};
-pub use refusal::{Refusal, StepFault, Undone};
+pub use refusal::{Refusal, StepFault, Unanswered, Undone};
 pub use resume::{Action, Completed, Damage, Drift, InDoubt, Limit, Next, Outlook, Plan, Presence, Verdict, resume};
 pub use state::RunState;

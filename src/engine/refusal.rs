@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::engine::PhaseWork;
 use crate::machine::Machine;
-use crate::model::{ActivityStatus, Number, RunStatus, Seq, SessionId, StateName, StepStatus, WorkflowId};
+use crate::model::{ActivityStatus, Number, Question, RunStatus, Seq, SessionId, StateName, StepStatus, WorkflowId};
 
 /// A command that a rule forbids. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -79,6 +79,9 @@ pub enum Refusal {
     /// Phases whose work is not done would be left, or completed with the run.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     NotDone(Vec<Undone>),
+    /// What a phase asked is not answered, so its work is not done.
+    #[error("`{}` is not done: it waits for an answer to: {}", .0.question.step, .0.question.prompt)]
+    Unanswered(Box<Unanswered>),
     /// The outcome of begun work is unknown.
     #[error("the outcome of {} is not recorded", ids.join(", "))]
     InDoubt {
@@ -244,6 +247,15 @@ impl std::fmt::Display for Undone {
             status => write!(f, "{number}{id} is {status}"),
         }
     }
+}
+
+/// A question that keeps a run in its phase.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unanswered {
+    /// The question.
+    pub question: Question,
+    /// The workflow, under which it is answered.
+    pub workflow: WorkflowId,
 }
 
 /// What is wrong with a reported step. The sentences are the seed's (000).

@@ -149,6 +149,19 @@ fn is_driver(command: &str) -> bool {
     command.starts_with(DRIVES) && command.len() <= DRIVER_BYTES && !command.chars().any(char::is_control)
 }
 
+/// The command that reports something of a step.
+fn report_command(run: &RunId, workflow: &WorkflowId, kind: ReportType, step: &StateName, data: &str) -> String {
+    let (kind, step) = (kind.as_str(), quoted(step.as_str()));
+    format!("flow emit --workflow {workflow} --run-id {run} --type {kind} --step {step} --data '{data}'")
+}
+
+/// The command that answers a question.
+pub(super) fn answer_command(run: &RunId, workflow: &WorkflowId, question: &Question) -> String {
+    let unit = question.unit.as_ref().map(|unit| format!(" --unit {}", quoted(unit.as_str()))).unwrap_or_default();
+    let command = report_command(run, workflow, ReportType::UserAnswered, &question.step, "{\"answer\":\"…\"}");
+    format!("{command}{unit}")
+}
+
 /// Command lines for one run.
 struct Words<'a> {
     history: &'a History,
@@ -227,18 +240,12 @@ impl Words<'_> {
         format!("flow {verb} {}{reason}", self.run)
     }
 
-    fn emit(&self, kind: ReportType, step: &StateName, data: &str) -> String {
-        let (workflow, run, kind) = (self.workflow, self.run, kind.as_str());
-        let step = quoted(step.as_str());
-        format!("flow emit --workflow {workflow} --run-id {run} --type {kind} --step {step} --data '{data}'")
-    }
-
     /// How a step, or the activity `id` of a phase, stands now.
     fn outcome(&self, phase: Option<&StateName>, id: Option<&str>, status: ActivityStatus) -> String {
         match (phase, id) {
             (Some(step), None) => {
                 let data = format!("{{\"status\":\"{}\"}}", StepStatus::from(status));
-                self.emit(ReportType::StatusChange, step, &data)
+                report_command(self.run, self.workflow, ReportType::StatusChange, step, &data)
             }
             (phase, id) => {
                 let phase = phase.map(|phase| format!(" --phase {}", quoted(phase.as_str()))).unwrap_or_default();
@@ -307,12 +314,8 @@ impl Words<'_> {
     }
 
     fn answer(&self, question: &Question) -> (String, String) {
-        let unit = question.unit.as_ref().map(|unit| format!(" --unit {}", quoted(unit.as_str()))).unwrap_or_default();
-        let command = self.emit(ReportType::UserAnswered, &question.step, "{\"answer\":\"…\"}");
+        let command = answer_command(self.run, self.workflow, question);
         let who = question.unit.as_ref().map(|unit| format!(" ({unit})")).unwrap_or_default();
-        (
-            format!("the person has answered `{}`{who}; put the answer in place of …", question.step),
-            format!("{command}{unit}"),
-        )
+        (format!("the person has answered `{}`{who}; put the answer in place of …", question.step), command)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::agent::Choices;
 use crate::codec::digest;
-use crate::engine::{History, Refusal, Undone};
+use crate::engine::{History, Refusal, Unanswered, Undone};
 use crate::machine::Machine;
 use crate::model::{Event, EventId, EventKind, ReportType, SessionId, StateName, StepStatus, TextDigest};
 use crate::ops::emit::EmitRequest;
@@ -144,7 +144,8 @@ fn went_to(event: &Event) -> Option<StateName> {
     }
 }
 
-/// Whether the state that the run leaves may be taken as completed: its work is done, or nothing says that it is not.
+/// Whether the state that the run leaves may be taken as completed: its work is done, or nothing says that it is not, as a
+/// question that is open does.
 /// A summary says that it is, and going back for another round says nothing about it.
 fn leave(
     request: &AdvanceRequest,
@@ -156,6 +157,13 @@ fn leave(
     let Some(from) = from.filter(|_| request.summary.is_none()) else { return Ok(()) };
     let work = history.work(from);
     let at_work = work.reported && matches!(work.status, StepStatus::Running | StepStatus::NotStarted);
+    let completes = work.is_untouched() || at_work || work.reported && work.status == StepStatus::Waiting;
+    let run = history.state().document();
+    let question = run.state.questions.iter().find(|question| question.step == *from);
+    if let Some(question) = question.filter(|_| completes) {
+        let unanswered = Unanswered { question: question.clone(), workflow: run.workflow.clone() };
+        return Err(Refusal::Unanswered(Box::new(unanswered)));
+    }
     let back = machine.is_some_and(|machine| machine.leads_back(from, to));
     if work.is_done() || work.is_untouched() || at_work && !work.withdrawn || back {
         return Ok(());

@@ -245,6 +245,7 @@ fn refused(run: &RunId, refusal: &Refusal) -> Problem {
             (Kind::Refused, "nothing_recorded", format!("record what was done, or give up with `flow cancel {run}`"))
         }
         Refusal::NotDone(undone) => (Kind::Refused, "phase_not_done", which::not_done(run, undone)),
+        Refusal::Unanswered(open) => (Kind::Refused, "phase_not_done", which::unanswered(run, open)),
         Refusal::InDoubt { .. } => {
             let help = "record how it ended with the same --id and --status passed or failed; a step with flow emit"
                 .to_owned();

@@ -165,3 +165,64 @@ fn a_definition_in_its_own_notation_keeps_every_word() {
     let report = sandbox.flow(["workflow", "convert", "w.workflow.yaml", "--to", "phases", "--json"]).ok().json();
     assert_eq!((report["text"].as_str(), &report["losses"]), (Some(text), &serde_json::json!([])));
 }
+
+/// A driver that asks a person, whatever the state.
+fn asks(sandbox: &Sandbox, graph: &str) {
+    std::fs::write(sandbox.path("job.graph.yaml"), graph).unwrap();
+    let says = r#"echo '{"needs_human":"Merge it?"}'"#;
+    let on = ["agent", "tool"].map(|kind| format!("{kind}={says}"));
+    sandbox.flow(["drive", "job.graph.yaml", "--run-id", "r1", "--on", &on[0], "--on", &on[1]]).exits(4);
+}
+
+#[test]
+fn a_run_does_not_advance_past_an_open_question() {
+    let of_command = "initial: auth\nstates:\n  auth: {type: tool, transition: {next: [work]}}\n  \
+                      work: {type: agent, transition: {next: [auth, done]}}\n  done: {type: terminal}\n";
+    let of_person = of_command.replace("type: tool", "type: user, description: Merge it?");
+    for graph in [of_command, of_person.as_str()] {
+        let asked = || {
+            let sandbox = Sandbox::new();
+            asks(&sandbox, graph);
+            sandbox
+        };
+        let sandbox = asked();
+        let events = sandbox.events("r1").len();
+        let refused = sandbox.flow(["advance", "--run-id", "r1", "--json"]).exits(1).error();
+        assert_eq!(refused["code"], "phase_not_done");
+        assert_eq!(refused["message"], "run r1: `auth` is not done: it waits for an answer to: Merge it?");
+        let help = "answer with `flow emit --workflow job --run-id r1 --type user_answered --step auth --data \
+                    '{\"answer\":\"…\"}'`, or say what came out of `auth` with --summary TEXT";
+        assert_eq!(refused["help"], help);
+        assert_eq!(sandbox.events("r1").len(), events, "something was written");
+        // An answer lets it go on.
+        let answer =
+            ["emit", "--workflow", "job", "--run-id", "r1", "--type", "user_answered", "--data", r#"{"answer":"yes"}"#];
+        sandbox.flow(answer).ok();
+        let page = sandbox.flow(["advance", "--run-id", "r1"]).ok().stdout;
+        assert_eq!(page, "r1 is in work\n  recorded 001 auth (passed)\n");
+        // So does what came out, when that is said.
+        let sandbox = asked();
+        let page = sandbox.flow(["advance", "r1", "--summary", "it is merged"]).ok().stdout;
+        assert_eq!(page, "r1 is in work\n  recorded 001 auth (passed)\n");
+        sandbox.assert_sound("r1");
+    }
+}
+
+#[test]
+fn a_run_goes_back_past_an_open_question_only_when_that_completes_nothing() {
+    let graph = "initial: work\nstates:\n  work: {type: agent, transition: {next: [look]}}\n  \
+                 look: {type: user, description: Merge it?, transition: {next: [work, done]}}\n  done: {type: terminal}\n";
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("job.graph.yaml"), graph).unwrap();
+    sandbox.flow(["drive", "job.graph.yaml", "--run-id", "r1", "--on", "agent=true"]).exits(4);
+    let refused = sandbox.flow(["advance", "r1", "--to", "work", "--json"]).exits(1).error();
+    assert_eq!(refused["code"], "phase_not_done");
+    let report = |kind: &str, data: &str| {
+        let step = ["--step", "look", "--type", kind, "--data", data];
+        sandbox.flow([&["emit", "--workflow", "job", "--run-id", "r1"][..], &step].concat()).ok();
+    };
+    report("status_change", r#"{"status":"failed"}"#);
+    report("waiting_for_user", r#"{"prompt":"Try again?"}"#);
+    sandbox.flow(["advance", "r1", "--to", "work"]).ok();
+    assert_eq!(sandbox.activity_files("r1"), ["001-work.yaml", "002-look.yaml"]);
+}

@@ -1,8 +1,10 @@
 //! Which run is meant, and which of its phases are not done.
 
-use crate::engine::Undone;
+use crate::engine::{Unanswered, Undone};
 use crate::model::{RunId, StepStatus};
+use crate::ops::advice::answer_command;
 use crate::ops::error::Error;
+use crate::ops::interview::UNIT as INTERVIEW;
 use crate::ops::problem::{new, runs};
 use crate::ops::quoted_path;
 use crate::report::{Kind, Problem};
@@ -70,4 +72,16 @@ pub(super) fn not_done(run: &RunId, undone: &[Undone]) -> String {
         back => format!(", go back to {} with --phase", back.join(" or ")),
     };
     format!("{record}{back}, or pass over it with --skip-reason TEXT; `flow resume {run}` shows the commands")
+}
+
+/// How a question is answered that keeps the run in its phase.
+pub(super) fn unanswered(run: &RunId, open: &Unanswered) -> String {
+    let Unanswered { question, workflow } = open;
+    let is_interview = question.unit.as_ref().is_some_and(|unit| unit.as_str().starts_with(INTERVIEW));
+    let way = match is_interview {
+        // Its answer belongs into the document.
+        true => format!("answer it as `flow resume {run}` says"),
+        false => format!("answer with `{}`", answer_command(run, workflow, question)),
+    };
+    format!("{way}, or say what came out of `{}` with --summary TEXT", question.step)
 }
