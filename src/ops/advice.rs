@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::engine::{Action, History, InDoubt, Plan};
 use crate::host::server;
 use crate::machine::Machine;
-use crate::model::{ActivityStatus, Question, ReportType, RunId, StateName, StepStatus, WorkflowId, slug};
+use crate::model::{ActivityStatus, Question, ReportType, RunDocument, RunId, StateName, StepStatus, WorkflowId, slug};
 use crate::ops::drive::{Choose, DriveRequest};
 use crate::ops::quoted;
 use crate::report::Alternative;
@@ -38,8 +38,8 @@ impl Advice {
     }
 }
 
-/// The commands for a plan. `machine` is the run's pinned workflow.
-pub(super) fn advice(history: &History, plan: &Plan, machine: Option<&Machine>) -> Advice {
+/// The commands for a plan. `machine` is the run's pinned workflow, `driver` the command that drives the run.
+pub(super) fn advice(history: &History, plan: &Plan, machine: Option<&Machine>, driver: Option<&str>) -> Advice {
     let words = Words { history, run: history.state().id(), workflow: &history.state().document().workflow };
     let next = &plan.next;
     let advice = Advice::default();
@@ -82,19 +82,23 @@ pub(super) fn advice(history: &History, plan: &Plan, machine: Option<&Machine>) 
         (Action::Nothing, _) => advice.or("there is more to do", words.status("reopen", Some("why"))),
         _ => advice,
     };
-    let is_work = matches!(
-        next.action,
+    match driver {
+        Some(command) if is_work(next.action) => advice.driven_by(command),
+        _ => advice,
+    }
+}
+
+/// Whether a driver could do what is next.
+fn is_work(action: Action) -> bool {
+    matches!(
+        action,
         Action::StartPhase
             | Action::ChoosePhase
             | Action::WorkPhase
             | Action::RetryPhase
             | Action::Reconcile
             | Action::ResolveActivity
-    );
-    match history.state().document().context_text(DRIVER).filter(|command| is_driver(command)) {
-        Some(command) if is_work => advice.driven_by(command),
-        _ => advice,
-    }
+    )
 }
 
 /// What to do about a run in which a merge joined two histories.
@@ -125,9 +129,13 @@ const DRIVER_BYTES: usize = 4000;
 /// What such a command begins with.
 const DRIVES: &str = "flow drive ";
 
-/// The command that drives a run once more. None when it does not fit into a line. A password in an address is left out.
-pub(super) fn driver(run: &RunId, request: &DriveRequest) -> Option<String> {
-    let mut command = format!("{DRIVES}{} --run-id {run}", quoted(&request.graph));
+/// What the run has in the place of a command that does not fit there: one that drove it before would do something else.
+pub(super) const UNKNOWN_DRIVER: &str = "unknown";
+
+/// The command that drives a run once more, with a `graph` that is named from the project. None when it does not fit into
+/// a line. A password in an address is left out.
+pub(super) fn driver(run: &RunId, graph: &str, request: &DriveRequest) -> Option<String> {
+    let mut command = format!("{DRIVES}{} --run-id {run}", quoted(graph));
     let mut add = |option: &str, value: &str| {
         let _ = write!(command, " --{option} {}", quoted(value));
     };
@@ -142,6 +150,33 @@ pub(super) fn driver(run: &RunId, request: &DriveRequest) -> Option<String> {
         add("timeout", &request.timeout.as_secs_f64().to_string());
     }
     is_driver(&command).then_some(command)
+}
+
+/// The command that drives a run: its graph, and what stands behind that.
+pub(super) fn known_driver(run: &RunDocument) -> Option<(String, &str)> {
+    let command = run.context_text(DRIVER).filter(|command| is_driver(command))?;
+    let rest = command.strip_prefix(DRIVES)?;
+    let mut is_quoted = false;
+    let mut is_escaped = false;
+    let mut graph = String::new();
+    for (at, c) in rest.char_indices() {
+        match c {
+            _ if std::mem::take(&mut is_escaped) => graph.push(c),
+            '\'' => is_quoted = !is_quoted,
+            '\\' if !is_quoted => is_escaped = true,
+            ' ' if !is_quoted => return Some((graph, &rest[at..])),
+            c => graph.push(c),
+        }
+    }
+    None
+}
+
+/// What a person should know when a driver could go on, and the run does not know by which command.
+pub(super) fn unknown_driver(run: &RunDocument, next: Action) -> Option<&'static str> {
+    let is_unknown = run.context_text(DRIVER) == Some(UNKNOWN_DRIVER);
+    (is_unknown && is_work(next)).then_some(
+        "it is not known by which commands the run is driven: those of the last driver do not fit into one line",
+    )
 }
 
 /// Whether a text is a command that drives a run: `run.yaml` is a file that others may edit.

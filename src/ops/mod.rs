@@ -11,6 +11,7 @@ mod drive;
 mod emit;
 mod error;
 mod flow;
+mod here;
 pub(crate) mod init;
 mod interview;
 mod journal;

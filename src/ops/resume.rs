@@ -6,16 +6,17 @@ use crate::engine::{Action, Damage, Drift, History, Outlook, Plan, RunState, Ver
 use crate::host::WorkingTree;
 use crate::machine::Machine;
 use crate::model::{RunDocument, RunId, RunStatus, RunSummary, Seq, SessionId};
-use crate::ops::advice::{adopt, advice, bring_back, join};
+use crate::ops::advice::{adopt, advice, bring_back, join, known_driver, unknown_driver};
 use crate::ops::checkout::{ends_at, is_rewound, joined};
 use crate::ops::claim::ClaimRequest;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::interview::{CUT, UNIT as INTERVIEW};
 use crate::ops::journal;
-use crate::ops::quoted_path;
 use crate::ops::select::Runs;
 use crate::ops::view::{View, for_listing, for_reading};
+use crate::ops::workflow::names_a_file;
+use crate::ops::{quoted, quoted_path};
 use crate::report::{
     Alternative, Candidate, ClaimReport, NextReport, ResumeReport, TreeState, Unreadable, WorkingTreeReport,
 };
@@ -172,7 +173,8 @@ impl Flow {
         let today = self.catalog(Some(project)).find(state.workflow.as_str());
         let fits = today.is_ok_and(|today| state.state.positions().all(|phase| today.machine.contains(phase)));
         let before = Outlook { drift: Drift::None, ..outlook.clone() };
-        let older = advice(&view.history, &resume(&view.history, &before), view.machine.as_ref());
+        let driver = self.driver_from_here(project, state);
+        let older = advice(&view.history, &resume(&view.history, &before), view.machine.as_ref(), driver.as_deref());
         let begin = older.command.map(|command| Alternative { when: "it is to be begun".to_owned(), command });
         let under = |way: Alternative| {
             let when = format!("the run goes on under the definition it started with, and {}", way.when);
@@ -196,7 +198,9 @@ impl Flow {
     ) -> ResumeReport {
         let document = view.history.state().document();
         let mut notes = std::mem::take(&mut plan.notes);
-        let mut advice = advice(&view.history, &plan, view.machine.as_ref());
+        let driver = self.driver_from_here(project, document);
+        let mut advice = advice(&view.history, &plan, view.machine.as_ref(), driver.as_deref());
+        notes.extend(unknown_driver(document, plan.next.action).map(str::to_owned));
         if let Some(document) = asked_in(&view.history, &plan) {
             let command = self.interview_command(project, run.id().as_str(), document, &mut notes);
             let when = format!("the person is there to go on with {document}");
@@ -239,6 +243,17 @@ impl Flow {
         }
     }
 
+    /// The command that drives a run, as the caller's shell takes it. None when the run knows none.
+    fn driver_from_here(&self, project: &Project, run: &RunDocument) -> Option<String> {
+        let (graph, options) = known_driver(run)?;
+        let graph = match names_a_file(&graph) {
+            true => self.named_here(project, Path::new(&graph)),
+            false => quoted(&graph),
+        };
+        let place = self.env.cwd.as_ref().map_or_else(String::new, |cwd| self.place(project, cwd));
+        Some(format!("flow {place}drive {graph}{options}"))
+    }
+
     /// The command that goes on with an interview. None when its document is gone: a person decides then what is lost, and
     /// the notes say how.
     fn interview_command(
@@ -253,15 +268,9 @@ impl Flow {
             return None;
         }
         let path = project.root().join(document);
-        let is_here = self.env.cwd.as_deref() == Some(project.root());
-        let named = quoted_path(if is_here { Path::new(document) } else { &path });
+        let named = self.named_here(project, Path::new(document));
         // A document in another project is taken for one of that.
-        let start = path.parent().unwrap_or(project.root());
-        let found = Project::find(&*self.disk, start, || self.git.top(start)).ok().flatten();
-        let place = match self.env.flow_dir.is_some() || found.as_deref() == Some(project.root()) {
-            true => String::new(),
-            false => format!("-C {} ", quoted_path(project.root())),
-        };
+        let place = self.place(project, path.parent().unwrap_or(project.root()));
         let command = format!("flow {place}interview run {named} --run-id {run}");
         if path.exists() {
             return Some(command);

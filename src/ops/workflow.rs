@@ -109,8 +109,7 @@ impl Flow {
                 diagnostics: checked.diagnostics,
             });
         }
-        let names_a_file = [".yaml", ".yml", ".md", ".mmd"].iter().any(|end| target.ends_with(end));
-        if target.contains('/') || names_a_file {
+        if names_a_file(target) {
             let source = std::io::Error::from(std::io::ErrorKind::NotFound);
             return Err(Error::Input { origin: target.to_owned(), source });
         }
@@ -147,6 +146,11 @@ impl Flow {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Whether a definition that is named so can only be a file.
+pub(super) fn names_a_file(target: &str) -> bool {
+    target.contains('/') || [".yaml", ".yml", ".md", ".mmd"].iter().any(|end| target.ends_with(end))
 }
 
 /// A definition that was read, whether it compiles or not.

@@ -12,6 +12,7 @@ mod docs;
 mod doctor;
 mod doctor_kill;
 mod drive;
+mod drive_known;
 mod drive_people;
 mod emit;
 mod engine;

@@ -306,6 +306,10 @@ impl Flow {
                 Agent::new(handler, AskEndpoint::new(endpoint.clone(), drive.timeout), notebook)
             }
         };
+        if standing != Standing::New {
+            // The run is there, and may stop before another state of it begins.
+            agent.notebook.remember();
+        }
         agent = agent.going_on(standing, context);
         let stopped = agent.run(request.max_iter);
         let ran = agent.notebook.ran;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::agent::{Done, Notebook};
 use crate::machine::Machine;
 use crate::model::{ReportType, StateName, StepStatus};
-use crate::ops::advice::{DRIVER, driver};
+use crate::ops::advice::{DRIVER, UNKNOWN_DRIVER, driver};
 use crate::ops::drive::{Audience, Drive, DriveRequest, given};
 use crate::ops::emit::EmitRequest;
 use crate::ops::error::{Error, Result};
@@ -18,10 +18,10 @@ pub(super) struct RunNotebook<'a, 'p> {
     flow: &'a Flow,
     drive: &'a Drive,
     machine: &'a Machine,
-    goal: Option<String>,
+    request: &'a DriveRequest,
     audience: Audience<'p>,
-    /// The command that drives the run, until the run knows it.
-    command: Option<String>,
+    /// Whether the run knows by which command it is driven.
+    is_known: bool,
     /// How many states were run.
     pub(super) ran: usize,
     pub(super) warnings: Vec<String>,
@@ -34,18 +34,26 @@ impl<'a, 'p> RunNotebook<'a, 'p> {
         flow: &'a Flow,
         drive: &'a Drive,
         machine: &'a Machine,
-        request: &DriveRequest,
+        request: &'a DriveRequest,
         audience: Audience<'p>,
     ) -> Self {
-        let (goal, command) = (request.goal.clone(), driver(&drive.run, request));
-        Self { flow, drive, machine, goal, audience, command, ran: 0, warnings: Vec::new(), unrecorded: None }
+        let warnings = Vec::new();
+        Self { flow, drive, machine, request, audience, is_known: false, ran: 0, warnings, unrecorded: None }
     }
 
-    /// Lets the run know by which command it is driven, for whoever asks how it goes on.
-    fn remember(&mut self) {
-        let Some(command) = self.command.take() else { return };
-        let change = |context: &mut Map<String, Value>| drop(context.insert(DRIVER.to_owned(), command.into()));
+    /// Lets the run know by which command it is driven, for those who ask how it goes on.
+    pub(super) fn remember(&mut self) {
+        if std::mem::replace(&mut self.is_known, true) {
+            return;
+        }
         let Drive { run, session, epoch, .. } = self.drive;
+        let graph = match self.flow.is_file(&self.request.graph) {
+            true => self.flow.project().ok().and_then(|project| self.flow.named_in(&project, &self.request.graph)),
+            false => Some(self.request.graph.clone()),
+        };
+        let command = graph.and_then(|graph| driver(run, &graph, self.request));
+        let command = command.unwrap_or_else(|| UNKNOWN_DRIVER.to_owned());
+        let change = |context: &mut Map<String, Value>| drop(context.insert(DRIVER.to_owned(), command.into()));
         let remembered = self.flow.change_context(run, session, *epoch, change);
         // The work itself goes on without it.
         self.warnings.extend(
@@ -67,7 +75,7 @@ impl<'a, 'p> RunNotebook<'a, 'p> {
             run: self.drive.run.to_string(),
             reports: vec![report],
             id: None,
-            name: self.goal.clone(),
+            name: self.request.goal.clone(),
             session: Some(self.drive.session.clone()),
             epoch: Some(self.drive.epoch),
         };
