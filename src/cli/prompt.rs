@@ -19,7 +19,7 @@ use rustyline::{
 
 use crate::cli::out::Out;
 use crate::model::limits;
-use crate::ops::Error;
+use crate::ops::{Error, discard_typed};
 
 /// Asks on standard error and reads standard input.
 pub(super) struct Prompt<'a> {
@@ -59,12 +59,22 @@ impl<'a> Prompt<'a> {
     }
 
     /// An answer of one line, from the person at the terminal; none when nobody is there. Ctrl-C ends the program here.
+    /// A person answers what they can read, so what they typed before is none, and neither is an empty line.
     pub(super) fn read_here(&mut self, question: &str) -> Option<String> {
         if !io::stdin().is_terminal() {
             return None;
         }
-        self.out.show(&format!("{question}\n{MARK}"));
-        read_line().ok().flatten()
+        if discard_typed() {
+            self.out.show("(what was typed before the question is left out)\n");
+        }
+        self.out.show(&format!("{question}\n"));
+        loop {
+            self.out.show(MARK);
+            let answer = read_line().ok().flatten()?;
+            if !answer.trim().is_empty() {
+                return Some(answer);
+            }
+        }
     }
 
     /// An answer, which may have several lines; none when nobody answers any more. `before` are earlier answers, to be

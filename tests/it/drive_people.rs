@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Sandbox, run};
+use crate::support::{Answer, Person, Sandbox, has_terminals, run};
 
 /// Asks a person whatever it does, and can go back to it.
 const CALL: &str = "\
@@ -88,6 +88,31 @@ fn another_question_of_a_state_waits_for_an_answer_of_its_own() {
     assert_eq!(told(&sandbox)["answer"], "red");
     ask("How much?");
     assert_eq!(told(&sandbox)["answer"], json!(null));
+}
+
+#[test]
+fn what_was_typed_before_a_question_and_an_empty_line_answer_nothing() {
+    if !has_terminals("what_was_typed_before_a_question_and_an_empty_line_answer_nothing") {
+        return;
+    }
+    // A line that was sent, and one that was not.
+    for ahead in ["ahead\n", "ahea"] {
+        let sandbox = project(COLOUR);
+        let agent = "agent=until [ -e typed ]; do sleep 0.05; done; echo thought";
+        let mut person = Person::before(&driver(&sandbox, &["--on", agent]));
+        person.shows("think begins").types(ahead).shows(ahead.trim_end());
+        std::fs::write(sandbox.path("typed"), "").unwrap();
+        person.shows("what was typed before the question is left out").shows("Which colour?").shows("> ");
+        person.types("\n").shows("> ").types("  \n").shows("> ").types("red\n");
+        assert_eq!(person.ended().code(), Some(0), "{}", person.seen());
+        assert!(sandbox.read("r1", "activities/002-ask.yaml").contains("summary: red"), "{}", person.seen());
+    }
+    // Where nothing was typed, nothing is said of it.
+    let sandbox = project(COLOUR);
+    let mut person = Person::before(&driver(&sandbox, &["--on", "agent=true"]));
+    person.shows("> ").types("red\n");
+    assert_eq!(person.ended().code(), Some(0), "{}", person.seen());
+    assert!(!person.seen().contains("typed before"), "{}", person.seen());
 }
 
 #[test]
