@@ -381,8 +381,8 @@ pub(super) struct DriveArgs {
     /// is recorded
     #[arg(long, value_name = "TYPE=COMMAND", value_parser = command_of_type)]
     pub(super) on: Vec<(String, String)>,
-    /// A type of state that the graph may use, also without a command; may be repeated
-    #[arg(long = "type", value_name = "NAME")]
+    /// A type of state that a person does, as the type `user`, unless it has a command; may be repeated
+    #[arg(long = "type", value_name = "TYPE")]
     pub(super) types: Vec<String>,
     /// A command that chooses among several states: the choices on standard input, {"next_state": "…"} on standard output
     #[arg(long, value_name = "COMMAND", conflicts_with = "choose_url")]

@@ -591,7 +591,7 @@ states:
         refused["message"],
         "there is no command for states of the type `executor` (state `execute_step`), `verifier` (state \
          `verify_progress`), `skill_builder` (state `learn_skill`): give one for each with --on executor='COMMAND' --on \
-         verifier='COMMAND' --on skill_builder='COMMAND'"
+         verifier='COMMAND' --on skill_builder='COMMAND', or leave a type to a person with --type TYPE"
     );
     assert!(project.0.runs().is_empty(), "something was begun");
     let rest = ["executor=true", "verifier=true", "skill_builder=true"].map(|on| ["--on", on]).concat();

@@ -116,6 +116,48 @@ fn what_was_typed_before_a_question_and_an_empty_line_answer_nothing() {
 }
 
 #[test]
+fn a_question_or_a_reason_without_words_fails_its_state() {
+    let sandbox = project(CALL);
+    for (says, why) in [
+        (r#"{"needs_human":""}"#, "its answer has an empty text as `needs_human`"),
+        (r#"{"needs_human":" \n"}"#, "its answer has an empty text as `needs_human`"),
+        (r#"{"not_ready":""}"#, "its answer has an empty text as `not_ready`"),
+        (r#"{"next_state":""}"#, "its answer has an empty text as `next_state`"),
+    ] {
+        let tool = format!("tool=printf %s '{says}'");
+        let failed = drive(&sandbox, &["--on", &tool, "--on", "agent=true", "--json"]).exits(1).json();
+        let reason = format!("`auth` failed: {why}; the same command tries it again");
+        assert_eq!((&failed["stop"], &failed["reason"]), (&json!("failed"), &json!(reason)), "{says}");
+        let resumed = sandbox.flow(["resume", "r1", "--json"]).ok().json();
+        assert_eq!(resumed["next"]["action"], "retry_phase", "{says}");
+    }
+    let tool = r#"tool=echo '{"needs_human":"Go?","link":""}'"#;
+    assert_eq!(drive(&sandbox, &["--on", tool, "--on", "agent=true", "--json"]).exits(4).json()["reason"], "Go?");
+}
+
+#[test]
+fn a_user_state_without_words_asks_by_its_name() {
+    let sandbox = project(&COLOUR.replace("Which colour?", "''"));
+    assert_eq!(drive(&sandbox, &["--on", "agent=true", "--json"]).exits(4).json()["reason"], "ask");
+}
+
+#[test]
+fn a_type_that_is_declared_without_a_command_is_done_by_a_person() {
+    let graph = "initial: plan\nstates:\n  plan: {type: planner, description: Make a plan, transition: {next: [work]}}\n  \
+                 work: {type: agent, transition: {next: [done]}}\n  done: {type: terminal}\n";
+    let sandbox = project(graph);
+    let refused = drive(&sandbox, &["--on", "agent=true", "--json"]).exits(2).error();
+    let help = "give one for each with --on planner='COMMAND', or leave a type to a person with --type TYPE";
+    assert!(refused["message"].as_str().unwrap().ends_with(help), "{refused}");
+    let args = ["--type", "planner", "--on", "agent=cat > told", "--json"];
+    let stopped = drive(&sandbox, &args).exits(4).json();
+    assert_eq!((&stopped["stop"], &stopped["reason"]), (&json!("needs_human"), &json!("Make a plan")));
+    answer(&sandbox, r#"{"answer":"first this"}"#);
+    drive(&sandbox, &args).ok();
+    assert_eq!(told(&sandbox)["done"], json!([{ "state": "plan", "output": "first this" }]));
+}
+
+#[test]
 fn the_log_shows_answers_that_are_not_texts() {
     for (data, shown) in [
         (r#"{"answer":"red"}"#, "ask answer: red"),

@@ -39,19 +39,22 @@ pub(super) fn registry<'r>(
         };
         registry.register(kind, make).map_err(missing)?;
     }
-    if !registry.knows("user") {
-        let audience = Rc::clone(audience);
-        let make = move |config: StateConfig<'_>| UserState {
-            prompt: config.declared.description.clone().unwrap_or_else(|| config.declared.name.to_string()),
-            answer: Rc::clone(&answer),
-            audience: Rc::clone(&audience),
-        };
-        registry.register("user", make).map_err(missing)?;
-    }
     for kind in ["decision", "terminal"] {
         if !registry.knows(kind) {
             registry.register(kind, |_| QuietState).map_err(missing)?;
         }
+    }
+    for kind in std::iter::once("user").chain(request.types.iter().map(String::as_str)) {
+        if registry.knows(kind) {
+            continue;
+        }
+        let (audience, answer) = (Rc::clone(audience), Rc::clone(&answer));
+        let make = move |config: StateConfig<'_>| UserState {
+            prompt: question_of(config.declared),
+            answer: Rc::clone(&answer),
+            audience: Rc::clone(&audience),
+        };
+        registry.register(kind, make).map_err(missing)?;
     }
     Ok(registry)
 }
@@ -109,11 +112,16 @@ fn outcome(output: String) -> std::result::Result<Outcome, StateError> {
     };
     let text = |key: &str, what: &str| match object.get(key) {
         None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) if text.trim().is_empty() => {
+            Err(StateError(format!("its answer has an empty text as `{key}`")))
+        }
         Some(Value::String(text)) => Ok(Some(text.clone())),
         Some(other) => Err(StateError(format!("its answer has {other} as `{key}`, which {what}"))),
     };
     if let Some(prompt) = text("needs_human", "is no text")? {
-        let link = text("link", "is no text")?.map(|link| format!(" ({link})")).unwrap_or_default();
+        let has_link = object.get("link").is_some_and(|link| link.as_str() != Some(""));
+        let link = if has_link { text("link", "is no text")? } else { None };
+        let link = link.map(|link| format!(" ({link})")).unwrap_or_default();
         return Ok(Outcome::NeedsHuman { prompt: format!("{prompt}{link}") });
     }
     if let Some(why) = text("not_ready", "is no text")? {
@@ -148,7 +156,13 @@ pub(super) fn run(
     answer_of(&job, &mut |line| audience.borrow_mut().tell(line)).map_err(StateError)
 }
 
-/// A state in which a person answers.
+/// What a person is asked in a state.
+fn question_of(declared: &crate::machine::State) -> String {
+    let words = declared.description.clone().filter(|words| !words.trim().is_empty());
+    words.unwrap_or_else(|| declared.name.to_string())
+}
+
+/// A state in which a person answers: one of the type `user`, or of a type that was declared without a command.
 struct UserState<'r> {
     prompt: String,
     answer: Rc<RefCell<Option<String>>>,

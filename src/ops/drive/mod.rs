@@ -42,7 +42,7 @@ pub struct DriveRequest {
     pub run: Option<String>,
     /// The command for each type of state.
     pub on: Vec<(String, String)>,
-    /// Types of states that the graph may use besides those that have a command.
+    /// Types of states that a person does, unless they have a command: they are asked for what came out.
     pub types: Vec<String>,
     /// Who chooses among several states.
     pub choose: Choose,
@@ -511,7 +511,10 @@ fn unhandled(machine: &Machine, registry: &Registry<'_>) -> Result<()> {
     }
     let types = open.iter().map(|(kind, state)| format!("`{kind}` (state `{state}`)")).collect::<Vec<_>>().join(", ");
     let options = open.iter().map(|(kind, _)| format!("--on {kind}='COMMAND'")).collect::<Vec<_>>().join(" ");
-    Err(Error::Usage(format!("there is no command for states of the type {types}: give one for each with {options}")))
+    Err(Error::Usage(format!(
+        "there is no command for states of the type {types}: give one for each with {options}, or leave a type to a person \
+         with --type TYPE"
+    )))
 }
 
 fn missing(error: RegistryError) -> Error {

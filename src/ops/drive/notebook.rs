@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::agent::{Done, Notebook};
-use crate::machine::Machine;
+use crate::machine::{Machine, State};
 use crate::model::{ReportType, StateName, StepStatus};
 use crate::ops::advice::{DRIVER, UNKNOWN_DRIVER, driver};
 use crate::ops::drive::{Audience, Drive, DriveRequest, given};
@@ -114,7 +114,10 @@ impl Notebook for RunNotebook<'_, '_> {
         self.ran += 1;
         self.tell(&format!("{} is done", done.state));
         // What a person typed, they know.
-        let is_answer = self.machine.state(&done.state).is_some_and(|state| state.kind.as_deref() == Some("user"));
+        let kind = self.machine.state(&done.state).and_then(|state| state.kind.as_deref()).unwrap_or(State::USUAL);
+        let is_left_to_person = self.request.types.iter().any(|declared| declared == kind)
+            && self.request.on.iter().all(|(done, _)| done != kind);
+        let is_answer = kind == "user" || is_left_to_person;
         if let Some(given) = given(done).filter(|_| !is_answer) {
             self.audience.borrow_mut().learn(&given);
         }
