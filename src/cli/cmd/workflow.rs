@@ -62,7 +62,7 @@ fn convert(flow: &Flow, target: &str, to: &str, types: &[String], out: &mut Out)
     };
     match flow.workflow_convert(target, to, types) {
         Ok(report) => {
-            let lost = report.losses.iter().map(|loss| format!("the {to} notation cannot say: {loss}"));
+            let lost = report.losses.iter().map(|loss| format!("left out or changed in the {to} notation: {loss}"));
             out.warnings(&lost.collect::<Vec<_>>());
             out.answer(&report, || page::clean_lines(&report.text))
         }

@@ -17,9 +17,13 @@ pub(super) fn write(machine: &Machine) -> Written {
     if untyped > 0 {
         losses.push(format!("`{USUAL}` is the type of {} without one", counted(untyped, "state")));
     }
+    let end = new_end(machine);
     let mut states = Map::new();
     for state in machine.states() {
-        states.insert(state.name.to_string(), body(machine, state, &mut losses));
+        states.insert(state.name.to_string(), body(machine, state, end.as_deref(), &mut losses));
+    }
+    if let Some(end) = end {
+        states.insert(end, json!({ "type": "terminal", "description": "The run ends here" }));
     }
     let mut graph = Map::new();
     graph.insert("initial".into(), json!(machine.initial()[0]));
@@ -34,6 +38,18 @@ pub(super) fn write(machine: &Machine) -> Written {
     Written { text: codec::emit(&graph), losses }
 }
 
+/// The name of a state behind those in which a run can end or go on: in a graph it ends where nothing follows. None when
+/// there are no such states.
+fn new_end(machine: &Machine) -> Option<String> {
+    machine.states().iter().find(|state| ends_or_goes_on(machine, state))?;
+    let is_new = |name: &String| machine.states().iter().all(|state| state.name.as_str() != name);
+    std::iter::once("done".to_owned()).chain((2..).map(|n| format!("done-{n}"))).find(is_new)
+}
+
+fn ends_or_goes_on(machine: &Machine, state: &State) -> bool {
+    machine.is_terminal(&state.name) && machine.successors(&state.name).next().is_some()
+}
+
 /// The type that a graph gives a state. A state is not made `terminal` because a run ends in it: in a graph that says that
 /// there is nothing to do.
 fn kind<'a>(machine: &Machine, state: &'a State) -> Option<&'a str> {
@@ -42,13 +58,15 @@ fn kind<'a>(machine: &Machine, state: &'a State) -> Option<&'a str> {
     state.kind.as_deref().filter(|kind| *kind != "terminal" || ends)
 }
 
-fn body(machine: &Machine, state: &State, losses: &mut Vec<String>) -> Value {
+fn body(machine: &Machine, state: &State, end: Option<&str>, losses: &mut Vec<String>) -> Value {
     let kind = kind(machine, state).unwrap_or(USUAL);
-    let next = machine.next_of(&state.name);
-    match (machine.is_terminal(&state.name), next.is_empty()) {
-        (true, false) => losses.push(format!("runs cannot end in `{}` any more: something follows it", state.name)),
-        (false, true) => losses.push(format!("runs end in `{}`: nothing follows it", state.name)),
-        _ => {}
+    let mut next: Vec<_> = machine.next_of(&state.name).iter().map(ToString::to_string).collect();
+    if let Some(end) = end.filter(|_| ends_or_goes_on(machine, state)) {
+        let name = &state.name;
+        losses.push(format!("runs end in the new state `{end}` behind `{name}`, which leads elsewhere as well"));
+        next.push(end.to_owned());
+    } else if next.is_empty() && !machine.is_terminal(&state.name) {
+        losses.push(format!("runs end in `{}`: nothing follows it", state.name));
     }
     let mut body = Map::new();
     body.insert("type".into(), kind.into());

@@ -1,5 +1,6 @@
 use super::*;
 use crate::machine::{Form, StateTypes, compile_text};
+use crate::model::StateName;
 use proptest::prelude::*;
 use std::fmt::Write as _;
 
@@ -61,7 +62,11 @@ fn a_diagram_becomes_every_notation() {
         transition:
           next:
           - build
-    lost: the labels of 2 transitions; `agent` is the type of 3 states without one; runs cannot end in `verify` any more: something follows it
+          - done
+      done:
+        type: terminal
+        description: The run ends here
+    lost: the labels of 2 transitions; `agent` is the type of 3 states without one; runs end in the new state `done` behind `verify`, which leads elsewhere as well
     ");
     let phases = write(&machine, Notation::Phases);
     insta::assert_snapshot!(format!("{}lost: {}", phases.text, phases.losses.join("; ")), @r"
@@ -218,6 +223,30 @@ fn a_state_with_work_is_not_made_one_without() {
 }
 
 #[test]
+fn one_end_is_made_for_all_states_that_end_or_go_on_and_its_name_is_new() {
+    let diagram = "stateDiagram-v2\n[*] --> done\ndone --> end\ndone --> [*]\nend --> done\nend --> [*]\n";
+    let machine = machine(Form::Mermaid, diagram);
+    let Written { text, losses } = write(&machine, Notation::Graph);
+    let told = [
+        "`agent` is the type of 2 states without one",
+        "runs end in the new state `done-2` behind `done`, which leads elsewhere as well",
+        "runs end in the new state `done-2` behind `end`, which leads elsewhere as well",
+    ];
+    assert_eq!(losses, told);
+    let checked = compile_text(Form::Graph, &text, "w", &StateTypes::default());
+    assert_eq!(checked.diagnostics, []);
+    let graph = checked.machine.unwrap();
+    assert_eq!(graph.terminal().iter().map(StateName::as_str).collect::<Vec<_>>(), ["done-2"]);
+    // Once more, nothing is added.
+    for notation in [Notation::Phases, Notation::Mermaid] {
+        let between = read(&write(&graph, notation).text, notation);
+        let again = read(&write(&between, Notation::Graph).text, Notation::Graph);
+        assert_eq!(again.states().len(), 3, "{notation}");
+        assert_eq!(again.terminal().len(), 1, "{notation}");
+    }
+}
+
+#[test]
 fn a_picture_shows_every_transition_once() {
     insta::assert_snapshot!(picture(&machine(Form::Mermaid, BUILD)), @r"
       ●
@@ -273,7 +302,8 @@ proptest! {
         for notation in [Notation::Mermaid, Notation::Graph, Notation::Phases] {
             let Written { text, losses } = write(&machine, notation);
             let again = read(&text, notation);
-            prop_assert_eq!(again.states().len(), machine.states().len());
+            let added = usize::from(losses.iter().any(|loss| loss.contains("new state")));
+            prop_assert_eq!(again.states().len(), machine.states().len() + added);
             let harmless = |loss: &String| loss.contains("labels of") || loss.contains("without one");
             if losses.iter().all(harmless) {
                 prop_assert_eq!(again.differences(&machine), [""; 0], "{}", text);
