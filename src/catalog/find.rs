@@ -9,7 +9,7 @@ use crate::catalog::folder::Folder;
 use crate::catalog::place::{Place, places};
 use crate::catalog::shipped::SHIPPED;
 use crate::codec;
-use crate::machine::{Checked, Diagnostic, Form, Machine, Name, Notation, StateTypes, compile_text};
+use crate::machine::{Checked, Diagnostic, Form, Machine, Name, Notation, StateTypes, compile_text, description};
 use crate::model::WorkflowId;
 
 /// Where a definition comes from.
@@ -202,17 +202,6 @@ fn entry(id: &str, file: &str, origin: Origin, text: String, types: &StateTypes)
 fn broken(id: &str, file: &str, origin: Origin, error: CatalogError) -> Entry {
     let notation = Form::of_file(file, "").notation();
     Entry { id: id.to_owned(), notation, origin, description: None, error: Some(error.in_list()) }
-}
-
-/// What a definition says it is for: in its metadata, its front matter, or at its top.
-fn description(text: &str) -> Option<String> {
-    let yaml = match text.trim_start_matches('\u{feff}').strip_prefix("---\n") {
-        Some(rest) => rest.split_once("\n---").map_or(rest, |(head, _)| head),
-        None => text,
-    };
-    let value = codec::parse_value(yaml).ok()?;
-    let description = value["metadata"]["description"].as_str().or(value["description"].as_str());
-    description.map(str::to_owned)
 }
 
 #[cfg(test)]

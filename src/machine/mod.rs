@@ -29,5 +29,5 @@ pub use graph::StateTypes;
 pub use machine::{Machine, MachineError, Notation, State, Transition};
 pub use prose::prose;
 pub use source::{MachineSource, Name, SourceState, SourceTransition};
-pub use unsaid::unsaid;
+pub use unsaid::{description, unsaid};
 pub use write::{Written, picture, write};

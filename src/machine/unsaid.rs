@@ -1,20 +1,38 @@
 //! What a definition says that no [`Machine`](crate::machine::Machine) holds, so that a copy in another notation lacks it.
 
 use crate::codec::{self, Node};
-use crate::machine::Notation;
+use crate::machine::lines::Line;
 use crate::machine::write::counted;
+use crate::machine::{Notation, markdown, mermaid};
 
-/// What of `text` is lost when its machine is written down again, a sentence fragment each.
+/// What a definition says it is for: in its metadata, its front matter, or at its top.
 #[must_use]
-pub fn unsaid(notation: Notation, text: &str) -> Vec<String> {
+pub fn description(text: &str) -> Option<String> {
+    let yaml = match text.trim_start_matches('\u{feff}').strip_prefix("---\n") {
+        Some(rest) => rest.split_once("\n---").map_or(rest, |(head, _)| head),
+        None => text,
+    };
+    let value = codec::parse_value(yaml).ok()?;
+    let description = value["metadata"]["description"].as_str().or(value["description"].as_str());
+    description.map(str::to_owned)
+}
+
+/// What of `text` is lost when its machine is written down in the notation `to`, a sentence fragment each.
+#[must_use]
+pub fn unsaid(notation: Notation, text: &str, to: Notation) -> Vec<String> {
+    if notation == Notation::Mermaid {
+        return unsaid_of_diagram(text);
+    }
     let Ok(root) = codec::parse_with_repeats(text) else { return Vec::new() };
+    let is_kept = to != Notation::Mermaid && description(text).is_some();
+    let kept = |name: &str| (name != "description" || is_kept).then(|| name.to_owned());
+    let known = |names: &[&str]| names.iter().filter_map(|name| kept(name)).collect::<Vec<_>>();
     match notation {
-        // What is drawn is all that a diagram says; the prose around it belongs to its document.
         Notation::Mermaid => Vec::new(),
         Notation::Phases => {
-            let mut lost = keys("", &root, &["apiVersion", "kind", "metadata", "phases"]);
+            let mut lost = keys("", &root, &known(&["apiVersion", "kind", "metadata", "phases"]));
             if let Some(metadata) = root.get("metadata") {
-                lost.extend(keys("metadata.", metadata, &["id", "version"]));
+                lost.extend(keys("metadata.", metadata, &known(&["id", "version", "description"])));
             }
             let phases = root.get("phases").map(Node::items).unwrap_or_default();
             let known = ["id", "label", "type", "description", "next", "terminal"];
@@ -23,7 +41,7 @@ pub fn unsaid(notation: Notation, text: &str) -> Vec<String> {
         }
         Notation::Graph => {
             let Some(states) = root.get("states") else { return Vec::new() };
-            let mut lost = keys("", &root, &["initial", "states", "types"]);
+            let mut lost = keys("", &root, &known(&["initial", "states", "types", "description"]));
             let states: Vec<_> = states.entries().iter().map(|(_, body)| body).collect();
             lost.extend(shared(&states, &["type", "description", "transition"], "state"));
             lost
@@ -31,9 +49,20 @@ pub fn unsaid(notation: Notation, text: &str) -> Vec<String> {
     }
 }
 
+/// What is drawn is nearly all that a diagram says; the prose around it belongs to its document.
+fn unsaid_of_diagram(text: &str) -> Vec<String> {
+    let lines = markdown::find(text).0.unwrap_or_else(|| Line::all(text));
+    match mermaid::labels_of_stars(&lines) {
+        0 => Vec::new(),
+        1 => vec!["the label of 1 beginning or end (`[*]`)".to_owned()],
+        count => vec![format!("the labels of {count} beginnings and ends (`[*]`)")],
+    }
+}
+
 /// Keys of one mapping.
-fn keys(path: &str, mapping: &Node, known: &[&str]) -> Vec<String> {
-    let keys = mapping.entries().iter().filter_map(|(key, _)| key.text()).filter(|key| !known.contains(key));
+fn keys(path: &str, mapping: &Node, known: &[String]) -> Vec<String> {
+    let is_lost = |key: &&str| known.iter().all(|known| known != key);
+    let keys = mapping.entries().iter().filter_map(|(key, _)| key.text()).filter(is_lost);
     keys.map(|key| format!("`{path}{key}`")).collect()
 }
 
@@ -62,9 +91,16 @@ mod tests {
     fn what_only_the_text_says_is_told() {
         let phases = "kind: FlowWorkflow\nmetadata: {id: w, command: /x}\ninputs: {}\nphases: [{id: a, gate: blocking}, {id: b, gate: x, loop_over: y}]\n";
         let lost = ["`inputs`", "`metadata.command`", "`gate` of 2 phases", "`loop_over` of 1 phase"];
-        assert_eq!(unsaid(Notation::Phases, phases), lost);
+        assert_eq!(unsaid(Notation::Phases, phases, Notation::Graph), lost);
         let graph = "initial: a\ndescription: d\nstates: {a: {type: agent, model: m, transition: {next: [b]}}, b: {type: terminal}}\n";
-        assert_eq!(unsaid(Notation::Graph, graph), ["`description`", "`model` of 1 state"]);
-        assert!(unsaid(Notation::Mermaid, "stateDiagram-v2\n[*] --> a\n").is_empty());
+        assert_eq!(unsaid(Notation::Graph, graph, Notation::Mermaid), ["`description`", "`model` of 1 state"]);
+        assert_eq!(unsaid(Notation::Graph, graph, Notation::Phases), ["`model` of 1 state"]);
+        let diagram = "stateDiagram-v2\n[*] --> a\na --> [*]";
+        assert!(unsaid(Notation::Mermaid, diagram, Notation::Graph).is_empty());
+        let labelled = format!("{diagram} : done\n");
+        assert_eq!(
+            unsaid(Notation::Mermaid, &labelled, Notation::Mermaid),
+            ["the label of 1 beginning or end (`[*]`)"]
+        );
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::catalog::{CatalogError, Origin, definition_text};
 use crate::host;
-use crate::machine::{Diagnostic, Form, Machine, Notation, Written, compile_text, picture, unsaid, write};
+use crate::machine::{Diagnostic, Form, Machine, Notation, Written, compile_text, description, picture, unsaid, write};
 use crate::model::limits;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
@@ -59,7 +59,11 @@ impl Flow {
     pub fn workflow_graph(&self, target: &str, types: &[String]) -> Result<WorkflowGraphReport> {
         let machine = self.definition(target, types)?.machine()?;
         let picture = picture(&machine);
-        Ok(WorkflowGraphReport { id: machine.id().clone(), mermaid: write(&machine, Notation::Mermaid).text, picture })
+        Ok(WorkflowGraphReport {
+            id: machine.id().clone(),
+            mermaid: write(&machine, Notation::Mermaid, None).text,
+            picture,
+        })
     }
 
     /// A file or a workflow in another notation.
@@ -68,15 +72,16 @@ impl Flow {
     /// As [`Flow::workflow_graph`].
     pub fn workflow_convert(&self, target: &str, to: Notation, types: &[String]) -> Result<WorkflowConvertReport> {
         let definition = self.definition(target, types)?;
-        let unsaid = unsaid(definition.notation, &definition.text);
         let text = definition.text.clone();
+        let description = description(&text);
+        let unsaid = unsaid(definition.notation, &text, to);
         let machine = definition.machine()?;
         // Already said, with all that only the text says. A diagram may have a document around it.
         if machine.notation() == to && to != Notation::Mermaid {
             let (id, from) = (machine.id().clone(), machine.notation());
             return Ok(WorkflowConvertReport { id, from, to, text, losses: Vec::new() });
         }
-        let Written { text, mut losses } = write(&machine, to);
+        let Written { text, mut losses } = write(&machine, to, description.as_deref());
         losses.extend(unsaid);
         Ok(WorkflowConvertReport { id: machine.id().clone(), from: machine.notation(), to, text, losses })
     }

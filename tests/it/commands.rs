@@ -464,6 +464,7 @@ fn a_workflow_is_drawn_and_written_in_every_notation() {
     metadata:
       id: build-fast
       version: 1
+      description: Make a small change in three steps.
     phases:
     - id: plan
       label: The change and its check are written down
@@ -472,6 +473,7 @@ fn a_workflow_is_drawn_and_written_in_every_notation() {
     - id: review
       label: Somebody else has read the change
     warning: left out or changed in the phases notation: the labels of 2 transitions
+    warning: left out or changed in the phases notation: the label of 1 beginning or end (`[*]`)
     ");
     std::fs::write(sandbox.path("build-fast.workflow.yaml"), &phases.stdout).unwrap();
     let graph =
@@ -512,6 +514,38 @@ fn every_shipped_workflow_ends_in_every_notation() {
             }
         }
     }
+}
+
+#[test]
+fn a_conversion_says_what_is_lost_and_nothing_else() {
+    let sandbox = Sandbox::new();
+    let convert = |file: &str, to: &str| sandbox.flow(["workflow", "convert", file, "--to", to, "--json"]).ok().json();
+    let graph = "description: A long way\ninitial: a\nstates:\n  a: {type: agent, transition: {next: []}}\n";
+    std::fs::write(sandbox.path("w.graph.yaml"), graph).unwrap();
+    let phases = convert("w.graph.yaml", "phases");
+    assert_eq!(phases["losses"], json!([]));
+    assert!(phases["text"].as_str().unwrap().contains("  description: A long way\n"), "{phases}");
+    std::fs::write(sandbox.path("w.workflow.yaml"), phases["text"].as_str().unwrap()).unwrap();
+    let back = convert("w.workflow.yaml", "graph");
+    assert_eq!(back["losses"], json!([]));
+    assert!(back["text"].as_str().unwrap().starts_with("description: A long way\n"), "{back}");
+    assert_eq!(convert("w.graph.yaml", "mermaid")["losses"], json!(["the types of 1 state", "`description`"]));
+    assert_eq!(
+        convert("w.workflow.yaml", "mermaid")["losses"],
+        json!(["the types of 1 state", "`metadata.description`"])
+    );
+    // What a skill is for is said above its diagram.
+    let diagram = "stateDiagram-v2\n[*] --> a : begin\na --> b : go\nb --> [*] : done\n";
+    let skill = format!("---\ndescription: A skill\n---\n## STATE-MACHINE\n```mermaid\n{diagram}```\n");
+    std::fs::write(sandbox.path("skill.md"), skill).unwrap();
+    std::fs::write(sandbox.path("w.mmd"), diagram).unwrap();
+    let ends = "the labels of 2 beginnings and ends (`[*]`)";
+    for file in ["skill.md", "w.mmd"] {
+        assert_eq!(convert(file, "mermaid")["losses"], json!([ends]), "{file}");
+        let lost = json!(["the labels of 1 transition", "`agent` is the type of 2 states without one", ends]);
+        assert_eq!(convert(file, "graph")["losses"], lost, "{file}");
+    }
+    assert!(convert("skill.md", "graph")["text"].as_str().unwrap().starts_with("description: A skill\n"));
 }
 
 #[test]

@@ -60,7 +60,7 @@ const TEXTS: [&str; 14] = [
     "note: end note",
     "it's",
     "é, (x) 100% = $1",
-    "accTitle: x",
+    "accTitle: x %%{init: {}}%% y",
     "x -- y",
 ];
 

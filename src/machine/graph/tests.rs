@@ -115,7 +115,7 @@ fn odd_graphs_are_read_with_a_warning() {
         assert_eq!(serde_json::Value::Object(machine.states()[0].config.clone()), config);
         let pinned = crate::machine::Machine::from_value(&machine.to_value()).unwrap();
         assert_eq!(pinned, machine);
-        let written = crate::machine::write(&machine, crate::machine::Notation::Graph);
+        let written = crate::machine::write(&machine, crate::machine::Notation::Graph, None);
         assert_eq!(check(&written.text).machine.unwrap().states()[0].config, machine.states()[0].config);
     }
 }

@@ -62,6 +62,20 @@ pub(in crate::machine) fn parse(lines: &[Line<'_>], id: Name) -> (Option<Machine
     ((!errors).then_some(source), diagnostics)
 }
 
+/// How many transitions from or to `[*]` have a label, which no machine holds.
+pub(in crate::machine) fn labels_of_stars(lines: &[Line<'_>]) -> usize {
+    let first = header(lines).map_or(0, |(at, _)| at + 1);
+    let ends = lines.iter().skip(first).filter_map(|line| statement(*line).ok());
+    let is_labelled = |one: &Statement| match one {
+        Statement::Transition { from, to, label } => {
+            let has_star = matches!(from, End::Star(_)) != matches!(to, End::Star(_));
+            has_star && label.is_some()
+        }
+        _ => false,
+    };
+    ends.filter(is_labelled).count()
+}
+
 fn is_header(word: &str) -> bool {
     [HEADER, "stateDiagram"].iter().any(|known| word.eq_ignore_ascii_case(known))
 }

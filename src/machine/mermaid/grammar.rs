@@ -331,7 +331,8 @@ impl Reader<'_> {
     fn description(&self, id: &Token, colon: &Token, tokens: &Tokens<'_>) -> Parsed<Option<String>> {
         let rest = tokens.rest();
         let text = &self.line.text[rest.clone()];
-        if text.contains("-->") {
+        // Without a blank it is meant for the id of an agent's step, in a transition.
+        if text.contains("-->") && id.range.end == colon.range.start && colon.range.end == rest.start {
             let whole = Token { kind: Kind::Word, range: id.range.start..rest.end };
             let id = format!("{}:{}", self.text(id), text.split_whitespace().next().unwrap_or_default());
             let message = format!("`{id}` cannot be a state's id: it has `:`, behind which a description begins");

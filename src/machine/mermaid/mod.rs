@@ -10,6 +10,6 @@ mod lexer;
 mod tests;
 mod words;
 
-pub(super) use diagram::{is_state_diagram, parse};
+pub(super) use diagram::{is_state_diagram, labels_of_stars, parse};
 pub(super) use grammar::is_id;
 pub(super) use words::{is_keyword, written};

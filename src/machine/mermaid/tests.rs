@@ -108,6 +108,17 @@ fn a_label_is_whatever_stands_behind_the_colon() {
 }
 
 #[test]
+fn an_arrow_behind_the_colon_of_a_state_is_part_of_its_description() {
+    for (lines, expected) in [
+        ("a : t --> u\n[*] --> a\na --> [*]", "a^$(t --> u)"),
+        ("a: t --> u\n[*] --> a\na --> [*]", "a^$(t --> u)"),
+        ("state a : t --> u\n[*] --> a\na --> [*]", "a^$(t --> u)"),
+    ] {
+        assert_eq!(shape(&diagram(lines)), expected, "{lines}");
+    }
+}
+
+#[test]
 fn ids_are_letters_of_any_script_digits_underscores_and_dots() {
     for id in ["v1.2", "in_review", "3", "完了", "café", "__proto__", "end", "direction", "scale", "hide", "As"] {
         assert_eq!(shape(&diagram(&format!("[*] --> {id}\n{id} --> [*]"))), format!("{id}^$"));

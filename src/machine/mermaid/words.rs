@@ -48,6 +48,8 @@ pub(in crate::machine) fn written(text: &str) -> String {
         match c {
             '"' => written.push_str("#quot;"),
             ';' | '#' | ':' | '<' | '&' | '`' => drop(write!(written, "#{};", u32::from(c))),
+            // The beginning of a setting, which is taken out before anything is read.
+            '%' if line[at..].starts_with("%%{") => drop(write!(written, "#{};", u32::from(c))),
             // Read as a statement wherever it stands.
             'd' | 'D' if is_direction(&line[at..]) => drop(write!(written, "#{};", u32::from(c))),
             c => written.push(c),
@@ -108,6 +110,7 @@ mod tests {
             ("the direction LR, direction", "the #100;irection LR, direction"),
             ("C# & <b>", "C#35; #38; #60;b>"),
             ("two\n lines", "two lines"),
+            ("50 %% {x} %%{init}%% %%%{y}%%", "50 %% {x} #37;%{init}%% %#37;%{y}%%"),
         ] {
             assert_eq!(written(text), line);
         }

@@ -9,7 +9,7 @@ use crate::machine::{Machine, State, StateTypes};
 /// The type of a state that has none.
 const USUAL: &str = "agent";
 
-pub(super) fn write(machine: &Machine) -> Written {
+pub(super) fn write(machine: &Machine, description: Option<&str>) -> Written {
     let mut losses = Vec::new();
     several_initial(machine, &mut losses);
     labels(machine, &mut losses);
@@ -26,6 +26,7 @@ pub(super) fn write(machine: &Machine) -> Written {
         states.insert(end, json!({ "type": "terminal", "description": "The run ends here" }));
     }
     let mut graph = Map::new();
+    graph.extend(description.map(|words| ("description".to_owned(), words.into())));
     graph.insert("initial".into(), json!(machine.initial()[0]));
     let kinds = machine.states().iter().filter_map(|state| state.kind.as_deref());
     let mut own: Vec<_> = kinds.filter(|kind| !StateTypes::BUILT_IN.contains(kind)).collect();

@@ -18,13 +18,13 @@ pub struct Written {
     pub losses: Vec<String>,
 }
 
-/// Writes `machine` in `notation`.
+/// Writes `machine` in `notation`; `description` is what the workflow is for, which a diagram does not say.
 #[must_use]
-pub fn write(machine: &Machine, notation: Notation) -> Written {
+pub fn write(machine: &Machine, notation: Notation, description: Option<&str>) -> Written {
     match notation {
         Notation::Mermaid => mermaid::write(machine),
-        Notation::Graph => graph::write(machine),
-        Notation::Phases => phases::write(machine),
+        Notation::Graph => graph::write(machine, description),
+        Notation::Phases => phases::write(machine, description),
     }
 }
 

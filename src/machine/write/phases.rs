@@ -6,7 +6,7 @@ use crate::codec::{self, DocumentKind};
 use crate::machine::write::{Written, labels, several_initial};
 use crate::machine::{Machine, State};
 
-pub(super) fn write(machine: &Machine) -> Written {
+pub(super) fn write(machine: &Machine, description: Option<&str>) -> Written {
     let mut losses = Vec::new();
     several_initial(machine, &mut losses);
     labels(machine, &mut losses);
@@ -18,10 +18,14 @@ pub(super) fn write(machine: &Machine) -> Written {
         .zip(&states)
         .map(|(below, state)| phase(machine, state, states.get(below).copied(), &mut losses))
         .collect();
+    let mut metadata = json!({ "id": machine.id(), "version": machine.version() });
+    if let Some(words) = description {
+        metadata["description"] = words.into();
+    }
     let document = json!({
         "apiVersion": "flow.synapti.ai/v1",
         "kind": "FlowWorkflow",
-        "metadata": { "id": machine.id(), "version": machine.version() },
+        "metadata": metadata,
         "phases": phases,
     });
     Written { text: codec::emit(&document), losses }

@@ -31,7 +31,7 @@ build : All of it
 #[test]
 fn a_diagram_becomes_every_notation() {
     let machine = machine(Form::Mermaid, BUILD);
-    let mermaid = write(&machine, Notation::Mermaid);
+    let mermaid = write(&machine, Notation::Mermaid, None);
     assert_eq!(mermaid.losses, [""; 0]);
     insta::assert_snapshot!(mermaid.text, @r"
     stateDiagram-v2
@@ -42,7 +42,7 @@ fn a_diagram_becomes_every_notation() {
         verify --> build : failed
         verify --> [*]
     ");
-    let graph = write(&machine, Notation::Graph);
+    let graph = write(&machine, Notation::Graph, None);
     insta::assert_snapshot!(format!("{}lost: {}", graph.text, graph.losses.join("; ")), @r"
     initial: plan
     states:
@@ -68,7 +68,7 @@ fn a_diagram_becomes_every_notation() {
         description: The run ends here
     lost: the labels of 2 transitions; `agent` is the type of 3 states without one; runs end in the new state `done` behind `verify`, which leads elsewhere as well
     ");
-    let phases = write(&machine, Notation::Phases);
+    let phases = write(&machine, Notation::Phases, None);
     insta::assert_snapshot!(format!("{}lost: {}", phases.text, phases.losses.join("; ")), @r"
     apiVersion: flow.synapti.ai/v1
     kind: FlowWorkflow
@@ -90,7 +90,7 @@ fn a_diagram_becomes_every_notation() {
 #[test]
 fn names_that_mermaid_does_not_take_are_told() {
     let text = "apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata: {id: w}\nphases:\n  - {id: fan-out, label: Fan, description: All, type: bash}\n  - id: fan_out\n  - id: class\n";
-    let written = write(&machine(Form::Phases, text), Notation::Mermaid);
+    let written = write(&machine(Form::Phases, text), Notation::Mermaid, None);
     assert_eq!(
         written.losses,
         [
@@ -148,7 +148,7 @@ fn awkward() -> Machine {
 #[test]
 fn a_diagram_says_what_the_machine_said_whatever_its_names_and_texts_are() {
     let machine = awkward();
-    let Written { text, losses } = write(&machine, Notation::Mermaid);
+    let Written { text, losses } = write(&machine, Notation::Mermaid, None);
     insta::assert_snapshot!(format!("{text}lost: {}", losses.join("\n      ")), @r"
     stateDiagram-v2
         fan_out : stop#59; then #quot;go#quot;
@@ -202,7 +202,7 @@ fn a_diagram_says_what_the_machine_said_whatever_its_names_and_texts_are() {
 #[test]
 fn a_state_with_work_is_not_made_one_without() {
     let machine = machine(Form::Mermaid, "stateDiagram-v2\n[*] --> work\nwork --> ship\nship --> [*]\n");
-    let Written { text, losses } = write(&machine, Notation::Graph);
+    let Written { text, losses } = write(&machine, Notation::Graph, None);
     insta::assert_snapshot!(format!("{text}lost: {}", losses.join("; ")), @r"
     initial: work
     states:
@@ -226,7 +226,7 @@ fn a_state_with_work_is_not_made_one_without() {
 fn one_end_is_made_for_all_states_that_end_or_go_on_and_its_name_is_new() {
     let diagram = "stateDiagram-v2\n[*] --> done\ndone --> end\ndone --> [*]\nend --> done\nend --> [*]\n";
     let machine = machine(Form::Mermaid, diagram);
-    let Written { text, losses } = write(&machine, Notation::Graph);
+    let Written { text, losses } = write(&machine, Notation::Graph, None);
     let told = [
         "`agent` is the type of 2 states without one",
         "runs end in the new state `done-2` behind `done`, which leads elsewhere as well",
@@ -239,8 +239,8 @@ fn one_end_is_made_for_all_states_that_end_or_go_on_and_its_name_is_new() {
     assert_eq!(graph.terminal().iter().map(StateName::as_str).collect::<Vec<_>>(), ["done-2"]);
     // Once more, nothing is added.
     for notation in [Notation::Phases, Notation::Mermaid] {
-        let between = read(&write(&graph, notation).text, notation);
-        let again = read(&write(&between, Notation::Graph).text, Notation::Graph);
+        let between = read(&write(&graph, notation, None).text, notation);
+        let again = read(&write(&between, Notation::Graph, None).text, Notation::Graph);
         assert_eq!(again.states().len(), 3, "{notation}");
         assert_eq!(again.terminal().len(), 1, "{notation}");
     }
@@ -300,7 +300,7 @@ proptest! {
         edges.iter().for_each(|(from, to)| line(format!("s{from} --> s{to}{label}")));
         let machine = machine(Form::Mermaid, &text);
         for notation in [Notation::Mermaid, Notation::Graph, Notation::Phases] {
-            let Written { text, losses } = write(&machine, notation);
+            let Written { text, losses } = write(&machine, notation, None);
             let again = read(&text, notation);
             let added = usize::from(losses.iter().any(|loss| loss.contains("new state")));
             prop_assert_eq!(again.states().len(), machine.states().len() + added);

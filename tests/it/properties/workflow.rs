@@ -44,7 +44,7 @@ fn check(machine: &Machine) {
     for (notation, form) in
         [(Notation::Mermaid, Form::Mermaid), (Notation::Graph, Form::Graph), (Notation::Phases, Form::Phases)]
     {
-        let written = write(machine, notation);
+        let written = write(machine, notation, Some("What it is for"));
         let again = compile_text(form, &written.text, machine.id().as_str(), &StateTypes::default());
         let again = again.machine.unwrap_or_else(|| panic!("{}\n{:?}", written.text, again.diagnostics));
         if written.losses.is_empty() {
