@@ -3,7 +3,7 @@
 use crate::agent::Choices;
 use crate::codec::digest;
 use crate::engine::{History, Refusal, Unanswered, Undone};
-use crate::machine::Machine;
+use crate::machine::{Machine, Notation};
 use crate::model::{Event, EventId, EventKind, ReportType, SessionId, StateName, StepStatus, TextDigest};
 use crate::ops::emit::EmitRequest;
 use crate::ops::error::{Error, Result};
@@ -145,8 +145,8 @@ fn went_to(event: &Event) -> Option<StateName> {
 }
 
 /// Whether the state that the run leaves may be taken as completed: its work is done, or nothing says that it is not, as a
-/// question that is open does.
-/// A summary says that it is, and going back for another round says nothing about it.
+/// question that is open does. Nothing at all is enough in a graph, whose states are what this command is for, and not in
+/// phases, whose work is recorded. A summary says that it is done, and going back for another round says nothing about it.
 fn leave(
     request: &AdvanceRequest,
     history: &History,
@@ -165,7 +165,8 @@ fn leave(
         return Err(Refusal::Unanswered(Box::new(unanswered)));
     }
     let back = machine.is_some_and(|machine| machine.leads_back(from, to));
-    if work.is_done() || work.is_untouched() || at_work && !work.withdrawn || back {
+    let is_phase = machine.is_some_and(|machine| machine.notation() == Notation::Phases);
+    if work.is_done() || work.is_untouched() && !is_phase || at_work && !work.withdrawn || back {
         return Ok(());
     }
     Err(Refusal::NotDone(vec![Undone::new(machine, from, &work)]))

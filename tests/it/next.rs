@@ -147,8 +147,8 @@ fn other_words_of_a_definition_are_shown_and_can_be_adopted() {
 fn every_command_for_one_run_takes_its_name_with_run_id_as_well() {
     let sandbox = project();
     sandbox.flow(["start", "debug", "--id", "other"]).ok();
-    for command in [&["next"][..], &["show"], &["log"], &["verify"], &["resume"], &["workflow", "adopt"], &["advance"]]
-    {
+    let advance = &["advance", "--summary", "clean"][..];
+    for command in [&["next"][..], &["show"], &["log"], &["verify"], &["resume"], &["workflow", "adopt"], advance] {
         sandbox.flow(command.iter().chain(&["--run-id", "other"])).ok();
     }
     let refused = sandbox.flow(["next", "--json"]);

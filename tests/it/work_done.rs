@@ -121,8 +121,13 @@ fn advance_completes_a_state_only_when_nothing_says_that_it_is_not_done() {
         (&shown["steps"][0]["status"], &shown["state"]["current_phase"]),
         (&json!("completed"), &json!("reproduce"))
     );
-    // Nothing was recorded, and the caller says that the run goes on.
-    let fresh = sandbox.start("debug");
+    // A phase in which nothing was recorded is not passed, a person's confirmation least of all; a state of a graph is.
+    let fresh = sandbox.start("merge-pr");
+    assert_eq!(sandbox.flow(["advance", &fresh, "--json"]).exits(1).error()["code"], "phase_not_done");
+    sandbox.flow(["advance", &fresh, "--summary", "the checks are green"]).ok();
+    let graph = "initial: a\nstates:\n  a: { type: agent, transition: { next: b } }\n  b: { type: terminal }\n";
+    std::fs::write(sandbox.path(".flow/workflows/graph.yaml"), graph).unwrap();
+    let fresh = sandbox.start("graph");
     sandbox.flow(["advance", &fresh]).ok();
 }
 

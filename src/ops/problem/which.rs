@@ -71,7 +71,8 @@ pub(super) fn not_done(run: &RunId, undone: &[Undone]) -> String {
         [] => String::new(),
         back => format!(", go back to {} with --phase", back.join(" or ")),
     };
-    format!("{record}{back}, or pass over it with --skip-reason TEXT; `flow resume {run}` shows the commands")
+    let skip = "record-activity and complete pass over it with --skip-reason TEXT";
+    format!("{record}{back}; {skip}; `flow resume {run}` shows the commands")
 }
 
 /// How a question is answered that keeps the run in its phase.
