@@ -241,7 +241,7 @@ pub(super) struct StartArgs {
 // Arguments of `record-activity`.
 #[derive(Debug, Args)]
 pub(super) struct RecordArgs {
-    /// The run [default: the session's, or the only active one]
+    /// The run: its id, a beginning of it that no other run has, or @latest [default: the session's, or the only active one]
     #[arg(long, value_name = "RUN")]
     pub(super) run_id: Option<String>,
     /// A FlowActivity document; `-` reads standard input. The options below go over it

@@ -78,6 +78,7 @@ pub(super) fn summary(root: Entries<'_, '_>) -> Option<RunSummary> {
         issue: context.number("issue").ok()?,
         pr: context.number("pr").ok()?,
         feature: context.optional("feature").ok()?,
+        journal: context.optional("journal").ok()?.filter(|journal: &String| !journal.is_empty()),
         session: state.optional("session").ok()?,
         last_seq: state.number("last_seq").ok()?.map(Seq),
         updated_at: state.optional("updated_at").ok()?,

@@ -205,6 +205,8 @@ pub struct RunSummary {
     pub pr: Option<u64>,
     /// The feature that it is about.
     pub feature: Option<String>,
+    /// Its decision journal.
+    pub journal: Option<String>,
     /// Who holds it.
     pub session: Option<SessionId>,
     /// The event up to which this shows the run.
@@ -232,6 +234,7 @@ impl From<&RunDocument> for RunSummary {
             issue: run.context_number("issue"),
             pr: run.context_number("pr"),
             feature: run.context.get("feature").and_then(Value::as_str).map(str::to_owned),
+            journal: run.context_text("journal").map(str::to_owned),
             session: run.state.session.clone(),
             last_seq: run.state.last_seq,
             updated_at: run.state.updated_at,

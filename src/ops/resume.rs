@@ -100,8 +100,7 @@ impl Flow {
         if !request.all {
             plan.completed.drain(..completed.saturating_sub(COMPLETED));
         }
-        let others = candidates(&runs, run.id().as_str());
-        let mut report = self.report(&project, &run, &view, &outlook, plan, claim, others, runs.unreadable);
+        let mut report = self.report(&project, &run, &view, &outlook, plan, claim, runs);
         if report.verdict == Verdict::Rewound {
             let shown = view.history.state().document().state.last_seq.unwrap_or_default();
             let places = self.places_with(&project, &run, noted.max(shown));
@@ -193,8 +192,7 @@ impl Flow {
         outlook: &Outlook<'_>,
         mut plan: Plan,
         claim: Option<ClaimReport>,
-        candidates: Vec<Candidate>,
-        unreadable: Vec<Unreadable>,
+        runs: Runs,
     ) -> ResumeReport {
         let document = view.history.state().document();
         let mut notes = std::mem::take(&mut plan.notes);
@@ -210,7 +208,9 @@ impl Flow {
             advice.alternatives = self.ways_after_drift(project, view, outlook);
         }
         notes.extend(view.notes.iter().cloned());
-        let working_tree = self.working_tree(project, document, &mut notes);
+        let journals = runs.open().filter_map(|run| run.journal.as_deref()).chain(document.context_text("journal"));
+        let working_tree = self.working_tree(project, document, journals, &mut notes);
+        let candidates = candidates(&runs, run.id().as_str());
         let description = match (&view.machine, &plan.next.phase) {
             (Some(machine), Some(phase)) => machine.state(phase).and_then(|state| state.description.clone()),
             _ => None,
@@ -236,7 +236,7 @@ impl Flow {
             blocked_reason: document.state.blocked_reason.clone(),
             working_tree,
             candidates,
-            unreadable,
+            unreadable: runs.unreadable,
             notes,
             claim,
             worktrees: Vec::new(),
@@ -281,13 +281,20 @@ impl Flow {
         None
     }
 
-    fn working_tree(&self, project: &Project, run: &RunDocument, notes: &mut Vec<String>) -> WorkingTreeReport {
+    /// What is uncommitted but for flow's own files and the `journals` of runs.
+    fn working_tree<'a>(
+        &self,
+        project: &Project,
+        run: &RunDocument,
+        journals: impl Iterator<Item = &'a str>,
+        notes: &mut Vec<String>,
+    ) -> WorkingTreeReport {
         let root = project.root();
         let top = self.git.top(root);
         let below = top.as_ref().and_then(|top| root.strip_prefix(top).ok()).unwrap_or(std::path::Path::new(""));
         let mut own: Vec<_> =
             [".flow/", ".decisions/"].map(|name| below.join(name).to_string_lossy().into_owned()).into();
-        own.extend(own_journal(project, run, below));
+        own.extend(journals.flat_map(|journal| own_journal(project, journal, below)));
         let own: Vec<&str> = own.iter().map(String::as_str).collect();
         if top.is_some()
             && let Some(branch) = run.context_text("branch")
@@ -306,10 +313,8 @@ impl Flow {
     }
 }
 
-/// The journal that a run's context names and the lock that its writers may leave beside it, relative to the top of the
-/// checkout.
-fn own_journal(project: &Project, run: &RunDocument, below: &Path) -> Vec<String> {
-    let Some(journal) = run.context_text("journal") else { return Vec::new() };
+/// A journal that a run names and the lock that its writers may leave beside it, relative to the top of the checkout.
+fn own_journal(project: &Project, journal: &str, below: &Path) -> Vec<String> {
     let journal = Path::new(journal).strip_prefix(project.root()).unwrap_or(Path::new(journal));
     if journal::refuse_path(journal).is_some() {
         return Vec::new();

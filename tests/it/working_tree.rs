@@ -223,6 +223,15 @@ fn a_journal_leaves_no_lock_behind_and_neither_counts_as_a_change() {
 }
 
 #[test]
+fn the_journal_of_another_open_run_is_no_change_either() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1", "--issue", "7"]).ok();
+    sandbox.flow(["start", "debug", "--id", "r2", "--journal", "docs/other.md"]).ok();
+    let tree = sandbox.flow(["resume", "r1", "--json"]).ok().json()["working_tree"].clone();
+    assert_eq!(tree["paths"], json!([]), "{tree}");
+}
+
+#[test]
 fn many_that_write_a_journal_at_once_leave_every_note_and_no_lock() {
     let sandbox = Sandbox::new();
     sandbox.flow(["init"]).ok();

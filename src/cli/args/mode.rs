@@ -2,7 +2,7 @@
 
 use clap::{ArgAction, Args, Subcommand, ValueEnum};
 
-use crate::model::{RunId, SessionId};
+use crate::model::SessionId;
 
 // Arguments of `mode`.
 #[derive(Debug, Args)]
@@ -36,7 +36,7 @@ pub(crate) enum ModeCommand {
         review: Option<ReviewArg>,
         /// The run that the mode works on
         #[arg(long, value_name = "RUN")]
-        run_id: Option<RunId>,
+        run_id: Option<String>,
     },
     /// List modes and how they ended
     List {
@@ -76,7 +76,7 @@ pub(crate) enum ModeCommand {
         outcome: Option<String>,
         /// The run that the mode works on
         #[arg(long, value_name = "RUN")]
-        run_id: Option<RunId>,
+        run_id: Option<String>,
         /// What the review of the mode that would hand over found [default: what its file says]
         #[arg(long, value_name = "RESULT")]
         review: Option<ReviewArg>,

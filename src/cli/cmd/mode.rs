@@ -165,7 +165,7 @@ fn write(flow: &Flow, command: ModeCommand, out: &mut Out) -> Exit {
             ("current_phase", phase.map(Value::from)),
             ("iteration", iteration.map(Value::from)),
             ("lifecycle_outcome", outcome.map(Value::from)),
-            ("run_id", run_id.map(|run| Value::from(run.as_str()))),
+            ("run_id", run_id.map(Value::from)),
         ];
         fields.extend(given.into_iter().filter_map(|(field, value)| Some((field.to_owned(), value?))));
         fields

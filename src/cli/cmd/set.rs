@@ -34,7 +34,7 @@ pub(super) fn run(flow: &Flow, args: SetArgs, out: &mut Out) -> Exit {
 }
 
 fn page(report: &SetReport) -> String {
-    let mut page = Page::default();
+    let mut page = Page::clipping();
     let already = if report.changed { "is changed" } else { "is so already" };
     page.line(&format!("{} {already}", report.run_id));
     if let Some(goal) = &report.goal {

@@ -26,8 +26,8 @@ pub struct ModeRequest {
     pub scope: ModeScope,
     /// Whether the review of the mode that would hand over is clean; otherwise its file may say so.
     pub review_clean: Option<bool>,
-    /// The run that it works on.
-    pub run: Option<RunId>,
+    /// The run that it works on: its id, the beginning of it, or `@latest`.
+    pub run: Option<String>,
 }
 
 /// Fields of a mode's file.
@@ -109,8 +109,8 @@ impl Flow {
         let (policy, _) = self.catalog(Some(&project)).policy()?;
         let mode = mode(&policy, &request.mode)?;
         let scope = self.scope(&request.scope)?;
-        self.check_run(&project, request.run.as_ref())?;
-        let wanted = Wanted { review_clean: request.review_clean, run: request.run.clone() };
+        let run = self.run_meant(&project, request.run.as_deref())?;
+        let wanted = Wanted { review_clean: request.review_clean, run };
         let called = say::named(&mode.name, &request.mode);
         let done = self.change_modes(&project, &policy, &scope, Cause::Request, |draft| {
             let answer = draft.request(&scope, mode, &wanted);
@@ -174,12 +174,14 @@ impl Flow {
         let (policy, _) = self.catalog(Some(&project)).policy()?;
         let mode = mode(&policy, &request.mode)?;
         let scope = self.scope(&request.scope)?;
-        let run = request.fields.get("run_id").and_then(Value::as_str).map(RunId::new).transpose()?;
-        self.check_run(&project, run.as_ref())?;
+        let mut fields = request.fields.clone();
+        if let Some(run) = self.run_meant(&project, fields.get("run_id").and_then(Value::as_str))? {
+            fields.insert("run_id".to_owned(), run.as_str().into());
+        }
         let wanted = Wanted { review_clean: request.review_clean, run: None };
         let done = self.change_modes(&project, &policy, &scope, Cause::Write, |draft| {
             let is_new = draft.board().file(&scope, &mode.name).is_none();
-            let admission = draft.write(&scope, mode, &request.fields, &wanted)?;
+            let admission = draft.write(&scope, mode, &fields, &wanted)?;
             let state = match draft.board().file(&scope, &mode.name) {
                 Some(crate::engine::ModeState::Known(state)) => state.clone(),
                 _ => Map::new(),
@@ -281,8 +283,8 @@ impl Flow {
     }
 
     /// A mode can only work on a run that is there.
-    fn check_run(&self, project: &Project, run: Option<&RunId>) -> Result<()> {
-        run.map_or(Ok(()), |run| self.run_exactly(project, run.as_str()).map(drop))
+    fn run_meant(&self, project: &Project, run: Option<&str>) -> Result<Option<RunId>> {
+        run.map(|run| Ok(self.run(project, run)?.id().clone())).transpose()
     }
 
     /// What to say of the run of a mode that ended: the run does not end with it.
