@@ -396,7 +396,7 @@ fn store(error: &StoreError) -> Problem {
             new(Kind::Unsafe, "unsafe_path", message, Some(help.into()))
         }
         StoreError::Foreign { .. } => {
-            let help = "use another directory with FLOW_DIR, or move that one away; nothing was written into it";
+            let help = "make another directory with `FLOW_DIR=DIR flow init` and keep FLOW_DIR set, or move that one away; nothing was written into it";
             new(Kind::Unsafe, "foreign_flow_directory", message, Some(help.into()))
         }
         StoreError::TooLarge { .. } => {

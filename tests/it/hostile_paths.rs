@@ -412,9 +412,11 @@ fn another_programs_directory_is_refused_and_left_alone() {
         }
         sandbox.attack_with(["session-end"], r#"{"session_id":"s1"}"#).ok();
         assert_eq!(picture(&sandbox.root()), before, "{files:?}");
-        let mut elsewhere = sandbox.flow_command();
-        elsewhere.env("FLOW_DIR", ".ours").args(["start", "debug"]);
-        run(elsewhere, "").ok();
+        for args in [&["init"][..], &["start", "debug"]] {
+            let mut elsewhere = sandbox.flow_command();
+            elsewhere.env("FLOW_DIR", ".ours").args(args);
+            run(elsewhere, "").ok();
+        }
         let name = files[0].0.split('/').next().unwrap();
         assert!(sandbox.path(".ours/runs").is_dir() && sandbox.path(".flow").join(name).exists());
     }
