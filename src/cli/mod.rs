@@ -7,6 +7,7 @@ mod out;
 mod page;
 mod person;
 mod prompt;
+mod terminal;
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -17,6 +17,9 @@ pub(super) struct Person<'a> {
 /// How to answer.
 const KEYS: &str =
     "(Enter sends, \\ at the end goes on in the next line, /back, /skip REASON, /help, /quit or Ctrl-D)\n";
+/// What a person can do with a question that they went back to.
+const KEEPS: &str = "(Enter keeps that, and what you type takes its place";
+const BRINGS_BACK: &str = "; the arrow up brings it back to be changed";
 /// How many characters of an answer are shown when all are.
 const SHOWN: usize = 60;
 
@@ -74,34 +77,39 @@ impl<'a> Person<'a> {
 impl Interviewee for Person<'_> {
     fn ask(&mut self, asked: &Asked) -> Result<Said> {
         let Asked { number, total, topic, question, before, now, has_before } = asked;
-        self.prompt.show(&format!("\nQuestion {number} of {total}: {topic}\n{question}\n"));
-        let there = match now {
-            Some(InterviewAnswer::Given(text)) => text.as_str(),
-            _ => "",
-        };
+        self.prompt.ask(&format!("\nQuestion {number} of {total}: {topic}\n{question}\n"));
+        let mut before = before.clone();
         match now {
+            Some(InterviewAnswer::Given(text)) => {
+                self.prompt.show(&format!("(it was answered: {text})\n"));
+                before.push(text.clone());
+            }
             Some(InterviewAnswer::Skipped(why)) => self.prompt.show(&format!("(it was skipped: {why})\n")),
-            Some(_) if !is_there() => self.prompt.show(&format!("(it was answered: {there})\n")),
-            _ => {}
+            Some(InterviewAnswer::Open) | None => {}
         }
-        if is_there() && !std::mem::replace(&mut self.knows_keys, true) {
-            self.prompt.show(KEYS);
+        if is_there() {
+            if !std::mem::replace(&mut self.knows_keys, true) {
+                self.prompt.show(KEYS);
+            }
+            if now.is_some() {
+                let back = if self.prompt.brings_back() { BRINGS_BACK } else { "" };
+                self.prompt.show(&format!("{KEEPS}{back})\n"));
+            }
         }
         loop {
-            let Some(answer) = self.prompt.read(before, there)? else { return Ok(Said::Stop) };
-            // What stood there may look like a command.
-            if now.is_some() && answer.trim() == there.trim() {
-                return Ok(Said::Keep);
-            }
+            let Some(answer) = self.prompt.read(&before)? else { return Ok(Said::Stop) };
+            let is_same = matches!(now, Some(InterviewAnswer::Given(there)) if there.trim() == answer.trim());
             match Line::read(&answer) {
-                Line::Answer(answer) => return Ok(Said::Answer(answer.to_owned())),
-                Line::Skip(why) => return Ok(Said::Skip(why.to_owned())),
                 Line::Stop => return Ok(Said::Stop),
                 Line::Back if *has_before => return Ok(Said::Back),
                 Line::Back => self.prompt.show("(there is no question before this one)\n"),
                 Line::Blank if !is_there() => {}
                 Line::Blank if now.is_some() => return Ok(Said::Keep),
                 Line::Blank | Line::Help => self.prompt.show(KEYS),
+                // An answer that was brought back may look like a command.
+                _ if is_same => return Ok(Said::Keep),
+                Line::Answer(answer) => return Ok(Said::Answer(answer.to_owned())),
+                Line::Skip(why) => return Ok(Said::Skip(why.to_owned())),
                 Line::Unknown(word) => self.refuse(word)?,
             }
         }
@@ -117,10 +125,10 @@ impl Interviewee for Person<'_> {
             InterviewAnswer::Skipped(why) => format!("was skipped meanwhile: {why}"),
             InterviewAnswer::Open => "is open".to_owned(),
         };
-        self.prompt.show(&format!("\nQuestion {number} {theirs}\n\nYours:\n{mine}\n"));
+        self.prompt.ask(&format!("\nQuestion {number} {theirs}\n\nYours:\n{mine}\n"));
         loop {
             self.prompt.show("Which one counts: mine, theirs or both?\n");
-            let Some(word) = self.prompt.read(&[], "")? else { return Ok(Settled::Later) };
+            let Some(word) = self.prompt.read(&[])? else { return Ok(Settled::Later) };
             match word.trim().to_lowercase().as_str() {
                 "m" | "mine" => return Ok(Settled::Mine),
                 "t" | "theirs" => return Ok(Settled::Theirs),
@@ -135,7 +143,7 @@ impl Interviewee for Person<'_> {
         if !is_there() || entries.is_empty() {
             return Ok(Review::Finish);
         }
-        self.prompt.show("\nAll questions are asked.\n");
+        self.prompt.ask("\nAll questions are asked.\n");
         for entry in entries {
             let InterviewEntry { number, topic, .. } = entry;
             self.prompt.show(&format!("  {number}  {topic}: {}\n", shown(entry)));
@@ -144,7 +152,7 @@ impl Interviewee for Person<'_> {
         loop {
             self.prompt
                 .show("(Enter writes the document, a number goes back to that question, /quit or Ctrl-D stops)\n");
-            let Some(text) = self.prompt.read(&[], "")? else { return Ok(Review::Stop) };
+            let Some(text) = self.prompt.read(&[])? else { return Ok(Review::Stop) };
             match (Line::read(&text), entries.last()) {
                 (Line::Blank, _) => return Ok(Review::Finish),
                 (Line::Stop, _) => return Ok(Review::Stop),

@@ -1,9 +1,11 @@
 //! Questions to whoever called: at a terminal with editing, history and answers of several lines, from a pipe line by line.
+//!
+//! At a terminal an answer is what was typed after its question was shown: what was typed before is told and not taken. What
+//! comes at once is one answer, also where the terminal does not tell a paste from keys.
 
-use std::borrow::Cow;
 use std::io::{self, BufRead, IsTerminal};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rustyline::completion::Completer;
 use rustyline::config::Behavior;
@@ -11,34 +13,59 @@ use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
 use rustyline::history::MemHistory;
-use rustyline::validate::{ValidationContext, ValidationResult, Validator};
+use rustyline::line_buffer::LineBuffer;
+use rustyline::validate::Validator;
 use rustyline::{
-    Cmd, ConditionalEventHandler, Config, Editor, Event, EventContext, EventHandler, Helper, KeyCode, KeyEvent,
-    Modifiers, Movement, RepeatCount,
+    Changeset, Cmd, ConditionalEventHandler, Config, Context, Editor, Event, EventContext, EventHandler, Helper,
+    KeyCode, KeyEvent, Modifiers, Movement, RepeatCount,
 };
 
 use crate::cli::out::Out;
+use crate::cli::terminal::Terminal;
 use crate::model::limits;
 use crate::ops::{Error, discard_typed};
 
 /// Asks on standard error and reads standard input.
 pub(super) struct Prompt<'a> {
     out: &'a Out,
+    /// None where standard input is something else.
+    terminal: Option<Arc<Terminal>>,
     /// Made when the first answer is read from a terminal.
-    editor: Option<Editor<Lines, MemHistory>>,
-    /// Whether the last answer was edited key by key.
-    edited: Arc<AtomicBool>,
+    editor: Option<Editor<Lookahead, MemHistory>>,
+    keys: Keys,
 }
 
 /// What stands before each answer.
 const MARK: &str = "> ";
+/// Within this time no one types a second key, and what was sent at once is there.
+const GAP: Duration = Duration::from_millis(25);
+/// How many characters are shown of what was typed too early.
+const SHOWN: usize = 400;
 
 impl<'a> Prompt<'a> {
     pub(super) fn new(out: &'a Out) -> Self {
-        Self { out, editor: None, edited: Arc::default() }
+        let terminal = Terminal::here().map(Arc::new);
+        Self { out, keys: Keys::of(terminal.clone()), terminal, editor: None }
     }
 
-    /// Shows the person what is asked.
+    /// Shows the person what is asked. What was typed before is no answer to it.
+    pub(super) fn ask(&self, question: &str) {
+        let typed = self.terminal.as_ref().map(|terminal| terminal.typed(Duration::ZERO)).unwrap_or_default();
+        let typed = String::from_utf8_lossy(&typed).split_whitespace().collect::<Vec<_>>().join(" ");
+        if !typed.is_empty() {
+            let shown: String = typed.chars().take(SHOWN).collect();
+            let more = match typed.chars().count() - shown.chars().count() {
+                0 => String::new(),
+                more => format!(" and {more} more characters"),
+            };
+            self.show(&format!(
+                "\n(typed before the question was shown, so it is not taken for an answer: {shown}{more})\n"
+            ));
+        }
+        self.show(question);
+    }
+
+    /// Shows the person something.
     pub(super) fn show(&self, text: &str) {
         self.out.show(text);
     }
@@ -53,7 +80,7 @@ impl<'a> Prompt<'a> {
         if !io::stdin().is_terminal() {
             return false;
         }
-        self.out.show(&format!("{question} "));
+        self.ask(&format!("{question} "));
         let answer = read_line().ok().flatten().map(|line| line.trim().to_lowercase());
         matches!(answer.as_deref(), Some("y" | "yes"))
     }
@@ -77,53 +104,90 @@ impl<'a> Prompt<'a> {
         }
     }
 
+    /// Whether an earlier answer can be brought back to be changed.
+    pub(super) fn brings_back(&mut self) -> bool {
+        if self.editor.is_none() && self.terminal.is_some() {
+            self.editor = editor(&self.keys).ok();
+        }
+        self.editor.is_some()
+    }
+
     /// An answer, which may have several lines; none when nobody answers any more. `before` are earlier answers, to be
-    /// taken up again, and `there` is what stands there to be changed.
+    /// brought back, the last one first.
     ///
     /// # Errors
     /// [`Error::Input`] for what cannot be read, or is no text.
-    pub(super) fn read(&mut self, before: &[String], there: &str) -> Result<Option<String>, Error> {
-        let text = if io::stdin().is_terminal() { self.edit(before, there) } else { self.read_plainly() };
+    pub(super) fn read(&mut self, before: &[String]) -> Result<Option<String>, Error> {
+        let text = if self.brings_back() { self.edit(before) } else { self.read_plainly() };
         let text = text.map_err(|source| Error::Input { origin: "standard input".to_owned(), source })?;
-        let is_edited = self.edited.swap(false, Ordering::Relaxed);
-        let edited = |text: &str| text.replace(&format!("\\{GOES_ON}"), "\n").replace(GOES_ON, "\n");
-        Ok(text.map(|text| if is_edited { edited(&text) } else { joined(&text) }))
+        if let Some(text) = text.as_ref().filter(|_| std::mem::take(&mut self.keys.state().came_at_once)) {
+            let lines = text.trim().lines().count();
+            self.show(&format!("({lines} lines came at once, so they are one answer)\n"));
+        }
+        Ok(text)
     }
 
-    fn edit(&mut self, before: &[String], there: &str) -> io::Result<Option<String>> {
-        if self.editor.is_none() {
-            self.editor = editor(&self.edited).ok();
-        }
-        let Some(editor) = &mut self.editor else {
-            // A terminal that cannot be steered is read like a pipe.
-            return self.read_plainly();
-        };
+    fn edit(&mut self, before: &[String]) -> io::Result<Option<String>> {
+        let Some(editor) = &mut self.editor else { return Ok(None) };
         let _ = editor.clear_history();
         for answer in before {
             let _ = editor.add_history_entry(answer.as_str());
         }
-        match editor.readline_with_initial(MARK, (there, "")) {
-            Ok(text) => Ok(Some(text)),
-            // Both mean the same here: enough for now.
-            Err(ReadlineError::Eof | ReadlineError::Interrupted) => Ok(None),
-            Err(ReadlineError::Io(error)) => Err(error),
-            Err(error) => Err(io::Error::other(error)),
+        let edited = |text: String| text.replace(&format!("\\{GOES_ON}"), "\n").replace(GOES_ON, "\n");
+        let mut there = String::new();
+        loop {
+            let read = editor.readline_with_initial(MARK, (&there, ""));
+            let sent = self.keys.state().sent();
+            return match (read, sent) {
+                // More of it was still on its way.
+                (Err(ReadlineError::Eof), Some(line)) if self.keys.comes(GAP) => {
+                    self.keys.state().came_at_once = true;
+                    there = line + "\n";
+                    continue;
+                }
+                (Err(ReadlineError::Eof), Some(line)) => Ok(Some(edited(line))),
+                (Ok(text), _) => Ok(Some(edited(text))),
+                // Both mean the same here: enough for now.
+                (Err(ReadlineError::Eof | ReadlineError::Interrupted), _) => Ok(None),
+                (Err(ReadlineError::Io(error)), _) => Err(error),
+                (Err(error), _) => Err(io::Error::other(error)),
+            };
         }
     }
 
+    /// Reads a pipe, or a terminal that cannot be steered.
     fn read_plainly(&self) -> io::Result<Option<String>> {
         let mut text = String::new();
         loop {
-            if io::stdin().is_terminal() {
+            if self.terminal.is_some() {
                 self.out.show(MARK);
             }
-            let Some(line) = read_line()? else { return Ok(Some(text).filter(|text| !text.is_empty())) };
+            let Some(line) = read_line()? else { return Ok(Some(joined(&text)).filter(|text| !text.is_empty())) };
             text.push_str(&line);
-            if !goes_on(&line) || text.len() > limits::ANSWER_BYTES {
-                return Ok(Some(text));
+            self.read_rest(&mut text)?;
+            if !goes_on(&text) || text.len() > limits::ANSWER_BYTES {
+                return Ok(Some(joined(&text)));
             }
             text.push('\n');
         }
+    }
+
+    /// Adds what came at once with the line that was read.
+    fn read_rest(&self, text: &mut String) -> io::Result<()> {
+        let Some(terminal) = &self.terminal else { return Ok(()) };
+        let typed = terminal.typed(GAP);
+        if typed.is_empty() {
+            return Ok(());
+        }
+        self.keys.state().came_at_once = true;
+        let more = String::from_utf8(typed).map_err(|_| not_text())?;
+        text.push('\n');
+        text.push_str(more.strip_suffix('\n').unwrap_or(&more));
+        // Its last line is not sent yet.
+        if !more.ends_with('\n') {
+            text.push_str(&read_line()?.unwrap_or_default());
+        }
+        Ok(())
     }
 }
 
@@ -139,10 +203,14 @@ fn read_line() -> io::Result<Option<String>> {
         Err(error) if error.utf8_error().error_len().is_none() && read > limits::ANSWER_BYTES => {
             String::from_utf8_lossy(error.as_bytes()).into_owned()
         }
-        line => line.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))?,
+        line => line.map_err(|_| not_text())?,
     };
     let is_sent = line.ends_with('\n') || read > limits::ANSWER_BYTES || !io::stdin().is_terminal();
     Ok((read > 0 && is_sent).then(|| line.trim_end_matches(['\n', '\r']).to_owned()))
+}
+
+fn not_text() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text")
 }
 
 /// Whether an answer goes on in the next line: when this one ends in an odd number of backslashes.
@@ -162,13 +230,18 @@ fn joined(text: &str) -> String {
     lines.join("\n")
 }
 
-fn editor(edited: &Arc<AtomicBool>) -> rustyline::Result<Editor<Lines, MemHistory>> {
+fn editor(keys: &Keys) -> rustyline::Result<Editor<Lookahead, MemHistory>> {
     // What is typed goes to the terminal, whatever standard output is for.
     let config = Config::builder().behavior(Behavior::PreferTerm).auto_add_history(false).build();
     let mut editor = Editor::with_history(config, MemHistory::new())?;
-    editor.set_helper(Some(Lines));
-    let enter = EventHandler::Conditional(Box::new(Enter { edited: Arc::clone(edited) }));
-    editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::NONE), enter);
+    // There is none for a terminal that cannot be steered, which is read like a pipe then.
+    drop(editor.create_external_printer()?);
+    editor.set_helper(Some(Lookahead(keys.clone())));
+    let bound = || EventHandler::Conditional(Box::new(keys.clone()));
+    for enter in [KeyEvent(KeyCode::Enter, Modifiers::NONE), KeyEvent::ctrl('J')] {
+        editor.bind_sequence(enter, bound());
+    }
+    editor.bind_sequence(Event::Any, bound());
     editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), Cmd::Newline);
     editor.bind_sequence(KeyEvent(KeyCode::Char('M'), Modifiers::CTRL_ALT), Cmd::Newline);
     Ok(editor)
@@ -178,48 +251,128 @@ fn editor(edited: &Arc<AtomicBool>) -> rustyline::Result<Editor<Lines, MemHistor
 /// those in what was pasted, and the end of the line.
 const GOES_ON: &str = "\u{2060}\n";
 
-/// What Enter does: behind a backslash at the end it goes on in the next line.
-struct Enter {
-    edited: Arc<AtomicBool>,
+/// What keys do beside what they do in any editor.
+///
+/// Enter sends a line only when nothing comes behind it at once: a terminal that does not tell a paste from keys sends
+/// its lines in one go, and whatever the editor has read ahead of the first end of a line would be lost with it. The
+/// editor looks ahead in one place alone, where it completes words, so Enter asks for that.
+#[derive(Clone)]
+struct Keys {
+    state: Arc<Mutex<Typed>>,
+    terminal: Option<Arc<Terminal>>,
 }
 
-impl ConditionalEventHandler for Enter {
-    fn handle(&self, _: &Event, _: RepeatCount, _: bool, context: &EventContext<'_>) -> Option<Cmd> {
-        self.edited.store(true, Ordering::Relaxed);
-        let is_at_end = context.pos() == context.line().len();
-        match goes_on(context.line()) {
-            false => None,
-            true if is_at_end => Some(Cmd::Insert(1, GOES_ON.to_owned())),
-            true => Some(Cmd::Move(Movement::EndOfBuffer)),
+#[derive(Default)]
+struct Typed {
+    /// The line as it was when Enter was pressed, as long as nothing came behind.
+    sent: Option<String>,
+    /// How often Enter was pressed since then.
+    breaks: usize,
+    /// Whether something came behind it.
+    came_at_once: bool,
+    /// Whether the end of the line was pasted or brought back, and not typed.
+    is_foreign: bool,
+}
+
+impl Typed {
+    fn sent(&mut self) -> Option<String> {
+        (self.breaks, self.is_foreign) = (0, false);
+        self.sent.take()
+    }
+}
+
+impl Keys {
+    fn of(terminal: Option<Arc<Terminal>>) -> Self {
+        Self { state: Arc::default(), terminal }
+    }
+
+    fn state(&self) -> MutexGuard<'_, Typed> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn comes(&self, gap: Duration) -> bool {
+        self.terminal.as_ref().is_some_and(|terminal| terminal.comes(gap))
+    }
+
+    fn answers_at_once(&self, answers: bool) {
+        if let Some(terminal) = &self.terminal {
+            terminal.answers_at_once(answers);
         }
     }
-}
 
-/// Lets an answer have several lines where a terminal cannot be steered, and is read line by line.
-struct Lines;
-
-impl Validator for Lines {
-    fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
-        let last = context.input().rsplit('\n').next().unwrap_or_default();
-        Ok(if goes_on(last) { ValidationResult::Incomplete } else { ValidationResult::Valid(None) })
+    /// Sends the line; behind a backslash that was typed at the end it goes on in the next line.
+    fn enter(&self, context: &EventContext<'_>) -> Cmd {
+        let mut typed = self.state();
+        let is_at_end = context.pos() == context.line().len();
+        if typed.sent.is_none() && goes_on(context.line()) && !typed.is_foreign {
+            return match is_at_end {
+                true => Cmd::Insert(1, GOES_ON.to_owned()),
+                false => Cmd::Move(Movement::EndOfBuffer),
+            };
+        }
+        typed.sent = Some(context.line().to_owned());
+        typed.breaks += 1;
+        Cmd::Complete
     }
 }
 
-impl Completer for Lines {
-    type Candidate = String;
+impl ConditionalEventHandler for Keys {
+    fn handle(&self, event: &Event, _: RepeatCount, _: bool, context: &EventContext<'_>) -> Option<Cmd> {
+        let KeyEvent(code, modifiers) = *event.get(0)?;
+        if code == KeyCode::Enter || (code, modifiers) == (KeyCode::Char('J'), Modifiers::CTRL) {
+            return Some(self.enter(context));
+        }
+        let mut typed = self.state();
+        let breaks = std::mem::take(&mut typed.breaks);
+        let is_at_end = context.pos() == context.line().len();
+        match code {
+            KeyCode::Char(_) if !modifiers.contains(Modifiers::CTRL) && is_at_end => typed.is_foreign = false,
+            KeyCode::BracketedPasteStart if is_at_end => typed.is_foreign = true,
+            KeyCode::Up | KeyCode::Down if !context.line().contains('\n') => typed.is_foreign = true,
+            KeyCode::Char('P' | 'N' | 'R') if modifiers.contains(Modifiers::CTRL) => typed.is_foreign = true,
+            _ => {}
+        }
+        typed.sent.take()?;
+        self.answers_at_once(false);
+        // What means something else is done to the line, which is not sent then.
+        let c = match code {
+            KeyCode::Char(c) if modifiers == Modifiers::NONE => c,
+            KeyCode::Tab => '\t',
+            _ => return None,
+        };
+        typed.came_at_once = true;
+        Some(Cmd::Insert(1, format!("{}{c}", "\n".repeat(breaks))))
+    }
 }
 
-impl Hinter for Lines {
+/// Completes no word: it only makes the editor look at what comes behind Enter, and end where nothing does.
+struct Lookahead(Keys);
+
+impl Completer for Lookahead {
+    type Candidate = String;
+
+    fn complete(&self, line: &str, _: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
+        if self.0.state().sent.is_none() {
+            return Ok((0, Vec::new()));
+        }
+        self.0.answers_at_once(true);
+        Ok((line.len(), vec![String::new()]))
+    }
+
+    fn update(&self, line: &mut LineBuffer, _: usize, _: &str, _: &mut Changeset) {
+        line.move_buffer_end();
+    }
+}
+
+impl Validator for Lookahead {}
+
+impl Hinter for Lookahead {
     type Hint = String;
 }
 
-impl Highlighter for Lines {
-    fn highlight_prompt<'b, 's: 'b, 'p: 'b>(&'s self, prompt: &'p str, _: bool) -> Cow<'b, str> {
-        Cow::Borrowed(prompt)
-    }
-}
+impl Highlighter for Lookahead {}
 
-impl Helper for Lines {}
+impl Helper for Lookahead {}
 
 #[cfg(test)]
 mod tests {

@@ -18,10 +18,28 @@ fn entries(sandbox: &Sandbox) -> Vec<String> {
 }
 
 fn talk(sandbox: &Sandbox) -> Person {
-    let mut command = sandbox.flow_command();
-    command.args(["interview", "run", DOC]);
-    Person::before(&command)
+    talk_at("xterm", sandbox, &[])
 }
+
+fn talk_at(kind: &str, sandbox: &Sandbox, more: &[&str]) -> Person {
+    let mut command = sandbox.flow_command();
+    command.args(["interview", "run", DOC]).args(more);
+    Person::at(kind, &command)
+}
+
+/// A terminal that can be steered, and one that cannot.
+const KINDS: [&str; 2] = ["xterm", "dumb"];
+
+/// An interviewer that asks three things, and thinks until it may go on.
+const THINKER: &str = r#"
+n=$(grep -o '"answer":\|"skipped":' | wc -l)
+echo "thinks of $n" >&2
+while [ ! -e "go$n" ]; do sleep 0.02; done
+case $n in
+2) echo '{"type":"success"}' ;;
+*) echo "{\"type\":\"next_question\",\"topic\":\"T$n\",\"next_question\":\"What of $n?\"}" ;;
+esac
+"#;
 
 /// A project whose interview has two questions.
 fn short() -> Sandbox {
@@ -101,8 +119,8 @@ fn a_person_goes_back_and_looks_at_everything_before_the_end() {
     let mut person = talk(&sandbox);
     person.shows("First?").shows(READY).types("Onne\r");
     person.shows("Second?").shows(READY).types("/back\r");
-    // What was answered stands there, to be changed.
-    person.shows("First?").shows("Onne").types("\u{7f}\u{7f}e\r");
+    // What was answered is brought back to be changed.
+    person.shows("First?\r\n(it was answered: Onne)").shows(READY).types("\u{1b}[A\u{7f}\u{7f}e\r");
     person.shows("Second?").shows(READY).types("/skip not yet\r");
     person.shows("All questions are asked.").shows("One: One").shows("(skipped) not yet").shows(READY).types("2\r");
     person.shows("Second?").shows("it was skipped: not yet").shows(READY).types("Two\r");
@@ -149,4 +167,126 @@ fn an_answer_is_kept_when_another_one_came_while_it_was_typed() {
     sandbox.flow(["interview", "abandon", DOC, "--yes"]).ok();
     person.types("Precious\r").shows("the answer that was not written: Precious");
     assert_eq!(person.ended().code(), Some(3));
+}
+
+#[test]
+fn a_command_at_a_question_that_has_an_answer_is_a_command() {
+    if !has_terminals("a_command_at_a_question_that_has_an_answer_is_a_command") {
+        return;
+    }
+    for kind in KINDS {
+        let sandbox = Sandbox::new();
+        let mut person = talk_at(kind, &sandbox, &[]);
+        for (shown, typed) in [
+            ("Question 1", "alpha\r"),
+            ("Question 2", "beta\r"),
+            ("Question 3", "/back\r"),
+            ("(it was answered: beta)", "/back\r"),
+            ("(it was answered: alpha)", "/back\r"),
+            ("(there is no question before this one)", "\r"),
+            ("Question 3", "/back\r"),
+            ("(it was answered: beta)", "/skip not now\r"),
+            ("Question 3", "/back\r"),
+            ("(it was skipped: not now)", "\r"),
+            ("Question 3", "/back\r"),
+            ("(it was skipped: not now)", "/quit\r"),
+        ] {
+            person.shows(shown).shows("> ").types(typed);
+        }
+        assert_eq!(person.ended().code(), Some(4), "{kind}");
+        assert_eq!(entries(&sandbox), ["alpha", "not now"], "{kind}");
+        // Ctrl-D ends there as it does anywhere.
+        let mut person = talk_at(kind, &sandbox, &[]);
+        person.shows("Question 3").shows("> ").types("/back\r").shows("(it was skipped: not now)").shows("> ");
+        person.types("\u{4}");
+        assert_eq!(person.ended().code(), Some(4), "{kind}");
+    }
+}
+
+#[test]
+fn an_answer_takes_the_place_of_none_that_was_not_shown() {
+    if !has_terminals("an_answer_takes_the_place_of_none_that_was_not_shown") {
+        return;
+    }
+    for (kind, help) in [
+        ("xterm", "(Enter keeps that, and what you type takes its place; the arrow up brings it back to be changed)"),
+        ("dumb", "(Enter keeps that, and what you type takes its place)"),
+    ] {
+        let sandbox = short();
+        let mut person = talk_at(kind, &sandbox, &[]);
+        person.shows("First?").shows("> ").types("first\r").shows("Second?").shows("> ").types("second\r");
+        person.shows("All questions are asked.").shows("> ").types("1\r");
+        person.shows("First?\r\n(it was answered: first)\r\n").shows(help).shows("> ").types("added\r");
+        person.shows("One: added").shows("> ").types("/quit\r");
+        assert_eq!(person.ended().code(), Some(4), "{kind}");
+        assert_eq!(entries(&sandbox), ["added", "second"], "{kind}");
+    }
+}
+
+#[test]
+fn what_comes_at_once_is_one_answer() {
+    if !has_terminals("what_comes_at_once_is_one_answer") {
+        return;
+    }
+    let long: String = (1..=400).map(|n| format!("line {n} of many\n")).collect();
+    for kind in KINDS {
+        for (typed, lines) in [("line one\nline two\n\nline three\n", 4), (long.as_str(), 400)] {
+            let sandbox = short();
+            let mut person = talk_at(kind, &sandbox, &[]);
+            person.shows("First?").shows("> ").types(typed);
+            person.shows(&format!("({lines} lines came at once, so they are one answer)"));
+            person.shows("Second?").shows("> ").types("/quit\r");
+            assert_eq!(person.ended().code(), Some(4), "{kind}");
+            assert_eq!(entries(&sandbox), [typed.trim()], "{kind}");
+        }
+        // What was not sent yet waits for Enter.
+        let sandbox = short();
+        let mut person = talk_at(kind, &sandbox, &[]);
+        person.shows("First?").shows("> ").types("one\rtw").shows("w");
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        person.types("o\r").shows("(2 lines came at once").shows("Second?").shows("> ").types("/quit\r");
+        assert_eq!(person.ended().code(), Some(4), "{kind}");
+        assert_eq!(entries(&sandbox), ["one\ntwo"], "{kind}");
+    }
+}
+
+#[test]
+fn what_was_typed_before_a_question_is_told_and_is_not_its_answer() {
+    if !has_terminals("what_was_typed_before_a_question_is_told_and_is_not_its_answer") {
+        return;
+    }
+    for kind in KINDS {
+        let sandbox = Sandbox::new();
+        fs::write(sandbox.path("agent.sh"), THINKER).unwrap();
+        let go = |n: u8| fs::write(sandbox.path(format!("go{n}")), "").unwrap();
+        let mut person = talk_at(kind, &sandbox, &["--agent", "sh agent.sh"]);
+        person.shows("thinks of 0").types("early bird\r/quit\rworm").shows("worm");
+        go(0);
+        let told = "(typed before the question was shown, so it is not taken for an answer: early bird /quit worm)";
+        person.shows(told).shows("What of 0?").shows("> ").types("mine\r").shows("thinks of 1");
+        go(1);
+        person.shows("What of 1?").shows("> ").types("too\r").shows("thinks of 2").types("\r1\r").shows("1");
+        go(2);
+        // Nor does it finish the document.
+        person.shows("not taken for an answer: 1)").shows("All questions are asked.").shows("> ").types("/quit\r");
+        assert_eq!(person.ended().code(), Some(4), "{kind}");
+        assert_eq!(entries(&sandbox), ["mine", "too"], "{kind}");
+    }
+}
+
+#[test]
+fn a_backslash_at_the_end_of_a_paste_stays() {
+    if !has_terminals("a_backslash_at_the_end_of_a_paste_stays") {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let mut person = talk(&sandbox);
+    person.shows("Question 1").shows(READY).pastes("C:\\dir\\").types("\r");
+    person.shows("Question 2").shows(READY).types("\u{1b}[A\r");
+    // Words are mended before it, and typed behind it.
+    person.shows("Question 3").shows(READY).pastes("dri\\").types("\u{1b}[D\u{7f}\u{1b}[Di\r");
+    person.shows("Question 4").shows(READY).pastes("a\\").types("b\\\rc\r");
+    person.shows("Question 5").shows(READY).types("\u{4}");
+    assert_eq!(person.ended().code(), Some(4));
+    assert_eq!(entries(&sandbox), ["C:\\dir\\", "C:\\dir\\", "dir\\", "a\\b\nc"]);
 }

@@ -84,8 +84,8 @@ fn answer_text(
         None => there.or(status.next.next_question.filter(|_| meant == next)),
     };
     let mut prompt = Prompt::new(out);
-    prompt.show(&words.map(|words| format!("{words}\n")).unwrap_or_default());
-    let text = prompt.read(&[], "")?.ok_or_else(|| Error::Usage("nothing was answered".to_owned()))?;
+    prompt.ask(&words.map(|words| format!("{words}\n")).unwrap_or_default());
+    let text = prompt.read(&[])?.ok_or_else(|| Error::Usage("nothing was answered".to_owned()))?;
     Ok((text, meant))
 }
 

@@ -38,6 +38,11 @@ pub struct Person {
 impl Person {
     /// Starts `command` as the leader of a session whose terminal this is.
     pub fn before(command: &Command) -> Self {
+        Self::at("xterm", command)
+    }
+
+    /// The same at a terminal of this kind.
+    pub fn at(kind: &str, command: &Command) -> Self {
         let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&terminal).unwrap();
         unlockpt(&terminal).unwrap();
@@ -46,7 +51,7 @@ impl Person {
         let side = File::options().read(true).write(true).custom_flags(0o400).open(name).unwrap();
         let mut leader = Command::new("setsid");
         leader.arg("--ctty").arg(command.get_program()).args(command.get_args()).env_clear();
-        leader.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("TERM", "xterm");
+        leader.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("TERM", kind);
         leader.current_dir(command.get_current_dir().unwrap());
         let end = || Stdio::from(side.try_clone().unwrap());
         let child = leader.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();

@@ -1,0 +1,68 @@
+//! The terminal of the person who answers: what was typed there and not read yet.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+
+/// A terminal that can be asked what was typed.
+#[derive(Debug)]
+pub(super) struct Terminal(File);
+
+impl Terminal {
+    /// The one that the line editor reads; none when standard input is something else.
+    pub(super) fn here() -> Option<Self> {
+        if !io::IsTerminal::is_terminal(&io::stdin()) {
+            return None;
+        }
+        let own = OpenOptions::new().read(true).write(true).open("/dev/tty");
+        let file = own.or_else(|_| io::stdin().as_fd().try_clone_to_owned().map(File::from));
+        file.ok().map(Self)
+    }
+
+    /// All that was typed and not read, also of a line that was not sent. It is waited for, until nothing comes for `gap`.
+    pub(super) fn typed(&self, gap: Duration) -> Vec<u8> {
+        let Ok(before) = tcgetattr(&self.0) else { return Vec::new() };
+        let mut modes = before.clone();
+        // What is kept back until the line is sent can be seen only so.
+        modes.local_modes.remove(LocalModes::ICANON);
+        let mut typed = Vec::new();
+        at_once(&mut modes, true);
+        if set(&self.0, &modes).is_ok() {
+            let mut bytes = [0; 1024];
+            while self.comes(gap)
+                && let Ok(len @ 1..) = rustix::io::read(&self.0, &mut bytes)
+            {
+                typed.extend_from_slice(&bytes[..len]);
+            }
+        }
+        let _ = set(&self.0, &before);
+        typed
+    }
+
+    /// Whether something comes within `gap`.
+    pub(super) fn comes(&self, gap: Duration) -> bool {
+        let gap = Timespec::try_from(gap).ok();
+        poll(&mut [PollFd::new(&self.0, PollFlags::IN)], gap.as_ref()).is_ok_and(|ready| ready > 0)
+    }
+
+    /// Whether reading a key from it tells at once that there is none, or waits for the next one.
+    pub(super) fn answers_at_once(&self, answers: bool) {
+        if let Ok(mut modes) = tcgetattr(&self.0) {
+            at_once(&mut modes, answers);
+            let _ = set(&self.0, &modes);
+        }
+    }
+}
+
+fn at_once(modes: &mut Termios, answers: bool) {
+    modes.special_codes[SpecialCodeIndex::VMIN] = u8::from(!answers);
+    modes.special_codes[SpecialCodeIndex::VTIME] = 0;
+}
+
+fn set(terminal: &File, modes: &Termios) -> io::Result<()> {
+    Ok(tcsetattr(terminal, OptionalActions::Now, modes)?)
+}
