@@ -290,3 +290,22 @@ fn a_backslash_at_the_end_of_a_paste_stays() {
     assert_eq!(person.ended().code(), Some(4));
     assert_eq!(entries(&sandbox), ["C:\\dir\\", "C:\\dir\\", "dir\\", "a\\b\nc"]);
 }
+
+#[test]
+fn who_stops_at_an_answered_question_learns_what_is_left() {
+    if !has_terminals("who_stops_at_an_answered_question_learns_what_is_left") {
+        return;
+    }
+    let sandbox = short();
+    let mut person = talk(&sandbox);
+    person.shows("First?").shows(READY).types("first\r").shows("Second?").shows(READY).types("/back\r");
+    person.shows("(it was answered: first)").shows(READY).types("\u{3}");
+    person.shows("question 2 of 2 waits; the same command goes on with it");
+    assert_eq!(person.ended().code(), Some(4));
+    let mut person = talk(&sandbox);
+    person.shows("Second?").shows(READY).types("second\r").shows("All questions are asked.").shows(READY).types("2\r");
+    person.shows("(it was answered: second)").shows(READY).types("\u{3}");
+    person.shows("all questions are asked; the same command finishes the document");
+    assert_eq!(person.ended().code(), Some(4));
+    assert_eq!(entries(&sandbox), ["first", "second"]);
+}

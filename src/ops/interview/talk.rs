@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::interview::{Answer, Document, Entry, Mode, Pad, Question, Reply, Script};
+use crate::interview::{Answer, Document, Entry, Metadata, Mode, Pad, Question, Reply, Script};
 use crate::ops::error::{Error, InterviewFault, Result};
 use crate::ops::flow::Flow;
 use crate::ops::interview::agent::{Agent, state};
@@ -308,17 +308,27 @@ impl Talk<'_> {
             Said::Skip(why) => Answer::Skipped(why),
             Said::Keep => return Ok(Round::Again),
             Said::Back => return Ok(before.map_or(Round::Again, Round::Back)),
-            Said::Stop => {
-                let Asked { number, total, .. } = asked;
-                let reason = format!("question {number} of {total} waits; the same command goes on with it");
-                return Ok(Round::Over(over(paper, InterviewStop::NeedsHuman, reason, 0)));
-            }
+            Said::Stop => return Ok(Round::Over(over(paper, InterviewStop::NeedsHuman, self.left(document, next), 0))),
         };
         let replaces = asked.now.map_or(Replaces::Nothing, Replaces::Seen);
         let is_new = replaces == Replaces::Nothing;
         match self.write(number, answer, replaces, person)? {
             Round::Answered if !is_new => Ok(Round::Again),
             round => Ok(round),
+        }
+    }
+
+    /// What is left to do where a person stops.
+    fn left(&self, document: &Document<'_>, next: &InterviewNext) -> String {
+        let is_open = document.pad().is_some_and(|pad| pad.open().is_some());
+        match next.kind {
+            // What comes next is for the agent to say.
+            _ if self.agent.is_some() && !is_open => "no question waits; the same command goes on".to_owned(),
+            InterviewStep::NextQuestion => {
+                let Metadata { question_number, total_questions, .. } = next.metadata;
+                format!("question {question_number} of {total_questions} waits; the same command goes on with it")
+            }
+            _ => ALL_ASKED.to_owned(),
         }
     }
 
@@ -400,8 +410,7 @@ impl Talk<'_> {
             Review::Finish => {}
             Review::Back(number) => return Ok(Round::Back(number)),
             Review::Stop => {
-                let reason = "all questions are asked; the same command finishes the document".to_owned();
-                return Ok(Round::Over(over(paper, InterviewStop::NeedsHuman, reason, 0)));
+                return Ok(Round::Over(over(paper, InterviewStop::NeedsHuman, ALL_ASKED.to_owned(), 0)));
             }
         }
         let seen = Some(document.text().to_owned());
@@ -417,6 +426,9 @@ impl Talk<'_> {
         Ok(Round::Over(report))
     }
 }
+
+/// What is left to do when only the end is.
+const ALL_ASKED: &str = "all questions are asked; the same command finishes the document";
 
 /// Whether somebody saved the document meanwhile; the next round sees what is there now.
 fn is_about_change(error: &Error) -> bool {
