@@ -25,6 +25,14 @@ impl Catalog {
         own_scripts(self.own_folder()?.as_ref())
     }
 
+    /// All scripts that can be used.
+    #[must_use]
+    pub fn scripts(&self) -> Vec<Script> {
+        let shipped = || SHIPPED.iter().map(|(id, _)| (*id).to_owned()).collect();
+        let names = self.own_folder().and_then(|folder| known(folder.as_ref())).unwrap_or_else(|_| shipped());
+        names.iter().filter_map(|name| Some(self.script(name).ok()?.0)).collect()
+    }
+
     fn own_folder(&self) -> Result<Option<Folder>, CatalogError> {
         match &self.flow_dir {
             Some(flow_dir) => Folder::open(&flow_dir.join(FOLDER), false),
@@ -52,13 +60,19 @@ impl Catalog {
             let script = read_script(text).map_err(|violations| CatalogError::Script { path, violations })?;
             return Ok((script, Origin::Shipped));
         }
-        let mut known: Vec<String> = SHIPPED.iter().map(|(id, _)| (*id).to_owned()).collect();
-        known.extend(own_scripts(folder.as_ref())?.into_iter().filter(|name| WorkflowId::new(name.as_str()).is_ok()));
-        known.sort();
-        known.dedup();
+        let known = known(folder.as_ref())?;
         let suggestion = similar(name, known.iter().map(String::as_str)).map(str::to_owned);
         Err(CatalogError::UnknownScript { name: name.to_owned(), known, suggestion })
     }
+}
+
+/// The names that scripts have, sorted.
+fn known(folder: Option<&Folder>) -> Result<Vec<String>, CatalogError> {
+    let mut known: Vec<String> = SHIPPED.iter().map(|(id, _)| (*id).to_owned()).collect();
+    known.extend(own_scripts(folder)?.into_iter().filter(|name| WorkflowId::new(name.as_str()).is_ok()));
+    known.sort();
+    known.dedup();
+    Ok(known)
 }
 
 fn own_scripts(folder: Option<&Folder>) -> Result<Vec<String>, CatalogError> {

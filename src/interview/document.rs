@@ -2,7 +2,7 @@
 
 use crate::interview::outline::Outline;
 use crate::interview::pad::{HEADING, Pad};
-use crate::interview::script::folded;
+use crate::interview::script::{Script, folded};
 
 /// A text, read once.
 #[derive(Debug)]
@@ -10,15 +10,23 @@ pub struct Document<'t> {
     pub(super) text: &'t str,
     pub(super) outline: Outline,
     pub(super) pads: Vec<Pad>,
+    /// By their topics, questions are known that stand in no pad.
+    pub(super) known: &'t [Script],
 }
 
 impl<'t> Document<'t> {
-    /// Reads `text`.
+    /// Reads `text`. Without any script, no question is known that stands in no pad.
     #[must_use]
     pub fn read(text: &'t str) -> Self {
+        Self::among(&[], text)
+    }
+
+    /// Reads `text`, in which interviews by these scripts may have left something.
+    #[must_use]
+    pub fn among(known: &'t [Script], text: &'t str) -> Self {
         let outline = Outline::read(text);
-        let pads = Pad::all(text, &outline);
-        Self { text, outline, pads }
+        let pads = Pad::all(text, &outline, known);
+        Self { text, outline, pads, known }
     }
 
     /// The text.

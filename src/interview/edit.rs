@@ -185,10 +185,35 @@ impl Document<'_> {
         }
         let end = self.text.len();
         let made = self.splice(end..end, &new, Vec::new())?;
-        let read = Document::read(&made);
+        let read = Document::among(self.known, &made);
         match read.pad() {
             Some(pad) if pad.head == *head && pad.faults.is_empty() => Ok(made),
             _ => Err(unsound(&read.outline, end)),
+        }
+    }
+
+    /// The text with a pad that says by which script it goes.
+    ///
+    /// # Errors
+    /// [`EditError`].
+    pub fn with_script(&self, script: &str) -> Result<String, EditError> {
+        let pad = self.only_pad()?;
+        let heading = self.text[pad.range.clone()].find('\n').map_or(pad.end, |end| pad.range.start + end + 1);
+        let first = pad.entries.first().map_or(pad.end, |entry| entry.range.start);
+        // Where it would stand, had it been written with the others.
+        let is_before = |comment: &&Range<usize>| {
+            let said = Outline::comment(self.text, comment);
+            let key = said.split_once(':').map(|(key, _)| key.trim());
+            (heading..first).contains(&comment.start) && (said == NOTICE || matches!(key, Some("Mode" | "Started")))
+        };
+        let last = self.outline.comments.iter().rfind(is_before).map(|comment| comment.end);
+        let (at, newline) = (last.unwrap_or(heading), self.newline());
+        let gap = if last.is_some() && self.text[..at].ends_with('\n') { "" } else { newline };
+        let made = self.splice(at..at, &format!("{gap}<!-- Script: {script} -->{newline}"), said(pad))?;
+        let read = Document::among(self.known, &made);
+        match read.pad() {
+            Some(pad) if pad.head.script.as_deref() == Some(script) => Ok(made),
+            _ => Err(unsound(&read.outline, at)),
         }
     }
 
@@ -300,7 +325,7 @@ impl Document<'_> {
         if made.len() > limits::INTERVIEW_BYTES {
             return Err(EditError::TooLarge { len: made.len() });
         }
-        let read = Document::read(&made);
+        let read = Document::among(self.known, &made);
         let faults = |pads: &[Pad]| {
             pads.iter().flat_map(|pad| pad.faults.iter().map(|fault| fault.message.clone())).collect::<Vec<_>>()
         };

@@ -107,7 +107,7 @@ impl Document<'_> {
         }
         let given = self.given(script, pad);
         let bare = self.without_pad()?;
-        let bare = Document::read(&bare);
+        let bare = Document::among(self.known, &bare);
         let sections = bare.sections(script);
         let mut targets = covered(&sections, &given);
         targets.extend(uncovered(&given));
@@ -206,7 +206,7 @@ impl Document<'_> {
         targets: &[Target],
         added: &[(usize, &Target)],
     ) -> Result<(), EditError> {
-        let read = Document::read(made);
+        let read = Document::among(self.known, made);
         if let Some(line) = read.pad().map(|pad| pad.line).or(read.lost()) {
             let why = "it would be a scratch pad again".to_owned();
             return Err(EditError::Unsound { line, why });

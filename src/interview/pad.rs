@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::interview::edit::Question;
 use crate::interview::escape;
 use crate::interview::outline::{Heading, Outline, lines};
-use crate::interview::script::folded;
+use crate::interview::script::{Script, folded};
 use crate::interview::stray;
 
 /// The heading's text.
@@ -176,12 +176,12 @@ impl Pad {
     }
 
     /// All pads of a text.
-    pub(super) fn all(text: &str, outline: &Outline) -> Vec<Self> {
+    pub(super) fn all(text: &str, outline: &Outline, known: &[Script]) -> Vec<Self> {
         let is_pad =
             |heading: &&Heading| heading.hashes && heading.level == 2 && folded(&heading.title) == folded(HEADING);
         let mut pads: Vec<Self> =
             outline.headings.iter().filter(is_pad).map(|heading| Self::read(text, outline, heading)).collect();
-        let outside = stray::questions(text, outline, &pads);
+        let outside = stray::questions(text, outline, &pads, known);
         if let Some(pad) = pads.first_mut() {
             for at in outside {
                 let number = title(text[at..].lines().next().unwrap_or_default()).map_or(0, |(number, _)| number);

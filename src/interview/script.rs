@@ -210,6 +210,20 @@ impl Script {
         self.document.sections.get(*at)
     }
 
+    /// How many entries of `pad` are about a topic of this script, and how many ask one of its questions word for word.
+    #[must_use]
+    pub fn knows(&self, pad: &Pad) -> (usize, usize) {
+        let asks = |entry: &&Entry| {
+            let is_like = |question: &QuestionEntry| {
+                let words = Question { topic: question.topic.clone(), asked: question.ask.clone() };
+                entry.asks(&words) && folded(&entry.topic) == folded(&words.topic)
+            };
+            self.document.questions.iter().any(is_like)
+        };
+        let topics = pad.entries.iter().filter(|entry| self.section_of(&entry.topic).is_some()).count();
+        (topics, pad.entries.iter().filter(asks).count())
+    }
+
     /// For each entry of `pad`, the id of the section that it is about.
     #[must_use]
     pub fn subjects(&self, pad: &Pad) -> Vec<Option<&str>> {

@@ -8,6 +8,7 @@ use crate::interview::edit::EditError;
 use crate::interview::escape;
 use crate::interview::outline::{Heading, Outline, lines};
 use crate::interview::pad::{HEADING, NOTICE, Pad, title};
+use crate::interview::script::Script;
 
 /// Whether these words are the pad's heading, whatever its case, its blanks and its marks.
 fn reads_as_heading(words: &str) -> bool {
@@ -16,17 +17,20 @@ fn reads_as_heading(words: &str) -> bool {
     words == heading
 }
 
-/// Where questions of a pad begin that are in none of `pads`.
-pub(super) fn questions(text: &str, outline: &Outline, pads: &[Pad]) -> Vec<usize> {
+/// Where questions of a pad begin that are in none of `pads`. Documents have questions of their own, so only those count
+/// that say what was asked, about a topic of a script.
+pub(super) fn questions(text: &str, outline: &Outline, pads: &[Pad], known: &[Script]) -> Vec<usize> {
     let is_outside = |at: usize| !pads.iter().any(|pad| pad.range.contains(&at));
+    let is_known = |topic: &str| known.iter().any(|script| script.section_of(topic).is_some());
+    let is_asked = |(label, _)| label == escape::LABELS[0];
     let is_question = |heading: &&Heading| {
         let body = heading.range.end..text.len();
         let first = lines(text, &body).find(|line| !text[line.clone()].trim().is_empty());
         heading.hashes
             && heading.level == 3
             && is_outside(heading.range.start)
-            && title(&text[heading.range.clone()]).is_ok()
-            && first.is_some_and(|line| escape::label(text[line].trim_start_matches(' ')).is_some())
+            && title(&text[heading.range.clone()]).is_ok_and(|(_, topic)| is_known(&topic))
+            && first.and_then(|line| escape::label(text[line].trim_start_matches(' '))).is_some_and(is_asked)
     };
     outline.headings.iter().filter(is_question).map(|heading| heading.range.start).collect()
 }
@@ -45,7 +49,7 @@ impl Document<'_> {
         }
         let is_notice = |comment: &&Range<usize>| Outline::comment(self.text, comment).eq_ignore_ascii_case(NOTICE);
         let notice = self.outline.comments.iter().find(is_notice).map(|comment| comment.start);
-        let question = questions(self.text, &self.outline, &[]).first().copied();
+        let question = questions(self.text, &self.outline, &[], self.known).first().copied();
         let first = [notice, question].into_iter().flatten().min()?;
         // The comments at its beginning belong to it.
         let is_head = |line: &Range<usize>| {
@@ -83,7 +87,7 @@ impl Document<'_> {
             _ => &newline.repeat(2),
         };
         let made = format!("{kept}{end}## {HEADING}{newline}{newline}{}", &self.text[at..]);
-        let read = Document::read(&made);
+        let read = Document::among(self.known, &made);
         let is_found = read.only_pad().is_ok_and(|pad| pad.head.mode.is_some() || !pad.is_empty());
         match is_found {
             true => Ok(made),

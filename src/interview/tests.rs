@@ -699,22 +699,47 @@ fn a_pad_whose_heading_was_lost_gets_it_back_and_no_second_one_is_begun() {
     }
     let (_, entries) = SEED.split_once("### Q1").unwrap();
     let bare = format!("# T\n\nwords\n### Q1{entries}");
-    let mended = Document::read(&bare).with_heading().unwrap();
+    let known = [charter()];
+    let mended = Document::among(&known, &bare).with_heading().unwrap();
     assert_eq!(mended, format!("# T\n\nwords\n\n## Scratch Pad\n\n### Q1{entries}"));
     let windows = bare.replace('\n', "\r\n");
-    assert_eq!(Document::read(&windows).with_heading().unwrap(), mended.replace('\n', "\r\n"));
-    for own in
-        ["### Q1: first quarter\n\nWe sold it.\n", "```\n### Q1: a\n**Asked**: b\n```\n", "## Scratchpad\n\nmine\n"]
-    {
-        let read = Document::read(own);
+    assert_eq!(Document::among(&known, &windows).with_heading().unwrap(), mended.replace('\n', "\r\n"));
+    assert_eq!(Document::read(&bare).lost(), None, "no script knows these questions");
+    for own in [
+        "### Q1: first quarter\n\nWe sold it.\n",
+        "```\n### Q1: Scope\n**Asked**: b\n```\n",
+        "## Scratchpad\n\nmine\n",
+        "# FAQ\n\n### Q1: What is it?\n\n**Answer**: A task app.\n",
+        "# FAQ\n\n### Q1: Scope\n\n**Answer**: A task app.\n",
+        "# FAQ\n\n### Q1: What is it?\n**Asked**: What is it?\n**Answer**: A task app.\n",
+    ] {
+        let read = Document::among(&known, own);
         assert_eq!((read.lost(), read.with_heading()), (None, Err(EditError::NoPad)), "{own}");
+    }
+}
+
+#[test]
+fn a_pad_says_by_which_script_it_goes_where_it_would_have_been_written() {
+    let whole = SEED.replace("Z -->\n", "Z -->\n<!-- Script: retro -->\n");
+    let bare =
+        SEED.lines().filter(|line| !line.starts_with("<!--")).collect::<Vec<_>>().join("\n").replace("\n\n\n", "\n\n");
+    let linked = SEED.replace("Z -->\n", "Z -->\n<!-- Run: r1 -->\n");
+    for (text, made) in [
+        (SEED, whole.clone()),
+        (&linked, linked.replace("<!-- Run", "<!-- Script: retro -->\n<!-- Run")),
+        (&bare, bare.replace("Pad\n\n", "Pad\n\n<!-- Script: retro -->\n\n")),
+        (&SEED.replace('\n', "\r\n"), whole.replace('\n', "\r\n")),
+        ("# T\n\n## Scratch Pad", "# T\n\n## Scratch Pad\n<!-- Script: retro -->\n".to_owned()),
+    ] {
+        assert_eq!(Document::read(text).with_script("retro").unwrap(), made);
     }
 }
 
 #[test]
 fn a_question_outside_of_the_pad_is_told_and_its_number_is_not_given_again() {
     let text = format!("{SEED}\n## My notes\n\n### Q3: Scope\n**Asked**: What?\n**Answer**: All.\n");
-    let read = Document::read(&text);
+    let known = [charter()];
+    let read = Document::among(&known, &text);
     let pad = read.only_pad().unwrap();
     assert_eq!((pad.faults[0].line, pad.next_number()), (17, 4));
     assert_eq!(pad.faults[0].message, "question 3 stands outside of it; put it below its heading");

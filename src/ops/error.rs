@@ -306,6 +306,13 @@ pub enum InterviewFault {
         /// What was to be written.
         given: Option<String>,
     },
+    /// What is left of its scratch pad does not say by which script it goes.
+    ScriptLost {
+        /// Where the questions begin.
+        line: usize,
+        /// The scripts that there are.
+        known: Vec<String>,
+    },
     /// It goes by another script.
     OtherScript {
         /// Which.

@@ -451,6 +451,72 @@ fn a_scratch_pad_that_lost_its_heading_goes_on() {
     }
 }
 
+/// What `sed '/^## Scratch Pad/,/^<!-- Script/d'` leaves of a document.
+fn without_head(text: &str) -> String {
+    let (own, pad) = text.split_once("## Scratch Pad\n").unwrap();
+    format!("{own}{}", pad.split_once("<!-- Script: retro -->\n").unwrap().1)
+}
+
+#[test]
+fn a_scratch_pad_that_lost_its_comments_as_well_goes_on_by_its_script() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    put(&sandbox, ".flow/interviews/retro.interview.yaml", &OWN_SCRIPT.replace("complete_when: [well]\n", ""));
+    interview(&sandbox, &["start", DOC, "--script", "retro"]).ok();
+    interview(&sandbox, &["answer", DOC, "Much."]).ok();
+    let cut = without_head(&text(&sandbox));
+    let mended =
+        "## Scratch Pad\n\n<!-- Script: retro -->\n\n### Q1: Well\n**Asked**: What went well?\n**Answer**: Much.\n";
+    for script in [&[][..], &["--script", "retro"]] {
+        put(&sandbox, DOC, &cut);
+        let again = interview(&sandbox, &[&["start", DOC], script].concat()).ok();
+        assert_eq!(
+            again.stdout,
+            "goes on  docs/charter.md  RESUME  retro\nquestion 2 of 2  Badly\n  What went badly?\n  next        \
+             flow interview answer docs/charter.md --question 2 'TEXT'\n"
+        );
+        assert_eq!(
+            again.stderr,
+            "warning: the heading of the scratch pad was gone; it stands in line 12 again, and the script is `retro`\n"
+        );
+        assert!(text(&sandbox).ends_with(mended), "{}", text(&sandbox));
+    }
+    // Where two scripts ask this, a person says which one is meant, also after the heading was put back by hand.
+    let twin = OWN_SCRIPT.replace("id: retro", "id: twin").replace("complete_when: [well]\n", "");
+    put(&sandbox, ".flow/interviews/twin.interview.yaml", &twin);
+    put(&sandbox, DOC, &cut);
+    let asked = interview(&sandbox, &["start", DOC]).exits(65);
+    insta::assert_snapshot!(asked.stderr, @r"
+    error: docs/charter.md:12 the questions of a scratch pad stand here, and it is not plain to which script they belong
+      help: name it with `flow interview start docs/charter.md --script NAME`: charter, retro, twin; nothing was written
+    ");
+    assert_eq!(text(&sandbox), cut);
+    for heading in ["", "## Scratch Pad\n\n"] {
+        put(&sandbox, DOC, &cut.replace("### Q1", &format!("{heading}### Q1")));
+        assert_eq!(json_of(&sandbox, &["start", DOC, "--script", "twin"])["script"], "twin");
+        assert!(text(&sandbox).contains("\n## Scratch Pad\n\n<!-- Script: twin -->\n\n### Q1"), "{}", text(&sandbox));
+    }
+    let other = interview(&sandbox, &["start", DOC, "--script", "retro", "--json"]).exits(1);
+    assert_eq!(other.error()["code"], "wrong_interview");
+}
+
+#[test]
+fn questions_of_a_document_itself_are_no_scratch_pad() {
+    let sandbox = Sandbox::new();
+    let one = "# FAQ\n\n### Q1: What is it?\n\n**Answer**: A task app.\n";
+    let two = format!("{one}\n### Q2: For whom?\n\n**Answer**: For teams.\n");
+    let asked = "# FAQ\n\n### Q1: What is it?\n**Asked**: What is it?\n**Answer**: A task app.\n";
+    for own in [one, &two, asked] {
+        put(&sandbox, DOC, own);
+        assert_eq!(interview(&sandbox, &["status", DOC, "--json"]).exits(3).error()["code"], "no_interview");
+        let begun = json_of(&sandbox, &["start", DOC]);
+        assert_eq!((&begun["mode"], &begun["warnings"]), (&json!("UPDATE"), &json!([])));
+        interview(&sandbox, &["answer", DOC, "--question", "1", "Slow. It costs."]).ok();
+        interview(&sandbox, &["finish", DOC, "--early"]).ok();
+        assert_eq!(text(&sandbox), format!("{own}\n## Problem & Context\n\nSlow. It costs.\n"));
+    }
+}
+
 #[test]
 fn giving_up_is_asked_for_and_keeps_a_copy() {
     let sandbox = Sandbox::new();

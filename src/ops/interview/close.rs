@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::codec::parse_json;
-use crate::interview::{Answer, Document, Entry, Outlook, Step};
+use crate::interview::{Answer, Entry, Outlook, Step};
 use crate::ops::Source;
 use crate::ops::error::{Error, InterviewFault, Result};
 use crate::ops::flow::Flow;
@@ -37,7 +37,7 @@ impl Flow {
     pub fn interview_finish(&self, request: &FinishRequest) -> Result<InterviewFinishReport> {
         let paper = Paper::at(self, &request.document)?;
         let seen = paper.text()?;
-        let before = Document::read(&seen);
+        let before = paper.document(&seen);
         if before.settled().is_ok() && before.is_without_pad() {
             let late = self.tell_late_end(&paper, &Ending::Finished);
             if late.was_open {
@@ -54,7 +54,7 @@ impl Flow {
             if request.seen.as_ref().is_some_and(|seen| seen != text) {
                 return Err(InterviewFault::ChangedMeanwhile);
             }
-            let document = Document::read(text);
+            let document = paper.document(text);
             let Outlook { step, metadata, .. } = script.outlook(&document, pad(&document)?);
             if let (Step::Open { number, question } | Step::Ask { number, question }, false) = (step, request.early) {
                 let total = metadata.total_questions;
@@ -64,7 +64,7 @@ impl Flow {
             (sections, last) = (made, text.to_owned());
             Ok(finished)
         })?;
-        let document = Document::read(&last);
+        let document = paper.document(&last);
         let entries = document.pad().map(|pad| pad.entries.as_slice()).unwrap_or_default();
         let count = |is: fn(&Answer) -> bool| entries.iter().filter(|entry: &&Entry| is(&entry.answer)).count();
         let (answered, skipped) =
@@ -90,7 +90,7 @@ impl Flow {
                     (false, None) => Err(paper.fault(InterviewFault::Missing)),
                 };
             };
-            let before = Document::read(&text);
+            let before = paper.document(&text);
             before.only_pad().map_err(|error| paper.fault(error.into()))?;
             let copy = self.copy(&paper, &text)?;
             // A run is told first: without its pad the document could not say any more what became of the interview.

@@ -100,9 +100,12 @@ impl Flow {
     pub fn interview_start(&self, request: &InterviewRequest) -> Result<InterviewStartReport> {
         let paper = Paper::at(self, &request.document)?;
         let run = request.run.as_ref().map(|run| self.run_beside(&paper, run)).transpose()?;
-        let there = with_heading(&paper.read()?.unwrap_or_default()).map_err(|fault| paper.fault(fault))?;
-        let before = Document::read(&there);
         let named = request.script.as_deref();
+        if let Some(named) = named {
+            self.script(&paper, named)?;
+        }
+        let there = whole(&paper, &paper.read()?.unwrap_or_default(), named).map_err(|fault| paper.fault(fault))?;
+        let before = paper.document(&there);
         let noted = before.pad().and_then(|pad| pad.head.script.as_deref());
         let script = self.script(&paper, named.or(noted).unwrap_or(CHARTER))?;
         let head = |mode| self.head(mode, &script, run.as_ref().map(RunId::to_string));
@@ -122,10 +125,10 @@ impl Flow {
         let mut unasked = None;
         let mut mended = false;
         paper.update(&mut |old| {
-            let text = with_heading(old.unwrap_or_default())?;
-            mended = old.is_some_and(|old| old != text);
+            let text = whole(&paper, old.unwrap_or_default(), named)?;
+            mended = old.is_some_and(|old| paper.document(old).lost().is_some());
             unasked = None;
-            let new = match Document::read(&text) {
+            let new = match paper.document(&text) {
                 document if document.pad().is_some() => {
                     found = Mode::Resume;
                     same_script(pad(&document)?, named)?;
@@ -134,12 +137,12 @@ impl Flow {
                 }
                 _ if text.trim().is_empty() => {
                     found = Mode::Create;
-                    Document::read(&script.skeleton()).begin(&head(Mode::Create))?
+                    paper.document(&script.skeleton()).begin(&head(Mode::Create))?
                 }
                 document => {
                     found = Mode::Update;
                     let begun = document.begin(&head(Mode::Update))?;
-                    let fresh = Document::read(&begun);
+                    let fresh = paper.document(&begun);
                     let outlook = script.outlook(&fresh, fresh.only_pad()?);
                     unasked = Some(outlook).filter(|outlook| outlook.step == Step::Nothing);
                     if unasked.is_some() { text.clone() } else { begun }
@@ -148,11 +151,9 @@ impl Flow {
             now.clone_from(&new);
             Ok(new)
         })?;
-        let document = Document::read(&now);
+        let document = paper.document(&now);
         let begun = found != Mode::Resume && unasked.is_none();
-        if let Some(pad) = document.pad().filter(|_| mended) {
-            warnings.push(format!("the heading of the scratch pad was gone; it stands in line {} again", pad.line));
-        }
+        warnings.extend(document.pad().filter(|_| mended).map(put_back));
         let (next, script, run_id) = match unasked {
             Some(outlook) => (nothing(&paper, why_nothing(&outlook), outlook.metadata), script.id().to_owned(), run),
             None => {
@@ -180,7 +181,7 @@ impl Flow {
     pub fn interview_next(&self, document: &Path) -> Result<InterviewNext> {
         let paper = Paper::at(self, document)?;
         let text = paper.text()?;
-        let document = Document::read(&text);
+        let document = paper.document(&text);
         let script = self.script_of(&paper, &document)?;
         Ok(next(&paper, &Standing::of(&paper, &document, &script)?))
     }
@@ -192,7 +193,7 @@ impl Flow {
     pub fn interview_status(&self, document: &Path) -> Result<InterviewStatusReport> {
         let paper = Paper::at(self, document)?;
         let text = paper.text()?;
-        let document = Document::read(&text);
+        let document = paper.document(&text);
         let script = self.script_of(&paper, &document)?;
         let standing = Standing::of(&paper, &document, &script)?;
         let Head { started, run, .. } = standing.pad.head.clone();
@@ -227,13 +228,13 @@ impl Flow {
         }
         // Which question is meant is decided before the lock is taken: somebody else may answer it meanwhile.
         let seen = paper.text()?;
-        let seen = Document::read(&seen);
+        let seen = paper.document(&seen);
         let script = self.script_of(&paper, &seen)?;
         let meant = meant(request, &Standing::of(&paper, &seen, &script)?).map_err(|fault| paper.fault(fault))?;
         let (mut now, mut number, mut repeated) = (String::new(), 0, false);
         paper.update(&mut |old| {
             let text = old.ok_or(InterviewFault::Missing)?;
-            let document = Document::read(text);
+            let document = paper.document(text);
             let pad = document.only_pad()?;
             number = meant.number(pad);
             let question = meant.question();
@@ -255,7 +256,7 @@ impl Flow {
             now.clone_from(&new);
             Ok(new)
         })?;
-        let document = Document::read(&now);
+        let document = paper.document(&now);
         let standing = Standing::of(&paper, &document, &script)?;
         let entry = standing.pad.entry(number).map(entry).expect("BUG: an answered question is not there");
         let mut warnings = faults(standing.pad);
@@ -272,13 +273,34 @@ impl Flow {
     }
 }
 
-/// The text of a document with the heading of its scratch pad, when only that was lost.
-fn with_heading(text: &str) -> std::result::Result<String, InterviewFault> {
-    let document = Document::read(text);
-    match document.settled().is_ok() && document.lost().is_some() {
-        true => Ok(document.with_heading()?),
-        false => Ok(text.to_owned()),
-    }
+/// The text of a document whose scratch pad has its heading again when that was lost, and says by which script it goes
+/// when nothing of it says that any more: the one that is `named`, or the only one to which its questions belong.
+fn whole(paper: &Paper, text: &str, named: Option<&str>) -> std::result::Result<String, InterviewFault> {
+    let document = paper.document(text);
+    let lost = document.settled().ok().and_then(|()| document.lost());
+    let text = match lost {
+        Some(_) => document.with_heading()?,
+        None => text.to_owned(),
+    };
+    let read = paper.document(&text);
+    let Some(pad) = read.only_pad().ok().filter(|pad| pad.head.script.is_none()) else { return Ok(text) };
+    let script = match (named, lost) {
+        (None, None) => return Ok(text),
+        (Some(_), None) if pad.head.mode.is_some() => return Ok(text),
+        (Some(named), _) => named,
+        (None, Some(line)) => match paper.script_that_asks(pad) {
+            Some(script) => script,
+            None if pad.head.mode.is_some() => CHARTER,
+            None => return Err(InterviewFault::ScriptLost { line, known: paper.scripts() }),
+        },
+    };
+    if script == CHARTER { Ok(text) } else { Ok(read.with_script(script)?) }
+}
+
+/// What to know of a pad that has its heading again.
+fn put_back(pad: &Pad) -> String {
+    let by = pad.head.script.as_ref().map(|script| format!(", and the script is `{script}`")).unwrap_or_default();
+    format!("the heading of the scratch pad was gone; it stands in line {} again{by}", pad.line)
 }
 
 /// An interview goes on by the script with which it began.

@@ -29,6 +29,8 @@ pub(super) struct Paper {
     wait: Duration,
     /// The name of the document of which this is a copy.
     copy_of: Option<OsString>,
+    /// The scripts by which an interview in it may go.
+    known: Vec<Script>,
 }
 
 impl Paper {
@@ -61,13 +63,15 @@ impl Paper {
             path: root.to_owned(),
             source,
         })?;
-        let paper = Self { named: named.to_owned(), root, relative, wait: flow.lock_wait()?, copy_of: None };
+        let (wait, known) = (flow.lock_wait()?, Vec::new());
+        let mut paper = Self { named: named.to_owned(), root, relative, wait, copy_of: None, known };
         let is_own = |part: &Component<'_>| {
             part.as_os_str().eq_ignore_ascii_case(layout::FLOW) || part.as_os_str().eq_ignore_ascii_case(".git")
         };
         if paper.path().components().any(|part| is_own(&part)) {
             return Err(refuse("is inside .git or .flow, where no document of an interview can be"));
         }
+        paper.known = flow.scripts(&paper);
         Ok(paper)
     }
 
@@ -97,6 +101,23 @@ impl Paper {
         let beside = |path: &Path| path.with_file_name(name);
         let copy_of = self.relative.file_name().map(OsString::from);
         Self { named: beside(&self.named), relative: beside(&self.relative), copy_of, ..self.clone() }
+    }
+
+    /// What `text` says, which is or will be its own.
+    pub(super) fn document<'t>(&'t self, text: &'t str) -> Document<'t> {
+        Document::among(&self.known, text)
+    }
+
+    /// The names of the scripts by which an interview in it may go.
+    pub(super) fn scripts(&self) -> Vec<String> {
+        self.known.iter().map(|script| script.id().to_owned()).collect()
+    }
+
+    /// The script to which the questions in `pad` belong, when one knows more of them than any other.
+    pub(super) fn script_that_asks(&self, pad: &Pad) -> Option<&str> {
+        let most = self.known.iter().map(|script| script.knows(pad)).max().filter(|most| most.0 > 0)?;
+        let mut best = self.known.iter().filter(|script| script.knows(pad) == most);
+        best.next().filter(|_| best.next().is_none()).map(Script::id)
     }
 
     /// Its text; none when there is no such file.
@@ -147,6 +168,11 @@ impl Flow {
             // Opening it there says what is wrong.
             Err(_) => self.in_project(&paper.root),
         }
+    }
+
+    /// The scripts of the project of a document. What is wrong with one of them is told where it is used.
+    fn scripts(&self, paper: &Paper) -> Vec<Script> {
+        self.catalog(self.beside(paper).project().ok().as_ref()).scripts()
     }
 
     /// The script called `name`.

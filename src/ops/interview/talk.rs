@@ -181,7 +181,7 @@ impl Talk<'_> {
     fn round(&self, back: Option<u32>, person: &mut dyn Interviewee) -> Result<Round> {
         let Self { paper, script, .. } = self;
         let text = paper.text()?;
-        let document = Document::read(&text);
+        let document = paper.document(&text);
         let next = match document.pad() {
             Some(_) => Some(next(paper, &Standing::of(paper, &document, script)?)),
             None => None,
@@ -266,14 +266,14 @@ impl Talk<'_> {
             if text != seen {
                 return Ok(text.to_owned());
             }
-            let begun = match Document::read(text) {
+            let begun = match paper.document(text) {
                 document if document.pad().is_some() => text.to_owned(),
                 document => document.begin(&head)?,
             };
-            now = Document::read(&begun).ask(question)?;
+            now = paper.document(&begun).ask(question)?;
             Ok(now.clone())
         })?;
-        let _ = flow.tell_run(paper, &Document::read(&now));
+        let _ = flow.tell_run(paper, &paper.document(&now));
         Ok(())
     }
 

@@ -30,6 +30,14 @@ pub(super) fn interview(path: &Path, fault: &InterviewFault) -> Problem {
             );
             say(Kind::Damaged, "unreadable_pad", message, "correct it by hand; nothing was written".to_owned())
         }
+        InterviewFault::ScriptLost { line, known } => {
+            let message = format!(
+                "{document}:{line} the questions of a scratch pad stand here, and it is not plain to which script they belong"
+            );
+            let help =
+                format!("name it with `flow interview start {named} --script NAME`: {}{NOTHING}", known.join(", "));
+            say(Kind::Damaged, "pad_script_lost", message, help)
+        }
         InterviewFault::OtherScript { script } => {
             let message = format!("the interview in {document} goes by the script `{script}`");
             say(
