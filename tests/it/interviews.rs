@@ -806,14 +806,22 @@ fn an_agent_without_topics_gets_numbers_for_them() {
 
 #[test]
 fn an_agent_that_is_done_finishes_with_what_was_answered() {
-    for success in ["{\"type\":\"success\"}", "{\"type\":\"success\",\"content\":{}}"] {
-        let ask = "{\"type\":\"next_question\",\"topic\":\"Budget\",\"next_question\":\"How much?\"}";
-        // Models like to put a fence around what they say.
-        let fenced = format!("Sure:\n```json\n{ask}\n```");
-        let sandbox = with_agent(&format!("if grep -q Little; then echo '{success}'; else echo '{fenced}'; fi"));
-        let talked = sandbox.flow_with(TALK, "Little.\n").ok();
-        assert!(talked.stdout.starts_with("finished  docs/charter.md  1 answered"), "{talked:?}");
-        assert!(text(&sandbox).ends_with("\n## Budget\n\nLittle.\n"), "{}", text(&sandbox));
+    let ask = "{\"type\":\"next_question\",\"topic\":\"Budget\",\"next_question\":\"How much?\"}";
+    // Models like to put a fence around what they say, and some programs a byte order mark before it.
+    for said in [
+        format!("Sure:\n```json\n{ask}\n```"),
+        format!("~~~json\n{ask}\n~~~"),
+        format!("````json\n{ask}\n````"),
+        format!("```json {ask} ```"),
+        format!("\u{feff}{ask}"),
+        format!("\u{feff}```json\n{ask}\n```\n"),
+    ] {
+        for success in ["{\"type\":\"success\"}", "{\"type\":\"success\",\"content\":{}}"] {
+            let sandbox = with_agent(&format!("if grep -q Little; then echo '{success}'; else echo '{said}'; fi"));
+            let talked = sandbox.flow_with(TALK, "Little.\n").ok();
+            assert!(talked.stdout.starts_with("finished  docs/charter.md  1 answered"), "{said:?}: {talked:?}");
+            assert!(text(&sandbox).ends_with("\n## Budget\n\nLittle.\n"), "{}", text(&sandbox));
+        }
     }
 }
 
