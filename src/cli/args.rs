@@ -15,7 +15,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use crate::model::{ActivityId, EventId, RunId, SessionId, StateName};
 
 pub(super) use change::{CompleteArgs, ReopenArgs, SetArgs, StatusArgs};
-pub(super) use interview::{BeginArgs, InterviewArgs, InterviewCommand};
+pub(super) use interview::{BeginArgs, Given, InterviewArgs, InterviewCommand};
 pub(super) use list::ListStatusArg;
 pub(super) use mode::{ModeArgs, ModeCommand, ReviewArg, ScopeArgs};
 use values::{command_of_type, exit_status, positive, seconds, text, time, whole};

@@ -151,15 +151,20 @@ fn an_answer_is_kept_when_another_one_came_while_it_was_typed() {
         assert_eq!(text(&sandbox), format!("## One\n\nOne\n\n## Two\n\n{stands}\n"));
     }
     // Who leaves it open finishes nothing, and learns the command.
-    let sandbox = short();
-    let mut person = talk(&sandbox);
-    person.shows(READY).types("One\r").shows("Second?").shows(READY);
-    sandbox.flow(["interview", "answer", DOC, "--question", "2", "Theirs"]).ok();
-    person.types("Mine\r").shows("mine, theirs or both").shows(READY).types("\u{4}");
-    let (code, seen) = (person.ended().code(), person.seen());
-    assert_eq!(code, Some(4));
-    assert!(seen.contains("flow interview answer docs/charter.md --question 2 --replace Mine"), "{seen}");
-    assert_eq!(entries(&sandbox), ["One", "Theirs"]);
+    for (mine, given) in [("Mine", "Mine"), ("--mine", "-- --mine")] {
+        let sandbox = short();
+        let mut person = talk(&sandbox);
+        person.shows(READY).types("One\r").shows("Second?").shows(READY);
+        sandbox.flow(["interview", "answer", DOC, "--question", "2", "Theirs"]).ok();
+        person.types(&format!("{mine}\r")).shows("mine, theirs or both").shows(READY).types("\u{4}");
+        let (code, seen) = (person.ended().code(), person.seen());
+        assert_eq!(code, Some(4));
+        let command = format!("interview answer docs/charter.md --question 2 --replace {given}");
+        assert!(seen.contains(&format!("flow {command}` puts it in its place")), "{seen}");
+        assert_eq!(entries(&sandbox), ["One", "Theirs"]);
+        sandbox.flow(command.split(' ')).ok();
+        assert_eq!(entries(&sandbox), ["One", mine]);
+    }
     // Nor is it lost when the interview ended meanwhile.
     let sandbox = short();
     let mut person = talk(&sandbox);

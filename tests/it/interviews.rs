@@ -280,6 +280,26 @@ fn a_refused_answer_says_what_to_do_and_is_not_lost() {
 }
 
 #[test]
+fn behind_two_hyphens_anything_is_the_answer() {
+    let sandbox = Sandbox::new();
+    interview(&sandbox, &["start", DOC]).ok();
+    interview(&sandbox, &["answer", DOC, "--question", "1", "--hlep"]).exits(2);
+    interview(&sandbox, &["answer", DOC, "--question", "1", "--", "--help"]).ok();
+    interview(&sandbox, &["answer", "--question", "2", "--", DOC, "-x"]).ok();
+    interview(&sandbox, &["answer", DOC, "--question", "3", "--", "-"]).ok();
+    interview(&sandbox, &["answer", DOC, "--question", "4", "--", "plain"]).ok();
+    let given: Vec<_> = entries(&sandbox).into_iter().filter_map(|entry| entry.2).collect();
+    assert_eq!(given, ["--help", "-x", "-", "plain"]);
+    let two = interview(&sandbox, &["answer", DOC, "--question", "5", "--", "two", "words"]).exits(2);
+    insta::assert_snapshot!(two.stderr, @r"
+    error: more than one answer was given; put quotes around it
+      help: see `flow help interview`
+    ");
+    sandbox.flow_with(["interview", "answer", DOC, "--question", "5", "--"], "read\n").ok();
+    assert_eq!(entries(&sandbox)[4].2.as_deref(), Some("read"));
+}
+
+#[test]
 fn a_retry_is_one_however_its_lines_end() {
     let sandbox = Sandbox::new();
     interview(&sandbox, &["start", DOC]).ok();

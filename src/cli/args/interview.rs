@@ -1,5 +1,6 @@
 //! Arguments of `interview`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -25,6 +26,51 @@ pub(crate) struct BeginArgs {
     pub(crate) run_id: Option<String>,
 }
 
+// An answer, and where it belongs.
+#[derive(Debug, Args)]
+pub(crate) struct GivenArgs {
+    /// The document
+    #[arg(required_unless_present = "behind")]
+    document: Option<PathBuf>,
+    /// The answer; `-` or nothing reads standard input
+    #[arg(allow_hyphen_values = true, value_name = "TEXT", value_parser = super::text)]
+    text: Option<String>,
+    /// Behind `--`, anything is the answer, also what looks like an option
+    #[arg(last = true, num_args = 1..=2, value_name = "TEXT", conflicts_with = "text")]
+    behind: Vec<OsString>,
+}
+
+/// What an answer says.
+pub(crate) enum Given {
+    /// This.
+    Text(String),
+    /// What standard input says.
+    Input,
+    /// Nothing was given: a person at the terminal is asked.
+    Nothing,
+}
+
+impl GivenArgs {
+    /// The document, and what the answer says; why not, when that cannot be told.
+    pub(crate) fn read(self) -> Result<(PathBuf, Given), &'static str> {
+        let given = match self.text {
+            Some(text) if text == "-" => Given::Input,
+            Some(text) => Given::Text(text),
+            None => Given::Nothing,
+        };
+        let mut behind = self.behind.into_iter();
+        let document = self.document.or_else(|| behind.next().map(PathBuf::from)).ok_or("no document is named")?;
+        match (behind.next(), behind.next()) {
+            (None, _) => Ok((document, given)),
+            (Some(text), None) => {
+                let text = text.into_string().map_err(|_| "the answer is not UTF-8 text")?;
+                Ok((document, Given::Text(text)))
+            }
+            (Some(_), Some(_)) => Err("more than one answer was given; put quotes around it"),
+        }
+    }
+}
+
 // Commands of `interview`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum InterviewCommand {
@@ -37,11 +83,8 @@ pub(crate) enum InterviewCommand {
     },
     /// Answer a question; what is answered is safe when this returns
     Answer {
-        /// The document
-        document: PathBuf,
-        /// The answer; `-` or nothing reads standard input
-        #[arg(allow_hyphen_values = true, value_name = "TEXT", value_parser = super::text)]
-        text: Option<String>,
+        #[command(flatten)]
+        given: GivenArgs,
         /// Which question; it keeps the answer from going under another one than was read [default: the next]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=9999))]
         question: Option<u32>,

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::{BeginArgs, InterviewArgs, InterviewCommand};
+use crate::cli::args::{BeginArgs, Given, InterviewArgs, InterviewCommand};
 use crate::cli::cmd::record::source;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
@@ -27,9 +27,11 @@ pub(super) fn run(flow: &Flow, args: InterviewArgs, out: &mut Out) -> Exit {
             of_next(&mut page, &next);
             out.answer(&next, || page.finish())
         }),
-        InterviewCommand::Answer { document, text, question, asked, topic, replace } => {
+        InterviewCommand::Answer { given, question, asked, topic, replace } => {
             let asked = topic.zip(asked).map(|(topic, asked)| InterviewQuestion { topic, asked });
-            answer_text(flow, &document, text, question, asked.as_ref(), out).and_then(|(text, question)| {
+            let given = given.read().map_err(|why| Error::Usage(why.to_owned()));
+            given.and_then(|(document, given)| {
+                let (text, question) = answer_text(flow, &document, given, question, asked.as_ref(), out)?;
                 let answer = InterviewAnswer::Given(text);
                 let replaces = if replace { Replaces::Anything } else { Replaces::Nothing };
                 answer_with(flow, AnswerRequest { document, question, asked, answer, replaces }, out)
@@ -65,14 +67,14 @@ fn request(begin: BeginArgs) -> InterviewRequest {
 fn answer_text(
     flow: &Flow,
     document: &Path,
-    text: Option<String>,
+    given: Given,
     question: Option<u32>,
     asked: Option<&InterviewQuestion>,
     out: &Out,
 ) -> Result<(String, Option<u32>)> {
-    match text {
-        Some(text) if text != "-" => return Ok((text, question)),
-        None if io::stdin().is_terminal() => {}
+    match given {
+        Given::Text(text) => return Ok((text, question)),
+        Given::Nothing if io::stdin().is_terminal() => {}
         _ => return source("-".as_ref()).map(|source| (source.text, question)),
     }
     let status = flow.interview_status(document)?;

@@ -395,8 +395,9 @@ impl Talk<'_> {
     fn unsettled(&self, clash: &Clash) -> InterviewRunReport {
         let Clash { number, mine, .. } = clash;
         let command = format!("flow interview answer {} --question {number} --replace", self.paper.quoted());
+        let dashes = if mine.starts_with('-') { "-- " } else { "" };
         let reason = format!(
-            "question {number} got another answer meanwhile; yours was not written, and `{command} {}` puts it in its place",
+            "question {number} got another answer meanwhile; yours was not written, and `{command} {dashes}{}` puts it in its place",
             quoted(mine)
         );
         over(&self.paper, InterviewStop::NeedsHuman, reason, 0)
