@@ -18,21 +18,34 @@ fn reads_as_heading(words: &str) -> bool {
 }
 
 /// Where questions of a pad begin that are in none of `pads`. Documents have questions of their own, so only those count
-/// that say what was asked, about a topic of a script.
+/// that say what was asked, about a topic of a script, and those that stand right above such a one.
 pub(super) fn questions(text: &str, outline: &Outline, pads: &[Pad], known: &[Script]) -> Vec<usize> {
     let is_outside = |at: usize| !pads.iter().any(|pad| pad.range.contains(&at));
     let is_known = |topic: &str| known.iter().any(|script| script.section_of(topic).is_some());
-    let is_asked = |(label, _)| label == escape::LABELS[0];
-    let is_question = |heading: &&Heading| {
-        let body = heading.range.end..text.len();
-        let first = lines(text, &body).find(|line| !text[line.clone()].trim().is_empty());
-        heading.hashes
-            && heading.level == 3
-            && is_outside(heading.range.start)
-            && title(&text[heading.range.clone()]).is_ok_and(|(_, topic)| is_known(&topic))
-            && first.and_then(|line| escape::label(text[line].trim_start_matches(' '))).is_some_and(is_asked)
-    };
-    outline.headings.iter().filter(is_question).map(|heading| heading.range.start).collect()
+    let mut found = Vec::new();
+    let mut above = Vec::new();
+    for heading in outline.headings.iter().filter(|heading| heading.level <= 3 && is_outside(heading.range.start)) {
+        match topic_asked(text, heading) {
+            Some(topic) => {
+                above.push(heading.range.start);
+                if is_known(&topic) {
+                    found.append(&mut above);
+                }
+            }
+            None => above.clear(),
+        }
+    }
+    found
+}
+
+/// The topic of a question that says below its heading what was asked.
+fn topic_asked(text: &str, heading: &Heading) -> Option<String> {
+    let body = heading.range.end..text.len();
+    let first = lines(text, &body).find(|line| !text[line.clone()].trim().is_empty())?;
+    let (label, _) = escape::label(text[first].trim_start_matches(' '))?;
+    let is_one = heading.hashes && heading.level == 3 && label == escape::LABELS[0];
+    let (_, topic) = title(&text[heading.range.clone()]).ok().filter(|_| is_one)?;
+    Some(topic)
 }
 
 impl Document<'_> {

@@ -705,6 +705,8 @@ fn a_pad_whose_heading_was_lost_gets_it_back_and_no_second_one_is_begun() {
     let windows = bare.replace('\n', "\r\n");
     assert_eq!(Document::among(&known, &windows).with_heading().unwrap(), mended.replace('\n', "\r\n"));
     assert_eq!(Document::read(&bare).lost(), None, "no script knows these questions");
+    let own = bare.replace("### Q1: Brain Dump", "### Q1: Budget");
+    assert_eq!(Document::among(&known, &own).lost(), Some(4), "what an agent asked stands above what a script asks");
     for own in [
         "### Q1: first quarter\n\nWe sold it.\n",
         "```\n### Q1: Scope\n**Asked**: b\n```\n",
