@@ -51,7 +51,8 @@ impl<'a> Prompt<'a> {
     /// Shows the person what is asked. What was typed before is no answer to it.
     pub(super) fn ask(&self, question: &str) {
         let typed = self.terminal.as_ref().map(|terminal| terminal.typed(Duration::ZERO)).unwrap_or_default();
-        let typed = String::from_utf8_lossy(&typed).split_whitespace().collect::<Vec<_>>().join(" ");
+        let typed = String::from_utf8_lossy(&typed).replace(char::is_control, " ");
+        let typed = typed.split_whitespace().collect::<Vec<_>>().join(" ");
         if !typed.is_empty() {
             let shown: String = typed.chars().take(SHOWN).collect();
             let more = match typed.chars().count() - shown.chars().count() {
@@ -118,6 +119,9 @@ impl<'a> Prompt<'a> {
     /// # Errors
     /// [`Error::Input`] for what cannot be read, or is no text.
     pub(super) fn read(&mut self, before: &[String]) -> Result<Option<String>, Error> {
+        if std::mem::take(&mut self.keys.state().is_over) {
+            return Ok(None);
+        }
         let text = if self.brings_back() { self.edit(before) } else { self.read_plainly() };
         let text = text.map_err(|source| Error::Input { origin: "standard input".to_owned(), source })?;
         if let Some(text) = text.as_ref().filter(|_| std::mem::take(&mut self.keys.state().came_at_once)) {
@@ -145,7 +149,7 @@ impl<'a> Prompt<'a> {
                     there = line + "\n";
                     continue;
                 }
-                (Err(ReadlineError::Eof), Some(line)) => Ok(Some(edited(line))),
+                (Err(ReadlineError::Eof | ReadlineError::Interrupted), Some(line)) => Ok(Some(edited(line))),
                 (Ok(text), _) => Ok(Some(edited(text))),
                 // Both mean the same here: enough for now.
                 (Err(ReadlineError::Eof | ReadlineError::Interrupted), _) => Ok(None),
@@ -175,7 +179,11 @@ impl<'a> Prompt<'a> {
     /// Adds what came at once with the line that was read.
     fn read_rest(&self, text: &mut String) -> io::Result<()> {
         let Some(terminal) = &self.terminal else { return Ok(()) };
-        let typed = terminal.typed(GAP);
+        let mut typed = terminal.typed(GAP);
+        // A line that was ended with Ctrl-D, as a terminal keeps it.
+        let over = typed.iter().position(|byte| matches!(byte, 0 | 4));
+        typed.truncate(over.unwrap_or(typed.len()));
+        self.keys.state().is_over = over.is_some();
         if typed.is_empty() {
             return Ok(());
         }
@@ -184,7 +192,7 @@ impl<'a> Prompt<'a> {
         text.push('\n');
         text.push_str(more.strip_suffix('\n').unwrap_or(&more));
         // Its last line is not sent yet.
-        if !more.ends_with('\n') {
+        if !more.ends_with('\n') && over.is_none() {
             text.push_str(&read_line()?.unwrap_or_default());
         }
         Ok(())
@@ -270,6 +278,8 @@ struct Typed {
     breaks: usize,
     /// Whether something came behind it.
     came_at_once: bool,
+    /// Whether Ctrl-C or Ctrl-D was pressed at once behind an answer, which counts all the same.
+    is_over: bool,
     /// Whether the end of the line was pasted or brought back, and not typed.
     is_foreign: bool,
 }
@@ -332,12 +342,16 @@ impl ConditionalEventHandler for Keys {
             KeyCode::Char('P' | 'N' | 'R') if modifiers.contains(Modifiers::CTRL) => typed.is_foreign = true,
             _ => {}
         }
-        typed.sent.take()?;
+        let sent = typed.sent.take()?;
         self.answers_at_once(false);
-        // What means something else is done to the line, which is not sent then.
         let c = match code {
             KeyCode::Char(c) if modifiers == Modifiers::NONE => c,
             KeyCode::Tab => '\t',
+            KeyCode::Char('C' | 'D') if modifiers == Modifiers::CTRL => {
+                (typed.sent, typed.is_over) = (Some(sent), true);
+                return Some(Cmd::Interrupt);
+            }
+            // What means something else is done to the line, which is not sent then.
             _ => return None,
         };
         typed.came_at_once = true;

@@ -244,6 +244,12 @@ fn what_comes_at_once_is_one_answer() {
             assert_eq!(person.ended().code(), Some(4), "{kind}");
             assert_eq!(entries(&sandbox), [typed.trim()], "{kind}");
         }
+        // Who leaves at once has answered.
+        let sandbox = short();
+        let mut person = talk_at(kind, &sandbox, &[]);
+        person.shows("First?").shows("> ").types("one\r\u{4}").shows("question 2 of 2 waits");
+        assert_eq!(person.ended().code(), Some(4), "{kind}");
+        assert_eq!(entries(&sandbox), ["one"], "{kind}");
         // What was not sent yet waits for Enter.
         let sandbox = short();
         let mut person = talk_at(kind, &sandbox, &[]);
