@@ -23,7 +23,7 @@ use rustyline::{
 use crate::cli::out::Out;
 use crate::cli::terminal::Terminal;
 use crate::model::limits;
-use crate::ops::{Error, discard_typed};
+use crate::ops::Error;
 
 /// Asks on standard error and reads standard input.
 pub(super) struct Prompt<'a> {
@@ -92,10 +92,7 @@ impl<'a> Prompt<'a> {
         if !io::stdin().is_terminal() {
             return None;
         }
-        if discard_typed() {
-            self.out.show("(what was typed before the question is left out)\n");
-        }
-        self.out.show(&format!("{question}\n"));
+        self.ask(&format!("{question}\n"));
         loop {
             self.out.show(MARK);
             let answer = read_line().ok().flatten()?;

@@ -18,7 +18,6 @@ mod output;
 mod process;
 mod remote;
 mod signal;
-mod terminal;
 
 pub use child::{Answered, Ended, Job};
 pub use clock::{BadNow, Clock};
@@ -31,4 +30,3 @@ pub use locks::lock_holder;
 pub use output::reader_left;
 pub use process::{BadHolder, Holder, Liveness, boot_id, processes_with};
 pub use signal::end_by;
-pub use terminal::discard_typed;

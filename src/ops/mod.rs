@@ -45,7 +45,7 @@ pub use crate::interview::{Answer as InterviewAnswer, Question as InterviewQuest
 pub use adopt::AdoptRequest;
 pub use claim::ClaimRequest;
 pub use doctor::DoctorRequest;
-pub use drive::{Choose, DriveRequest, Endpoint, Person, discard_typed};
+pub use drive::{Choose, DriveRequest, Endpoint, Person};
 pub use emit::EmitRequest;
 pub use error::{Error, InterviewFault, Result};
 pub use flow::{Flow, LOCK_WAIT, Options};

@@ -66,12 +66,6 @@ pub trait Person {
     fn tell(&mut self, line: &str);
 }
 
-/// Throws away what a person typed before they are asked. Gives whether there was anything.
-#[must_use]
-pub fn discard_typed() -> bool {
-    crate::host::discard_typed()
-}
-
 /// The variables by which the commands of a driver are known, also when it is gone.
 const DRIVEN_DIR: &str = "FLOW_DRIVEN_DIR";
 const DRIVEN_STATE: &str = "FLOW_DRIVEN_STATE";
