@@ -50,7 +50,7 @@ impl<'a> Prompt<'a> {
 
     /// Shows the person what is asked. What was typed before is no answer to it.
     pub(super) fn ask(&self, question: &str) {
-        let typed = self.terminal.as_ref().map(|terminal| terminal.typed(Duration::ZERO)).unwrap_or_default();
+        let typed = self.terminal.as_ref().map(|terminal| terminal.typed(GAP)).unwrap_or_default();
         let typed = String::from_utf8_lossy(&typed).replace(char::is_control, " ");
         let typed = typed.split_whitespace().collect::<Vec<_>>().join(" ");
         if !typed.is_empty() {
