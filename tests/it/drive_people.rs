@@ -102,7 +102,8 @@ fn what_was_typed_before_a_question_and_an_empty_line_answer_nothing() {
         let mut person = Person::before(&driver(&sandbox, &["--on", agent]));
         person.shows("think begins").types(ahead).shows(ahead.trim_end());
         std::fs::write(sandbox.path("typed"), "").unwrap();
-        person.shows("so it is not taken for an answer: ahead").shows("Which colour?").shows("> ");
+        let told = format!("so it is not taken for an answer: {})", ahead.trim_end());
+        person.shows(&told).shows("Which colour?").shows("> ");
         person.types("\n").shows("> ").types("  \n").shows("> ").types("red\n");
         assert_eq!(person.ended().code(), Some(0), "{}", person.seen());
         assert!(sandbox.read("r1", "activities/002-ask.yaml").contains("summary: red"), "{}", person.seen());
