@@ -238,6 +238,8 @@ fn record_activity(
         let back = machine.is_some_and(|machine| machine.leads_back(&phase, to));
         if !status.is_completed() && !back {
             undone.push(Undone::of_record(machine, &phase, id.as_str(), status));
+        } else if !back && state.document().state.positions().any(|here| *here == phase) {
+            undone.extend(trail.history().and_then(|history| open_beside(history, machine, &phase, id.as_str())));
         }
     }
     let skipped = skipped(undone, skip)?;
@@ -291,6 +293,17 @@ fn undone(machine: Option<&Machine>, from: &StateName, to: &StateName, trail: &d
     let work = history.work(from);
     let back = machine.is_some_and(|machine| machine.leads_back(from, to));
     (!back && is_undone(history, &work)).then(|| Undone::new(machine, from, &work))
+}
+
+/// What is open in `phase` beside the activity `id`, of which a record is about to say that it is done.
+fn open_beside(history: &History, machine: Option<&Machine>, phase: &StateName, id: &str) -> Option<Undone> {
+    let mut work = history.work(phase);
+    work.open.retain(|open| open.id != id);
+    work.latest = Some(*work.open.last()?);
+    let latest = work.latest?;
+    work.withdrawn = latest.status.is_completed();
+    work.status = latest.status.into();
+    Some(Undone::new(machine, phase, &work))
 }
 
 /// Whether the work of a phase is not done. What was done before flow kept the log, and what damage took from it, may not

@@ -3,19 +3,21 @@
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
+use crate::engine::apply::STEP_ID;
 use crate::engine::{Attempt, History};
 use crate::model::{
-    ActivityRecorded, ActivityStatus, Event, EventKind, IdList, Number, Owned, Seq, Skip, StateName, StepStatus,
+    ActivityRecorded, ActivityStatus, Event, EventKind, IdList, Number, Owned, Seq, Skip, StateName, StepStatus, slug,
 };
 
 /// The work in one phase since the run last came to it.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PhaseWork<'h> {
     /// How it stands.
     pub status: StepStatus,
-    /// The record that decides: the latest one that did not settle well, as long as no later one has its id; otherwise the
-    /// latest one. None when nothing was recorded.
+    /// The record that decides: the last of `open`, otherwise the latest one. None when nothing was recorded.
     pub latest: Option<&'h Attempt>,
+    /// The latest attempts under their ids that did not settle well, in order.
+    pub open: Vec<&'h Attempt>,
     /// Whether a person took the entry of the latest record off `completed_activities`, so that it is to be done again.
     pub withdrawn: bool,
     /// Why the phase was left although its work was not done.
@@ -100,7 +102,9 @@ impl Phases {
             _ => None,
         };
         let older = matches!(event.kind, EventKind::RunAdopted(_) | EventKind::LogRepaired(_));
-        self.arrive(state, again.as_ref(), Stay { entered: after, left: None, older, overtaken: false });
+        // What a report records of the step that it enters belongs to this stay.
+        let entered = if matches!(event.kind, EventKind::Emitted(_)) { before } else { after };
+        self.arrive(state, again.as_ref(), after, Stay { entered, left: None, older, overtaken: false });
         if let Some(skip) = skip_of(&event.kind) {
             let skipped = |phase: &StateName| SkippedPhase {
                 phase: phase.clone(),
@@ -124,12 +128,12 @@ impl Phases {
         to
     }
 
-    /// Leaves and enters phases as `state` says. `again` is entered also when the run is there.
-    fn arrive(&mut self, state: &Owned, again: Option<&StateName>, stay: Stay) {
+    /// Leaves and enters phases as `state` says, behind the record `latest`. `again` is entered also when the run is there.
+    fn arrive(&mut self, state: &Owned, again: Option<&StateName>, latest: Number, stay: Stay) {
         let now: Vec<_> = state.positions().cloned().collect();
         for left in self.here.iter().filter(|phase| !now.contains(phase)) {
             if let Some(old) = self.stays.get_mut(left) {
-                old.left = Some(stay.entered);
+                old.left = Some(latest);
             }
         }
         for phase in &now {
@@ -169,7 +173,7 @@ impl Phases {
         self.edit(state, attempts);
         let moved = self.here.first() != state.current_phase.as_ref();
         let again = state.current_phase.as_ref().filter(|_| moved);
-        self.arrive(state, again, Stay { entered: latest, left: None, older: false, overtaken: false });
+        self.arrive(state, again, latest, Stay { entered: latest, left: None, older: false, overtaken: false });
     }
 
     /// Takes over records that another program made before the log began.
@@ -221,21 +225,27 @@ fn aligned(before: &[(String, Option<Number>)], ids: &IdList, attempts: &[Attemp
     kept.iter().map(number).collect()
 }
 
+/// Whether an attempt was made in `phase` behind the record `since`.
+fn is_in(attempt: &Attempt, phase: &StateName, since: Number) -> bool {
+    attempt.phase.as_ref() == Some(phase) && attempt.number > since
+}
+
 impl History {
     /// The work in `phase`.
     #[must_use]
     pub fn work(&self, phase: &StateName) -> PhaseWork<'_> {
         let stay = self.phases.stays.get(phase);
         let since = stay.map_or(Number(0), |stay| stay.entered);
-        let of_phase = |attempt: &&Attempt| attempt.phase.as_ref() == Some(phase) && attempt.number > since;
-        let latest = self.attempts().iter().rev().find(of_phase);
-        let latest = self.unsettled_attempt(latest, of_phase).or(latest);
-        let withdrawn = latest.is_some_and(|latest| latest.status.is_completed() && !self.counts(latest));
-        let newest = self.phases.skips.iter().rev().find(|skip| skip.phase == *phase);
+        let newest = self.attempts().iter().rev().find(|attempt| is_in(attempt, phase, since));
+        let reported = self.state().document().state.steps.get(phase);
+        let (open, withdrawn) = self.open_attempts(phase, since, reported.is_some());
+        let latest = open.last().copied().or(newest);
+        let passed_over = self.phases.skips.iter().rev().find(|skip| skip.phase == *phase);
         let still =
             |skip: &&SkippedPhase| skip.after >= since && latest.is_none_or(|latest| latest.number <= skip.after);
-        let skipped = newest.filter(still).map(|skip| skip.reason.as_str());
-        let reported = self.state().document().state.steps.get(phase);
+        let skipped = passed_over.filter(still).map(|skip| skip.reason.as_str());
+        let reported =
+            reported.filter(|status| open.is_empty() || !status.is_done() && *status != StepStatus::NotStarted);
         let status = match (withdrawn, skipped, reported, latest) {
             (true, ..) => StepStatus::NotStarted,
             (_, Some(_), ..) => StepStatus::Skipped,
@@ -244,34 +254,45 @@ impl History {
             (.., None) => StepStatus::NotStarted,
         };
         let again = stay.is_some_and(|stay| stay.overtaken) && status.is_done() && skipped.is_none();
-        let status = if again { StepStatus::NotStarted } else { status };
-        let reported = reported.is_some();
-        PhaseWork { status, latest, withdrawn, skipped, reported, again, older: stay.is_some_and(|stay| stay.older) }
+        PhaseWork {
+            status: if again { StepStatus::NotStarted } else { status },
+            latest,
+            open,
+            withdrawn,
+            skipped,
+            reported: reported.is_some(),
+            again,
+            older: stay.is_some_and(|stay| stay.older),
+        }
     }
 
-    /// The latest attempt that failed or waits, and that no attempt under the same id came after. Work that runs is in
-    /// doubt, which keeps a run from its end, but not from going on.
-    fn unsettled_attempt(&self, latest: Option<&Attempt>, of_phase: impl Fn(&&Attempt) -> bool) -> Option<&Attempt> {
-        // The usual case, for which nothing has to be collected.
-        let latest = latest?;
-        let open = |attempt: &&Attempt| !attempt.status.is_completed() && attempt.status != ActivityStatus::Running;
-        if !self.attempts().iter().filter(&of_phase).any(|attempt| open(&attempt)) || open(&latest) {
-            return None;
-        }
+    /// The latest attempt under each id in `phase` since `since`, as far as it did not settle well, and whether the last of
+    /// them was taken off `completed_activities`. Work that runs is in doubt, which keeps a run from its end, but not from
+    /// going on. What was recorded for the report of a step counts as that, when there is one.
+    fn open_attempts(&self, phase: &StateName, since: Number, is_reported: bool) -> (Vec<&Attempt>, bool) {
+        let own = is_reported.then(|| slug(phase.as_str(), STEP_ID)).flatten();
+        let counted: HashSet<_> = self.phases.completed.iter().filter_map(|(_, number)| *number).collect();
+        let all = || self.attempts().iter().rev().filter(|attempt| is_in(attempt, phase, since));
+        // Another record under the same id may count in its place.
+        let counts: HashSet<_> = all().filter(|one| counted.contains(&one.number)).map(|one| one.id.as_str()).collect();
+        let is_off = |attempt: &Attempt| attempt.status.is_completed() && !counts.contains(attempt.id.as_str());
+        let is_open = |attempt: &&Attempt| match attempt.status {
+            ActivityStatus::Running => false,
+            _ if own.as_deref() == Some(attempt.id.as_str()) => false,
+            status => !status.is_completed() || is_off(attempt),
+        };
         let mut seen = HashSet::new();
-        let newest = self.attempts().iter().rev().filter(|attempt| seen.insert(attempt.id.as_str()));
-        newest.filter(of_phase).find(open)
+        let newest = all().filter(|attempt| seen.insert(attempt.id.as_str()));
+        let mut open: Vec<_> = newest.filter(is_open).collect();
+        open.reverse();
+        let withdrawn = open.last().is_some_and(|last| is_off(last));
+        (open, withdrawn)
     }
 
     /// Whether a record of `phase` belongs to an earlier round of the run, so that the phase is to be done again.
     #[must_use]
     pub fn is_of_earlier_round(&self, phase: &StateName, number: Number) -> bool {
         self.phases.stays.get(phase).is_some_and(|stay| stay.overtaken || number <= stay.entered)
-    }
-
-    /// Whether the entry of a completed record is in `completed_activities`.
-    fn counts(&self, attempt: &Attempt) -> bool {
-        self.phases.completed.iter().rev().any(|(_, number)| *number == Some(attempt.number))
     }
 
     /// The phases that the run has left and in which there is something to do again: a person withdrew what was done

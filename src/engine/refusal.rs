@@ -202,6 +202,8 @@ pub struct Undone {
     pub status: StepStatus,
     /// The latest record in it: its number, which a refused one does not get, and its id.
     pub latest: Option<(Option<Number>, String)>,
+    /// The other attempts in it that did not settle well: their numbers and ids.
+    pub others: Vec<String>,
     /// Whether a person took that record off `completed_activities`.
     pub withdrawn: bool,
     /// The phases to which the run can go back from it for another round.
@@ -216,6 +218,7 @@ impl Undone {
             phase: phase.clone(),
             status: work.status,
             latest: work.latest.map(|latest| (Some(latest.number), latest.id.clone())),
+            others: work.open.iter().rev().skip(1).rev().map(|open| format!("{} {}", open.number, open.id)).collect(),
             withdrawn: work.withdrawn,
             back: machine.map(|machine| machine.back_from(phase)).unwrap_or_default(),
         }
@@ -225,7 +228,7 @@ impl Undone {
     pub(super) fn of_record(machine: Option<&Machine>, phase: &StateName, id: &str, status: ActivityStatus) -> Self {
         let back = machine.map(|machine| machine.back_from(phase)).unwrap_or_default();
         let latest = Some((None, id.to_owned()));
-        Self { phase: phase.clone(), status: status.into(), latest, withdrawn: false, back }
+        Self { phase: phase.clone(), status: status.into(), latest, others: Vec::new(), withdrawn: false, back }
     }
 }
 
@@ -245,6 +248,10 @@ impl std::fmt::Display for Undone {
             StepStatus::Failed => write!(f, "{number}{id} failed"),
             StepStatus::Waiting => write!(f, "{number}{id} is blocked"),
             status => write!(f, "{number}{id} is {status}"),
+        }?;
+        match self.others.as_slice() {
+            [] => Ok(()),
+            others => write!(f, " (nor are settled: {})", others.join(", ")),
         }
     }
 }

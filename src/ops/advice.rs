@@ -256,8 +256,8 @@ impl Words<'_> {
 
     /// How blocked work goes on.
     fn resolve(&self, phase: &StateName) -> Advice {
-        let latest = self.history.work(phase).latest.map(|latest| latest.id.as_str());
-        let id = latest.filter(|_| !self.reports());
+        let work = self.history.work(phase);
+        let id = work.latest.filter(|_| !self.reports() || !work.open.is_empty()).map(|latest| latest.id.as_str());
         let ended = |status| self.outcome(Some(phase), id, status);
         Advice::default()
             .or("what it waited for is there, and the work goes on", ended(ActivityStatus::Running))
@@ -292,7 +292,9 @@ impl Words<'_> {
 
     /// How the work of a phase as a whole stands.
     fn outcome_of(&self, phase: &StateName, status: ActivityStatus) -> String {
-        let fresh = (!self.reports()).then(|| self.id_for(phase));
+        // Reported runs report on, but for activities that were recorded beside the reports.
+        let is_recorded = !self.reports() || !self.history.work(phase).open.is_empty();
+        let fresh = is_recorded.then(|| self.id_for(phase));
         self.outcome(Some(phase), fresh.as_deref(), status)
     }
 
@@ -309,14 +311,14 @@ impl Words<'_> {
         self.outcome_of(phase, ActivityStatus::Running)
     }
 
-    /// The id of work in `phase`: that of work that failed there, otherwise one that no passed record has. Recording
-    /// under one of those would look like a retry.
+    /// The id of work in `phase`: that of work that failed there or was taken back, otherwise one that no completed record
+    /// has. Recording under one of those would look like a retry.
     fn id_for(&self, phase: &StateName) -> String {
-        let failed = self.history.work(phase).latest.filter(|latest| latest.status == ActivityStatus::Failed);
-        let base = failed.map(|latest| latest.id.clone());
+        let open = self.history.work(phase).open;
+        let again = open.last().filter(|open| open.status == ActivityStatus::Failed || open.status.is_completed());
+        let base = again.map(|open| open.id.clone());
         let base = base.or_else(|| slug(phase.as_str(), 80)).unwrap_or_else(|| "activity".to_owned());
-        let attempts = self.history.attempts();
-        let taken = |id: &str| attempts.iter().any(|attempt| attempt.id == id && attempt.status.is_completed());
+        let taken = |id: &str| self.history.state().document().state.completed_activities.contains(id);
         let more = (2..).map(|n| format!("{base}-{n}"));
         std::iter::once(base.clone()).chain(more).find(|id| !taken(id)).unwrap_or(base)
     }

@@ -90,7 +90,9 @@ fn way_back(place: &GitRef, now: Option<&str>, run: &Path) -> Alternative {
     let (when, command) = match place {
         GitRef::Stash => ("the rest is wanted, which is in the stash".to_owned(), "git stash pop".to_owned()),
         GitRef::Branch(branch) if Some(branch.as_str()) == now => {
-            let command = format!("git restore -- {}", quoted(&run.to_string_lossy()));
+            // Also when the removal is staged.
+            let run = quoted(&run.to_string_lossy());
+            let command = format!("git restore --source=HEAD --staged --worktree -- {run}");
             (format!("the rest is wanted as `{branch}` has it"), command)
         }
         GitRef::Branch(branch) => {

@@ -3,9 +3,11 @@
 use std::cell::{OnceCell, RefCell};
 
 use crate::engine::{Caller, Command, Decision, History, Refusal, Trail, asks_workflow, decide};
+use crate::ops::checkout::refuse_joined;
 use crate::ops::error::{Error, Result};
 use crate::ops::flow::Flow;
 use crate::ops::load::Loaded;
+use crate::ops::view::with_earlier;
 use crate::store::Project;
 
 /// The log of a loaded run, read when it is asked for the first time.
@@ -20,6 +22,18 @@ impl<'a, 'b> LoadedTrail<'a, 'b> {
         Self { loaded, history: OnceCell::new(), fault: RefCell::new(None) }
     }
 
+    fn read(&self) -> Result<Option<History>> {
+        let Loaded { locked, state, run, .. } = self.loaded;
+        let log = locked.read_log()?;
+        // A decision on one of two histories would hide the other.
+        refuse_joined(run.id(), &log)?;
+        let Some(mut history) = History::fold(log.events()) else { return Ok(None) };
+        // Where the log was damaged, run.yaml knows more.
+        history.show(state.clone());
+        with_earlier(&mut history, run, &log)?;
+        Ok(Some(history))
+    }
+
     /// Why the log could not be read, when it was asked for: no decision that rests on it counts then.
     pub(crate) fn fault(&self) -> Option<Error> {
         self.fault.take()
@@ -28,16 +42,11 @@ impl<'a, 'b> LoadedTrail<'a, 'b> {
 
 impl Trail for LoadedTrail<'_, '_> {
     fn history(&self) -> Option<&History> {
-        let read = || match self.loaded.locked.read_log() {
-            Ok(log) => History::fold(log.events()).map(|mut history| {
-                // Where the log was damaged, run.yaml knows more.
-                history.show(self.loaded.state.clone());
-                history
-            }),
-            Err(error) => {
-                *self.fault.borrow_mut() = Some(error.into());
+        let read = || {
+            self.read().unwrap_or_else(|error| {
+                *self.fault.borrow_mut() = Some(error);
                 None
-            }
+            })
         };
         self.history.get_or_init(read).as_ref()
     }

@@ -26,7 +26,7 @@ pub(crate) struct Loaded<'a> {
     pub(crate) text: RunText,
     pub(crate) state: RunState,
     pub(crate) warnings: Vec<String>,
-    run: &'a RunDir,
+    pub(super) run: &'a RunDir,
     workflow: Workflow,
 }
 

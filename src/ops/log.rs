@@ -41,7 +41,8 @@ impl Flow {
     fn logged_run(&self, request: &LogRequest) -> Result<RunDir> {
         let project = self.project()?;
         let caller = self.caller(request.session.clone(), None)?;
-        self.select(&project, request.run.as_deref(), caller.session.as_ref())
+        let run = self.select(&project, request.run.as_deref(), caller.session.as_ref())?;
+        if run.is_leftover() { Err(self.elsewhere(&project, &run)) } else { Ok(run) }
     }
 }
 

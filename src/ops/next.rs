@@ -146,7 +146,7 @@ fn went_to(event: &Event) -> Option<StateName> {
 
 /// Whether the state that the run leaves may be taken as completed: its work is done, or nothing says that it is not, as a
 /// question that is open does. Nothing at all is enough in a graph, whose states are what this command is for, and not in
-/// phases, whose work is recorded. A summary says that it is done, and going back for another round says nothing about it.
+/// phases, whose work is recorded. A summary says that it is done, unless records say otherwise, and going back for another round says nothing about it.
 fn leave(
     request: &AdvanceRequest,
     history: &History,
@@ -154,8 +154,11 @@ fn leave(
     from: Option<&StateName>,
     to: &StateName,
 ) -> std::result::Result<(), Refusal> {
-    let Some(from) = from.filter(|_| request.summary.is_none()) else { return Ok(()) };
+    let Some(from) = from else { return Ok(()) };
     let work = history.work(from);
+    if request.summary.is_some() && work.open.is_empty() {
+        return Ok(());
+    }
     let at_work = work.reported && matches!(work.status, StepStatus::Running | StepStatus::NotStarted);
     let completes = work.is_untouched() || at_work || work.reported && work.status == StepStatus::Waiting;
     let run = history.state().document();
@@ -166,7 +169,9 @@ fn leave(
     }
     let back = machine.is_some_and(|machine| machine.leads_back(from, to));
     let is_phase = machine.is_some_and(|machine| machine.notation() == Notation::Phases);
-    if work.is_done() || work.is_untouched() && !is_phase || at_work && !work.withdrawn || back {
+    // The begin of a phase is reported by the advance into it, and says nothing of its work.
+    let is_worked = !is_phase || work.latest.is_some();
+    if work.is_done() || work.is_untouched() && !is_phase || at_work && work.open.is_empty() && is_worked || back {
         return Ok(());
     }
     Err(Refusal::NotDone(vec![Undone::new(machine, from, &work)]))
@@ -181,6 +186,10 @@ fn target(
 ) -> std::result::Result<StateName, Refusal> {
     let usual = machine.zip(from).and_then(|(machine, from)| machine.usual_next(from));
     match (request.to.clone().or(usual), choices.tt.as_slice(), from) {
+        // It is there already: a repeated command would complete the state that it came to.
+        (Some(to), all, Some(from)) if to == *from && !all.contains(&to) => {
+            Err(Refusal::InvalidTransition { from: from.clone(), to, choices: all.to_vec() })
+        }
         (Some(to), ..) => Ok(to),
         (None, [only], None) => Ok(only.clone()),
         (None, [], Some(phase)) => Err(Refusal::NoNextPhase { phase: phase.clone() }),

@@ -32,6 +32,9 @@ impl Flow {
         let project = self.project()?;
         let caller = self.caller(session, None)?;
         let run = self.select(&project, run, caller.session.as_ref())?;
+        if run.is_leftover() {
+            return Err(self.elsewhere(&project, &run));
+        }
         let begun = Instant::now();
         let wait = self.lock_wait()?;
         let (facts, checked, mut differences) = loop {

@@ -72,11 +72,18 @@ pub(crate) fn for_reading(flow: &Flow, project: &Project, run: &RunDir) -> Resul
     };
     let mut history = History::fold(log.events()).unwrap_or_else(|| History::without_log(state.clone()));
     history.show(state);
-    let recorded = log.events().any(|event| matches!(event.kind, EventKind::RunStarted(_)));
-    if !recorded {
-        history.add_earlier(earlier_attempts(run, &history)?);
-    }
+    with_earlier(&mut history, run, &log)?;
     Ok(View { history, text: text.text().to_owned(), machine, log, notes })
+}
+
+/// Adds what another program recorded before the log of flow began.
+pub(crate) fn with_earlier(history: &mut History, run: &RunDir, log: &LogScan) -> Result<()> {
+    let is_own = log.events().any(|event| matches!(event.kind, EventKind::RunStarted(_)));
+    if !is_own {
+        let earlier = earlier_attempts(run, history)?;
+        history.add_earlier(earlier);
+    }
+    Ok(())
 }
 
 /// Activities that another program recorded, from their files.

@@ -312,6 +312,9 @@ fn a_branch_without_flow_leaves_nothing_that_belongs_to_another_program() {
         (error["code"].as_str(), error["help"].as_str()),
         (Some("run_elsewhere"), Some("they are on branch main; `flow list` shows the runs that are here"),)
     );
+    for command in ["log", "verify"] {
+        assert_eq!(sandbox.flow([command, &run, "--json"]).exits(3).error()["code"], "run_elsewhere", "{command}");
+    }
     let error = sandbox.flow(["record-activity", "--run-id", &run, "--id", "x", "--json"]).exits(3).error();
     assert_eq!(error["code"], "run_elsewhere");
     let report = sandbox.flow(["doctor", "--json"]).ok().json();
@@ -404,6 +407,19 @@ fn a_log_that_git_took_away_is_put_back_and_not_declared_lost() {
     let findings = repo.flow(&["doctor", "--repair", "--json"]).json()["findings"].to_string();
     assert!(findings.contains("log_put_back"), "{findings}");
     assert!(!repo.sandbox.run_dir(&repo.run).join("events.jsonl").exists(), "only a person decides this");
+}
+
+#[test]
+fn a_log_whose_removal_is_staged_comes_back_by_the_proposed_command() {
+    let repo = Repo::new();
+    let log = format!(".flow/runs/{}/events.jsonl", repo.run);
+    repo.sandbox.git(&["rm", "-q", &log]);
+    let report = repo.flow(&["resume", &repo.run, "--json"]).exits(4).json();
+    let way = report["next"]["alternatives"][0]["command"].as_str().unwrap().to_owned();
+    let words: Vec<_> = way.split(' ').skip(1).collect();
+    repo.sandbox.git(&words);
+    assert_eq!(repo.verdict(), "continue");
+    repo.assert_sound();
 }
 
 #[test]

@@ -114,7 +114,9 @@ fn advance_completes_a_state_only_when_nothing_says_that_it_is_not_done() {
     assert_eq!(sandbox.flow(["advance", &id, "--json"]).exits(1).error()["code"], "phase_not_done");
     sandbox.flow(["record-activity", "--id", "look", "--status", "failed"]).ok();
     sandbox.flow(["advance", &id]).exits(1);
-    // What came out of it says that it is done.
+    // Words alone do not make good what failed.
+    sandbox.flow(["advance", &id, "--summary", "it can be reproduced after all"]).exits(1);
+    sandbox.flow(["record-activity", "--id", "look"]).ok();
     sandbox.flow(["advance", &id, "--summary", "it can be reproduced after all"]).ok();
     let shown = sandbox.flow(["show", &id, "--json"]).ok().json();
     assert_eq!(
@@ -653,4 +655,126 @@ fn a_limit_of_attempts_binds_only_as_long_as_the_phase_is_not_done() {
     assert_eq!(resume(&sandbox, &id)["verdict"], "needs_human");
     sandbox.flow(["record-activity", "--id", "a"]).ok();
     assert_eq!(resume(&sandbox, &id)["verdict"], "continue");
+}
+
+#[test]
+fn an_advance_looks_at_everything_in_the_phase_and_not_only_at_its_own_record() {
+    for status in ["blocked", "failed", "pending"] {
+        let sandbox = Sandbox::new();
+        let id = sandbox.flow(["start", "merge-pr", "--phase", "confirm"]).ok().line().to_owned();
+        let record = |more: &[&str]| sandbox.flow(["record-activity", "--json"].iter().chain(more));
+        record(&["--id", "ask", "--status", status, "--summary", "may it?"]).ok();
+        let refused = record(&["--id", "note", "--advance"]).exits(1).error();
+        assert_eq!(refused["code"], "phase_not_done", "{status}");
+        let help = refused["help"].as_str().unwrap();
+        assert!(help.contains("under the same --id"), "{help}");
+        // The record that settles it may move on.
+        record(&["--id", "ask", "--advance"]).ok();
+        assert_eq!(resume(&sandbox, &id)["phase"], "merge");
+    }
+}
+
+#[test]
+fn every_attempt_that_is_open_is_named_and_counts_in_its_own_phase() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.start("start-issue");
+    let record = |more: &[&str]| sandbox.flow(["record-activity", "--json"].iter().chain(more));
+    for name in ["check-1", "check-2", "check-3"] {
+        record(&["--id", name, "--status", "failed"]).ok();
+    }
+    let refused = record(&["--id", "x", "--phase", "explore"]).exits(1).error();
+    let told = "`preflight` is not done: 003 check-3 failed (nor are settled: 001 check-1, 002 check-2)";
+    assert_eq!(refused["message"], format!("run {id}: {told}"));
+    for name in ["check-2", "check-3"] {
+        record(&["--id", name, "--status", "skipped"]).ok();
+    }
+    // The same id in another phase says nothing of this one.
+    record(&["--id", "x", "--phase", "explore", "--skip-reason", "known"]).ok();
+    record(&["--id", "check-1"]).ok();
+    let shown = sandbox.flow(["show", &id, "--json"]).ok().json();
+    assert_eq!(shown["steps"][0]["skip_reason"], "known", "{shown:#}");
+}
+
+#[test]
+fn each_entry_that_a_person_removes_is_done_again_under_its_id() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.start("debug");
+    for name in ["tests", "lint"] {
+        sandbox.record(&id, "preflight", name);
+    }
+    sandbox.edit(&id, "    - tests\n", "");
+    let report = resume(&sandbox, &id);
+    assert_eq!(report["reason"], "`preflight` is to be done again: 001 tests was taken off completed_activities");
+    let done = way(&report, "the work of `preflight` is done");
+    assert!(done.contains("--id tests "), "{done}");
+    follow(&sandbox, &done);
+    assert_eq!(resume(&sandbox, &id)["next"]["phase"], "reproduce");
+    sandbox.flow(["verify", &id]).ok();
+}
+
+#[test]
+fn what_is_recorded_beside_the_reports_of_a_step_counts_as_well() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.start("merge-pr");
+    sandbox.flow(["advance", &id, "--summary", "clean"]).ok();
+    // The begin of a phase is no work in it.
+    assert_eq!(sandbox.flow(["advance", &id, "--json"]).exits(1).error()["code"], "phase_not_done");
+    sandbox.flow(["record-activity", "--run-id", &id, "--id", "ci", "--status", "failed"]).ok();
+    assert_eq!(sandbox.flow(["advance", &id, "--json"]).exits(1).error()["code"], "phase_not_done");
+    sandbox.flow(["record-activity", "--run-id", &id, "--id", "ci"]).ok();
+    sandbox.flow(["advance", &id]).ok();
+    assert_eq!(resume(&sandbox, &id)["phase"], "confirm");
+}
+
+#[test]
+fn a_step_whose_first_report_is_that_it_failed_keeps_the_run_from_its_end() {
+    let sandbox = Sandbox::new();
+    let emit = |step: &str, status: &str| {
+        let data = json!({ "status": status }).to_string();
+        let args = ["emit", "--workflow", "build-fast", "--run-id", "r1", "--type", "status_change", "--step", step];
+        sandbox.flow(args.iter().chain(&["--data", &data])).ok().json()["data"]["warnings"].clone()
+    };
+    emit("plan", "failed");
+    assert_eq!(emit("build", "running"), json!(["the run goes on, and `plan` is not done: 001 plan failed"]));
+    emit("build", "completed");
+    let refused = sandbox.flow(["complete", "r1", "--json"]).exits(1).error();
+    assert!(refused["message"].as_str().unwrap().contains("`plan` is not done"), "{refused}");
+}
+
+#[test]
+fn a_repeated_advance_does_not_complete_the_state_that_it_came_to() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    let graph = "initial: plan\nstates:\n  plan: { type: agent, transition: { next: write } }\n  \
+                 write: { type: agent, transition: { next: end } }\n  end: { type: terminal }\n";
+    std::fs::write(sandbox.path(".flow/workflows/two.yaml"), graph).unwrap();
+    let id = sandbox.start("two");
+    let advance = ["advance", &id, "--to", "write", "--summary", "planned", "--json"];
+    sandbox.flow(advance).ok();
+    assert_eq!(sandbox.flow(advance).exits(1).error()["code"], "invalid_transition");
+    assert_eq!(resume(&sandbox, &id)["completed_activities"], 1);
+}
+
+#[test]
+fn what_another_program_recorded_counts_for_the_end_of_a_run_as_well() {
+    let sandbox = Sandbox::new();
+    let id = "o1";
+    std::fs::create_dir_all(sandbox.run_dir(id).join("activities")).unwrap();
+    let text = "apiVersion: flow.synapti.ai/v1\nkind: FlowRun\nmetadata:\n  id: o1\n  workflow: start-issue\n  \
+                workflow_version: 1\n  created_at: 2026-05-20T14:30:00Z\ncontext:\n  repo: r\n  branch: b\n\
+                state:\n  status: active\n  current_phase: verify\n  completed_activities: [v]\nlimits: {}\n";
+    std::fs::write(sandbox.run_dir(id).join("run.yaml"), text).unwrap();
+    for (name, status) in [("001-v", "passed"), ("002-tests", "failed")] {
+        let activity = format!(
+            "apiVersion: flow.synapti.ai/v1\nkind: FlowActivity\nmetadata:\n  id: {}\n  run_id: o1\n  phase: verify\n\
+             activity:\n  type: bash\n  status: {status}\n",
+            &name[4..]
+        );
+        std::fs::write(sandbox.run_dir(id).join(format!("activities/{name}.yaml")), activity).unwrap();
+    }
+    assert_eq!(resume(&sandbox, id)["reason"], "002 tests failed in `verify`");
+    let refused = sandbox.flow(["complete", id, "--json"]).exits(1).error();
+    assert_eq!(refused["code"], "phase_not_done", "{refused}");
+    sandbox.flow(["record-activity", "--run-id", id, "--id", "tests"]).ok();
+    sandbox.flow(["complete", id]).ok();
 }

@@ -12,10 +12,10 @@ pub(super) fn moved(error: &Error) -> Problem {
         Error::Rewound { run, places, .. } => {
             let rest = match places.as_slice() {
                 [] => "no branch here has the rest; `git reflog` may show it".to_owned(),
-                places => format!("the rest is on {}", named(places)),
+                places => format!("the rest is on {} (`flow resume {run}` says how to get it)", named(places)),
             };
             let help = format!(
-                "{rest}; go on there, or go on from here without it: `flow doctor {run} --repair` notes the gap. Nothing \
+                "{rest}; go on with it, or go on from here without it: `flow doctor {run} --repair` notes the gap. Nothing \
                  was written"
             );
             new(Kind::NeedsHuman, "log_rewound", message, Some(help))

@@ -65,7 +65,12 @@ fn no_active_run(unreadable: &[String]) -> Problem {
 /// What can be done about phases whose work is not done.
 pub(super) fn not_done(run: &RunId, undone: &[Undone]) -> String {
     let begun = undone.iter().any(|one| matches!(one.status, StepStatus::Running | StepStatus::Waiting));
-    let record = if begun { "record how it ended" } else { "do it and record it" };
+    let tried = undone.iter().any(|one| one.latest.is_some());
+    let record = match (begun, tried) {
+        (true, _) => "record how it ended under the same --id",
+        (_, true) => "do it again and record it under the same --id, or give it up there with --status skipped",
+        (_, false) => "do it and record it",
+    };
     let back: Vec<_> = undone.iter().flat_map(|one| one.back.iter().map(|to| format!("`{to}`"))).collect();
     let back = match back.as_slice() {
         [] => String::new(),
