@@ -3,9 +3,10 @@
 //! `cargo run --example custom_state`
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
-use flowrun::agent::{
-    Agent, Choices, Chooser, Context, Memory, Outcome, Registry, State, StateConfig, StateError, StateHandler,
+use flowrun::drive::agent::{
+    Agent, Chooser, Context, Memory, Outcome, Registry, State, StateConfig, StateError, StateHandler,
 };
+use flowrun::engine::Choices;
 use flowrun::machine::{Form, StateTypes, compile_text};
 
 const GRAPH: &str = "\

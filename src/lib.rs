@@ -31,14 +31,15 @@
 //! ```
 //!
 //! Underneath, from the ground up: [`model`] (documents and names), [`codec`] (bytes ↔ documents), [`machine`]
-//! (workflow definitions, compiled), [`policy`] (which modes go together), [`engine`] (the pure core: decide, apply, resume), [`agent`] (a loop through a
-//! graph of states), [`store`] (the commit protocol), [`host`] (clock, ids, environment, git, processes), [`catalog`] (finding definitions).
+//! (workflow definitions, compiled), [`policy`] (which modes go together), [`engine`] (the pure core: decide, apply,
+//! resume), [`store`] (the commit protocol), [`host`] (clock, ids, environment, git, processes), [`catalog`] (finding
+//! definitions). Above the verbs, [`drive`] goes through a graph of states; its loop serves programs of one's own as well.
 //! `ARCHITECTURE.md` is the map.
 
-pub mod agent;
 pub mod catalog;
 pub mod cli;
 pub mod codec;
+pub mod drive;
 pub mod engine;
 pub mod host;
 pub mod interview;

@@ -4,6 +4,7 @@
 //! [`decide`] turns a command into an event or a [`Refusal`]; [`resume`] turns a history into a [`Plan`].
 
 mod apply;
+mod choices;
 mod command;
 mod decide;
 mod edit;
@@ -16,6 +17,7 @@ mod refusal;
 mod resume;
 mod state;
 
+pub use choices::{BadReply, Choices, Forced};
 pub use command::{Advance, Caller, Claim, Command, Decision, Record};
 pub use decide::{Retry, asks_workflow, decide, refuse_other_session, retry};
 pub use edit::{EditFault, edited, rebase, with_edit};

@@ -1,13 +1,8 @@
 //! The command lines of a verdict: one that is safe to run unread, and one for each outcome that only the caller knows.
 
-use std::fmt::Write as _;
-use std::time::Duration;
-
 use crate::engine::{Action, History, InDoubt, Plan};
-use crate::host::server;
 use crate::machine::Machine;
 use crate::model::{ActivityStatus, Question, ReportType, RunDocument, RunId, StateName, StepStatus, WorkflowId, slug};
-use crate::ops::drive::{Choose, DriveRequest};
 use crate::ops::quoted;
 use crate::report::Alternative;
 
@@ -114,43 +109,21 @@ pub(super) fn bring_back(run: &RunId, ways_back: Vec<Alternative>) -> Advice {
 }
 
 /// The command that lets a run follow today's definition of its workflow, which a file outside of the catalog may hold.
-pub(super) fn adopt(run: &RunId, from: Option<&str>) -> Alternative {
+pub(crate) fn adopt(run: &RunId, from: Option<&str>) -> Alternative {
     let when = "the run is to follow today's definition".to_owned();
     let from = from.map(|file| format!(" --from {}", quoted(file))).unwrap_or_default();
     Alternative { when, command: format!("flow workflow adopt {run}{from}") }
 }
 
 /// The key of a run's context under which it knows the command that drives it.
-pub(super) const DRIVER: &str = "drive";
-/// How long a command of a state may take when nobody says otherwise, as on the command line.
-const USUAL_TIMEOUT: Duration = Duration::from_secs(600);
+pub(crate) const DRIVER: &str = "drive";
 /// The longest command that a run remembers, in bytes.
 const DRIVER_BYTES: usize = 4000;
 /// What such a command begins with.
-const DRIVES: &str = "flow drive ";
+pub(crate) const DRIVES: &str = "flow drive ";
 
 /// What the run has in the place of a command that does not fit there: one that drove it before would do something else.
-pub(super) const UNKNOWN_DRIVER: &str = "unknown";
-
-/// The command that drives a run once more, with a `graph` that is named from the project. None when it does not fit into
-/// a line. A password in an address is left out.
-pub(super) fn driver(run: &RunId, graph: &str, request: &DriveRequest) -> Option<String> {
-    let mut command = format!("{DRIVES}{} --run-id {run}", quoted(graph));
-    let mut add = |option: &str, value: &str| {
-        let _ = write!(command, " --{option} {}", quoted(value));
-    };
-    request.on.iter().for_each(|(kind, job)| add("on", &format!("{kind}={job}")));
-    request.types.iter().for_each(|kind| add("type", kind));
-    match &request.choose {
-        Choose::Nobody => {}
-        Choose::Command(job) => add("choose", job),
-        Choose::Endpoint(endpoint) => add("choose-url", &server(&endpoint.url).ok()?),
-    }
-    if request.timeout != USUAL_TIMEOUT {
-        add("timeout", &request.timeout.as_secs_f64().to_string());
-    }
-    is_driver(&command).then_some(command)
-}
+pub(crate) const UNKNOWN_DRIVER: &str = "unknown";
 
 /// The command that drives a run: its graph, and what stands behind that.
 pub(super) fn known_driver(run: &RunDocument) -> Option<(String, &str)> {
@@ -180,7 +153,7 @@ pub(super) fn unknown_driver(run: &RunDocument, next: Action) -> Option<&'static
 }
 
 /// Whether a text is a command that drives a run: `run.yaml` is a file that others may edit.
-fn is_driver(command: &str) -> bool {
+pub(crate) fn is_driver(command: &str) -> bool {
     command.starts_with(DRIVES) && command.len() <= DRIVER_BYTES && !command.chars().any(char::is_control)
 }
 

@@ -28,7 +28,7 @@ impl Flow {
 
     /// A file that the caller named, as it is called from the project's directory; by its whole path when it is outside.
     /// None when it has a name that is not text.
-    pub(super) fn named_in(&self, project: &Project, file: &str) -> Option<String> {
+    pub(crate) fn named_in(&self, project: &Project, file: &str) -> Option<String> {
         let named = self.env.cwd.clone().unwrap_or_default().join(file);
         // The file itself may be a link, whose own name is that of the workflow.
         let whole = std::fs::canonicalize(named.parent()?).ok()?.join(named.file_name()?);

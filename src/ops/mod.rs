@@ -1,13 +1,12 @@
 //! The verbs: load, decide, commit. One file a verb; every face of flow calls these and nothing below.
 
 mod adopt;
-mod advice;
-mod answer;
+pub(crate) mod advice;
+pub(crate) mod answer;
 mod checkout;
 mod claim;
 mod decide;
 mod doctor;
-mod drive;
 mod emit;
 mod error;
 mod flow;
@@ -26,7 +25,7 @@ pub mod problem;
 mod record;
 mod replay;
 mod resume;
-mod select;
+pub(crate) mod select;
 mod session_end;
 mod set;
 mod show;
@@ -35,7 +34,7 @@ mod status;
 mod token;
 mod validate;
 mod verify;
-mod view;
+pub(crate) mod view;
 mod workflow;
 mod worktrees;
 
@@ -45,7 +44,6 @@ pub use crate::interview::{Answer as InterviewAnswer, Question as InterviewQuest
 pub use adopt::AdoptRequest;
 pub use claim::ClaimRequest;
 pub use doctor::DoctorRequest;
-pub use drive::{Choose, DriveRequest, Endpoint, Person};
 pub use emit::EmitRequest;
 pub use error::{Error, InterviewFault, Result};
 pub use flow::{Flow, LOCK_WAIT, Options};
@@ -66,7 +64,7 @@ pub use start::StartRequest;
 pub use status::{StatusRequest, StatusVerb};
 
 /// A word as a shell takes it.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "_-.:/".contains(c));
     if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }

@@ -1,8 +1,7 @@
 //! `next` and `advance`: where a run can go, and going there.
 
-use crate::agent::Choices;
 use crate::codec::digest;
-use crate::engine::{History, Refusal, Unanswered, Undone};
+use crate::engine::{Choices, History, Refusal, Unanswered, Undone};
 use crate::machine::{Machine, Notation};
 use crate::model::{Event, EventId, EventKind, ReportType, SessionId, StateName, StepStatus, TextDigest};
 use crate::ops::emit::EmitRequest;

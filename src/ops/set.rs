@@ -87,7 +87,7 @@ impl Flow {
     ///
     /// # Errors
     /// As [`Flow::set`].
-    pub(super) fn change_context(
+    pub(crate) fn change_context(
         &self,
         run: &RunId,
         session: &SessionId,

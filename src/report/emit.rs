@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::agent::Choices;
+use crate::engine::Choices;
 use crate::model::{ActivityStatus, EventId, Number, RunId, Seq, StateName, Unit, WorkflowId};
 
 /// Reports that were made.

@@ -1,7 +1,6 @@
 //! What callers see: plain structs whose JSON shape is fixed by the design (section 7). Every list is `[]`, not absent.
 
 mod doctor;
-mod drive;
 mod emit;
 mod interview;
 mod log;
@@ -14,7 +13,6 @@ mod verify;
 mod workflow;
 
 pub use doctor::{DoctorReport, FindingReport, FindingState, PlanStep, Severity};
-pub use drive::{DriveReport, DriveStop, Given};
 pub use emit::{AdvanceReport, EmitData, EmitReport, EmittedActivity, EmittedReport, NextStatesReport};
 pub use interview::{
     EntryStatus, InterviewAbandonReport, InterviewAnswerReport, InterviewEntry, InterviewFinishReport, InterviewNext,

@@ -5,8 +5,8 @@ use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
 use crate::cli::prompt::Prompt;
-use crate::ops::{Choose, DriveRequest, Flow, Person};
-use crate::report::{DriveReport, DriveStop, Given};
+use crate::drive::{Choose, DriveReport, DriveRequest, DriveStop, Given, Person};
+use crate::ops::Flow;
 
 pub(super) fn run(flow: &Flow, args: DriveArgs, out: &mut Out) -> Exit {
     let choose = match (args.choose, args.choose_url) {

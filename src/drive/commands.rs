@@ -6,13 +6,16 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use crate::agent::{Choices, Context, Outcome, Registry, State, StateConfig, StateError};
+use crate::drive::DriveRequest;
+use crate::drive::agent::{Context, Outcome, Registry, State, StateConfig, StateError};
+use crate::drive::check::missing;
+use crate::drive::drive::{Audience, DRIVEN_DIR, DRIVEN_STATE, Drive, given_last};
+use crate::engine::Choices;
 use crate::host::Job;
 use crate::machine::Machine;
 use crate::model::StateName;
+use crate::ops::Result;
 use crate::ops::answer::answer_of;
-use crate::ops::drive::{Audience, DRIVEN_DIR, DRIVEN_STATE, Drive, DriveRequest, given_last, missing};
-use crate::ops::error::Result;
 
 /// The most that a command may answer, in bytes: it is kept in the log and in the activity.
 const OUTPUT_BYTES: usize = 512 << 10;

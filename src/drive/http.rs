@@ -19,7 +19,7 @@ const HIDDEN: &str = "[the key]";
 ///
 /// # Errors
 /// A sentence fragment when it is no address of a server.
-pub fn server(address: &str) -> Result<String, String> {
+pub(super) fn server(address: &str) -> Result<String, String> {
     let uri: ureq::http::Uri = address.parse().map_err(|error| format!("no address: {error}"))?;
     match (uri.scheme_str(), uri.authority()) {
         (Some(scheme @ ("http" | "https")), Some(authority)) => {
@@ -36,7 +36,7 @@ pub fn server(address: &str) -> Result<String, String> {
 /// # Errors
 /// A sentence fragment: nobody is there, it takes longer than `limit`, it refuses, or it answers no JSON. The key is never
 /// in it, nor in the answer, whatever the server says.
-pub fn ask_endpoint(address: &str, key: Option<&str>, body: &Value, limit: Duration) -> Result<Value, String> {
+pub(super) fn ask_endpoint(address: &str, key: Option<&str>, body: &Value, limit: Duration) -> Result<Value, String> {
     let deadline = Instant::now() + limit;
     let mut tries = 1;
     loop {

@@ -2,9 +2,9 @@
 
 use thiserror::Error;
 
-use crate::agent::choice::{Choices, Forced};
-use crate::agent::handler::StateHandler;
-use crate::agent::state::{Context, Done, Outcome, StateError};
+use crate::drive::agent::handler::StateHandler;
+use crate::drive::agent::state::{Context, Done, Outcome, StateError};
+use crate::engine::{Choices, Forced};
 use crate::model::StateName;
 
 /// Who chooses among several states.
@@ -316,7 +316,7 @@ impl Notebook for Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::{Registry, RegistryError, State, StateConfig};
+    use crate::drive::agent::{Registry, RegistryError, State, StateConfig};
     use crate::machine::{Form, Machine, StateTypes, compile_text};
 
     fn machine(ways: &str) -> Machine {

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::agent::{Choices, Chooser, Context, StateError};
-use crate::host::{ask_endpoint, server};
+use crate::drive::agent::{Chooser, Context, StateError};
+use crate::drive::commands::{declared, done, run};
+use crate::drive::drive::{Audience, Drive};
+use crate::drive::http::{ask_endpoint, server};
+use crate::engine::Choices;
 use crate::machine::Machine;
 use crate::model::RunId;
-use crate::ops::drive::commands::{declared, done, run};
-use crate::ops::drive::{Audience, Drive};
 
 /// Who chooses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

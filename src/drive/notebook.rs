@@ -2,16 +2,15 @@
 
 use serde_json::{Map, Value};
 
-use crate::agent::{Done, Notebook};
+use crate::drive::DriveRequest;
+use crate::drive::agent::{Done, Notebook};
+use crate::drive::command::driver;
+use crate::drive::drive::{Audience, Drive, given};
 use crate::machine::{Machine, State};
 use crate::model::{ReportType, StateName, StepStatus};
-use crate::ops::advice::{DRIVER, UNKNOWN_DRIVER, driver};
-use crate::ops::drive::{Audience, Drive, DriveRequest, given};
-use crate::ops::emit::EmitRequest;
-use crate::ops::error::{Error, Result};
-use crate::ops::flow::Flow;
-use crate::ops::payload::ReportRequest;
+use crate::ops::advice::{DRIVER, UNKNOWN_DRIVER};
 use crate::ops::problem::one_line;
+use crate::ops::{EmitRequest, Error, Flow, ReportRequest, Result};
 
 /// Notes what a driver does as reports on steps.
 pub(super) struct RunNotebook<'a, 'p> {

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::agent::choice::Choices;
-use crate::agent::state::{Registry, RegistryError, State, StateConfig};
+use crate::drive::agent::state::{Registry, RegistryError, State, StateConfig};
+use crate::engine::Choices;
 use crate::machine::Machine;
 use crate::model::StateName;
 

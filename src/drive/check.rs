@@ -1,0 +1,46 @@
+//! Whether there is a command for every type of state, and a state for every command.
+
+use crate::drive::DriveRequest;
+use crate::drive::agent::{Registry, RegistryError};
+use crate::machine::{Machine, State};
+use crate::model::StateName;
+use crate::ops::{Error, Result};
+
+/// Commands for types that no state has: a slip of the pen, or a script for many graphs.
+pub(super) fn unused(machine: &Machine, request: &DriveRequest) -> Vec<String> {
+    let kinds: Vec<_> = machine.states().iter().filter_map(|state| state.kind.as_deref()).collect();
+    let unused = request.on.iter().map(|(kind, _)| kind.as_str()).filter(|kind| !kinds.contains(kind));
+    let told = unused.map(|kind| {
+        let meant = crate::codec::similar(kind, kinds.iter().copied());
+        let meant = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+        format!("--on {kind}: no state of the graph has this type{meant}")
+    });
+    told.collect()
+}
+
+/// Refuses a graph with states that nobody knows how to do, and names every type at once.
+pub(super) fn unhandled(machine: &Machine, registry: &Registry<'_>) -> Result<()> {
+    let mut open: Vec<(&str, &StateName)> = Vec::new();
+    for state in machine.states() {
+        let kind = state.kind.as_deref().unwrap_or(State::USUAL);
+        if !registry.knows(kind) && open.iter().all(|(known, _)| *known != kind) {
+            open.push((kind, &state.name));
+        }
+    }
+    if open.is_empty() {
+        return Ok(());
+    }
+    let types = open.iter().map(|(kind, state)| format!("`{kind}` (state `{state}`)")).collect::<Vec<_>>().join(", ");
+    let options = open.iter().map(|(kind, _)| format!("--on {kind}='COMMAND'")).collect::<Vec<_>>().join(" ");
+    Err(Error::Usage(format!(
+        "there is no command for states of the type {types}: give one for each with {options}, or leave a type to a person \
+         with --type TYPE"
+    )))
+}
+
+pub(super) fn missing(error: RegistryError) -> Error {
+    match &error {
+        RegistryError::Missing { .. } => Error::Usage(error.to_string()),
+        RegistryError::Twice { .. } => Error::Usage(format!("{error}; --on names it twice")),
+    }
+}

@@ -1,0 +1,205 @@
+//! What is known of a run that is to be driven: whether it is there, where it stands, and what was answered.
+
+use std::collections::HashMap;
+
+use serde_json::json;
+
+use crate::drive::agent::{Context, Done, Standing};
+use crate::drive::drive::{DRIVEN_DIR, DRIVEN_STATE, Drive, report};
+use crate::drive::{DriveReport, DriveStop};
+use crate::engine::{Caller, Drift, History, Presence};
+use crate::machine::Machine;
+use crate::model::{ReportType, RunId, RunStatus, StateName, StepReport, StepStatus};
+use crate::ops::advice::{DRIVER, adopt};
+use crate::ops::select::Runs;
+use crate::ops::view::for_reading;
+use crate::ops::{ClaimRequest, Error, Flow, Result};
+use crate::report::Alternative;
+use crate::store::Project;
+
+impl Flow {
+    /// The run that the same command drove before: the one that is named, or the only open one of the workflow.
+    pub(super) fn run_to_drive(&self, project: &Project, workflow: &str, named: Option<&str>) -> Result<Option<RunId>> {
+        if let Some(id) = named {
+            return match self.run_exactly(project, id) {
+                Ok(run) => Ok(Some(run.id().clone())),
+                Err(Error::NoSuchRun { .. }) => Ok(None),
+                Err(error) => Err(error),
+            };
+        }
+        let runs = Runs::read_open(self, project)?;
+        let of_it: Vec<_> =
+            runs.open().filter(|run| run.workflow.as_str() == workflow).map(|run| run.id.clone()).collect();
+        match of_it.as_slice() {
+            [] if runs.unreadable.is_empty() => Ok(None),
+            // One of them may be it, and a second run would do everything again.
+            [] => {
+                let lines = runs.unreadable.iter().map(|run| format!("{}: {}", run.run_id, run.reason));
+                Err(Error::NoActiveRun { unreadable: lines.collect() })
+            }
+            [only] => Ok(Some(only.clone())),
+            several => Err(Error::SeveralRuns { candidates: several.to_vec() }),
+        }
+    }
+
+    /// Takes a run that is there, and finds out where it stands. A report when there is nothing to drive.
+    pub(super) fn take_up(
+        &self,
+        project: &Project,
+        run: &RunId,
+        drive: &mut Drive,
+        known: &mut Known,
+    ) -> Result<Option<DriveReport>> {
+        let run = project.run(run)?;
+        let view = for_reading(self, project, &run)?;
+        let state = view.history.state();
+        let follows = &state.document().workflow;
+        if follows.as_str() != drive.workflow {
+            let (run, named) = (run.id(), &drive.workflow);
+            return Err(Error::Usage(match known.machine {
+                Some(_) => format!("run {run} follows the workflow {follows}, not {named}"),
+                None => format!(
+                    "there is no workflow {named}; run {run} keeps the one that it follows, and \
+                     `flow drive {follows} --run-id {run}` goes on with it"
+                ),
+            }));
+        }
+        let phase = state.phase().cloned();
+        let stopped = |stop, reason: String| Ok(Some(report(drive, stop, phase.clone(), reason, 0)));
+        match state.status() {
+            RunStatus::Active => {}
+            RunStatus::Blocked => {
+                let why = state.document().state.blocked_reason.clone().unwrap_or_default();
+                return stopped(DriveStop::NeedsHuman, format!("the run is blocked: {why}"));
+            }
+            RunStatus::Completed => return stopped(DriveStop::Ended, "the run is completed".to_owned()),
+            over => return stopped(DriveStop::Failed, format!("the run is {over}")),
+        }
+        if let [first, ..] = state.document().state.other_phases.as_slice() {
+            let message =
+                format!("run {} stands in several states, `{first}` among them; a driver goes through one", run.id());
+            return Err(Error::Usage(message));
+        }
+        let drift = match (&view.machine, &known.machine) {
+            (Some(pinned), Some(today)) => Drift::between(pinned, today, state.document().state.positions()),
+            _ => Drift::None,
+        };
+        let mut warnings = Vec::new();
+        match drift {
+            Drift::None => {}
+            Drift::Elsewhere(lines) => {
+                warnings.push(format!(
+                    "the run goes on with the graph that it began with; since then: {}",
+                    lines.join("; ")
+                ));
+            }
+            Drift::AtPosition(lines) => {
+                let Alternative { command, .. } = adopt(run.id(), known.file.as_deref());
+                let reason = format!(
+                    "run {} began with another graph, and where it stands they differ ({}): move it over with `{command}`, or \
+                     begin another one with --run-id",
+                    run.id(),
+                    lines.join("; ")
+                );
+                return stopped(DriveStop::NeedsHuman, reason);
+            }
+        }
+        // Whoever drives it is said by the claim; only when nobody does, what a dead driver left running matters.
+        let caller = Caller { session: Some(drive.session.clone()), ..Caller::default() };
+        let held = self.presence(view.history.hold(), &caller)? == Presence::HeldByOther;
+        let begun =
+            phase.as_ref().filter(|here| state.document().state.steps.get(here).is_some_and(StepStatus::is_open));
+        if let (Some(here), false) = (begun, held) {
+            let left = [(DRIVEN_DIR, drive.dir.as_os_str()), (DRIVEN_STATE, here.as_str().as_ref())];
+            if let Some(&pid) = crate::host::processes_with(&left).first() {
+                return Err(Error::StillRuns { run: run.id().clone(), pid });
+            }
+        }
+        drive.epoch = self.claim(project, &run, Some(drive.session.clone()), ClaimRequest::Claim)?.epoch;
+        known.machine = view.machine.or(known.machine.take());
+        known.warnings = warnings;
+        known.read(&view.history);
+        Ok(None)
+    }
+}
+
+/// What is known of a run that is to be driven.
+pub(super) struct Known {
+    /// The graph; none of a run that has none, when today's cannot be used either.
+    pub(super) machine: Option<Machine>,
+    pub(super) standing: Standing,
+    pub(super) context: Context,
+    /// What the user answered in the state where the run stands.
+    pub(super) answer: Option<String>,
+    /// What a person should know.
+    pub(super) warnings: Vec<String>,
+    /// The file that holds the graph, when it is named.
+    pub(super) file: Option<String>,
+}
+
+impl Known {
+    pub(super) fn new(machine: Option<Machine>) -> Self {
+        let (standing, context) = (Standing::New, Context::default());
+        Self { machine, standing, context, answer: None, warnings: Vec::new(), file: None }
+    }
+
+    fn read(&mut self, history: &History) {
+        let document = history.state().document();
+        let mut context = document.context.clone();
+        // What a driver is called with may hold what is not for its commands, or for a model.
+        context.shift_remove(DRIVER);
+        self.context.about = json!({ "goal": document.goal, "context": context });
+        let run = &document.state;
+        let mut answers = Answers::default();
+        let mut begun = None;
+        for report in history.reports() {
+            match report.own_step() {
+                Some((state, StepStatus::Running)) => begun = Some(state),
+                Some((state, StepStatus::Completed)) => {
+                    // Whoever completed the step by hand may have answered before.
+                    let output = report.text("output").map(str::to_owned).or_else(|| answers.0.get(state).cloned());
+                    let done = &mut self.context.done;
+                    match done.last_mut().filter(|last| last.state == *state && begun.take() != Some(state)) {
+                        // The state's command may have said that it is done before the driver did.
+                        Some(last) => last.output = output.or(last.output.take()),
+                        None => done.push(Done { state: state.clone(), output }),
+                    }
+                }
+                _ => {}
+            }
+            answers.note(report);
+        }
+        let Some(here) = run.current_phase.clone() else { return };
+        self.answer = answers.0.remove(&here);
+        self.standing = match run.steps.get(&here) {
+            Some(StepStatus::Running | StepStatus::Waiting) => Standing::In(here),
+            Some(StepStatus::Completed | StepStatus::Skipped) => {
+                let own = |report: &&StepReport| report.own_step().is_some_and(|(state, _)| *state == here);
+                let latest = history.reports().iter().rev().find(own);
+                let named = latest.and_then(|report| report.text("next_state")).map(str::to_owned);
+                Standing::Behind { state: here, named }
+            }
+            // It has to begin, once more or at all.
+            Some(StepStatus::Failed | StepStatus::NotStarted) | None => Standing::At(here),
+        };
+    }
+}
+
+/// What the user answered in each state: to what it asked last, until it is done. A state that fails, waits or is begun
+/// once more asked for the answer all the same, and no one gives it twice.
+#[derive(Default)]
+struct Answers<'a>(HashMap<&'a StateName, String>);
+
+impl<'a> Answers<'a> {
+    fn note(&mut self, report: &'a StepReport) {
+        // Units ask and answer for themselves.
+        let Some(step) = report.step.as_ref().filter(|_| report.unit.is_none()) else { return };
+        // The run comes from elsewhere: what was answered belongs to the round before.
+        let is_over = report.status().is_some_and(StepStatus::is_done) || report.from.is_some();
+        match report.answer() {
+            Some(answer) => drop(self.0.insert(step, answer)),
+            None if is_over || report.kind() == Some(ReportType::WaitingForUser) => drop(self.0.remove(step)),
+            None => {}
+        }
+    }
+}
