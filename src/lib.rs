@@ -39,6 +39,7 @@
 pub mod catalog;
 pub mod cli;
 pub mod codec;
+pub mod doctor;
 pub mod drive;
 pub mod engine;
 pub mod host;

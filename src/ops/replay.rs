@@ -43,7 +43,7 @@ fn is_one(scan: &LogScan) -> bool {
 }
 
 /// Positions whose `run.yaml` cannot be written again: the events before them are not all there.
-pub(super) fn blind_spots(scan: &LogScan) -> BTreeSet<Seq> {
+pub(crate) fn blind_spots(scan: &LogScan) -> BTreeSet<Seq> {
     let mut blind = BTreeSet::new();
     for event in scan.events() {
         let EventKind::LogRepaired(repair) = &event.kind else { continue };
@@ -62,14 +62,14 @@ pub(super) fn blind_spots(scan: &LogScan) -> BTreeSet<Seq> {
 
 /// `run.yaml` as it was written with event after event.
 #[derive(Default)]
-pub(super) struct Replay {
+pub(crate) struct Replay {
     state: Option<RunState>,
-    pub(super) text: Option<RunText>,
+    pub(crate) text: Option<RunText>,
 }
 
 impl Replay {
     /// Goes on with the next event.
-    pub(super) fn take(&mut self, event: &Event) -> std::result::Result<(), RunTextError> {
+    pub(crate) fn take(&mut self, event: &Event) -> std::result::Result<(), RunTextError> {
         let state = match (RunState::begin(event), self.state.take()) {
             (Some(begun), _) => begun,
             (None, Some(mut state)) => {

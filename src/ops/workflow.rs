@@ -176,7 +176,7 @@ impl Definition {
 }
 
 /// The id of the workflow that a file defines: its stem, or the directory of a `SKILL.md`.
-pub(super) fn id_of_file(path: &Path) -> String {
+pub(crate) fn id_of_file(path: &Path) -> String {
     let name = |path: &Path| path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
     let file = name(path);
     if file == "SKILL.md" {

@@ -1,6 +1,5 @@
 //! What callers see: plain structs whose JSON shape is fixed by the design (section 7). Every list is `[]`, not absent.
 
-mod doctor;
 mod emit;
 mod interview;
 mod log;
@@ -8,11 +7,8 @@ mod mode;
 mod problem;
 mod resume;
 mod run;
-mod validate;
-mod verify;
 mod workflow;
 
-pub use doctor::{DoctorReport, FindingReport, FindingState, PlanStep, Severity};
 pub use emit::{AdvanceReport, EmitData, EmitReport, EmittedActivity, EmittedReport, NextStatesReport};
 pub use interview::{
     EntryStatus, InterviewAbandonReport, InterviewAnswerReport, InterviewEntry, InterviewFinishReport, InterviewNext,
@@ -37,8 +33,6 @@ pub use run::{
     ClaimReport, EndedRun, InitReport, ListReport, ListedRun, OtherWorktree, RecordReport, SessionEndReport, SetReport,
     StartReport, StatusReport, Unreadable,
 };
-pub use validate::{CheckedFile, ValidateReport, ViolationReport};
-pub use verify::{Checked, Difference, VerifyReport};
 pub use workflow::{
     WorkflowAdoptReport, WorkflowConvertReport, WorkflowEntry, WorkflowGraphReport, WorkflowListReport, WorkflowReport,
 };

@@ -178,7 +178,7 @@ fn event_types_are_those_of_the_program() {
 
 #[test]
 fn findings_are_those_of_the_program() {
-    let source = read("src/ops/doctor/codes.rs");
+    let source = read("src/doctor/codes.rs");
     let rows = source.lines().filter_map(|line| line.trim().strip_prefix("(\"")?.split_once("\", Severity::"));
     let known: Vec<_> =
         rows.map(|(code, rest)| (code.to_owned(), rest.trim_end_matches("),").to_lowercase())).collect();

@@ -17,7 +17,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("report", &["model", "machine", "policy", "engine", "interview"]),
     ("ops", &["model", "codec", "machine", "policy", "engine", "interview", "store", "host", "catalog", "report"]),
     ("drive", &["model", "codec", "machine", "engine", "store", "host", "report", "ops"]),
-    ("cli", &["model", "ops", "drive", "report"]),
+    ("doctor", &["model", "codec", "machine", "policy", "engine", "store", "host", "catalog", "report", "ops"]),
+    ("cli", &["model", "ops", "drive", "doctor", "report"]),
     ("main", &["cli"]),
     ("lib", &[]),
 ];
@@ -50,7 +51,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ),
     ("clap", &["cli/"]),
     ("rustyline", &["cli/prompt.rs"]),
-    ("walkdir", &["ops/validate.rs"]),
+    ("walkdir", &["doctor/validate.rs"]),
     ("annotate_snippets", &["machine/diagnostic.rs"]),
     ("unicode_width", &["cli/page.rs"]),
     ("pulldown_cmark", &["machine/markdown.rs", "machine/prose.rs", "interview/outline.rs", "interview/gaps.rs"]),

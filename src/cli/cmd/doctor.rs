@@ -5,8 +5,9 @@ use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{BAD, CARE, FAINT, GOOD, Page};
-use crate::ops::{DoctorRequest, Flow};
-use crate::report::{DoctorReport, FindingReport, FindingState, Severity};
+use crate::doctor::DoctorRequest;
+use crate::doctor::{DoctorReport, FindingReport, FindingState, Severity};
+use crate::ops::Flow;
 
 pub(super) fn run(flow: &Flow, args: DoctorArgs, out: &mut Out) -> Exit {
     let request = DoctorRequest {

@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::catalog::{Catalog, CatalogError};
 use crate::codec::LineFault;
+use crate::doctor::finding::Findings;
+use crate::doctor::log::counted;
 use crate::engine::ModeState;
 use crate::model::{MODE_FILE, ModeName, Scope, SessionId, VISIBLE, limits};
-use crate::ops::doctor::finding::Findings;
-use crate::ops::doctor::log::counted;
 use crate::ops::mode::{clear_command, read_state};
 use crate::policy::Policy;
 use crate::store::LogScan;

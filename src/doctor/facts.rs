@@ -14,7 +14,7 @@ use crate::store::{LogScan, RunDir, Skipped, StoreError, WriterNote};
 
 /// A file.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::ops) enum Content<T> {
+pub(super) enum Content<T> {
     Missing,
     Here(T),
     /// Why it cannot be read: it is no text, for instance.
@@ -33,7 +33,7 @@ impl<T> Content<T> {
         }
     }
 
-    pub(in crate::ops) fn here(&self) -> Option<&T> {
+    pub(super) fn here(&self) -> Option<&T> {
         match self {
             Self::Here(content) => Some(content),
             Self::Missing | Self::Unusable(_) | Self::Unread(_) => None,
@@ -47,26 +47,26 @@ impl<T> Content<T> {
 
 /// All of a run that is looked at.
 #[derive(Debug)]
-pub(in crate::ops) struct RunFacts {
-    pub(in crate::ops) id: RunId,
-    pub(in crate::ops) dir: PathBuf,
-    pub(in crate::ops) writable: bool,
-    pub(in crate::ops) entries: Vec<Entry>,
-    pub(in crate::ops) activities: Vec<Entry>,
-    pub(in crate::ops) evidence: Vec<Entry>,
-    pub(in crate::ops) quarantined: Vec<Entry>,
-    pub(in crate::ops) text: Content<String>,
-    pub(in crate::ops) log: Content<Vec<u8>>,
-    pub(in crate::ops) scan: LogScan,
+pub(super) struct RunFacts {
+    pub(super) id: RunId,
+    pub(super) dir: PathBuf,
+    pub(super) writable: bool,
+    pub(super) entries: Vec<Entry>,
+    pub(super) activities: Vec<Entry>,
+    pub(super) evidence: Vec<Entry>,
+    pub(super) quarantined: Vec<Entry>,
+    pub(super) text: Content<String>,
+    pub(super) log: Content<Vec<u8>>,
+    pub(super) scan: LogScan,
     /// Regular files in `activities/`.
-    pub(in crate::ops) files: BTreeMap<String, Content<Vec<u8>>>,
-    pub(in crate::ops) note: Option<WriterNote>,
+    pub(super) files: BTreeMap<String, Content<Vec<u8>>>,
+    pub(super) note: Option<WriterNote>,
     /// A living process that holds the run's lock; what it is doing is not finished.
-    pub(in crate::ops) writer: Option<u32>,
+    pub(super) writer: Option<u32>,
     /// Whether version control took the run's files away.
-    pub(in crate::ops) leftover: bool,
+    pub(super) leftover: bool,
     /// Directories that cannot be read, and why.
-    pub(in crate::ops) unreadable: Vec<(PathBuf, String)>,
+    pub(super) unreadable: Vec<(PathBuf, String)>,
 }
 
 /// How often, and with which pauses, a run that changes under the reading is read again.
@@ -86,7 +86,7 @@ impl RunFacts {
     }
 
     /// Reads a run, and reads it again while it changes under the reading.
-    pub(in crate::ops) fn gather(run: &RunDir) -> Self {
+    pub(super) fn gather(run: &RunDir) -> Self {
         let mut still = 0;
         for _ in 1..TRIES {
             let before = Self::picture(run);
@@ -150,18 +150,18 @@ impl RunFacts {
     }
 
     /// Whether something could not be read, so that what seems to be missing or damaged may be sound.
-    pub(in crate::ops) fn is_partial(&self) -> bool {
+    pub(super) fn is_partial(&self) -> bool {
         let unread = self.text.is_unread() || self.log.is_unread() || self.files.values().any(Content::is_unread);
         unread || !self.unreadable.is_empty()
     }
 
     /// The path of a file of the run.
-    pub(in crate::ops) fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.dir.join(name)
     }
 
     /// What stands under `name` in the run's directory.
-    pub(in crate::ops) fn entry(&self, name: &str) -> Option<&Entry> {
+    pub(super) fn entry(&self, name: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.text() == Some(name))
     }
 }

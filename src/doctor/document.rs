@@ -1,11 +1,11 @@
 //! What is wrong with a `run.yaml`.
 
 use crate::codec::{DocumentKind, RunText, RunTextError, digest, parse, validate};
+use crate::doctor::facts::{Content, RunFacts};
+use crate::doctor::finding::{Action, Findings};
 use crate::engine::{EditFault, RunState, edited};
 use crate::model::{Seq, TextDigest};
 use crate::ops::checkout::conflict_marker;
-use crate::ops::doctor::facts::{Content, RunFacts};
-use crate::ops::doctor::finding::{Action, Findings};
 use crate::ops::load::{place, superseded};
 use crate::ops::pinned::pinned;
 use crate::store::layout::RUN_FILE;

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::codec::Place;
+use crate::doctor::codes::severity;
+use crate::doctor::report::{FindingReport, FindingState, Severity};
 use crate::model::RunId;
-use crate::ops::doctor::codes::severity;
-use crate::report::{FindingReport, FindingState, Severity};
 use crate::store::Shelf;
 
 /// Something that is not as it should be.

@@ -1,11 +1,11 @@
 //! What the doctor found, and what it did.
 
-use crate::report::OtherWorktree;
 use std::path::PathBuf;
 
 use serde::Serialize;
 
 use crate::model::RunId;
+use crate::report::OtherWorktree;
 
 /// The answer of `doctor`.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -1,14 +1,14 @@
 //! One run: all that is wrong with it, and the log that would take the place of its log.
 
 use crate::codec::RunText;
+use crate::doctor::facts::{Content, RunFacts};
+use crate::doctor::finding::{Action, Findings};
+use crate::doctor::rewrite::{Basis, Rewrite};
+use crate::doctor::{activities, document, log, tree};
 use crate::engine::RunState;
 use crate::machine::Machine;
 use crate::model::{Number, Seq, Timestamp};
-use crate::ops::doctor::facts::{Content, RunFacts};
-use crate::ops::doctor::finding::{Action, Findings};
-use crate::ops::doctor::rewrite::{Basis, Rewrite};
-use crate::ops::doctor::{activities, document, log, tree};
-use crate::ops::flow::Flow;
+use crate::ops::Flow;
 use crate::ops::pinned::{catalog_machine, pinned};
 use crate::store::{Project, RunDir};
 

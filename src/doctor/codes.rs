@@ -1,6 +1,6 @@
 //! The names of all findings, and how much each of them matters. `docs/doctor.md` explains them; a test compares.
 
-use crate::report::Severity;
+use crate::doctor::report::Severity;
 
 /// A finding's code and its severity. An error is what flow cannot get over by itself, or acknowledged data that is gone;
 /// a warning is what it gets over; an info is nothing that needs to be done.

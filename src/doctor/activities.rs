@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::codec::parse_value;
+use crate::doctor::facts::{Content, RunFacts};
+use crate::doctor::finding::{Action, Findings};
+use crate::doctor::rewrite::{Rewrite, activity, file_number};
 use crate::model::{EventKind, Number, Seq};
-use crate::ops::doctor::facts::{Content, RunFacts};
-use crate::ops::doctor::finding::{Action, Findings};
-use crate::ops::doctor::rewrite::{Rewrite, activity, file_number};
 use crate::ops::load::activity_files;
 use crate::store::inspect::{Entry, FileKind};
 use crate::store::layout::{ACTIVITIES, ACTIVITY_TMP, EVIDENCE};

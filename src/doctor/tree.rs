@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use crate::doctor::facts::RunFacts;
+use crate::doctor::finding::{Action, Findings};
+use crate::doctor::log::counted;
 use crate::model::EventKind;
-use crate::ops::doctor::facts::RunFacts;
-use crate::ops::doctor::finding::{Action, Findings};
-use crate::ops::doctor::log::counted;
 use crate::store::inspect::{Entry, FileKind, entries, is_own};
 use crate::store::layout::{
     ACTIVITIES, ACTIVITY_TMP, EVIDENCE, LOCK, LOG, LOG_TMP, QUARANTINE, RUN_FILE, RUN_MERGE_TMP, RUN_TMP,

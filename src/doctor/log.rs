@@ -1,12 +1,12 @@
 //! What is wrong with a log.
 
 use crate::codec::{LineFault, RunText, unseal};
+use crate::doctor::document::is_typed;
+use crate::doctor::facts::{Content, RunFacts};
+use crate::doctor::finding::{Action, Findings};
+use crate::doctor::rewrite::numbers_of;
 use crate::model::{Event, EventKind, LostRange, Seq, limits};
 use crate::ops::checkout::joined;
-use crate::ops::doctor::document::is_typed;
-use crate::ops::doctor::facts::{Content, RunFacts};
-use crate::ops::doctor::finding::{Action, Findings};
-use crate::ops::doctor::rewrite::numbers_of;
 use crate::ops::pinned::machine_of;
 use crate::store::LogScan;
 use crate::store::layout::LOG;

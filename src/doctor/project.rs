@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::catalog::{Catalog, CatalogError, Origin, POLICY_FILE, SCRIPT_SUFFIX};
+use crate::doctor::finding::{Action, Findings, FlowShelf};
+use crate::doctor::log::counted;
+use crate::doctor::modes;
+use crate::doctor::tree::{inside, odd};
 use crate::host::lock_holder;
 use crate::model::{RunId, WorkflowId, limits};
-use crate::ops::doctor::finding::{Action, Findings, FlowShelf};
-use crate::ops::doctor::log::counted;
-use crate::ops::doctor::modes;
-use crate::ops::doctor::tree::{inside, odd};
 use crate::ops::init::SCHEMAS;
 use crate::store::Project;
 use crate::store::inspect::{Entry, FileKind, doubtful_file_system, entries, is_own, is_writable};

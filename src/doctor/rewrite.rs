@@ -10,13 +10,13 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use crate::codec::{LineFault, RunText, digest, seal, unseal};
+use crate::doctor::facts::RunFacts;
+use crate::doctor::log::{counted, is_marker};
 use crate::engine::{Histories, RunState, join};
 use crate::model::{
     Activity, ActivityRecorded, Event, EventId, EventKind, LogRepaired, LostRange, Number, Renumbered, Seq, StateName,
     TextDigest, Timestamp, limits,
 };
-use crate::ops::doctor::facts::RunFacts;
-use crate::ops::doctor::log::{counted, is_marker};
 use crate::ops::load::{caught_up, rebuilt};
 use crate::ops::pinned::pinned;
 use crate::ops::replay::histories;
@@ -352,7 +352,7 @@ fn salvage(facts: &RunFacts, lines: &Lines, lost: &[LostRange]) -> Vec<ActivityR
 }
 
 /// The number in an activity file's name.
-pub(in crate::ops) fn file_number(name: &str) -> Option<Number> {
+pub(super) fn file_number(name: &str) -> Option<Number> {
     let number: Number = name.split_once('-').filter(|_| name.ends_with(".yaml"))?.0.parse().ok()?;
     (number.0 <= limits::COUNTER).then_some(number)
 }

@@ -5,14 +5,13 @@
 //! Then files that follow from the log. Since the first part can leave work for the others, it is done again until
 //! nothing is left that this run of the program has not tried.
 
+use crate::doctor::diagnosis::Diagnosis;
+use crate::doctor::examine::{DoctorRequest, Survey};
+use crate::doctor::finding::{Action, Finding, Findings};
+use crate::doctor::report::PlanStep;
 use crate::model::{RunId, Timestamp};
-use crate::ops::doctor::diagnosis::Diagnosis;
-use crate::ops::doctor::examine::{DoctorRequest, Survey};
-use crate::ops::doctor::finding::{Action, Finding, Findings};
-use crate::ops::error::Result;
-use crate::ops::flow::Flow;
 use crate::ops::load::{activity_files, for_writing};
-use crate::report::PlanStep;
+use crate::ops::{Flow, Result};
 use crate::store::{Project, RunDir, Shelf};
 
 /// How often a run is looked at and mended: each round can only leave what the one before could not see.
@@ -89,7 +88,7 @@ impl Flow {
         while tried.len() < ROUNDS && !actions.is_empty() && !tried.contains(&actions) {
             self.take_steps(project, &actions, mending);
             let mut found = Findings::default();
-            crate::ops::doctor::project::check(project, self.env.trust_any_owner, &mut found);
+            crate::doctor::project::check(project, self.env.trust_any_owner, &mut found);
             tried.push(std::mem::replace(&mut actions, found.actions()));
         }
     }

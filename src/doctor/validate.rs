@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use walkdir::WalkDir;
 
 use crate::catalog::{POLICY_FILE, SCRIPT_SUFFIX, read_policy, read_script};
@@ -11,12 +12,45 @@ use crate::engine::{RunState, edited};
 use crate::host;
 use crate::machine::{Form, StateTypes, compile_text};
 use crate::model::limits;
-use crate::ops::error::{Error, Result};
-use crate::ops::flow::Flow;
 use crate::ops::pinned::pinned;
 use crate::ops::workflow::id_of_file;
-use crate::report::{CheckedFile, ValidateReport, ViolationReport};
+use crate::ops::{Error, Flow, Result};
 use crate::store::{LogScan, Project, layout};
+
+/// The result of a check.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ValidateReport {
+    /// Whether everything is valid.
+    pub ok: bool,
+    /// How many files were checked.
+    pub checked: usize,
+    /// The files with something wrong.
+    pub files: Vec<CheckedFile>,
+}
+
+/// A file and what is wrong with it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CheckedFile {
+    /// The file.
+    pub path: PathBuf,
+    /// What it was checked as: `run`, `activity`, `workflow`, `events`.
+    pub kind: &'static str,
+    /// All violations.
+    pub violations: Vec<ViolationReport>,
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ViolationReport {
+    /// Line, from 1, when it is known.
+    pub line: Option<usize>,
+    /// Column in characters, from 1, when it is known.
+    pub column: Option<usize>,
+    /// JSON pointer to the value.
+    pub pointer: String,
+    /// What is wrong.
+    pub message: String,
+}
 
 impl Flow {
     /// Checks `target`: a file or directory, the name of a run, or without one the whole project.

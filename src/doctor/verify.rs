@@ -4,19 +4,62 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use serde::Serialize;
+
 use crate::codec::{LineFault, RunText, digest};
+use crate::doctor::facts::{Content, RunFacts};
+use crate::doctor::rewrite::file_number;
 use crate::engine::History;
-use crate::model::{Event, EventKind, LostRange, SessionId, TextDigest};
+use crate::model::{Event, EventKind, LostRange, RunId, SessionId, TextDigest};
 use crate::ops::checkout::{is_rewound, joined};
-use crate::ops::doctor::facts::{Content, RunFacts};
-use crate::ops::doctor::rewrite::file_number;
-use crate::ops::error::Result;
-use crate::ops::flow::Flow;
 use crate::ops::load::activity_files;
 use crate::ops::replay::{Replay, blind_spots};
-use crate::report::{Checked, Difference, VerifyReport};
+use crate::ops::{Flow, Result};
 use crate::store::layout::{ACTIVITIES, ACTIVITY_TMP, LOCK, LOG, RUN_FILE};
 use crate::store::{ActivityFile, StoreError};
+
+/// The answer of `verify`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct VerifyReport {
+    /// Whether nothing differs.
+    pub ok: bool,
+    /// The run.
+    pub run_id: RunId,
+    /// What was compared.
+    pub checked: Checked,
+    /// What differs.
+    pub differences: Vec<Difference>,
+    /// What cannot be proven any more, and why.
+    pub notes: Vec<String>,
+}
+
+/// How much was compared.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Checked {
+    /// Lines of the log that are sealed events.
+    pub events: usize,
+    /// Versions of `run.yaml` whose digest is in the log and was computed again.
+    pub run_digests: usize,
+    /// Bytes of `run.yaml` as it is.
+    pub run_bytes: usize,
+    /// Activity files.
+    pub activity_files: usize,
+}
+
+/// A place where a file and the log differ.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// The file, relative to the project.
+    pub path: PathBuf,
+    /// The first line that differs.
+    pub line: Option<usize>,
+    /// What the log demands there.
+    pub expected: String,
+    /// What is there.
+    pub found: String,
+    /// What that means, in words.
+    pub why: String,
+}
 
 /// Longest line that is quoted, in characters.
 const QUOTED: usize = 120;

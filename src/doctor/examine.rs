@@ -1,11 +1,10 @@
 //! The verb: look, mend, look again, report.
 
-use crate::ops::doctor::finding::{Finding, Findings};
-use crate::ops::doctor::project;
-use crate::ops::doctor::repair::Mending;
-use crate::ops::error::{Error, Result};
-use crate::ops::flow::Flow;
-use crate::report::{DoctorReport, FindingReport, FindingState, Severity};
+use crate::doctor::finding::{Finding, Findings};
+use crate::doctor::project;
+use crate::doctor::repair::Mending;
+use crate::doctor::report::{DoctorReport, FindingReport, FindingState, Severity};
+use crate::ops::{Error, Flow, Result};
 use crate::store::{Project, StoreError};
 
 /// What to look at, and what to do about it.
