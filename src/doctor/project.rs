@@ -82,7 +82,7 @@ pub(super) fn check(project: &Project, any_owner: bool, found: &mut Findings) {
     for entry in &all {
         name_in_flow(root, entry, any_owner, found);
     }
-    // A clone has none before somebody writes in it, and no lock either.
+    // A clone has none before a command writes in it, and no lock either.
     if find(".gitignore").is_some() || find(LOCK).is_some() {
         rules(root, ".gitignore", GITIGNORE, "gitignore_incomplete", found);
     }

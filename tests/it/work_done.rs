@@ -717,7 +717,7 @@ fn what_is_recorded_beside_the_reports_of_a_step_counts_as_well() {
     let sandbox = Sandbox::new();
     let id = sandbox.start("merge-pr");
     sandbox.flow(["advance", &id, "--summary", "clean"]).ok();
-    // The begin of a phase is no work in it.
+    // To begin a phase is not to work in it.
     assert_eq!(sandbox.flow(["advance", &id, "--json"]).exits(1).error()["code"], "phase_not_done");
     sandbox.flow(["record-activity", "--run-id", &id, "--id", "ci", "--status", "failed"]).ok();
     assert_eq!(sandbox.flow(["advance", &id, "--json"]).exits(1).error()["code"], "phase_not_done");

@@ -535,7 +535,7 @@ impl<'a> Draft<'a> {
 /// The largest file of a mode that is kept when the mode is given up, in bytes.
 const CARRIED: usize = limits::MODE_BYTES / 4;
 
-/// Only the session itself ends what it works on: a mode that would hand over is in the way instead.
+/// Only the session itself ends what it works on: for others, a mode that would hand over is in the way.
 fn spare(view: &Scope, active: &[Active], admission: Admission) -> Admission {
     let Admission::AutoComplete(completed) = &admission else { return admission };
     let own = active.iter().filter(|one| one.scope == *view && completed.contains(&one.mode));
