@@ -151,7 +151,7 @@ fn emit(sandbox: &Sandbox) -> Order {
 fn advance(sandbox: &Sandbox) -> Order {
     begin(sandbox);
     let args = ["advance", "r1", "--to", "explore", "--summary", "the tree is clean", "--id", "k1"];
-    Order::new(&args, (&["advance", "r1", "--to", "plan"], 0))
+    Order::new(&args, (&["advance", "r1", "--to", "plan", "--summary", "read"], 0))
 }
 
 /// One line completes four steps, and the run with them.
