@@ -225,7 +225,7 @@ impl Flow {
     pub(crate) fn lock_request(&self, now: Timestamp, wait: Duration) -> LockRequest {
         let (pid, command) = (std::process::id(), self.options.command.clone());
         let boot = self.options.boot.clone().or_else(boot_id).unwrap_or_default();
-        let note = WriterNote { pid, command, since: now, seq: Seq(0), number: 0, boot, suspect: false };
+        let note = WriterNote { pid, command, since: now, seq: Seq(0), number: 0, boot, suspect: false, log_len: 0 };
         LockRequest { wait, note, canary: self.canary }
     }
 

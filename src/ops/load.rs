@@ -92,7 +92,8 @@ pub(crate) fn for_writing_within<'a>(
         return Err(flow.rewound(project, run, locked.tail().last_seq, noted));
     }
     let tail = locked.tail();
-    if !tail.ordered || tail.newer.iter().any(is_repair) || is_edited(&text, &locked, position.since) {
+    let is_changed = !locked.is_log_as_left() || is_edited(&text, &locked, position.since);
+    if !tail.ordered || tail.newer.iter().any(is_repair) || is_changed {
         refuse_joined(run.id(), &locked.read_log()?)?;
     }
     clear_leftovers(&mut locked, position.since, now)?;

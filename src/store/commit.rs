@@ -89,7 +89,8 @@ impl LockedRun<'_> {
         // Acknowledged from here on: nothing below may fail the operation.
         let lagging = self.publish(batch, merge).err().map(|error| error.in_words());
         let number = batch.event.kind.records().iter().map(|record| record.number).max();
-        self.log.lock.note_counters(seq, number.unwrap_or_default());
+        let len = self.log.tail.len;
+        self.log.lock.note_commit(seq, number.unwrap_or_default(), len);
         self.log.tail.advance(batch.event);
         Ok(Committed { seq, lagging })
     }

@@ -41,6 +41,10 @@ pub struct WriterNote {
     /// being on the disk.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suspect: bool,
+    /// How long the log is that the last writer here left, in bytes; 0 when that is not known. Another length means that
+    /// version control, or another program, was at it.
+    #[serde(default)]
+    pub log_len: u64,
 }
 
 /// How to wait for a lock.
@@ -88,6 +92,7 @@ impl Lock {
                     note.number = before.number;
                     note.boot = before.boot;
                     note.suspect = before.suspect;
+                    note.log_len = before.log_len;
                 } else {
                     note.boot = String::new();
                 }
@@ -102,6 +107,11 @@ impl Lock {
     /// The highest event position and activity number that earlier writers noted.
     pub(crate) fn high_water(&self) -> (Seq, Number) {
         (self.note.seq, Number(self.note.number))
+    }
+
+    /// How long the log was when it was noted last; 0 when that is not known.
+    pub(crate) fn log_len(&self) -> u64 {
+        self.note.log_len
     }
 
     /// Whether the machine was started anew since all activity files were looked at.
@@ -120,6 +130,12 @@ impl Lock {
         self.note.seq = self.note.seq.max(seq);
         self.note.number = self.note.number.max(number.0);
         self.write();
+    }
+
+    /// Notes the counters that were just used in a log that is `len` bytes long with that.
+    pub(crate) fn note_commit(&mut self, seq: Seq, number: Number, len: u64) {
+        self.note.log_len = len;
+        self.note_counters(seq, number);
     }
 
     /// Notes a position that was used, or that all files show.

@@ -202,6 +202,12 @@ impl LockedRun<'_> {
         Ok(last == [0])
     }
 
+    /// Whether the log is as the last writer here left it, so that what was checked then holds.
+    #[must_use]
+    pub fn is_log_as_left(&self) -> bool {
+        self.log.tail.len > 0 && self.log.tail.len == self.log.lock.log_len()
+    }
+
     /// The log's end.
     #[must_use]
     pub fn tail(&self) -> &LogTail {

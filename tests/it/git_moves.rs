@@ -555,3 +555,30 @@ fn a_submodule_is_told_of_the_project_around_it() {
     let report = sandbox.flow(["-C", "sub", "resume", "--json"]).exits(3).json();
     assert_eq!(report["next"]["alternatives"][0]["command"], format!("flow -C {} resume", root.display()));
 }
+
+#[test]
+fn a_run_yaml_of_the_other_side_lets_nothing_be_written_before_the_repair() {
+    let repo = Repo::new();
+    repo.sandbox.git(&["branch", "side"]);
+    repo.record("explore", "ours");
+    repo.commit();
+    repo.switch("side");
+    repo.repair();
+    repo.record("preflight", "theirs");
+    repo.commit();
+    repo.switch("main");
+    repo.try_git(&["merge", "side"]);
+    let run_yaml = format!(".flow/runs/{}/run.yaml", repo.run);
+    repo.sandbox.git(&["checkout", "-q", "--theirs", "--", &run_yaml]);
+    assert_eq!(repo.verdict(), "conflict");
+    let before = repo.sandbox.read(&repo.run, "events.jsonl");
+    for args in [&["--id", "x"][..], &["--id", "x", "--phase", "explore"]] {
+        let record = ["record-activity", "--run-id", &repo.run, "--json"];
+        let error = repo.flow(&[&record[..], args].concat()).exits(65).error();
+        assert_eq!(error["code"], "run_conflict", "{args:?}");
+    }
+    assert_eq!(repo.sandbox.read(&repo.run, "events.jsonl"), before);
+    repo.repair();
+    repo.assert_sound();
+    assert!(repo.completed().contains(&"theirs".to_owned()) && repo.completed().contains(&"ours".to_owned()));
+}
