@@ -48,7 +48,7 @@ impl<'a> Prompt<'a> {
         Self { out, keys: Keys::of(terminal.clone()), terminal, editor: None }
     }
 
-    /// Shows the person what is asked. What was typed before is no answer to it.
+    /// Shows the person what is asked. What was typed before does not answer it.
     pub(super) fn ask(&self, question: &str) {
         let typed = self.terminal.as_ref().map(|terminal| terminal.typed(GAP)).unwrap_or_default();
         let typed = String::from_utf8_lossy(&typed).replace(char::is_control, " ");

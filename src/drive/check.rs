@@ -18,7 +18,7 @@ pub(super) fn unused(machine: &Machine, request: &DriveRequest) -> Vec<String> {
     told.collect()
 }
 
-/// Refuses a graph with states that nobody knows how to do, and names every type at once.
+/// Refuses a graph with states for which there is no command, and names every such type at once.
 pub(super) fn unhandled(machine: &Machine, registry: &Registry<'_>) -> Result<()> {
     let mut open: Vec<(&str, &StateName)> = Vec::new();
     for state in machine.states() {

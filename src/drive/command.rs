@@ -9,7 +9,7 @@ use crate::model::RunId;
 use crate::ops::advice::{DRIVES, is_driver};
 use crate::ops::quoted;
 
-/// How long a command of a state may take when nobody says otherwise, as on the command line.
+/// How long a command of a state may take by default, as on the command line.
 const USUAL_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The command that drives a run once more, with a `graph` that is named from the project. None when it does not fit into

@@ -112,7 +112,7 @@ impl DriveStop {
 pub trait Person {
     /// What a state gave.
     fn learn(&mut self, given: &Given);
-    /// The answer to `prompt`; none when nobody is there. `last` is what was given last, to which the question may refer.
+    /// The answer to `prompt`; none when no one is there. `last` is what was given last, to which the question may refer.
     fn ask(&mut self, last: Option<&Given>, prompt: &str) -> Option<String>;
     /// Something that a person may like to know now.
     fn tell(&mut self, line: &str);
@@ -141,7 +141,7 @@ impl Flow {
     /// A model that chooses, as the environment names it.
     ///
     /// # Errors
-    /// [`Error::Usage`] when `url` is no address of a server or no model is named; [`Error::Setting`] when a variable is no text.
+    /// [`Error::Usage`] when `url` is not the address of a server or no model is named; [`Error::Setting`] when a variable is not text.
     pub fn endpoint(&self, url: String) -> Result<Endpoint> {
         let text = |setting: &Option<Setting>| setting.as_ref().map(Setting::parse::<String>).transpose();
         let unnamed = || Error::Usage("--choose-url needs a model: name it in FLOW_CHOOSE_MODEL".to_owned());
@@ -153,7 +153,7 @@ impl Flow {
     /// Drives a run through its graph until it ends, a person is needed, a state fails or the limit is reached.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a type of state without command, [`Error::Refused`] when somebody else holds the run,
+    /// [`Error::Usage`] for a type of state without command, [`Error::Refused`] when another session holds the run,
     /// [`Error::Catalog`] and [`Error::Store`] as for any verb. What was recorded stays.
     pub fn drive(&self, request: &DriveRequest, person: &mut dyn Person) -> Result<DriveReport> {
         // A command for a type declares it.
