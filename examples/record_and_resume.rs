@@ -4,7 +4,7 @@
 
 use flowrun::host::{Clock, Env, Git, Ids};
 use flowrun::model::{ActivityStatus, SessionId};
-use flowrun::ops::{Flow, Options, RecordRequest, ResumeRequest, SessionEndRequest, StartRequest};
+use flowrun::runs::{Flow, Options, RecordRequest, ResumeRequest, SessionEndRequest, StartRequest};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 

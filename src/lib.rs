@@ -7,12 +7,12 @@
 //! command ──decide──▶ event ──commit──▶ events.jsonl ──fold──▶ RunState ──project──▶ run.yaml, activities/*.yaml
 //! ```
 //!
-//! The entry is [`ops::Flow`]: one method a verb, each giving a struct of [`report`]. The command line is one face of
-//! it and adds no rule.
+//! The entry is [`runs::Flow`]: a method for each verb, with a request and a report. The command line is one face of it and
+//! adds no rule.
 //!
 //! ```
 //! use flowrun::host::{Clock, Env, Git, Ids};
-//! use flowrun::ops::{Flow, Options, RecordRequest, ResumeRequest, StartRequest};
+//! use flowrun::runs::{Flow, Options, RecordRequest, ResumeRequest, StartRequest};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let dir = tempfile::tempdir()?;
@@ -30,11 +30,10 @@
 //! # }
 //! ```
 //!
-//! Underneath, from the ground up: [`model`] (documents and names), [`codec`] (bytes ↔ documents), [`machine`]
-//! (workflow definitions, compiled), [`policy`] (which modes go together), [`engine`] (the pure core: decide, apply,
-//! resume), [`store`] (the commit protocol), [`host`] (clock, ids, environment, git, processes), [`catalog`] (finding
-//! definitions). Above the verbs, [`drive`] goes through a graph of states; its loop serves programs of one's own as well.
-//! `ARCHITECTURE.md` is the map.
+//! From the ground up: [`model`] (documents and names), [`codec`] (bytes ↔ documents), [`host`] (clock, ids, environment,
+//! git, processes), [`machine`] (workflow definitions, compiled), [`store`] (the commit protocol), [`engine`] (the pure
+//! core: decide, apply, resume), [`catalog`] (finding definitions), [`runs`] (the verbs over runs). Beside each other above
+//! the runs: [`modes`], [`interviews`], [`drive`] and [`doctor`]. `ARCHITECTURE.md` is the map.
 
 pub mod catalog;
 pub mod cli;
@@ -43,10 +42,9 @@ pub mod doctor;
 pub mod drive;
 pub mod engine;
 pub mod host;
-pub mod interview;
+pub mod interviews;
 pub mod machine;
 pub mod model;
-pub mod ops;
-pub mod policy;
-pub mod report;
+pub mod modes;
+pub mod runs;
 pub mod store;

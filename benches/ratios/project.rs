@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use flowrun::host::{Clock, Env, Git, Ids};
-use flowrun::ops::{Flow, Options, RecordRequest, StartRequest, StatusRequest, StatusVerb};
+use flowrun::runs::{Flow, Options, RecordRequest, StartRequest, StatusRequest, StatusVerb};
 
 use super::FLOW;
 

@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::codec::Violation;
 use crate::machine::Diagnostic;
+use crate::model::{Explain, Kind, Problem};
 
 /// Why a workflow cannot be had.
 #[derive(Debug, Error)]
@@ -36,32 +37,6 @@ pub enum CatalogError {
         text: String,
         /// All problems, warnings included.
         diagnostics: Vec<Diagnostic>,
-    },
-    /// The policy of modes is there and breaks the rules.
-    #[error("the policy in {} cannot be used: {}", .path.display(), first(.violations))]
-    Policy {
-        /// Its file.
-        path: PathBuf,
-        /// All problems.
-        violations: Vec<Violation>,
-    },
-    /// No script of an interview has this name.
-    #[error("there is no interview `{}`", shown(.name))]
-    UnknownScript {
-        /// The name as given.
-        name: String,
-        /// All names there are, sorted.
-        known: Vec<String>,
-        /// The one that was probably meant.
-        suggestion: Option<String>,
-    },
-    /// The script of an interview is there and breaks the rules.
-    #[error("the interview in {} cannot be used: {}", .path.display(), first(.violations))]
-    Script {
-        /// Its file.
-        path: PathBuf,
-        /// All problems.
-        violations: Vec<Violation>,
     },
     /// `.flow/config.yaml` cannot be understood.
     #[error("{} cannot be used: {message}", .path.display())]
@@ -96,12 +71,7 @@ impl CatalogError {
             Self::Invalid { diagnostics, .. } => summary(&diagnostics),
             Self::Io { source, .. } => source.to_string(),
             Self::Refused { reason, .. } => reason.to_owned(),
-            Self::Unknown { .. }
-            | Self::UnknownScript { .. }
-            | Self::NoMachine { .. }
-            | Self::Policy { .. }
-            | Self::Script { .. }
-            | Self::Config { .. } => self.to_string(),
+            Self::Unknown { .. } | Self::NoMachine { .. } | Self::Config { .. } => self.to_string(),
         }
     }
 }
@@ -120,7 +90,7 @@ fn summary(diagnostics: &[Diagnostic]) -> String {
     }
 }
 
-fn first(violations: &[Violation]) -> String {
+pub(crate) fn first_of(violations: &[Violation]) -> String {
     let Some(first) = violations.first() else { return "it has no errors".into() };
     let line = first.place.map(|place| format!("line {}: ", place.line)).unwrap_or_default();
     let more = match violations.len() {
@@ -132,6 +102,36 @@ fn first(violations: &[Violation]) -> String {
 }
 
 /// A name from the command line, short enough for a sentence.
-fn shown(name: &str) -> String {
+pub(crate) fn shown(name: &str) -> String {
     name.chars().take(60).flat_map(char::escape_debug).collect()
+}
+
+impl Explain for CatalogError {
+    fn problem(&self) -> Problem {
+        let new = |kind, code| Problem::new(kind, code, self);
+        match self {
+            Self::Unknown { known, suggestion, .. } => {
+                new(Kind::NotFound, "unknown_workflow").help(known_names(known, suggestion.as_deref()))
+            }
+            Self::Invalid { path, diagnostics, .. } => {
+                let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
+                new(Kind::Refused, "invalid_workflow")
+                    .help(format!("`flow workflow check {}` shows where", path.display()))
+                    .because(errors.map(|error| format!("{} {}", error.place, error.message)))
+            }
+            Self::NoMachine { .. } => new(Kind::Refused, "no_state_machine")
+                .help("give it the section with a state diagram, or name another workflow; see docs/workflows.md"),
+            Self::Config { .. } => new(Kind::Refused, "invalid_config")
+                .help("it can have `definitions`, a list of directories, and `state_types`, a list of names"),
+            Self::Refused { .. } => new(Kind::Unsafe, "unsafe_path")
+                .help("flow follows no links below .flow; put a plain file in its place"),
+            Self::Io { source, .. } => new(Kind::Io, "io_error").caused_by(source),
+        }
+    }
+}
+
+/// Which names there are, and which one was probably meant.
+pub(crate) fn known_names(known: &[String], suggestion: Option<&str>) -> String {
+    let meant = suggestion.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+    format!("{meant}Known are {}", known.join(", "))
 }

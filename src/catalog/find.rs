@@ -53,7 +53,7 @@ pub struct Entry {
 #[derive(Debug, Clone)]
 pub struct Catalog {
     /// `.flow/`, when there is one.
-    pub(super) flow_dir: Option<PathBuf>,
+    flow_dir: Option<PathBuf>,
 }
 
 impl Catalog {
@@ -61,6 +61,15 @@ impl Catalog {
     #[must_use]
     pub fn new(flow_dir: Option<PathBuf>) -> Self {
         Self { flow_dir }
+    }
+
+    /// The project's directory with definitions of its own: `.flow` itself, or `folder` in it. None without one.
+    pub(crate) fn own(&self, folder: Option<&str>) -> Result<Option<Folder>, CatalogError> {
+        let Some(flow_dir) = &self.flow_dir else { return Ok(None) };
+        match folder {
+            Some(folder) => Folder::open(&flow_dir.join(folder), false),
+            None => Folder::open(flow_dir, false),
+        }
     }
 
     /// The types of states that this project's graphs may use.

@@ -14,7 +14,7 @@ use crate::machine::{Diagnostic, Name};
 use crate::model::limits;
 
 /// An open directory.
-pub(super) struct Folder {
+pub(crate) struct Folder {
     handle: OwnedFd,
     path: PathBuf,
     links: bool,
@@ -25,7 +25,7 @@ const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::
 impl Folder {
     /// The directory at `path`; none when it is not there. With `links` its name and those below it may be symbolic
     /// links.
-    pub(super) fn open(path: &Path, links: bool) -> Result<Option<Self>, CatalogError> {
+    pub(crate) fn open(path: &Path, links: bool) -> Result<Option<Self>, CatalogError> {
         let opened = if links {
             rustix::fs::openat(CWD, path, DIRECTORY, Mode::empty())
         } else {
@@ -48,12 +48,12 @@ impl Folder {
     }
 
     /// The path of `file`, for messages.
-    pub(super) fn join(&self, file: &str) -> PathBuf {
+    pub(crate) fn join(&self, file: &str) -> PathBuf {
         self.path.join(file)
     }
 
     /// The names in it, unsorted; those that are no text are left out.
-    pub(super) fn names(&self) -> Result<Vec<String>, CatalogError> {
+    pub(crate) fn names(&self) -> Result<Vec<String>, CatalogError> {
         let mut names = Vec::new();
         let entries = Dir::read_from(&self.handle).map_err(|error| io_error(&self.path, error))?;
         for entry in entries {
@@ -64,7 +64,7 @@ impl Folder {
     }
 
     /// The text of `file`, which may be in a directory of this one; none when there is no such file.
-    pub(super) fn read(&self, file: &str) -> Result<Option<String>, CatalogError> {
+    pub(crate) fn read(&self, file: &str) -> Result<Option<String>, CatalogError> {
         let path = self.join(file);
         let absent = |error: Errno| match error {
             Errno::NOENT | Errno::NOTDIR => Ok(None),

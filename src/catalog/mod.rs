@@ -12,14 +12,13 @@ mod config;
 mod error;
 mod find;
 mod folder;
-mod interviews;
-mod modes;
 mod place;
 mod proved;
 mod shipped;
 
 pub use error::CatalogError;
+pub(crate) use error::{first_of, known_names, shown};
 pub use find::{Catalog, Entry, Found, Origin};
+pub(crate) use folder::Folder;
 pub(crate) use folder::definition_text;
-pub(crate) use interviews::{SUFFIX as SCRIPT_SUFFIX, read_script};
-pub(crate) use modes::{FILE as POLICY_FILE, read_policy};
+pub(crate) use proved::read_proved;

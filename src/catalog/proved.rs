@@ -9,7 +9,7 @@ use crate::model::{Flaw, limits};
 ///
 /// # Errors
 /// Everything that is wrong with it, in the order of the text.
-pub(super) fn read_proved<D: DeserializeOwned, T>(
+pub(crate) fn read_proved<D: DeserializeOwned, T>(
     text: &str,
     kind: DocumentKind,
     build: impl FnOnce(D) -> Result<T, Vec<Flaw>>,

@@ -633,7 +633,7 @@ value_enum!(
 );
 value_enum!(
     /// A document that has a schema.
-    SchemaArg { Run, Activity, Workflow, Modes, Interview, InterviewReply, Event } -> crate::ops::DocumentKind
+    SchemaArg { Run, Activity, Workflow, Modes, Interview, InterviewReply, Event } -> crate::runs::DocumentKind
 );
 
 value_enum!(

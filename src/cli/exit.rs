@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use crate::report::{Kind, Verdict};
+use crate::engine::Verdict;
+use crate::model::Kind;
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -17,8 +17,9 @@ pub use args::Cli;
 pub use exit::Exit;
 
 use crate::cli::out::Out;
-use crate::ops::{Flow, Options};
-use crate::report::{Kind, Problem};
+use crate::model::{Kind, Problem};
+use crate::modes::ModesObserver;
+use crate::runs::{Flow, Options};
 
 /// Runs the program with the arguments, environment and clock of this process.
 #[must_use]
@@ -72,7 +73,7 @@ fn run(cli: Cli, out: &mut Out) -> Exit {
         boot: None,
     };
     match Flow::of_this_process(options) {
-        Ok(flow) => cmd::run(&flow, cli.command, out),
+        Ok(flow) => cmd::run(&flow.observed_by(Arc::new(ModesObserver)), cli.command, out),
         Err(error) => out.error(&error),
     }
 }

@@ -7,8 +7,7 @@ use serde::Serialize;
 
 use crate::cli::exit::Exit;
 use crate::cli::page::{self, Page};
-use crate::ops::{Error, problem::problem};
-use crate::report::{Kind, Problem};
+use crate::model::{Explain, Kind, Problem};
 
 /// Where answers go.
 #[derive(Debug)]
@@ -118,9 +117,9 @@ impl Out {
     }
 
     /// An error.
-    pub(super) fn error(&self, error: &Error) -> Exit {
-        let mut problem = problem(error);
-        if let (Error::Usage(_), Some(command)) = (error, &self.command) {
+    pub(super) fn error(&self, error: &dyn Explain) -> Exit {
+        let mut problem = error.problem();
+        if let ("usage", Some(command)) = (problem.code, &self.command) {
             problem.help = Some(format!("see `flow help {command}`"));
         }
         self.problem(&problem)

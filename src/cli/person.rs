@@ -4,8 +4,10 @@ use std::io::{self, IsTerminal};
 
 use crate::cli::out::Out;
 use crate::cli::prompt::Prompt;
-use crate::ops::{Asked, Clash, Error, InterviewAnswer, Interviewee, Result, Review, Said, Settled};
-use crate::report::{EntryStatus, InterviewEntry};
+use crate::interviews::pad::Answer as InterviewAnswer;
+use crate::interviews::{Asked, Clash, Interviewee, Result, Review, Said, Settled};
+use crate::interviews::{EntryStatus, InterviewEntry};
+use crate::runs;
 
 /// Whoever answers.
 pub(super) struct Person<'a> {
@@ -67,7 +69,8 @@ impl<'a> Person<'a> {
     fn refuse(&self, word: &str) -> Result<()> {
         let why = format!("there is no command `{word}` here that could be meant");
         if !is_there() {
-            return Err(Error::Usage(format!("{why}; an answer that begins like one takes a blank before it")));
+            let message = format!("{why}; an answer that begins like one takes a blank before it");
+            return Err(runs::Error::Usage(message).into());
         }
         self.prompt.show(&format!("{why}; to answer with it, put a blank before it\n{KEYS}"));
         Ok(())

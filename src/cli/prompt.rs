@@ -23,7 +23,7 @@ use rustyline::{
 use crate::cli::out::Out;
 use crate::cli::terminal::Terminal;
 use crate::model::limits;
-use crate::ops::Error;
+use crate::runs::Error;
 
 /// Asks on standard error and reads standard input.
 pub(super) struct Prompt<'a> {

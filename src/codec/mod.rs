@@ -14,6 +14,7 @@ mod run_text;
 mod schema;
 mod seal;
 mod splice;
+pub(crate) mod violations;
 mod yaml;
 
 pub use journal::{Artifact, JournalError, JournalFault, JournalHead, append_artifact, coerce};

@@ -7,7 +7,7 @@ use crate::doctor::facts::{Content, RunFacts};
 use crate::doctor::finding::{Action, Findings};
 use crate::doctor::rewrite::{Rewrite, activity, file_number};
 use crate::model::{EventKind, Number, Seq};
-use crate::ops::load::activity_files;
+use crate::runs::load::activity_files;
 use crate::store::inspect::{Entry, FileKind};
 use crate::store::layout::{ACTIVITIES, ACTIVITY_TMP, EVIDENCE};
 

@@ -8,8 +8,8 @@ use crate::doctor::{activities, document, log, tree};
 use crate::engine::RunState;
 use crate::machine::Machine;
 use crate::model::{Number, Seq, Timestamp};
-use crate::ops::Flow;
-use crate::ops::pinned::{catalog_machine, pinned};
+use crate::runs::Flow;
+use crate::runs::pinned::{catalog_machine, pinned};
 use crate::store::{Project, RunDir};
 
 /// What is wrong with a run, and the log that would take the place of its log.

@@ -5,9 +5,9 @@ use crate::doctor::facts::{Content, RunFacts};
 use crate::doctor::finding::{Action, Findings};
 use crate::engine::{EditFault, RunState, edited};
 use crate::model::{Seq, TextDigest};
-use crate::ops::checkout::conflict_marker;
-use crate::ops::load::{place, superseded};
-use crate::ops::pinned::pinned;
+use crate::runs::checkout::conflict_marker;
+use crate::runs::load::{place, superseded};
+use crate::runs::pinned::pinned;
 use crate::store::layout::RUN_FILE;
 
 /// Checks it, and gives it when commands can use it.

@@ -4,7 +4,8 @@ use crate::doctor::finding::{Finding, Findings};
 use crate::doctor::project;
 use crate::doctor::repair::Mending;
 use crate::doctor::report::{DoctorReport, FindingReport, FindingState, Severity};
-use crate::ops::{Error, Flow, Result};
+use crate::model::Explain as _;
+use crate::runs::{Error, Flow, Result};
 use crate::store::{Project, StoreError};
 
 /// What to look at, and what to do about it.
@@ -72,7 +73,7 @@ impl Flow {
             return Err(error);
         }
         let mut found = Findings::default();
-        let line = crate::ops::problem::one_line(&error);
+        let line = error.one_line();
         match &error {
             Error::NoProject { start, .. } => {
                 found.add("flow_missing", start, format!("{line}; `flow init` makes one"));
@@ -106,7 +107,7 @@ impl Flow {
                 Err(StoreError::Unsafe { .. }) => {}
                 Err(error) => {
                     let path = project.path().join(crate::store::layout::RUNS).join(name);
-                    found.add("unreadable", &path, crate::ops::problem::one_line(&error.into()));
+                    found.add("unreadable", &path, error.one_line());
                 }
             }
         });

@@ -1,5 +1,6 @@
 //! What is on disk of one run, read without a lock and without an opinion.
 
+use crate::model::Explain as _;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::thread;
@@ -28,8 +29,8 @@ impl<T> Content<T> {
         match read {
             Ok(Some(content)) => Self::Here(content),
             Ok(None) => Self::Missing,
-            Err(error) if error.is_io() => Self::Unread(crate::ops::problem::one_line(&error.into())),
-            Err(error) => Self::Unusable(crate::ops::problem::one_line(&error.into())),
+            Err(error) if error.is_io() => Self::Unread(error.one_line()),
+            Err(error) => Self::Unusable(error.one_line()),
         }
     }
 

@@ -6,8 +6,8 @@ use crate::doctor::facts::{Content, RunFacts};
 use crate::doctor::finding::{Action, Findings};
 use crate::doctor::rewrite::numbers_of;
 use crate::model::{Event, EventKind, LostRange, Seq, limits};
-use crate::ops::checkout::joined;
-use crate::ops::pinned::machine_of;
+use crate::runs::checkout::joined;
+use crate::runs::pinned::machine_of;
 use crate::store::LogScan;
 use crate::store::layout::LOG;
 

@@ -4,22 +4,23 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::catalog::{Catalog, CatalogError};
+use crate::catalog::Catalog;
 use crate::codec::LineFault;
 use crate::doctor::finding::Findings;
 use crate::doctor::log::counted;
-use crate::engine::ModeState;
 use crate::model::{MODE_FILE, ModeName, Scope, SessionId, VISIBLE, limits};
-use crate::ops::mode::{clear_command, read_state};
-use crate::policy::Policy;
+use crate::modes::policy::Policy;
+use crate::modes::state::ModeState;
+use crate::modes::{Error, policy_of};
+use crate::modes::{clear_command, read_state};
 use crate::store::LogScan;
 use crate::store::inspect::{Entry, FileKind, entries};
 use crate::store::layout::{LOG, QUARANTINE, SESSIONS, STATE};
 
 /// Checks `.flow/state` and `.flow/modes.yaml`. What is no plain file is told of where all names are looked at.
 pub(super) fn check(root: &Path, found: &mut Findings) {
-    let policy = Catalog::new(Some(root.to_owned())).policy();
-    if let Err(CatalogError::Policy { path, violations }) = &policy {
+    let policy = policy_of(&Catalog::new(Some(root.to_owned())));
+    if let Err(Error::Policy { path, violations }) = &policy {
         for violation in violations {
             found.add("policy_invalid", path, violation.message.as_str()).at(violation.place);
         }

@@ -1,16 +1,19 @@
 //! What is wrong with `.flow` itself and with what stands between the runs.
 
+use crate::interviews::{self, SCRIPT_SUFFIX, own_scripts};
+use crate::model::Explain as _;
+use crate::modes::POLICY_FILE;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::catalog::{Catalog, CatalogError, Origin, POLICY_FILE, SCRIPT_SUFFIX};
+use crate::catalog::{Catalog, CatalogError, Origin};
 use crate::doctor::finding::{Action, Findings, FlowShelf};
 use crate::doctor::log::counted;
 use crate::doctor::modes;
 use crate::doctor::tree::{inside, odd};
 use crate::host::lock_holder;
 use crate::model::{RunId, WorkflowId, limits};
-use crate::ops::init::SCHEMAS;
+use crate::runs::init::SCHEMAS;
 use crate::store::Project;
 use crate::store::inspect::{Entry, FileKind, doubtful_file_system, entries, is_own, is_writable};
 use crate::store::layout::{
@@ -212,7 +215,7 @@ fn workflows(root: &Path, found: &mut Findings) {
                     finding.at(Some(error.place));
                 }
             }
-            Err(error) => drop(found.add("workflow_invalid", path, crate::ops::problem::one_line(&error.into()))),
+            Err(error) => drop(found.add("workflow_invalid", path, error.one_line())),
             Ok(_) => {}
         }
     }
@@ -222,12 +225,12 @@ fn workflows(root: &Path, found: &mut Findings) {
 fn scripts(root: &Path, found: &mut Findings) {
     let catalog = Catalog::new(Some(root.to_owned()));
     // A directory that is none, and a file that is no plain one, are told of where all names are looked at.
-    for name in catalog.own_scripts().unwrap_or_default() {
+    for name in own_scripts(&catalog).unwrap_or_default() {
         if let Err(error) = WorkflowId::new(name.as_str()) {
             let path = root.join(INTERVIEWS).join(format!("{name}{SCRIPT_SUFFIX}"));
             found.add("script_invalid", &path, format!("no script can be called so: {error}"));
         }
-        if let Err(CatalogError::Script { path, violations }) = catalog.script(&name) {
+        if let Err(interviews::Error::Script { path, violations }) = interviews::script(&catalog, &name) {
             for violation in violations {
                 found.add("script_invalid", &path, violation.message.as_str()).at(violation.place);
             }

@@ -9,9 +9,10 @@ use crate::doctor::diagnosis::Diagnosis;
 use crate::doctor::examine::{DoctorRequest, Survey};
 use crate::doctor::finding::{Action, Finding, Findings};
 use crate::doctor::report::PlanStep;
+use crate::model::Explain as _;
 use crate::model::{RunId, Timestamp};
-use crate::ops::load::{activity_files, for_writing};
-use crate::ops::{Flow, Result};
+use crate::runs::load::{activity_files, for_writing};
+use crate::runs::{Flow, Result};
 use crate::store::{Project, RunDir, Shelf};
 
 /// How often a run is looked at and mended: each round can only leave what the one before could not see.
@@ -40,8 +41,8 @@ impl Mending {
         }
     }
 
-    fn failed(&mut self, run: Option<&RunId>, why: &crate::ops::Error) {
-        let why = crate::ops::problem::one_line(why);
+    fn failed(&mut self, run: Option<&RunId>, why: &crate::runs::Error) {
+        let why = why.one_line();
         if !self.failed.iter().any(|(of, said)| of.as_ref() == run && *said == why) {
             self.failed.push((run.cloned(), why));
         }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::model::RunId;
-use crate::report::OtherWorktree;
+use crate::runs::OtherWorktree;
 
 /// The answer of `doctor`.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -17,9 +17,9 @@ use crate::model::{
     Activity, ActivityRecorded, Event, EventId, EventKind, LogRepaired, LostRange, Number, Renumbered, Seq, StateName,
     TextDigest, Timestamp, limits,
 };
-use crate::ops::load::{caught_up, rebuilt};
-use crate::ops::pinned::pinned;
-use crate::ops::replay::histories;
+use crate::runs::load::{caught_up, rebuilt};
+use crate::runs::pinned::pinned;
+use crate::runs::replay::histories;
 use crate::store::{Line, LogScan};
 
 /// What a repair stands on besides the files.

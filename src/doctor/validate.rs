@@ -6,15 +6,16 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use walkdir::WalkDir;
 
-use crate::catalog::{POLICY_FILE, SCRIPT_SUFFIX, read_policy, read_script};
 use crate::codec::{DocumentKind, LineFault, Node, RunText, Violation, parse, validate};
 use crate::engine::{RunState, edited};
 use crate::host;
+use crate::interviews::{SCRIPT_SUFFIX, read_script};
 use crate::machine::{Form, StateTypes, compile_text};
 use crate::model::limits;
-use crate::ops::pinned::pinned;
-use crate::ops::workflow::id_of_file;
-use crate::ops::{Error, Flow, Result};
+use crate::modes::{POLICY_FILE, read_policy};
+use crate::runs::pinned::pinned;
+use crate::runs::workflow::id_of_file;
+use crate::runs::{Error, Flow, Result};
 use crate::store::{LogScan, Project, layout};
 
 /// The result of a check.

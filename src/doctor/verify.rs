@@ -11,10 +11,10 @@ use crate::doctor::facts::{Content, RunFacts};
 use crate::doctor::rewrite::file_number;
 use crate::engine::History;
 use crate::model::{Event, EventKind, LostRange, RunId, SessionId, TextDigest};
-use crate::ops::checkout::{is_rewound, joined};
-use crate::ops::load::activity_files;
-use crate::ops::replay::{Replay, blind_spots};
-use crate::ops::{Flow, Result};
+use crate::runs::checkout::{is_rewound, joined};
+use crate::runs::load::activity_files;
+use crate::runs::replay::{Replay, blind_spots};
+use crate::runs::{Flow, Result};
 use crate::store::layout::{ACTIVITIES, ACTIVITY_TMP, LOCK, LOG, RUN_FILE};
 use crate::store::{ActivityFile, StoreError};
 
@@ -68,7 +68,7 @@ impl Flow {
     /// Folds the log of a run and compares every byte that follows from it. Writes nothing.
     ///
     /// # Errors
-    /// [`crate::ops::Error::NoSuchRun`], and [`crate::ops::Error::Store`] when the run cannot be opened, or when what
+    /// [`crate::runs::Error::NoSuchRun`], and [`crate::runs::Error::Store`] when the run cannot be opened, or when what
     /// differs may be the unfinished work of a process that does not come to its end. What differs, or cannot be read,
     /// is in the report.
     pub fn verify(&self, run: Option<&str>, session: Option<SessionId>) -> Result<VerifyReport> {

@@ -2,9 +2,10 @@
 
 use crate::drive::DriveRequest;
 use crate::drive::agent::{Registry, RegistryError};
+use crate::drive::error::Result;
 use crate::machine::{Machine, State};
 use crate::model::StateName;
-use crate::ops::{Error, Result};
+use crate::runs;
 
 /// Commands for types that no state has: a slip of the pen, or a script for many graphs.
 pub(super) fn unused(machine: &Machine, request: &DriveRequest) -> Vec<String> {
@@ -32,15 +33,16 @@ pub(super) fn unhandled(machine: &Machine, registry: &Registry<'_>) -> Result<()
     }
     let types = open.iter().map(|(kind, state)| format!("`{kind}` (state `{state}`)")).collect::<Vec<_>>().join(", ");
     let options = open.iter().map(|(kind, _)| format!("--on {kind}='COMMAND'")).collect::<Vec<_>>().join(" ");
-    Err(Error::Usage(format!(
+    Err(runs::Error::Usage(format!(
         "there is no command for states of the type {types}: give one for each with {options}, or leave a type to a person \
          with --type TYPE"
-    )))
+    ))
+    .into())
 }
 
-pub(super) fn missing(error: RegistryError) -> Error {
+pub(super) fn missing(error: RegistryError) -> runs::Error {
     match &error {
-        RegistryError::Missing { .. } => Error::Usage(error.to_string()),
-        RegistryError::Twice { .. } => Error::Usage(format!("{error}; --on names it twice")),
+        RegistryError::Missing { .. } => runs::Error::Usage(error.to_string()),
+        RegistryError::Twice { .. } => runs::Error::Usage(format!("{error}; --on names it twice")),
     }
 }

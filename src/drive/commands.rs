@@ -14,8 +14,8 @@ use crate::engine::Choices;
 use crate::host::Job;
 use crate::machine::Machine;
 use crate::model::StateName;
-use crate::ops::Result;
-use crate::ops::answer::answer_of;
+use crate::runs::Result;
+use crate::runs::answer::answer_of;
 
 /// The most that a command may answer, in bytes: it is kept in the log and in the activity.
 const OUTPUT_BYTES: usize = 512 << 10;

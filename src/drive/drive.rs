@@ -13,16 +13,18 @@ use crate::drive::agent::{Agent, AgentError, Context, Done, Standing, StateHandl
 use crate::drive::check::{missing, unhandled, unused};
 use crate::drive::chooser::{AskCommand, AskEndpoint, AskNobody};
 use crate::drive::commands::registry;
+use crate::drive::error::{Error, Result};
 use crate::drive::http::server;
 use crate::drive::known::Known;
 use crate::drive::notebook::RunNotebook;
 use crate::drive::{Choose, Endpoint};
 use crate::engine::{Caller, Refusal};
 use crate::host::Setting;
+use crate::model::Explain as _;
 use crate::model::{RunId, RunStatus, SessionId, StateName, slug};
-use crate::ops::problem::one_line;
-use crate::ops::view::for_reading;
-use crate::ops::{Error, Flow, Result};
+use crate::runs;
+use crate::runs::Flow;
+use crate::runs::view::for_reading;
 use crate::store::layout;
 
 /// What to drive.
@@ -141,11 +143,11 @@ impl Flow {
     /// A model that chooses, as the environment names it.
     ///
     /// # Errors
-    /// [`Error::Usage`] when `url` is not the address of a server or no model is named; [`Error::Setting`] when a variable is not text.
+    /// [`runs::Error::Usage`] when `url` is not the address of a server or no model is named; [`Error::Setting`] when a variable is not text.
     pub fn endpoint(&self, url: String) -> Result<Endpoint> {
         let text = |setting: &Option<Setting>| setting.as_ref().map(Setting::parse::<String>).transpose();
-        let unnamed = || Error::Usage("--choose-url needs a model: name it in FLOW_CHOOSE_MODEL".to_owned());
-        server(&url).map_err(|why| Error::Usage(format!("--choose-url is {why}")))?;
+        let unnamed = || runs::Error::Usage("--choose-url needs a model: name it in FLOW_CHOOSE_MODEL".to_owned());
+        server(&url).map_err(|why| runs::Error::Usage(format!("--choose-url is {why}")))?;
         let model = text(&self.env.choose_model)?.ok_or_else(unnamed)?;
         Ok(Endpoint { url, model, key: text(&self.env.choose_key)? })
     }
@@ -153,8 +155,8 @@ impl Flow {
     /// Drives a run through its graph until it ends, a person is needed, a state fails or the limit is reached.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a type of state without command, [`Error::Refused`] when another session holds the run,
-    /// [`Error::Catalog`] and [`Error::Store`] as for any verb. What was recorded stays.
+    /// [`runs::Error::Usage`] for a type of state without command, [`runs::Error::Refused`] when another session holds the run,
+    /// [`runs::Error::Catalog`] and [`runs::Error::Store`] as for any verb. What was recorded stays.
     pub fn drive(&self, request: &DriveRequest, person: &mut dyn Person) -> Result<DriveReport> {
         // A command for a type declares it.
         let types: Vec<_> = request.on.iter().map(|(kind, _)| kind).chain(&request.types).cloned().collect();
@@ -162,8 +164,8 @@ impl Flow {
         let workflow = definition.as_ref().map_or_else(|_| request.graph.clone(), |machine| machine.id().to_string());
         let project = match self.project() {
             Ok(project) => Some(project),
-            Err(Error::NoProject { .. }) => None,
-            Err(error) => return Err(error),
+            Err(runs::Error::NoProject { .. }) => None,
+            Err(error) => return Err(error.into()),
         };
         let found = match &project {
             Some(project) => self.run_to_drive(project, &workflow, request.run.as_deref())?,
@@ -173,7 +175,7 @@ impl Flow {
             (Ok(definition), _) => (Some(definition), None),
             // A run keeps the graph that it began with.
             (Err(error), Some(_)) => (None, Some(error)),
-            (Err(error), None) => return Err(error),
+            (Err(error), None) => return Err(error.into()),
         };
         let own = request.session.is_none() && self.env.session_id()?.is_none();
         let session = match self.caller(request.session.clone(), None)?.session {
@@ -210,9 +212,9 @@ impl Flow {
             }
         }
         match (unusable, &known.machine) {
-            (Some(error), None) => return Err(error),
+            (Some(error), None) => return Err(error.into()),
             (Some(error), Some(_)) => {
-                let why = one_line(&error);
+                let why = error.one_line();
                 known.warnings.push(format!("the run goes on with the graph that it began with: {why}"));
             }
             (None, _) => {}
@@ -263,7 +265,7 @@ impl Flow {
         let ran = agent.notebook.ran;
         warnings.append(&mut agent.notebook.warnings);
         let stopped = match (stopped, agent.notebook.unrecorded.take()) {
-            (Err(AgentError::Notebook(Error::Refused { refusal, .. })), Some(done)) => {
+            (Err(AgentError::Notebook(Error::Run(runs::Error::Refused { refusal, .. }))), Some(done)) => {
                 let mut report = self.overtaken(drive, &done, &refusal, ran)?;
                 report.warnings = warnings;
                 return Ok(report);
@@ -355,6 +357,6 @@ const GIVEN: usize = 8000;
 fn from_agent(error: AgentError<Error>) -> Error {
     match error {
         AgentError::Notebook(error) => error,
-        other => Error::Agent(other.to_string()),
+        other => Error::NoWayOn(other.to_string()),
     }
 }

@@ -6,15 +6,17 @@ use serde_json::json;
 
 use crate::drive::agent::{Context, Done, Standing};
 use crate::drive::drive::{DRIVEN_DIR, DRIVEN_STATE, Drive, report};
+use crate::drive::error::{Error, Result};
 use crate::drive::{DriveReport, DriveStop};
 use crate::engine::{Caller, Drift, History, Presence};
 use crate::machine::Machine;
 use crate::model::{ReportType, RunId, RunStatus, StateName, StepReport, StepStatus};
-use crate::ops::advice::{DRIVER, adopt};
-use crate::ops::select::Runs;
-use crate::ops::view::for_reading;
-use crate::ops::{ClaimRequest, Error, Flow, Result};
-use crate::report::Alternative;
+use crate::runs;
+use crate::runs::advice::Alternative;
+use crate::runs::advice::{DRIVER, adopt};
+use crate::runs::select::Runs;
+use crate::runs::view::for_reading;
+use crate::runs::{ClaimRequest, Flow};
 use crate::store::Project;
 
 impl Flow {
@@ -23,8 +25,8 @@ impl Flow {
         if let Some(id) = named {
             return match self.run_exactly(project, id) {
                 Ok(run) => Ok(Some(run.id().clone())),
-                Err(Error::NoSuchRun { .. }) => Ok(None),
-                Err(error) => Err(error),
+                Err(runs::Error::NoSuchRun { .. }) => Ok(None),
+                Err(error) => Err(error.into()),
             };
         }
         let runs = Runs::read_open(self, project)?;
@@ -35,10 +37,10 @@ impl Flow {
             // One of them may be it, and a second run would do everything again.
             [] => {
                 let lines = runs.unreadable.iter().map(|run| format!("{}: {}", run.run_id, run.reason));
-                Err(Error::NoActiveRun { unreadable: lines.collect() })
+                Err(runs::Error::NoActiveRun { unreadable: lines.collect() }.into())
             }
             [only] => Ok(Some(only.clone())),
-            several => Err(Error::SeveralRuns { candidates: several.to_vec() }),
+            several => Err(runs::Error::SeveralRuns { candidates: several.to_vec() }.into()),
         }
     }
 
@@ -56,13 +58,14 @@ impl Flow {
         let follows = &state.document().workflow;
         if follows.as_str() != drive.workflow {
             let (run, named) = (run.id(), &drive.workflow);
-            return Err(Error::Usage(match known.machine {
+            return Err(runs::Error::Usage(match known.machine {
                 Some(_) => format!("run {run} follows the workflow {follows}, not {named}"),
                 None => format!(
                     "there is no workflow {named}; run {run} keeps the one that it follows, and \
                      `flow drive {follows} --run-id {run}` goes on with it"
                 ),
-            }));
+            })
+            .into());
         }
         let phase = state.phase().cloned();
         let stopped = |stop, reason: String| Ok(Some(report(drive, stop, phase.clone(), reason, 0)));
@@ -78,7 +81,7 @@ impl Flow {
         if let [first, ..] = state.document().state.other_phases.as_slice() {
             let message =
                 format!("run {} stands in several states, `{first}` among them; a driver goes through one", run.id());
-            return Err(Error::Usage(message));
+            return Err(runs::Error::Usage(message).into());
         }
         let drift = match (&view.machine, &known.machine) {
             (Some(pinned), Some(today)) => Drift::between(pinned, today, state.document().state.positions()),

@@ -11,9 +11,11 @@ mod command;
 mod commands;
 #[expect(clippy::module_inception, reason = "the verb is called like its room")]
 mod drive;
+mod error;
 mod http;
 mod known;
 mod notebook;
 
 pub use chooser::{Choose, Endpoint};
 pub use drive::{DriveReport, DriveRequest, DriveStop, Given, Person};
+pub use error::{Error, Result};

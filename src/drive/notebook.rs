@@ -6,11 +6,12 @@ use crate::drive::DriveRequest;
 use crate::drive::agent::{Done, Notebook};
 use crate::drive::command::driver;
 use crate::drive::drive::{Audience, Drive, given};
+use crate::drive::error::{Error, Result};
 use crate::machine::{Machine, State};
+use crate::model::Explain as _;
 use crate::model::{ReportType, StateName, StepStatus};
-use crate::ops::advice::{DRIVER, UNKNOWN_DRIVER};
-use crate::ops::problem::one_line;
-use crate::ops::{EmitRequest, Error, Flow, ReportRequest, Result};
+use crate::runs::advice::{DRIVER, UNKNOWN_DRIVER};
+use crate::runs::{EmitRequest, Flow, ReportRequest};
 
 /// Notes what a driver does as reports on steps.
 pub(super) struct RunNotebook<'a, 'p> {
@@ -58,7 +59,7 @@ impl<'a, 'p> RunNotebook<'a, 'p> {
         self.warnings.extend(
             remembered
                 .err()
-                .map(|error| format!("the run does not know by which command it is driven: {}", one_line(&error))),
+                .map(|error| format!("the run does not know by which command it is driven: {}", error.one_line())),
         );
     }
 
@@ -131,7 +132,7 @@ impl Notebook for RunNotebook<'_, '_> {
         // The same command once more asks nothing new.
         let project = self.flow.project()?;
         let run = self.flow.run(&project, self.drive.run.as_str())?;
-        let view = crate::ops::view::for_reading(self.flow, &project, &run)?;
+        let view = crate::runs::view::for_reading(self.flow, &project, &run)?;
         let questions = &view.history.state().document().state.questions;
         if questions.iter().any(|question| question.is_of(state, None) && question.asks(prompt)) {
             return Ok(());
@@ -144,7 +145,7 @@ impl Notebook for RunNotebook<'_, '_> {
         // The same command once more waits for nothing new.
         let project = self.flow.project()?;
         let run = self.flow.run(&project, self.drive.run.as_str())?;
-        let history = crate::ops::view::for_reading(self.flow, &project, &run)?.history;
+        let history = crate::runs::view::for_reading(self.flow, &project, &run)?.history;
         let waits = history.state().document().state.steps.get(state) == Some(StepStatus::Waiting);
         if waits && history.message(state) == Some(why) {
             return Ok(());

@@ -8,8 +8,8 @@ use crate::engine::RunState;
 use crate::engine::join::replayed;
 use crate::engine::phases::Phases;
 use crate::model::{
-    ActivityRecorded, ActivityStatus, Event, EventKind, LogRepaired, LostRange, Number, Seq, SessionId, StateName,
-    StepReport, StepStatus, Timestamp, Unit,
+    ActivityRecorded, ActivityStatus, Event, EventKind, LogRepaired, LostRange, Number, Question, ReportType, Seq,
+    SessionId, StateName, StepReport, StepStatus, Timestamp, Unit,
 };
 
 /// One record of an activity.
@@ -264,6 +264,17 @@ impl History {
     #[must_use]
     pub fn end_reason(&self) -> Option<&str> {
         self.end_reason.as_deref()
+    }
+
+    /// The document in which `question` is answered: the path in the project that was reported with it. None for a
+    /// question that is answered to the run itself.
+    #[must_use]
+    pub fn document_of(&self, question: &Question) -> Option<&str> {
+        let asks = |report: &&StepReport| {
+            report.kind() == Some(ReportType::WaitingForUser)
+                && report.step.as_ref().is_some_and(|step| question.is_of(step, report.unit.as_ref()))
+        };
+        self.reports.iter().rfind(asks)?.text("document")
     }
 
     /// What was reported of steps, oldest first.

@@ -11,7 +11,6 @@ mod edit;
 mod emit;
 mod history;
 mod join;
-mod modes;
 mod phases;
 mod refusal;
 mod resume;
@@ -24,9 +23,6 @@ pub use edit::{EditFault, edited, rebase, with_edit};
 pub use emit::{Emit, Progress, Report, Supply, decide_emit, progress};
 pub use history::{Attempt, History, Hold, NoTrail, Trail, UnitWork};
 pub use join::{Histories, Join, Side, join};
-pub use modes::{
-    Active, Board, Changed, Draft, Ended, IsDead, ModeRefusal, ModeState, Requested, Visible, Wanted, why_over,
-};
 pub use phases::{PhaseWork, SkippedPhase};
 pub use refusal::{Refusal, StepFault, Unanswered, Undone};
 pub use resume::{Action, Completed, Damage, Drift, InDoubt, Limit, Next, Outlook, Plan, Presence, Verdict, resume};

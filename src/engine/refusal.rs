@@ -263,6 +263,8 @@ pub struct Unanswered {
     pub question: Question,
     /// The workflow, under which it is answered.
     pub workflow: WorkflowId,
+    /// Whether its answer belongs into a document, from which the run learns it.
+    pub in_document: bool,
 }
 
 /// What is wrong with a reported step. The sentences are the seed's (000).

@@ -12,6 +12,7 @@ mod idlist;
 mod ids;
 pub mod limits;
 mod mode;
+mod problem;
 mod repair;
 mod run;
 mod step;
@@ -31,6 +32,7 @@ pub use ids::{
     ActivityId, BadName, EventId, ModeName, Number, RunId, Seq, SessionId, StateName, Unit, WorkflowId, slug,
 };
 pub use mode::{MODE_FILE, ModeFile, ModesChanged, Scope, VISIBLE, mode_file};
+pub use problem::{Explain, Kind, Problem};
 pub use repair::{LogRepaired, LostRange, Renumbered};
 pub use run::{Doing, LIMITS, Owned, RunDocument, RunStatus, RunSummary, SESSION_ENDED};
 pub use step::{Emitted, Question, ReportType, StepReport, StepStatus, Steps, answer_in};

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use crate::model::{Explain, Kind, Problem};
+
 use crate::store::WriterNote;
 
 /// Why a file operation of flow failed.
@@ -66,7 +68,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// Another live process holds the lock.
-    #[error("{} is held by another process", path.display())]
+    #[error("{} is held by another process ({}); waited {:.1} s", path.display(), described(.holder.as_deref()), waited.as_secs_f64())]
     Held {
         /// The lock file.
         path: PathBuf,
@@ -125,5 +127,52 @@ impl StoreError {
     #[must_use]
     pub fn is_io(&self) -> bool {
         matches!(self, Self::Io { .. })
+    }
+}
+
+impl Explain for StoreError {
+    fn problem(&self) -> Problem {
+        let new = |kind, code| Problem::new(kind, code, self);
+        match self {
+            Self::NotFound { .. } => new(Kind::NotFound, "not_found"),
+            Self::Exists { .. } => new(Kind::Refused, "run_exists").help("use another id, or go on with that run"),
+            Self::Unsafe { why, .. } => new(Kind::Unsafe, "unsafe_path").help(match *why {
+                why if why.starts_with("is a hard link") => {
+                    "put a copy of its own in its place: cp FILE COPY && mv COPY FILE"
+                }
+                "belongs to another user" => {
+                    "run flow as the owner, or set FLOW_TRUST_OWNER=1 when that user is trusted"
+                }
+                _ => "flow follows no links below .flow; put a plain file or directory in its place",
+            }),
+            Self::Foreign { .. } => new(Kind::Unsafe, "foreign_flow_directory").help(
+                "make another directory with `FLOW_DIR=DIR flow init` and keep FLOW_DIR set, or move that one away; nothing was written into it",
+            ),
+            Self::TooLarge { .. } => new(Kind::Damaged, "too_large")
+                .help("shorten it, or bring an earlier one back with git; nothing was written"),
+            Self::TooLong { .. } => new(Kind::Refused, "record_too_large")
+                .help("put long texts into a file and refer to it as evidence; nothing was written"),
+            Self::Replaced { .. } => new(Kind::Held, "log_replaced").help("try again; nothing was written"),
+            Self::NotUtf8 { .. } => new(Kind::Damaged, "not_utf8").help("bring an earlier version back with git"),
+            Self::Held { .. } => new(Kind::Held, "lock_timeout")
+                .help("try again, or wait longer with --lock-timeout SECONDS; nothing was written"),
+            Self::Io { source, action, .. } => new(Kind::Io, "io_error")
+                .help(match *action {
+                    "read" => "make it readable, then try again",
+                    _ => "nothing was recorded; try again when the cause is gone",
+                })
+                .caused_by(source),
+            Self::Unconfirmed { source, .. } => new(Kind::Io, "unconfirmed")
+                .help("try again; a record with the same --id is recorded once, whatever happened")
+                .caused_by(source),
+        }
+    }
+}
+
+/// Who holds a lock, as far as that process noted it.
+fn described(holder: Option<&WriterNote>) -> String {
+    match holder {
+        Some(note) => format!("process {}, `{}`, since {}", note.pid, note.command, note.since),
+        None => "another process".to_owned(),
     }
 }

@@ -144,13 +144,13 @@ impl Lock {
     }
 
     /// Frees the lock and keeps the handles: a mistake, see [`Canary::SequenceOutsideLock`].
-    pub(super) fn release(&self) -> Result<(), StoreError> {
+    pub(crate) fn release(&self) -> Result<(), StoreError> {
         let fault = |errno: Errno| StoreError::Io { action: "unlock", path: LOCK.into(), source: errno.into() };
         self.dir.unlock().and_then(|()| self.file.unlock()).map_err(fault)
     }
 
     /// Takes the lock that was freed.
-    pub(super) fn again(&self) -> Result<(), StoreError> {
+    pub(crate) fn again(&self) -> Result<(), StoreError> {
         let fault = |errno: Errno| StoreError::Io { action: "lock", path: LOCK.into(), source: errno.into() };
         self.file.lock(Wait::Forever).and_then(|()| self.dir.lock(Wait::Forever)).map_err(fault)
     }
@@ -163,7 +163,7 @@ impl Lock {
     /// Notes that a flush of the log failed or that its end is being mended, or that a copy of it was flushed. Unlike
     /// what else is noted here, this matters: `false` when it could not be noted. A power cut may take the note, but it
     /// ends the doubt as well.
-    pub(super) fn note_suspect(&mut self, suspect: bool) -> bool {
+    pub(crate) fn note_suspect(&mut self, suspect: bool) -> bool {
         self.note.suspect = suspect;
         self.write()
     }
@@ -180,7 +180,7 @@ impl Lock {
 }
 
 /// What the last writer left in the lock of `dir`, read without taking it.
-pub(super) fn note_of(dir: &Dir) -> Option<WriterNote> {
+pub(crate) fn note_of(dir: &Dir) -> Option<WriterNote> {
     let bytes = dir.read(LOCK, limits::TAIL_BYTES).ok()??;
     serde_json::from_slice(bytes.trim_ascii()).ok()
 }

@@ -151,7 +151,7 @@ pub struct LogPosition {
 }
 
 impl LogPosition {
-    pub(super) fn read(&mut self, file: &dyn DiskFile) -> io::Result<LogScan> {
+    pub(crate) fn read(&mut self, file: &dyn DiskFile) -> io::Result<LogScan> {
         let stat = file.stat()?;
         if stat.inode != self.inode || self.offset > stat.len {
             *self = Self { inode: stat.inode, offset: 0 };
@@ -233,7 +233,7 @@ impl LogTail {
     }
 
     /// Notes an event that was appended.
-    pub(super) fn advance(&mut self, event: &Event) {
+    pub(crate) fn advance(&mut self, event: &Event) {
         self.last_seq = event.seq;
         self.newer.clear();
         self.at = Some(event.clone());

@@ -16,11 +16,11 @@ use crate::store::run_dir::free_name;
 /// The log of a directory, and the lock under which it is written.
 #[derive(Debug)]
 #[must_use]
-pub(super) struct LockedLog {
+pub(crate) struct LockedLog {
     dir: Dir,
-    pub(super) lock: Lock,
+    pub(crate) lock: Lock,
     file: File,
-    pub(super) tail: LogTail,
+    pub(crate) tail: LogTail,
     /// Whether the log was copied to a new file under this lock.
     renewed: bool,
     /// What was put aside under this lock, in words.
@@ -31,7 +31,7 @@ pub(super) struct LockedLog {
 
 impl LockedLog {
     /// Locks `dir` and brings its log in order: a torn tail is cut off, and after a failed flush the log is copied.
-    pub(super) fn take(dir: &Dir, request: &LockRequest) -> Result<Self, StoreError> {
+    pub(crate) fn take(dir: &Dir, request: &LockRequest) -> Result<Self, StoreError> {
         let lock = Lock::take(dir, request)?;
         let file = dir.open_own(LOG, Open::Append { mode: NEW_FILE })?;
         let tail = LogTail::read(&*file, Seq(u64::MAX)).map_err(|source| log_fault(dir, "read", source))?;
@@ -50,33 +50,33 @@ impl LockedLog {
     }
 
     /// The mistake to make; always none in a release build.
-    pub(super) fn mistake(&self) -> Option<Canary> {
+    pub(crate) fn mistake(&self) -> Option<Canary> {
         self.canary.filter(|_| cfg!(debug_assertions))
     }
 
     /// What went to quarantine since the last call, in words for people.
-    pub(super) fn take_notes(&self) -> Vec<String> {
+    pub(crate) fn take_notes(&self) -> Vec<String> {
         self.put_aside.take()
     }
 
-    pub(super) fn note(&self, what: &str, quarantine: &Dir, name: &str) {
+    pub(crate) fn note(&self, what: &str, quarantine: &Dir, name: &str) {
         let path = quarantine.join(name);
         self.put_aside.borrow_mut().push(format!("{what} was put into {}", path.display()));
     }
 
     /// Reads the log's end again, behind another position.
-    pub(super) fn reread_tail(&mut self, since: Seq) -> Result<(), StoreError> {
+    pub(crate) fn reread_tail(&mut self, since: Seq) -> Result<(), StoreError> {
         self.tail = LogTail::read(&*self.file, since).map_err(|source| log_fault(&self.dir, "read", source))?;
         Ok(())
     }
 
     /// The whole log.
-    pub(super) fn read(&self) -> Result<LogScan, StoreError> {
+    pub(crate) fn read(&self) -> Result<LogScan, StoreError> {
         LogScan::read(&*self.file).map_err(|source| log_fault(&self.dir, "read", source))
     }
 
     /// Refuses a log in whose place another program put a file of its own.
-    pub(super) fn check_place(&self) -> Result<(), StoreError> {
+    pub(crate) fn check_place(&self) -> Result<(), StoreError> {
         match self.dir.is_still(LOG, &self.file)? {
             true => Ok(()),
             false => Err(StoreError::Replaced { path: self.dir.join(LOG) }),
@@ -84,7 +84,7 @@ impl LockedLog {
     }
 
     /// Appends the line with one write; a short write is taken back.
-    pub(super) fn append(&mut self, line: &str) -> Result<(), StoreError> {
+    pub(crate) fn append(&mut self, line: &str) -> Result<(), StoreError> {
         let before = self.tail.len;
         if let Err(source) = write_once(&*self.file, line.as_bytes()) {
             self.take_back(before);
@@ -96,13 +96,13 @@ impl LockedLog {
     }
 
     /// Puts what was appended on stable storage.
-    pub(super) fn sync(&self) -> Result<(), Errno> {
+    pub(crate) fn sync(&self) -> Result<(), Errno> {
         self.file.sync_data()
     }
 
     /// A flush failed. What others had appended before may be lost behind clean pages as well as the line, so the next
     /// writer copies the log. Where that cannot be noted, the line stays, which makes the next writer do the same.
-    pub(super) fn unflushed(&mut self, before: u64, source: io::Error) -> StoreError {
+    pub(crate) fn unflushed(&mut self, before: u64, source: io::Error) -> StoreError {
         if self.lock.note_suspect(true) {
             self.take_back(before);
         }
@@ -110,7 +110,7 @@ impl LockedLog {
     }
 
     /// The line that was appended behind `before` went into a file that is the log no more.
-    pub(super) fn misplaced(&self, before: u64) -> StoreError {
+    pub(crate) fn misplaced(&self, before: u64) -> StoreError {
         self.take_back(before);
         self.unconfirmed(io::Error::other("another program replaced the log meanwhile"))
     }
@@ -127,7 +127,7 @@ impl LockedLog {
 
     /// Copies the log to a new file, unless that was done under this lock: after a failed flush the kernel may call
     /// pages clean that never reached the disk, and only fresh bytes can be flushed with certainty.
-    pub(super) fn renew_once(&mut self) -> Result<(), StoreError> {
+    pub(crate) fn renew_once(&mut self) -> Result<(), StoreError> {
         if self.renewed { Ok(()) } else { self.renew() }
     }
 
@@ -199,7 +199,7 @@ impl LockedLog {
     }
 }
 
-pub(super) fn log_fault(dir: &Dir, action: &'static str, source: io::Error) -> StoreError {
+pub(crate) fn log_fault(dir: &Dir, action: &'static str, source: io::Error) -> StoreError {
     StoreError::Io { action, path: dir.join(LOG), source }
 }
 

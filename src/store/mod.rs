@@ -11,25 +11,24 @@
 //! Everything but the line is a projection that the line can rebuild. Paths are never used twice: a directory handle
 //! plus one name, and no symbolic link is followed anywhere below `.flow`.
 
-mod canary;
-mod commit;
+pub(crate) mod canary;
+pub(crate) mod commit;
 mod create;
-mod dir;
+pub(crate) mod dir;
 pub mod disk;
 mod document;
 mod error;
 mod index;
 pub mod inspect;
 pub mod layout;
-mod lock;
-mod log;
-mod log_file;
+pub(crate) mod lock;
+pub(crate) mod log;
+pub(crate) mod log_file;
 mod mend;
 mod os;
-mod project;
+pub(crate) mod project;
 mod publish;
-mod run_dir;
-mod state_dir;
+pub(crate) mod run_dir;
 
 pub use canary::Canary;
 pub use commit::{ActivityFile, Batch, Committed};
@@ -44,4 +43,3 @@ pub use mend::{Mender, ProjectMender, Shelf};
 pub use os::Os;
 pub use project::{Initialised, Project};
 pub use run_dir::{LockedRun, RunDir};
-pub use state_dir::{LockedState, Sessions, StateDir, StateFile, StateFiles};

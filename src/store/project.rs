@@ -17,7 +17,7 @@ use crate::store::run_dir::{RunDir, flush, is_leftover};
 /// A project with a `.flow` that is flow's own.
 #[derive(Debug)]
 pub struct Project {
-    pub(super) flow: Dir,
+    pub(crate) flow: Dir,
     /// Whether its `.gitignore` says that it is flow's.
     is_marked: bool,
 }

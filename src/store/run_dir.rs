@@ -398,11 +398,11 @@ fn is_never_committed(name: &str) -> bool {
 }
 
 /// Puts a new file on stable storage.
-pub(super) fn flush(file: &dyn DiskFile, path: impl FnOnce() -> std::path::PathBuf) -> Result<(), StoreError> {
+pub(crate) fn flush(file: &dyn DiskFile, path: impl FnOnce() -> std::path::PathBuf) -> Result<(), StoreError> {
     file.sync_all().map_err(|errno| StoreError::Io { action: "flush", path: path(), source: errno.into() })
 }
 
-pub(super) fn free_name(dir: &Dir, stem: &str, extension: &str, now: Timestamp) -> Result<String, StoreError> {
+pub(crate) fn free_name(dir: &Dir, stem: &str, extension: &str, now: Timestamp) -> Result<String, StoreError> {
     let base = format!("{stem}-{}", now.compact());
     let mut name = format!("{base}.{extension}");
     let mut n = 1;

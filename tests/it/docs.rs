@@ -112,9 +112,18 @@ fn statuses() -> BTreeMap<String, u8> {
 
 #[test]
 fn every_error_code_is_explained_with_its_status() {
-    let source = ["problem.rs", "problem/interview.rs", "problem/mode.rs", "problem/moves.rs", "problem/which.rs"]
-        .map(|file| read(&format!("src/ops/{file}")))
-        .concat();
+    let source = [
+        "runs/explain.rs",
+        "runs/refused.rs",
+        "modes/error.rs",
+        "interviews/explain.rs",
+        "drive/error.rs",
+        "store/error.rs",
+        "store/document/fault.rs",
+        "catalog/error.rs",
+    ]
+    .map(|file| read(&format!("src/{file}")))
+    .concat();
     let statuses = statuses();
     let mut codes = BTreeMap::new();
     for (before, code) in literals(&source) {

@@ -1,9 +1,10 @@
 //! The rules of modes, on every set of them (seed 001).
 
 use flowrun::catalog::Catalog;
-use flowrun::engine::{Board, Draft, ModeRefusal, ModeState, Visible, Wanted};
 use flowrun::model::{ModeName, Scope, Timestamp};
-use flowrun::policy::{Admission, DenialKind, Outcome, Policy, PolicyDocument, read_outcome, settle};
+use flowrun::modes::policy::{Admission, DenialKind, Outcome, Policy, PolicyDocument, read_outcome, settle};
+use flowrun::modes::policy_of;
+use flowrun::modes::state::{Board, Draft, ModeRefusal, ModeState, Visible, Wanted};
 use serde_json::{Map, Value, json};
 
 const ALL: [&str; 8] =
@@ -25,7 +26,7 @@ fn overlaps(one: &str, other: &str) -> bool {
 }
 
 fn shipped() -> Policy {
-    Catalog::new(None).policy().unwrap().0
+    policy_of(&Catalog::new(None)).unwrap().0
 }
 
 fn now() -> Timestamp {

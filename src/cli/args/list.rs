@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 
 use crate::model::{Doing, RunStatus};
-use crate::ops::ListStatus;
+use crate::runs::ListStatus;
 
 /// A status by which runs are listed.
 #[derive(Debug, Clone, Copy, ValueEnum)]

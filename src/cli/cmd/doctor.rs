@@ -7,7 +7,7 @@ use crate::cli::out::Out;
 use crate::cli::page::{BAD, CARE, FAINT, GOOD, Page};
 use crate::doctor::DoctorRequest;
 use crate::doctor::{DoctorReport, FindingReport, FindingState, Severity};
-use crate::ops::Flow;
+use crate::runs::Flow;
 
 pub(super) fn run(flow: &Flow, args: DoctorArgs, out: &mut Out) -> Exit {
     let request = DoctorRequest {

@@ -6,7 +6,7 @@ use crate::cli::out::Out;
 use crate::cli::page::Page;
 use crate::cli::prompt::Prompt;
 use crate::drive::{Choose, DriveReport, DriveRequest, DriveStop, Given, Person};
-use crate::ops::Flow;
+use crate::runs::Flow;
 
 pub(super) fn run(flow: &Flow, args: DriveArgs, out: &mut Out) -> Exit {
     let choose = match (args.choose, args.choose_url) {

@@ -6,7 +6,7 @@ use crate::cli::args::EmitArgs;
 use crate::cli::cmd::record::source;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::ops::{EmitRequest, Error, Flow, ReportRequest, parse_batch};
+use crate::runs::{EmitRequest, Error, Flow, ReportRequest, parse_batch};
 
 pub(super) fn run(flow: &Flow, args: EmitArgs, out: &mut Out) -> Exit {
     out.errors_begin_with("Error");

@@ -10,14 +10,17 @@ use crate::cli::out::Out;
 use crate::cli::page::{CARE, GOOD, Page};
 use crate::cli::person::Person;
 use crate::cli::prompt::Prompt;
-use crate::ops::{
-    AnswerRequest, Error, FinishRequest, Flow, InterviewAnswer, InterviewFault, InterviewQuestion, InterviewRequest,
-    Replaces, Result, TalkRequest, read_content,
+use crate::interviews::pad::SectionChange as InterviewChange;
+use crate::interviews::pad::{Answer as InterviewAnswer, Question as InterviewQuestion};
+use crate::interviews::{
+    AnswerRequest, Error, FinishRequest, InterviewFault, InterviewRequest, Replaces, Result, TalkRequest, read_content,
 };
-use crate::report::{
-    EntryStatus, InterviewAnswerReport, InterviewChange, InterviewNext, InterviewRunReport, InterviewStartReport,
-    InterviewStatusReport, InterviewStep, InterviewStop,
+use crate::interviews::{
+    EntryStatus, InterviewAnswerReport, InterviewNext, InterviewStartReport, InterviewStatusReport, InterviewStep,
 };
+use crate::interviews::{InterviewRunReport, InterviewStop};
+use crate::runs;
+use crate::runs::Flow;
 
 pub(super) fn run(flow: &Flow, args: InterviewArgs, out: &mut Out) -> Exit {
     let done = match args.command {
@@ -29,7 +32,7 @@ pub(super) fn run(flow: &Flow, args: InterviewArgs, out: &mut Out) -> Exit {
         }),
         InterviewCommand::Answer { given, question, asked, topic, replace } => {
             let asked = topic.zip(asked).map(|(topic, asked)| InterviewQuestion { topic, asked });
-            let given = given.read().map_err(|why| Error::Usage(why.to_owned()));
+            let given = given.read().map_err(|why| runs::Error::Usage(why.to_owned()).into());
             given.and_then(|(document, given)| {
                 let (text, question) = answer_text(flow, &document, given, question, asked.as_ref(), out)?;
                 let answer = InterviewAnswer::Given(text);
@@ -75,7 +78,7 @@ fn answer_text(
     match given {
         Given::Text(text) => return Ok((text, question)),
         Given::Nothing if io::stdin().is_terminal() => {}
-        _ => return source("-".as_ref()).map(|source| (source.text, question)),
+        _ => return Ok((source("-".as_ref())?.text, question)),
     }
     let status = flow.interview_status(document)?;
     let next = status.next.next_question.as_ref().map(|_| status.next.metadata.question_number);
@@ -87,7 +90,7 @@ fn answer_text(
     };
     let mut prompt = Prompt::new(out);
     prompt.ask(&words.map(|words| format!("{words}\n")).unwrap_or_default());
-    let text = prompt.read(&[])?.ok_or_else(|| Error::Usage("nothing was answered".to_owned()))?;
+    let text = prompt.read(&[])?.ok_or_else(|| runs::Error::Usage("nothing was answered".to_owned()))?;
     Ok((text, meant))
 }
 
@@ -214,18 +217,21 @@ fn abandon(flow: &Flow, document: PathBuf, yes: bool, out: &mut Out) -> Result<E
             Some(format!("{answers} answers leave the document"))
         }
         // What cannot be counted can be given up all the same.
-        Some(Err(Error::Catalog(_) | Error::Interview { fault: InterviewFault::Unreadable { .. }, .. })) => {
-            Some("What cannot be read leaves the document".to_owned())
-        }
+        Some(Err(
+            Error::UnknownScript { .. }
+            | Error::Script { .. }
+            | Error::Run(crate::runs::Error::Catalog(_))
+            | Error::Stopped { fault: InterviewFault::Unreadable { .. }, .. },
+        )) => Some("What cannot be read leaves the document".to_owned()),
         // Of a document that is gone, nothing can be lost any more.
-        None | Some(Err(Error::Interview { fault: InterviewFault::Missing, .. })) => None,
+        None | Some(Err(Error::Stopped { fault: InterviewFault::Missing, .. })) => None,
         Some(Err(error)) => return Err(error),
     };
     if let Some(what) = what {
         let question =
             format!("Give up the interview in {}? {what}; a copy keeps everything. [y/N]", document.display());
         if !Prompt::new(out).agrees(&question) {
-            return Err(Error::Interview { document, fault: InterviewFault::NoConsent });
+            return Err(Error::Stopped { document, fault: InterviewFault::NoConsent });
         }
     }
     let report = flow.interview_abandon(&document)?;

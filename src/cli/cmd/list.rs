@@ -8,8 +8,8 @@ use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{Page, brief};
 use crate::model::{Doing, StateName};
-use crate::ops::{Error, Flow, ListFilter, parse_since};
-use crate::report::{ListReport, ListedRun};
+use crate::runs::{Error, Flow, ListFilter, parse_since};
+use crate::runs::{ListReport, ListedRun};
 
 pub(super) fn run(flow: &Flow, args: ListArgs, out: &mut Out) -> Exit {
     let since = match args.since.map(|text| parse_since(&text, flow.now())).transpose() {

@@ -24,7 +24,7 @@ mod worktrees;
 use crate::cli::args::{Command, RunArg};
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::ops::{Flow, StatusVerb};
+use crate::runs::{Flow, StatusVerb};
 
 /// The run that is meant by a command that only looks, and a word about which one that is when none was named;
 /// for an open run only where the answer itself does not say.

@@ -11,11 +11,14 @@ use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
 use crate::model::{ModeName, limits};
-use crate::ops::{Error, Flow, ModeListRequest, ModePromptRequest, ModeRequest, ModeScope, ModeWriteRequest, Source};
-use crate::report::{
-    DecidedBy, ModeDecision, ModeEndReport, ModeListReport, ModePromptReport, ModeRequestReport, ModeShowReport,
-    ModeWriteReport, OutcomeReport, PolicyReport,
-};
+use crate::modes::ModeEndReport;
+use crate::modes::ModePromptReport;
+use crate::modes::PolicyReport;
+use crate::modes::{DecidedBy, ModeListReport, ModeShowReport, OutcomeReport};
+use crate::modes::{Error, ModeListRequest, ModePromptRequest, ModeRequest, ModeScope, ModeWriteRequest};
+use crate::modes::{ModeDecision, ModeRequestReport, ModeWriteReport};
+use crate::runs;
+use crate::runs::{Flow, Source};
 
 pub(super) fn run(flow: &Flow, command: ModeCommand, out: &mut Out) -> Exit {
     match command {
@@ -47,12 +50,15 @@ pub(super) fn run(flow: &Flow, command: ModeCommand, out: &mut Out) -> Exit {
             })
         }
         ModeCommand::Outcome { file } => {
-            let told = source(Path::new(&file)).and_then(|read| flow.mode_outcome(&read.origin, read.text.as_bytes()));
+            let told = source(Path::new(&file))
+                .map_err(Error::Run)
+                .and_then(|read| flow.mode_outcome(&read.origin, read.text.as_bytes()));
             answered(out, told, |report, out| out.answer(report, || outcome(report)))
         }
         ModeCommand::Prompt { text, scope } => {
             let text = text.filter(|text| text != "-").map_or_else(prompt_of_hook, Ok);
             let told = text
+                .map_err(Error::Run)
                 .and_then(|text| ModePromptRequest::read(&text, whose(scope)))
                 .and_then(|request| flow.mode_prompt(&request));
             answered(out, told, prompt)
@@ -224,10 +230,10 @@ fn outcome(report: &OutcomeReport) -> String {
 }
 
 /// A prompt from standard input.
-fn prompt_of_hook() -> Result<String, Error> {
-    let fault = |source| Error::Input { origin: "standard input".to_owned(), source };
+fn prompt_of_hook() -> Result<String, runs::Error> {
+    let fault = |source| runs::Error::Input { origin: "standard input".to_owned(), source };
     if io::stdin().is_terminal() {
-        return Err(Error::Usage("give the prompt as an argument or on standard input".to_owned()));
+        return Err(runs::Error::Usage("give the prompt as an argument or on standard input".to_owned()));
     }
     let mut bytes = Vec::new();
     let bound = limits::HOOK_BYTES as u64 + 1;
@@ -262,8 +268,8 @@ fn policy(report: &PolicyReport, table: bool) -> String {
     if !table {
         let rows = report.modes.iter().map(|mode| {
             let kind = match mode.kind {
-                crate::report::ModeKind::Planning => "planning",
-                crate::report::ModeKind::Execution => "execution",
+                crate::modes::policy::Kind::Planning => "planning",
+                crate::modes::policy::Kind::Execution => "execution",
             };
             vec![mode.mode.to_string(), kind.to_owned(), mode.aliases.join(", ")]
         });

@@ -5,8 +5,8 @@ use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
 use crate::model::StateName;
-use crate::ops::{AdvanceRequest, Flow};
-use crate::report::{AdvanceReport, NextStatesReport};
+use crate::runs::{AdvanceReport, NextStatesReport};
+use crate::runs::{AdvanceRequest, Flow};
 
 pub(super) fn next(flow: &Flow, args: NextArgs, out: &mut Out) -> Exit {
     match flow.next_states(args.run.name().as_deref(), None) {

@@ -10,8 +10,8 @@ use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
 use crate::model::limits;
-use crate::ops::{Advance, Error, Flow, RecordRequest, Source};
-use crate::report::RecordReport;
+use crate::runs::RecordReport;
+use crate::runs::{Advance, Error, Flow, RecordRequest, Source};
 
 pub(super) fn run(flow: &Flow, args: RecordArgs, out: &mut Out) -> Exit {
     let request = match request(args) {

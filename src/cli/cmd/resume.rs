@@ -5,9 +5,10 @@ use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
+use crate::engine::Verdict;
 use crate::model::StateName;
-use crate::ops::{ClaimRequest, Flow, ResumeRequest};
-use crate::report::{ResumeReport, TreeState, Verdict};
+use crate::runs::{ClaimRequest, Flow, ResumeRequest};
+use crate::runs::{ResumeReport, TreeState};
 
 pub(super) fn run(flow: &Flow, args: ResumeArgs, out: &mut Out) -> Exit {
     let claim = match (args.claim, args.take_over) {

@@ -10,7 +10,7 @@ use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
 use crate::model::limits;
-use crate::ops::{Error, Flow, HookInput, SessionEndRequest};
+use crate::runs::{Error, Flow, HookInput, SessionEndRequest};
 
 /// A host that opens a pipe and writes nothing must not keep the hook.
 const STDIN_WAIT: Duration = Duration::from_millis(200);

@@ -7,7 +7,7 @@ use crate::cli::args::{CompletionArgs, SchemaArgs};
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
-use crate::ops::{Flow, schema_text};
+use crate::runs::{Flow, schema_text};
 
 pub(super) fn init(flow: &Flow, out: &mut Out) -> Exit {
     match flow.init() {
@@ -38,6 +38,6 @@ pub(super) fn man(out: &mut Out) -> Exit {
     let mut page = Vec::new();
     match clap_mangen::Man::new(Cli::command()).render(&mut page) {
         Ok(()) => out.plain(&String::from_utf8_lossy(&page)),
-        Err(error) => out.error(&crate::ops::Error::Input { origin: "the manual page".to_owned(), source: error }),
+        Err(error) => out.error(&crate::runs::Error::Input { origin: "the manual page".to_owned(), source: error }),
     }
 }

@@ -6,7 +6,7 @@ use crate::cli::args::ShowArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
-use crate::ops::Flow;
+use crate::runs::Flow;
 
 pub(super) fn run(flow: &Flow, args: ShowArgs, out: &mut Out) -> Exit {
     let run = match super::meant(flow, args.run, out, true) {

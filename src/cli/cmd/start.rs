@@ -3,7 +3,7 @@
 use crate::cli::args::StartArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::ops::{Flow, StartRequest};
+use crate::runs::{Flow, StartRequest};
 
 pub(super) fn run(flow: &Flow, args: StartArgs, out: &mut Out) -> Exit {
     let request = StartRequest {

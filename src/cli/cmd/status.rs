@@ -4,7 +4,7 @@ use crate::cli::args::{CompleteArgs, ReopenArgs, StatusArgs};
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
-use crate::ops::{Flow, StatusRequest, StatusVerb};
+use crate::runs::{Flow, StatusRequest, StatusVerb};
 
 pub(super) fn run(flow: &Flow, verb: StatusVerb, args: StatusArgs, out: &mut Out) -> Exit {
     change(flow, request(verb, args), out)

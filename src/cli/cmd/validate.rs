@@ -5,7 +5,7 @@ use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
 use crate::doctor::ValidateReport;
-use crate::ops::Flow;
+use crate::runs::Flow;
 
 pub(super) fn run(flow: &Flow, args: &ValidateArgs, out: &mut Out) -> Exit {
     match flow.validate(args.target.as_deref()) {

@@ -5,7 +5,7 @@ use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{BAD, GOOD, Page};
 use crate::doctor::VerifyReport;
-use crate::ops::Flow;
+use crate::runs::Flow;
 
 pub(super) fn run(flow: &Flow, args: VerifyArgs, out: &mut Out) -> Exit {
     let run = match super::meant(flow, args.run, out, true) {

@@ -6,9 +6,10 @@ use crate::cli::args::{CallerArgs, WorkflowCommand};
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
+use crate::machine::{Diagnostic, Notation, render};
 use crate::model::StateName;
-use crate::ops::{AdoptRequest, Error, Flow};
-use crate::report::{Diagnostic, Notation, WorkflowListReport, WorkflowReport, render};
+use crate::runs::{AdoptRequest, Error, Flow};
+use crate::runs::{WorkflowListReport, WorkflowReport};
 
 pub(super) fn run(flow: &Flow, command: WorkflowCommand, out: &mut Out) -> Exit {
     match command {

@@ -3,7 +3,7 @@
 use crate::cli::cmd::list::rows;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
-use crate::report::OtherWorktree;
+use crate::runs::OtherWorktree;
 
 /// One line that says that there are some, unless they are shown.
 pub(super) fn hint(worktrees: &[OtherWorktree], out: &mut Out) {

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::model::{Explain, Kind, Problem};
+
 /// A document that was not replaced.
 #[derive(Debug, Error)]
 pub enum DocumentError<E: std::error::Error + 'static> {
@@ -78,4 +80,27 @@ pub enum DocumentFault {
         /// The system's reason.
         source: io::Error,
     },
+}
+
+impl Explain for DocumentFault {
+    fn problem(&self) -> Problem {
+        let new = |kind, code| Problem::new(kind, code, self);
+        match self {
+            Self::Unsafe { .. } => {
+                new(Kind::Unsafe, "unsafe_path").help("name a plain file of your own; nothing was written")
+            }
+            Self::TooLarge { .. } => new(Kind::Refused, "document_too_large")
+                .help("put long texts into files of their own; nothing was written"),
+            Self::NotText { .. } => new(Kind::Damaged, "not_utf8").help("save it as UTF-8; nothing was written"),
+            Self::Busy { .. } => new(Kind::Held, "lock_timeout")
+                .help("try again, or wait longer with --lock-timeout SECONDS; nothing was written"),
+            Self::Changing { .. } => new(Kind::Held, "document_changed").help("try again; nothing was written"),
+            Self::Io { source, .. } => new(Kind::Io, "io_error")
+                .help("nothing was written; try again when the cause is gone")
+                .caused_by(source),
+            Self::Unconfirmed { source, .. } => {
+                new(Kind::Io, "unconfirmed").help("try again; the same answer is written once").caused_by(source)
+            }
+        }
+    }
 }

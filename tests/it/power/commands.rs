@@ -1,6 +1,6 @@
 //! The writing commands, each with a project in which it has something to do. A new command is a new row.
 
-use flowrun::ops::{
+use flowrun::runs::{
     ClaimRequest, EmitRequest, Flow, RecordRequest, ReportRequest, ResumeRequest, SessionEndRequest, StatusRequest,
     StatusVerb,
 };

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use flowrun::ops::{Error, Flow, ModeListRequest, ModeRequest, ModeScope};
+use flowrun::modes::{Error, ModeListRequest, ModeRequest, ModeScope};
+use flowrun::runs::{self, Flow};
 use serde_json::{Value, json};
 
 use super::enumerate::{Row, crashes, look_at_all, sample};
@@ -188,7 +189,7 @@ fn told(flow: &Flow) -> Result<Value, String> {
     match flow.mode_list(&ModeListRequest { all: true, ..ModeListRequest::default() }) {
         Ok(list) if list.warnings.is_empty() => Ok(json!(list)),
         Ok(list) => Err(format!("readers complain: {:?}", list.warnings)),
-        Err(Error::NoProject { .. }) => Ok(Value::Null),
+        Err(Error::Run(runs::Error::NoProject { .. })) => Ok(Value::Null),
         Err(error) => Err(format!("list fails: {}", cause(&error))),
     }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use flowrun::host::{Clock, Env, Git, Ids};
-use flowrun::ops::{Error, Flow, ListFilter, LogRequest, Options, RecordRequest, ResumeRequest, StartRequest};
+use flowrun::model::Explain;
+use flowrun::runs::{Error, Flow, ListFilter, LogRequest, Options, RecordRequest, ResumeRequest, StartRequest};
 use serde_json::{Value, json};
 
 use crate::support::{Tree, essence};
@@ -48,7 +49,7 @@ pub fn flow(root: &Path) -> Flow {
 }
 
 /// An answer without what it says, or the error with its causes.
-pub fn done<T>(answer: flowrun::ops::Result<T>) -> Result<(), String> {
+pub fn done<T>(answer: flowrun::runs::Result<T>) -> Result<(), String> {
     answer.map(drop).map_err(|error| cause(&error))
 }
 
@@ -110,8 +111,8 @@ pub fn has_lost_block(line: &str) -> bool {
 }
 
 /// An error with all its causes.
-pub fn cause(error: &Error) -> String {
-    let problem = flowrun::ops::problem::problem(error);
+pub fn cause(error: &dyn Explain) -> String {
+    let problem = error.problem();
     format!("{} {} {:?}", problem.code, problem.message, problem.causes)
 }
 

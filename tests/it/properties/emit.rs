@@ -11,7 +11,7 @@ use flowrun::machine::{Form, Machine, StateTypes, compile_text};
 use flowrun::model::{
     ActivityId, Emitted, Event, EventId, EventKind, Number, RunId, RunStarted, Seq, Timestamp, WorkflowId,
 };
-use flowrun::ops::{ReportRequest, parse_batch};
+use flowrun::runs::{ReportRequest, parse_batch};
 use serde_json::{Map, Value};
 
 /// Two branches that meet, a way back, a state on its own, and two ends.
@@ -39,7 +39,7 @@ pub fn holds(bytes: &[u8]) {
     holds_in(None, &reports);
 }
 
-fn check(request: &ReportRequest, n: usize) -> flowrun::ops::Result<Report> {
+fn check(request: &ReportRequest, n: usize) -> flowrun::runs::Result<Report> {
     request.check(EventId::new(format!("r{n}")).expect("an id"), Path::new("/nowhere"))
 }
 

@@ -1,7 +1,7 @@
 //! What a host's hook hands over at the end of a session: taken where it is understood, ignored where it is not.
 
 use flowrun::model::SessionId;
-use flowrun::ops::HookInput;
+use flowrun::runs::HookInput;
 use serde_json::{Value, json};
 
 /// The input is the payload.

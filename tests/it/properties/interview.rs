@@ -1,7 +1,7 @@
 //! Scratch pads: whatever a document holds and whatever is asked and answered, the document stays, and everything that
 //! was said comes back.
 
-use flowrun::interview::{Answer, Document, EditError, Head, Mode, Question, Script};
+use flowrun::interviews::pad::{Answer, Document, EditError, Head, Mode, Question, Script};
 use serde_json::json;
 
 /// What stands between the parts of the input.

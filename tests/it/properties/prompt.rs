@@ -4,9 +4,10 @@ use std::sync::LazyLock;
 
 use flowrun::catalog::Catalog;
 use flowrun::machine::prose;
-use flowrun::policy::{Policy, Skill, Skills, find_skills, plan};
+use flowrun::modes::policy::{Policy, Skill, Skills, find_skills, plan};
+use flowrun::modes::policy_of;
 
-static POLICY: LazyLock<Policy> = LazyLock::new(|| Catalog::new(None).policy().unwrap().0);
+static POLICY: LazyLock<Policy> = LazyLock::new(|| policy_of(&Catalog::new(None)).unwrap().0);
 
 /// The input is the prompt.
 pub fn holds(bytes: &[u8]) {

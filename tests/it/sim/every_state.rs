@@ -3,7 +3,7 @@
 
 use std::fmt::Debug;
 
-use flowrun::ops::Error;
+use flowrun::runs::Error;
 use flowrun::store::{Canary, StoreError};
 use serde_json::Value;
 

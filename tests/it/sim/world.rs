@@ -8,7 +8,7 @@ use std::time::Duration;
 use flowrun::codec::unseal;
 use flowrun::host::{Clock, Env, Git, Ids};
 use flowrun::model::{RunId, SessionId, Timestamp};
-use flowrun::ops::{
+use flowrun::runs::{
     ClaimRequest, Error, Flow, Options, RecordRequest, ResumeRequest, SessionEndRequest, StartRequest, StatusRequest,
     StatusVerb,
 };
@@ -143,7 +143,7 @@ impl World {
                 flow.record_activity(&RecordRequest { summary, ..record(id) }).map(drop)
             }
             Deed::Advance(id) => {
-                let advance = Some(flowrun::ops::Advance::Next);
+                let advance = Some(flowrun::runs::Advance::Next);
                 flow.record_activity(&RecordRequest { advance, ..record(id) }).map(drop)
             }
             Deed::Block => flow.change_status(&status(StatusVerb::Block)).map(drop),
@@ -188,7 +188,7 @@ impl World {
 
     /// The ids of all runs, by `list`; none may be unreadable.
     pub fn listed(&mut self) -> Result<Vec<String>, String> {
-        let report = self.flow().list(&flowrun::ops::ListFilter::default()).map_err(|error| error.to_string())?;
+        let report = self.flow().list(&flowrun::runs::ListFilter::default()).map_err(|error| error.to_string())?;
         match report.unreadable.first() {
             Some(unreadable) => Err(format!("{unreadable:?}")),
             None => Ok(report.runs.iter().map(|run| run.run_id.to_string()).collect()),

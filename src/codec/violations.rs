@@ -1,0 +1,33 @@
+//! Sentences about documents that break their schema.
+
+use std::fmt::Display;
+
+use crate::codec::{Place, Violation};
+
+/// `:line:column`, when the place is known.
+pub(crate) fn suffix(place: Option<Place>) -> String {
+    place.map(|place| format!(":{place}")).unwrap_or_default()
+}
+
+/// The path with the place of the first violation.
+pub(crate) fn located(path: impl Display, violations: &[Violation]) -> String {
+    format!("{path}{}", suffix(violations.first().and_then(|violation| violation.place)))
+}
+
+/// The first violation, and how many more there are.
+pub(crate) fn first(violations: &[Violation]) -> String {
+    match violations {
+        [] => "it must be a mapping".to_owned(),
+        [only] => only.message.clone(),
+        [first, rest @ ..] => format!("{} (and {} more)", first.message, rest.len()),
+    }
+}
+
+/// Every violation, when there are more than the sentence tells.
+pub(crate) fn all(violations: &[Violation]) -> Vec<String> {
+    let told = violations.iter().map(|violation| match violation.place {
+        Some(place) => format!("{place} {}", violation.message),
+        None => violation.message.clone(),
+    });
+    if violations.len() > 1 { told.collect() } else { Vec::new() }
+}

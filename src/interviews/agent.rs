@@ -1,0 +1,149 @@
+//! An interviewer that keeps nothing in mind: it is told the state of the document, and answers one object. The same state
+//! gets the same answer, so what was answered once can be kept and played again.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use crate::codec::{DocumentKind, parse_json, validate};
+use crate::host::{Job, append_line, read_named};
+use crate::interviews::error::{InterviewFault, Result};
+use crate::interviews::pad::{Answer, Document, Entry, Metadata, Mode, Pad, Reply, Script};
+use crate::interviews::paper::Paper;
+use crate::model::{limits, without_fence};
+use crate::runs;
+use crate::runs::answer::answer_of;
+
+/// Who is asked what to ask.
+pub(super) struct Agent<'r> {
+    /// The command; none when all answers are played.
+    pub(super) command: Option<&'r str>,
+    /// How long it may take.
+    pub(super) timeout: Duration,
+    /// Where its answers are kept.
+    pub(super) record: Option<PathBuf>,
+    /// What it answered before: states and replies.
+    played: Vec<(Value, Value)>,
+}
+
+impl<'r> Agent<'r> {
+    /// An agent whose answers of before are in `replay`.
+    pub(super) fn new(
+        command: Option<&'r str>,
+        timeout: Duration,
+        record: Option<PathBuf>,
+        replay: Option<PathBuf>,
+    ) -> Result<Self> {
+        let played = match &replay {
+            Some(path) => recorded(path)?,
+            None => Vec::new(),
+        };
+        Ok(Self { command, timeout, record, played })
+    }
+
+    /// What it answers to `state`.
+    pub(super) fn ask(&self, paper: &Paper, state: &Value, tell: &mut dyn FnMut(&str)) -> Result<Reply> {
+        let reply = match (self.played.iter().find(|(before, _)| before == state), self.command) {
+            (Some((_, reply)), _) => reply.clone(),
+            (None, Some(command)) => self.call(command, state, tell).map_err(|fault| paper.fault(fault))?,
+            (None, None) => return Err(paper.fault(InterviewFault::NotRecorded)),
+        };
+        let understood = understand(&reply).map_err(|fault| paper.fault(fault))?;
+        if let Some(path) = &self.record
+            && !self.played.iter().any(|(before, _)| before == state)
+        {
+            let line = json!({ "state": state, "reply": reply }).to_string();
+            append_line(path, &line)
+                .map_err(|source| runs::Error::Input { origin: path.display().to_string(), source })?;
+        }
+        Ok(understood)
+    }
+
+    fn call(
+        &self,
+        command: &str,
+        state: &Value,
+        tell: &mut dyn FnMut(&str),
+    ) -> std::result::Result<Value, InterviewFault> {
+        let input = state.to_string();
+        let job = Job {
+            command,
+            input: input.as_bytes(),
+            env: Vec::new(),
+            limit: self.timeout,
+            most: limits::INTERVIEW_BYTES,
+        };
+        let text = answer_of(&job, tell).map_err(|why| InterviewFault::Agent { why })?;
+        parse_json(without_fence(&text)).map_err(|error| {
+            let shown: String = text.trim().chars().take(80).collect();
+            InterviewFault::Agent { why: format!("its command answered no JSON object, but {shown:?} ({error})") }
+        })
+    }
+}
+
+/// The reply that `value` is.
+fn understand(value: &Value) -> std::result::Result<Reply, InterviewFault> {
+    let violations = validate(DocumentKind::InterviewReply, value, None);
+    if !violations.is_empty() {
+        return Err(InterviewFault::Reply { violations });
+    }
+    // Null stands for what is left out.
+    let mut value = value.clone();
+    if let Some(object) = value.as_object_mut() {
+        object.retain(|_, value| !value.is_null());
+        // Flow counts itself.
+        object.shift_remove("metadata");
+    }
+    serde_json::from_value(value)
+        .map_err(|error| InterviewFault::Agent { why: format!("its answer is of no use: {error}") })
+}
+
+/// What a file of recorded calls holds. A line that a power cut tore is no call.
+fn recorded(path: &Path) -> Result<Vec<(Value, Value)>> {
+    let fault = |source| runs::Error::Input { origin: path.display().to_string(), source };
+    let bytes = read_named(path, RECORDED_BYTES).map_err(fault)?;
+    let calls = bytes.split(|byte| *byte == b'\n').filter_map(|line| {
+        let Value::Object(mut call) = serde_json::from_slice(line).ok()? else { return None };
+        Some((call.shift_remove("state")?, call.shift_remove("reply")?))
+    });
+    Ok(calls.collect())
+}
+
+/// Largest file of recorded calls in bytes.
+const RECORDED_BYTES: usize = 64 << 20;
+
+/// The state of a document, as an interviewer is told: nothing in it depends on when and where it is asked.
+pub(super) fn state(paper: &Paper, script: &Script, document: &Document<'_>, metadata: Metadata) -> Value {
+    let pad = document.pad();
+    let text = document.without_pad().unwrap_or_else(|_| document.text().to_owned());
+    let sections = document.sections(script).into_iter().map(
+        |section| json!({ "id": section.id, "heading": section.heading, "fill": section.fill, "text": section.text }),
+    );
+    let entries = pad.into_iter().flat_map(|pad| &pad.entries);
+    json!({
+        "apiVersion": "flow.synapti.ai/v1",
+        "kind": "FlowInterviewState",
+        "document": paper.named.file_name().map(|name| name.to_string_lossy()),
+        "mode": pad.map_or(Mode::Update, Pad::mode),
+        "script": { "id": script.id(), "max_questions": script.max_questions() },
+        "text": text,
+        "sections": sections.collect::<Vec<_>>(),
+        "entries": entries.map(told).collect::<Vec<_>>(),
+        "problems": pad.map(|pad| pad.faults.clone()).unwrap_or_default(),
+        "metadata": metadata,
+    })
+}
+
+fn told(entry: &Entry) -> Value {
+    let mut told = Map::new();
+    told.insert("number".to_owned(), entry.number.into());
+    told.insert("topic".to_owned(), entry.topic.as_str().into());
+    told.insert("asked".to_owned(), entry.asked.as_str().into());
+    match &entry.answer {
+        Answer::Given(text) => told.insert("answer".to_owned(), text.as_str().into()),
+        Answer::Skipped(why) => told.insert("skipped".to_owned(), why.as_str().into()),
+        Answer::Open => None,
+    };
+    Value::Object(told)
+}

@@ -1,0 +1,201 @@
+//! `interview answer` and `interview skip`: what is said to a question.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::interviews::error::{InterviewFault, Result};
+use crate::interviews::next::{EntryStatus, InterviewNext, Standing, entry, faults, next};
+use crate::interviews::pad::{Answer, EditError, Entry, Pad, Question, Step};
+use crate::interviews::paper::Paper;
+use crate::model::limits;
+use crate::runs::context::Flow;
+
+/// What to say to a question.
+#[derive(Debug, Clone)]
+pub struct AnswerRequest {
+    /// The document.
+    pub document: PathBuf,
+    /// The number of the question; otherwise the one that is next.
+    pub question: Option<u32>,
+    /// A question of the caller's own, when it is not in the document yet.
+    pub asked: Option<Question>,
+    /// The answer, or why there is none.
+    pub answer: Answer,
+    /// Which other answer it takes the place of.
+    pub replaces: Replaces,
+}
+
+/// Which answer another one takes the place of.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Replaces {
+    /// None.
+    #[default]
+    Nothing,
+    /// Whichever stands there.
+    Anything,
+    /// This one, which somebody saw.
+    Seen(Answer),
+}
+
+impl Replaces {
+    /// Whether it takes the place of `there`.
+    fn allows(&self, there: &Answer) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Anything => true,
+            Self::Seen(seen) => seen == there,
+        }
+    }
+}
+
+/// The answer of `interview answer` and `interview skip`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct InterviewAnswerReport {
+    /// The document, as it was named.
+    pub document: PathBuf,
+    /// The number of the question.
+    pub question: u32,
+    /// What it is about.
+    pub topic: String,
+    /// What became of it.
+    pub status: EntryStatus,
+    /// Whether the same stood there already.
+    pub repeated: bool,
+    /// What comes next.
+    pub next: InterviewNext,
+    /// What is odd.
+    pub warnings: Vec<String>,
+}
+
+impl Flow {
+    /// Puts an answer, or why there is none, into the scratch pad; on stable storage when this returns.
+    ///
+    /// # Errors
+    /// [`Error::Interview`]: another answer stands there, there is no such question, or nothing is asked any more.
+    pub fn interview_answer(&self, request: &AnswerRequest) -> Result<InterviewAnswerReport> {
+        let paper = Paper::at(self, &request.document)?;
+        if matches!(&request.answer, Answer::Given(text) | Answer::Skipped(text) if text.len() > limits::ANSWER_BYTES) {
+            return Err(paper.fault(InterviewFault::AnswerTooLong));
+        }
+        // Which question is meant is decided before the lock is taken: somebody else may answer it meanwhile.
+        let seen = paper.text()?;
+        let seen = paper.document(&seen);
+        let script = self.script_of(&paper, &seen)?;
+        let meant = meant(request, &Standing::of(&paper, &seen, &script)?).map_err(|fault| paper.fault(fault))?;
+        let (mut now, mut number, mut repeated) = (String::new(), 0, false);
+        paper.update(&mut |old| {
+            let text = old.ok_or(InterviewFault::Missing)?;
+            let document = paper.document(text);
+            let pad = document.only_pad()?;
+            number = meant.number(pad);
+            let question = meant.question();
+            let entry = pad.entry(number);
+            if let (Some(entry), Some(question)) = (entry, question)
+                && !entry.asks(question)
+            {
+                let (asked, given) = (entry.asked.clone(), text_of(&request.answer));
+                return Err(InterviewFault::OtherQuestion { number, asked, given });
+            }
+            let is_other = |entry: &Entry| entry.answer != request.answer.clone().normal();
+            let new = match entry.is_some_and(|entry| is_other(entry) && request.replaces.allows(&entry.answer)) {
+                true => document.correct(number, request.answer.clone())?,
+                false => document
+                    .answer(number, question, request.answer.clone())
+                    .map_err(|error| InterviewFault::of_answer(error, &request.answer))?,
+            };
+            repeated = new == text;
+            now.clone_from(&new);
+            Ok(new)
+        })?;
+        let document = paper.document(&now);
+        let standing = Standing::of(&paper, &document, &script)?;
+        let entry = standing.pad.entry(number).map(entry).expect("BUG: an answered question is not there");
+        let mut warnings = faults(standing.pad);
+        warnings.extend(self.tell_run(&paper, &document));
+        Ok(InterviewAnswerReport {
+            question: number,
+            topic: entry.topic,
+            status: entry.status,
+            repeated,
+            next: next(&paper, &standing),
+            document: paper.named.clone(),
+            warnings,
+        })
+    }
+}
+
+/// Which question an answer is meant for.
+enum Meant {
+    /// The one of this number, with its words when the script asks it and it is not in the pad yet.
+    Numbered(u32, Option<Question>),
+    /// The caller's own, which has this number, or gets the next one.
+    Own(Question, Option<u32>),
+}
+
+impl Meant {
+    /// Its number in `pad`. One's own question is found by its words, so that a command that is given once more is meant for
+    /// the question that it asked before.
+    fn number(&self, pad: &Pad) -> u32 {
+        match self {
+            Self::Numbered(number, _) | Self::Own(_, Some(number)) => *number,
+            Self::Own(own, None) => {
+                let asked = pad.entries.iter().find(|entry| entry.asks(own));
+                asked.map_or(pad.next_number(), |entry| entry.number)
+            }
+        }
+    }
+
+    fn question(&self) -> Option<&Question> {
+        match self {
+            Self::Numbered(_, question) => question.as_ref(),
+            Self::Own(own, _) => Some(own),
+        }
+    }
+}
+
+fn meant(request: &AnswerRequest, standing: &Standing<'_>) -> std::result::Result<Meant, InterviewFault> {
+    if let Some(own) = &request.asked {
+        return Ok(Meant::Own(own.clone(), request.question));
+    }
+    let (next, words) = match &standing.outlook.step {
+        Step::Open { number, .. } => (Some(*number), None),
+        Step::Ask { number, question } => (Some(*number), Some(question.clone())),
+        Step::Complete | Step::Nothing => (None, None),
+    };
+    match (request.question, next) {
+        (Some(number), None) if number == standing.pad.next_number() => Err(InterviewFault::NothingToAsk),
+        (None, None) => Err(InterviewFault::NothingToAsk),
+        (Some(number), _) => Ok(Meant::Numbered(number, words.filter(|_| next == Some(number)))),
+        (None, Some(number)) => {
+            // A command that is given once more after it did its work is meant for the question before.
+            let last = standing.pad.entries.iter().rfind(|entry| entry.answer != Answer::Open);
+            let given = request.answer.clone().normal();
+            let is_same = |entry: &&Entry| matches!(given, Answer::Given(_)) && entry.answer == given;
+            match last.filter(is_same) {
+                Some(last) => Err(InterviewFault::SameAnswer { last: last.number, next: number }),
+                None => Ok(Meant::Numbered(number, words)),
+            }
+        }
+    }
+}
+
+/// The words of an answer; none of one that is none.
+fn text_of(answer: &Answer) -> Option<String> {
+    match answer {
+        Answer::Given(text) => Some(text.clone()),
+        Answer::Skipped(_) | Answer::Open => None,
+    }
+}
+
+impl InterviewFault {
+    /// Why an answer was not taken; the answer itself goes with it, so that it is not lost.
+    fn of_answer(error: EditError, given: &Answer) -> Self {
+        match error {
+            EditError::Answered { number, answer } => {
+                Self::AnsweredMeanwhile { number, there: answer, given: text_of(given) }
+            }
+            error => Self::Edit(error),
+        }
+    }
+}

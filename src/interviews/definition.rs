@@ -1,0 +1,89 @@
+//! The scripts of interviews: the project's in `.flow/interviews/`, before the shipped ones.
+
+use std::path::PathBuf;
+
+use crate::catalog::{Catalog, CatalogError, Folder, read_proved};
+use crate::codec::{DocumentKind, Violation, similar};
+use crate::interviews::error::{Error, Result};
+use crate::interviews::pad::{Script, ScriptDocument};
+use crate::model::{Flaw, WorkflowId};
+
+/// How the name of a script's file ends.
+pub(crate) const SUFFIX: &str = ".interview.yaml";
+/// The project's own scripts, below `.flow`.
+const FOLDER: &str = "interviews";
+/// Names and texts of the scripts inside this program, sorted.
+const SHIPPED: &[(&str, &str)] = &[("charter", include_str!("../../workflows/charter.interview.yaml"))];
+
+/// The names of the project's own scripts, sorted, also of those that no script can have.
+///
+/// # Errors
+/// When their directory cannot be read.
+pub(crate) fn own_scripts(catalog: &Catalog) -> Result<Vec<String>> {
+    Ok(own(catalog.own(Some(FOLDER))?.as_ref())?)
+}
+
+/// All scripts that can be used.
+pub(super) fn scripts(catalog: &Catalog) -> Vec<Script> {
+    let shipped = || SHIPPED.iter().map(|(id, _)| (*id).to_owned()).collect();
+    let names = catalog.own(Some(FOLDER)).and_then(|folder| known(folder.as_ref())).unwrap_or_else(|_| shipped());
+    names.iter().filter_map(|name| script(catalog, name).ok()).collect()
+}
+
+/// The script called `name`.
+///
+/// # Errors
+/// [`Error::UnknownScript`] when there is none, [`Error::Script`] when it cannot be used.
+pub(crate) fn script(catalog: &Catalog, name: &str) -> Result<Script> {
+    let folder = catalog.own(Some(FOLDER))?;
+    if let (Some(folder), Ok(id)) = (&folder, WorkflowId::new(name)) {
+        let file = format!("{id}{SUFFIX}");
+        if let Some(text) = folder.read(&file)? {
+            let path = folder.join(&file);
+            return read_named(&text, name).map_err(|violations| Error::Script { path, violations });
+        }
+    }
+    if let Some((_, text)) = SHIPPED.iter().find(|(shipped, _)| *shipped == name) {
+        let path = PathBuf::from("workflows").join(format!("{name}{SUFFIX}"));
+        return read_script(text).map_err(|violations| Error::Script { path, violations });
+    }
+    let known = known(folder.as_ref())?;
+    let suggestion = similar(name, known.iter().map(String::as_str)).map(str::to_owned);
+    Err(Error::UnknownScript { name: name.to_owned(), known, suggestion })
+}
+
+/// The names that scripts have, sorted.
+fn known(folder: Option<&Folder>) -> std::result::Result<Vec<String>, CatalogError> {
+    let mut known: Vec<String> = SHIPPED.iter().map(|(id, _)| (*id).to_owned()).collect();
+    known.extend(own(folder)?.into_iter().filter(|name| WorkflowId::new(name.as_str()).is_ok()));
+    known.sort();
+    known.dedup();
+    Ok(known)
+}
+
+fn own(folder: Option<&Folder>) -> std::result::Result<Vec<String>, CatalogError> {
+    let files = folder.map(Folder::names).transpose()?.unwrap_or_default();
+    let mut names: Vec<String> = files.iter().filter_map(|file| Some(file.strip_suffix(SUFFIX)?.to_owned())).collect();
+    names.sort();
+    Ok(names)
+}
+
+/// Reads and proves a script whose file has this name. A document names its script by that name, and by no other one could
+/// the interview go on.
+fn read_named(text: &str, name: &str) -> std::result::Result<Script, Vec<Violation>> {
+    read_proved(text, DocumentKind::Interview, |document: ScriptDocument| match document.metadata.id.as_str() {
+        id if id == name => Script::build(document),
+        id => {
+            let message = format!("the id is `{id}`, but the file's name makes it `{name}`");
+            Err(vec![Flaw { pointer: "/metadata/id".to_owned(), message }])
+        }
+    })
+}
+
+/// Reads and proves a script.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub(crate) fn read_script(text: &str) -> std::result::Result<Script, Vec<Violation>> {
+    read_proved(text, DocumentKind::Interview, Script::build)
+}

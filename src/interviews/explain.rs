@@ -1,0 +1,313 @@
+//! What a program and a person in trouble need beside the sentence of an error about an interview.
+
+use std::path::Path;
+
+use crate::catalog::known_names;
+use crate::codec::violations::all;
+use crate::interviews::error::{Error, InterviewFault};
+use crate::interviews::pad::{Answer, EditError};
+use crate::model::{Explain, Kind, Problem};
+use crate::runs::quoted_path;
+
+impl Explain for Error {
+    fn problem(&self) -> Problem {
+        let new = |kind, code| Problem::new(kind, code, self);
+        match self {
+            Self::Run(error) => error.problem(),
+            Self::UnknownScript { known, suggestion, .. } => {
+                new(Kind::NotFound, "unknown_interview").help(known_names(known, suggestion.as_deref()))
+            }
+            Self::Script { path, violations } => new(Kind::Refused, "invalid_interview")
+                .help(format!("`flow validate {}` shows everything that is wrong", path.display()))
+                .because(all(violations)),
+            Self::Document(fault) => fault.problem(),
+            Self::Stopped { document, fault } => explained(document, fault),
+            Self::Unwritten { source, given } => unwritten(source.problem(), Some(given)),
+        }
+    }
+}
+
+fn new(kind: Kind, code: &'static str, message: String, help: Option<String>) -> Problem {
+    Problem { help, ..Problem::of_message(kind, code, message) }
+}
+
+/// What to know after a refusal.
+const NOTHING: &str = "; nothing was written";
+
+/// Why an interview does not go on.
+pub(super) fn explained(path: &Path, fault: &InterviewFault) -> Problem {
+    let document = path.display();
+    let named = quoted_path(path);
+    let say = |kind, code, message: String, help: String| new(kind, code, message, Some(help));
+    match fault {
+        InterviewFault::Edit(error) => edit(path, error),
+        InterviewFault::Missing => {
+            let message = format!("there is no document {document}");
+            say(Kind::NotFound, "document_not_found", message, format!("begin it with `flow interview start {named}`"))
+        }
+        InterviewFault::Unreadable { fault } => {
+            let message = format!(
+                "{document}:{} the scratch pad has no question that can be read: {}",
+                fault.line, fault.message
+            );
+            say(Kind::Damaged, "unreadable_pad", message, "correct it by hand; nothing was written".to_owned())
+        }
+        InterviewFault::ScriptLost { line, known } => {
+            let message = format!(
+                "{document}:{line} the questions of a scratch pad stand here, and it is not plain to which script they belong"
+            );
+            let help =
+                format!("name it with `flow interview start {named} --script NAME`: {}{NOTHING}", known.join(", "));
+            say(Kind::Damaged, "pad_script_lost", message, help)
+        }
+        InterviewFault::OtherScript { script } => {
+            let message = format!("the interview in {document} goes by the script `{script}`");
+            say(
+                Kind::Refused,
+                "wrong_interview",
+                message,
+                "leave --script out, or abandon that interview first".to_owned(),
+            )
+        }
+        InterviewFault::OtherRun { run } => {
+            let message = match run {
+                Some(run) => format!("the interview in {document} belongs to the run {run}"),
+                None => format!("the interview in {document} belongs to no run"),
+            };
+            say(
+                Kind::Refused,
+                "wrong_run",
+                message,
+                "leave --run-id out, or write `<!-- Run: ID -->` below the heading of the scratch pad".to_owned(),
+            )
+        }
+        InterviewFault::StillOpen { number, total, topic } => {
+            let message = format!("question {number} of {total} in {document} is open: {topic}");
+            let help = format!("answer or skip it, or finish with --early; `flow interview next {named}` shows it");
+            say(Kind::Refused, "questions_left", message, help)
+        }
+        InterviewFault::ChangedMeanwhile => {
+            let message = format!("{document} was saved by somebody else meanwhile");
+            say(Kind::Held, "document_changed", message, "try again; nothing of it was removed".to_owned())
+        }
+        InterviewFault::NoConsent => {
+            let message = format!("nobody said that the interview in {document} may be given up");
+            say(
+                Kind::NeedsHuman,
+                "not_confirmed",
+                message,
+                "say it with --yes; a copy with all answers is kept".to_owned(),
+            )
+        }
+        other => of_answer(path, other),
+    }
+}
+
+/// Why an answer is not taken.
+fn of_answer(path: &Path, fault: &InterviewFault) -> Problem {
+    let document = path.display();
+    let named = quoted_path(path);
+    let say = |kind, code, message: String, help: String| new(kind, code, message, Some(help));
+    match fault {
+        InterviewFault::AnsweredMeanwhile { number, there, given } => {
+            let message = match there {
+                Answer::Skipped(why) if why.is_empty() => {
+                    format!("question {number} of {document} was skipped already")
+                }
+                Answer::Skipped(why) => format!("question {number} of {document} was skipped already: {}", short(why)),
+                Answer::Given(text) => {
+                    format!("question {number} of {document} has another answer already: {}", short(text))
+                }
+                Answer::Open => format!("question {number} of {document} is open"),
+            };
+            let instead = if given.is_some() { "with --replace yours takes its place; " } else { "" };
+            let help = format!("`flow interview status {named}` shows all answers; {instead}nothing was written");
+            unwritten(say(Kind::Held, "already_answered", message, help), given.as_deref())
+        }
+        InterviewFault::OtherQuestion { number, asked, given } => {
+            let message = format!("question {number} of {document} is another one by now: {}", short(asked));
+            let help = format!("`flow interview next {named}` shows what is asked; nothing was written");
+            unwritten(say(Kind::Held, "other_question", message, help), given.as_deref())
+        }
+        InterviewFault::NothingToAsk => {
+            let message = format!("nothing is asked in {document} any more");
+            say(
+                Kind::Refused,
+                "nothing_asked",
+                message,
+                format!("write the answers into it with `flow interview finish {named}`"),
+            )
+        }
+        InterviewFault::SameAnswer { last, next } => {
+            let message =
+                format!("question {last} of {document} has this very answer, so it is not taken for question {next}");
+            say(Kind::Refused, "answer_repeated", message, format!("when it is meant for both, say --question {next}"))
+        }
+        InterviewFault::AnswerTooLong => {
+            let message =
+                format!("the answer for {document} is longer than {} bytes", crate::model::limits::ANSWER_BYTES);
+            say(
+                Kind::Refused,
+                "answer_too_long",
+                message,
+                "put it into a file, and name that file in the answer".to_owned(),
+            )
+        }
+        other => of_agent(path, other),
+    }
+}
+
+/// The same with an answer that would be lost otherwise.
+fn unwritten(mut problem: Problem, given: Option<&str>) -> Problem {
+    problem.causes.extend(given.map(|given| format!("the answer that was not written: {given}")));
+    problem
+}
+
+/// What an agent does wrong.
+fn of_agent(path: &Path, fault: &InterviewFault) -> Problem {
+    let help =
+        || Some("correct the agent; what was answered is in the document, and the same command goes on".to_owned());
+    let document = path.display();
+    match fault {
+        InterviewFault::Agent { why } => {
+            new(Kind::Refused, "agent_failed", format!("the interviewer gave no answer: {why}"), help())
+        }
+        InterviewFault::Reply { violations } => {
+            let first = violations.first().map(|violation| violation.message.clone()).unwrap_or_default();
+            let help = "`flow schema interview-reply` prints what it may answer; what was answered is in the document"
+                .to_owned();
+            let message = format!("the interviewer's answer is of no use: {first}");
+            new(Kind::Refused, "invalid_reply", message, Some(help)).because(all(violations))
+        }
+        InterviewFault::TooManyQuestions { most } => new(
+            Kind::Refused,
+            "too_many_questions",
+            format!("the interviewer asks more than {most} questions about {document}"),
+            help(),
+        ),
+        InterviewFault::AskedAgain { number, topic } => {
+            let message =
+                format!("the interviewer asks about `{topic}` again, which was question {number} of {document}");
+            new(Kind::Refused, "asked_again", message, help())
+        }
+        _ => {
+            let message = format!("no recorded call fits the state of {document}");
+            new(
+                Kind::NotFound,
+                "not_recorded",
+                message,
+                Some("give the agent with --agent as well, and --record to keep what it answers".to_owned()),
+            )
+        }
+    }
+}
+
+/// Why the scratch pad is not edited.
+fn edit(path: &Path, error: &EditError) -> Problem {
+    let document = path.display();
+    let named = quoted_path(path);
+    let message = format!("{document}: {error}");
+    match error {
+        EditError::NoPad => {
+            let message = format!("there is no interview in {document}");
+            let help =
+                format!("begin one with `flow interview start {named}`; one that is finished left no scratch pad");
+            new(Kind::NotFound, "no_interview", message, Some(help))
+        }
+        EditError::HeadingLost { line } => {
+            let message =
+                format!("{document}:{line} the questions of a scratch pad stand here, and its heading is gone");
+            let help = format!(
+                "`flow interview start {named}` puts the heading back and goes on, or write `## Scratch Pad` above them{NOTHING}"
+            );
+            new(Kind::Damaged, "pad_heading_lost", message, Some(help))
+        }
+        EditError::PadExists { .. } | EditError::SecondPad { .. } => new(
+            Kind::Damaged,
+            "two_scratch_pads",
+            message,
+            Some(format!("put the questions of both into one by hand{NOTHING}")),
+        ),
+        EditError::Conflict { line } => new(
+            Kind::Damaged,
+            "merge_conflict",
+            format!("{document}:{line} a merge of two versions is not settled"),
+            Some(format!("keep of both what is right, and remove the marks{NOTHING}")),
+        ),
+        EditError::NoQuestion { number, next } => {
+            let yet = if number >= next { " yet" } else { "" };
+            let message = format!("there is no question {number} in {document}{yet}");
+            let help = format!("`flow interview next {named}` shows what is asked{NOTHING}");
+            new(Kind::NotFound, "no_such_question", message, Some(help))
+        }
+        EditError::Answered { .. } => new(Kind::Held, "already_answered", message, None),
+        EditError::Empty { what: "answer" } => new(
+            Kind::Usage,
+            "empty_answer",
+            message,
+            Some(format!("`flow interview skip {named}` passes a question over")),
+        ),
+        EditError::Empty { .. } => {
+            new(Kind::Usage, "empty_answer", message, Some(format!("say it in some words{NOTHING}")))
+        }
+        EditError::Reserved => {
+            new(Kind::Usage, "reserved_topic", message, Some(format!("call it something else{NOTHING}")))
+        }
+        EditError::NoNumberLeft => new(
+            Kind::Refused,
+            "no_number_left",
+            message,
+            Some(format!("give the questions in it other numbers by hand{NOTHING}")),
+        ),
+        other => of_text(path, other),
+    }
+}
+
+/// Why the text of the document would be of no use.
+fn of_text(path: &Path, error: &EditError) -> Problem {
+    let document = path.display();
+    match error {
+        EditError::UnknownSection { id, known } => {
+            let near = crate::codec::similar(id, known.iter().map(String::as_str));
+            let meant = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+            let message = format!("there is a text for `{id}`, which is no section of {document} and no topic in it");
+            let help = format!("{meant}There are {}{NOTHING}", known.join(", "));
+            new(Kind::Refused, "unknown_section", message, Some(help))
+        }
+        EditError::Unfit { .. } => new(
+            Kind::Refused,
+            "unsound_document",
+            format!("{document}: {error}"),
+            Some(format!("use deeper headings, and close code blocks and comments{NOTHING}")),
+        ),
+        EditError::Faults { faults } => {
+            let first = faults.first().map(|fault| format!(":{} {}", fault.line, fault.message)).unwrap_or_default();
+            let help = format!("correct it by hand, or it would be lost with the scratch pad{NOTHING}");
+            let mut problem = new(Kind::Refused, "unreadable_entries", format!("{document}{first}"), Some(help));
+            problem.causes =
+                faults.iter().skip(1).map(|fault| format!("line {} {}", fault.line, fault.message)).collect();
+            problem
+        }
+        EditError::Unsound { line, why } => new(
+            Kind::Refused,
+            "unsound_document",
+            format!("{document}:{line} what would stand there could not be read: {why}"),
+            Some(format!("correct the document by hand{NOTHING}")),
+        ),
+        other => new(
+            Kind::Refused,
+            "document_too_large",
+            format!("{document}: {other}"),
+            Some(format!("put long texts into files of their own{NOTHING}")),
+        ),
+    }
+}
+
+/// The beginning of a text in one line.
+fn short(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(80) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}

@@ -1,0 +1,331 @@
+//! The run that an interview belongs to: its log learns of each question and answer, and the interview is an activity of it.
+//!
+//! The document is the truth and is written first. What the log has not been told, because something ended in between, it
+//! is told by the next command; each report has a key made of what it says, so nothing is told twice.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::codec::digest;
+use crate::engine::Attempt;
+use crate::interviews::error::{Error, Result};
+use crate::interviews::next::Standing;
+use crate::interviews::pad::{Answer, Document, Entry, Step};
+use crate::interviews::paper::Paper;
+use crate::model::Explain as _;
+use crate::model::{ActivityId, ActivityStatus, EventId, RunId, RunSummary, StateName, Unit, slug};
+use crate::runs;
+use crate::runs::EmitRequest;
+use crate::runs::ReportRequest;
+use crate::runs::context::Flow;
+use crate::runs::select::Runs;
+use crate::runs::view::{View, for_reading};
+use crate::runs::{RecordRequest, Source};
+use crate::store::{Project, RunDir};
+
+/// What the unit of an interview begins with; the document's path in the project follows.
+const UNIT: &str = "interview ";
+
+/// What stands before the end of a path that is too long for a unit.
+const CUT: char = '…';
+
+/// How an interview ended.
+#[derive(Debug, Clone)]
+pub(super) enum Ending {
+    /// Its answers stand in the document.
+    Finished,
+    /// It was given up.
+    Abandoned {
+        /// Where everything is.
+        copy: PathBuf,
+    },
+    /// Its document is gone.
+    Gone,
+}
+
+/// An interview, as a run knows it.
+struct Link {
+    run: RunId,
+    workflow: String,
+    /// Where it is asked.
+    step: StateName,
+    unit: Unit,
+    /// The document's path in the project.
+    document: String,
+    activity: ActivityId,
+    /// What the keys of its reports begin with.
+    key: String,
+    /// The keys of all events.
+    known: HashSet<EventId>,
+    /// What is open about it.
+    open: Option<String>,
+    /// How the activity stands.
+    recorded: Option<ActivityStatus>,
+}
+
+impl Flow {
+    /// Tells the run of `document` what it does not know yet; what went wrong with that, as warnings.
+    pub(super) fn tell_run(&self, paper: &Paper, document: &Document<'_>) -> Vec<String> {
+        self.tell_of_interview(paper, document, None)
+    }
+
+    /// Tells the run that the interview is over; `document` is as it was before that.
+    pub(super) fn tell_end(&self, paper: &Paper, document: &Document<'_>, ending: &Ending) -> Vec<String> {
+        self.tell_of_interview(paper, document, Some(ending))
+    }
+
+    fn tell_of_interview(&self, paper: &Paper, document: &Document<'_>, ending: Option<&Ending>) -> Vec<String> {
+        let Some(pad) = document.pad() else { return Vec::new() };
+        let Some(run) = &pad.head.run else { return Vec::new() };
+        let tell = || {
+            let flow = self.beside(paper);
+            let project = flow.project()?;
+            let known = known_as(paper, &project)?;
+            let mut link = flow.link(&project, &flow.run(&project, run)?, known)?;
+            let script = self.script_of(paper, document)?;
+            let standing = Standing::of(paper, document, &script)?;
+            link.begin(&flow)?;
+            link.tell_answers(&flow, &standing, ending.is_some())?;
+            ending.map_or(Ok(()), |ending| link.end(&flow, ending))
+        };
+        match tell() {
+            Ok(()) => Vec::new(),
+            Err(error) => vec![not_told(run, &error)],
+        }
+    }
+
+    /// Ends what runs take for open though the document holds no interview any more: it was finished, and something ended
+    /// before they were told, or it is gone.
+    pub(super) fn tell_late_end(&self, paper: &Paper, ending: &Ending) -> LateEnd {
+        let flow = self.beside(paper);
+        let mut late = LateEnd::default();
+        let Ok(project) = flow.project() else { return late };
+        let Ok(runs) = Runs::read_open(&flow, &project) else { return late };
+        for RunSummary { id, .. } in runs.open() {
+            match flow.tell_late_end_of(paper, &project, id, ending) {
+                Ok(told) => late.was_open |= told,
+                Err(error) => late.not_told.push((id.to_string(), error)),
+            }
+        }
+        late
+    }
+
+    fn tell_late_end_of(&self, paper: &Paper, project: &Project, run: &RunId, ending: &Ending) -> Result<bool> {
+        let run = project.run(run)?;
+        let (document, unit) = known_as(paper, project)?;
+        // Most runs know nothing of it, which their text tells more quickly than their log.
+        let may_know = |text: String| text.contains(unit.as_str()) || text.contains(&activity_name(&document));
+        if !run.read_text()?.is_some_and(may_know) {
+            return Ok(false);
+        }
+        let mut link = self.link(project, &run, (document, unit))?;
+        let waits = link.open.is_some() || link.recorded.is_some();
+        if waits {
+            link.end(self, ending)?;
+        }
+        Ok(waits)
+    }
+
+    fn link(&self, project: &Project, run: &RunDir, (document, unit): (String, Unit)) -> Result<Link> {
+        let View { history, log, .. } = for_reading(self, project, run)?;
+        let state = &history.state().document().state;
+        let open = state.questions.iter().find(|question| question.unit.as_ref() == Some(&unit)).cloned();
+        let here = open.as_ref().map(|question| question.step.clone()).or_else(|| state.current_phase.clone());
+        let step = here.ok_or_else(|| runs::Error::Usage("it has entered no phase yet".to_owned()))?;
+        let name = activity_name(&document);
+        let last = |id: &str| history.attempts().iter().rfind(|attempt| attempt.id == id);
+        // A further interview about the same document is a further activity.
+        let numbered = (1..).map(|nth| if nth == 1 { name.clone() } else { format!("{name}-{nth}") });
+        // Documents with other names may come to the same one.
+        let is_about = |attempt: &Attempt| {
+            attempt.status == ActivityStatus::Running && attempt.summary.as_ref() == Some(&begun_about(&document))
+        };
+        let (id, recorded) = numbered
+            .map(|id| (last(&id), id))
+            .find_map(|(last, id)| last.is_none_or(is_about).then(|| (id, last.map(|attempt| attempt.status))))
+            .expect("BUG: numbers end");
+        Ok(Link {
+            workflow: history.state().document().workflow.to_string(),
+            step,
+            unit,
+            key: format!("interview-{}", digest(format!("{document} {id}").as_bytes())),
+            document,
+            known: log.events().map(|event| event.id.clone()).collect(),
+            open: open.map(|question| question.prompt),
+            recorded,
+            activity: ActivityId::new(id)?,
+            run: run.id().clone(),
+        })
+    }
+}
+
+/// What became of runs that took an interview for open.
+#[derive(Debug, Default)]
+pub(super) struct LateEnd {
+    /// Whether there was one, which knows better now.
+    pub(super) was_open: bool,
+    /// Those that could not be told, and why not.
+    pub(super) not_told: Vec<(String, Error)>,
+}
+
+impl LateEnd {
+    pub(super) fn warnings(&self) -> Vec<String> {
+        self.not_told.iter().map(|(run, error)| not_told(run, error)).collect()
+    }
+}
+
+fn not_told(run: &str, error: &Error) -> String {
+    format!("the run {run} was not told of it: {}", error.one_line())
+}
+
+/// The activity of the first interview about a document in a run.
+fn activity_name(document: &str) -> String {
+    let path = PathBuf::from(document).with_extension("");
+    slug(&format!("interview {}", path.to_string_lossy()), 100).unwrap_or_else(|| "interview".to_owned())
+}
+
+/// The summary of an activity that goes on.
+fn begun_about(document: &str) -> String {
+    format!("interview about {document}")
+}
+
+/// The document's path in the project, and the unit under which runs know it.
+fn known_as(paper: &Paper, project: &Project) -> Result<(String, Unit)> {
+    let path = paper.path();
+    let root = project.root().canonicalize().unwrap_or_else(|_| project.root().to_owned());
+    let document = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
+    // A unit is bounded; the end of a path says more than its beginning.
+    let cut = (0..=document.len()).find(|&at| document.is_char_boundary(at) && document.len() - at <= 150).unwrap_or(0);
+    let shown: String = document[cut..].chars().filter(|c| !c.is_control()).collect();
+    let mark = if cut > 0 { CUT.to_string() } else { String::new() };
+    Ok((document, Unit::new(format!("{UNIT}{mark}{shown}"))?))
+}
+
+impl Link {
+    /// Notes that the interview goes on.
+    fn begin(&mut self, flow: &Flow) -> Result<()> {
+        if self.recorded.is_none() {
+            self.record(flow, ActivityStatus::Running, begun_about(&self.document))?;
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, flow: &Flow, status: ActivityStatus, summary: String) -> Result<()> {
+        let document = json!({
+            "apiVersion": "flow.synapti.ai/v1",
+            "kind": "FlowActivity",
+            "metadata": { "id": self.activity },
+            "activity": { "type": "task", "name": "Interview", "status": status.as_str() },
+            "result": { "summary": summary, "evidence": [self.document] },
+        });
+        // Not as an operation with a key: beginning and end of the same activity are two.
+        let source = Some(Source { origin: "the interview".to_owned(), text: document.to_string() });
+        flow.record_activity(&RecordRequest { run: Some(self.run.to_string()), source, ..RecordRequest::default() })?;
+        self.recorded = Some(status);
+        Ok(())
+    }
+
+    /// Each answer that is not known yet is an event. The last of them also says what is open then, since both are seen at
+    /// once in the document.
+    fn tell_answers(&mut self, flow: &Flow, standing: &Standing<'_>, is_over: bool) -> Result<()> {
+        let prompt = match &standing.outlook.step {
+            Step::Open { number, question } | Step::Ask { number, question } => {
+                self.prompt(*number, standing, &question.asked)
+            }
+            Step::Complete | Step::Nothing => {
+                format!("all questions about {} are asked; it is to be finished", self.document)
+            }
+        };
+        let mut unknown = Vec::new();
+        for entry in &standing.pad.entries {
+            let answer = match &entry.answer {
+                Answer::Given(text) => text.clone(),
+                Answer::Skipped(why) => format!("(skipped) {why}").trim_end().to_owned(),
+                Answer::Open => continue,
+            };
+            let id = EventId::new(format!("{}-q{}-{}", self.key, entry.number, digest(answer.as_bytes())))?;
+            if !self.known.contains(&id) {
+                unknown.push((id, entry, answer));
+            }
+        }
+        while !unknown.is_empty() {
+            let (id, Entry { number, topic, asked, .. }, answer) = unknown.remove(0);
+            let mut reports = Vec::new();
+            if self.open.is_none() {
+                reports.push(self.waits(&self.prompt(*number, standing, asked)));
+            }
+            let data = json!({ "question": number, "topic": topic, "asked": asked, "answer": answer });
+            reports.push(self.report("user_answered", data));
+            self.open = None;
+            if unknown.is_empty() && !is_over {
+                reports.push(self.waits(&prompt));
+                self.open = Some(prompt.clone());
+            }
+            self.emit(flow, id, reports)?;
+        }
+        let is_known = self.open.as_ref().is_some_and(|open| prompt.starts_with(open.trim_end_matches('…')));
+        if is_over || is_known {
+            return Ok(());
+        }
+        // The same question may come again, when somebody takes an answer out of the document.
+        let nth = self.known.iter().filter(|id| id.as_str().starts_with(&self.key)).count();
+        let id = EventId::new(format!("{}-asked-{nth}-{}", self.key, digest(prompt.as_bytes())))?;
+        let reports = vec![self.waits(&prompt)];
+        self.emit(flow, id, reports)
+    }
+
+    fn prompt(&self, number: u32, standing: &Standing<'_>, asked: &str) -> String {
+        let total = standing.outlook.metadata.total_questions.max(number);
+        format!("question {number} of {total} in {} is open: {asked}", self.document)
+    }
+
+    fn waits(&self, prompt: &str) -> ReportRequest {
+        self.report("waiting_for_user", json!({ "prompt": prompt, "document": self.document }))
+    }
+
+    fn report(&self, kind: &str, data: Value) -> ReportRequest {
+        ReportRequest {
+            kind: Some(kind.to_owned()),
+            step: Some(self.step.to_string()),
+            unit: Some(self.unit.as_str().to_owned()),
+            data: Some(data),
+        }
+    }
+
+    fn emit(&mut self, flow: &Flow, id: EventId, reports: Vec<ReportRequest>) -> Result<()> {
+        flow.emit(&EmitRequest {
+            workflow: self.workflow.clone(),
+            run: self.run.to_string(),
+            reports,
+            id: Some(id.clone()),
+            ..EmitRequest::default()
+        })?;
+        self.known.insert(id);
+        Ok(())
+    }
+
+    /// Nothing is open any more, and the activity has its outcome.
+    fn end(&mut self, flow: &Flow, ending: &Ending) -> Result<()> {
+        let (status, summary) = match ending {
+            Ending::Finished => (ActivityStatus::Passed, format!("{} is finished", self.document)),
+            Ending::Abandoned { copy } => {
+                let copy = copy.file_name().unwrap_or_default().to_string_lossy();
+                (
+                    ActivityStatus::Failed,
+                    format!("the interview about {} was abandoned; a copy is {copy}", self.document),
+                )
+            }
+            Ending::Gone => {
+                (ActivityStatus::Failed, format!("the interview was abandoned, since {} is gone", self.document))
+            }
+        };
+        if self.open.is_some() {
+            let id = EventId::new(format!("{}-over-{}", self.key, digest(summary.as_bytes())))?;
+            let reports = vec![self.report("user_answered", json!({ "answer": summary }))];
+            self.emit(flow, id, reports)?;
+        }
+        self.record(flow, status, summary)
+    }
+}

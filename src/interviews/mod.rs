@@ -1,0 +1,25 @@
+//! Interviews that resume (seed 004): the document that is written holds the questions and answers, so every verb reads it,
+//! decides, and replaces it on stable storage before it answers.
+
+mod agent;
+mod answer;
+mod close;
+mod definition;
+mod error;
+mod explain;
+mod link;
+mod next;
+pub mod pad;
+mod paper;
+mod start;
+mod status;
+mod talk;
+
+pub use answer::{AnswerRequest, InterviewAnswerReport, Replaces};
+pub use close::{FinishRequest, InterviewAbandonReport, InterviewFinishReport, read_content};
+pub(crate) use definition::{SUFFIX as SCRIPT_SUFFIX, own_scripts, read_script, script};
+pub use error::{Error, InterviewFault, Result};
+pub use next::{EntryStatus, InterviewEntry, InterviewNext, InterviewStep};
+pub use start::{InterviewRequest, InterviewStartReport};
+pub use status::{InterviewSection, InterviewStatusReport};
+pub use talk::{Asked, Clash, InterviewRunReport, InterviewStop, Interviewee, Review, Said, Settled, TalkRequest};

@@ -1,0 +1,206 @@
+//! `interview next`: what comes next in an interview, which every other verb tells as well.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::interviews::error::Result;
+use crate::interviews::pad::{Answer, Document, Entry, Metadata, Mode, Outlook, Pad, Script, Step};
+use crate::interviews::paper::{Paper, pad};
+use crate::runs::context::Flow;
+
+/// What comes next, in one word (seed 004).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InterviewStep {
+    /// A question waits for its answer, or is to be asked.
+    NextQuestion,
+    /// There is nothing to ask.
+    Skip,
+    /// All is asked.
+    Success,
+}
+
+/// The answer of `interview next`, and what other answers say of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct InterviewNext {
+    /// In one word.
+    #[serde(rename = "type")]
+    pub kind: InterviewStep,
+    /// The document, as it was named.
+    pub document: PathBuf,
+    /// How the interview began.
+    pub mode: Mode,
+    /// The question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_question: Option<String>,
+    /// What it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub topic: Option<String>,
+    /// What to tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// When all is asked: whether all that the script needs is there or answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub complete: Option<bool>,
+    /// When all is asked: what sections will hold by the answers, as Markdown, by their ids.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<Map<String, Value>>,
+    /// How far the interview is.
+    pub metadata: Metadata,
+    /// The next command.
+    pub command: Option<String>,
+}
+
+/// What became of a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EntryStatus {
+    /// Nothing yet.
+    Open,
+    /// It was answered.
+    Answered,
+    /// It was passed over.
+    Skipped,
+}
+
+impl EntryStatus {
+    /// As in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Answered => "answered",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+/// A question of the scratch pad.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct InterviewEntry {
+    /// Its number.
+    pub number: u32,
+    /// What it is about.
+    pub topic: String,
+    /// What was asked.
+    pub asked: String,
+    /// What became of it.
+    pub status: EntryStatus,
+    /// The answer, or why it was passed over.
+    pub answer: Option<String>,
+    /// The line of its heading.
+    pub line: usize,
+}
+
+/// What is known about a document in one moment.
+pub(super) struct Standing<'d> {
+    pub(super) document: &'d Document<'d>,
+    pub(super) pad: &'d Pad,
+    pub(super) script: &'d Script,
+    pub(super) outlook: Outlook,
+}
+
+impl<'d> Standing<'d> {
+    pub(super) fn of(paper: &Paper, document: &'d Document<'_>, script: &'d Script) -> Result<Self> {
+        let pad = pad(document).map_err(|fault| paper.fault(fault))?;
+        Ok(Self { document, pad, script, outlook: script.outlook(document, pad) })
+    }
+}
+
+impl Flow {
+    /// What comes next. Writes nothing.
+    ///
+    /// # Errors
+    /// [`Error::Interview`] when there is no interview in the document, or it cannot be read.
+    pub fn interview_next(&self, document: &Path) -> Result<InterviewNext> {
+        let paper = Paper::at(self, document)?;
+        let text = paper.text()?;
+        let document = paper.document(&text);
+        let script = self.script_of(&paper, &document)?;
+        Ok(next(&paper, &Standing::of(&paper, &document, &script)?))
+    }
+}
+
+pub(super) fn entry(entry: &Entry) -> InterviewEntry {
+    let (status, answer) = match &entry.answer {
+        Answer::Open => (EntryStatus::Open, None),
+        Answer::Given(text) => (EntryStatus::Answered, Some(text.clone())),
+        Answer::Skipped(why) => (EntryStatus::Skipped, Some(why.clone())),
+    };
+    let Entry { number, topic, asked, line, .. } = entry.clone();
+    InterviewEntry { number, topic, asked, status, answer, line }
+}
+
+/// What in a pad cannot be read, a warning each.
+pub(super) fn faults(pad: &Pad) -> Vec<String> {
+    pad.faults.iter().map(|fault| format!("line {} of the scratch pad: {}", fault.line, fault.message)).collect()
+}
+
+/// What comes next, as callers see it.
+pub(super) fn next(paper: &Paper, standing: &Standing<'_>) -> InterviewNext {
+    let Standing { document, pad, script, outlook } = standing;
+    let name = paper.quoted();
+    let blank = InterviewNext {
+        kind: InterviewStep::NextQuestion,
+        document: paper.named.clone(),
+        mode: pad.mode(),
+        next_question: None,
+        topic: None,
+        message: None,
+        complete: None,
+        content: None,
+        metadata: outlook.metadata,
+        command: None,
+    };
+    match &outlook.step {
+        Step::Open { number, question } | Step::Ask { number, question } => InterviewNext {
+            next_question: Some(question.asked.clone()),
+            topic: Some(question.topic.clone()),
+            command: Some(format!("flow interview answer {name} --question {number} 'TEXT'")),
+            ..blank
+        },
+        Step::Complete => InterviewNext {
+            kind: InterviewStep::Success,
+            message: Some("all questions are asked".to_owned()),
+            complete: Some(outlook.is_enough),
+            content: Some(document.content(script)),
+            command: Some(format!("flow interview finish {name}")),
+            ..blank
+        },
+        Step::Nothing => InterviewNext {
+            kind: InterviewStep::Skip,
+            message: Some(why_nothing(outlook).to_owned()),
+            command: Some(format!("flow interview finish {name}")),
+            ..blank
+        },
+    }
+}
+
+/// Why nothing is asked.
+pub(super) fn why_nothing(outlook: &Outlook) -> &'static str {
+    match outlook {
+        Outlook { metadata: Metadata { gaps_remaining: 0, .. }, .. } => {
+            "every section is filled, so there is nothing to ask"
+        }
+        Outlook { is_enough: true, .. } => "all that is needed is there, so there is nothing to ask",
+        _ => "the script has no question about what is missing",
+    }
+}
+
+/// A document in which no interview is begun.
+pub(super) fn nothing(paper: &Paper, why: &str, metadata: Metadata) -> InterviewNext {
+    InterviewNext {
+        kind: InterviewStep::Skip,
+        document: paper.named.clone(),
+        mode: Mode::Update,
+        next_question: None,
+        topic: None,
+        message: Some(why.to_owned()),
+        complete: None,
+        content: None,
+        metadata,
+        command: None,
+    }
+}

@@ -1,0 +1,375 @@
+//! Edits of a scratch pad. Everything outside of the edited place stays byte for byte, and the result is read back: when
+//! it does not say exactly what it said before plus the change, there is no result.
+
+use std::ops::Range;
+
+use thiserror::Error;
+
+use crate::interviews::pad::document::Document;
+use crate::interviews::pad::escape;
+use crate::interviews::pad::outline::Outline;
+use crate::interviews::pad::scratch::{Answer, Entry, Fault, HEADING, Head, MOST, NOTICE, Pad};
+use crate::interviews::pad::script::folded;
+use crate::model::limits;
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// What it is about, in a few words.
+    pub topic: String,
+    /// The question itself.
+    pub asked: String,
+}
+
+/// Why a document was not edited.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum EditError {
+    /// It has no scratch pad.
+    #[error("it has no scratch pad")]
+    NoPad,
+    /// It has one whose heading was lost.
+    #[error("the questions of a scratch pad stand in line {line}, and its heading is gone")]
+    HeadingLost {
+        /// Where they begin.
+        line: usize,
+    },
+    /// It has one already.
+    #[error("it has a scratch pad already, in line {line}")]
+    PadExists {
+        /// Where.
+        line: usize,
+    },
+    /// It has several.
+    #[error("it has two scratch pads, in lines {first} and {second}")]
+    SecondPad {
+        /// Where one is.
+        first: usize,
+        /// Where the other is.
+        second: usize,
+    },
+    /// Two versions of it were merged, and both are still there.
+    #[error("a merge of two versions is not settled in line {line}")]
+    Conflict {
+        /// Where it begins.
+        line: usize,
+    },
+    /// No number is left for a further question.
+    #[error("it has a question {} already, and there is no higher number", MOST)]
+    NoNumberLeft,
+    /// There is neither such a section nor such a topic.
+    #[error("there is no section `{id}`")]
+    UnknownSection {
+        /// As it was called.
+        id: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// There is no such question.
+    #[error("there is no question {number}; the next one is {next}")]
+    NoQuestion {
+        /// The number as given.
+        number: u32,
+        /// The number that comes next.
+        next: u32,
+    },
+    /// Another answer stands there.
+    #[error("question {number} has another answer already")]
+    Answered {
+        /// The question.
+        number: u32,
+        /// What stands there.
+        answer: Answer,
+    },
+    /// Something is empty that must not be.
+    #[error("the {what} is empty")]
+    Empty {
+        /// `answer`, `question` or `topic`.
+        what: &'static str,
+    },
+    /// The topic is the pad's own.
+    #[error("no question can be about `{HEADING}`, which is the heading of the pad itself")]
+    Reserved,
+    /// It would become too large.
+    #[error("it would have {len} bytes; the most is {}", limits::INTERVIEW_BYTES)]
+    TooLarge {
+        /// How large.
+        len: usize,
+    },
+    /// Something in its pad cannot be read, and would be lost with the pad.
+    #[error("{} in its scratch pad cannot be read", if .faults.len() == 1 { "one place" } else { "some places" })]
+    Faults {
+        /// What, and where.
+        faults: Vec<Fault>,
+    },
+    /// A text would change more than its section.
+    #[error("{what} would end its section early, or swallow what follows")]
+    Unfit {
+        /// Which.
+        what: String,
+    },
+    /// What is written there would be read as something else.
+    #[error("what is written in line {line} would not be read there: {why}")]
+    Unsound {
+        /// The line, from 1.
+        line: usize,
+        /// Why.
+        why: String,
+    },
+}
+
+/// What the entries of a pad say, without places.
+type Said = Vec<(u32, String, String, Answer)>;
+
+impl Document<'_> {
+    /// The only scratch pad.
+    ///
+    /// # Errors
+    /// [`EditError::NoPad`], [`EditError::HeadingLost`], [`EditError::SecondPad`] and [`EditError::Conflict`].
+    pub fn only_pad(&self) -> Result<&Pad, EditError> {
+        self.settled()?;
+        match self.pads.as_slice() {
+            [] => Err(self.lost().map_or(EditError::NoPad, |line| EditError::HeadingLost { line })),
+            [only] => Ok(only),
+            [first, second, ..] => Err(EditError::SecondPad { first: first.line, second: second.line }),
+        }
+    }
+
+    /// Whether a merge of two versions is settled, of which nothing else can be said.
+    ///
+    /// # Errors
+    /// [`EditError::Conflict`].
+    pub fn settled(&self) -> Result<(), EditError> {
+        match self.outline.conflict {
+            Some(at) => Err(EditError::Conflict { line: self.outline.line_of(at) }),
+            None => Ok(()),
+        }
+    }
+
+    /// The text with a scratch pad at its end.
+    ///
+    /// # Errors
+    /// [`EditError`].
+    pub fn begin(&self, head: &Head) -> Result<String, EditError> {
+        self.settled()?;
+        if let Some(pad) = self.pad() {
+            return Err(EditError::PadExists { line: pad.line });
+        }
+        if let Some(line) = self.lost() {
+            return Err(EditError::HeadingLost { line });
+        }
+        let newline = self.newline();
+        let mut new = String::new();
+        if !self.text.is_empty() {
+            new.push_str(newline);
+            if !self.text.ends_with('\n') {
+                new.push_str(newline);
+            }
+        }
+        let mut line = |line: &str| {
+            new.push_str(line);
+            new.push_str(newline);
+        };
+        line(&format!("## {HEADING}"));
+        line("");
+        line(&format!("<!-- {NOTICE} -->"));
+        let said = [
+            ("Mode", head.mode.map(|mode| mode.as_str().to_owned())),
+            ("Started", head.started.clone()),
+            ("Script", head.script.clone()),
+            ("Run", head.run.clone()),
+        ];
+        for (key, value) in said {
+            if let Some(value) = value {
+                line(&format!("<!-- {key}: {value} -->"));
+            }
+        }
+        let end = self.text.len();
+        let made = self.splice(end..end, &new, Vec::new())?;
+        let read = Document::among(self.known, &made);
+        match read.pad() {
+            Some(pad) if pad.head == *head && pad.faults.is_empty() => Ok(made),
+            _ => Err(unsound(&read.outline, end)),
+        }
+    }
+
+    /// The text with a pad that says by which script it goes.
+    ///
+    /// # Errors
+    /// [`EditError`].
+    pub fn with_script(&self, script: &str) -> Result<String, EditError> {
+        let pad = self.only_pad()?;
+        let heading = self.text[pad.range.clone()].find('\n').map_or(pad.end, |end| pad.range.start + end + 1);
+        let first = pad.entries.first().map_or(pad.end, |entry| entry.range.start);
+        // Where it would stand, had it been written with the others.
+        let is_before = |comment: &&Range<usize>| {
+            let said = Outline::comment(self.text, comment);
+            let key = said.split_once(':').map(|(key, _)| key.trim());
+            (heading..first).contains(&comment.start) && (said == NOTICE || matches!(key, Some("Mode" | "Started")))
+        };
+        let last = self.outline.comments.iter().rfind(is_before).map(|comment| comment.end);
+        let (at, newline) = (last.unwrap_or(heading), self.newline());
+        let gap = if last.is_some() && self.text[..at].ends_with('\n') { "" } else { newline };
+        let made = self.splice(at..at, &format!("{gap}<!-- Script: {script} -->{newline}"), said(pad))?;
+        let read = Document::among(self.known, &made);
+        match read.pad() {
+            Some(pad) if pad.head.script.as_deref() == Some(script) => Ok(made),
+            _ => Err(unsound(&read.outline, at)),
+        }
+    }
+
+    /// The text with a further question that waits for its answer.
+    ///
+    /// # Errors
+    /// [`EditError`].
+    pub fn ask(&self, question: &Question) -> Result<String, EditError> {
+        let number = self.only_pad()?.next_number();
+        self.append(number, question, Answer::Open)
+    }
+
+    /// The text with an answer to the question of this number. One that is not in the pad yet must be the next one, and
+    /// comes with its words. The same answer once more changes nothing.
+    ///
+    /// # Errors
+    /// [`EditError`].
+    pub fn answer(&self, number: u32, question: Option<&Question>, answer: Answer) -> Result<String, EditError> {
+        let answer = said_something(answer)?;
+        let pad = self.only_pad()?;
+        match (pad.entry(number), question) {
+            (Some(entry), _) if entry.answer == answer => Ok(self.text.to_owned()),
+            (Some(entry), _) if entry.answer != Answer::Open => {
+                Err(EditError::Answered { number, answer: entry.answer.clone() })
+            }
+            (Some(entry), _) => self.reply(pad, entry, answer),
+            (None, Some(question)) if number == pad.next_number() => self.append(number, question, answer),
+            (None, _) => Err(EditError::NoQuestion { number, next: pad.next_number() }),
+        }
+    }
+
+    /// The text with another answer to a question, in the place of whatever stands there.
+    ///
+    /// # Errors
+    /// [`EditError`].
+    pub fn correct(&self, number: u32, answer: Answer) -> Result<String, EditError> {
+        let pad = self.only_pad()?;
+        let next = pad.next_number();
+        let entry = pad.entry(number).ok_or(EditError::NoQuestion { number, next })?;
+        self.reply(pad, entry, said_something(answer)?)
+    }
+
+    /// The text without its scratch pad. The blank line before it goes as well, unless it is needed before what follows.
+    ///
+    /// # Errors
+    /// [`EditError`].
+    pub fn without_pad(&self) -> Result<String, EditError> {
+        let pad = self.only_pad()?;
+        let (before, after) = (&self.text[..pad.range.start], &self.text[pad.range.end..]);
+        let line = before.strip_suffix('\n').map(|rest| rest.strip_suffix('\r').unwrap_or(rest));
+        let is_needed = !after.is_empty() && !after.starts_with(['\n', '\r']);
+        let without_blank = line.filter(|rest| rest.is_empty() || rest.ends_with('\n'));
+        Ok(match (without_blank, is_needed) {
+            (Some(rest), false) => format!("{rest}{after}"),
+            (None, true) if !before.is_empty() => format!("{before}{}{after}", self.newline()),
+            _ => format!("{before}{after}"),
+        })
+    }
+
+    fn append(&self, number: u32, question: &Question, answer: Answer) -> Result<String, EditError> {
+        let pad = self.only_pad()?;
+        if number > MOST {
+            return Err(EditError::NoNumberLeft);
+        }
+        let newline = self.newline();
+        let (topic, asked) = (escape::write_topic(&question.topic), escape::write(&question.asked, newline));
+        for (what, text) in [("topic", &topic), ("question", &asked)] {
+            if text.is_empty() {
+                return Err(EditError::Empty { what });
+            }
+        }
+        if folded(&question.topic) == folded(HEADING) {
+            return Err(EditError::Reserved);
+        }
+        // Blank lines at the end of the pad stay behind the new entry.
+        let kept = self.text[..pad.end].trim_end_matches(['\n', '\r', ' ', '\t']).len();
+        let at = self.text[kept..pad.end].find('\n').map_or(pad.end, |end| kept + end + 1);
+        let mut new = String::new();
+        if !self.text[..at].ends_with('\n') {
+            new.push_str(newline);
+        }
+        new.push_str(&format!("{newline}### Q{number}: {topic}{newline}**Asked**: {asked}{newline}"));
+        if answer != Answer::Open {
+            new.push_str(&labelled(&answer, newline));
+            new.push_str(newline);
+        }
+        let mut said = said(pad);
+        said.push((number, escape::read_topic(&topic), escape::normal(&question.asked).into_owned(), answer));
+        self.splice(at..at, &new, said)
+    }
+
+    fn reply(&self, pad: &Pad, entry: &Entry, answer: Answer) -> Result<String, EditError> {
+        let newline = self.newline();
+        let mut new = String::new();
+        if entry.place.is_empty() {
+            new.push_str(newline);
+        }
+        new.push_str(&labelled(&answer, newline));
+        let mut said = said(pad);
+        for one in said.iter_mut().filter(|one| one.0 == entry.number) {
+            one.3.clone_from(&answer);
+        }
+        self.splice(entry.place.clone(), &new, said)
+    }
+
+    /// Puts `new` in the place of `range`, and proves that the pad says `said` then, and that nothing else changed.
+    fn splice(&self, range: Range<usize>, new: &str, said: Said) -> Result<String, EditError> {
+        let made = format!("{}{new}{}", &self.text[..range.start], &self.text[range.end..]);
+        if made.len() > limits::INTERVIEW_BYTES {
+            return Err(EditError::TooLarge { len: made.len() });
+        }
+        let read = Document::among(self.known, &made);
+        let faults = |pads: &[Pad]| {
+            pads.iter().flat_map(|pad| pad.faults.iter().map(|fault| fault.message.clone())).collect::<Vec<_>>()
+        };
+        // As they are written: how they read may change with the definition of a link.
+        let headings = |document: &Document<'_>| {
+            let inside = |at: usize| document.pad().is_some_and(|pad| pad.range.contains(&at));
+            let outside = document.outline.headings.iter().filter(|heading| !inside(heading.range.start));
+            outside.map(|heading| document.text[heading.range.clone()].trim_end().to_owned()).collect::<Vec<_>>()
+        };
+        let is_sound = matches!(read.pads.as_slice(), [only] if self::said(only) == said)
+            && faults(&read.pads) == faults(&self.pads)
+            && headings(&read) == headings(self);
+        if is_sound { Ok(made) } else { Err(unsound(&read.outline, range.start + new.len() / 2)) }
+    }
+}
+
+/// The answer as it is kept.
+fn said_something(answer: Answer) -> Result<Answer, EditError> {
+    match answer.normal() {
+        Answer::Open => Err(EditError::Empty { what: "answer" }),
+        Answer::Given(text) if text.is_empty() => Err(EditError::Empty { what: "answer" }),
+        answer => Ok(answer),
+    }
+}
+
+fn said(pad: &Pad) -> Said {
+    let said = |entry: &Entry| (entry.number, entry.topic.clone(), entry.asked.clone(), entry.answer.clone());
+    pad.entries.iter().map(said).collect()
+}
+
+fn labelled(answer: &Answer, newline: &str) -> String {
+    match answer {
+        Answer::Given(text) => format!("**Answer**: {}", escape::write(text, newline)),
+        Answer::Skipped(why) => format!("**Skipped**: {}", escape::write(why, newline)).trim_end().to_owned(),
+        Answer::Open => String::new(),
+    }
+}
+
+/// Why what was put at `at` is not read.
+fn unsound(outline: &Outline, at: usize) -> EditError {
+    let line = outline.line_of(at);
+    let why = match outline.unclosed {
+        Some(open) => format!("what begins in line {} is never closed", outline.line_of(open)),
+        None => "something above it is not closed, or a heading is written in another way".to_owned(),
+    };
+    EditError::Unsound { line, why }
+}

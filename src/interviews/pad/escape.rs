@@ -1,0 +1,313 @@
+//! Text of people and agents inside a scratch pad: whatever it holds, it begins no entry, ends no pad, and still reads
+//! naturally.
+//!
+//! A line that would mean something to the pad or would open a block of code or HTML gets a backslash in front, which
+//! Markdown does not show; a character that a terminal would obey becomes a numeric character reference, which Markdown
+//! shows as that character. Both are taken back exactly on reading, so every text comes back as it was given, apart from
+//! blanks around it and line ends, which are all `\n`.
+
+use std::borrow::Cow;
+
+use crate::interviews::pad::outline::Outline;
+use crate::model::is_obeyed;
+
+/// What begins the parts of an entry.
+pub(super) const LABELS: [&str; 3] = ["Asked", "Answer", "Skipped"];
+
+/// The text as it is kept: without blanks around it, with `\n` between its lines.
+pub(super) fn normal(text: &str) -> Cow<'_, str> {
+    let text = text.trim();
+    if !text.contains("\r\n") {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.split('\n').map(|line| line.trim_end_matches('\r')).collect::<Vec<_>>().join("\n"))
+}
+
+/// `text` as it is written behind a label. Its lines end in `newline`.
+pub(super) fn write(text: &str, newline: &str) -> String {
+    let text = normal(text);
+    let mut written = String::with_capacity(text.len() + 16);
+    for (nth, line) in text.split('\n').enumerate() {
+        if nth > 0 {
+            written.push_str(newline);
+            if let Some(at) = guarded(line) {
+                written.push_str(&line[..at]);
+                written.push('\\');
+                write_line(&line[at..], &mut written);
+                continue;
+            }
+        }
+        write_line(line, &mut written);
+    }
+    written
+}
+
+fn write_line(line: &str, written: &mut String) {
+    for (at, c) in line.char_indices() {
+        if is_referenced(c) {
+            written.push_str(&format!("&#{};", u32::from(c)));
+        } else if c == '&' && reference(&line[at..]).is_some() {
+            written.push_str("&#38;");
+        } else {
+            written.push(c);
+        }
+    }
+}
+
+/// Takes back what [`write`] did.
+pub(super) fn read(written: &str) -> String {
+    let mut text = String::with_capacity(written.len());
+    for (nth, line) in written.trim().split('\n').enumerate() {
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        if nth > 0 {
+            text.push('\n');
+            if let Some(at) = guarded(line).filter(|at| line[*at..].starts_with('\\')) {
+                text.push_str(&line[..at]);
+                read_line(&line[at + 1..], &mut text);
+                continue;
+            }
+        }
+        read_line(line, &mut text);
+    }
+    text
+}
+
+fn read_line(line: &str, text: &mut String) {
+    let mut rest = line;
+    while let Some(at) = rest.find('&') {
+        text.push_str(&rest[..at]);
+        match reference(&rest[at..]) {
+            Some((c, len)) => {
+                text.push(c);
+                rest = &rest[at + len..];
+            }
+            None => {
+                text.push('&');
+                rest = &rest[at + 1..];
+            }
+        }
+    }
+    text.push_str(rest);
+}
+
+/// An answer as it stands outside of its entry. Its first line meant nothing more behind its label, and gets a backslash
+/// like others here; and where its fences come in pairs, they make blocks of code again.
+pub(super) fn moved(written: &str, is_behind_label: bool) -> String {
+    let mut lines: Vec<Cow<'_, str>> =
+        written.split('\n').map(|line| Cow::Borrowed(line.trim_end_matches('\r'))).collect();
+    if let Some(at) = guarded(&lines[0]).filter(|_| is_behind_label) {
+        lines[0] = format!("{}\\{}", &lines[0][..at], &lines[0][at..]).into();
+    }
+    let plain = lines.join("\n");
+    let mut at = 0;
+    while let Some(line) = lines.get(at) {
+        let opened = fence(line);
+        let closes = |line: &Cow<'_, str>| {
+            opened.zip(fence(line)).is_some_and(|(opened, (mark, long, rest))| {
+                mark == opened.0 && long >= opened.1 && rest.trim().is_empty()
+            })
+        };
+        let Some(last) = lines[at + 1..].iter().position(closes).map(|nth| at + 1 + nth) else {
+            at += 1;
+            continue;
+        };
+        for line in &mut lines[at..=last] {
+            *line = code_line(line).into();
+        }
+        at = last + 1;
+    }
+    let with_code = lines.join("\n");
+    // In a list or a quotation a fence may mean something else; then the backslashes stay.
+    let headings = headings_before_another(&with_code);
+    if headings.is_some() && headings == headings_before_another(&plain) { with_code } else { plain }
+}
+
+/// The headings of `text`, when one that follows it is still seen.
+fn headings_before_another(text: &str) -> Option<usize> {
+    let outline = Outline::read(&format!("{text}\n\n## Next\n"));
+    let last = outline.headings.last().filter(|last| last.range.start == text.len() + 2)?;
+    last.hashes.then_some(outline.headings.len())
+}
+
+/// The mark of a fence that was kept from being one, how long it is, and what follows it.
+fn fence(line: &str) -> Option<(char, usize, &str)> {
+    let words = line[guarded(line)?..].strip_prefix('\\')?;
+    let mark = words.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+    let rest = words.trim_start_matches(mark);
+    let long = words.len() - rest.len();
+    (long >= 3 && !(mark == '`' && rest.contains('`'))).then_some((mark, long, rest))
+}
+
+/// A line as it stands in code, where neither backslashes nor references mean anything. What a terminal would obey stays
+/// a reference.
+fn code_line(line: &str) -> String {
+    let mut text = String::with_capacity(line.len());
+    let mut rest = line;
+    if let Some(at) = guarded(line).filter(|at| line[*at..].starts_with('\\')) {
+        text.push_str(&line[..at]);
+        rest = &line[at + 1..];
+    }
+    text.push_str(&rest.replace("&#38;", "&"));
+    text
+}
+
+/// Whether a character is written as a reference: what a terminal obeys, and what may be a line end to somebody.
+fn is_referenced(c: char) -> bool {
+    (is_obeyed(c) && c != '\t') || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')
+}
+
+/// The character that the reference at the beginning of `text` stands for, and the reference's length; only for those
+/// that [`write`] makes.
+fn reference(text: &str) -> Option<(char, usize)> {
+    let digits = text.strip_prefix("&#")?;
+    let end = digits.find(|c: char| !c.is_ascii_digit())?;
+    if !(1..=7).contains(&end) || !digits[end..].starts_with(';') || (end > 1 && digits.starts_with('0')) {
+        return None;
+    }
+    let c = char::from_u32(digits[..end].parse().ok()?)?;
+    (is_referenced(c) || c == '&' || c == '#').then_some((c, end + 3))
+}
+
+/// Where the backslash of a line belongs or stands: behind at most three blanks, before something that would mean more
+/// than it says. Lines further in are not looked at: they begin nothing but code.
+fn guarded(line: &str) -> Option<usize> {
+    let at = line.len() - line.trim_start_matches(' ').len();
+    let mark = line[at..].trim_start_matches('\\');
+    (at <= 3 && means_more(mark)).then_some(at)
+}
+
+fn means_more(line: &str) -> bool {
+    let underline = || {
+        let line = line.trim_end_matches([' ', '\t']);
+        !line.is_empty() && (line.bytes().all(|byte| byte == b'=') || line.bytes().all(|byte| byte == b'-'))
+    };
+    line.starts_with('#')
+        || line.starts_with('<')
+        || line.starts_with("```")
+        || line.starts_with("~~~")
+        // A definition of a link, which Markdown would not show.
+        || (line.starts_with('[') && line.contains("]:"))
+        || label(line).is_some()
+        || underline()
+}
+
+/// The label at the beginning of a line without blanks before it, and its length.
+pub(super) fn label(line: &str) -> Option<(&'static str, usize)> {
+    let words = line.strip_prefix("**")?;
+    LABELS.into_iter().find_map(|label| {
+        let rest = words.strip_prefix(label)?;
+        let end = rest.starts_with("**:") || rest.starts_with(":**");
+        end.then_some((label, label.len() + 5))
+    })
+}
+
+/// `topic` as it stands in a heading: one line, and no hashes at its end, which a heading would drop.
+pub(super) fn write_topic(topic: &str) -> String {
+    let words = topic.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut written = String::new();
+    write_line(&words, &mut written);
+    if let Some(rest) = written.strip_suffix('#') {
+        written = format!("{rest}&#35;");
+    }
+    written
+}
+
+/// A heading that says `topic`, whatever marks are in it.
+pub(super) fn heading(level: u8, topic: &str) -> String {
+    let hashes = "#".repeat(level.into());
+    let plain = format!("{hashes} {}", write_topic(topic));
+    let words = topic.split_whitespace().collect::<Vec<_>>().join(" ");
+    match Outline::read(&plain).headings.as_slice() {
+        [heading] if heading.title == words => plain,
+        _ => {
+            let mut text = hashes + " ";
+            for c in words.chars() {
+                match c {
+                    _ if is_referenced(c) => text.push_str(&format!("&#{};", u32::from(c))),
+                    _ if c.is_ascii_punctuation() => text.extend(['\\', c]),
+                    _ => text.push(c),
+                }
+            }
+            text
+        }
+    }
+}
+
+/// Takes back what [`write_topic`] did.
+pub(super) fn read_topic(written: &str) -> String {
+    let mut topic = String::new();
+    read_line(written.trim(), &mut topic);
+    topic
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_mean_more_is_written_with_a_backslash() {
+        for (text, written) in [
+            ("plain\ntext", "plain\ntext"),
+            ("# first\n# second", "# first\n\\# second"),
+            ("a\n   ### Q9: forged\n    #### code", "a\n   \\### Q9: forged\n    #### code"),
+            ("a\n<!-- End scratch pad -->", "a\n\\<!-- End scratch pad -->"),
+            ("a\n```sh\nrm\n```", "a\n\\```sh\nrm\n\\```"),
+            (
+                "a\n**Answer**: mine\n**Skipped:** x\n**Bold**: y",
+                "a\n\\**Answer**: mine\n\\**Skipped:** x\n**Bold**: y",
+            ),
+            ("a\n---\n===\n--\t\n--- b", "a\n\\---\n\\===\n\\--\t\n--- b"),
+            ("a\n\\# b\n\\\\# c\n\\d", "a\n\\\\# b\n\\\\\\# c\n\\d"),
+            ("bell\u{7} and \u{202e}turned", "bell&#7; and &#8238;turned"),
+            ("&#7; &#38; &#x7; &amp; &#65;", "&#38;#7; &#38;#38; &#x7; &amp; &#65;"),
+            ("a\n[x]: /url\n[x](/url)", "a\n\\[x]: /url\n[x](/url)"),
+            ("a\r\nb\rc", "a\nb&#13;c"),
+            ("  \n around \n\n", "around"),
+        ] {
+            assert_eq!(write(text, "\n"), written, "{text:?}");
+            assert_eq!(read(written), normal(text), "{written:?}");
+        }
+        assert_eq!(write("a\nb", "\r\n"), "a\r\nb");
+        assert_eq!(read("a\r\nb\r\n"), "a\nb");
+    }
+
+    #[test]
+    fn what_leaves_its_entry_means_no_more_and_its_code_is_code() {
+        for (text, moved) in [
+            ("plain\ntext", "plain\ntext"),
+            ("# first\n# second", "\\# first\n\\# second"),
+            ("<!-- never closed", "\\<!-- never closed"),
+            ("\\# said so", "\\\\# said so"),
+            ("---", "\\---"),
+            ("- item", "- item"),
+            ("```sh\n# comment\nrm &#38;\n```", "```sh\n# comment\nrm &#38;\n```"),
+            ("so:\n\n~~~~\n```\n~~~\n~~~~\nand\n```", "so:\n\n~~~~\n```\n~~~\n~~~~\nand\n\\```"),
+            ("```\nnever closed\n# x", "\\```\nnever closed\n\\# x"),
+            ("``` a`b\nx\n```", "\\``` a`b\nx\n\\```"),
+            ("- one\n  ```\n  # code\n  ```", "- one\n  ```\n  # code\n  ```"),
+            ("- one\n  ```\nout\n  ```\n# x", "- one\n  \\```\nout\n  \\```\n\\# x"),
+            ("```\nbell\u{7}\n```", "```\nbell&#7;\n```"),
+        ] {
+            assert_eq!(super::moved(&write(text, "\n"), true), moved, "{text:?}");
+            assert_eq!(super::moved(&write(text, "\r\n"), true), moved, "{text:?}");
+        }
+        assert_eq!(moved("#### by hand\n\\# x", false), "#### by hand\n\\# x");
+    }
+
+    #[test]
+    fn topics_are_one_line() {
+        for (topic, written) in [("a\n b", "a b"), ("C #", "C &#35;"), ("#", "&#35;"), ("a\u{1b}[1m", "a&#27;[1m")] {
+            assert_eq!(write_topic(topic), written);
+        }
+        assert_eq!(read_topic(&write_topic("C ##")), "C ##");
+        for (topic, written) in [
+            ("Costs & limits", "## Costs & limits"),
+            ("snake_case", "## snake_case"),
+            ("C #", "## C &#35;"),
+            ("*all* of it", "## \\*all\\* of it"),
+            ("A<!-- b -->", "## A\\<\\!\\-\\- b \\-\\-\\>"),
+        ] {
+            assert_eq!(heading(2, topic), written);
+        }
+    }
+}

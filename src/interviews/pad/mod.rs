@@ -1,0 +1,30 @@
+//! Interviews that resume (seed 004): a scratch pad at the end of the document that is being written holds every question
+//! and answer, and nothing else is remembered anywhere.
+//!
+//! [`Document`] reads a text: its pad, its sections, and what cannot be read. The edits in `edit` give the whole new text,
+//! and are refused unless reading it back gives exactly the old entries plus the change. [`Script::outlook`] says what comes
+//! next. Nothing here does I/O: the same text gives the same answer.
+
+mod document;
+mod edit;
+mod escape;
+mod fill;
+mod gaps;
+mod order;
+mod outline;
+mod reply;
+mod scratch;
+mod script;
+mod stray;
+
+pub use document::Document;
+pub use edit::{EditError, Question};
+pub use fill::{Filled, SectionChange};
+pub use gaps::{Fill, SectionView};
+pub use order::{Outlook, Step};
+pub use reply::{Metadata, Reply};
+pub use scratch::{Answer, Entry, Fault, Head, Mode, Pad};
+pub use script::{Script, ScriptDocument};
+
+#[cfg(test)]
+mod tests;

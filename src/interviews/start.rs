@@ -1,0 +1,176 @@
+//! `interview start`: begins an interview, or finds the one that is there.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::interviews::error::{InterviewFault, Result};
+use crate::interviews::link::{Ending, LateEnd};
+use crate::interviews::next::{InterviewNext, Standing, faults, next, nothing, why_nothing};
+use crate::interviews::pad::{Metadata, Mode, Pad, Step};
+use crate::interviews::paper::{CHARTER, Paper, pad};
+use crate::model::RunId;
+use crate::runs::context::Flow;
+
+/// Where to begin an interview.
+#[derive(Debug, Clone, Default)]
+pub struct InterviewRequest {
+    /// The document.
+    pub document: PathBuf,
+    /// The script; otherwise the one that the document names, or the charter's.
+    pub script: Option<String>,
+    /// The run that it belongs to.
+    pub run: Option<String>,
+}
+
+/// The answer of `interview start`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct InterviewStartReport {
+    /// The document, as it was named.
+    pub document: PathBuf,
+    /// What was found: nothing, a document, or an interview.
+    pub mode: Mode,
+    /// The script.
+    pub script: String,
+    /// The run that it belongs to.
+    pub run_id: Option<RunId>,
+    /// Whether an interview was begun: not when one goes on, nor when there is nothing to ask.
+    pub begun: bool,
+    /// What comes next.
+    pub next: InterviewNext,
+    /// What is odd.
+    pub warnings: Vec<String>,
+}
+
+impl Flow {
+    /// Begins an interview, or finds the one that is there. A document that does not exist is made, with its sections and
+    /// the scratch pad at once.
+    ///
+    /// # Errors
+    /// [`Error::Catalog`] for a script that cannot be used, [`Error::Document`] and [`Error::Interview`] when the document
+    /// cannot. Nothing is written then.
+    pub fn interview_start(&self, request: &InterviewRequest) -> Result<InterviewStartReport> {
+        let paper = Paper::at(self, &request.document)?;
+        let run = request.run.as_ref().map(|run| self.run_beside(&paper, run)).transpose()?;
+        let named = request.script.as_deref();
+        if let Some(named) = named {
+            self.script(&paper, named)?;
+        }
+        let there = whole(&paper, &paper.read()?.unwrap_or_default(), named).map_err(|fault| paper.fault(fault))?;
+        let before = paper.document(&there);
+        let noted = before.pad().and_then(|pad| pad.head.script.as_deref());
+        let script = self.script(&paper, named.or(noted).unwrap_or(CHARTER))?;
+        let head = |mode| self.head(mode, &script, run.as_ref().map(RunId::to_string));
+        before.settled().map_err(|error| paper.fault(error.into()))?;
+        let is_plain = before.is_without_pad() && !there.trim().is_empty();
+        let late = if is_plain { self.tell_late_end(&paper, &Ending::Finished) } else { LateEnd::default() };
+        let mut warnings = late.warnings();
+        if late.was_open {
+            let next = nothing(&paper, "it is finished, which its run knows now", Metadata::default());
+            let (document, script) = (paper.named, script.id().to_owned());
+            let (mode, begun) = (Mode::Update, false);
+            return Ok(InterviewStartReport { document, mode, script, run_id: None, begun, next, warnings });
+        }
+        let mut found = Mode::Create;
+        let mut now = String::new();
+        // What would come next, when that is nothing and so nothing is begun.
+        let mut unasked = None;
+        let mut mended = false;
+        paper.update(&mut |old| {
+            let text = whole(&paper, old.unwrap_or_default(), named)?;
+            mended = old.is_some_and(|old| paper.document(old).lost().is_some());
+            unasked = None;
+            let new = match paper.document(&text) {
+                document if document.pad().is_some() => {
+                    found = Mode::Resume;
+                    same_script(pad(&document)?, named)?;
+                    same_run(document.only_pad()?, run.as_ref())?;
+                    text.clone()
+                }
+                _ if text.trim().is_empty() => {
+                    found = Mode::Create;
+                    paper.document(&script.skeleton()).begin(&head(Mode::Create))?
+                }
+                document => {
+                    found = Mode::Update;
+                    let begun = document.begin(&head(Mode::Update))?;
+                    let fresh = paper.document(&begun);
+                    let outlook = script.outlook(&fresh, fresh.only_pad()?);
+                    unasked = Some(outlook).filter(|outlook| outlook.step == Step::Nothing);
+                    if unasked.is_some() { text.clone() } else { begun }
+                }
+            };
+            now.clone_from(&new);
+            Ok(new)
+        })?;
+        let document = paper.document(&now);
+        let begun = found != Mode::Resume && unasked.is_none();
+        warnings.extend(document.pad().filter(|_| mended).map(put_back));
+        let (next, script, run_id) = match unasked {
+            Some(outlook) => (nothing(&paper, why_nothing(&outlook), outlook.metadata), script.id().to_owned(), run),
+            None => {
+                let script = self.script_of(&paper, &document)?;
+                let standing = Standing::of(&paper, &document, &script)?;
+                warnings.extend(faults(standing.pad));
+                let linked = standing.pad.head.run.as_deref().and_then(|run| RunId::new(run).ok());
+                (next(&paper, &standing), script.id().to_owned(), linked)
+            }
+        };
+        warnings.extend(self.tell_run(&paper, &document));
+        Ok(InterviewStartReport { document: paper.named, mode: found, script, run_id, begun, next, warnings })
+    }
+
+    /// The run called `run` in the project of a document.
+    fn run_beside(&self, paper: &Paper, run: &str) -> Result<RunId> {
+        let flow = self.beside(paper);
+        Ok(flow.run(&flow.project()?, run)?.id().clone())
+    }
+}
+
+/// The text of a document whose scratch pad has its heading again when that was lost, and says by which script it goes
+/// when nothing of it says that any more: the one that is `named`, or the only one to which its questions belong.
+fn whole(paper: &Paper, text: &str, named: Option<&str>) -> std::result::Result<String, InterviewFault> {
+    let document = paper.document(text);
+    let lost = document.settled().ok().and_then(|()| document.lost());
+    let text = match lost {
+        Some(_) => document.with_heading()?,
+        None => text.to_owned(),
+    };
+    let read = paper.document(&text);
+    let Some(pad) = read.only_pad().ok().filter(|pad| pad.head.script.is_none()) else { return Ok(text) };
+    let script = match (named, lost) {
+        (None, None) => return Ok(text),
+        (Some(_), None) if pad.head.mode.is_some() => return Ok(text),
+        (Some(named), _) => named,
+        (None, Some(line)) => match paper.script_that_asks(pad) {
+            Some(script) => script,
+            None if pad.head.mode.is_some() => CHARTER,
+            None => return Err(InterviewFault::ScriptLost { line, known: paper.scripts() }),
+        },
+    };
+    if script == CHARTER { Ok(text) } else { Ok(read.with_script(script)?) }
+}
+
+/// What to know of a pad that has its heading again.
+fn put_back(pad: &Pad) -> String {
+    let by = pad.head.script.as_ref().map(|script| format!(", and the script is `{script}`")).unwrap_or_default();
+    format!("the heading of the scratch pad was gone; it stands in line {} again{by}", pad.line)
+}
+
+/// An interview goes on by the script with which it began.
+fn same_script(pad: &Pad, named: Option<&str>) -> std::result::Result<(), InterviewFault> {
+    let script = pad.head.script.as_deref().unwrap_or(CHARTER);
+    match named {
+        Some(named) if named != script => Err(InterviewFault::OtherScript { script: script.to_owned() }),
+        _ => Ok(()),
+    }
+}
+
+fn same_run(pad: &Pad, named: Option<&RunId>) -> std::result::Result<(), InterviewFault> {
+    match (named, pad.head.run.as_deref()) {
+        (Some(named), run) if run != Some(named.as_str()) => {
+            Err(InterviewFault::OtherRun { run: run.map(str::to_owned) })
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,82 @@
+//! `interview status`: the questions, the answers and the sections of an interview.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::interviews::error::Result;
+use crate::interviews::next::{InterviewEntry, InterviewNext, Standing, entry, next};
+use crate::interviews::pad::{Fault, Fill, Head, Mode};
+use crate::interviews::paper::Paper;
+use crate::runs::context::Flow;
+
+/// A section of the script, as the document has it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct InterviewSection {
+    /// Its name in the script.
+    pub id: String,
+    /// Its heading.
+    pub heading: String,
+    /// How much stands in it.
+    pub fill: Fill,
+    /// The line of its heading; none when the document has no such section.
+    pub line: Option<usize>,
+}
+
+/// The answer of `interview status`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct InterviewStatusReport {
+    /// The document, as it was named.
+    pub document: PathBuf,
+    /// How the interview began.
+    pub mode: Mode,
+    /// The script.
+    pub script: String,
+    /// When it began, as the document says.
+    pub started: Option<String>,
+    /// The run that it belongs to.
+    pub run_id: Option<String>,
+    /// The questions, in the order in which they stand.
+    pub entries: Vec<InterviewEntry>,
+    /// The sections.
+    pub sections: Vec<InterviewSection>,
+    /// What in the pad cannot be read.
+    pub problems: Vec<Fault>,
+    /// What comes next.
+    pub next: InterviewNext,
+    /// What is odd.
+    pub warnings: Vec<String>,
+}
+
+impl Flow {
+    /// How an interview stands. Writes nothing.
+    ///
+    /// # Errors
+    /// As [`Self::interview_next`].
+    pub fn interview_status(&self, document: &Path) -> Result<InterviewStatusReport> {
+        let paper = Paper::at(self, document)?;
+        let text = paper.text()?;
+        let document = paper.document(&text);
+        let script = self.script_of(&paper, &document)?;
+        let standing = Standing::of(&paper, &document, &script)?;
+        let Head { started, run, .. } = standing.pad.head.clone();
+        let sections = document.sections(&script).into_iter().map(|section| InterviewSection {
+            id: section.id,
+            heading: section.heading,
+            fill: section.fill,
+            line: section.line,
+        });
+        Ok(InterviewStatusReport {
+            mode: standing.pad.mode(),
+            script: script.id().to_owned(),
+            started,
+            run_id: run,
+            entries: standing.pad.entries.iter().map(entry).collect(),
+            sections: sections.collect(),
+            problems: standing.pad.faults.clone(),
+            next: next(&paper, &standing),
+            document: paper.named.clone(),
+            warnings: Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,490 @@
+//! `interview run`: the loop of seed 004. The interviewer says what to ask, the person answers, the answer goes into the
+//! document; only then comes the next question. Nothing is remembered between two rounds but what the document holds.
+
+use crate::interviews::pad::SectionChange;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::interviews::agent::{Agent, state};
+use crate::interviews::answer::{AnswerRequest, Replaces};
+use crate::interviews::close::FinishRequest;
+use crate::interviews::error::{Error, InterviewFault, Result};
+use crate::interviews::link::Ending;
+use crate::interviews::next::{InterviewEntry, InterviewNext, InterviewStep, Standing, entry, next};
+use crate::interviews::pad::{Answer, Document, Entry, Metadata, Mode, Pad, Question, Reply, Script};
+use crate::interviews::paper::Paper;
+use crate::interviews::start::InterviewRequest;
+use crate::runs::context::Flow;
+use crate::runs::quoted;
+
+/// Which conversation to hold.
+#[derive(Debug, Clone, Default)]
+pub struct TalkRequest {
+    /// Where.
+    pub interview: InterviewRequest,
+    /// The command that says what to ask; otherwise the script does.
+    pub agent: Option<String>,
+    /// How long it may take.
+    pub timeout: Duration,
+    /// A file to which its answers are added.
+    pub record: Option<PathBuf>,
+    /// A file with its answers of before.
+    pub replay: Option<PathBuf>,
+}
+
+/// A question, as a person is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// Its number.
+    pub number: u32,
+    /// How many there are, as far as is known.
+    pub total: u32,
+    /// What it is about.
+    pub topic: String,
+    /// The question.
+    pub question: String,
+    /// The answers given so far, in their order.
+    pub before: Vec<String>,
+    /// What became of it, when the person went back to it.
+    pub now: Option<Answer>,
+    /// Whether there is a question before it to go back to.
+    pub has_before: bool,
+}
+
+/// An answer, and another one that came while it was typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Clash {
+    /// The number of the question.
+    pub number: u32,
+    /// What stands there now.
+    pub theirs: Answer,
+    /// What the person said.
+    pub mine: String,
+}
+
+/// Which of two answers counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settled {
+    /// The other one.
+    Theirs,
+    /// The person's.
+    Mine,
+    /// Both, the person's below the other one.
+    Both,
+    /// Nobody says.
+    Later,
+}
+
+/// What a person says of all answers before they are written into the document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Review {
+    /// They are right.
+    Finish,
+    /// The one to this question is to be changed.
+    Back(u32),
+    /// That it is enough for now.
+    Stop,
+}
+
+/// What a person says to a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Said {
+    /// This.
+    Answer(String),
+    /// Nothing, for this reason.
+    Skip(String),
+    /// That the question before is to be seen again.
+    Back,
+    /// That what was said before stays.
+    Keep,
+    /// That it is enough for now, or nobody is there.
+    Stop,
+}
+
+/// The person who is interviewed.
+pub trait Interviewee {
+    /// Answers a question.
+    ///
+    /// # Errors
+    /// When what was said cannot be read.
+    fn ask(&mut self, question: &Asked) -> Result<Said>;
+    /// Says which of two answers counts.
+    ///
+    /// # Errors
+    /// When what was said cannot be read.
+    fn settle(&mut self, clash: &Clash) -> Result<Settled>;
+    /// Looks at all answers before they are written into the document.
+    ///
+    /// # Errors
+    /// When what was said cannot be read.
+    fn review(&mut self, entries: &[InterviewEntry]) -> Result<Review>;
+    /// Learns something on the way.
+    fn tell(&mut self, line: &str);
+}
+
+/// What one round came to.
+enum Round {
+    /// A question was answered or passed over.
+    Answered,
+    /// The next round sees what there is now.
+    Again,
+    /// The question of this number is to be asked again.
+    Back(u32),
+    /// It is over.
+    Over(InterviewRunReport),
+}
+
+/// Why a conversation stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InterviewStop {
+    /// The document is finished.
+    Finished,
+    /// There was nothing to ask.
+    Nothing,
+    /// A question waits, and nobody is there to answer it.
+    NeedsHuman,
+    /// The interviewer cannot go on.
+    Failed,
+}
+
+impl InterviewStop {
+    /// As in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::Nothing => "nothing",
+            Self::NeedsHuman => "needs_human",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// The answer of `interview run`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct InterviewRunReport {
+    /// The document, as it was named.
+    pub document: PathBuf,
+    /// Why it stopped, in one word.
+    pub stop: InterviewStop,
+    /// Why it stopped.
+    pub reason: String,
+    /// How many questions were answered or passed over in this conversation.
+    pub answered: usize,
+    /// The sections, when it is finished.
+    pub sections: Vec<SectionChange>,
+    /// What is odd.
+    pub warnings: Vec<String>,
+}
+
+impl Flow {
+    /// Holds the conversation until the document is finished, a person leaves, or the interviewer cannot go on. Whatever
+    /// was answered is in the document before the next question comes.
+    ///
+    /// # Errors
+    /// As [`Flow::interview_start`], and [`Error::Interview`] when the agent answers nothing of use. What was answered stays.
+    pub fn interview_run(&self, request: &TalkRequest, person: &mut dyn Interviewee) -> Result<InterviewRunReport> {
+        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| self.absolute(path)).transpose();
+        let has_agent = request.agent.is_some() || request.replay.is_some();
+        let (record, replay) = (path(&request.record)?, path(&request.replay)?);
+        let agent = Agent::new(request.agent.as_deref(), request.timeout, record, replay)?;
+        let started = self.interview_start(&request.interview)?;
+        for warning in &started.warnings {
+            person.tell(&format!("warning: {warning}"));
+        }
+        let paper = Paper::at(self, &request.interview.document)?;
+        let script = self.script(&paper, &started.script)?;
+        if !has_agent && started.next.kind == InterviewStep::Skip && !started.begun {
+            return Ok(over(&paper, InterviewStop::Nothing, started.next.message.unwrap_or_default(), 0));
+        }
+        let run = started.run_id.map(|run| run.to_string());
+        let talk = Talk { flow: self, paper, script, agent: has_agent.then_some(agent), run };
+        let mut answered = 0;
+        let mut back = None;
+        loop {
+            match talk.round(back.take(), person)? {
+                Round::Answered => answered += 1,
+                Round::Again => {}
+                Round::Back(number) => back = Some(number),
+                Round::Over(report) => return Ok(InterviewRunReport { answered, ..report }),
+            }
+        }
+    }
+}
+
+/// A conversation about one document.
+struct Talk<'f> {
+    flow: &'f Flow,
+    paper: Paper,
+    script: Script,
+    agent: Option<Agent<'f>>,
+    /// The run that it belongs to.
+    run: Option<String>,
+}
+
+impl Talk<'_> {
+    /// One question, or the end. `back` is the number of one that was answered, and is asked again.
+    fn round(&self, back: Option<u32>, person: &mut dyn Interviewee) -> Result<Round> {
+        let Self { paper, script, .. } = self;
+        let text = paper.text()?;
+        let document = paper.document(&text);
+        let next = match document.pad() {
+            Some(_) => Some(next(paper, &Standing::of(paper, &document, script)?)),
+            None => None,
+        };
+        let again = back.and_then(|number| document.pad()?.entry(number));
+        let is_open = document.pad().is_some_and(|pad| pad.open().is_some());
+        match (&self.agent, next) {
+            (_, Some(next)) if again.is_some() => self.put(&document, &next, again, person),
+            (Some(agent), next) if !is_open => {
+                let metadata = next.map(|next| next.metadata).unwrap_or_default();
+                let told = state(paper, script, &document, metadata);
+                let reply = agent.ask(paper, &told, &mut |line| person.tell(line))?;
+                self.obey(&document, reply, person)
+            }
+            (_, Some(next)) if next.kind == InterviewStep::NextQuestion => self.put(&document, &next, None, person),
+            (_, Some(_)) => self.close(&document, FinishRequest::default(), person),
+            (_, None) => Err(paper.fault(InterviewFault::Edit(crate::interviews::pad::EditError::NoPad))),
+        }
+    }
+
+    /// Does what an agent says.
+    fn obey(&self, document: &Document<'_>, reply: Reply, person: &mut dyn Interviewee) -> Result<Round> {
+        let Self { paper, script, .. } = self;
+        let entries = document.pad().map(|pad| pad.entries.as_slice()).unwrap_or_default();
+        match reply {
+            Reply::NextQuestion { next_question, topic, .. } => {
+                let number = document.pad().map_or(1, Pad::next_number);
+                let topic = topic.unwrap_or_else(|| format!("Question {number}"));
+                let question = Question { topic, asked: next_question };
+                if let Some(again) = entries.iter().find(|entry| entry.is_like(&question)) {
+                    let (number, topic) = (again.number, again.topic.clone());
+                    return Err(paper.fault(InterviewFault::AskedAgain { number, topic }));
+                }
+                if entries.len() >= usize::try_from(script.max_questions()).unwrap_or(usize::MAX) {
+                    return Err(paper.fault(InterviewFault::TooManyQuestions { most: script.max_questions() }));
+                }
+                self.write_question(&question, document.text())?;
+                Ok(Round::Again)
+            }
+            Reply::Skip { message, .. } if document.pad().is_none_or(Pad::is_empty) => self.leave(document, message),
+            Reply::Skip { message, .. } => {
+                let reason =
+                    format!("the interviewer has nothing more to ask ({message}), and answers wait in the document");
+                Ok(Round::Over(over(paper, InterviewStop::NeedsHuman, reason, 0)))
+            }
+            // An agent decides itself when it is enough.
+            Reply::Success { content, .. } => {
+                let request = FinishRequest { content: Some(content), early: true, ..FinishRequest::default() };
+                self.close(document, request, person)
+            }
+            Reply::Error { message, .. } => Ok(Round::Over(over(paper, InterviewStop::Failed, message, 0))),
+        }
+    }
+
+    /// Ends an interview in which nothing was asked; the document is as it was before it.
+    fn leave(&self, document: &Document<'_>, message: String) -> Result<Round> {
+        let Self { flow, paper, .. } = self;
+        let mut report = over(paper, InterviewStop::Nothing, message, 0);
+        if document.pad().is_some() {
+            let removed = paper.update(&mut |old| match old {
+                Some(text) if text == document.text() => Ok(document.without_pad()?),
+                _ => Err(InterviewFault::ChangedMeanwhile),
+            });
+            match removed {
+                Err(error) if is_about_change(&error) => return Ok(Round::Again),
+                removed => removed?,
+            }
+            report.warnings = flow.tell_end(paper, document, &Ending::Finished);
+        }
+        Ok(Round::Over(report))
+    }
+
+    /// Notes what an agent asks before anybody is asked: a kill must not let it ask something else under that number.
+    fn write_question(&self, question: &Question, seen: &str) -> Result<()> {
+        let Self { flow, paper, script, run, .. } = self;
+        let head = flow.head(Mode::Update, script, run.clone());
+        let mut now = String::new();
+        paper.update(&mut |old| {
+            let text = old.ok_or(InterviewFault::Missing)?;
+            now = text.to_owned();
+            // Who saved meanwhile may have answered it already; the next round asks again what to ask.
+            if text != seen {
+                return Ok(text.to_owned());
+            }
+            let begun = match paper.document(text) {
+                document if document.pad().is_some() => text.to_owned(),
+                document => document.begin(&head)?,
+            };
+            now = paper.document(&begun).ask(question)?;
+            Ok(now.clone())
+        })?;
+        let _ = flow.tell_run(paper, &paper.document(&now));
+        Ok(())
+    }
+
+    /// Asks the person: what comes next, or `again` what has an answer.
+    fn put(
+        &self,
+        document: &Document<'_>,
+        next: &InterviewNext,
+        again: Option<&Entry>,
+        person: &mut dyn Interviewee,
+    ) -> Result<Round> {
+        let paper = &self.paper;
+        let entries = document.pad().map(|pad| pad.entries.as_slice()).unwrap_or_default();
+        let given = |entry: &Entry| match &entry.answer {
+            Answer::Given(text) => Some(text.clone()),
+            _ => None,
+        };
+        let number = again.map_or(next.metadata.question_number, |entry| entry.number);
+        let answered = entries.iter().take_while(|entry| entry.number != number);
+        let before = answered.filter(|entry| entry.answer != Answer::Open).last().map(|entry| entry.number);
+        let asked = Asked {
+            number,
+            total: next.metadata.total_questions,
+            topic: again.map_or(next.topic.clone(), |entry| Some(entry.topic.clone())).unwrap_or_default(),
+            question: again.map_or(next.next_question.clone(), |entry| Some(entry.asked.clone())).unwrap_or_default(),
+            before: entries.iter().filter_map(given).collect(),
+            now: again.map(|entry| entry.answer.clone()),
+            has_before: before.is_some(),
+        };
+        let answer = match person.ask(&asked)? {
+            Said::Answer(text) => Answer::Given(text),
+            Said::Skip(why) => Answer::Skipped(why),
+            Said::Keep => return Ok(Round::Again),
+            Said::Back => return Ok(before.map_or(Round::Again, Round::Back)),
+            Said::Stop => return Ok(Round::Over(over(paper, InterviewStop::NeedsHuman, self.left(document, next), 0))),
+        };
+        let replaces = asked.now.map_or(Replaces::Nothing, Replaces::Seen);
+        let is_new = replaces == Replaces::Nothing;
+        match self.write(number, answer, replaces, person)? {
+            Round::Answered if !is_new => Ok(Round::Again),
+            round => Ok(round),
+        }
+    }
+
+    /// What is left to do where a person stops.
+    fn left(&self, document: &Document<'_>, next: &InterviewNext) -> String {
+        let is_open = document.pad().is_some_and(|pad| pad.open().is_some());
+        match next.kind {
+            // What comes next is for the agent to say.
+            _ if self.agent.is_some() && !is_open => "no question waits; the same command goes on".to_owned(),
+            InterviewStep::NextQuestion => {
+                let Metadata { question_number, total_questions, .. } = next.metadata;
+                format!("question {question_number} of {total_questions} waits; the same command goes on with it")
+            }
+            _ => ALL_ASKED.to_owned(),
+        }
+    }
+
+    /// Writes what a person said. Where another answer came meanwhile, nothing of what they said is lost.
+    fn write(
+        &self,
+        number: u32,
+        mut answer: Answer,
+        mut replaces: Replaces,
+        person: &mut dyn Interviewee,
+    ) -> Result<Round> {
+        let paper = &self.paper;
+        loop {
+            let request = AnswerRequest {
+                document: paper.named.clone(),
+                question: Some(number),
+                asked: None,
+                answer: answer.clone(),
+                replaces: replaces.clone(),
+            };
+            let error = match self.flow.interview_answer(&request) {
+                Ok(report) => {
+                    for warning in report.warnings {
+                        person.tell(&format!("warning: {warning}"));
+                    }
+                    return Ok(Round::Answered);
+                }
+                Err(error) => error,
+            };
+            let mine = match answer {
+                Answer::Given(text) => Some(text),
+                Answer::Skipped(_) | Answer::Open => None,
+            };
+            let theirs = match error {
+                Error::Stopped { fault: InterviewFault::AnsweredMeanwhile { there, .. }, .. } => there,
+                error @ Error::Stopped { fault: InterviewFault::OtherQuestion { .. }, .. } => return Err(error),
+                error => {
+                    return Err(match mine {
+                        Some(given) => Error::Unwritten { source: Box::new(error), given },
+                        None => error,
+                    });
+                }
+            };
+            let Some(mine) = mine else {
+                person.tell(&format!("question {number} has an answer by now, which stays"));
+                return Ok(Round::Again);
+            };
+            let clash = Clash { number, theirs, mine };
+            let both = match person.settle(&clash)? {
+                Settled::Theirs => return Ok(Round::Again),
+                Settled::Later => return Ok(Round::Over(self.unsettled(&clash))),
+                Settled::Mine => None,
+                Settled::Both => match &clash.theirs {
+                    Answer::Given(theirs) => Some(format!("{theirs}\n\n{}", clash.mine)),
+                    Answer::Skipped(_) | Answer::Open => None,
+                },
+            };
+            answer = Answer::Given(both.unwrap_or(clash.mine));
+            replaces = Replaces::Seen(clash.theirs);
+        }
+    }
+
+    /// The end of a conversation in which an answer has to be brought in by hand: the document is not finished without it.
+    fn unsettled(&self, clash: &Clash) -> InterviewRunReport {
+        let Clash { number, mine, .. } = clash;
+        let command = format!("flow interview answer {} --question {number} --replace", self.paper.quoted());
+        let dashes = if mine.starts_with('-') { "-- " } else { "" };
+        let reason = format!(
+            "question {number} got another answer meanwhile; yours was not written, and `{command} {dashes}{}` puts it in its place",
+            quoted(mine)
+        );
+        over(&self.paper, InterviewStop::NeedsHuman, reason, 0)
+    }
+
+    /// Finishes the document that the person has looked at.
+    fn close(&self, document: &Document<'_>, request: FinishRequest, person: &mut dyn Interviewee) -> Result<Round> {
+        let Self { flow, paper, .. } = self;
+        let entries = document.pad().map(|pad| pad.entries.as_slice()).unwrap_or_default();
+        match person.review(&entries.iter().map(entry).collect::<Vec<_>>())? {
+            Review::Finish => {}
+            Review::Back(number) => return Ok(Round::Back(number)),
+            Review::Stop => {
+                return Ok(Round::Over(over(paper, InterviewStop::NeedsHuman, ALL_ASKED.to_owned(), 0)));
+            }
+        }
+        let seen = Some(document.text().to_owned());
+        let finished = flow.interview_finish(&FinishRequest { document: paper.named.clone(), seen, ..request });
+        let finished = match finished {
+            Err(error) if is_about_change(&error) => return Ok(Round::Again),
+            finished => finished?,
+        };
+        let (answered, skipped) = (finished.answered, finished.skipped);
+        let reason = format!("{answered} answered, {skipped} skipped; the scratch pad is gone");
+        let mut report = over(paper, InterviewStop::Finished, reason, 0);
+        (report.sections, report.warnings) = (finished.sections, finished.warnings);
+        Ok(Round::Over(report))
+    }
+}
+
+/// What is left to do when only the end is.
+const ALL_ASKED: &str = "all questions are asked; the same command finishes the document";
+
+/// Whether somebody saved the document meanwhile; the next round sees what is there now.
+fn is_about_change(error: &Error) -> bool {
+    matches!(error, Error::Stopped { fault: InterviewFault::ChangedMeanwhile, .. })
+}
+
+fn over(paper: &Paper, stop: InterviewStop, reason: String, answered: usize) -> InterviewRunReport {
+    let (sections, warnings) = (Vec::new(), Vec::new());
+    InterviewRunReport { document: paper.named.clone(), stop, reason, answered, sections, warnings }
+}

@@ -1,0 +1,409 @@
+//! `mode request | write`.
+
+use crate::modes::definition;
+use crate::modes::policy::DenialKind;
+use crate::modes::policy::Outcome;
+use crate::runs;
+use serde::Serialize;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::codec::{RunText, parse_json};
+use crate::host::{Holder, Liveness};
+use crate::model::{ModeName, RunId, Scope, SessionId, mode_file};
+use crate::modes::error::{Error, Result};
+use crate::modes::load::ScopeReport;
+use crate::modes::load::{ModeScope, board, commit, concerned, list, mode, names};
+use crate::modes::policy::{Admission, Policy, read_outcome};
+use crate::modes::say;
+use crate::modes::state::{Board, Draft, Ended, ModeRefusal, Wanted, why_over};
+use crate::modes::state_dir::StateDir;
+use crate::runs::Source;
+use crate::runs::context::Flow;
+use crate::store::Project;
+
+/// A mode that is asked for.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ModeRequest {
+    /// Its name or an alias.
+    pub mode: String,
+    /// Whose.
+    pub scope: ModeScope,
+    /// Whether the review of the mode that would hand over is clean; otherwise its file may say so.
+    pub review_clean: Option<bool>,
+    /// The run that it works on: its id, the beginning of it, or `@latest`.
+    pub run: Option<String>,
+}
+
+/// Fields of a mode's file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ModeWriteRequest {
+    /// The mode.
+    pub mode: String,
+    /// Whose.
+    pub scope: ModeScope,
+    /// The fields; null takes one away.
+    pub fields: Map<String, Value>,
+    /// Whether the review of the mode that would hand over is clean.
+    pub review_clean: Option<bool>,
+}
+
+impl ModeWriteRequest {
+    /// Fields that somebody wrote as JSON.
+    ///
+    /// # Errors
+    /// [`runs::Error::InputJson`] when they are no JSON object, or one is there twice.
+    pub fn read_fields(Source { origin, text }: Source) -> Result<Map<String, Value>> {
+        match parse_json(&text) {
+            Ok(Value::Object(fields)) => Ok(fields),
+            Ok(_) => Err(runs::Error::InputJson { origin, why: "it is not a JSON object".to_owned() }.into()),
+            Err(error) if error.is_data() => Err(runs::Error::InputJson { origin, why: error.to_string() }.into()),
+            Err(error) => Err(runs::Error::InputJson { origin, why: format!("it is not JSON: {error}") }.into()),
+        }
+    }
+}
+
+/// Why modes change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// Somebody asked for a mode.
+    Request,
+    /// Somebody wrote fields.
+    Write,
+    /// Somebody ended modes.
+    End,
+    /// A session is over.
+    SessionEnd,
+    /// A prompt.
+    Prompt,
+}
+
+impl Cause {
+    /// For the audit fields (seed 001).
+    fn source(self) -> &'static str {
+        match self {
+            Self::Request | Self::End | Self::SessionEnd => "workflow-transition",
+            Self::Write => "state-operations",
+            Self::Prompt => "keyword-detector",
+        }
+    }
+}
+
+/// So long a hook waits for somebody else's change of modes.
+const HOOK_WAIT: Duration = Duration::from_millis(100);
+
+/// Whether the process of this evidence is known dead.
+pub(super) fn is_dead(evidence: &str) -> bool {
+    evidence.parse::<Holder>().is_ok_and(|holder| holder.liveness() == Liveness::Dead)
+}
+
+/// What was done under the lock.
+pub(super) struct Done<T> {
+    pub(super) answer: T,
+    pub(super) changed: bool,
+    pub(super) warnings: Vec<String>,
+}
+
+/// By which rule a request was decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModeDecision {
+    /// Nothing was active.
+    Start,
+    /// It is active already.
+    NoChange,
+    /// It began beside the others.
+    Overlap,
+    /// It began, and others were completed.
+    AutoComplete,
+    /// It did not begin.
+    Deny,
+}
+
+impl ModeDecision {
+    /// The word in answers.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::NoChange => "no_change",
+            Self::Overlap => "overlap",
+            Self::AutoComplete => "auto_complete",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+/// The answer of `mode request`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ModeRequestReport {
+    /// By which rule.
+    pub decision: ModeDecision,
+    /// Of a denial: which rule.
+    pub kind: Option<DenialKind>,
+    /// The mode that was asked for.
+    pub requested: ModeName,
+    /// Modes that were completed.
+    pub completed: Vec<ModeName>,
+    /// Modes that are active now, in the order in which they began.
+    pub active: Vec<ModeName>,
+    /// What happened, or why not and what to do.
+    pub message: String,
+    /// Whose modes.
+    pub scope: ScopeReport,
+    /// Whether anything was written.
+    pub changed: bool,
+    /// What is odd.
+    pub warnings: Vec<String>,
+}
+
+/// The answer of `mode write`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ModeWriteReport {
+    /// The mode.
+    pub mode: ModeName,
+    /// Whose file.
+    pub scope: ScopeReport,
+    /// Its path.
+    pub path: std::path::PathBuf,
+    /// What it says now.
+    pub state: Map<String, Value>,
+    /// How it ended.
+    pub outcome: Option<Outcome>,
+    /// By which rule it became active; none when it did not.
+    pub decision: Option<ModeDecision>,
+    /// Modes that were completed.
+    pub completed: Vec<ModeName>,
+    /// Whether anything was written.
+    pub changed: bool,
+    /// What is odd.
+    pub warnings: Vec<String>,
+}
+
+impl Flow {
+    /// Asks for a mode.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when a file that counts cannot be read; a denial is in the report.
+    pub fn mode_request(&self, request: &ModeRequest) -> Result<ModeRequestReport> {
+        let project = self.project_or_init()?;
+        let (policy, _) = definition::policy_of(&self.catalog(Some(&project)))?;
+        let mode = mode(&policy, &request.mode)?;
+        let scope = self.scope(&request.scope)?;
+        let run = self.run_meant(&project, request.run.as_deref())?;
+        let wanted = Wanted { review_clean: request.review_clean, run };
+        let called = say::named(&mode.name, &request.mode);
+        let done = self.change_modes(&project, &policy, &scope, Cause::Request, |draft| {
+            let answer = draft.request(&scope, mode, &wanted);
+            match answer {
+                Ok(answer) => Ok(Ok(answer)),
+                Err(ModeRefusal::Denied { scope: of, denial, .. }) => {
+                    let message = say::denial(draft.board(), &of, &called, &denial, "activate");
+                    draft.discard();
+                    Ok(Err((denial, message)))
+                }
+                Err(refusal) => Err(refusal),
+            }
+        })?;
+        let name = mode.name.clone();
+        let scope = ScopeReport(scope.session().cloned());
+        let (changed, warnings) = (done.changed, done.warnings);
+        Ok(match done.answer {
+            Err((denial, message)) => ModeRequestReport {
+                decision: ModeDecision::Deny,
+                kind: Some(denial.kind),
+                requested: name,
+                completed: Vec::new(),
+                active: denial.active,
+                message,
+                scope,
+                changed,
+                warnings,
+            },
+            Ok(answer) => {
+                let (decision, completed) = decision(&answer.admission);
+                let message = match decision {
+                    ModeDecision::NoChange => format!("{called} is active already"),
+                    ModeDecision::AutoComplete => {
+                        let sources: Vec<&str> = completed.iter().map(ModeName::as_str).collect();
+                        format!("mode transiting: {} -> {called}", sources.join(" + "))
+                    }
+                    ModeDecision::Overlap => format!("{called} is active beside {}", beside(&answer.active, &name)),
+                    ModeDecision::Start | ModeDecision::Deny => format!("{called} is active"),
+                };
+                ModeRequestReport {
+                    decision,
+                    kind: None,
+                    requested: name,
+                    completed,
+                    active: answer.active,
+                    message,
+                    scope,
+                    changed,
+                    warnings,
+                }
+            }
+        })
+    }
+
+    /// Writes fields of a mode's file; a mode that becomes active with it is admitted first.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when a rule forbids it; nothing is written then.
+    pub fn mode_write(&self, request: &ModeWriteRequest) -> Result<ModeWriteReport> {
+        let project = self.project_or_init()?;
+        let (policy, _) = definition::policy_of(&self.catalog(Some(&project)))?;
+        let mode = mode(&policy, &request.mode)?;
+        let scope = self.scope(&request.scope)?;
+        let mut fields = request.fields.clone();
+        if let Some(run) = self.run_meant(&project, fields.get("run_id").and_then(Value::as_str))? {
+            fields.insert("run_id".to_owned(), run.as_str().into());
+        }
+        let wanted = Wanted { review_clean: request.review_clean, run: None };
+        let done = self.change_modes(&project, &policy, &scope, Cause::Write, |draft| {
+            let is_new = draft.board().file(&scope, &mode.name).is_none();
+            let admission = draft.write(&scope, mode, &fields, &wanted)?;
+            let state = match draft.board().file(&scope, &mode.name) {
+                Some(crate::modes::state::ModeState::Known(state)) => state.clone(),
+                _ => Map::new(),
+            };
+            let (seen, _) = draft.board().known_active(&policy, &Scope::Root);
+            let hides = is_new && state.get("active") == Some(&Value::Bool(false));
+            let hidden: Vec<_> = seen.into_iter().filter(|one| hides && one.mode == mode.name).collect();
+            Ok((admission, state, say::everybodys(&hidden, &scope)))
+        })?;
+        let (admission, state, everybodys) = done.answer;
+        let decided = admission.as_ref().map(decision);
+        let state_dir = project.make_state()?;
+        Ok(ModeWriteReport {
+            mode: mode.name.clone(),
+            path: Self::relative(&project, &state_dir.file_path(&scope, &mode_file(&mode.name))),
+            scope: ScopeReport(scope.session().cloned()),
+            outcome: read_outcome(&state).outcome,
+            state,
+            decision: decided.as_ref().map(|(decision, _)| *decision),
+            completed: decided.map(|(_, completed)| completed).unwrap_or_default(),
+            changed: done.changed,
+            warnings: done.warnings.into_iter().chain(everybodys).collect(),
+        })
+    }
+
+    /// Decides and commits under the lock of the modes.
+    pub(super) fn change_modes<T>(
+        &self,
+        project: &Project,
+        policy: &Policy,
+        scope: &Scope,
+        cause: Cause,
+        act: impl FnOnce(&mut Draft<'_>) -> std::result::Result<T, ModeRefusal>,
+    ) -> Result<Done<T>> {
+        let now = self.clock.now();
+        let wait = if cause == Cause::SessionEnd { HOOK_WAIT } else { self.lock_wait()? };
+        let request = self.lock_request(now, wait);
+        project.keep_out_of_git(&request)?;
+        let state = project.make_state()?;
+        let mut locked = state.lock(&request)?;
+        let ends = matches!(cause, Cause::End | Cause::SessionEnd);
+        let files = concerned(&locked, scope, &names(policy), ends)?;
+        let mut draft = Draft::new(policy, board(policy, &files), now, cause.source()).knowing(&is_dead);
+        if !ends {
+            draft = draft.asked_by(scope, self.named_holder()?);
+        }
+        let answer = act(&mut draft).map_err(|refusal| self.refused(&state, &draft, refusal))?;
+        let mut warnings: Vec<String> = draft.warnings().to_vec();
+        warnings.extend(draft.ended().iter().filter_map(|ended| Self::run_goes_on(project, ended)));
+        let changed = !draft.is_empty();
+        if changed {
+            let summary = summary(&draft);
+            warnings.extend(commit(&mut locked, draft, &files, summary, now, &self.ids)?);
+        }
+        Ok(Done { answer, changed, warnings })
+    }
+
+    /// The process whose life is the session's, when somebody named it: what stands nearest may be a hook that is over at
+    /// once, and a mode must not be taken for left behind because of that.
+    fn named_holder(&self) -> Result<Option<String>> {
+        let is_named = self.options.holder_pid.is_some() || self.env.holder()?.is_some();
+        Ok(self.holder()?.filter(|_| is_named).map(|holder| holder.to_string()))
+    }
+
+    /// Notes at the modes of a session that it is over; nothing where it has none.
+    pub(super) fn end_session_of_modes(&self, project: &Project, session: &SessionId) -> Result<()> {
+        let scope = Scope::Session(session.clone());
+        let Some(state) = project.state()? else { return Ok(()) };
+        let (policy, _) = definition::policy_of(&self.catalog(Some(project)))?;
+        let seen = board(&policy, &state.read(Some(std::slice::from_ref(&scope)), &names(&policy))?);
+        if seen.own_active(&policy, &scope).is_empty() {
+            return Ok(());
+        }
+        let end = |draft: &mut Draft<'_>| {
+            draft.end_session(&scope);
+            Ok(())
+        };
+        self.change_modes(project, &policy, &scope, Cause::SessionEnd, end).map(drop)
+    }
+
+    /// Notes at the modes of a session that was over that it is there again.
+    pub(super) fn wake_modes(&self, project: &Project, policy: &Policy, scope: &Scope, board: &Board) -> Result<()> {
+        let is_over = |(_, fields): &(ModeName, Map<String, Value>)| why_over(fields, &is_dead).is_some();
+        if *scope == Scope::Root || !board.own_active(policy, scope).iter().any(is_over) {
+            return Ok(());
+        }
+        self.change_modes(project, policy, scope, Cause::Prompt, |_| Ok(())).map(drop)
+    }
+
+    fn refused(&self, state: &StateDir, draft: &Draft<'_>, refusal: ModeRefusal) -> Error {
+        let (path, message) = match &refusal {
+            ModeRefusal::Denied { requested, scope, denial } => {
+                (None, Some(say::denial(draft.board(), scope, requested.as_str(), denial, "write")))
+            }
+            ModeRefusal::Unreadable { mode, scope, .. } => (Some(state.file_path(scope, &mode_file(mode))), None),
+            ModeRefusal::Lifecycle { .. } | ModeRefusal::Field { .. } => (None, None),
+        };
+        Error::Refused { refusal: Box::new(refusal), path, message }
+    }
+
+    /// A mode can only work on a run that is there.
+    fn run_meant(&self, project: &Project, run: Option<&str>) -> Result<Option<RunId>> {
+        run.map(|run| Ok(self.run(project, run)?.id().clone())).transpose()
+    }
+
+    /// What to say of the run of a mode that ended: the run does not end with it.
+    fn run_goes_on(project: &Project, ended: &Ended) -> Option<String> {
+        let (id, mode) = (RunId::new(ended.run.as_deref()?).ok()?, &ended.mode);
+        let worked = format!("{mode} worked on run {id}, which");
+        let Ok(run) = project.run(&id) else { return Some(format!("{worked} is not there (any more)")) };
+        let text = run.read_text().ok().flatten();
+        match text.and_then(|text| Some(RunText::parse(&text).ok()?.document().state.status)) {
+            Some(status) if status.is_terminal() => None,
+            Some(status) => Some(format!("{worked} is still {status}: `flow resume {id}` says what is next")),
+            None => Some(format!("{worked} cannot be read: `flow doctor {id}` says why")),
+        }
+    }
+}
+
+/// The rule and the modes that it completed.
+pub(super) fn decision(admission: &Admission) -> (ModeDecision, Vec<ModeName>) {
+    match admission {
+        Admission::Start => (ModeDecision::Start, Vec::new()),
+        Admission::NoChange => (ModeDecision::NoChange, Vec::new()),
+        Admission::Overlap => (ModeDecision::Overlap, Vec::new()),
+        Admission::AutoComplete(completed) => (ModeDecision::AutoComplete, completed.clone()),
+        Admission::Deny(_) => (ModeDecision::Deny, Vec::new()),
+    }
+}
+
+fn beside(active: &[ModeName], name: &ModeName) -> String {
+    list(&active.iter().filter(|mode| *mode != name).cloned().collect::<Vec<_>>())
+}
+
+/// What a commit says of itself in the log.
+fn summary(draft: &Draft<'_>) -> String {
+    let ended = draft.ended().iter().map(|ended| match &ended.broken {
+        Some(why) => format!("{} of {} was put aside: {why}", ended.mode, ended.scope),
+        None => format!("{} of {} ended", ended.mode, ended.scope),
+    });
+    let told: Vec<String> = draft.messages().iter().cloned().chain(ended).collect();
+    if told.is_empty() { "modes began or were written".to_owned() } else { told.join("; ") }
+}

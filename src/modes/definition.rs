@@ -1,0 +1,42 @@
+//! The policy of modes: `.flow/modes.yaml`, or the shipped one.
+
+use std::path::PathBuf;
+
+use crate::catalog::{Catalog, Origin, read_proved};
+use crate::codec::{DocumentKind, Violation};
+use crate::modes::error::{Error, Result};
+use crate::modes::policy::Policy;
+
+/// The name of the file.
+pub(crate) const FILE: &str = "modes.yaml";
+const SHIPPED: &str = include_str!("../../workflows/modes.yaml");
+
+/// The policy of the project, and where it comes from.
+///
+/// # Errors
+/// [`Error::Policy`] when the project has one that cannot be used: another policy in its place would be worse.
+pub fn policy_of(catalog: &Catalog) -> Result<(Policy, Origin)> {
+    let folder = catalog.own(None)?;
+    let found = match &folder {
+        Some(folder) => folder.read(FILE)?.map(|text| (text, folder.join(FILE))),
+        None => None,
+    };
+    let (text, origin) = match found {
+        Some((text, path)) => (text, Origin::Project(path)),
+        None => (SHIPPED.to_owned(), Origin::Shipped),
+    };
+    let path = match &origin {
+        Origin::Project(path) => path.clone(),
+        Origin::Shipped => PathBuf::from("workflows").join(FILE),
+    };
+    let policy = read_policy(&text).map_err(|violations| Error::Policy { path, violations })?;
+    Ok((policy, origin))
+}
+
+/// Reads and proves a policy.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub(crate) fn read_policy(text: &str) -> std::result::Result<Policy, Vec<Violation>> {
+    read_proved(text, DocumentKind::Modes, Policy::build)
+}

@@ -1,0 +1,153 @@
+//! Why a verb over modes failed.
+
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::catalog::first_of;
+use crate::codec::Violation;
+use crate::codec::violations::all;
+use crate::model::{Explain, Kind, Problem};
+use crate::modes::policy::{LifecycleFault, PhaseFault};
+use crate::modes::say::clear_command;
+use crate::modes::state::ModeRefusal;
+use crate::runs;
+
+/// Why a verb over modes failed.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// What keeps verbs over runs from their work as well: the project, files, settings.
+    #[error(transparent)]
+    Run(runs::Error),
+    /// There is no such mode.
+    #[error("there is no mode `{word}`")]
+    UnknownMode {
+        /// The word as given.
+        word: String,
+        /// All modes.
+        known: Vec<String>,
+        /// The one that was probably meant.
+        suggestion: Option<String>,
+    },
+    /// The policy of the project breaks its rules: another policy in its place would be worse than an error.
+    #[error("the policy in {} cannot be used: {}", .path.display(), first_of(.violations))]
+    Policy {
+        /// Its file.
+        path: PathBuf,
+        /// All problems.
+        violations: Vec<Violation>,
+    },
+    /// A rule about modes forbids it, or a mode's file cannot be read. Nothing was written.
+    #[error("{}", sentence(.refusal, .path.as_deref(), .message.as_deref()))]
+    Refused {
+        /// Why.
+        refusal: Box<ModeRefusal>,
+        /// The file that is in the way.
+        path: Option<PathBuf>,
+        /// The sentence about a denial.
+        message: Option<String>,
+    },
+}
+
+/// The result of a verb over modes.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl<E: Into<runs::Error>> From<E> for Error {
+    fn from(error: E) -> Self {
+        Self::Run(error.into())
+    }
+}
+
+impl Explain for Error {
+    fn problem(&self) -> Problem {
+        let new = |kind, code| Problem::new(kind, code, self);
+        match self {
+            Self::Run(error) => error.problem(),
+            Self::UnknownMode { known, suggestion, .. } => {
+                let meant = suggestion.as_ref().map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+                new(Kind::Usage, "unknown_mode").help(format!("{meant}The modes are {}", known.join(", ")))
+            }
+            Self::Policy { path, violations } => new(Kind::Refused, "invalid_policy")
+                .help(format!("`flow validate {}` shows everything that is wrong", path.display()))
+                .because(all(violations)),
+            Self::Refused { refusal, .. } => match &**refusal {
+                ModeRefusal::Denied { .. } => {
+                    new(Kind::Refused, "mode_denied").help("`flow mode policy --table` shows what goes together")
+                }
+                ModeRefusal::Unreadable { mode, scope, .. } => new(Kind::Damaged, "unreadable_state").help(format!(
+                    "repair it, or clear it: `{}`; its bytes are kept in quarantine",
+                    clear_command(mode, scope)
+                )),
+                ModeRefusal::Lifecycle { fault, .. } => {
+                    let (kind, code, help) = lifecycle_help(fault);
+                    new(kind, code).help(help)
+                }
+                ModeRefusal::Field { fault: PhaseFault::Unknown { phase, known }, .. } => {
+                    let near = crate::codec::similar(phase, known.iter().map(String::as_str));
+                    let meant = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+                    new(Kind::Refused, "invalid_phase")
+                        .help(format!("{meant}Its phases are {}; nothing was written", known.join(", ")))
+                }
+                ModeRefusal::Field { fault: PhaseFault::Value { .. }, .. } => {
+                    new(Kind::Refused, "invalid_field").help("nothing was written")
+                }
+            },
+        }
+    }
+}
+
+/// What is refused, and why.
+fn sentence(refusal: &ModeRefusal, path: Option<&Path>, message: Option<&str>) -> String {
+    match refusal {
+        ModeRefusal::Denied { requested, .. } => {
+            message.map_or_else(|| format!("{requested} cannot begin now"), str::to_owned)
+        }
+        ModeRefusal::Unreadable { mode, why, .. } => {
+            let file = path.map_or_else(|| format!("the file of {mode}"), |path| path.display().to_string());
+            format!("{file} cannot be read, so nobody knows whether {mode} is active: {why}")
+        }
+        ModeRefusal::Lifecycle { mode, fault } => lifecycle(mode.as_str(), fault),
+        ModeRefusal::Field { mode, fault: PhaseFault::Unknown { phase, .. } } => {
+            format!("{mode} has no phase {:?}", short(phase))
+        }
+        ModeRefusal::Field { mode, fault: PhaseFault::Value { field, takes } } => {
+            format!("{mode}: {field} takes {takes}")
+        }
+    }
+}
+
+fn lifecycle(mode: &str, fault: &LifecycleFault) -> String {
+    match fault {
+        LifecycleFault::UnknownOutcome { field, value } => format!("{mode}: {field} cannot be {:?}", short(value)),
+        LifecycleFault::EndedButActive { outcome, source } => format!(
+            "{mode} cannot be active: {source} says that it ended ({}), which requires active=false",
+            outcome.as_str()
+        ),
+        LifecycleFault::GoesOnInactive => format!("{mode} cannot be inactive: run_outcome says that it goes on"),
+    }
+}
+
+fn lifecycle_help(fault: &LifecycleFault) -> (Kind, &'static str, &'static str) {
+    match fault {
+        LifecycleFault::UnknownOutcome { .. } => (
+            Kind::Refused,
+            "invalid_lifecycle_outcome",
+            "it must be one of finished, blocked, failed, userinterlude, askuserQuestion; nothing was written",
+        ),
+        LifecycleFault::EndedButActive { .. } => (
+            Kind::Refused,
+            "terminal_requires_inactive",
+            "write active=false with it, or a phase in which it is at work; nothing was written",
+        ),
+        LifecycleFault::GoesOnInactive => (
+            Kind::Refused,
+            "running_requires_active",
+            "write active=true with it, or the outcome with which it ended; nothing was written",
+        ),
+    }
+}
+
+/// A word from a file, short enough for a sentence.
+fn short(word: &str) -> String {
+    word.chars().take(60).collect()
+}

@@ -1,0 +1,187 @@
+//! Whose modes a command is about, and what their files say.
+
+use serde::Serialize;
+use serde::Serializer;
+use serde_json::{Map, Value};
+
+use crate::codec::digest;
+use crate::host::Ids;
+use crate::model::{
+    Event, EventKind, ModeFile, ModeName, ModesChanged, Scope, SessionId, TextDigest, Timestamp, VISIBLE, limits,
+    mode_file,
+};
+use crate::modes::error::{Error, Result};
+use crate::modes::policy::{Mode, Policy};
+use crate::modes::state::{Board, Changed, Draft, ModeState, Visible};
+use crate::modes::state_dir::{LockedState, StateFile, StateFiles};
+use crate::runs::context::Flow;
+
+/// Whose modes: as the caller says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ModeScope {
+    /// The session that was named.
+    pub session: Option<SessionId>,
+    /// Whether everybody's are meant, whatever session calls.
+    pub root: bool,
+}
+
+/// Whose modes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScopeReport(pub Option<SessionId>);
+
+impl Serialize for ScopeReport {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        match &self.0 {
+            None => to.serialize_str("root"),
+            Some(session) => to.collect_str(&format_args!("session {session}")),
+        }
+    }
+}
+
+impl std::fmt::Display for ScopeReport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.0 {
+            None => f.pad("root"),
+            Some(session) => write!(f, "session {session}"),
+        }
+    }
+}
+
+impl Flow {
+    /// The scope that the caller means: the one named, or the session of the environment, or the root's.
+    pub(super) fn scope(&self, scope: &ModeScope) -> Result<Scope> {
+        if scope.root {
+            return Ok(Scope::Root);
+        }
+        Ok(Scope::of(match &scope.session {
+            Some(session) => Some(session.clone()),
+            None => self.env.session_id()?,
+        }))
+    }
+}
+
+/// The mode that a word means.
+pub(super) fn mode<'a>(policy: &'a Policy, word: &str) -> Result<&'a Mode> {
+    policy.named(word).ok_or_else(|| {
+        let known: Vec<String> = policy.modes().iter().map(|mode| mode.name.to_string()).collect();
+        let suggestion = crate::codec::similar(word, known.iter().map(String::as_str)).map(str::to_owned);
+        Error::UnknownMode { word: word.chars().take(60).collect(), known, suggestion }
+    })
+}
+
+/// The files that a change in `scope` has to know: a session's own and the root's; of the root's, everybody's. Those whom
+/// the root's visible set shows are read for the next one, as far as they can be.
+///
+/// # Errors
+/// When one of them cannot be looked at; a session that has a say in what begins for everybody is one of them, unless
+/// modes only end (`ends`).
+pub(super) fn concerned(locked: &LockedState<'_>, scope: &Scope, names: &[String], ends: bool) -> Result<StateFiles> {
+    let state = locked.state();
+    if *scope == Scope::Root {
+        let closed = state.sessions()?.closed.into_iter().next();
+        return match closed.filter(|_| !ends) {
+            Some((_, why)) => Err(why.into()),
+            None => Ok(locked.read(&state.everybody()?, names)?),
+        };
+    }
+    let mut files = locked.read(&[Scope::Root, scope.clone()], names)?;
+    let shown = match files.get(&(Scope::Root, VISIBLE.to_owned())).map(read) {
+        // One of another program tells nothing of who is active.
+        Some(ModeState::Known(set)) if set.contains_key(MARK) => Visible::read(&set).sessions,
+        _ => state.sessions()?.readable,
+    };
+    for shown in shown.into_iter().map(Scope::Session).filter(|shown| shown != scope) {
+        files.extend(locked.read(&[shown], names).unwrap_or_default());
+    }
+    Ok(files)
+}
+
+/// The field of the root's visible set by which the store knows how far the files are.
+const MARK: &str = "flow";
+
+/// The names of the files of all modes, and of the visible set.
+pub(super) fn names(policy: &Policy) -> Vec<String> {
+    policy.modes().iter().map(|mode| mode_file(&mode.name)).chain([VISIBLE.to_owned()]).collect()
+}
+
+/// What the files of modes say.
+pub(super) fn board(policy: &Policy, files: &StateFiles) -> Board {
+    let mut board = Board::default();
+    for ((scope, name), file) in files {
+        let Some(mode) = policy.modes().iter().find(|mode| mode_file(&mode.name) == *name) else { continue };
+        board.set(scope, &mode.name, Some(read(file)));
+    }
+    board
+}
+
+/// What one file says.
+pub(super) fn read(file: &StateFile) -> ModeState {
+    match file {
+        StateFile::Text(bytes) => parse(bytes),
+        StateFile::Odd(why) => ModeState::Broken(why.clone()),
+    }
+}
+
+/// What the text of a file says.
+pub(crate) fn parse(bytes: &[u8]) -> ModeState {
+    match serde_json::from_slice::<Value>(bytes) {
+        Ok(Value::Object(state)) => ModeState::Known(state),
+        Ok(_) => ModeState::Broken("it is not a JSON object".to_owned()),
+        Err(error) => ModeState::Broken(format!("it is not JSON: {error}")),
+    }
+}
+
+/// Writes what `draft` decided, as one commit. Gives warnings.
+pub(super) fn commit(
+    locked: &mut LockedState<'_>,
+    draft: Draft<'_>,
+    files: &StateFiles,
+    summary: String,
+    now: Timestamp,
+    ids: &Ids,
+) -> Result<Vec<String>> {
+    let before = |scope: &Scope| match files.get(&(scope.clone(), VISIBLE.to_owned())).map(read) {
+        Some(ModeState::Known(set)) => Visible::read(&set),
+        _ => Visible::default(),
+    };
+    let seq = locked.next_seq();
+    let changed = draft.finish(&before);
+    let files = changed.into_iter().map(|file| {
+        let was = files.get(&(file.scope.clone(), file.name.clone())).map(|file| TextDigest(digest(file.as_bytes())));
+        let Changed { scope, name, value, aside } = file;
+        let value = value.map(|mut value| {
+            if scope == Scope::Root && name == VISIBLE {
+                value.insert(MARK.into(), serde_json::json!({ "seq": seq }));
+            }
+            value
+        });
+        ModeFile { session: scope.session().cloned(), name, was, text: value.as_ref().map(text), aside }
+    });
+    let changed = ModesChanged { summary, files: files.collect() };
+    let event = Event { seq, id: ids.next(now), at: now, kind: EventKind::ModesChanged(Box::new(changed)), run: None };
+    let committed = locked.commit(&event)?;
+    let mut warnings = locked.take_notes();
+    warnings.extend(committed.lagging.map(|why| format!("the change is recorded, but not shown yet: {why}")));
+    Ok(warnings)
+}
+
+fn text(value: &Map<String, Value>) -> String {
+    let mut text = serde_json::to_string_pretty(value).expect("BUG: plain data cannot be written");
+    if text.len() >= limits::MODE_BYTES {
+        // What somebody wrote without blanks is not to become too large by them.
+        text = serde_json::to_string(value).expect("BUG: plain data cannot be written");
+    }
+    text.push('\n');
+    text
+}
+
+/// The modes as words.
+pub(super) fn list(modes: &[ModeName]) -> String {
+    let names: Vec<&str> = modes.iter().map(ModeName::as_str).collect();
+    match names.as_slice() {
+        [] => "nothing".to_owned(),
+        [one] => (*one).to_owned(),
+        [one, two] => format!("{one} and {two}"),
+        [most @ .., last] => format!("{}, and {last}", most.join(", ")),
+    }
+}

@@ -1,0 +1,29 @@
+//! Modes: long-lived skills that are active in a session, admitted by a policy (seed 001).
+//!
+//! [`policy`] says who may be active with whom, [`state`] decides what begins and ends; both are pure. `state_dir` keeps
+//! the files below `.flow/state`, and the verbs join the three.
+
+mod change;
+mod definition;
+mod end;
+mod error;
+mod load;
+pub mod policy;
+mod prompt;
+mod say;
+pub mod state;
+mod state_dir;
+mod table;
+mod view;
+
+pub use change::{ModeDecision, ModeRequest, ModeRequestReport, ModeWriteReport, ModeWriteRequest};
+pub use definition::policy_of;
+pub(crate) use definition::{FILE as POLICY_FILE, read_policy};
+pub use end::{EndedMode, ModeEndReport, ModesObserver};
+pub use error::{Error, Result};
+pub(crate) use load::parse as read_state;
+pub use load::{ModeScope, ScopeReport};
+pub use prompt::{ModePromptReport, ModePromptRequest, PromptError};
+pub(crate) use say::clear_command;
+pub use table::{PolicyMode, PolicyReport, PolicyRow};
+pub use view::{DecidedBy, ListedMode, ModeListReport, ModeListRequest, ModeShowReport, OutcomeReport};

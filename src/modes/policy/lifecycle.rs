@@ -1,0 +1,340 @@
+//! How a mode ended, in one vocabulary (seed 001, "Terminal lifecycle outcome compatibility").
+
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use crate::model::Timestamp;
+use crate::modes::policy::Mode;
+use crate::modes::policy::phase::CLEARED;
+
+/// How a mode ended, for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It did what it was for.
+    Finished,
+    /// It cannot go on.
+    Blocked,
+    /// It went wrong.
+    Failed,
+    /// A person stopped it.
+    UserInterlude,
+    /// It asked a question and waits for the answer.
+    AskUserQuestion,
+}
+
+impl Outcome {
+    /// The canonical word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::Blocked => "blocked",
+            Self::Failed => "failed",
+            Self::UserInterlude => "userinterlude",
+            Self::AskUserQuestion => "askuserQuestion",
+        }
+    }
+
+    /// The word in the legacy field `run_outcome`.
+    #[must_use]
+    pub fn legacy(self) -> &'static str {
+        match self {
+            Self::Finished => "finish",
+            Self::Blocked | Self::AskUserQuestion => "blocked_on_user",
+            Self::Failed => "failed",
+            Self::UserInterlude => "cancelled",
+        }
+    }
+}
+
+impl Serialize for Outcome {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.as_str())
+    }
+}
+
+/// What a word of any vocabulary says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Word {
+    Ended(Outcome),
+    /// It waits for a person: a question when one is pending, otherwise blocked.
+    UserWait,
+    /// It goes on.
+    GoesOn,
+}
+
+impl Word {
+    /// The alias table of seed 001 and of the fields it replaces.
+    fn parse(text: &str) -> Option<Self> {
+        Some(match text.trim().to_lowercase().as_str() {
+            "finished" | "finish" | "complete" | "completed" | "done" => Self::Ended(Outcome::Finished),
+            "blocked" => Self::Ended(Outcome::Blocked),
+            "failed" | "fail" | "error" => Self::Ended(Outcome::Failed),
+            "userinterlude" | "user-interlude" | "interrupted" | "interrupt" | "cancelled" | "canceled" | "cancel"
+            | "aborted" | "abort" => Self::Ended(Outcome::UserInterlude),
+            "askuserquestion" | "ask-user-question" | "askuser" | "question" => Self::Ended(Outcome::AskUserQuestion),
+            "blocked_on_user" | "blocked-on-user" => Self::UserWait,
+            "progress" | "continue" | "continued" => Self::GoesOn,
+            _ => return None,
+        })
+    }
+
+    /// Whether it says nothing else than `outcome`. A wait for a person is a block or a question.
+    fn fits(self, outcome: Option<Outcome>) -> bool {
+        match self {
+            Self::Ended(own) => outcome == Some(own),
+            Self::UserWait => matches!(outcome, Some(Outcome::Blocked | Outcome::AskUserQuestion)),
+            Self::GoesOn => outcome.is_none(),
+        }
+    }
+
+    fn outcome(self, question: bool) -> Option<Outcome> {
+        match self {
+            Self::Ended(outcome) => Some(outcome),
+            Self::UserWait if question => Some(Outcome::AskUserQuestion),
+            Self::UserWait => Some(Outcome::Blocked),
+            Self::GoesOn => None,
+        }
+    }
+}
+
+/// Where an answer comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Said {
+    /// The canonical field.
+    LifecycleOutcome,
+    /// Its legacy alias.
+    TerminalOutcome,
+    /// The legacy field.
+    RunOutcome,
+    /// The phase.
+    CurrentPhase,
+    /// A question that is pending.
+    QuestionEnforcement,
+    /// An error that was kept.
+    Error,
+    /// `active`.
+    Active,
+    /// `completed_at`.
+    CompletedAt,
+}
+
+/// What a mode's file says about its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading {
+    /// How it ended; none while it goes on.
+    pub outcome: Option<Outcome>,
+    /// What said so.
+    pub source: Option<Said>,
+    /// Whether the file waits for a person in words that are kept for older readers only.
+    pub user_wait: bool,
+    /// What is odd about it: values that nobody knows, fields that contradict each other.
+    pub notes: Vec<String>,
+}
+
+const CANONICAL: [(&str, Said); 3] = [
+    ("lifecycle_outcome", Said::LifecycleOutcome),
+    ("terminal_outcome", Said::TerminalOutcome),
+    ("run_outcome", Said::RunOutcome),
+];
+
+/// Reads how the mode in `state` ended, in the seed's order of precedence.
+#[must_use]
+pub fn read_outcome(state: &Map<String, Value>) -> Reading {
+    let question = has_question(state);
+    let mut notes = Vec::new();
+    let mut found: Option<(Option<Outcome>, Said, Word)> = None;
+    for (field, said) in CANONICAL {
+        let text = match state.get(field) {
+            None | Some(Value::Null) => continue,
+            Some(Value::String(text)) if text.trim().is_empty() => continue,
+            Some(Value::String(text)) => text,
+            Some(other) => {
+                notes.push(format!("{field} is {other}, not a text, and does not count"));
+                continue;
+            }
+        };
+        match Word::parse(text) {
+            None => notes.push(format!("{field} has the unknown value {text:?}, which does not count")),
+            Some(Word::GoesOn) if said != Said::RunOutcome => {
+                notes.push(format!("{field} has the value {text:?}, which is no outcome and does not count"));
+            }
+            Some(word) => match found {
+                Some((outcome, before, _)) if !word.fits(outcome) => {
+                    notes.push(format!("{field} says {text:?}, and {} counts before it", field_of(before)));
+                }
+                Some(_) => {}
+                None if word == Word::GoesOn => {}
+                None => found = Some((word.outcome(question), said, word)),
+            },
+        }
+    }
+    let found = found.or_else(|| by_phase(state, question));
+    let active = state.get("active").and_then(Value::as_bool);
+    let text = |field: &str| state.get(field).and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty());
+    let user_wait = matches!(found, Some((_, _, Word::UserWait)));
+    let (outcome, source) = match found {
+        Some((outcome, said, _)) => (outcome, Some(said)),
+        None if question => (Some(Outcome::AskUserQuestion), Some(Said::QuestionEnforcement)),
+        None if text("error") && active != Some(true) => (Some(Outcome::Failed), Some(Said::Error)),
+        None if active == Some(true) => (None, Some(Said::Active)),
+        None if active == Some(false) => (Some(Outcome::Finished), Some(Said::Active)),
+        None if text("completed_at") => (Some(Outcome::Finished), Some(Said::CompletedAt)),
+        None => (None, None),
+    };
+    if let (Some(outcome), Some(source), Some(true)) = (outcome, source, active) {
+        let (field, outcome) = (field_of(source), outcome.as_str());
+        notes.push(format!("active is true, though {field} says that it ended ({outcome})"));
+    }
+    if let Some(active) = state.get("active").filter(|active| !active.is_boolean() && !active.is_null()) {
+        let active: String = active.to_string().chars().take(60).collect();
+        notes.push(format!("active is {active}, neither true nor false, and does not count"));
+    }
+    Reading { outcome, source, user_wait, notes }
+}
+
+fn field_of(said: Said) -> &'static str {
+    match said {
+        Said::LifecycleOutcome => "lifecycle_outcome",
+        Said::TerminalOutcome => "terminal_outcome",
+        Said::RunOutcome => "run_outcome",
+        Said::CurrentPhase => "current_phase",
+        Said::QuestionEnforcement => "question_enforcement",
+        Said::Error => "error",
+        Said::Active => "active",
+        Said::CompletedAt => "completed_at",
+    }
+}
+
+fn by_phase(state: &Map<String, Value>, question: bool) -> Option<(Option<Outcome>, Said, Word)> {
+    let phase = state.get("current_phase")?.as_str()?;
+    let aborted = || state.get("input_lock")?.get("exit_reason")?.as_str();
+    let word = match phase.trim() {
+        // A person put an end to it, and nothing was finished.
+        CLEARED | "user-stopped" => Word::Ended(Outcome::UserInterlude),
+        "completing" if aborted() == Some("abort") => Word::Ended(Outcome::UserInterlude),
+        phase => Word::parse(phase).filter(|word| *word != Word::GoesOn)?,
+    };
+    Some((word.outcome(question), Said::CurrentPhase, word))
+}
+
+/// Whether the mode asked a question that nobody answered yet.
+fn has_question(state: &Map<String, Value>) -> bool {
+    let Some(question) = state.get("question_enforcement") else { return false };
+    let text = |field: &str| question.get(field).and_then(Value::as_str).unwrap_or_default();
+    !text("obligation_id").is_empty() && text("status") == "pending"
+}
+
+/// A state that must not be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LifecycleFault {
+    /// A word that no vocabulary has.
+    UnknownOutcome {
+        /// The field.
+        field: &'static str,
+        /// The word.
+        value: String,
+    },
+    /// It has ended and is active.
+    EndedButActive {
+        /// How it ended.
+        outcome: Outcome,
+        /// What says so.
+        source: &'static str,
+    },
+    /// It goes on and is not active.
+    GoesOnInactive,
+}
+
+/// Brings the fields of `state` that tell its end into agreement: the canonical outcome counts, the legacy fields follow.
+/// Gives warnings.
+///
+/// # Errors
+/// [`LifecycleFault`], and `state` is to be thrown away.
+pub fn settle(state: &mut Map<String, Value>, now: Timestamp) -> Result<Vec<String>, LifecycleFault> {
+    for (field, said) in CANONICAL {
+        let Some(text) = state.get(field).and_then(Value::as_str).filter(|text| !text.trim().is_empty()) else {
+            continue;
+        };
+        let known = Word::parse(text).is_some_and(|word| word != Word::GoesOn || said == Said::RunOutcome);
+        if !known {
+            return Err(LifecycleFault::UnknownOutcome { field, value: text.to_owned() });
+        }
+    }
+    let active = state.get("active").and_then(Value::as_bool);
+    let reading = read_outcome(state);
+    let word = state.get("run_outcome").and_then(Value::as_str).and_then(Word::parse);
+    let ended = |source: Option<Said>| !matches!(source, Some(Said::Active | Said::CompletedAt));
+    if word == Some(Word::GoesOn) && active == Some(false) && !(reading.outcome.is_some() && ended(reading.source)) {
+        return Err(LifecycleFault::GoesOnInactive);
+    }
+    let mut warnings = reading.notes;
+    state.shift_remove("terminal_outcome");
+    match reading.outcome {
+        Some(outcome) => {
+            if active == Some(true) {
+                let source = reading.source.map_or("it", field_of);
+                return Err(LifecycleFault::EndedButActive { outcome, source });
+            }
+            let said = state.get("lifecycle_outcome").and_then(Value::as_str);
+            if let Some(said) = said.filter(|said| *said != outcome.as_str()) {
+                warnings.push(format!("lifecycle_outcome {said:?} was written as {:?}", outcome.as_str()));
+            }
+            state.insert("active".into(), false.into());
+            state.insert("lifecycle_outcome".into(), outcome.as_str().into());
+            state.insert("run_outcome".into(), outcome.legacy().into());
+            let stamped = state.get("completed_at").and_then(Value::as_str).is_some_and(|at| !at.is_empty());
+            if !stamped {
+                state.insert("completed_at".into(), now.to_string().into());
+            }
+        }
+        None => {
+            state.insert("active".into(), true.into());
+            state.shift_remove("lifecycle_outcome");
+            state.shift_remove("completed_at");
+            let word = if said_progress(state) { "progress" } else { "continue" };
+            state.insert("run_outcome".into(), word.into());
+        }
+    }
+    Ok(warnings)
+}
+
+fn said_progress(state: &Map<String, Value>) -> bool {
+    state.get("run_outcome").and_then(Value::as_str).is_some_and(|word| word.trim().eq_ignore_ascii_case("progress"))
+}
+
+/// What tells of a hand-over that is history once the mode begins anew.
+const AUDIT: [&str; 4] = ["auto_completed_reason", "completion_note", "transition_source", "transition_target_mode"];
+
+/// Removes from the `state` of `mode` what `given` makes stale before both are merged: an outcome does not outlive the
+/// phase it was told in, a mode that is told to have ended is not active any more, and one that begins anew has no end.
+pub fn drop_stale(mode: &Mode, state: &mut Map<String, Value>, given: &Map<String, Value>) {
+    let told = [Said::LifecycleOutcome, Said::TerminalOutcome, Said::RunOutcome, Said::CurrentPhase].map(Some);
+    if told.contains(&read_outcome(given).source) && !given.contains_key("active") {
+        state.shift_remove("active");
+    }
+    let begins = given.get("active") == Some(&Value::Bool(true));
+    let tells = CANONICAL.iter().any(|(field, _)| given.get(*field).is_some_and(|value| !value.is_null()));
+    // How an ended mode ended is not for a phase to change that tells of no end.
+    let phase = given.get("current_phase").and_then(Value::as_str);
+    let ends = read_outcome(given).outcome.is_some() || phase.is_some_and(|phase| mode.ends_in(phase));
+    let goes_on = state.get("active") != Some(&Value::Bool(false));
+    if begins || tells || (given.contains_key("current_phase") && (goes_on || ends)) {
+        CANONICAL.iter().for_each(|(field, _)| drop(state.shift_remove(*field)));
+    }
+    let goes_on = state.get("run_outcome").and_then(Value::as_str).and_then(Word::parse) == Some(Word::GoesOn);
+    if goes_on && given.contains_key("active") {
+        state.shift_remove("run_outcome");
+    }
+    if begins && state.get("active") != Some(&Value::Bool(true)) {
+        clear_audit(state);
+        state.shift_remove("completed_at");
+        state.shift_remove("error");
+    }
+}
+
+/// Removes what an earlier hand-over left.
+pub fn clear_audit(state: &mut Map<String, Value>) {
+    AUDIT.iter().for_each(|field| drop(state.shift_remove(*field)));
+}

@@ -1,0 +1,340 @@
+//! `mode prompt`: the skills that a prompt asks for, all of them or none.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::machine::prose;
+use crate::model::{ModeName, Scope, SessionId, mode_file};
+use crate::modes::change::{self, Cause};
+use crate::modes::definition;
+use crate::modes::error::{Error, Result};
+use crate::modes::load::{ModeScope, board, names};
+use crate::modes::policy::{Denial, Plan, Policy, Skill, Skills, find_skills, names_skills, plan};
+use crate::modes::say;
+use crate::modes::state::{Draft, ModeRefusal, Wanted};
+use crate::runs;
+use crate::runs::context::Flow;
+use crate::store::Project;
+
+/// A prompt.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ModePromptRequest {
+    /// What was typed.
+    pub text: String,
+    /// Whose modes.
+    pub scope: ModeScope,
+}
+
+impl ModePromptRequest {
+    /// From what a hook gets on standard input, or from the plain text of a prompt. The scope that the caller names counts
+    /// before the session of the hook. What is no prompt names no skill.
+    ///
+    /// # Errors
+    /// [`runs::Error::InputJson`] when the payload is cut off, or its session cannot be one: its modes must not become
+    /// everybody's.
+    pub fn read(input: &str, scope: ModeScope) -> Result<Self> {
+        let bad =
+            |why: String| Error::Run(runs::Error::InputJson { origin: "the payload of the hook".to_owned(), why });
+        let hook = match serde_json::from_str::<Value>(input) {
+            Ok(Value::Object(hook)) => hook,
+            Err(why) if is_payload(input) => return Err(bad(format!("it is not JSON: {why}"))),
+            _ => return Ok(Self { text: input.to_owned(), scope }),
+        };
+        let field = |names: &[&str]| names.iter().find_map(|name| hook.get(*name).filter(|value| !value.is_null()));
+        let text = field(&["prompt", "user_prompt", "userPrompt"]).and_then(Value::as_str).unwrap_or_default();
+        let said = field(&["session_id", "sessionId"]).filter(|_| scope == ModeScope::default());
+        let session = match said {
+            None => scope.session.clone(),
+            Some(Value::String(session)) => Some(SessionId::new(session.as_str()).map_err(|why| bad(why.to_string()))?),
+            Some(_) => return Err(bad("its session is no text".to_owned())),
+        };
+        Ok(Self { text: text.to_owned(), scope: ModeScope { session, ..scope } })
+    }
+}
+
+/// Whether somebody meant a hook's payload, however it ends.
+fn is_payload(input: &str) -> bool {
+    input.trim_start().starts_with('{') && ["\"prompt\"", "\"session_id\""].iter().any(|field| input.contains(field))
+}
+
+/// What became of a plan.
+struct Followed {
+    active: Vec<ModeName>,
+    completed: Vec<ModeName>,
+    cancelled: Vec<ModeName>,
+    begun: Vec<ModeName>,
+}
+
+/// The answer of `mode prompt`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct ModePromptReport {
+    /// The skills that the prompt names, each once.
+    pub skills: Vec<Skill>,
+    /// How each of them was written.
+    pub typed: Vec<String>,
+    /// Modes that are active now.
+    pub active: Vec<ModeName>,
+    /// Modes that have to wait.
+    pub deferred: Vec<ModeName>,
+    /// Modes that were completed by a hand-over.
+    pub completed: Vec<ModeName>,
+    /// Modes that the prompt ended.
+    pub cancelled: Vec<ModeName>,
+    /// What to tell the agent.
+    pub messages: Vec<String>,
+    /// Why nothing changed.
+    pub error: Option<PromptError>,
+    /// Whether anything was written.
+    pub changed: bool,
+    /// What is odd.
+    pub warnings: Vec<String>,
+}
+
+/// Why a prompt changed nothing.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PromptError {
+    /// Which rule, or `unreadable_state`.
+    pub kind: String,
+    /// The mode that could not begin.
+    pub mode: ModeName,
+    /// Why not, and what to do.
+    pub message: String,
+}
+
+impl Flow {
+    /// Takes the skills of a prompt up.
+    ///
+    /// # Errors
+    /// When files cannot be used; what the policy forbids is in the report.
+    pub fn mode_prompt(&self, request: &ModePromptRequest) -> Result<ModePromptReport> {
+        let project = self.project();
+        let scope = self.scope(&request.scope)?;
+        let found = |policy: &Policy| find_skills(policy, &request.text, &prose(&request.text));
+        let (policy, broken) = match definition::policy_of(&self.catalog(project.as_ref().ok())) {
+            Ok((policy, _)) => (policy, None),
+            // What is active can always be given up, and prose that names no skill is not to be kept from anybody.
+            Err(why) => {
+                let cancels = found(&Policy::default()).asked == [Skill::Cancel];
+                if names_skills(&request.text, &prose(&request.text)) && !cancels {
+                    return Err(why);
+                }
+                (self.unruled(project.as_ref().ok(), &scope)?, Some(why.to_string()))
+            }
+        };
+        let Skills { asked: skills, typed, denied, unknown } = found(&policy);
+        let plan = plan(&policy, &skills);
+        let mut report =
+            ModePromptReport { skills, typed, deferred: plan.deferred.clone(), ..ModePromptReport::default() };
+        let passed_over = |(skill, word): (Skill, String)| {
+            format!("${} is not taken up: {word:?} stands before it in the same clause", skill.as_str())
+        };
+        report.warnings.extend(broken.into_iter().chain(denied.into_iter().map(passed_over)));
+        report.warnings.extend(unknown.iter().filter_map(|word| say::misspelt(&policy, word)));
+        if plan.modes.is_empty() && !plan.cancel {
+            if let Ok(project) = &project {
+                self.tell_active(project, &policy, &scope, &mut report)?;
+            }
+            if !report.skills.is_empty() {
+                report.messages.push(detected(&report));
+            }
+            return Ok(report);
+        }
+        let project = match project {
+            Err(runs::Error::NoProject { .. }) if plan.cancel => {
+                report.messages.push(detected(&report));
+                return Ok(report);
+            }
+            _ => self.project_or_init()?,
+        };
+        let done = self.change_modes(&project, &policy, &scope, Cause::Prompt, |draft| {
+            let before = names_of(draft, &policy, &scope);
+            match follow(draft, &policy, &scope, &plan) {
+                Ok(followed) => {
+                    let (active, _) = draft.board().known_active(&policy, &scope);
+                    let others = if plan.cancel { say::everybodys(&active, &scope) } else { Vec::new() };
+                    Ok(Ok((followed, draft.messages().to_vec(), others)))
+                }
+                Err(Stopped { requested, refusal, begun }) => {
+                    let error = refused(draft, &report, requested, &refusal, &begun);
+                    // All or nothing: earlier skills of the same prompt do not happen either.
+                    draft.discard();
+                    Ok(Err((error, before)))
+                }
+            }
+        })?;
+        report.changed = done.changed;
+        report.warnings.extend(done.warnings);
+        report.messages.push(detected(&report));
+        match done.answer {
+            Err((error, before)) => deny(&mut report, error, before),
+            Ok((followed, transitions, others)) => {
+                report.messages.extend(transitions);
+                report.warnings.extend(others);
+                self.tell(&project, &scope, &mut report, followed)?;
+            }
+        }
+        Ok(report)
+    }
+
+    /// What to say of modes that began and ended.
+    fn tell(&self, project: &Project, scope: &Scope, report: &mut ModePromptReport, done: Followed) -> Result<()> {
+        if !report.deferred.is_empty() {
+            let names: Vec<&str> = report.deferred.iter().map(ModeName::as_str).collect();
+            let why = match done.cancelled.is_empty() && !report.skills.contains(&Skill::Cancel) {
+                true => "planning preserved over simultaneous execution follow-up",
+                false => "what was active is cancelled first",
+            };
+            report.messages.push(format!("{why}; deferred skills: {}", names.join(", ")));
+        }
+        if !done.cancelled.is_empty() {
+            let names: Vec<&str> = done.cancelled.iter().map(ModeName::as_str).collect();
+            report.messages.push(format!("cancelled: {}", names.join(", ")));
+        }
+        let state = project.make_state()?;
+        for mode in &done.begun {
+            let path = Self::relative(project, &state.file_path(scope, &mode_file(mode)));
+            report.messages.push(format!(
+                "skill: {mode} activated and initial state initialized at {}; write subsequent updates with `{}`",
+                path.display(),
+                say::command("write", mode, scope)
+            ));
+        }
+        let names: Vec<&str> = done.active.iter().map(ModeName::as_str).collect();
+        let active = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        report.messages.push(format!("active skills: {active}"));
+        if done.begun.iter().any(|mode| mode.as_str() == "team") {
+            report.messages.push("team: its workers report with `flow emit --unit`, each for its own task".to_owned());
+        }
+        report.active = done.active;
+        report.completed = done.completed;
+        report.cancelled = done.cancelled;
+        Ok(())
+    }
+
+    /// The modes that have files, without any rule.
+    fn unruled(&self, project: Option<&Project>, scope: &Scope) -> Result<Policy> {
+        let Some(project) = project else { return Ok(Policy::default()) };
+        let Some(state) = project.state()? else { return Ok(Policy::default()) };
+        Ok(self.policy_to_end(project, &state, std::slice::from_ref(scope), None)?.0)
+    }
+
+    fn tell_active(
+        &self,
+        project: &Project,
+        policy: &Policy,
+        scope: &Scope,
+        report: &mut ModePromptReport,
+    ) -> Result<()> {
+        let Some(state) = project.state()? else { return Ok(()) };
+        let scopes = [Scope::Root, scope.clone()];
+        let board = board(policy, &state.read(Some(&scopes), &names(policy))?);
+        self.wake_modes(project, policy, scope, &board)?;
+        let (active, unknown) = board.known_active(policy, scope);
+        report.active = active.into_iter().map(|active| active.mode).collect();
+        report.warnings.extend(say::unknown(&unknown));
+        Ok(())
+    }
+}
+
+/// Why a plan was not followed to its end.
+struct Stopped<'p> {
+    /// The mode that was asked for.
+    requested: &'p ModeName,
+    refusal: Box<ModeRefusal>,
+    /// Those that the same prompt asked for before it.
+    begun: Vec<ModeName>,
+}
+
+/// Does what a plan says, one mode after the other, each on the result of the one before.
+fn follow<'p>(
+    draft: &mut Draft<'_>,
+    policy: &Policy,
+    scope: &Scope,
+    plan: &'p Plan,
+) -> std::result::Result<Followed, Stopped<'p>> {
+    let mut followed = Followed { active: Vec::new(), completed: Vec::new(), cancelled: Vec::new(), begun: Vec::new() };
+    if plan.cancel {
+        for mode in policy.modes() {
+            if draft.cancel(scope, &mode.name) {
+                followed.cancelled.push(mode.name.clone());
+            }
+        }
+    }
+    for name in &plan.modes {
+        let Some(mode) = policy.mode(name) else { continue };
+        let requested = match draft.request(scope, mode, &Wanted::default()) {
+            Ok(requested) => requested,
+            Err(refusal) => return Err(Stopped { requested: name, refusal: Box::new(refusal), begun: followed.begun }),
+        };
+        let (decision, completed) = change::decision(&requested.admission);
+        followed.completed.extend(completed);
+        if decision != crate::modes::change::ModeDecision::NoChange {
+            followed.begun.push(name.clone());
+        }
+    }
+    followed.begun.retain(|mode| !followed.completed.contains(mode));
+    followed.active = names_of(draft, policy, scope);
+    Ok(followed)
+}
+
+fn names_of(draft: &Draft<'_>, policy: &Policy, scope: &Scope) -> Vec<ModeName> {
+    let (active, _) = draft.board().known_active(policy, scope);
+    active.into_iter().map(|active| active.mode).collect()
+}
+
+/// The report of a prompt of which nothing happened.
+fn deny(report: &mut ModePromptReport, error: PromptError, active: Vec<ModeName>) {
+    report.deferred.clear();
+    report.active = active;
+    let at = report.skills.iter().position(|skill| skill.as_str() == error.mode.as_str());
+    let typed = at.map_or(error.mode.as_str(), |at| &report.typed[at]);
+    let message = format!("denied workflow keyword \"${typed}\": {}", error.message);
+    report.messages.push(message);
+    report.error = Some(error);
+}
+
+fn refused(
+    draft: &Draft<'_>,
+    report: &ModePromptReport,
+    requested: &ModeName,
+    refusal: &ModeRefusal,
+    begun: &[ModeName],
+) -> PromptError {
+    let typed = |mode: &ModeName| {
+        let at = report.skills.iter().position(|skill| skill.as_str() == mode.as_str());
+        at.map_or(mode.to_string(), |at| report.typed[at].clone())
+    };
+    let message = match refusal {
+        ModeRefusal::Denied { scope, denial, .. } => {
+            // What this prompt asked for before is not active, and ending it would help nobody.
+            let (own, others): (Vec<_>, Vec<_>) =
+                denial.blockers.iter().cloned().partition(|mode| begun.contains(mode));
+            match others.is_empty() {
+                true => say::conflict(own.iter().chain([requested]).map(typed).collect()),
+                false => {
+                    let active = denial.active.iter().filter(|mode| !begun.contains(mode)).cloned().collect();
+                    let denial = Denial { active, blockers: others, ..denial.clone() };
+                    let requested = say::named(requested, &typed(requested));
+                    say::denial(draft.board(), scope, &requested, &denial, "activate")
+                }
+            }
+        }
+        ModeRefusal::Unreadable { mode, scope, why } => {
+            let command = say::clear_command(mode, scope);
+            format!("the file of {mode} cannot be read: {why}. Repair it, or clear it: `{command}`")
+        }
+        ModeRefusal::Lifecycle { .. } | ModeRefusal::Field { .. } => "its file contradicts itself".to_owned(),
+    };
+    PromptError { kind: say::kind(refusal).to_owned(), mode: requested.clone(), message }
+}
+
+/// The skills as they were written; behind an alias stands what it means.
+fn detected(report: &ModePromptReport) -> String {
+    let of = |(skill, typed): (&Skill, &String)| match say::is_alias(skill.as_str(), typed) {
+        true => format!("\"${typed}\" ({})", skill.as_str()),
+        false => format!("\"${typed}\""),
+    };
+    let names: Vec<String> = report.skills.iter().zip(&report.typed).map(of).collect();
+    let keyword = if names.len() == 1 { "keyword" } else { "keywords" };
+    format!("detected workflow {keyword}: {}", names.join(", "))
+}

@@ -1,0 +1,130 @@
+//! Sentences about modes.
+
+use crate::model::{ModeName, Scope, SessionId};
+use crate::modes::load::list;
+use crate::modes::policy::{Denial, DenialKind, Policy};
+use crate::modes::state::{Active, Board, ModeRefusal};
+use crate::modes::state_dir::Sessions;
+use crate::store::StoreError;
+
+/// Why a mode cannot begin, and how to make room for it (seed 001).
+pub(super) fn denial(board: &Board, scope: &Scope, requested: &str, denial: &Denial, verb: &str) -> String {
+    let be = if denial.active.len() == 1 { "is" } else { "are" };
+    let is_roots = |mode: &ModeName| board.seen(scope, mode).is_some_and(|(owner, _)| owner == Scope::Root);
+    let whose = match scope {
+        Scope::Root => String::new(),
+        Scope::Session(_) if denial.active.iter().all(is_roots) => " for everybody".to_owned(),
+        Scope::Session(session) => format!(" in session {session}"),
+    };
+    let first = format!("Cannot {verb} {requested}: {} {be} already active{whose}.", list(&denial.active));
+    let clear = clear_hint(board, scope, &denial.blockers);
+    let second = match denial.kind {
+        DenialKind::Rollback => format!(
+            "Execution-to-planning rollback auto-complete is not allowed. First clear current state and retry if this \
+             action is intended: {clear}"
+        ),
+        DenialKind::Overlap => {
+            let together: Vec<&str> = denial.active.iter().map(ModeName::as_str).chain([requested]).collect();
+            format!(
+                "Unsupported workflow overlap: {}. Current state is unchanged. To make room: {clear}",
+                together.join(" + ")
+            )
+        }
+    };
+    format!("{first} {second}")
+}
+
+/// Whether `typed` is another word for a mode: its case and a namespace make it none.
+pub(super) fn is_alias(mode: &str, typed: &str) -> bool {
+    let plain = typed.trim().to_ascii_lowercase();
+    plain != mode && !plain.ends_with(&format!(":{mode}"))
+}
+
+/// A mode as somebody called it, and what that means.
+pub(super) fn named(mode: &ModeName, typed: &str) -> String {
+    match is_alias(mode.as_str(), typed) {
+        true => format!("{} ({mode})", typed.trim()),
+        false => mode.to_string(),
+    }
+}
+
+/// Why a prompt that asks for `skills` begins none of them.
+pub(super) fn conflict(skills: Vec<String>) -> String {
+    let dollars = |mark: &str| skills.iter().map(|skill| format!("{mark}${skill}{mark}")).collect::<Vec<_>>();
+    format!(
+        "The prompt asks for {}, which cannot be active together, and nothing began. Choose one: {}",
+        dollars("").join(" and "),
+        dollars("`").join(" or ")
+    )
+}
+
+/// What to say of a word that is no skill and looks like a mistake.
+pub(super) fn misspelt(policy: &Policy, word: &str) -> Option<String> {
+    let meant = policy.meant_by(word)?;
+    let word: String = word.chars().take(60).collect();
+    Some(format!("`${word}` is no skill, and nothing was done about it: did you mean `${meant}`?"))
+}
+
+/// The commands that end modes, each in the scope of the file that makes it active.
+fn clear_hint(board: &Board, scope: &Scope, modes: &[ModeName]) -> String {
+    let commands = modes.iter().map(|mode| {
+        let owner = board.seen(scope, mode).map_or_else(|| scope.clone(), |(owner, _)| owner);
+        format!("`{}`", clear_command(mode, &owner))
+    });
+    commands.collect::<Vec<_>>().join(", then ")
+}
+
+/// The command that takes the file of a mode away.
+pub(crate) fn clear_command(mode: &ModeName, scope: &Scope) -> String {
+    command("clear", mode, scope)
+}
+
+/// A command about a mode that means the same wherever it is given.
+pub(super) fn command(verb: &str, mode: &ModeName, scope: &Scope) -> String {
+    match scope {
+        Scope::Root => format!("flow mode {verb} {mode} --root"),
+        Scope::Session(session) => format!("flow mode {verb} {mode} --session={session}"),
+    }
+}
+
+/// What to say of modes that a session sees and that are not its own to end.
+pub(super) fn everybodys(active: &[Active], scope: &Scope) -> Vec<String> {
+    let others = active.iter().filter(|active| active.scope != *scope);
+    let tell = |active: &Active| {
+        let command = command("cancel", &active.mode, &active.scope);
+        format!("{} is active for everybody: `{command}` ends it", active.mode)
+    };
+    others.map(tell).collect()
+}
+
+/// What to say of modes of which nobody knows whether they are active.
+pub(super) fn unknown(modes: &[Active]) -> Vec<String> {
+    let tell = |one: &Active| {
+        let clear = clear_command(&one.mode, &one.scope);
+        format!(
+            "the file of {} cannot be read, so nobody knows whether it is active: `{clear}` takes it away",
+            one.mode
+        )
+    };
+    modes.iter().map(tell).collect()
+}
+
+/// What to say of sessions that nobody can look at.
+pub(super) fn closed(sessions: &Sessions) -> Vec<String> {
+    let tell = |(session, why): &(SessionId, StoreError)| {
+        format!("the modes of session {session} cannot be looked at: {}", why.in_words())
+    };
+    sessions.closed.iter().map(tell).collect()
+}
+
+/// The word for a refusal in answers.
+pub(super) fn kind(refusal: &ModeRefusal) -> &'static str {
+    match refusal {
+        ModeRefusal::Denied { denial, .. } => match denial.kind {
+            DenialKind::Rollback => "rollback",
+            DenialKind::Overlap => "overlap",
+        },
+        ModeRefusal::Unreadable { .. } => "unreadable_state",
+        ModeRefusal::Lifecycle { .. } | ModeRefusal::Field { .. } => "invalid_field",
+    }
+}

@@ -1,0 +1,125 @@
+//! What the modes' files say, and which modes that makes active for whom.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::model::{ModeName, Scope};
+use crate::modes::policy::Policy;
+use crate::modes::state::ModeRefusal;
+
+/// A mode's file.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ModeState {
+    /// What it says.
+    Known(Map<String, Value>),
+    /// Why it cannot be read.
+    Broken(String),
+}
+
+/// The files of some scopes.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Board {
+    files: BTreeMap<(Scope, ModeName), ModeState>,
+}
+
+/// An active mode, and whose file says so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Active {
+    /// The mode.
+    pub mode: ModeName,
+    /// Whose file.
+    pub scope: Scope,
+}
+
+impl Board {
+    /// The file of `mode` in `scope` alone.
+    #[must_use]
+    pub fn file(&self, scope: &Scope, mode: &ModeName) -> Option<&ModeState> {
+        self.files.get(&(scope.clone(), mode.clone()))
+    }
+
+    /// The file that counts for `mode` in `scope`: the session's own, and the root's where it has none.
+    #[must_use]
+    pub fn seen(&self, scope: &Scope, mode: &ModeName) -> Option<(Scope, &ModeState)> {
+        let own = self.file(scope, mode).map(|file| (scope.clone(), file));
+        own.or_else(|| Some((Scope::Root, self.file(&Scope::Root, mode)?)))
+    }
+
+    /// Puts a file in the place of another one, or takes it away.
+    pub fn set(&mut self, scope: &Scope, mode: &ModeName, file: Option<ModeState>) {
+        let key = (scope.clone(), mode.clone());
+        match file {
+            Some(file) => drop(self.files.insert(key, file)),
+            None => drop(self.files.remove(&key)),
+        }
+    }
+
+    /// The scopes with a file, the root scope first.
+    #[must_use]
+    pub fn scopes(&self) -> Vec<Scope> {
+        let mut scopes: Vec<Scope> = self.files.keys().map(|(scope, _)| scope.clone()).collect();
+        scopes.dedup();
+        scopes
+    }
+
+    /// The modes that are active for `scope`, in the order in which they began. A session sees the root's modes, unless
+    /// it has a file of its own for them.
+    ///
+    /// # Errors
+    /// [`ModeRefusal::Unreadable`] when a file that counts cannot be read.
+    pub fn active(&self, policy: &Policy, scope: &Scope) -> Result<Vec<Active>, ModeRefusal> {
+        let (active, unknown) = self.known_active(policy, scope);
+        match unknown.into_iter().next() {
+            None => Ok(active),
+            Some(Active { mode, scope }) => {
+                let why = match self.file(&scope, &mode) {
+                    Some(ModeState::Broken(why)) => why.clone(),
+                    _ => String::new(),
+                };
+                Err(ModeRefusal::Unreadable { mode, scope, why })
+            }
+        }
+    }
+
+    /// As [`Self::active`], as far as it is known; and the modes of which nobody knows, since a file that counts cannot
+    /// be read.
+    #[must_use]
+    pub fn known_active(&self, policy: &Policy, scope: &Scope) -> (Vec<Active>, Vec<Active>) {
+        let (mut known, mut unknown) = (Vec::new(), Vec::new());
+        for mode in policy.modes() {
+            let Some((owner, file)) = self.seen(scope, &mode.name) else { continue };
+            let active = Active { mode: mode.name.clone(), scope: owner };
+            match file {
+                ModeState::Known(state) if is_active(state) => known.push((began(state), active)),
+                ModeState::Known(_) => {}
+                ModeState::Broken(_) => unknown.push(active),
+            }
+        }
+        known.sort_by(|(a, _), (b, _)| a.cmp(b));
+        (known.into_iter().map(|(_, active)| active).collect(), unknown)
+    }
+
+    /// The modes that files of `scope` itself say to be active; those that cannot be read are passed over.
+    #[must_use]
+    pub fn own_active(&self, policy: &Policy, scope: &Scope) -> Vec<(ModeName, Map<String, Value>)> {
+        let mut own: Vec<_> = policy
+            .modes()
+            .iter()
+            .filter_map(|mode| match self.file(scope, &mode.name) {
+                Some(ModeState::Known(state)) if is_active(state) => Some((mode.name.clone(), state.clone())),
+                _ => None,
+            })
+            .collect();
+        own.sort_by_key(|(_, state)| began(state));
+        own
+    }
+}
+
+fn is_active(state: &Map<String, Value>) -> bool {
+    state.get("active") == Some(&Value::Bool(true))
+}
+
+fn began(state: &Map<String, Value>) -> String {
+    state.get("started_at").and_then(Value::as_str).unwrap_or_default().to_owned()
+}

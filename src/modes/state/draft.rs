@@ -1,0 +1,558 @@
+//! Changes of modes that belong together: all of them happen, or none.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use crate::model::{ModeName, RunId, Scope, Timestamp, VISIBLE, limits, mode_file};
+use crate::modes::policy::{
+    Admission, Condition, Denial, DenialKind, Mode, Policy, clear_audit, drop_stale, read_outcome, settle,
+};
+use crate::modes::state::ModeRefusal;
+use crate::modes::state::board::{Active, Board, ModeState};
+use crate::modes::state::over::{IsDead, note_end, note_life, session_over};
+use crate::modes::state::visible::{Visible, visible_set};
+
+/// What a mode is asked for with.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Wanted {
+    /// Whether the review of the mode that would hand over is clean; otherwise its file may say so.
+    pub review_clean: Option<bool>,
+    /// The run that the mode works on.
+    pub run: Option<RunId>,
+}
+
+/// What became of a request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Requested {
+    /// By which rule; never a denial.
+    pub admission: Admission,
+    /// The modes that are active afterwards, in the order in which they began.
+    pub active: Vec<ModeName>,
+}
+
+/// A mode that was ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// The mode.
+    pub mode: ModeName,
+    /// Whose.
+    pub scope: Scope,
+    /// The run that it worked on.
+    pub run: Option<String>,
+    /// Why its old file goes to quarantine; none when it could be read.
+    pub broken: Option<String>,
+}
+
+/// A file as it is to be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Changed {
+    /// Whose.
+    pub scope: Scope,
+    /// Its name.
+    pub name: String,
+    /// What it says; none when it is removed.
+    pub value: Option<Map<String, Value>>,
+    /// Whether its old bytes are kept in quarantine.
+    pub aside: bool,
+}
+
+/// The changes so far.
+#[derive(Debug)]
+pub struct Draft<'a> {
+    policy: &'a Policy,
+    board: Board,
+    now: Timestamp,
+    /// Who asks, for the audit fields.
+    source: &'static str,
+    changed: BTreeSet<(Scope, ModeName)>,
+    aside: BTreeSet<(Scope, ModeName)>,
+    ended: Vec<Ended>,
+    warnings: Vec<String>,
+    messages: Vec<String>,
+    begun: i64,
+    /// Sessions that are known to be over, and how that is known.
+    over: Vec<(Scope, String)>,
+    /// The process whose life is the session's that asks.
+    holder: Option<String>,
+}
+
+impl<'a> Draft<'a> {
+    /// Without changes. `source` goes into the audit fields: `workflow-transition`, `keyword-detector`, …
+    #[must_use]
+    pub fn new(policy: &'a Policy, board: Board, now: Timestamp, source: &'static str) -> Self {
+        Self {
+            policy,
+            board,
+            now,
+            source,
+            changed: BTreeSet::new(),
+            aside: BTreeSet::new(),
+            ended: Vec::new(),
+            warnings: Vec::new(),
+            messages: Vec::new(),
+            begun: 0,
+            over: Vec::new(),
+            holder: None,
+        }
+    }
+
+    /// Learns which sessions are over, where a process is known dead by its evidence.
+    #[must_use]
+    pub fn knowing(mut self, is_dead: IsDead<'_>) -> Self {
+        let scopes = self.board.scopes().into_iter();
+        let over = scopes.filter_map(|scope| {
+            let why = session_over(&self.board, self.policy, &scope, is_dead)?;
+            Some((scope, why))
+        });
+        self.over = over.collect();
+        self
+    }
+
+    /// Learns who asks: the session of `scope` is there, in the process `holder` when that is known.
+    #[must_use]
+    pub fn asked_by(mut self, scope: &Scope, holder: Option<String>) -> Self {
+        self.holder = holder.filter(|_| *scope != Scope::Root);
+        self.over.retain(|(over, _)| over != scope);
+        for (mode, mut state) in self.board.own_active(self.policy, scope) {
+            if *scope != Scope::Root && note_life(&mut state, self.holder.as_deref()) {
+                self.put(scope, &mode, Some(state));
+            }
+        }
+        self
+    }
+
+    /// Notes at the modes of a session that it is over.
+    pub fn end_session(&mut self, scope: &Scope) {
+        for (mode, mut state) in self.board.own_active(self.policy, scope) {
+            if *scope != Scope::Root && note_end(&mut state, self.now) {
+                self.put(scope, &mode, Some(state));
+            }
+        }
+    }
+
+    /// What the files say after the changes.
+    #[must_use]
+    pub fn board(&self) -> &Board {
+        &self.board
+    }
+
+    /// Forgets all changes; the files it was made from stay as they are, so nothing is written.
+    pub fn discard(&mut self) {
+        self.changed.clear();
+        self.aside.clear();
+        self.ended.clear();
+        self.messages.clear();
+    }
+
+    /// Whether nothing changed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.changed.is_empty()
+    }
+
+    /// Modes that were ended, in order.
+    #[must_use]
+    pub fn ended(&self) -> &[Ended] {
+        &self.ended
+    }
+
+    /// What happened, a sentence each.
+    #[must_use]
+    pub fn messages(&self) -> &[String] {
+        &self.messages
+    }
+
+    /// What is odd, but no reason to refuse.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Asks for `mode`. Nothing is active twice, sources are completed before the destination begins.
+    ///
+    /// # Errors
+    /// [`ModeRefusal::Denied`] and [`ModeRefusal::Unreadable`]; the draft is as it was.
+    pub fn request(&mut self, scope: &Scope, mode: &Mode, wanted: &Wanted) -> Result<Requested, ModeRefusal> {
+        let admission = self.admit(scope, mode, wanted)?;
+        if admission == Admission::NoChange {
+            self.take_run(scope, &mode.name, wanted.run.as_ref());
+        } else {
+            let begun = self.begin(scope, mode, wanted);
+            self.put(scope, &mode.name, Some(begun));
+        }
+        Ok(Requested { admission, active: self.active_names(scope)? })
+    }
+
+    /// Lets a mode that is active work on `run`.
+    fn take_run(&mut self, scope: &Scope, mode: &ModeName, run: Option<&RunId>) {
+        let Some(run) = run else { return };
+        let Some(ModeState::Known(state)) = self.board.file(scope, mode) else {
+            self.warnings.push(format!("{mode} is active for everybody, so run {run} is not noted"));
+            return;
+        };
+        let mut state = state.clone();
+        if state.get("run_id").and_then(Value::as_str) == Some(run.as_str()) {
+            return;
+        }
+        self.warn_of_other_run(mode, &state, run.as_str());
+        state.insert("run_id".into(), run.as_str().into());
+        state.insert("updated_at".into(), self.now.to_string().into());
+        self.put(scope, mode, Some(state));
+    }
+
+    /// Tells of the run on which a mode worked until now.
+    fn warn_of_other_run(&mut self, mode: &ModeName, state: &Map<String, Value>, run: &str) {
+        if let Some(other) = state.get("run_id").and_then(Value::as_str).filter(|other| *other != run) {
+            self.warnings.push(format!("{mode} worked on run {other} until now"));
+        }
+    }
+
+    /// Decides on `mode` and completes what hands over to it. A request for the root scope concerns every session.
+    fn admit(&mut self, scope: &Scope, mode: &Mode, wanted: &Wanted) -> Result<Admission, ModeRefusal> {
+        let mut views = vec![scope.clone()];
+        if *scope == Scope::Root {
+            views.extend(self.board.scopes().into_iter().filter(|other| *other != Scope::Root));
+        }
+        let mut own = None;
+        let mut sources: Vec<Active> = Vec::new();
+        let mut aside: Vec<(Active, String)> = Vec::new();
+        for view in views {
+            if view != *scope && self.board.file(&view, &mode.name).is_some() {
+                // Its own file hides what begins here.
+                continue;
+            }
+            let active = self.board.active(self.policy, &view)?;
+            let names: Vec<ModeName> = active.iter().map(|active| active.mode.clone()).collect();
+            let holds = |name: &ModeName, condition: Condition| self.holds(&view, name, condition, wanted);
+            let decide = |names: &[ModeName]| {
+                let admission = self.policy.admit(names, &mode.name, &holds);
+                if view == *scope { admission } else { spare(&view, &active, admission) }
+            };
+            let mut admission = decide(&names);
+            let left = self.left_behind(&view, &active, &admission);
+            if !left.is_empty() {
+                let stays = |name: &&ModeName| !left.iter().any(|(one, _)| one.mode == **name);
+                let names: Vec<ModeName> = names.iter().filter(stays).cloned().collect();
+                admission = decide(&names);
+                aside.extend(left);
+            }
+            if view == *scope && admission == Admission::NoChange {
+                return Ok(admission);
+            }
+            match &admission {
+                Admission::Deny(denial) => {
+                    let denial = denial.clone();
+                    return Err(ModeRefusal::Denied { requested: mode.name.clone(), scope: view, denial });
+                }
+                Admission::AutoComplete(completed) => {
+                    sources.extend(active.into_iter().filter(|active| completed.contains(&active.mode)));
+                }
+                Admission::Start | Admission::NoChange | Admission::Overlap => {}
+            }
+            own.get_or_insert(admission);
+        }
+        for (Active { mode: left, scope: of }, why) in aside {
+            self.put_aside(&of, &left, &mode.name, &why);
+        }
+        let own = own.unwrap_or(Admission::Start);
+        let mut completed: Vec<ModeName> = Vec::new();
+        for source in &sources {
+            if !completed.contains(&source.mode) {
+                completed.push(source.mode.clone());
+            }
+            self.complete(&source.scope, &source.mode, &mode.name);
+            // A stale survivor in the root scope would come back to life once the session's file is gone.
+            self.complete(&Scope::Root, &source.mode, &mode.name);
+        }
+        if !completed.is_empty() {
+            let names: Vec<&str> = completed.iter().map(ModeName::as_str).collect();
+            self.messages.push(format!("mode transiting: {} -> {}", names.join(" + "), mode.name));
+        }
+        Ok(if completed.is_empty() { own } else { Admission::AutoComplete(completed) })
+    }
+
+    /// What a session that is over left active and is in the way, and how it is known that it is over.
+    fn left_behind(&self, view: &Scope, active: &[Active], admission: &Admission) -> Vec<(Active, String)> {
+        let Admission::Deny(denial) = admission else { return Vec::new() };
+        let Some((_, why)) = self.over.iter().find(|(over, _)| over == view) else { return Vec::new() };
+        let is_left = |one: &&Active| one.scope == *view && denial.blockers.contains(&one.mode);
+        active.iter().filter(is_left).map(|one| (one.clone(), why.clone())).collect()
+    }
+
+    /// Gives up what a session left behind that is over.
+    fn put_aside(&mut self, scope: &Scope, mode: &ModeName, target: &ModeName, why: &str) {
+        let Some(session) = scope.session() else { return };
+        if !self.cancel(scope, mode) {
+            return;
+        }
+        let note = format!("{mode} was put aside for {target}, since session {session} {why}");
+        if let Some(ModeState::Known(state)) = self.board.file(scope, mode) {
+            let mut state = state.clone();
+            state.insert("completion_note".into(), note.clone().into());
+            self.put(scope, mode, Some(state));
+        }
+        self.warnings.push(format!("{note}; `flow mode request {mode} --session={session}` begins it anew there"));
+    }
+
+    fn active_names(&self, scope: &Scope) -> Result<Vec<ModeName>, ModeRefusal> {
+        Ok(self.board.active(self.policy, scope)?.into_iter().map(|active| active.mode).collect())
+    }
+
+    fn holds(&self, view: &Scope, mode: &ModeName, condition: Condition, wanted: &Wanted) -> bool {
+        match condition {
+            Condition::ReviewClean => wanted.review_clean.unwrap_or_else(|| {
+                let said = self.board.seen(view, mode);
+                matches!(said, Some((_, ModeState::Known(state))) if state.get("review_clean") == Some(&Value::Bool(true)))
+            }),
+        }
+    }
+
+    /// A file that begins. Modes that begin together keep their order by a millisecond each.
+    fn begin(&mut self, scope: &Scope, mode: &Mode, wanted: &Wanted) -> Map<String, Value> {
+        let at = self.now.later(self.begun).to_string();
+        self.begun += 1;
+        let mut state = Map::new();
+        state.insert("mode".into(), mode.name.as_str().into());
+        state.insert("active".into(), true.into());
+        state.extend(mode.start.clone());
+        state.insert("started_at".into(), at.clone().into());
+        state.insert("updated_at".into(), at.into());
+        if let Some(session) = scope.session() {
+            state.insert("session_id".into(), session.as_str().into());
+        }
+        if let Some(holder) = &self.holder {
+            state.insert("session_holder".into(), holder.as_str().into());
+        }
+        if let Some(run) = &wanted.run {
+            state.insert("run_id".into(), run.as_str().into());
+        }
+        state.insert("run_outcome".into(), "continue".into());
+        state
+    }
+
+    /// Completes an active source with the audit fields of seed 001.
+    fn complete(&mut self, scope: &Scope, mode: &ModeName, target: &ModeName) {
+        let Some(ModeState::Known(state)) = self.board.file(scope, mode) else { return };
+        if state.get("active") != Some(&Value::Bool(true)) {
+            return;
+        }
+        let mut state = state.clone();
+        let now = self.now.to_string();
+        clear_audit(&mut state);
+        ["terminal_outcome", "lifecycle_outcome", "run_outcome", "error"]
+            .iter()
+            .for_each(|field| drop(state.shift_remove(*field)));
+        state.insert("active".into(), false.into());
+        state.insert("current_phase".into(), crate::modes::policy::COMPLETED.into());
+        if !state.get("completed_at").is_some_and(Value::is_string) {
+            state.insert("completed_at".into(), now.clone().into());
+        }
+        state.insert("updated_at".into(), now.clone().into());
+        state.insert("auto_completed_reason".into(), format!("mode transiting: {mode} -> {target}").into());
+        let note = format!("{mode} was completed because it handed over to {target}");
+        state.insert("completion_note".into(), note.into());
+        state.insert("transition_source".into(), self.source.into());
+        state.insert("transition_target_mode".into(), target.as_str().into());
+        close_question(&mut state, "handoff", &now);
+        state.insert("lifecycle_outcome".into(), "finished".into());
+        state.insert("run_outcome".into(), "finish".into());
+        self.note_end(scope, mode, &state, None);
+        self.put(scope, mode, Some(state));
+    }
+
+    /// Merges `given` into the file of `mode`. A mode that becomes active with it is admitted first.
+    ///
+    /// # Errors
+    /// [`ModeRefusal`]; the draft is as it was before its first change then, and to be thrown away.
+    pub fn write(
+        &mut self,
+        scope: &Scope,
+        mode: &Mode,
+        given: &Map<String, Value>,
+        wanted: &Wanted,
+    ) -> Result<Option<Admission>, ModeRefusal> {
+        let name = &mode.name;
+        let before = match self.board.file(scope, name) {
+            None => None,
+            Some(ModeState::Known(state)) => Some(state.clone()),
+            Some(ModeState::Broken(why)) => {
+                return Err(ModeRefusal::Unreadable { mode: name.clone(), scope: scope.clone(), why: why.clone() });
+            }
+        };
+        // A file that nobody wrote yet begins, unless it is told to have ended.
+        let ends = given.get("active") == Some(&Value::Bool(false)) || read_outcome(given).outcome.is_some();
+        let mut state = match &before {
+            Some(state) => state.clone(),
+            None if ends => Map::from_iter([("mode".to_owned(), Value::from(name.as_str()))]),
+            None => self.begin(scope, mode, wanted),
+        };
+        drop_stale(mode, &mut state, given);
+        for (field, value) in given {
+            match value {
+                Value::Null => drop(state.shift_remove(field)),
+                value => drop(state.insert(field.clone(), value.clone())),
+            }
+        }
+        state.insert("mode".into(), name.as_str().into());
+        match scope.session() {
+            Some(session) => drop(state.insert("session_id".into(), session.as_str().into())),
+            None => drop(state.shift_remove("session_id")),
+        }
+        let field = |fault| ModeRefusal::Field { mode: name.clone(), fault };
+        let lifecycle = |fault| ModeRefusal::Lifecycle { mode: name.clone(), fault };
+        mode.check_fields(&mut state).map_err(field)?;
+        mode.end_by_phase(&mut state, given);
+        let warnings = settle(&mut state, self.now).map_err(lifecycle)?;
+        let was_active = before.as_ref().is_some_and(|state| state.get("active") == Some(&Value::Bool(true)));
+        let is_active = state.get("active") == Some(&Value::Bool(true));
+        let admission = match is_active && !was_active {
+            // The root's file may make it active already.
+            true => Some(self.admit(scope, mode, wanted)?),
+            false => None,
+        };
+        self.warnings.extend(warnings);
+        if let (true, Some(before), Some(run)) = (was_active, &before, given.get("run_id").and_then(Value::as_str)) {
+            self.warn_of_other_run(name, before, run);
+        }
+        if was_active && !is_active {
+            self.note_end(scope, name, &state, None);
+        }
+        if before.as_ref() != Some(&state) {
+            state.insert("updated_at".into(), self.now.to_string().into());
+            self.put(scope, name, Some(state));
+        }
+        Ok(admission)
+    }
+
+    /// Takes the file of `mode` away. A session's file stays as one that only hides the root's, where there is one.
+    /// Works on every file.
+    pub fn clear(&mut self, scope: &Scope, mode: &ModeName) -> bool {
+        let Some(file) = self.board.file(scope, mode).cloned() else { return false };
+        let hides = scope.session().is_some() && self.board.file(&Scope::Root, mode).is_some();
+        let is_cleared = |state: &Map<String, Value>| {
+            state.get("active") == Some(&Value::Bool(false))
+                && state.get("current_phase").and_then(Value::as_str) == Some(crate::modes::policy::CLEARED)
+        };
+        if hides && matches!(&file, ModeState::Known(state) if is_cleared(state)) {
+            return false;
+        }
+        self.end(scope, mode, file);
+        let now = self.now.to_string();
+        let tombstone = json!({
+            "mode": mode, "active": false, "current_phase": crate::modes::policy::CLEARED, "updated_at": now,
+            "completed_at": now, "session_id": scope.session(),
+            "lifecycle_outcome": "userinterlude", "run_outcome": "cancelled",
+        });
+        let Value::Object(tombstone) = tombstone else { unreachable!("BUG: an object is no object") };
+        self.put(scope, mode, hides.then_some(tombstone));
+        true
+    }
+
+    /// Gives `mode` up and keeps its file. Works on every file; one that is not active stays as it is. A very large one
+    /// goes to quarantine, so that all modes of a session can be given up in one line of the log.
+    pub fn cancel(&mut self, scope: &Scope, mode: &ModeName) -> bool {
+        let Some(file) = self.board.file(scope, mode).cloned() else { return false };
+        if matches!(&file, ModeState::Known(state) if state.get("active") != Some(&Value::Bool(true))) {
+            return false;
+        }
+        let mut state = self.end(scope, mode, file);
+        if Value::from(state.clone()).to_string().len() > CARRIED {
+            self.aside.insert((scope.clone(), mode.clone()));
+            state.retain(|field, value| {
+                matches!(field.as_str(), "run_id" | "session_id" | "started_at")
+                    && value.as_str().is_some_and(|text| text.len() < 300)
+            });
+        }
+        let now = self.now.to_string();
+        ["terminal_outcome", "completed_at"].iter().for_each(|field| drop(state.shift_remove(*field)));
+        state.insert("mode".into(), mode.as_str().into());
+        state.insert("active".into(), false.into());
+        state.insert("current_phase".into(), crate::modes::policy::CANCELLED.into());
+        state.insert("completed_at".into(), now.clone().into());
+        state.insert("updated_at".into(), now.clone().into());
+        close_question(&mut state, "abort", &now);
+        state.insert("lifecycle_outcome".into(), "userinterlude".into());
+        state.insert("run_outcome".into(), "cancelled".into());
+        self.put(scope, mode, Some(state));
+        true
+    }
+
+    /// Notes the end of a mode whatever its file is, and gives what is known of it.
+    fn end(&mut self, scope: &Scope, mode: &ModeName, file: ModeState) -> Map<String, Value> {
+        match file {
+            ModeState::Known(state) => {
+                if state.get("active") == Some(&Value::Bool(true)) {
+                    self.note_end(scope, mode, &state, None);
+                }
+                state
+            }
+            ModeState::Broken(why) => {
+                self.note_end(scope, mode, &Map::new(), Some(why));
+                self.aside.insert((scope.clone(), mode.clone()));
+                Map::new()
+            }
+        }
+    }
+
+    fn note_end(&mut self, scope: &Scope, mode: &ModeName, state: &Map<String, Value>, broken: Option<String>) {
+        let run = state.get("run_id").and_then(Value::as_str).map(str::to_owned);
+        self.ended.push(Ended { mode: mode.clone(), scope: scope.clone(), run, broken });
+    }
+
+    fn put(&mut self, scope: &Scope, mode: &ModeName, state: Option<Map<String, Value>>) {
+        self.board.set(scope, mode, state.map(ModeState::Known));
+        self.changed.insert((scope.clone(), mode.clone()));
+    }
+
+    /// The files to write, in their order: ended modes first, then those that begin, then what shows them. The visible
+    /// set of the root scope is the last one; `before` has what the sets show now.
+    #[must_use]
+    pub fn finish(self, before: &dyn Fn(&Scope) -> Visible) -> Vec<Changed> {
+        let is_active = |(scope, mode): &(Scope, ModeName)| matches!(self.board.file(scope, mode), Some(ModeState::Known(state)) if state.get("active") == Some(&Value::Bool(true)));
+        let (begun, ended): (Vec<_>, Vec<_>) = self.changed.iter().partition(|key| is_active(key));
+        let mut files = Vec::new();
+        for key in ended.into_iter().chain(begun) {
+            let (scope, mode) = key;
+            let value = match self.board.file(scope, mode) {
+                Some(ModeState::Known(state)) => Some(state.clone()),
+                _ => None,
+            };
+            let aside = self.aside.contains(key);
+            files.push(Changed { scope: scope.clone(), name: mode_file(mode), value, aside });
+        }
+        let mut scopes: BTreeSet<&Scope> = self.changed.iter().map(|(scope, _)| scope).collect();
+        scopes.remove(&Scope::Root);
+        for scope in scopes.into_iter().chain([&Scope::Root]) {
+            let message = self.messages.last();
+            let set = visible_set(&self.board, self.policy, scope, &before(scope), self.now, message);
+            files.push(Changed { scope: scope.clone(), name: VISIBLE.into(), value: Some(set), aside: false });
+        }
+        files
+    }
+}
+
+/// The largest file of a mode that is kept when the mode is given up, in bytes.
+const CARRIED: usize = limits::MODE_BYTES / 4;
+
+/// Only the session itself ends what it works on: for others, a mode that would hand over is in the way.
+fn spare(view: &Scope, active: &[Active], admission: Admission) -> Admission {
+    let Admission::AutoComplete(completed) = &admission else { return admission };
+    let own = active.iter().filter(|one| one.scope == *view && completed.contains(&one.mode));
+    let blockers: Vec<_> = own.map(|one| one.mode.clone()).collect();
+    if blockers.is_empty() {
+        return admission;
+    }
+    let active = active.iter().map(|one| one.mode.clone()).collect();
+    Admission::Deny(Denial { kind: DenialKind::Overlap, active, blockers })
+}
+
+/// A question that nobody will answer any more.
+fn close_question(state: &mut Map<String, Value>, why: &str, now: &str) {
+    let Some(Value::Object(question)) = state.get_mut("question_enforcement") else { return };
+    if question.get("status").and_then(Value::as_str) == Some("pending") {
+        question.insert("status".into(), "cleared".into());
+        question.insert("clear_reason".into(), why.into());
+        question.insert("cleared_at".into(), now.into());
+    }
+}

@@ -1,0 +1,86 @@
+//! `mode policy`.
+
+use crate::catalog::Origin;
+use crate::model::ModeName;
+use crate::modes::definition;
+use crate::modes::error::Result;
+use crate::modes::policy::{Admission, DenialKind, Kind, Mode, Policy};
+use crate::runs::context::Flow;
+use serde::Serialize;
+
+/// The answer of `mode policy`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PolicyReport {
+    /// Its file; none for the shipped one.
+    pub path: Option<std::path::PathBuf>,
+    /// The modes.
+    pub modes: Vec<PolicyMode>,
+    /// A row for each active mode, a column for each one that is asked for.
+    pub table: Vec<PolicyRow>,
+}
+
+/// A mode of a policy.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PolicyMode {
+    /// Its name.
+    pub mode: ModeName,
+    /// What it is like.
+    pub kind: Kind,
+    /// Other words for it.
+    pub aliases: Vec<String>,
+}
+
+/// What happens while one mode is active.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PolicyRow {
+    /// The active mode.
+    pub active: ModeName,
+    /// For each mode that is asked for: `no_change`, `overlap`, `auto_complete`, `deny_overlap`, `deny_rollback`, or two
+    /// of them joined by `|`, the second one for when the condition holds.
+    pub requested: Vec<String>,
+}
+
+impl Flow {
+    /// The policy that holds here, with its whole table.
+    ///
+    /// # Errors
+    /// When the project has a policy that cannot be used.
+    pub fn mode_policy(&self) -> Result<PolicyReport> {
+        let project = self.project();
+        let (policy, origin) = definition::policy_of(&self.catalog(project.as_ref().ok()))?;
+        let modes = policy.modes().iter().map(|mode| PolicyMode {
+            mode: mode.name.clone(),
+            kind: mode.kind,
+            aliases: mode.aliases.clone(),
+        });
+        let row = |active: &Mode| PolicyRow {
+            active: active.name.clone(),
+            requested: policy.modes().iter().map(|requested| cell(&policy, active, requested)).collect(),
+        };
+        let path = match origin {
+            Origin::Shipped => None,
+            Origin::Project(path) => Some(match &project {
+                Ok(project) => Self::relative(project, &path),
+                Err(_) => path,
+            }),
+        };
+        Ok(PolicyReport { path, modes: modes.collect(), table: policy.modes().iter().map(row).collect() })
+    }
+}
+
+/// What happens, and what else when a condition holds.
+fn cell(policy: &Policy, active: &Mode, requested: &Mode) -> String {
+    let words = [false, true].map(|holds| {
+        match policy.admit(std::slice::from_ref(&active.name), &requested.name, &|_, _| holds) {
+            Admission::Start => "start",
+            Admission::NoChange => "no_change",
+            Admission::Overlap => "overlap",
+            Admission::AutoComplete(_) => "auto_complete",
+            Admission::Deny(denial) => match denial.kind {
+                DenialKind::Rollback => "deny_rollback",
+                DenialKind::Overlap => "deny_overlap",
+            },
+        }
+    });
+    if words[0] == words[1] { words[0].to_owned() } else { words.join("|") }
+}

@@ -1,0 +1,284 @@
+//! `mode list | show | outcome`.
+
+use crate::modes::definition;
+use crate::modes::policy::Outcome;
+use crate::modes::policy::Said;
+use crate::runs;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::model::{ModeName, Scope, mode_file};
+use crate::modes::change::is_dead;
+use crate::modes::error::{Error, Result};
+use crate::modes::load::ScopeReport;
+use crate::modes::load::{ModeScope, board, mode, names, parse};
+use crate::modes::policy::read_outcome;
+use crate::modes::say;
+use crate::modes::state::{Board, ModeState, why_over};
+use crate::modes::state_dir::StateDir;
+use crate::runs::context::Flow;
+use crate::store::Project;
+
+/// Which modes to list.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ModeListRequest {
+    /// Whose.
+    pub scope: ModeScope,
+    /// Whether every session's as well.
+    pub all: bool,
+}
+
+/// Which file says whether a mode is active, of those that could.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DecidedBy {
+    /// Whose file it is.
+    pub scope: ScopeReport,
+    /// Its path.
+    pub path: std::path::PathBuf,
+    /// Whether it says that the mode is active; null when it cannot be read.
+    pub active: Option<bool>,
+    /// Why this one counts.
+    pub why: String,
+    /// The root's file that it hides.
+    pub hides: Option<std::path::PathBuf>,
+}
+
+/// A mode in a list.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ListedMode {
+    /// Its name.
+    pub mode: ModeName,
+    /// Whether it is active.
+    pub active: bool,
+    /// Its phase.
+    pub current_phase: Option<String>,
+    /// Whose file says so.
+    pub scope: ScopeReport,
+    /// How it ended.
+    pub outcome: Option<Outcome>,
+    /// The run that it works on.
+    pub run_id: Option<String>,
+    /// Why its file cannot be read.
+    pub error: Option<String>,
+    /// Which file counts, and why.
+    pub decided_by: DecidedBy,
+    /// What is odd about it.
+    pub notes: Vec<String>,
+}
+
+/// The answer of `mode list`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ModeListReport {
+    /// Who sees them; everybody's are listed, each with its own, for the root scope alone.
+    pub scope: ScopeReport,
+    /// The active modes, in the order in which they began.
+    pub active: Vec<ModeName>,
+    /// All modes that have a file.
+    pub modes: Vec<ListedMode>,
+    /// What is odd.
+    pub warnings: Vec<String>,
+}
+
+/// The answer of `mode show`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ModeShowReport {
+    /// The mode.
+    pub mode: ModeName,
+    /// Whether there is a file.
+    pub exists: bool,
+    /// Whose file.
+    pub scope: ScopeReport,
+    /// Its path.
+    pub path: Option<std::path::PathBuf>,
+    /// What it says.
+    pub state: Option<Map<String, Value>>,
+    /// How it ended.
+    pub outcome: Option<Outcome>,
+    /// Which file counts for requests, and why; none when there is none.
+    pub decided_by: Option<DecidedBy>,
+    /// What is odd about it.
+    pub notes: Vec<String>,
+}
+
+/// The answer of `mode outcome`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OutcomeReport {
+    /// How it ended; null while it goes on.
+    pub outcome: Option<Outcome>,
+    /// Whether it ended.
+    pub terminal: bool,
+    /// Which field said so.
+    pub source: Option<Said>,
+    /// Whether it waits for a person in words that are kept for older readers only.
+    pub user_wait: bool,
+    /// What is odd about it.
+    pub notes: Vec<String>,
+}
+
+impl Flow {
+    /// The modes of a scope. Never writes.
+    ///
+    /// # Errors
+    /// When the files cannot be looked at; one that makes no sense is listed with the reason.
+    pub fn mode_list(&self, request: &ModeListRequest) -> Result<ModeListReport> {
+        let project = self.project()?;
+        let (policy, _) = definition::policy_of(&self.catalog(Some(&project)))?;
+        let scope = if request.all { Scope::Root } else { self.scope(&request.scope)? };
+        let (active, modes, warnings) = (Vec::new(), Vec::new(), Vec::new());
+        let seen_by = ScopeReport(scope.session().cloned());
+        let mut report = ModeListReport { scope: seen_by, active, modes, warnings };
+        let Some(state) = project.state()? else { return Ok(report) };
+        let scopes = match request.all {
+            true => None,
+            // What a request in this scope is decided on.
+            false => Some(vec![Scope::Root, scope.clone()]),
+        };
+        if request.all {
+            report.warnings.extend(say::closed(&state.sessions()?));
+        }
+        let board = board(&policy, &state.read(scopes.as_deref(), &names(&policy))?);
+        let views: Vec<Scope> = if request.all { board.scopes() } else { vec![scope] };
+        for view in &views {
+            // Of all scopes, each file is listed once, with its own scope.
+            let lists = |owner: &Scope| !request.all || owner == view;
+            for mode in policy.modes() {
+                let Some((owner, file)) = board.seen(view, &mode.name).filter(|(owner, _)| lists(owner)) else {
+                    continue;
+                };
+                let Some(decided) = decided(&project, &state, &board, view, &mode.name) else { continue };
+                report.modes.push(listed(&mode.name, &owner, file, decided));
+            }
+            let (active, unknown) = board.known_active(&policy, view);
+            report.active.extend(active.into_iter().filter(|one| lists(&one.scope)).map(|one| one.mode));
+            let unknown: Vec<_> = unknown.into_iter().filter(|one| lists(&one.scope)).collect();
+            report.warnings.extend(say::unknown(&unknown));
+        }
+        Ok(report)
+    }
+
+    /// A mode's file. Never writes.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when it cannot be read.
+    pub fn mode_show(&self, word: &str, scope: &ModeScope) -> Result<ModeShowReport> {
+        let project = self.project()?;
+        let (policy, _) = definition::policy_of(&self.catalog(Some(&project)))?;
+        let mode = mode(&policy, word)?;
+        let view = self.scope(scope)?;
+        let absent = ModeShowReport {
+            mode: mode.name.clone(),
+            exists: false,
+            scope: ScopeReport(view.session().cloned()),
+            path: None,
+            state: None,
+            outcome: None,
+            decided_by: None,
+            notes: Vec::new(),
+        };
+        let Some(state) = project.state()? else { return Ok(absent) };
+        let board = board(&policy, &state.read(Some(&[Scope::Root, view.clone()]), &[mode_file(&mode.name)])?);
+        let absent = ModeShowReport { decided_by: decided(&project, &state, &board, &view, &mode.name), ..absent };
+        let alone = speaks_alone(&state, scope, &view)?;
+        let is_shown = |owner: &Scope| *owner == view || !alone;
+        let seen = board.seen(&view, &mode.name);
+        let Some((owner, file)) = seen.filter(|(owner, _)| is_shown(owner)) else { return Ok(absent) };
+        let path = state.file_path(&owner, &mode_file(&mode.name));
+        match file {
+            ModeState::Broken(why) => {
+                let refusal = crate::modes::state::ModeRefusal::Unreadable {
+                    mode: mode.name.clone(),
+                    scope: owner,
+                    why: why.clone(),
+                };
+                Err(Error::Refused { refusal: Box::new(refusal), path: Some(path), message: None })
+            }
+            ModeState::Known(fields) => {
+                let reading = read_outcome(fields);
+                Ok(ModeShowReport {
+                    exists: true,
+                    scope: ScopeReport(owner.session().cloned()),
+                    path: Some(Self::relative(&project, &path)),
+                    state: Some(fields.clone()),
+                    outcome: reading.outcome,
+                    notes: reading.notes,
+                    ..absent
+                })
+            }
+        }
+    }
+
+    /// How the mode of a file ended, whatever program wrote the file.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when it is no JSON object.
+    pub fn mode_outcome(&self, origin: &str, bytes: &[u8]) -> Result<OutcomeReport> {
+        let fields: Map<String, Value> = match parse(bytes) {
+            ModeState::Known(fields) => fields,
+            ModeState::Broken(why) => return Err(runs::Error::InputJson { origin: origin.to_owned(), why }.into()),
+        };
+        let reading = read_outcome(&fields);
+        Ok(OutcomeReport {
+            outcome: reading.outcome,
+            terminal: reading.outcome.is_some(),
+            source: reading.source,
+            user_wait: reading.user_wait,
+            notes: reading.notes,
+        })
+    }
+}
+
+/// Whether `show` looks at nothing but the session's own file: a session that was named and has a directory speaks for
+/// itself alone (seed 001, "Session precedence"). What counts for requests is told beside it.
+fn speaks_alone(state: &StateDir, asked: &ModeScope, view: &Scope) -> Result<bool> {
+    Ok(asked.session.is_some() && !asked.root && state.has(view)?)
+}
+
+/// Which file counts for `mode` in `view`, and why.
+fn decided(project: &Project, state: &StateDir, board: &Board, view: &Scope, mode: &ModeName) -> Option<DecidedBy> {
+    let (owner, file) = board.seen(view, mode)?;
+    let path_of = |scope: &Scope| Flow::relative(project, &state.file_path(scope, &mode_file(mode)));
+    let roots = board.file(&Scope::Root, mode).filter(|_| owner != Scope::Root);
+    let why = match (view, &owner) {
+        (Scope::Root, _) => "it is the root's own file".to_owned(),
+        (Scope::Session(session), Scope::Root) => {
+            format!("session {session} has no file of its own for it, so the root's counts")
+        }
+        (Scope::Session(_), _) if roots.is_some() => "the session's own file goes before the root's".to_owned(),
+        (Scope::Session(_), _) => "it is the session's own file".to_owned(),
+    };
+    let active = match file {
+        ModeState::Known(fields) => Some(fields.get("active") == Some(&Value::Bool(true))),
+        ModeState::Broken(_) => None,
+    };
+    let hides = roots.map(|_| path_of(&Scope::Root));
+    Some(DecidedBy { scope: ScopeReport(owner.session().cloned()), path: path_of(&owner), active, why, hides })
+}
+
+fn listed(mode: &ModeName, owner: &Scope, file: &ModeState, decided_by: DecidedBy) -> ListedMode {
+    let mut listed = ListedMode {
+        mode: mode.clone(),
+        active: false,
+        current_phase: None,
+        scope: ScopeReport(owner.session().cloned()),
+        outcome: None,
+        run_id: None,
+        error: None,
+        decided_by,
+        notes: Vec::new(),
+    };
+    match file {
+        ModeState::Broken(why) => listed.error = Some(why.clone()),
+        ModeState::Known(fields) => {
+            let text = |field: &str| fields.get(field).and_then(Value::as_str).map(str::to_owned);
+            listed.active = fields.get("active") == Some(&Value::Bool(true));
+            listed.current_phase = text("current_phase");
+            let reading = read_outcome(fields);
+            (listed.outcome, listed.notes) = (reading.outcome, reading.notes);
+            listed.run_id = text("run_id");
+            if let Some(why) = why_over(fields, &is_dead).filter(|_| listed.active) {
+                listed.notes.push(format!("its session {why}, so it keeps nobody else from a mode"));
+            }
+        }
+    }
+    listed
+}

@@ -1,0 +1,108 @@
+//! `workflow adopt`: a run moves over to today's definition of its workflow.
+
+use crate::catalog::CatalogError;
+use crate::engine::{Command, Decision};
+use crate::machine::Machine;
+use crate::model::RunId;
+use crate::model::Seq;
+use crate::model::StateName;
+use crate::model::WorkflowId;
+use crate::model::{EventKind, RunDocument, SessionId};
+use crate::runs::context::Flow;
+use crate::runs::error::{Error, Result};
+use crate::runs::load::for_writing;
+use crate::store::Project;
+use serde::Serialize;
+
+/// Which run moves over.
+#[derive(Debug, Clone, Default)]
+pub struct AdoptRequest {
+    /// The run; otherwise the session's or the only active one.
+    pub run: Option<String>,
+    /// A file with the definition; otherwise the workflow is looked up by its name.
+    pub from: Option<String>,
+    /// Who asks.
+    pub session: Option<SessionId>,
+    /// The epoch under which the caller holds the run.
+    pub epoch: Option<u64>,
+}
+
+/// A run that follows another definition of its workflow, or does so already.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WorkflowAdoptReport {
+    /// The run.
+    pub run_id: RunId,
+    /// Its workflow.
+    pub workflow: WorkflowId,
+    /// Where it stands.
+    pub phase: Option<StateName>,
+    /// Its last event.
+    pub seq: Seq,
+    /// Whether anything changed.
+    pub changed: bool,
+    /// What changed.
+    pub differences: Vec<String>,
+    /// What went wrong beside that.
+    pub warnings: Vec<String>,
+}
+
+impl Flow {
+    /// The definition that a run is to follow.
+    fn newer(&self, project: &Project, run: &RunDocument, from: Option<&str>) -> Result<Machine> {
+        let Some(from) = from else {
+            let found = self.catalog(Some(project)).find(run.workflow.as_str()).map_err(|error| match error {
+                CatalogError::Unknown { .. } => {
+                    Error::DefinitionGone { run: run.id.clone(), workflow: run.workflow.clone() }
+                }
+                error => error.into(),
+            });
+            return Ok(found?.machine);
+        };
+        let machine = self.workflow_machine(from, &[])?;
+        if *machine.id() != run.workflow {
+            let (id, follows) = (machine.id(), &run.workflow);
+            return Err(Error::Usage(format!(
+                "{from} defines the workflow {id}, and run {} follows {follows}",
+                run.id
+            )));
+        }
+        Ok(machine)
+    }
+
+    /// Pins today's definition in a run, whose position has to exist in it; a run that follows it already stays as it is.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when a file is named that defines another workflow, [`Error::DefinitionGone`],
+    /// [`Error::Catalog`] when the definition does not compile, [`Error::Refused`] when a rule forbids it,
+    /// [`Error::Store`] when it cannot be written.
+    pub fn workflow_adopt(&self, request: &AdoptRequest) -> Result<WorkflowAdoptReport> {
+        let project = self.project()?;
+        let caller = self.caller(request.session.clone(), request.epoch)?;
+        let now = self.clock.now();
+        let run = self.select_to_write(&project, request.run.as_deref(), caller.session.as_ref(), now)?;
+        let mut loaded = for_writing(self, &project, &run, now)?;
+        let caller = self.judge_holder(&loaded, caller)?;
+        let newer = self.newer(&project, loaded.state.document(), request.from.as_deref())?;
+        let newer = newer.spelled_as(loaded.state.document().state.positions());
+        let command = Command::AdoptWorkflow(Box::new(newer));
+        let decision = loaded.decide(self, &project, &caller, command)?;
+        let mut differences = Vec::new();
+        if let Decision::Commit(kind) = decision {
+            if let EventKind::WorkflowAdopted(adopted) = &kind {
+                differences.clone_from(&adopted.differences);
+            }
+            self.replace_dead_holder(&mut loaded, &caller, now)?;
+            loaded.commit(self, kind, None, now, Vec::new())?;
+        }
+        let state = loaded.state.document();
+        Ok(WorkflowAdoptReport {
+            run_id: state.id.clone(),
+            workflow: state.workflow.clone(),
+            phase: state.state.current_phase.clone(),
+            seq: state.state.last_seq.unwrap_or_default(),
+            changed: !differences.is_empty(),
+            differences,
+            warnings: loaded.warnings.clone(),
+        })
+    }
+}

@@ -1,0 +1,340 @@
+//! The command lines of a verdict: one that is safe to run unread, and one for each outcome that only the caller knows.
+
+use crate::engine::{Action, History, InDoubt, Plan};
+use crate::machine::Machine;
+use crate::model::{ActivityStatus, Question, ReportType, RunDocument, RunId, StateName, StepStatus, WorkflowId, slug};
+use crate::runs::quoted;
+use serde::Serialize;
+
+/// One way on, and when to take it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Alternative {
+    /// The outcome or decision for which the command is right, in words.
+    pub when: String,
+    /// The command line.
+    pub command: String,
+}
+
+/// What to run next.
+#[derive(Debug, Default)]
+pub(super) struct Advice {
+    /// Begins work, or looks at something. It never says that something is done.
+    pub(super) command: Option<String>,
+    /// One for each outcome or decision.
+    pub(super) alternatives: Vec<Alternative>,
+}
+
+impl Advice {
+    fn or(mut self, when: impl Into<String>, command: String) -> Self {
+        self.alternatives.push(Alternative { when: when.into(), command });
+        self
+    }
+
+    /// The same for a run that a driver goes through: it begins the work itself.
+    fn driven_by(mut self, command: &str) -> Self {
+        let when = "the driver is to go on, with the commands by which the run was driven".to_owned();
+        self.alternatives.insert(0, Alternative { when, command: command.to_owned() });
+        Self { command: None, ..self }
+    }
+
+    fn or_each(self, ways: impl IntoIterator<Item = (String, String)>) -> Self {
+        ways.into_iter().fold(self, |advice, (when, command)| advice.or(when, command))
+    }
+}
+
+/// The commands for a plan. `machine` is the run's pinned workflow, `driver` the command that drives the run.
+pub(super) fn advice(history: &History, plan: &Plan, machine: Option<&Machine>, driver: Option<&str>) -> Advice {
+    let words = Words { history, run: history.state().id(), workflow: &history.state().document().workflow };
+    let next = &plan.next;
+    let advice = Advice::default();
+    let advice = match (next.action, &next.phase) {
+        (Action::StartPhase | Action::WorkPhase | Action::RetryPhase, Some(phase)) => {
+            words.work(next.action, phase, machine)
+        }
+        (Action::ChoosePhase, here) => words.choose(here.as_ref(), &next.choices, machine),
+        (Action::Complete, here) => {
+            let advice = advice.or("everything that the run was for is done", words.status("complete", None));
+            match (machine, here) {
+                (Some(machine), Some(here)) => advice.or_each(words.rounds(machine, here)),
+                _ => advice,
+            }
+        }
+        (Action::Reconcile, _) => plan.in_doubt.first().map(|doubt| words.reconcile(doubt)).unwrap_or_default(),
+        (Action::ResolveActivity, Some(phase)) => words.resolve(phase),
+        (Action::ResolveBlocker, _) => advice
+            .or("the blocker is gone", words.status("unblock", Some("what was resolved")))
+            .or("the run is not to go on", words.status("cancel", Some("why"))),
+        (Action::Answer, _) => {
+            let open = history.state().document().state.questions.iter();
+            advice.or_each(open.map(|question| words.answer(question)))
+        }
+        (Action::RaiseLimit, _) => {
+            let raise = plan.limit.iter().map(|limit| {
+                let command = format!("flow set {} --limit {}={}", words.run, limit.name, limit.raised);
+                ("a person lets the run go on".to_owned(), command)
+            });
+            let advice = advice.or_each(raise);
+            advice.or("the run is not to go on", words.status("fail", Some("the limit is reached")))
+        }
+        (Action::TakeOver, _) => advice.or(
+            "a person knows that the session which holds it is over",
+            format!("flow resume {} --take-over", words.run),
+        ),
+        (Action::Repair, _) => Advice { command: Some(format!("flow doctor {}", words.run)), ..advice }
+            .or("what it finds is to be repaired", format!("flow doctor {} --repair", words.run)),
+        (Action::Join, _) => join(words.run),
+        (Action::Nothing, _) => advice.or("there is more to do", words.status("reopen", Some("why"))),
+        _ => advice,
+    };
+    match driver {
+        Some(command) if is_work(next.action) => advice.driven_by(command),
+        _ => advice,
+    }
+}
+
+/// Whether a driver could do what is next.
+fn is_work(action: Action) -> bool {
+    matches!(
+        action,
+        Action::StartPhase
+            | Action::ChoosePhase
+            | Action::WorkPhase
+            | Action::RetryPhase
+            | Action::Reconcile
+            | Action::ResolveActivity
+    )
+}
+
+/// What to do about a run in which a merge joined two histories.
+pub(super) fn join(run: &RunId) -> Advice {
+    Advice { command: Some(format!("flow doctor {run}")), ..Advice::default() }
+        .or("one history is to be made of both, with every record of both", format!("flow doctor {run} --repair"))
+}
+
+/// What to do about a run whose older version was put back.
+pub(super) fn bring_back(run: &RunId, ways_back: Vec<Alternative>) -> Advice {
+    Advice { command: None, alternatives: ways_back }
+        .or("the run is to go on from here without the rest; the gap is noted", format!("flow doctor {run} --repair"))
+}
+
+/// The command that lets a run follow today's definition of its workflow, which a file outside of the catalog may hold.
+pub(crate) fn adopt(run: &RunId, from: Option<&str>) -> Alternative {
+    let when = "the run is to follow today's definition".to_owned();
+    let from = from.map(|file| format!(" --from {}", quoted(file))).unwrap_or_default();
+    Alternative { when, command: format!("flow workflow adopt {run}{from}") }
+}
+
+/// The key of a run's context under which it knows the command that drives it.
+pub(crate) const DRIVER: &str = "drive";
+/// The longest command that a run remembers, in bytes.
+const DRIVER_BYTES: usize = 4000;
+/// What such a command begins with.
+pub(crate) const DRIVES: &str = "flow drive ";
+
+/// What the run has in the place of a command that does not fit there: one that drove it before would do something else.
+pub(crate) const UNKNOWN_DRIVER: &str = "unknown";
+
+/// The command that drives a run: its graph, and what stands behind that.
+pub(super) fn known_driver(run: &RunDocument) -> Option<(String, &str)> {
+    let command = run.context_text(DRIVER).filter(|command| is_driver(command))?;
+    let rest = command.strip_prefix(DRIVES)?;
+    let mut is_quoted = false;
+    let mut is_escaped = false;
+    let mut graph = String::new();
+    for (at, c) in rest.char_indices() {
+        match c {
+            _ if std::mem::take(&mut is_escaped) => graph.push(c),
+            '\'' => is_quoted = !is_quoted,
+            '\\' if !is_quoted => is_escaped = true,
+            ' ' if !is_quoted => return Some((graph, &rest[at..])),
+            c => graph.push(c),
+        }
+    }
+    None
+}
+
+/// What a person should know when a driver could go on, and the run does not know by which command.
+pub(super) fn unknown_driver(run: &RunDocument, next: Action) -> Option<&'static str> {
+    let is_unknown = run.context_text(DRIVER) == Some(UNKNOWN_DRIVER);
+    (is_unknown && is_work(next)).then_some(
+        "it is not known by which commands the run is driven: those of the last driver do not fit into one line",
+    )
+}
+
+/// Whether a text is a command that drives a run: `run.yaml` is a file that others may edit.
+pub(crate) fn is_driver(command: &str) -> bool {
+    command.starts_with(DRIVES) && command.len() <= DRIVER_BYTES && !command.chars().any(char::is_control)
+}
+
+/// The command that reports something of a step.
+fn report_command(run: &RunId, workflow: &WorkflowId, kind: ReportType, step: &StateName, data: &str) -> String {
+    let (kind, step) = (kind.as_str(), quoted(step.as_str()));
+    format!("flow emit --workflow {workflow} --run-id {run} --type {kind} --step {step} --data '{data}'")
+}
+
+/// The command that answers a question.
+pub(super) fn answer_command(run: &RunId, workflow: &WorkflowId, question: &Question) -> String {
+    let unit = question.unit.as_ref().map(|unit| format!(" --unit {}", quoted(unit.as_str()))).unwrap_or_default();
+    let command = report_command(run, workflow, ReportType::UserAnswered, &question.step, "{\"answer\":\"…\"}");
+    format!("{command}{unit}")
+}
+
+/// Command lines for one run.
+struct Words<'a> {
+    history: &'a History,
+    run: &'a RunId,
+    workflow: &'a WorkflowId,
+}
+
+impl Words<'_> {
+    /// Work in a phase: begin it, or say how it stands.
+    fn work(&self, action: Action, phase: &StateName, machine: Option<&Machine>) -> Advice {
+        let done = self.outcome_of(phase, ActivityStatus::Passed);
+        let implied = self.completed_by_begin(phase, machine);
+        let advice = match implied.is_empty() {
+            true => Advice { command: Some(self.begin(phase)), alternatives: Vec::new() },
+            false => {
+                let when = format!("`{phase}` is to be begun, which also says that {} is done", implied.join(", "));
+                Advice::default().or(when, self.begin(phase))
+            }
+        };
+        let mut advice = advice.or(format!("the work of `{phase}` is done"), done);
+        if action != Action::StartPhase {
+            let skipped = self.outcome_of(phase, ActivityStatus::Skipped);
+            advice = advice.or(format!("`{phase}` needs no work in this run"), self.with_summary(skipped, "why"));
+        }
+        match (action, machine, self.history.state().phase()) {
+            (Action::RetryPhase, Some(machine), _) => self.ways_out(advice, machine, phase),
+            (Action::StartPhase, Some(machine), Some(here)) => advice.or_each(self.rounds(machine, here)),
+            _ => advice,
+        }
+    }
+
+    /// One of several phases, or the end.
+    fn choose(&self, here: Option<&StateName>, choices: &[StateName], machine: Option<&Machine>) -> Advice {
+        let described = |to: &StateName| machine.and_then(|machine| machine.state(to)?.description.clone());
+        let back = |to: &StateName| here.zip(machine).is_some_and(|(here, machine)| machine.leads_back(here, to));
+        let way = |to: &StateName| {
+            let what = described(to).map(|what| format!(" ({what})")).unwrap_or_default();
+            let when = if back(to) { "needs another round" } else { "is what comes next" };
+            (format!("`{to}` {when}{what}"), self.begin(to))
+        };
+        let advice = Advice::default().or_each(choices.iter().map(way));
+        let ends = machine.zip(here).is_none_or(|(machine, here)| machine.is_terminal(here))
+            && self.history.unsettled().is_empty();
+        if ends { advice.or("the run is at its end", self.status("complete", None)) } else { advice }
+    }
+
+    /// How begun work ended.
+    fn reconcile(&self, doubt: &InDoubt) -> Advice {
+        let id = doubt.number.map(|_| doubt.id.as_str());
+        let ended = |status| self.outcome(doubt.phase.as_ref(), id, status);
+        let blocked = self.with_summary(ended(ActivityStatus::Blocked), "what is needed");
+        Advice::default()
+            .or("it ended well", ended(ActivityStatus::Passed))
+            .or("it failed", ended(ActivityStatus::Failed))
+            .or("it cannot go on without a person", blocked)
+    }
+
+    /// How blocked work goes on.
+    fn resolve(&self, phase: &StateName) -> Advice {
+        let work = self.history.work(phase);
+        let id = work.latest.filter(|_| !self.reports() || !work.open.is_empty()).map(|latest| latest.id.as_str());
+        let ended = |status| self.outcome(Some(phase), id, status);
+        Advice::default()
+            .or("what it waited for is there, and the work goes on", ended(ActivityStatus::Running))
+            .or("what it waited for is there, and the work is done", ended(ActivityStatus::Passed))
+            .or("it failed", ended(ActivityStatus::Failed))
+    }
+
+    /// Whether the run's steps are reported: then they go on to be.
+    fn reports(&self) -> bool {
+        !self.history.reports().is_empty()
+    }
+
+    fn status(&self, verb: &str, reason: Option<&str>) -> String {
+        let reason = reason.map(|reason| format!(" --reason '{reason}'")).unwrap_or_default();
+        format!("flow {verb} {}{reason}", self.run)
+    }
+
+    /// How a step, or the activity `id` of a phase, stands now.
+    fn outcome(&self, phase: Option<&StateName>, id: Option<&str>, status: ActivityStatus) -> String {
+        match (phase, id) {
+            (Some(step), None) => {
+                let data = format!("{{\"status\":\"{}\"}}", StepStatus::from(status));
+                report_command(self.run, self.workflow, ReportType::StatusChange, step, &data)
+            }
+            (phase, id) => {
+                let phase = phase.map(|phase| format!(" --phase {}", quoted(phase.as_str()))).unwrap_or_default();
+                let id = id.unwrap_or("activity");
+                format!("flow record-activity --run-id {}{phase} --id {id} --status {status}", self.run)
+            }
+        }
+    }
+
+    /// How the work of a phase as a whole stands.
+    fn outcome_of(&self, phase: &StateName, status: ActivityStatus) -> String {
+        // Reported runs report on, but for activities that were recorded beside the reports.
+        let is_recorded = !self.reports() || !self.history.work(phase).open.is_empty();
+        let fresh = is_recorded.then(|| self.id_for(phase));
+        self.outcome(Some(phase), fresh.as_deref(), status)
+    }
+
+    /// The steps that a report of the begin of `phase` completes: its direct predecessors that run or wait (seed 000).
+    fn completed_by_begin(&self, phase: &StateName, machine: Option<&Machine>) -> Vec<String> {
+        let Some(machine) = machine.filter(|_| self.reports()) else { return Vec::new() };
+        let steps = &self.history.state().document().state.steps;
+        let leads = |from: &StateName| from != phase && machine.next_of(from).contains(phase);
+        let open = steps.iter().filter(|(step, status)| status.is_open() && leads(step));
+        open.map(|(step, _)| format!("`{step}`")).collect()
+    }
+
+    fn begin(&self, phase: &StateName) -> String {
+        self.outcome_of(phase, ActivityStatus::Running)
+    }
+
+    /// The id of work in `phase`: that of work that failed there or was taken back, otherwise one that no completed record
+    /// has. Recording under one of those would look like a retry.
+    fn id_for(&self, phase: &StateName) -> String {
+        let open = self.history.work(phase).open;
+        let again = open.last().filter(|open| open.status == ActivityStatus::Failed || open.status.is_completed());
+        let base = again.map(|open| open.id.clone());
+        let base = base.or_else(|| slug(phase.as_str(), 80)).unwrap_or_else(|| "activity".to_owned());
+        let taken = |id: &str| self.history.state().document().state.completed_activities.contains(id);
+        let more = (2..).map(|n| format!("{base}-{n}"));
+        std::iter::once(base.clone()).chain(more).find(|id| !taken(id)).unwrap_or(base)
+    }
+
+    /// The command with a text for people; a report carries it in its data.
+    fn with_summary(&self, command: String, text: &str) -> String {
+        match command.strip_suffix("\"}'") {
+            Some(report) => format!("{report}\",\"message\":\"{text}\"}}'"),
+            None => format!("{command} --summary '{text}'"),
+        }
+    }
+
+    /// The ways back for another round.
+    fn rounds(&self, machine: &Machine, here: &StateName) -> Vec<(String, String)> {
+        let back = machine.back_from(here);
+        back.iter().map(|to| (format!("`{here}` shows that `{to}` needs more work"), self.begin(to))).collect()
+    }
+
+    /// What else can be done about a phase that failed.
+    fn ways_out(&self, advice: Advice, machine: &Machine, here: &StateName) -> Advice {
+        let stands = self.history.state().document().state.positions().any(|place| place == here);
+        let back = if stands { self.rounds(machine, here) } else { Vec::new() };
+        let ahead = if stands && !self.reports() { machine.ahead_of(here) } else { Vec::new() };
+        let over = ahead.iter().map(|to| {
+            let command = format!("{} --skip-reason 'why'", self.begin(to));
+            (format!("a person decides to go on to `{to}` without it"), command)
+        });
+        let advice = advice.or_each(back).or_each(over);
+        advice.or("the run has failed", self.status("fail", Some("why")))
+    }
+
+    fn answer(&self, question: &Question) -> (String, String) {
+        let command = answer_command(self.run, self.workflow, question);
+        let who = question.unit.as_ref().map(|unit| format!(" ({unit})")).unwrap_or_default();
+        (format!("the person has answered `{}`{who}; put the answer in place of …", question.step), command)
+    }
+}

@@ -1,0 +1,107 @@
+//! What version control did to a run: put an older log back, joined two histories, or took the files away.
+
+use std::path::Path;
+
+use crate::host::GitRef;
+use crate::model::{RunId, Seq};
+use crate::runs::advice::Alternative;
+use crate::runs::context::Flow;
+use crate::runs::error::{Error, Result};
+use crate::runs::quoted;
+use crate::runs::replay::histories;
+use crate::store::{LogScan, Project, RunDir, layout};
+
+/// Whether an older version of a run was put back: its log ends at `last` and its `run.yaml` says `shown`, and a writer
+/// of this checkout noted in `.lock`, which version control does not know, that it got to `noted`.
+pub(crate) fn is_rewound(noted: Seq, last: Seq, shown: Option<Seq>) -> bool {
+    last > Seq(0) && noted > last && shown.is_some_and(|shown| shown <= last)
+}
+
+/// What shows that a merge joined two histories in a log, in words; `None` when there is one.
+pub(crate) fn joined(log: &LogScan) -> Option<String> {
+    let histories = histories(log);
+    if !histories.are_joined() {
+        return None;
+    }
+    Some(match log.doubles().first() {
+        Some(seq) => format!("event {seq} is in its log twice with different content"),
+        None => match histories.sides.first().and_then(|side| side.new.first()) {
+            Some(&at) => format!("event {} does not follow from the events before it", log.lines[at].event.seq),
+            None => "an event is in its log twice, at the positions that it had on each branch".to_owned(),
+        },
+    })
+}
+
+/// Refuses a log in which two histories are joined: what is recorded on top of one of them would hide the other.
+pub(crate) fn refuse_joined(run: &RunId, log: &LogScan) -> Result<()> {
+    match joined(log) {
+        Some(what) => Err(Error::Joined { run: run.clone(), what }),
+        None => Ok(()),
+    }
+}
+
+/// Whether a text has the conflict markers of a merge; the line of the first.
+pub(crate) fn conflict_marker(text: &str) -> Option<usize> {
+    let marks = |line: &&str| line.starts_with("<<<<<<< ");
+    let at = text.lines().position(|line| marks(&line))?;
+    text.lines().skip(at).any(|line| line.starts_with(">>>>>>> ")).then_some(at + 1)
+}
+
+/// Where a log ends, in words.
+pub(crate) fn ends_at(last: Seq) -> String {
+    if last == Seq(0) { "is not in this checkout".to_owned() } else { format!("ends at event {last}") }
+}
+
+impl Flow {
+    /// The refusal of a run whose older log was put back.
+    pub(crate) fn rewound(&self, project: &Project, run: &RunDir, last: Seq, noted: Seq) -> Error {
+        Error::Rewound { run: run.id().clone(), last, noted, places: self.places_with(project, run, noted) }
+    }
+
+    /// The refusal of a run whose files were put away.
+    pub(crate) fn elsewhere(&self, project: &Project, run: &RunDir) -> Error {
+        Error::Elsewhere { run: run.id().clone(), places: self.places_with(project, run, Seq(1)) }
+    }
+
+    /// Where git keeps a log that is not in this checkout, although `run.yaml` shows the event `shown`: it was not lost.
+    pub(crate) fn places_of_log(&self, project: &Project, run: &RunDir, shown: Option<Seq>) -> Vec<GitRef> {
+        match shown {
+            Some(shown) if shown > Seq(0) => self.places_with(project, run, shown),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Where git keeps a version of a run's log that has the event `seq`.
+    pub(crate) fn places_with(&self, project: &Project, run: &RunDir, seq: Seq) -> Vec<GitRef> {
+        let log = run.file_path(layout::LOG);
+        let log = log.strip_prefix(project.root()).unwrap_or(&log);
+        self.git.refs_with(project.root(), log, &format!("{{\"v\":1,\"seq\":{seq},"))
+    }
+
+    /// How to get the version of a run that is at these places.
+    pub(crate) fn ways_back(&self, project: &Project, run: &RunDir, places: &[GitRef]) -> Vec<Alternative> {
+        let now = self.git.facts(project.root()).branch;
+        let relative = Self::relative(project, run.path());
+        places.iter().map(|place| way_back(place, now.as_deref(), &relative)).collect()
+    }
+}
+
+fn way_back(place: &GitRef, now: Option<&str>, run: &Path) -> Alternative {
+    let (when, command) = match place {
+        GitRef::Stash => ("the rest is wanted, which is in the stash".to_owned(), "git stash pop".to_owned()),
+        GitRef::Branch(branch) if Some(branch.as_str()) == now => {
+            // Also when the removal is staged.
+            let run = quoted(&run.to_string_lossy());
+            let command = format!("git restore --source=HEAD --staged --worktree -- {run}");
+            (format!("the rest is wanted as `{branch}` has it"), command)
+        }
+        GitRef::Branch(branch) => {
+            (format!("the rest is wanted, which branch `{branch}` has"), format!("git switch {}", quoted(branch)))
+        }
+        // A branch of the same name may be here and not have it.
+        GitRef::Remote(name) | GitRef::Tag(name) => {
+            (format!("the rest is wanted, which {place} has"), format!("git merge {}", quoted(name)))
+        }
+    };
+    Alternative { when, command }
+}

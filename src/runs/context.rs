@@ -1,0 +1,278 @@
+//! What every verb needs: where the project is, who calls, what time it is.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::catalog::Catalog;
+use crate::engine::Caller;
+use crate::host::{Clock, Env, Git, Holder, Ids, Setting, boot_id};
+use crate::model::{RunId, Seq, SessionId, Timestamp};
+use crate::runs::error::{Error, Result};
+use crate::store::disk::Disk;
+use crate::store::{Canary, LockRequest, Os, Project, StoreError, Trust, WriterNote, git_stamp, layout};
+
+/// How long a writer waits for another one unless told otherwise.
+pub const LOCK_WAIT: Duration = Duration::from_secs(30);
+
+/// Settings of a [`Flow`] that a caller chooses.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The project's directory; otherwise it is found from the working directory.
+    pub project: Option<PathBuf>,
+    /// How long to wait for another writer; [`LOCK_WAIT`] otherwise.
+    pub lock_wait: Option<Duration>,
+    /// What runs, for those who wait: `flow record-activity`.
+    pub command: String,
+    /// The process whose life is the session's; otherwise it is found.
+    pub holder_pid: Option<u32>,
+    /// Which boot of the machine this is; otherwise the kernel says so.
+    pub boot: Option<String>,
+}
+
+/// A part of flow above the runs that has to know when a run or a session ends.
+pub trait Observer: std::fmt::Debug + Send + Sync {
+    /// The run is over; what to warn of.
+    fn run_ended(&self, flow: &Flow, project: &Project, run: &RunId) -> Vec<String>;
+
+    /// The session is over; what to warn of. A host's hook waits for this, so it takes no longer than 0.1 s.
+    fn session_ended(&self, flow: &Flow, project: &Project, session: &SessionId) -> Vec<String>;
+}
+
+/// The entry to all verbs. Cheap to make; nothing is opened before a verb needs it.
+#[derive(Debug, Clone)]
+pub struct Flow {
+    pub(crate) clock: Clock,
+    pub(crate) ids: Ids,
+    pub(crate) env: Env,
+    pub(crate) git: Git,
+    pub(crate) disk: Arc<dyn Disk>,
+    canary: Option<Canary>,
+    pub(crate) options: Options,
+    pub(crate) observers: Vec<Arc<dyn Observer>>,
+}
+
+impl Flow {
+    /// From its parts; see [`crate::host`] for the real ones.
+    #[must_use]
+    pub fn new(clock: Clock, ids: Ids, env: Env, git: Git, options: Options) -> Self {
+        Self { clock, ids, env, git, disk: Arc::new(Os), canary: None, options, observers: Vec::new() }
+    }
+
+    /// The same with another file system for everything below `.flow`.
+    #[must_use]
+    pub fn on(self, disk: Arc<dyn Disk>) -> Self {
+        Self { disk, ..self }
+    }
+
+    /// The same with a mistake in its commits, which only debug builds make.
+    #[must_use]
+    pub fn broken_by(self, canary: Canary) -> Self {
+        Self { canary: Some(canary), ..self }
+    }
+
+    /// The same, and `observer` is told when a run or a session ends.
+    #[must_use]
+    pub fn observed_by(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observers.push(observer);
+        self
+    }
+
+    /// The same for the project at `root`, with the same clock and ids.
+    pub(crate) fn in_project(&self, root: &Path) -> Self {
+        let options = Options { project: Some(root.to_owned()), ..self.options.clone() };
+        Self { options, ..self.clone() }
+    }
+
+    fn trust(&self) -> Result<Trust> {
+        let any = self.env.trust_owner.as_ref().map(Setting::yes).transpose()?;
+        Ok(if any == Some(true) { Trust::AnyOwner } else { Trust::OwnFiles })
+    }
+
+    /// With the clock, the environment and the git of this process.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when a variable for tests cannot be used.
+    pub fn of_this_process(options: Options) -> Result<Self> {
+        let clock = Clock::from_env().map_err(|error| Error::Usage(error.to_string()))?;
+        let flow = Self::new(clock, Ids::from_env(), Env::read(), Git::default(), options);
+        Ok(if cfg!(debug_assertions) {
+            Self { canary: flow.env.canary.as_ref().map(Setting::parse).transpose()?, ..flow }
+        } else {
+            flow
+        })
+    }
+
+    /// What the clock says.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// The directory from which the project is searched.
+    pub(crate) fn search_from(&self) -> Result<PathBuf> {
+        let cwd = self.env.cwd.clone();
+        match (&self.options.project, cwd) {
+            (Some(dir), cwd) => {
+                // Without dots and links, since the search goes from a path's end to its beginning.
+                let dir = cwd.map_or_else(|| dir.clone(), |cwd| cwd.join(dir));
+                std::fs::canonicalize(&dir).map_err(|source| Error::Input { origin: dir.display().to_string(), source })
+            }
+            (None, Some(cwd)) => Ok(cwd),
+            (None, None) => Err(Error::Usage("the working directory does not exist; name the project with -C".into())),
+        }
+    }
+
+    /// Where a project would be made.
+    pub(crate) fn root_to_be(&self) -> Result<PathBuf> {
+        let start = self.search_from()?;
+        Ok(self.git.top(&start).unwrap_or(start))
+    }
+
+    /// The `.flow` directory that the environment names, unless the caller names the project.
+    fn named(&self) -> Result<Option<PathBuf>> {
+        let Some(given) = self.env.flow_dir.as_ref().filter(|_| self.options.project.is_none()) else {
+            return Ok(None);
+        };
+        let named = self.env.cwd.as_ref().map_or_else(|| given.clone(), |cwd| cwd.join(given));
+        // Trailing slashes and dots must not hide its name.
+        let named: PathBuf = named.components().collect();
+        if named.file_name().is_none() {
+            let message = format!("FLOW_DIR is {}, which does not name a .flow directory", given.display());
+            return Err(Error::Usage(message));
+        }
+        Ok(Some(named))
+    }
+
+    /// Opens the project that is there.
+    ///
+    /// # Errors
+    /// [`Error::NoProject`] without a `.flow`, [`Error::Store`] when it cannot be used.
+    pub fn project(&self) -> Result<Project> {
+        if let Some(named) = self.named()? {
+            return self.open_named(&named);
+        }
+        self.project_above(&self.search_from()?)
+    }
+
+    /// Opens the `.flow` that the environment names. Only `init` makes it: another command would hide a typing error.
+    fn open_named(&self, named: &Path) -> Result<Project> {
+        Project::open_named(&*self.disk, named, self.trust()?).map_err(|error| match error {
+            StoreError::NotFound { .. } => Error::Usage(format!(
+                "FLOW_DIR is {}, and there is no such directory; correct or unset it, or make one with `flow init`",
+                named.display()
+            )),
+            error => error.into(),
+        })
+    }
+
+    /// Opens the project whose `.flow` is in `start` or above.
+    pub(crate) fn project_above(&self, start: &Path) -> Result<Project> {
+        let missing = || {
+            let around = self.project_around(start);
+            Error::NoProject { start: start.to_owned(), around, worktree: self.worktree_with_flow(start) }
+        };
+        let parent = Project::find(&*self.disk, start, || self.git.top(start))?.ok_or_else(missing)?;
+        Ok(Project::open(&*self.disk, &parent, self.trust()?)?)
+    }
+
+    /// The project of the repository around that in which `start` is.
+    fn project_around(&self, start: &Path) -> Option<PathBuf> {
+        let outside = self.git.top(start)?.parent()?.to_owned();
+        let top = self.git.top(&outside)?;
+        Project::find(&*self.disk, &outside, || Some(top)).ok().flatten()
+    }
+
+    /// As [`Self::init_project`], for commands that make a `.flow` on the way. They do not make the one that the environment
+    /// names.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when the environment names a directory that does not exist, and as [`Self::init_project`].
+    pub(crate) fn project_or_init(&self) -> Result<Project> {
+        if let Some(named) = self.named()? {
+            drop(self.open_named(&named)?);
+        }
+        Ok(self.init_project()?.0)
+    }
+
+    /// Opens the project, making its `.flow` when there is none: at the top of the repository, or where the caller is
+    /// outside of one.
+    ///
+    /// # Errors
+    /// [`Error::Store`] when it cannot be made or used.
+    pub fn init_project(&self) -> Result<(Project, crate::store::Initialised)> {
+        let schemas = crate::runs::init::SCHEMAS;
+        let request = self.lock_request(self.clock.now(), self.lock_wait()?);
+        if let Some(named) = self.named()? {
+            return Ok(Project::init_named(&*self.disk, &named, self.trust()?, &schemas, &request)?);
+        }
+        let start = self.search_from()?;
+        // A second tree in a subdirectory would hide the work of the first one.
+        let fault = |source| StoreError::Io { action: "inspect", path: start.join(".git"), source };
+        let top = self.git.find_top(&start).map_err(fault)?;
+        let parent = Project::find(&*self.disk, &start, || top.clone())?.or(top).unwrap_or(start);
+        Ok(Project::init(&*self.disk, &parent, self.trust()?, &schemas, &request)?)
+    }
+
+    /// The definitions that can be used here: those of `project`, or of the one that would be made.
+    pub(crate) fn catalog(&self, project: Option<&Project>) -> Catalog {
+        Catalog::new(match project {
+            Some(project) => Some(project.path().to_owned()),
+            None => self.named().ok().flatten().or_else(|| Some(self.root_to_be().ok()?.join(layout::FLOW))),
+        })
+    }
+
+    /// What else, changed, may have changed runs: the files that git puts in place. `None` when that cannot be told.
+    pub(crate) fn outside(&self, project: &Project) -> Option<String> {
+        match self.git.top(project.root()) {
+            Some(top) => git_stamp(&*self.disk, &top),
+            None => Some("no repository".to_owned()),
+        }
+    }
+
+    /// How long to wait for another writer.
+    pub(crate) fn lock_wait(&self) -> Result<Duration> {
+        match self.options.lock_wait {
+            Some(wait) => Ok(wait),
+            None => Ok(self.env.lock_wait()?.unwrap_or(LOCK_WAIT)),
+        }
+    }
+
+    /// What is written into a lock, and how long to wait for it.
+    pub(crate) fn lock_request(&self, now: Timestamp, wait: Duration) -> LockRequest {
+        let (pid, command) = (std::process::id(), self.options.command.clone());
+        let boot = self.options.boot.clone().or_else(boot_id).unwrap_or_default();
+        let note = WriterNote { pid, command, since: now, seq: Seq(0), number: 0, boot, suspect: false, log_len: 0 };
+        LockRequest { wait, note, canary: self.canary }
+    }
+
+    /// Who calls: the session given, or the environment's.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] when the environment names a session or an epoch that cannot be one.
+    pub fn caller(&self, session: Option<SessionId>, epoch: Option<u64>) -> Result<Caller> {
+        let session = match session {
+            Some(session) => Some(session),
+            None => self.env.session_id()?,
+        };
+        let epoch = match epoch {
+            Some(epoch) => Some(epoch),
+            None => self.env.epoch_number()?,
+        };
+        Ok(Caller { session, epoch, holder_dead: false })
+    }
+
+    /// Evidence by which this caller can be known dead later.
+    pub(crate) fn holder(&self) -> Result<Option<Holder>> {
+        let pid = match self.options.holder_pid {
+            Some(pid) => Some(pid),
+            None => self.env.holder()?,
+        };
+        Ok(Holder::current(pid))
+    }
+
+    /// `path` relative to the project, when it is inside.
+    pub(crate) fn relative(project: &Project, path: &Path) -> PathBuf {
+        path.strip_prefix(project.root()).unwrap_or(path).to_owned()
+    }
+}

@@ -1,0 +1,330 @@
+//! What `emit` answers.
+
+use crate::model::ActivityStatus;
+use crate::model::Number;
+use crate::model::RunId;
+use crate::model::Unit;
+use serde::Serialize;
+use std::cell::{OnceCell, RefCell};
+use std::path::PathBuf;
+
+use crate::engine::Report;
+use crate::engine::{History, PhaseWork, RunState, Undone, progress};
+use crate::machine::Machine;
+use crate::model::{Emitted, Event, EventId, Question, ReportType, Seq, StateName, StepReport, StepStatus};
+use crate::runs::context::Flow;
+use crate::runs::emit::Asked;
+use crate::runs::load::Loaded;
+use crate::runs::quoted;
+use crate::store::layout::ACTIVITIES;
+use crate::store::{Project, RunDir};
+
+/// Where the reports left a run.
+pub(super) struct Outcome<'a> {
+    pub(super) run: &'a RunDir,
+    pub(super) state: &'a RunState,
+    /// The run's workflow, when it is known.
+    pub(super) machine: Option<&'a Machine>,
+    /// The event that says so.
+    pub(super) id: EventId,
+    pub(super) seq: Seq,
+    pub(super) emitted: &'a Emitted,
+    pub(super) created: bool,
+    /// The token of a run that began with the reports.
+    pub(super) token: Option<String>,
+    /// Nothing happened now: it had happened before.
+    pub(super) repeated: bool,
+    pub(super) warnings: Vec<String>,
+}
+
+/// Reports that were made.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EmitReport {
+    /// Always true: what fails is an error.
+    pub success: bool,
+    /// `emit`.
+    pub tool: &'static str,
+    /// What came of it.
+    pub data: EmitData,
+}
+
+/// What came of reports.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EmitData {
+    /// The id of the event that holds all of them.
+    pub event_id: EventId,
+    /// The run.
+    pub run_id: RunId,
+    /// The type of the report; `batch` for several.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// How far the run is: `not_started`, `running`, `waiting`, `completed`, `failed` or `cancelled`.
+    pub run_status: String,
+    /// Steps that were completed because another one began.
+    pub completed_predecessors: Vec<StateName>,
+    /// Where the run stands.
+    pub phase: Option<StateName>,
+    /// The event's position in the log.
+    pub seq: Seq,
+    /// Whether the run began with it.
+    pub created: bool,
+    /// For `FLOW_RUN_TOKEN` in the environment of sub-agents with sessions of their own; only when the run began with this
+    /// and a session holds it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_token: Option<String>,
+    /// Whether it was reported before, so that nothing was written now.
+    pub repeated: bool,
+    /// The activities that were recorded with it.
+    pub activities: Vec<EmittedActivity>,
+    /// Each report.
+    pub results: Vec<EmittedReport>,
+    /// What went wrong beside the reports themselves.
+    pub warnings: Vec<String>,
+}
+
+/// An activity of a step that was reported.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EmittedActivity {
+    /// Its number in the run.
+    pub number: Number,
+    /// Its id.
+    pub activity: String,
+    /// Its file, relative to the project.
+    pub path: PathBuf,
+    /// How it stands.
+    pub status: ActivityStatus,
+}
+
+/// One report.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EmittedReport {
+    /// Its id.
+    pub event_id: EventId,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Its step.
+    pub step: Option<StateName>,
+    /// Its unit.
+    pub unit: Option<Unit>,
+    /// Steps that were completed because this one began.
+    pub completed_predecessors: Vec<StateName>,
+}
+
+impl Flow {
+    /// The answer. `log` is asked for the work of sub-agents, when nothing else tells how far the run is.
+    pub(super) fn answer(
+        &self,
+        project: &Project,
+        asked: &Asked<'_>,
+        outcome: Outcome<'_>,
+        log: impl FnOnce() -> Option<History>,
+    ) -> EmitReport {
+        let emitted = outcome.emitted;
+        let history = OnceCell::new();
+        let log = RefCell::new(Some(log));
+        let history = || history.get_or_init(|| log.take().and_then(|log| log()));
+        let children = || history().as_ref().map(History::children).unwrap_or_default();
+        let progress = progress(outcome.state, children);
+        let results = results(emitted);
+        let activities = outcome.run.file_path(ACTIVITIES);
+        let activities = emitted.records.iter().map(|record| EmittedActivity {
+            number: record.number,
+            activity: record.id().to_string(),
+            path: Self::relative(project, &activities.join(record.number.file_name(&record.id()))),
+            status: record.activity.status(),
+        });
+        let kind = match results.as_slice() {
+            [only] => only.kind.clone(),
+            _ => "batch".to_owned(),
+        };
+        let mut warnings = outcome.warnings;
+        warnings.extend(self.unknown_children(project, emitted));
+        if emitted.ends {
+            let left = outcome.state.document().state.running_steps();
+            warnings.extend(left.map(|step| format!("the run is completed, and `{step}` was never reported as done")));
+            let open = history().as_ref().map(History::open_workers).unwrap_or_default();
+            if !open.is_empty() {
+                warnings.push(format!("the run is completed while these are not done: {}", open.join(", ")));
+            }
+        }
+        if let Some(machine) = outcome.machine.filter(|_| !outcome.repeated) {
+            warnings.extend(entered_beside(outcome.state, machine, emitted));
+            warnings.extend(kept_open(outcome.state, machine, emitted));
+            if may_leave_undone(outcome.state, emitted) {
+                warnings.extend(history().as_ref().map(|history| left_undone(history, emitted)).unwrap_or_default());
+            }
+        }
+        EmitReport {
+            success: true,
+            tool: "emit",
+            data: EmitData {
+                event_id: outcome.id,
+                run_id: asked.run.clone(),
+                kind,
+                run_status: progress.as_str().to_owned(),
+                completed_predecessors: results.iter().flat_map(|one| one.completed_predecessors.clone()).collect(),
+                phase: outcome.state.phase().cloned(),
+                seq: outcome.seq,
+                created: outcome.created,
+                run_token: outcome.token,
+                repeated: outcome.repeated,
+                activities: activities.collect(),
+                results,
+                warnings,
+            },
+        }
+    }
+
+    /// States of sub-agents that their own machines do not have. Nobody checks them against the workflow's.
+    fn unknown_children(&self, project: &Project, emitted: &Emitted) -> Vec<String> {
+        let mut warnings = Vec::new();
+        for step in emitted.reports.iter().filter_map(|report| report.step.as_ref()) {
+            let Some((agent, state)) = step.as_str().split_once(':') else { continue };
+            let Ok(found) = self.catalog(Some(project)).find(agent) else { continue };
+            let machine = found.machine;
+            if StateName::new(state).is_ok_and(|state| !machine.contains(&state)) {
+                let known = machine.states().iter().map(|state| state.name.as_str()).collect::<Vec<_>>().join(", ");
+                warnings.push(format!(
+                    "step \"{step}\": \"{state}\" is no state of the agent {agent}, which has [{known}]"
+                ));
+            }
+        }
+        warnings
+    }
+}
+
+/// Steps that were entered beside a step that follows the same one and is not done: the definition may mean one of them
+/// alone, and then the other one has to be settled.
+fn entered_beside(state: &RunState, machine: &Machine, emitted: &Emitted) -> Vec<String> {
+    let run = state.document();
+    let follows = |from: &StateName, to: &StateName| machine.successors(from).any(|way| way.to == *to);
+    let mut warnings = Vec::new();
+    for report in emitted.reports.iter().filter(|report| !report.auto) {
+        let (Some((step, _)), Some(from)) = (report.own_step(), &report.from) else { continue };
+        let open = |other: &&StateName| *other != step && run.state.steps.get(other).is_some_and(|now| !now.is_done());
+        let beside = run.state.positions().filter(open).filter(|other| follows(from, other));
+        warnings.extend(beside.map(|other| {
+            format!(
+                "`{step}` was entered beside `{other}`, which is not done. When only one of them is meant, settle the \
+                 other: flow emit --workflow {} --run-id {} --type status_change --step {} --data '{{\"status\":\"skipped\"}}'",
+                run.workflow,
+                run.id,
+                quoted(other.as_str())
+            )
+        }));
+    }
+    warnings
+}
+
+/// The states that the reports left, as far as the run does not stand in them.
+fn left<'e>(state: &RunState, emitted: &'e Emitted) -> impl Iterator<Item = &'e StateName> {
+    let here: Vec<_> = state.document().state.positions().cloned().collect();
+    emitted.reports.iter().filter_map(|report| report.from.as_ref()).filter(move |from| !here.contains(from))
+}
+
+/// Whether the log has to say how the work stands in a state that the reports left, or with which they ended the run.
+fn may_leave_undone(state: &RunState, emitted: &Emitted) -> bool {
+    let steps = &state.document().state.steps;
+    emitted.ends || left(state, emitted).any(|from| !steps.get(from).is_some_and(StepStatus::is_done))
+}
+
+/// States that the reports left, or with which they ended the run, although their work is not done. Reports may do that
+/// (seed 000), but not in silence.
+fn left_undone(history: &History, emitted: &Emitted) -> Vec<String> {
+    let in_words = |phase: &StateName, work: &PhaseWork<'_>| Undone::new(None, phase, work).to_string();
+    let gone: Vec<_> = left(history.state(), emitted).map(|from| (from, history.work(from))).collect();
+    let undone = gone.iter().filter(|(_, work)| !work.is_done());
+    let mut warnings: Vec<_> =
+        undone.map(|(from, work)| format!("the run goes on, and {}", in_words(from, work))).collect();
+    if emitted.ends {
+        let open = history.unsettled();
+        warnings
+            .extend(open.iter().map(|(phase, work)| format!("the run is completed, and {}", in_words(phase, work))));
+    }
+    warnings
+}
+
+/// What keeps a run open of which a last step was reported as completed.
+fn kept_open(state: &RunState, machine: &Machine, emitted: &Emitted) -> Option<String> {
+    let run = &state.document().state;
+    let ends = |report: &&StepReport| {
+        report.own_step().is_some_and(|(step, status)| status == StepStatus::Completed && machine.is_terminal(step))
+    };
+    if emitted.ends || run.status.is_terminal() || !emitted.reports.iter().any(|report| ends(&report)) {
+        return None;
+    }
+    let ended = |step: &&StateName| machine.is_terminal(step) && run.steps.get(step).is_some_and(StepStatus::is_done);
+    let open: Vec<_> = run
+        .positions()
+        .filter(|step| !ended(step))
+        .map(|step| format!("`{step}` ({})", run.steps.get(step).unwrap_or(StepStatus::NotStarted)))
+        .collect();
+    (!open.is_empty()).then(|| format!("the run stays open, since these steps are not at an end: {}", open.join(", ")))
+}
+
+/// Questions that were open `before` the reports and that these closed without an answer: another one took the place, or
+/// the work went on elsewhere.
+pub(super) fn unanswered_questions(before: &RunState, event: &Event, emitted: &Emitted) -> Vec<String> {
+    let open = &before.document().state.questions;
+    if open.is_empty() {
+        return Vec::new();
+    }
+    let mut after = before.clone();
+    after.apply(event);
+    let still_open = &after.document().state.questions;
+    // An answer, or the asker itself going on with its work.
+    let settles = |report: &StepReport, question: &Question| match report.kind() {
+        Some(ReportType::UserAnswered) => true,
+        Some(ReportType::StatusChange) => {
+            report.step.as_ref().is_some_and(|step| question.is_of(step, report.unit.as_ref()))
+        }
+        _ => false,
+    };
+    let closed = open.iter().filter(|question| {
+        !still_open.contains(question) && !emitted.reports.iter().any(|report| settles(report, question))
+    });
+    let in_words = closed.map(|question| {
+        let unit = question.unit.as_ref().map(|unit| format!(" ({unit})")).unwrap_or_default();
+        format!("`{}`{unit} asked before, and got no answer: {}", question.step, question.prompt)
+    });
+    in_words.collect()
+}
+
+/// What reports that change nothing say. They are no events, so the run's last one answers for them.
+pub(super) fn nothing_new(loaded: &Loaded<'_>, asked: &Asked<'_>) -> Emitted {
+    let tail = loaded.locked.tail();
+    let last = tail.newer.last().or(tail.at.as_ref()).map_or(&asked.id, |event| &event.id);
+    let repeated = |report: &Report| StepReport { id: last.clone(), ..report.clone().at(asked.now) };
+    Emitted {
+        reports: asked.reports.iter().map(repeated).collect(),
+        phase: None,
+        beside: Vec::new(),
+        records: Vec::new(),
+        ends: false,
+        session: None,
+        request: None,
+    }
+}
+
+/// The answer to each report. What it completed stands before it.
+fn results(emitted: &Emitted) -> Vec<EmittedReport> {
+    let mut results = Vec::new();
+    let mut completed = Vec::new();
+    for report in &emitted.reports {
+        if report.auto {
+            completed.extend(report.step.clone());
+            continue;
+        }
+        results.push(EmittedReport {
+            event_id: report.id.clone(),
+            kind: report.kind.clone(),
+            step: report.step.clone(),
+            unit: report.unit.clone(),
+            completed_predecessors: std::mem::take(&mut completed),
+        });
+    }
+    results
+}

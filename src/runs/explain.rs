@@ -1,0 +1,171 @@
+//! What a program and a person in trouble need beside the sentence of an error: code, kind, help, causes.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use crate::codec::violations::all;
+use crate::engine::{EditFault, Refusal};
+use crate::host::GitRef;
+use crate::model::{Explain, Kind, Problem, RunId, StateName};
+use crate::runs::error::Error;
+use crate::runs::quoted_path;
+use crate::runs::refused;
+
+impl Explain for Error {
+    fn problem(&self) -> Problem {
+        let new = |kind, code| Problem::new(kind, code, self);
+        match self {
+            Self::Store(error) => error.problem(),
+            Self::Catalog(error) => error.problem(),
+            Self::DefinitionGone { workflow, .. } => new(Kind::NotFound, "unknown_workflow").help(format!(
+                "put it back as .flow/workflows/{workflow}.workflow.yaml or where it was, and repeat the command; without it \
+                 the run goes on under the definition that it started with, as `flow resume` says"
+            )),
+            Self::Name(_) => new(Kind::Usage, "invalid_name"),
+            Self::Setting(_) => new(Kind::Usage, "invalid_setting"),
+            Self::Usage(_) => new(Kind::Usage, "usage").help("see `flow help`"),
+            Self::Refused { run, refusal } => refusal_of(self, run, refusal, ""),
+            Self::RefusedByOlder { run, refusal } => {
+                let older = format!(
+                    ". The run follows the definition that it started with, and today's is another one: `flow workflow adopt \
+                     {run}` moves it over"
+                );
+                refusal_of(self, run, refusal, &older)
+            }
+            Self::NoProject { around, worktree, .. } => {
+                let there =
+                    |what: &str, root: &Path| format!("{what} has a .flow: name it with -C {}; or ", quoted_path(root));
+                let around = around.as_ref().map(|root| there("the repository around this one", root));
+                let around = around.or_else(|| worktree.as_ref().map(|root| there("another worktree", root)));
+                let help = "start a run with `flow start WORKFLOW`, or make an empty one with `flow init`";
+                new(Kind::NotFound, "no_project").help(format!("{}{help}", around.unwrap_or_default()))
+            }
+            Self::NoSuchRun { .. }
+            | Self::AmbiguousRun { .. }
+            | Self::SecondRun { .. }
+            | Self::TwinRun { .. }
+            | Self::NoActiveRun { .. }
+            | Self::SeveralRuns { .. }
+            | Self::UnsureRun { .. } => which_run(self),
+            Self::RunFile { .. } => new(Kind::Damaged, "run_file_invalid")
+                .help("correct the file by hand, or bring an earlier one back with git; nothing was written"),
+            Self::RunSchema { violations, .. } => new(Kind::Damaged, "run_file_invalid")
+                .help("correct the file by hand; `flow validate RUN` shows everything that is wrong; nothing was written")
+                .because(all(violations)),
+            Self::Edit { fault, .. } => new(Kind::Damaged, "edit_refused").help(edit_help(fault)),
+            Self::EmptyRun { .. } => new(Kind::Damaged, "run_empty")
+                .help("bring run.yaml or events.jsonl back with git, or remove the directory"),
+            Self::Rewound { .. } | Self::Joined { .. } | Self::Elsewhere { .. } => moved(self),
+            Self::InputYaml { .. } => new(Kind::Refused, "invalid_document").help("nothing was recorded"),
+            Self::InputSchema { violations, .. } => new(Kind::Refused, "invalid_document")
+                .help("`flow schema activity` prints the schema; nothing was recorded")
+                .because(all(violations)),
+            Self::InputJson { .. } => new(Kind::Refused, "invalid_document").help("nothing was written"),
+            Self::Input { source, .. } => unreadable_input(self, source),
+            Self::NoSuchEvent { run, .. } => {
+                new(Kind::NotFound, "event_not_found").help(format!("`flow log {run}` shows all events"))
+            }
+        }
+    }
+}
+
+/// A refusal with its help; `more` follows that.
+fn refusal_of(error: &Error, run: &RunId, refusal: &Refusal, more: &str) -> Problem {
+    let (kind, code, help) = refused::explained(run, refusal);
+    let help = if help.is_empty() { more.trim_start_matches(". ").to_owned() } else { format!("{help}{more}") };
+    Problem::new(kind, code, error).help(help)
+}
+
+/// A file of the caller's that cannot be read.
+fn unreadable_input(error: &Error, source: &std::io::Error) -> Problem {
+    let (kind, help) = match source.kind() {
+        ErrorKind::NotFound => (Kind::NotFound, Some("check the path; nothing was written")),
+        ErrorKind::FileTooLarge => {
+            (Kind::Refused, Some("a document may have 1 MiB; put long output into a file and name it as evidence"))
+        }
+        ErrorKind::InvalidData => (Kind::Refused, Some("give UTF-8 text; nothing of it was written")),
+        ErrorKind::InvalidInput => (Kind::Refused, Some("name a regular file; nothing was written")),
+        _ => (Kind::Io, None),
+    };
+    let problem = Problem::new(kind, "input_unreadable", error).caused_by(source);
+    Problem { help: help.map(str::to_owned), ..problem }
+}
+
+/// Which run is meant cannot be told, or may not be meant.
+fn which_run(error: &Error) -> Problem {
+    let new = |kind, code| Problem::new(kind, code, error);
+    match error {
+        Error::NoSuchRun { suggestion, worktree, .. } => {
+            new(Kind::NotFound, "run_not_found").help(match (worktree, suggestion) {
+                (Some(root), _) => format!("it is in another worktree: name that with -C {}", quoted_path(root)),
+                (None, Some(near)) => format!("did you mean {near}? `flow list` shows all runs"),
+                (None, None) => "`flow list` shows all runs".into(),
+            })
+        }
+        Error::AmbiguousRun { .. } => new(Kind::Usage, "ambiguous_run").help("give more of the id"),
+        Error::SecondRun { run, .. } => new(Kind::Refused, "run_open")
+            .help(format!("go on with it: `flow resume {run}`; or have two with --another")),
+        Error::TwinRun { twin, .. } => {
+            new(Kind::Refused, "run_exists").help(format!("use another id, or go on with {twin}"))
+        }
+        Error::NoActiveRun { unreadable } if unreadable.is_empty() => new(Kind::NotFound, "no_active_run")
+            .help("name a run with --run-id, or start one with `flow start WORKFLOW`"),
+        Error::NoActiveRun { unreadable } => new(Kind::Damaged, "no_active_run")
+            .help("`flow doctor` says what can be done about them; or name another run with --run-id")
+            .because(unreadable.iter().cloned()),
+        Error::UnsureRun { unreadable, .. } => new(Kind::Usage, "several_runs")
+            .help(format!("name the run with --run-id; `flow resume {unreadable}` says what is wrong with the other")),
+        _ => new(Kind::Usage, "several_runs").help("name one of them with --run-id"),
+    }
+}
+
+/// What version control did to a run, and the ways on.
+fn moved(error: &Error) -> Problem {
+    let new = |kind, code| Problem::new(kind, code, error);
+    match error {
+        Error::Rewound { run, places, .. } => {
+            let rest = match places.as_slice() {
+                [] => "no branch here has the rest; `git reflog` may show it".to_owned(),
+                places => format!("the rest is on {} (`flow resume {run}` says how to get it)", named(places)),
+            };
+            new(Kind::NeedsHuman, "log_rewound").help(format!(
+                "{rest}; go on with it, or go on from here without it: `flow doctor {run} --repair` notes the gap. Nothing \
+                 was written"
+            ))
+        }
+        Error::Elsewhere { places, .. } => new(Kind::NotFound, "run_elsewhere").help(match places.as_slice() {
+            [] => {
+                "they were removed, or another checkout has them; `flow list` shows the runs that are here".to_owned()
+            }
+            places => format!("they are on {}; `flow list` shows the runs that are here", named(places)),
+        }),
+        Error::Joined { run, .. } => new(Kind::Damaged, "run_conflict")
+            .help(format!("`flow doctor {run} --repair` makes one history of both and keeps every record")),
+        _ => new(Kind::Damaged, "run_conflict"),
+    }
+}
+
+/// The first of these places, and how many more there are.
+fn named(places: &[GitRef]) -> String {
+    const SHOWN: usize = 3;
+    let shown: Vec<_> = places.iter().take(SHOWN).map(ToString::to_string).collect();
+    let more = places.len() - shown.len();
+    match more {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+fn edit_help(fault: &EditFault) -> String {
+    match fault {
+        EditFault::Id { .. } => "put the id back; a run cannot be renamed".to_owned(),
+        EditFault::Workflow { .. } => "put the workflow back; start another run for another workflow".to_owned(),
+        EditFault::Phase { known, suggestion, .. } => {
+            let known = known.iter().map(StateName::as_str).collect::<Vec<_>>().join(", ");
+            match suggestion {
+                Some(near) => format!("did you mean `{near}`? The phases are {known}"),
+                None => format!("the phases are {known}"),
+            }
+        }
+    }
+}

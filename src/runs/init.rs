@@ -1,0 +1,37 @@
+//! `init`: make `.flow`.
+
+use crate::runs::context::Flow;
+use crate::runs::error::Result;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// The schemas that `init` puts into `.flow/schemas/`, for editors.
+pub(crate) const SCHEMAS: [(&str, &str); 7] = [
+    ("run.schema.json", include_str!("../../schemas/v1/run.schema.json")),
+    ("activity.schema.json", include_str!("../../schemas/v1/activity.schema.json")),
+    ("workflow.schema.json", include_str!("../../schemas/v1/workflow.schema.json")),
+    ("modes.schema.json", include_str!("../../schemas/v1/modes.schema.json")),
+    ("interview.schema.json", include_str!("../../schemas/v1/interview.schema.json")),
+    ("interview-reply.schema.json", include_str!("../../schemas/v1/interview-reply.schema.json")),
+    ("event.schema.json", include_str!("../../schemas/v1/event.schema.json")),
+];
+
+/// What `init` did.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct InitReport {
+    /// The `.flow` directory.
+    pub path: PathBuf,
+    /// What was created in it; empty when everything was there.
+    pub created: Vec<String>,
+}
+
+impl Flow {
+    /// Makes `.flow`, or completes the one that is there. Doing it again changes nothing.
+    ///
+    /// # Errors
+    /// [`crate::runs::Error::Store`] when it cannot be made, or belongs to another program.
+    pub fn init(&self) -> Result<InitReport> {
+        let (_, done) = self.init_project()?;
+        Ok(InitReport { path: done.path, created: done.created })
+    }
+}

@@ -1,0 +1,221 @@
+//! `list`: the runs of a project.
+
+use crate::model::RunId;
+use crate::model::WorkflowId;
+use crate::model::{Doing, RunStatus, RunSummary, SessionId, StateName, Timestamp};
+use crate::runs::context::Flow;
+use crate::runs::error::{Error, Result};
+use crate::runs::select::Unreadable;
+use crate::runs::select::read_runs;
+use crate::runs::worktrees::OtherWorktree;
+use serde::Serialize;
+
+/// Which runs to list; nothing given lists all.
+#[derive(Debug, Clone, Default)]
+pub struct ListFilter {
+    /// With one of these statuses.
+    pub status: Vec<ListStatus>,
+    /// About this feature.
+    pub feature: Option<String>,
+    /// With this text in the id, workflow, phase, goal, feature or reason, or about this issue or pull request (`#42`).
+    pub search: Option<String>,
+    /// Of this workflow.
+    pub workflow: Option<String>,
+    /// Held by this session.
+    pub session: Option<SessionId>,
+    /// Changed since then.
+    pub since: Option<Timestamp>,
+    /// At most so many.
+    pub limit: Option<usize>,
+    /// Whether to name the open runs of the repository's other worktrees; otherwise they are counted.
+    pub worktrees: bool,
+}
+
+impl ListFilter {
+    /// Whether it lists every run.
+    #[must_use]
+    pub fn is_all(&self) -> bool {
+        self.status.is_empty()
+            && [&self.feature, &self.search, &self.workflow].iter().all(|text| text.is_none())
+            && self.session.is_none()
+            && self.since.is_none()
+    }
+
+    fn takes(&self, run: &RunSummary) -> bool {
+        (self.status.is_empty() || self.status.iter().any(|status| status.is_of(run)))
+            && self.feature.as_ref().is_none_or(|feature| run.feature.as_ref() == Some(feature))
+            && self.search.as_ref().is_none_or(|text| mentions(run, text))
+            && self.workflow.as_ref().is_none_or(|workflow| run.workflow.as_str() == workflow)
+            && self.session.as_ref().is_none_or(|session| run.session.as_ref() == Some(session))
+            && self.since.is_none_or(|since| run.updated_at.unwrap_or(run.created_at) >= since)
+    }
+}
+
+/// A status by which runs are listed: a run's own, or what an active run is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListStatus {
+    /// The run's status.
+    Run(RunStatus),
+    /// What an active run is doing.
+    Doing(Doing),
+    /// The run failed, or the step where it stands did.
+    AnyFailed,
+}
+
+impl ListStatus {
+    fn is_of(self, run: &RunSummary) -> bool {
+        match self {
+            Self::Run(status) => run.status == status,
+            Self::Doing(doing) => run.doing == Some(doing),
+            Self::AnyFailed => run.status == RunStatus::Failed || run.doing == Some(Doing::Failed),
+        }
+    }
+}
+
+fn mentions(run: &RunSummary, text: &str) -> bool {
+    let number = text.trim_start_matches('#').parse::<u64>().ok();
+    let texts = [
+        Some(run.id.as_str()),
+        Some(run.workflow.as_str()),
+        run.current_phase.as_ref().map(StateName::as_str),
+        run.goal.as_deref(),
+        run.feature.as_deref(),
+        run.blocked_reason.as_deref(),
+    ];
+    let text = text.to_lowercase();
+    number.is_some() && (run.issue == number || run.pr == number)
+        || texts.into_iter().flatten().any(|said| said.to_lowercase().contains(&text))
+}
+
+/// All runs that were asked for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ListReport {
+    /// Newest first.
+    pub runs: Vec<ListedRun>,
+    /// Runs that cannot be read.
+    pub unreadable: Vec<Unreadable>,
+    /// Other worktrees of the repository in which runs are open.
+    pub worktrees: Vec<OtherWorktree>,
+}
+
+/// One line of a list.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ListedRun {
+    /// The run.
+    pub run_id: RunId,
+    /// Its workflow.
+    pub workflow: WorkflowId,
+    /// Its status.
+    pub status: RunStatus,
+    /// Where it stands.
+    pub phase: Option<StateName>,
+    /// When it was started.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// How many activities are completed.
+    pub completed_activities: usize,
+    /// What an active run is doing, when that says more than its status: `asking`, `waiting` or `failed`.
+    pub doing: Option<Doing>,
+    /// Who holds it.
+    pub session: Option<SessionId>,
+    /// Why it is blocked.
+    pub blocked_reason: Option<String>,
+    /// What it is for.
+    pub goal: Option<String>,
+    /// The issue that it is about.
+    pub issue: Option<u64>,
+    /// The pull request that it is about.
+    pub pr: Option<u64>,
+    /// The feature that it is about.
+    pub feature: Option<String>,
+}
+
+impl From<RunSummary> for ListedRun {
+    fn from(run: RunSummary) -> Self {
+        Self {
+            run_id: run.id,
+            workflow: run.workflow,
+            status: run.status,
+            phase: run.current_phase,
+            created_at: run.created_at,
+            updated_at: run.updated_at.unwrap_or(run.created_at),
+            completed_activities: run.completed_activities,
+            doing: run.doing,
+            session: run.session,
+            blocked_reason: run.blocked_reason,
+            goal: run.goal,
+            issue: run.issue,
+            pr: run.pr,
+            feature: run.feature,
+        }
+    }
+}
+
+impl Flow {
+    /// Lists runs, newest first. Without a `.flow` there are none.
+    ///
+    /// # Errors
+    /// [`Error::Store`] when the project cannot be read; a single unreadable run is in the report.
+    pub fn list(&self, filter: &ListFilter) -> Result<ListReport> {
+        let project = match self.project() {
+            Ok(project) => project,
+            Err(Error::NoProject { .. }) => {
+                let worktrees = self.other_worktrees(filter.worktrees);
+                return Ok(ListReport { runs: Vec::new(), unreadable: Vec::new(), worktrees });
+            }
+            Err(error) => return Err(error),
+        };
+        let listed = |run: RunSummary| filter.takes(&run).then(|| ListedRun::from(run));
+        let (mut runs, unreadable) = read_runs(self, &project, &project.run_names()?, listed)?;
+        runs.sort_by(|a, b| (b.created_at, &b.run_id).cmp(&(a.created_at, &a.run_id)));
+        runs.truncate(filter.limit.unwrap_or(usize::MAX));
+        Ok(ListReport { runs, unreadable, worktrees: self.other_worktrees(filter.worktrees) })
+    }
+}
+
+/// Reads a point in time: RFC 3339, a date, or an age such as `90m`, `12h`, `7d`, `2w`.
+///
+/// # Errors
+/// A sentence that says what can be given.
+pub fn parse_since(text: &str, now: Timestamp) -> std::result::Result<Timestamp, String> {
+    if let Ok(at) = text.parse() {
+        return Ok(at);
+    }
+    if let Ok(at) = format!("{text}T00:00:00Z").parse() {
+        return Ok(at);
+    }
+    let bad = || format!("{text:?} is neither a time (2026-05-20, 2026-05-20T14:30:00Z) nor an age (90m, 12h, 7d, 2w)");
+    let (number, unit) = text.split_at(text.len() - text.chars().next_back().map_or(0, char::len_utf8));
+    let number: i64 = number.parse().map_err(|_| bad())?;
+    let minutes = match unit {
+        "m" => 1,
+        "h" => 60,
+        "d" => 60 * 24,
+        "w" => 60 * 24 * 7,
+        _ => return Err(bad()),
+    };
+    let age = number.checked_mul(minutes).and_then(chrono::Duration::try_minutes).ok_or_else(bad)?;
+    now.as_datetime().checked_sub_signed(age).map(Timestamp::new).ok_or_else(bad)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_ages_are_understood() {
+        let now: Timestamp = "2026-05-20T14:30:00Z".parse().unwrap();
+        for (text, wanted) in [
+            ("2026-05-01", "2026-05-01T00:00:00.000Z"),
+            ("2026-05-01T10:00:00+02:00", "2026-05-01T08:00:00.000Z"),
+            ("90m", "2026-05-20T13:00:00.000Z"),
+            ("7d", "2026-05-13T14:30:00.000Z"),
+        ] {
+            assert_eq!(parse_since(text, now).unwrap().to_string(), wanted);
+        }
+        for text in ["", "7", "d", "7y", "-", "é", "99999999999999999w"] {
+            assert!(parse_since(text, now).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! `log`: what happened to a run, and following it as it happens.
+
+use serde::Serialize;
+use serde_json::Map;
+use serde_json::Value;
+use std::time::Duration;
+
+use crate::model::{Seq, SessionId};
+use crate::runs::context::Flow;
+use crate::runs::error::Result;
+use crate::runs::view::for_listing;
+use crate::store::{LogPosition, LogScan, RunDir};
+
+/// Which events.
+#[derive(Debug, Clone, Default)]
+pub struct LogRequest {
+    /// The run; otherwise the session's or the only active one.
+    pub run: Option<String>,
+    /// Only events behind this position.
+    pub after: Seq,
+    /// Who asks.
+    pub session: Option<SessionId>,
+}
+
+/// Events of a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LogReport {
+    /// The sealed events in order, as on disk without their checksum.
+    pub events: Vec<Map<String, Value>>,
+    /// Lines that are not state; the first ten thousand.
+    pub skipped: Vec<SkippedLine>,
+    /// How many more there are.
+    pub more_skipped: usize,
+}
+
+/// A line that is not state.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SkippedLine {
+    /// Its number in the file, from 1.
+    pub line: usize,
+    /// What it is instead.
+    pub why: String,
+    /// Its beginning.
+    pub text: String,
+}
+
+impl Flow {
+    /// The events of a run.
+    ///
+    /// # Errors
+    /// [`crate::runs::Error::NoSuchRun`], and [`crate::runs::Error::Store`] when the log cannot be read.
+    pub fn log(&self, request: &LogRequest) -> Result<LogReport> {
+        Ok(report(&self.logged_run(request)?.read_log()?, request.after))
+    }
+
+    /// Begins to follow a run's log.
+    ///
+    /// # Errors
+    /// As [`Self::log`].
+    pub fn follow(&self, request: &LogRequest) -> Result<Follow> {
+        let run = self.logged_run(request)?;
+        Ok(Follow { flow: self.clone(), run, after: request.after, position: LogPosition::default() })
+    }
+
+    fn logged_run(&self, request: &LogRequest) -> Result<RunDir> {
+        let project = self.project()?;
+        let caller = self.caller(request.session.clone(), None)?;
+        let run = self.select(&project, request.run.as_deref(), caller.session.as_ref())?;
+        if run.is_leftover() { Err(self.elsewhere(&project, &run)) } else { Ok(run) }
+    }
+}
+
+fn report(scan: &LogScan, after: Seq) -> LogReport {
+    LogReport {
+        events: scan.events().filter(|event| event.seq > after).map(crate::model::Event::to_object).collect(),
+        skipped: scan
+            .skipped
+            .iter()
+            .map(|line| SkippedLine { line: line.line, why: line.fault.as_str().to_owned(), text: line.text.clone() })
+            .collect(),
+        more_skipped: scan.more_skipped,
+    }
+}
+
+/// A log that is followed.
+pub struct Follow {
+    flow: Flow,
+    run: RunDir,
+    after: Seq,
+    position: LogPosition,
+}
+
+/// Waits for so long, or until nobody reads standard output any more, which is what it answers.
+#[must_use]
+pub fn reader_left(pause: Duration) -> bool {
+    crate::host::reader_left(pause)
+}
+
+impl Follow {
+    /// Whether nothing more is to be expected: the run is completed, failed or cancelled.
+    ///
+    /// # Errors
+    /// [`crate::runs::Error::NoSuchRun`] when it was removed, and as [`Flow::log`].
+    pub fn is_over(&self) -> Result<bool> {
+        let project = self.flow.project()?;
+        let run = self.flow.run(&project, self.run.id().as_str())?;
+        Ok(for_listing(&self.flow, &project, &run)?.status.is_terminal())
+    }
+
+    /// What came since the last call. Only lines that end in a line break count.
+    ///
+    /// # Errors
+    /// [`crate::runs::Error::Store`] when the log cannot be read.
+    pub fn poll(&mut self) -> Result<LogReport> {
+        let scan = self.run.read_log_from(&mut self.position)?;
+        let report = report(&scan, self.after);
+        self.after = self.after.max(scan.last_seq());
+        Ok(report)
+    }
+}

@@ -1,0 +1,255 @@
+//! `next` and `advance`: where a run can go, and going there.
+
+use crate::codec::digest;
+use crate::engine::{Choices, History, Refusal, Unanswered, Undone};
+use crate::machine::{Machine, Notation};
+use crate::model::RunId;
+use crate::model::Seq;
+use crate::model::WorkflowId;
+use crate::model::{Event, EventId, EventKind, ReportType, SessionId, StateName, StepStatus, TextDigest};
+use crate::runs::context::Flow;
+use crate::runs::emit::EmitRequest;
+use crate::runs::emit::EmittedActivity;
+use crate::runs::error::{Error, Result};
+use crate::runs::payload::ReportRequest;
+use crate::runs::view::for_reading;
+use serde::Serialize;
+use serde_json::Value;
+
+/// Which run goes where.
+#[derive(Debug, Clone, Default)]
+pub struct AdvanceRequest {
+    /// The run; otherwise the session's or the only active one.
+    pub run: Option<String>,
+    /// The next state; otherwise the only one that can follow.
+    pub to: Option<StateName>,
+    /// What came out of the state that the run leaves.
+    pub summary: Option<String>,
+    /// Makes a retry recognisable.
+    pub id: Option<EventId>,
+    /// Who asks.
+    pub session: Option<SessionId>,
+    /// The epoch under which the caller holds the run.
+    pub epoch: Option<u64>,
+}
+
+/// Where a run can go, in the words of the seed (002).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NextStatesReport {
+    /// The run.
+    pub run_id: RunId,
+    /// Its workflow.
+    pub workflow: WorkflowId,
+    /// Where it stands; none before its first state.
+    pub state: Option<StateName>,
+    /// Whether it can end there, or is over.
+    pub terminal: bool,
+    /// `tt`, the names of the states that can follow, and `td`, their descriptions.
+    #[serde(flatten)]
+    pub choices: Choices,
+    /// A JSON Schema of the choice among them; none when nothing can follow.
+    pub schema: Option<Value>,
+    /// Things to know.
+    pub notes: Vec<String>,
+}
+
+/// A run that went on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AdvanceReport {
+    /// The run.
+    pub run_id: RunId,
+    /// Where it stood.
+    pub from: Option<StateName>,
+    /// Where it was to go.
+    pub to: StateName,
+    /// Where it stands now.
+    pub phase: Option<StateName>,
+    /// How far the run is, as in the answer of `emit`.
+    pub run_status: String,
+    /// The event.
+    pub seq: Seq,
+    /// The activities that were recorded with it.
+    pub activities: Vec<EmittedActivity>,
+    /// What can follow now.
+    pub next: Choices,
+    /// Whether it was done before, so that nothing was written now.
+    pub repeated: bool,
+    /// What went wrong beside the work itself.
+    pub warnings: Vec<String>,
+}
+
+impl Flow {
+    /// The states that can follow, ready for a model's structured output.
+    ///
+    /// # Errors
+    /// Those of reading a run.
+    pub fn next_states(&self, run: Option<&str>, session: Option<SessionId>) -> Result<NextStatesReport> {
+        let project = self.project()?;
+        let caller = self.caller(session, None)?;
+        let run = self.select(&project, run, caller.session.as_ref())?;
+        let view = for_reading(self, &project, &run)?;
+        let state = view.history.state();
+        let over = state.status().is_terminal();
+        let choices = match &view.machine {
+            Some(machine) if !over => Choices::of(machine, state.phase()),
+            _ => Choices::default(),
+        };
+        let is_terminal = |machine: &Machine| state.phase().is_some_and(|phase| machine.is_terminal(phase));
+        Ok(NextStatesReport {
+            run_id: run.id().clone(),
+            workflow: state.document().workflow.clone(),
+            state: state.phase().cloned(),
+            terminal: view.machine.as_ref().is_some_and(is_terminal),
+            schema: choices.schema(),
+            choices,
+            notes: view.notes.into_iter().chain(over.then(|| format!("the run is {}", state.status()))).collect(),
+        })
+    }
+
+    /// Lets a run go to a state that can follow: the one that it leaves is completed with that, and recorded.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when no transition leads there, or none is named and several do; [`Error::Store`] when it
+    /// cannot be written.
+    pub fn advance(&self, request: &AdvanceRequest) -> Result<AdvanceReport> {
+        if let Some(agent) = request.to.as_ref().and_then(StateName::agent) {
+            let message =
+                format!("--to names a state of the workflow; report a step of the agent {agent} with flow emit");
+            return Err(Error::Usage(message));
+        }
+        let project = self.project()?;
+        let caller = self.caller(request.session.clone(), request.epoch)?;
+        let run = self.select_to_write(&project, request.run.as_deref(), caller.session.as_ref(), self.now())?;
+        let view = for_reading(self, &project, &run)?;
+        let state = view.history.state();
+        // What the run would leave is another state the second time, so a retry is known by what was asked.
+        let basis = TextDigest(digest(serde_json::json!([request.to, request.summary]).to_string().as_bytes()));
+        let before = request.id.as_ref().and_then(|id| view.log.events().find(|event| event.id == *id));
+        let before = before.and_then(went_to);
+        let from = state.phase().cloned();
+        let choices = view.machine.as_ref().map(|machine| Choices::of(machine, from.as_ref())).unwrap_or_default();
+        let to = match before {
+            Some(to) => to,
+            None if state.status().is_terminal() => {
+                let refusal = Refusal::Terminal { status: state.status() };
+                return Err(Error::Refused { run: run.id().clone(), refusal });
+            }
+            None => {
+                let machine = view.machine.as_ref();
+                let to = target(request, &choices, machine, from.as_ref());
+                let to = to.and_then(|to| leave(request, &view.history, machine, from.as_ref(), &to).map(|()| to));
+                to.map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })?
+            }
+        };
+        let status = |step: &StateName, status: StepStatus, message: Option<&String>| {
+            let mut data = serde_json::json!({ "status": status });
+            if let Some(message) = message {
+                data["message"] = message.as_str().into();
+            }
+            let kind = Some(ReportType::StatusChange.as_str().to_owned());
+            ReportRequest { kind, step: Some(step.to_string()), unit: None, data: Some(data) }
+        };
+        let mut reports = Vec::new();
+        if let (Some(from), Some(_)) = (&from, &request.summary) {
+            reports.push(status(from, StepStatus::Completed, request.summary.as_ref()));
+        }
+        reports.push(status(&to, StepStatus::Running, None));
+        let declared = view.machine.as_ref().and_then(|machine| machine.state(&to));
+        if declared.is_some_and(|state| state.kind.as_deref() == Some("terminal")) {
+            // There is nothing to do in it: to be there is the end.
+            reports.push(status(&to, StepStatus::Completed, None));
+        }
+        let asked = EmitRequest {
+            workflow: state.document().workflow.to_string(),
+            run: run.id().to_string(),
+            reports,
+            id: request.id.clone(),
+            name: None,
+            session: request.session.clone(),
+            epoch: request.epoch,
+        };
+        let data = self.emit_by(&asked, None, Some(&basis))?.data;
+        let following = view.machine.as_ref().filter(|_| data.run_status != "completed");
+        Ok(AdvanceReport {
+            run_id: data.run_id,
+            from,
+            to: to.clone(),
+            phase: data.phase,
+            run_status: data.run_status,
+            seq: data.seq,
+            activities: data.activities,
+            next: following.map(|machine| Choices::of(machine, Some(&to))).unwrap_or_default(),
+            repeated: data.repeated,
+            warnings: data.warnings,
+        })
+    }
+}
+
+/// Where an earlier call of `advance` went.
+fn went_to(event: &Event) -> Option<StateName> {
+    match &event.kind {
+        EventKind::Emitted(emitted) => emitted.phase.clone(),
+        _ => None,
+    }
+}
+
+/// Whether the state that the run leaves may be taken as completed: its work is done, or nothing says that it is not, as a
+/// question that is open does. Nothing at all is enough in a graph, whose states are what this command is for, and not in
+/// phases, whose work is recorded. A summary says that it is done, unless records say otherwise, and going back for another round says nothing about it.
+fn leave(
+    request: &AdvanceRequest,
+    history: &History,
+    machine: Option<&Machine>,
+    from: Option<&StateName>,
+    to: &StateName,
+) -> std::result::Result<(), Refusal> {
+    let Some(from) = from else { return Ok(()) };
+    let work = history.work(from);
+    if request.summary.is_some() && work.open.is_empty() {
+        return Ok(());
+    }
+    let at_work = work.reported && matches!(work.status, StepStatus::Running | StepStatus::NotStarted);
+    let completes = work.is_untouched() || at_work || work.reported && work.status == StepStatus::Waiting;
+    let run = history.state().document();
+    let question = run.state.questions.iter().find(|question| question.step == *from);
+    if let Some(question) = question.filter(|_| completes) {
+        let in_document = history.document_of(question).is_some();
+        let unanswered = Unanswered { question: question.clone(), workflow: run.workflow.clone(), in_document };
+        return Err(Refusal::Unanswered(Box::new(unanswered)));
+    }
+    let back = machine.is_some_and(|machine| machine.leads_back(from, to));
+    let is_phase = machine.is_some_and(|machine| machine.notation() == Notation::Phases);
+    // The begin of a phase is reported by the advance into it, and says nothing of its work.
+    let is_worked = !is_phase || work.latest.is_some();
+    if work.is_done() || work.is_untouched() && !is_phase || at_work && work.open.is_empty() && is_worked || back {
+        return Ok(());
+    }
+    Err(Refusal::NotDone(vec![Undone::new(machine, from, &work)]))
+}
+
+/// The state that is meant: the one that is named, or the only one that can follow.
+fn target(
+    request: &AdvanceRequest,
+    choices: &Choices,
+    machine: Option<&Machine>,
+    from: Option<&StateName>,
+) -> std::result::Result<StateName, Refusal> {
+    let usual = machine.zip(from).and_then(|(machine, from)| machine.usual_next(from));
+    match (request.to.clone().or(usual), choices.tt.as_slice(), from) {
+        // It is there already: a repeated command would complete the state that it came to.
+        (Some(to), all, Some(from)) if to == *from && !all.contains(&to) => {
+            Err(Refusal::InvalidTransition { from: from.clone(), to, choices: all.to_vec() })
+        }
+        (Some(to), ..) => Ok(to),
+        (None, [only], None) => Ok(only.clone()),
+        (None, [], Some(phase)) => Err(Refusal::NoNextPhase { phase: phase.clone() }),
+        (None, [_], Some(phase)) if machine.is_some_and(|machine| machine.ahead_of(phase).is_empty()) => {
+            Err(Refusal::NoNextPhase { phase: phase.clone() })
+        }
+        (None, choices, phase) => {
+            let phase = phase.or(choices.first()).cloned();
+            let phase = phase.unwrap_or_else(|| StateName::new("unknown").expect("a valid name"));
+            Err(Refusal::AmbiguousNext { phase, choices: choices.to_vec() })
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! What a report may say: the payload of each type, checked before anything else (seed 000).
+
+use std::path::{Component, Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::codec::{parse_json, parse_json_values};
+use crate::engine::Report;
+use crate::model::{EventId, ReportType, StateName, StepStatus, Unit};
+use crate::runs::error::{Error, Result};
+
+/// A report as a caller writes it.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReportRequest {
+    /// What it is about: `status_change`, `artifact_registered`, …
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    /// The step.
+    pub step: Option<String>,
+    /// The unit of work in the step.
+    pub unit: Option<String>,
+    /// What it says.
+    pub data: Option<Value>,
+}
+
+impl ReportRequest {
+    /// From the texts of a command line.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when `data` is no JSON.
+    pub fn from_texts(
+        kind: Option<String>,
+        step: Option<String>,
+        unit: Option<String>,
+        data: Option<&str>,
+    ) -> Result<Self> {
+        let parse = |text: &str| {
+            parse_json(text).map_err(|error| match error.is_data() {
+                true => Error::Usage(format!("--data: {error}")),
+                false => bad_json("--data", text),
+            })
+        };
+        Ok(Self { kind, step, unit, data: data.map(parse).transpose()? })
+    }
+
+    /// As one line for each report, for comparing a retry with what it repeats.
+    pub(crate) fn canonical(&self) -> String {
+        serde_json::json!([self.kind, self.step, self.unit, self.data]).to_string()
+    }
+
+    /// The report, when it is complete and sound. `root` is the project's directory, in which artifacts are.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] says in the seed's words what is missing or wrong.
+    pub fn check(&self, id: EventId, root: &Path) -> Result<Report> {
+        let kind = self.kind()?;
+        let step = self.step.as_deref().map(step).transpose()?;
+        let unit = self.unit.as_deref().map(Unit::new).transpose()?;
+        let mut data = match &self.data {
+            None => Map::new(),
+            Some(Value::Object(data)) => data.clone(),
+            Some(_) => return usage("--data must be a JSON object (not array or primitive)".to_owned()),
+        };
+        if step.is_none() && matches!(kind, ReportType::StatusChange | ReportType::SubflowRegistered) {
+            return usage(format!("--step is required for '{}' events", kind.as_str()));
+        }
+        match kind {
+            ReportType::StatusChange => status(&data)?,
+            ReportType::ArtifactRegistered => artifact(&mut data, root)?,
+            ReportType::AnnotationUpdated => texts(kind, &data, &["docId", "content"])?,
+            ReportType::WaitingForUser => texts(kind, &data, &["prompt"])?,
+            ReportType::BtwUpdate => texts(kind, &data, &["message"])?,
+            ReportType::SubflowRegistered => texts(kind, &data, &["parentStepId", "subflowName"])?,
+            ReportType::UserAnswered => {}
+        }
+        Ok(Report { id, kind, step, unit, data })
+    }
+
+    fn kind(&self) -> Result<ReportType> {
+        let Some(given) = &self.kind else { return usage("--type is required".to_owned()) };
+        let known = || ReportType::ALL.map(ReportType::as_str).join(", ");
+        given.parse().or_else(|()| usage(format!("Invalid event type: '{given}'. Must be one of: {}", known())))
+    }
+}
+
+/// The reports of a batch: a JSON array of them, or one in each line.
+///
+/// # Errors
+/// [`Error::Usage`] when it is neither, names a field that no report has, or holds nothing.
+pub fn parse_batch(text: &str) -> Result<Vec<ReportRequest>> {
+    let broken = |error: &serde_json::Error| {
+        let message = format!("the batch is no JSON array of events, and no line of JSON for each event: {error}");
+        Error::Usage(message)
+    };
+    let events = match parse_json(text) {
+        Ok(Value::Array(events)) => events,
+        Err(error) if text.trim_start().starts_with('[') => return Err(broken(&error)),
+        _ => parse_json_values(text).map_err(|error| broken(&error))?,
+    };
+    if events.is_empty() {
+        return usage("the batch holds no event".to_owned());
+    }
+    let report = |(nth, event): (usize, Value)| match event {
+        Value::Object(_) => serde_json::from_value(event).map_err(|error| in_batch(nth, &error.to_string())),
+        other => Err(in_batch(
+            nth,
+            &format!("{} is no object with `type`, `step`, `unit` and `data`", short(&other.to_string())),
+        )),
+    };
+    events.into_iter().enumerate().map(report).collect()
+}
+
+/// What is wrong with the `nth` event of a batch, counted from 0.
+pub(crate) fn in_batch(nth: usize, what: &str) -> Error {
+    Error::Usage(format!("event {} of the batch: {what}", nth + 1))
+}
+
+fn usage<T>(message: String) -> Result<T> {
+    Err(Error::Usage(message))
+}
+
+fn bad_json(what: &str, text: &str) -> Error {
+    Error::Usage(format!("{what} must be valid JSON. Received: {}", short(text)))
+}
+
+/// The beginning of a text that may be long.
+fn short(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+/// A step: of the workflow itself, or `agent:step` with something in each part.
+fn step(name: &str) -> Result<StateName> {
+    if name.contains(':') && name.split(':').any(str::is_empty) {
+        return usage(format!(
+            "step {name:?} is no step of an agent: write it as agent:step, with a name on each side"
+        ));
+    }
+    match StateName::new(name) {
+        Ok(step) => Ok(step),
+        Err(bad) => usage(format!("the step {:?} {}", bad.name, bad.reason)),
+    }
+}
+
+fn status(data: &Map<String, Value>) -> Result<()> {
+    let known = StepStatus::ALL.map(StepStatus::as_str).join(", ");
+    match data.get("status") {
+        None => usage(
+            "status_change events require a 'status' field in --data. Example: --data '{\"status\": \"running\"}'"
+                .to_owned(),
+        ),
+        Some(Value::String(status)) if status.parse::<StepStatus>().is_ok() => Ok(()),
+        Some(other) => {
+            let shown = other.as_str().map_or_else(|| other.to_string(), str::to_owned);
+            usage(format!("Invalid status value: '{shown}'. Must be one of: {known}"))
+        }
+    }
+}
+
+fn texts(kind: ReportType, data: &Map<String, Value>, needed: &[&str]) -> Result<()> {
+    for name in needed {
+        if data.get(*name).and_then(Value::as_str).is_none_or(str::is_empty) {
+            return usage(format!("{} events require a '{name}' field with text in --data", kind.as_str()));
+        }
+    }
+    Ok(())
+}
+
+/// A file of the project, a file elsewhere by its absolute path, or a link.
+fn artifact(data: &mut Map<String, Value>, root: &Path) -> Result<()> {
+    let kind = ReportType::ArtifactRegistered;
+    let text = |name: &str| data.get(name).and_then(Value::as_str);
+    if text("locationKind") == Some("url") || text("type") == Some("link") || data.contains_key("url") {
+        texts(kind, data, &["url", "label", "relationship"])?;
+        let url = text("url").unwrap_or_default();
+        let web = ["http://", "https://"].iter().any(|head| url.len() > head.len() && url.starts_with(head));
+        let one_line = !url.chars().any(|c| c.is_control() || c.is_whitespace());
+        if !web || !one_line {
+            return usage(format!("the link {url:?} is no http or https address"));
+        }
+        return Ok(());
+    }
+    texts(kind, data, &["path"])?;
+    if data.get("subflow").is_some_and(|subflow| !subflow.is_boolean()) {
+        return usage("'subflow' in --data must be true or false".to_owned());
+    }
+    let path = text("path").unwrap_or_default().to_owned();
+    if path.split_once("://").is_some_and(|(scheme, _)| scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())) {
+        return usage(format!(
+            "{path:?} is an address, not a path; register it with 'url', 'label' and 'relationship'"
+        ));
+    }
+    match text("storageRoot").unwrap_or("project") {
+        "absolute" if Path::new(&path).is_absolute() => Ok(()),
+        "absolute" => usage(format!("Artifact path {path:?} must be absolute with storageRoot \"absolute\".")),
+        // The original keeps a work directory of its own; here the project is the work directory.
+        "project" | "work_dir" => {
+            let Some(inside) = inside(root, Path::new(&path)) else {
+                return usage(format!(
+                    "Artifact path \"{path}\" escapes the canonical project root ({}). Use storageRoot \"absolute\" for \
+                     external artifacts.",
+                    root.display()
+                ));
+            };
+            data.insert("path".to_owned(), inside.to_string_lossy().into_owned().into());
+            Ok(())
+        }
+        other => usage(format!("Invalid storageRoot: '{other}'. Must be one of: project, work_dir, absolute")),
+    }
+}
+
+/// `path` relative to `root`, when it stays inside, also through links that exist. It need not exist itself.
+fn inside(root: &Path, path: &Path) -> Option<PathBuf> {
+    let root = std::fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
+    let mut whole = root.clone();
+    for part in path.components() {
+        match part {
+            Component::Prefix(_) | Component::RootDir => whole = PathBuf::from(part.as_os_str()),
+            Component::CurDir => {}
+            Component::ParentDir => {
+                whole.pop();
+            }
+            Component::Normal(name) => whole.push(name),
+        }
+    }
+    let relative = whole.strip_prefix(&root).ok().filter(|relative| !relative.as_os_str().is_empty())?.to_owned();
+    // A link to what does not exist leads somewhere all the same.
+    let existing = whole.ancestors().find(|ancestor| std::fs::symlink_metadata(ancestor).is_ok())?;
+    std::fs::canonicalize(existing).is_ok_and(|existing| existing.starts_with(&root)).then_some(relative)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sentence(result: Result<Report>) -> String {
+        result.expect_err("refused").to_string()
+    }
+
+    fn check(kind: &str, step: Option<&str>, data: Value) -> Result<Report> {
+        check_in(Path::new("/"), kind, step, data)
+    }
+
+    fn check_in(root: &Path, kind: &str, step: Option<&str>, data: Value) -> Result<Report> {
+        let id = EventId::new("e1").unwrap();
+        let step = step.map(str::to_owned);
+        ReportRequest { kind: Some(kind.to_owned()), step, unit: None, data: Some(data) }.check(id, root)
+    }
+
+    #[test]
+    fn what_is_missing_or_wrong_is_said_in_the_seeds_words() {
+        let data = || serde_json::json!({});
+        assert_eq!(sentence(check("status_change", None, data())), "--step is required for 'status_change' events");
+        assert_eq!(
+            sentence(check("status_change", Some("a"), data())),
+            "status_change events require a 'status' field in --data. Example: --data '{\"status\": \"running\"}'"
+        );
+        assert_eq!(
+            sentence(check("status_change", Some("a"), serde_json::json!({ "status": 1 }))),
+            "Invalid status value: '1'. Must be one of: not_started, running, waiting, completed, failed, skipped"
+        );
+        assert!(
+            sentence(check("nothing", None, data())).starts_with("Invalid event type: 'nothing'. Must be one of: ")
+        );
+        assert_eq!(
+            sentence(check("btw_update", None, serde_json::json!([1]))),
+            "--data must be a JSON object (not array or primitive)"
+        );
+        let error = ReportRequest::from_texts(None, None, None, Some("{oops")).expect_err("no JSON");
+        assert_eq!(error.to_string(), "--data must be valid JSON. Received: {oops");
+    }
+
+    #[test]
+    fn an_artifact_stays_in_the_project_or_says_that_it_is_elsewhere() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = std::fs::canonicalize(dir.path()).unwrap().join("project");
+        std::fs::create_dir(&project).unwrap();
+        std::os::unix::fs::symlink("..", project.join("up")).unwrap();
+        std::os::unix::fs::symlink("/nowhere/at/all", project.join("away")).unwrap();
+        let path = |path: &str, root: &str| {
+            let data = serde_json::json!({ "path": path, "storageRoot": root });
+            check_in(&project, "artifact_registered", None, data)
+        };
+        assert_eq!(path("docs/../out/./x.md", "project").unwrap().data["path"], "out/x.md");
+        let absolute = project.join("x.md");
+        assert_eq!(path(absolute.to_str().unwrap(), "project").unwrap().data["path"], "x.md");
+        assert!(path("/elsewhere/x.md", "absolute").is_ok());
+        for escapes in ["../x.md", "a/../../x.md", "/etc/passwd", ".", "up/x.md", "away", "away/x.md"] {
+            let sentence = sentence(path(escapes, "work_dir"));
+            let wanted = format!("escapes the canonical project root ({})", project.display());
+            assert!(sentence.contains(&wanted), "{sentence}");
+        }
+        assert!(sentence(path("x.md", "absolute")).contains("must be absolute"));
+        assert!(sentence(path("https://example.org/x", "project")).contains("is an address"));
+        assert!(sentence(path("x.md", "home")).contains("Invalid storageRoot: 'home'"));
+    }
+
+    #[test]
+    fn a_link_is_a_web_address_with_a_label_and_a_relationship() {
+        let link = |url: &str| serde_json::json!({ "locationKind": "url", "url": url, "label": "PR", "relationship": "result" });
+        assert!(check("artifact_registered", None, link("https://example.org/1")).is_ok());
+        for evil in ["javascript:alert(1)", "https://", "http://a b", "ftp://x"] {
+            assert!(check("artifact_registered", None, link(evil)).is_err(), "{evil}");
+        }
+        assert!(check("artifact_registered", None, serde_json::json!({ "url": "https://example.org" })).is_err());
+    }
+
+    #[test]
+    fn a_batch_is_an_array_or_a_line_for_each_event() {
+        let array = r#"[{"type":"btw_update","data":{"message":"a"}},{"type":"status_change","step":"x"}]"#;
+        let lines =
+            "{\"type\":\"btw_update\",\"data\":{\"message\":\"a\"}}\n{\"type\":\"status_change\",\"step\":\"x\"}\n";
+        assert_eq!(parse_batch(array).unwrap(), parse_batch(lines).unwrap());
+        for broken in ["", "[]", "[1]", "{\"stp\":\"x\"}", "{"] {
+            assert!(parse_batch(broken).is_err(), "{broken}");
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! `record-activity`: one piece of work, recorded.
+
+use crate::model::RunId;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+
+use crate::codec::{DocumentKind, digest, parse, validate};
+use crate::engine::{Advance, Command, Decision, History, Record, Retry, retry};
+use crate::model::{
+    Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, Confidence, EventKind, Number, Seq,
+    SessionId, StateName, TextDigest, Timestamp, fill, slug,
+};
+use crate::runs::context::Flow;
+use crate::runs::error::{Error, Result};
+use crate::runs::load::{Loaded, file_of, for_writing};
+use crate::store::Project;
+
+/// What to record.
+#[derive(Debug, Clone, Default)]
+pub struct RecordRequest {
+    /// The run; otherwise the session's or the only active one.
+    pub run: Option<String>,
+    /// A FlowActivity document; what the fields below say goes over it.
+    pub source: Option<Source>,
+    /// The activity's id. Given, it also makes a retry recognisable: the same request is recorded once.
+    pub id: Option<ActivityId>,
+    /// The phase; otherwise the current one.
+    pub phase: Option<StateName>,
+    /// What kind of work it was; `task` unless the document says otherwise.
+    pub kind: Option<ActivityType>,
+    /// How it stands; `passed` unless the document says otherwise.
+    pub status: Option<ActivityStatus>,
+    /// A title for people.
+    pub name: Option<String>,
+    /// What came out.
+    pub summary: Option<String>,
+    /// How sure that is.
+    pub confidence: Option<Confidence>,
+    /// References to evidence.
+    pub evidence: Vec<String>,
+    /// Changed files.
+    pub files: Vec<String>,
+    /// Exit status of a command.
+    pub exit_code: Option<i64>,
+    /// When the work began.
+    pub started_at: Option<String>,
+    /// Whether the run moves on afterwards.
+    pub advance: Option<Advance>,
+    /// Why the run may leave a phase whose work is not done; logged, and shown from then on.
+    pub skip_reason: Option<String>,
+    /// Who records.
+    pub session: Option<SessionId>,
+    /// The epoch under which the recorder holds the run.
+    pub epoch: Option<u64>,
+}
+
+/// A document that the caller gives.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// Its path, or `standard input`.
+    pub origin: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// An activity that was recorded.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RecordReport {
+    /// The run.
+    pub run_id: RunId,
+    /// The event.
+    pub seq: Seq,
+    /// Its number in the run.
+    pub number: Number,
+    /// Its id.
+    pub activity: String,
+    /// Its file, relative to the project.
+    pub path: PathBuf,
+    /// Where the run stands now.
+    pub phase: StateName,
+    /// How the activity stands.
+    pub status: ActivityStatus,
+    /// How many activities of the run are completed.
+    pub completed_activities: usize,
+    /// Whether the same request was recorded before, so that nothing was written now.
+    pub repeated: bool,
+    /// What went wrong beside the work itself.
+    pub warnings: Vec<String>,
+}
+
+impl Flow {
+    /// Records a piece of work: activity file, event and `run.yaml` in one commit.
+    ///
+    /// # Errors
+    /// [`Error::InputYaml`] and [`Error::InputSchema`] for a document that cannot be recorded, [`Error::Refused`] when a
+    /// rule forbids it, [`Error::Store`] when it cannot be written. Nothing is recorded then, except after
+    /// [`crate::store::StoreError::Unconfirmed`], where a retry with the same id is safe.
+    pub fn record_activity(&self, request: &RecordRequest) -> Result<RecordReport> {
+        let project = self.project()?;
+        let caller = self.caller(request.session.clone(), request.epoch)?;
+        let (mut document, from_file) = self.document(request)?;
+        let run_id = request.run.clone().or_else(|| text_of(&document, "metadata", "run_id"));
+        let now = self.clock.now();
+        let run = self.select_to_write(&project, run_id.as_deref(), caller.session.as_ref(), now)?;
+        let asked = request.id.as_ref().map(|_| TextDigest(digest(&canonical(&document, request))));
+        fill_defaults(&mut document, request, run.id().as_str(), now, from_file);
+        check(&document, request)?;
+        let activity = Activity::new(document)?;
+        let key = request.id.as_ref().map(ActivityId::as_str);
+        let mut loaded = for_writing(self, &project, &run, now)?;
+        let id = activity.id();
+        let (advance, skip) = (request.advance.clone(), request.skip_reason.clone());
+        let mut record = Record { activity, advance, skip, request: asked, number: Number(0) };
+        if key.is_some() {
+            let before = loaded.recorded_before(&id)?;
+            let verdict = retry(before.iter().map(|(_, record)| record), &record);
+            match verdict.map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })? {
+                Retry::Same(at) => return loaded.recorded_already(&project, before[at].0, &before[at].1),
+                Retry::Another => {}
+            }
+        }
+        record.number = loaded.next_number(&id)?;
+        let caller = self.judge_holder(&loaded, caller)?;
+        let command = Command::Record(Box::new(record));
+        match loaded.decide(self, &project, &caller, command)? {
+            Decision::Commit(kind) => {
+                let EventKind::ActivityRecorded(recorded) = &kind else { unreachable!("BUG: a record is no record") };
+                let recorded = (**recorded).clone();
+                if request.skip_reason.is_some() && recorded.skipped.is_none() {
+                    loaded.warnings.push("--skip-reason was not needed: nothing is left undone".to_owned());
+                }
+                check_size(&recorded)?;
+                let file = file_of(&recorded);
+                self.replace_dead_holder(&mut loaded, &caller, now)?;
+                let seq = loaded.commit(self, kind, key, now, vec![file])?;
+                Ok(report(&project, &loaded, seq, &recorded, false))
+            }
+            Decision::Already => unreachable!("BUG: a record cannot be there already"),
+        }
+    }
+
+    /// The document as the caller gave it, with its single fields on top.
+    fn document(&self, request: &RecordRequest) -> Result<(Map<String, Value>, bool)> {
+        let Some(source) = &request.source else {
+            let mut document = Map::new();
+            document.insert("apiVersion".into(), "flow.synapti.ai/v1".into());
+            document.insert("kind".into(), "FlowActivity".into());
+            for section in ["metadata", "activity"] {
+                document.insert(section.into(), Value::Object(Map::new()));
+            }
+            overlay(&mut document, request);
+            return Ok((document, false));
+        };
+        let root = parse(&source.text).map_err(|error| Error::InputYaml { origin: source.origin.clone(), error })?;
+        let violations = validate(DocumentKind::Activity, &root.to_value(), Some(&root));
+        let optional = |violation: &crate::codec::Violation| {
+            // The command line says which run it is; a document for any run need not.
+            violation.pointer == "/metadata" && violation.message.contains("run_id")
+        };
+        let violations: Vec<_> = violations.into_iter().filter(|violation| !optional(violation)).collect();
+        match root.to_value() {
+            Value::Object(mut document) if violations.is_empty() => {
+                overlay(&mut document, request);
+                Ok((document, true))
+            }
+            _ => Err(Error::InputSchema { origin: source.origin.clone(), what: "FlowActivity document", violations }),
+        }
+    }
+}
+
+fn text_of(document: &Map<String, Value>, section: &str, key: &str) -> Option<String> {
+    document.get(section)?.get(key)?.as_str().map(str::to_owned)
+}
+
+/// Puts the single fields of the request over the document.
+fn overlay(document: &mut Map<String, Value>, request: &RecordRequest) {
+    let mut set = |section: &str, key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            let section = document.entry(section).or_insert_with(|| Value::Object(Map::new()));
+            if let Some(section) = section.as_object_mut() {
+                section.insert(key.to_owned(), value);
+            }
+        }
+    };
+    let list = |items: &[String]| (!items.is_empty()).then(|| json!(items));
+    set("metadata", "id", request.id.as_ref().map(|id| id.as_str().into()));
+    set("metadata", "phase", request.phase.as_ref().map(|phase| phase.as_str().into()));
+    set("activity", "type", request.kind.map(|kind| kind.as_str().into()));
+    set("activity", "name", request.name.clone().map(Value::from));
+    set("activity", "status", request.status.map(|status| status.as_str().into()));
+    set("activity", "started_at", request.started_at.clone().map(Value::from));
+    set("outputs", "evidence_refs", list(&request.evidence));
+    set("outputs", "files_changed", list(&request.files));
+    set("outputs", "command_exit_code", request.exit_code.map(Value::from));
+    set("result", "summary", request.summary.clone().map(Value::from));
+    set("result", "confidence", request.confidence.map(|level| level.as_str().into()));
+}
+
+/// What the caller asked for, before defaults: the same on every retry.
+fn canonical(document: &Map<String, Value>, request: &RecordRequest) -> Vec<u8> {
+    let advance = match &request.advance {
+        None => Value::Null,
+        Some(Advance::Next) => true.into(),
+        Some(Advance::To(phase)) => phase.as_str().into(),
+    };
+    let mut asked = vec![json!(document), advance];
+    asked.extend(request.skip_reason.as_deref().map(Value::from));
+    Value::Array(asked).to_string().into_bytes()
+}
+
+fn fill_defaults(
+    document: &mut Map<String, Value>,
+    request: &RecordRequest,
+    run_id: &str,
+    now: Timestamp,
+    from_file: bool,
+) {
+    let phase = text_of(document, "metadata", "phase");
+    let mut fill = |section, key, value: Value| fill(document, section, key, value);
+    fill("metadata", "run_id", run_id.into());
+    if !from_file {
+        let named = request.name.as_deref().and_then(|name| slug(name, 80));
+        let id = named.or_else(|| phase.as_deref().and_then(|phase| slug(phase, 80)));
+        fill("metadata", "id", id.unwrap_or_else(|| "activity".to_owned()).into());
+        fill("activity", "type", ActivityType::Task.as_str().into());
+        fill("activity", "status", ActivityStatus::Passed.as_str().into());
+        if request.status.unwrap_or(ActivityStatus::Passed).is_settled() {
+            fill("activity", "completed_at", now.to_string().into());
+        } else {
+            fill("activity", "started_at", now.to_string().into());
+        }
+    }
+}
+
+/// The whole document once more, now with everything that flow added. What was made of a request's fields alone fits the
+/// schema because their types do, and a check would cost a quarter of a record's time.
+fn check(document: &Map<String, Value>, request: &RecordRequest) -> Result<()> {
+    let violations = || validate(DocumentKind::Activity, &Value::Object(document.clone()), None);
+    let Some(source) = &request.source else {
+        debug_assert_eq!(violations(), [], "{document:?}");
+        return Ok(());
+    };
+    match violations() {
+        none if none.is_empty() => Ok(()),
+        violations => {
+            Err(Error::InputSchema { origin: source.origin.clone(), what: "FlowActivity document", violations })
+        }
+    }
+}
+
+fn check_size(recorded: &ActivityRecorded) -> Result<()> {
+    let limit = crate::model::limits::ACTIVITY_BYTES;
+    let len = serde_json::to_vec(&recorded.activity).map_or(0, |bytes| bytes.len());
+    if len <= limit {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "the activity is {len} bytes long; {limit} are allowed. Put long output into a file and refer to it as evidence"
+    )))
+}
+
+fn report(
+    project: &Project,
+    loaded: &Loaded<'_>,
+    seq: Seq,
+    recorded: &ActivityRecorded,
+    repeated: bool,
+) -> RecordReport {
+    let state = loaded.state.document();
+    let file = loaded.locked.activity_path(&recorded.number.file_name(&recorded.id()));
+    let phase = recorded.advanced_to.as_ref().unwrap_or(&recorded.phase);
+    RecordReport {
+        run_id: state.id.clone(),
+        seq,
+        number: recorded.number,
+        activity: recorded.id().to_string(),
+        path: Flow::relative(project, &file),
+        phase: state.state.current_phase.as_ref().unwrap_or(phase).clone(),
+        status: recorded.activity.status(),
+        completed_activities: state.state.completed_activities.len(),
+        repeated,
+        warnings: loaded.warnings.clone(),
+    }
+}
+
+impl Loaded<'_> {
+    /// The answer to a retry, which says when it is one of an earlier round: the caller may mean new work.
+    fn recorded_already(&mut self, project: &Project, seq: Seq, record: &ActivityRecorded) -> Result<RecordReport> {
+        let history = History::fold(self.locked.read_log()?.events());
+        if history.is_some_and(|history| history.is_of_earlier_round(&record.phase, record.number)) {
+            let (number, id) = (record.number, record.id());
+            self.warnings
+                .push(format!("{number} {id} is a record of an earlier round; work of this round needs another --id"));
+        }
+        Ok(report(project, self, seq, record, true))
+    }
+
+    /// The records of this id, latest first; looked up only when the state says that there are some: the log is long.
+    fn recorded_before(&self, id: &ActivityId) -> Result<Vec<(Seq, ActivityRecorded)>> {
+        let state = &self.state.document().state;
+        if !state.open_activities.contains(id.as_str()) && !state.completed_activities.contains(id.as_str()) {
+            return Ok(Vec::new());
+        }
+        let log = self.locked.read_log()?;
+        let records = log.events().rev().flat_map(|event| {
+            let of_id = event.kind.records().iter().filter(|record| record.id() == *id);
+            of_id.map(|record| (event.seq, record.clone()))
+        });
+        Ok(records.collect())
+    }
+}

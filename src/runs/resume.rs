@@ -1,0 +1,540 @@
+//! `resume`: what is the next safe action?
+
+use crate::engine::Completed;
+use crate::engine::InDoubt;
+use crate::model::StateName;
+use crate::model::Timestamp;
+use crate::model::WorkflowId;
+use crate::runs::worktrees::OtherWorktree;
+use serde::Serialize;
+use std::path::{Component, Path, PathBuf};
+
+use crate::engine::{Action, Damage, Drift, History, Outlook, Plan, RunState, Verdict, resume};
+use crate::host::WorkingTree;
+use crate::machine::Machine;
+use crate::model::{RunDocument, RunId, RunStatus, RunSummary, Seq, SessionId};
+use crate::runs::advice::Alternative;
+use crate::runs::advice::{adopt, advice, bring_back, join, known_driver, unknown_driver};
+use crate::runs::checkout::{ends_at, is_rewound, joined};
+use crate::runs::claim::ClaimReport;
+use crate::runs::claim::ClaimRequest;
+use crate::runs::context::Flow;
+use crate::runs::error::{Error, Result};
+use crate::runs::journal;
+use crate::runs::select::Runs;
+use crate::runs::select::Unreadable;
+use crate::runs::view::{View, for_listing, for_reading};
+use crate::runs::workflow::names_a_file;
+use crate::runs::{quoted, quoted_path};
+use crate::store::{LogScan, Project, RunDir};
+
+/// What to resume.
+#[derive(Debug, Clone, Default)]
+pub struct ResumeRequest {
+    /// The run; otherwise the session's, otherwise the one that changed last.
+    pub run: Option<String>,
+    /// Whether to hold it from now on.
+    pub claim: Option<ClaimRequest>,
+    /// Whether to tell of all completed activities; otherwise of the last 20.
+    pub all: bool,
+    /// Who asks.
+    pub session: Option<SessionId>,
+    /// Whether to name the open runs of the repository's other worktrees; otherwise they are counted.
+    pub worktrees: bool,
+}
+
+/// So many other worktrees are named as ways on.
+const WORKTREES: usize = 5;
+/// So many completed activities are told of, the latest ones.
+pub const COMPLETED: usize = 20;
+
+/// The answer of `resume`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ResumeReport {
+    /// In one word.
+    pub verdict: Verdict,
+    /// The run; none when there is nothing to resume.
+    pub run_id: Option<RunId>,
+    /// Its workflow.
+    pub workflow: Option<WorkflowId>,
+    /// Its status.
+    pub status: Option<RunStatus>,
+    /// Where it stands.
+    pub phase: Option<StateName>,
+    /// Why this verdict.
+    pub reason: String,
+    /// What to do.
+    pub next: NextReport,
+    /// How many activities are completed.
+    pub completed_activities: usize,
+    /// The latest of them, in order; all when they were asked for.
+    pub completed: Vec<Completed>,
+    /// What was begun and has no known outcome.
+    pub in_doubt: Vec<InDoubt>,
+    /// Why the run is blocked.
+    pub blocked_reason: Option<String>,
+    /// Uncommitted changes outside flow's own files.
+    pub working_tree: WorkingTreeReport,
+    /// Other runs that could be resumed, newest first.
+    pub candidates: Vec<Candidate>,
+    /// Runs that could not be read.
+    pub unreadable: Vec<Unreadable>,
+    /// What else to know before going on.
+    pub notes: Vec<String>,
+    /// The claim, when one was asked for.
+    pub claim: Option<ClaimReport>,
+    /// Other worktrees of the repository in which runs are open.
+    pub worktrees: Vec<OtherWorktree>,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NextReport {
+    /// What to do.
+    pub action: Action,
+    /// In which phase.
+    pub phase: Option<StateName>,
+    /// The valid next phases.
+    pub choices: Vec<StateName>,
+    /// What the workflow says about that phase.
+    pub description: Option<String>,
+    /// A command line that is safe to run without reading on: it begins work or looks at something, and never says that
+    /// something is done. None where a judgement is needed; then [`Self::alternatives`] holds one command for each outcome.
+    pub command: Option<String>,
+    /// What can be done instead, or once the outcome is known.
+    pub alternatives: Vec<Alternative>,
+}
+
+/// Uncommitted changes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WorkingTreeReport {
+    /// Whether there are any.
+    pub state: TreeState,
+    /// Which files.
+    pub paths: Vec<String>,
+    /// Why that is not known.
+    pub reason: Option<String>,
+}
+
+/// Whether there are uncommitted changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TreeState {
+    /// None outside flow's own files.
+    Clean,
+    /// Some.
+    Dirty,
+    /// Git could not tell.
+    Unknown,
+}
+
+/// Another run that could be resumed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Candidate {
+    /// The run.
+    pub run_id: RunId,
+    /// Its workflow.
+    pub workflow: WorkflowId,
+    /// Its status.
+    pub status: RunStatus,
+    /// Where it stands.
+    pub phase: Option<StateName>,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+impl Flow {
+    /// Finds the next safe action. Writes nothing, except the claim when one is asked for.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchRun`] for a run that does not exist; [`Error::RunFile`] and the like when the named run cannot be
+    /// read; [`Error::Refused`] when a claim is refused.
+    pub fn resume(&self, request: &ResumeRequest) -> Result<ResumeReport> {
+        let mut report = self.resume_here(request)?;
+        report.worktrees = self.other_worktrees(request.worktrees);
+        if report.verdict == Verdict::None {
+            let others = report.worktrees.iter().take(WORKTREES);
+            report.next.alternatives.extend(others.map(|other| in_place(&other.path)));
+        }
+        Ok(report)
+    }
+
+    fn resume_here(&self, request: &ResumeRequest) -> Result<ResumeReport> {
+        let project = match self.project() {
+            Ok(project) => project,
+            Err(Error::NoProject { around, .. }) if request.run.is_none() => {
+                let nothing = nothing(Vec::new());
+                let alternatives = around.iter().map(|root| in_place(root)).collect();
+                let next = NextReport { alternatives, ..nothing.next.clone() };
+                return Ok(ResumeReport { next, ..nothing });
+            }
+            Err(error) => return Err(error),
+        };
+        let caller = self.caller(request.session.clone(), None)?;
+        let runs = Runs::read_open(self, &project)?;
+        let run = match &request.run {
+            Some(id) => self.run(&project, id)?,
+            None => match self.most_promising(&runs, caller.session.as_ref())? {
+                Some(promising) => project.run(&promising.id)?,
+                None => return self.nothing_readable(&project, runs),
+            },
+        };
+        let claim = match request.claim {
+            // A run that is over is held by nobody.
+            Some(_) if for_listing(self, &project, &run).is_ok_and(|run| run.status.is_terminal()) => None,
+            Some(how) => Some(self.claim(&project, &run, request.session.clone(), how)?),
+            None => None,
+        };
+        // Before the log, so that a writer who is at work now does not look like one who got further.
+        let noted = run.writer_note().map(|note| note.seq).unwrap_or_default();
+        let view = match for_reading(self, &project, &run) {
+            Ok(view) => view,
+            Err(error) => {
+                let others = candidates(&runs, run.id().as_str());
+                return conflict(&run, error).map(|report| ResumeReport { candidates: others, ..report });
+            }
+        };
+        let outlook = self.outlook(&project, &run, &view, &caller, claim.as_ref(), noted)?;
+        let plan = resume(&view.history, &outlook);
+        let mut plan = plan;
+        let completed = plan.completed.len();
+        if !request.all {
+            plan.completed.drain(..completed.saturating_sub(COMPLETED));
+        }
+        let mut report = self.report(&project, &run, &view, &outlook, plan, claim, runs);
+        if report.verdict == Verdict::Rewound {
+            let shown = view.history.state().document().state.last_seq.unwrap_or_default();
+            let places = self.places_with(&project, &run, noted.max(shown));
+            report.next.alternatives = bring_back(run.id(), self.ways_back(&project, &run, &places)).alternatives;
+        }
+        Ok(ResumeReport { completed_activities: completed, ..report })
+    }
+
+    /// The answer when no readable run is open: runs that cannot be read are not nothing.
+    fn nothing_readable(&self, project: &Project, runs: Runs) -> Result<ResumeReport> {
+        if let [only] = runs.unreadable.as_slice() {
+            let run = project.run(&RunId::new(only.run_id.as_str())?)?;
+            if let Some(Ok(report)) = for_reading(self, project, &run).err().map(|error| conflict(&run, error)) {
+                return Ok(report);
+            }
+        }
+        Ok(nothing(runs.unreadable))
+    }
+
+    /// The session's own run before others, an active one before a blocked one, then the one that changed last.
+    fn most_promising<'a>(&self, runs: &'a Runs, session: Option<&SessionId>) -> Result<Option<&'a RunSummary>> {
+        Ok(runs.open().max_by_key(|run| {
+            let own = session.is_some() && run.session.as_ref() == session;
+            let free = run.session.is_none() || own;
+            (own, run.status == RunStatus::Active, free, run.updated_at, run.created_at)
+        }))
+    }
+
+    fn outlook<'a>(
+        &self,
+        project: &Project,
+        run: &RunDir,
+        view: &'a View,
+        caller: &crate::engine::Caller,
+        claim: Option<&ClaimReport>,
+        noted: Seq,
+    ) -> Result<Outlook<'a>> {
+        let state = view.history.state();
+        let presence = match claim {
+            // Whoever has just been given the run is not kept from it.
+            Some(_) => crate::engine::Presence::Free,
+            None => self.presence(view.history.hold(), caller)?,
+        };
+        let drift = match (&view.machine, state.status().is_terminal()) {
+            (Some(pinned), false) => self.drift(project, pinned, state),
+            _ => Drift::None,
+        };
+        let machine = view.machine.as_ref();
+        let shown = state.document().state.last_seq;
+        let is_away = view.log.last_seq() == Seq(0) && !self.places_of_log(project, run, shown).is_empty();
+        let damage = damage(&view.log, shown, noted, is_away);
+        Ok(Outlook { machine, drift, damage, presence, now: self.clock.now() })
+    }
+
+    fn drift(&self, project: &Project, pinned: &Machine, state: &RunState) -> Drift {
+        match self.catalog(Some(project)).find(pinned.id().as_str()) {
+            Ok(current) => {
+                let current = current.machine.spelled_as(pinned.states().iter().map(|state| &state.name));
+                Drift::between(pinned, &current, state.document().state.positions())
+            }
+            // The run goes on with what it pinned; a broken or removed file is another command's business.
+            Err(_) => Drift::None,
+        }
+    }
+
+    /// Following today's definition, when the run can, or going on under the one that it started with.
+    fn ways_after_drift(&self, project: &Project, view: &View, outlook: &Outlook<'_>) -> Vec<Alternative> {
+        let state = view.history.state().document();
+        let today = self.catalog(Some(project)).find(state.workflow.as_str());
+        let fits = today.is_ok_and(|today| state.state.positions().all(|phase| today.machine.contains(phase)));
+        let before = Outlook { drift: Drift::None, ..outlook.clone() };
+        let driver = self.driver_from_here(project, state);
+        let older = advice(&view.history, &resume(&view.history, &before), view.machine.as_ref(), driver.as_deref());
+        let begin = older.command.map(|command| Alternative { when: "it is to be begun".to_owned(), command });
+        let under = |way: Alternative| {
+            let when = format!("the run goes on under the definition it started with, and {}", way.when);
+            Alternative { when, ..way }
+        };
+        let older = begin.into_iter().chain(older.alternatives).map(under);
+        fits.then(|| adopt(&state.id, None)).into_iter().chain(older).collect()
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one call puts the answer together from its parts")]
+    fn report(
+        &self,
+        project: &Project,
+        run: &RunDir,
+        view: &View,
+        outlook: &Outlook<'_>,
+        mut plan: Plan,
+        claim: Option<ClaimReport>,
+        runs: Runs,
+    ) -> ResumeReport {
+        let document = view.history.state().document();
+        let mut notes = std::mem::take(&mut plan.notes);
+        let driver = self.driver_from_here(project, document);
+        let mut advice = advice(&view.history, &plan, view.machine.as_ref(), driver.as_deref());
+        notes.extend(unknown_driver(document, plan.next.action).map(str::to_owned));
+        if let Some(document) = asked_in(&view.history, &plan) {
+            let command = self.interview_command(project, run.id().as_str(), document, &mut notes);
+            let when = format!("the person is there to go on with {document}");
+            advice.alternatives = command.map(|command| Alternative { when, command }).into_iter().collect();
+        }
+        if plan.verdict == Verdict::Drifted {
+            advice.alternatives = self.ways_after_drift(project, view, outlook);
+        }
+        notes.extend(view.notes.iter().cloned());
+        let journals = runs.open().filter_map(|run| run.journal.as_deref()).chain(document.context_text("journal"));
+        let working_tree = self.working_tree(project, document, journals, &mut notes);
+        let candidates = candidates(&runs, run.id().as_str());
+        let description = match (&view.machine, &plan.next.phase) {
+            (Some(machine), Some(phase)) => machine.state(phase).and_then(|state| state.description.clone()),
+            _ => None,
+        };
+        ResumeReport {
+            verdict: plan.verdict,
+            run_id: Some(run.id().clone()),
+            workflow: Some(document.workflow.clone()),
+            status: Some(document.state.status),
+            phase: document.state.current_phase.clone(),
+            reason: plan.reason,
+            next: NextReport {
+                command: advice.command,
+                action: plan.next.action,
+                phase: plan.next.phase,
+                choices: plan.next.choices,
+                description,
+                alternatives: advice.alternatives,
+            },
+            completed_activities: plan.completed.len(),
+            completed: plan.completed,
+            in_doubt: plan.in_doubt,
+            blocked_reason: document.state.blocked_reason.clone(),
+            working_tree,
+            candidates,
+            unreadable: runs.unreadable,
+            notes,
+            claim,
+            worktrees: Vec::new(),
+        }
+    }
+
+    /// The command that drives a run, as the caller's shell takes it. None when the run knows none.
+    fn driver_from_here(&self, project: &Project, run: &RunDocument) -> Option<String> {
+        let (graph, options) = known_driver(run)?;
+        let graph = match names_a_file(&graph) {
+            true => self.named_here(project, Path::new(&graph)),
+            false => quoted(&graph),
+        };
+        let place = self.env.cwd.as_ref().map_or_else(String::new, |cwd| self.place(project, cwd));
+        Some(format!("flow {place}drive {graph}{options}"))
+    }
+
+    /// The command that goes on with an interview. None when its document is gone: a person decides then what is lost, and
+    /// the notes say how.
+    fn interview_command(
+        &self,
+        project: &Project,
+        run: &str,
+        document: &str,
+        notes: &mut Vec<String>,
+    ) -> Option<String> {
+        let path = project.root().join(document);
+        let named = self.named_here(project, Path::new(document));
+        // A document in another project is taken for one of that.
+        let place = self.place(project, path.parent().unwrap_or(project.root()));
+        let command = format!("flow {place}interview run {named} --run-id {run}");
+        if path.exists() {
+            return Some(command);
+        }
+        notes.push(format!(
+            "{document} is gone: put it back, begin anew with `{command}`, or end the interview with `flow {place}interview abandon {named}`"
+        ));
+        None
+    }
+
+    /// What is uncommitted but for flow's own files and the `journals` of runs.
+    fn working_tree<'a>(
+        &self,
+        project: &Project,
+        run: &RunDocument,
+        journals: impl Iterator<Item = &'a str>,
+        notes: &mut Vec<String>,
+    ) -> WorkingTreeReport {
+        let root = project.root();
+        let top = self.git.top(root);
+        let below = top.as_ref().and_then(|top| root.strip_prefix(top).ok()).unwrap_or(std::path::Path::new(""));
+        let mut own: Vec<_> =
+            [".flow/", ".decisions/"].map(|name| below.join(name).to_string_lossy().into_owned()).into();
+        own.extend(journals.flat_map(|journal| own_journal(project, journal, below)));
+        let own: Vec<&str> = own.iter().map(String::as_str).collect();
+        if top.is_some()
+            && let Some(branch) = run.context_text("branch")
+            && let Some(now) = self.git.facts(root).branch
+            && now != branch
+        {
+            notes.push(format!("the run is about branch {branch}; {now} is checked out"));
+        }
+        match self.git.working_tree(root, &own) {
+            WorkingTree::Clean => WorkingTreeReport { state: TreeState::Clean, paths: Vec::new(), reason: None },
+            WorkingTree::Dirty(paths) => WorkingTreeReport { state: TreeState::Dirty, paths, reason: None },
+            WorkingTree::Unknown(why) => {
+                WorkingTreeReport { state: TreeState::Unknown, paths: Vec::new(), reason: Some(why) }
+            }
+        }
+    }
+}
+
+/// A journal that a run names and the lock that its writers may leave beside it, relative to the top of the checkout.
+fn own_journal(project: &Project, journal: &str, below: &Path) -> Vec<String> {
+    let journal = Path::new(journal).strip_prefix(project.root()).unwrap_or(Path::new(journal));
+    if journal::refuse_path(journal).is_some() {
+        return Vec::new();
+    }
+    let journal = below.join(journal).components().filter(|part| *part != Component::CurDir).collect::<PathBuf>();
+    let journal = journal.to_string_lossy().into_owned();
+    vec![format!("{journal}.lock"), journal]
+}
+
+/// What is wrong with the sealed part of a log. Lines of other programs and a torn tail are not damage. `is_away` says that
+/// git keeps the log, which is not in this checkout.
+fn damage(log: &LogScan, shown: Option<Seq>, noted: Seq, is_away: bool) -> Option<Damage> {
+    let last = log.last_seq();
+    let range = |from: u64, to: u64| match from == to {
+        true => format!("event {from} is"),
+        false => format!("events {from} to {to} are"),
+    };
+    if let Some(what) = joined(log) {
+        return Some(Damage::Joined(format!("a merge joined two histories of the run: {what}")));
+    }
+    let culprit = log.skipped.first().map(|line| format!(" (line {}: {})", line.line, line.fault.as_str()));
+    let culprit = culprit.unwrap_or_default();
+    if let Some((from, to)) = log.gaps().first() {
+        return Some(Damage::Lost(format!("{} missing from the log{culprit}", range(from.0, to.0))));
+    }
+    match shown {
+        Some(shown) if is_away => {
+            let (there, written) = (ends_at(last), noted.max(shown));
+            let what =
+                format!("an older version of the run was put back: its log {there}, and event {written} was written");
+            Some(Damage::Rewound(what))
+        }
+        Some(shown) if shown > last => {
+            let lost = range(last.0 + 1, shown.0);
+            Some(Damage::Lost(format!("{lost} missing from the end of the log{culprit}")))
+        }
+        shown if is_rewound(noted, last, shown) => {
+            let there = ends_at(last);
+            let what =
+                format!("an older version of the run was put back: its log {there}, and event {noted} was written");
+            Some(Damage::Rewound(what))
+        }
+        _ => None,
+    }
+}
+
+/// The answer about a run in which a merge left conflict markers or two histories, so that it cannot be read; otherwise
+/// the error.
+fn conflict(run: &RunDir, error: Error) -> Result<ResumeReport> {
+    let what = match &error {
+        Error::Joined { what, .. } => what.clone(),
+        _ => match joined(&run.read_log()?) {
+            Some(what) => what,
+            None => return Err(error),
+        },
+    };
+    let reason = format!("a merge joined two histories of the run: {what}");
+    let advice = join(run.id());
+    let next = bare_next(Action::Join, advice.command);
+    let next = NextReport { alternatives: advice.alternatives, ..next };
+    Ok(ResumeReport { run_id: Some(run.id().clone()), ..bare(Verdict::Conflict, reason, next) })
+}
+
+fn candidates(runs: &Runs, but: &str) -> Vec<Candidate> {
+    let others = runs.open().filter(|run| run.id.as_str() != but);
+    let candidate = |run: &RunSummary| Candidate {
+        run_id: run.id.clone(),
+        workflow: run.workflow.clone(),
+        status: run.status,
+        phase: run.current_phase.clone(),
+        updated_at: run.updated_at.unwrap_or(run.created_at),
+    };
+    others.map(candidate).collect()
+}
+
+/// Going on in another worktree, or in the project of the repository around this one.
+fn in_place(path: &Path) -> Alternative {
+    let path = quoted_path(path);
+    Alternative { when: format!("the work in {path} is meant"), command: format!("flow -C {path} resume") }
+}
+
+fn nothing(unreadable: Vec<Unreadable>) -> ResumeReport {
+    let reason = match unreadable.len() {
+        0 => {
+            let next = bare_next(Action::Start, Some("flow workflow list".to_owned()));
+            return bare(Verdict::None, "no run is active or blocked".to_owned(), next);
+        }
+        1 => "no readable run is active or blocked, and 1 run cannot be read".to_owned(),
+        n => format!("no readable run is active or blocked, and {n} runs cannot be read"),
+    };
+    let next = bare_next(Action::Repair, Some("flow doctor".to_owned()));
+    ResumeReport { unreadable, ..bare(Verdict::Unreadable, reason, next) }
+}
+
+fn bare_next(action: Action, command: Option<String>) -> NextReport {
+    NextReport { action, phase: None, choices: Vec::new(), description: None, command, alternatives: Vec::new() }
+}
+
+/// An answer about no run, or about one of which nothing can be told.
+fn bare(verdict: Verdict, reason: String, next: NextReport) -> ResumeReport {
+    ResumeReport {
+        verdict,
+        run_id: None,
+        workflow: None,
+        status: None,
+        phase: None,
+        reason,
+        next,
+        completed_activities: 0,
+        completed: Vec::new(),
+        in_doubt: Vec::new(),
+        blocked_reason: None,
+        working_tree: WorkingTreeReport { state: TreeState::Unknown, paths: Vec::new(), reason: None },
+        candidates: Vec::new(),
+        unreadable: Vec::new(),
+        notes: Vec::new(),
+        claim: None,
+        worktrees: Vec::new(),
+    }
+}
+
+/// The document of the interview whose question is open: its path in the project.
+fn asked_in<'h>(history: &'h History, plan: &Plan) -> Option<&'h str> {
+    let question = history.state().document().state.questions.last().filter(|_| plan.next.action == Action::Answer)?;
+    history.document_of(question)
+}

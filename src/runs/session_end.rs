@@ -1,0 +1,143 @@
+//! `session-end`: the conversation is over, the runs are not.
+
+use crate::model::Seq;
+use serde::Serialize;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::engine::{Command, Decision, NoTrail, decide};
+use crate::model::Explain as _;
+use crate::model::{RunId, RunStatus, RunSummary, SESSION_ENDED, SessionId, Timestamp};
+use crate::runs::context::Flow;
+use crate::runs::error::{Error, Result};
+use crate::runs::load::for_writing_within;
+use crate::runs::select::Runs;
+use crate::store::Project;
+
+/// Whose session ends.
+#[derive(Debug, Clone, Default)]
+pub struct SessionEndRequest {
+    /// The session; otherwise the hook's, otherwise the environment's.
+    pub session: Option<SessionId>,
+    /// What the host's hook handed over.
+    pub hook: HookInput,
+}
+
+/// What a host says about the end of a session, on standard input: `{"session_id": …, "reason": …}`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HookInput {
+    /// The session that ends.
+    pub session: Option<SessionId>,
+    /// Why it ends.
+    pub reason: Option<String>,
+    /// The directory in which the session worked.
+    pub cwd: Option<std::path::PathBuf>,
+}
+
+impl HookInput {
+    /// Reads a hook's payload. What is not understood is ignored: a hook must not fail because a host changed.
+    #[must_use]
+    pub fn read(text: &str) -> Self {
+        let payload: Value = serde_json::from_str(text).unwrap_or_default();
+        let field = |key: &str| payload.get(key).and_then(Value::as_str);
+        Self {
+            session: field("session_id").and_then(|id| SessionId::new(id).ok()),
+            reason: field("reason").map(str::to_owned),
+            cwd: field("cwd").map(std::path::PathBuf::from),
+        }
+    }
+}
+
+/// A host waits about that long for its hooks.
+const TIME: Duration = Duration::from_millis(500);
+/// So long for one run's lock: whoever holds it longer is recording, and knows itself that the run goes on.
+const LOCK_WAIT: Duration = Duration::from_millis(100);
+
+/// The end of a session.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SessionEndReport {
+    /// The session, when it is known.
+    pub session: Option<SessionId>,
+    /// The runs that were marked.
+    pub persisted: Vec<EndedRun>,
+    /// Runs that could not be read or marked.
+    pub warnings: Vec<String>,
+}
+
+/// A run that outlives its session.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EndedRun {
+    /// The run.
+    pub run_id: RunId,
+    /// The event that says so.
+    pub seq: Seq,
+}
+
+impl Flow {
+    /// Marks the ending session's runs, and runs without owner, so that the next session finds them. Ends within a
+    /// second.
+    ///
+    /// # Errors
+    /// When the project cannot be used. A single run's trouble is a warning.
+    pub fn session_end(&self, request: &SessionEndRequest) -> Result<SessionEndReport> {
+        let started = Instant::now();
+        let project = match (self.project(), &request.hook.cwd) {
+            // A host may run its hooks elsewhere, and says where the session worked.
+            (Err(Error::NoProject { .. }), Some(cwd)) => self.project_above(cwd)?,
+            (found, _) => found?,
+        };
+        let session = request.session.clone().or_else(|| request.hook.session.clone());
+        let caller = self.caller(session, None)?;
+        let now = self.clock.now();
+        let runs = Runs::read_open_and_remember(self, &project, now)?;
+        let mut report =
+            SessionEndReport { session: caller.session.clone(), persisted: Vec::new(), warnings: Vec::new() };
+        for unreadable in runs.unreadable {
+            report.warnings.push(format!("run {} cannot be read: {}", unreadable.run_id, unreadable.reason));
+        }
+        for run in runs.summaries.iter().filter(|run| concerns(run, caller.session.as_ref())) {
+            if started.elapsed() >= TIME {
+                report.warnings.push(format!("no time was left to mark run {}", run.id));
+                continue;
+            }
+            let reason = request.hook.reason.clone();
+            match self.end_in(&project, &run.id, caller.clone(), reason, now) {
+                Ok(Some(ended)) => report.persisted.push(ended),
+                Ok(None) => {}
+                Err(error) => report.warnings.push(format!("run {}: {}", run.id, error.one_line())),
+            }
+        }
+        if let Some(session) = caller.session.as_ref().filter(|_| started.elapsed() < TIME) {
+            let told = self.observers.iter().flat_map(|observer| observer.session_ended(self, &project, session));
+            report.warnings.extend(told);
+        }
+        Ok(report)
+    }
+
+    pub(crate) fn end_in(
+        &self,
+        project: &Project,
+        id: &RunId,
+        caller: crate::engine::Caller,
+        reason: Option<String>,
+        now: Timestamp,
+    ) -> Result<Option<EndedRun>> {
+        let run = project.run(id)?;
+        let mut loaded = for_writing_within(self, project, &run, now, LOCK_WAIT)?;
+        let command = Command::EndSession { reason };
+        match decide(&loaded.state, None, &caller, command, &NoTrail) {
+            Ok(Decision::Commit(kind)) => {
+                let seq = loaded.commit(self, kind, None, now, Vec::new())?;
+                Ok(Some(EndedRun { run_id: id.clone(), seq }))
+            }
+            Ok(Decision::Already) | Err(_) => Ok(None),
+        }
+    }
+}
+
+fn concerns(run: &RunSummary, session: Option<&SessionId>) -> bool {
+    let mine = run.session.is_none() || run.session.as_ref() == session;
+    let marked = run.session.is_none() && run.blocked_reason.as_deref() == Some(SESSION_ENDED);
+    run.status == RunStatus::Active && mine && !marked
+}

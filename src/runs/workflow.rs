@@ -1,0 +1,291 @@
+//! `workflow list | show | check | graph | convert`: the definitions that can be used.
+
+use crate::machine::State;
+use crate::machine::Transition;
+use crate::model::StateName;
+use crate::model::WorkflowId;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+use crate::catalog::{CatalogError, Origin, definition_text};
+use crate::host;
+use crate::machine::{Diagnostic, Form, Machine, Notation, Written, compile_text, description, picture, unsaid, write};
+use crate::model::limits;
+use crate::runs::context::Flow;
+use crate::runs::error::{Error, Result};
+
+/// The known workflows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WorkflowListReport {
+    /// By id.
+    pub workflows: Vec<WorkflowEntry>,
+}
+
+/// One known workflow.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WorkflowEntry {
+    /// Its id.
+    pub id: String,
+    /// Its notation.
+    pub notation: Notation,
+    /// `shipped`, or the file.
+    pub origin: String,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Why it cannot be used.
+    pub error: Option<String>,
+}
+
+/// A compiled workflow, or what is wrong with it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WorkflowReport {
+    /// Its id.
+    pub id: Option<WorkflowId>,
+    /// Its notation.
+    pub notation: Notation,
+    /// `shipped`, or the file.
+    pub origin: String,
+    /// Its states in order.
+    pub states: Vec<State>,
+    /// Where runs begin.
+    pub initial: Vec<StateName>,
+    /// Where runs can end.
+    pub terminal: Vec<StateName>,
+    /// The transitions in order.
+    pub transitions: Vec<Transition>,
+    /// Errors and warnings.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A workflow drawn.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WorkflowGraphReport {
+    /// Its id.
+    pub id: WorkflowId,
+    /// A Mermaid diagram.
+    pub mermaid: String,
+    /// A picture of characters.
+    pub picture: String,
+}
+
+/// A workflow in another notation.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WorkflowConvertReport {
+    /// Its id.
+    pub id: WorkflowId,
+    /// The notation it was written in.
+    pub from: Notation,
+    /// The notation it is written in now.
+    pub to: Notation,
+    /// The definition.
+    pub text: String,
+    /// What the other notation does not say.
+    pub losses: Vec<String>,
+}
+
+impl Flow {
+    /// The known workflows, by id.
+    ///
+    /// # Errors
+    /// [`Error::Catalog`] when the project's definitions cannot be listed.
+    pub fn workflow_list(&self) -> Result<WorkflowListReport> {
+        let project = self.project_if_any()?;
+        let entries = self.catalog(project.as_ref()).list()?;
+        let workflows = entries.into_iter().map(|entry| WorkflowEntry {
+            id: entry.id,
+            notation: entry.notation,
+            origin: origin(&entry.origin),
+            description: entry.description,
+            error: entry.error,
+        });
+        Ok(WorkflowListReport { workflows: workflows.collect() })
+    }
+
+    /// One workflow, with its text.
+    ///
+    /// # Errors
+    /// [`Error::Catalog`] when it is unknown or does not compile.
+    pub fn workflow_show(&self, name: &str) -> Result<(WorkflowReport, String)> {
+        let project = self.project_if_any()?;
+        let found = self.catalog(project.as_ref()).find(name)?;
+        Ok((
+            report(Some(&found.machine), found.machine.notation(), origin(&found.origin), found.diagnostics),
+            found.text,
+        ))
+    }
+
+    /// Compiles a file, or a workflow by its name; the graph of a file may use `types` of states besides those of the
+    /// project. Errors in the definition are in the report; the text is for rendering them.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when the file cannot be read, [`Error::Catalog`] when there is neither such a file nor such a
+    /// workflow.
+    pub fn workflow_check(&self, target: &str, types: &[String]) -> Result<(WorkflowReport, String)> {
+        let Definition { machine, notation, origin, text, diagnostics } = self.definition(target, types)?;
+        Ok((report(machine.as_ref(), notation, origin, diagnostics), text))
+    }
+
+    /// A file or a workflow as a Mermaid diagram and as a picture of characters.
+    ///
+    /// # Errors
+    /// As [`Flow::workflow_check`], and [`Error::Catalog`] when it does not compile.
+    pub fn workflow_graph(&self, target: &str, types: &[String]) -> Result<WorkflowGraphReport> {
+        let machine = self.definition(target, types)?.machine()?;
+        let picture = picture(&machine);
+        Ok(WorkflowGraphReport {
+            id: machine.id().clone(),
+            mermaid: write(&machine, Notation::Mermaid, None).text,
+            picture,
+        })
+    }
+
+    /// A file or a workflow in another notation.
+    ///
+    /// # Errors
+    /// As [`Flow::workflow_graph`].
+    pub fn workflow_convert(&self, target: &str, to: Notation, types: &[String]) -> Result<WorkflowConvertReport> {
+        let definition = self.definition(target, types)?;
+        let text = definition.text.clone();
+        let description = description(&text);
+        let unsaid = unsaid(definition.notation, &text, to);
+        let machine = definition.machine()?;
+        // Already said, with all that only the text says. A diagram may have a document around it.
+        if machine.notation() == to && to != Notation::Mermaid {
+            let (id, from) = (machine.id().clone(), machine.notation());
+            return Ok(WorkflowConvertReport { id, from, to, text, losses: Vec::new() });
+        }
+        let Written { text, mut losses } = write(&machine, to, description.as_deref());
+        losses.extend(unsaid);
+        Ok(WorkflowConvertReport { id: machine.id().clone(), from: machine.notation(), to, text, losses })
+    }
+
+    /// The machine of a file or a workflow; the graph of a file may use these types of states besides the project's.
+    pub(crate) fn workflow_machine(&self, target: &str, types: &[String]) -> Result<Machine> {
+        self.definition(target, types)?.machine()
+    }
+
+    /// The definition that `target` names: a file, or a workflow of the catalog.
+    fn definition(&self, target: &str, types: &[String]) -> Result<Definition> {
+        let path = self.path_of(target);
+        let project = self.project_if_any()?;
+        let catalog = self.catalog(project.as_ref());
+        if path.is_file() {
+            let text = match definition_text(Path::new(target), read(&path, target)?) {
+                Err(CatalogError::Invalid { text, diagnostics, .. }) => {
+                    let (notation, origin) = (Form::of_file(target, &text).notation(), target.to_owned());
+                    return Ok(Definition { machine: None, notation, origin, text, diagnostics });
+                }
+                text => text?,
+            };
+            let form = Form::of_file(target, &text);
+            let checked = compile_text(form, &text, &id_of_file(&path), &catalog.state_types()?.and(types));
+            return Ok(Definition {
+                machine: checked.machine,
+                notation: form.notation(),
+                origin: target.to_owned(),
+                text,
+                diagnostics: checked.diagnostics,
+            });
+        }
+        if names_a_file(target) {
+            let source = std::io::Error::from(std::io::ErrorKind::NotFound);
+            return Err(Error::Input { origin: target.to_owned(), source });
+        }
+        match catalog.find(target) {
+            Ok(found) => Ok(Definition {
+                notation: found.machine.notation(),
+                origin: origin(&found.origin),
+                machine: Some(found.machine),
+                text: found.text,
+                diagnostics: found.diagnostics,
+            }),
+            Err(CatalogError::Invalid { path, text, diagnostics }) => {
+                let origin = path.display().to_string();
+                let notation = Form::of_file(&origin, &text).notation();
+                Ok(Definition { machine: None, notation, origin, text, diagnostics })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether a definition that is named so is a file.
+    pub(crate) fn is_file(&self, target: &str) -> bool {
+        self.path_of(target).is_file()
+    }
+
+    fn path_of(&self, target: &str) -> PathBuf {
+        self.env.cwd.clone().unwrap_or_default().join(target)
+    }
+
+    fn project_if_any(&self) -> Result<Option<crate::store::Project>> {
+        match self.project() {
+            Ok(project) => Ok(Some(project)),
+            Err(Error::NoProject { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Whether a definition that is named so can only be a file.
+pub(super) fn names_a_file(target: &str) -> bool {
+    target.contains('/') || [".yaml", ".yml", ".md", ".mmd"].iter().any(|end| target.ends_with(end))
+}
+
+/// A definition that was read, whether it compiles or not.
+struct Definition {
+    machine: Option<Machine>,
+    notation: Notation,
+    origin: String,
+    text: String,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Definition {
+    /// Its machine.
+    fn machine(self) -> Result<Machine> {
+        let Self { machine, origin, text, diagnostics, .. } = self;
+        machine.ok_or_else(|| CatalogError::Invalid { path: origin.into(), text, diagnostics }.into())
+    }
+}
+
+/// The id of the workflow that a file defines: its stem, or the directory of a `SKILL.md`.
+pub(crate) fn id_of_file(path: &Path) -> String {
+    let name = |path: &Path| path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+    let file = name(path);
+    if file == "SKILL.md" {
+        return path.parent().map(name).unwrap_or_default();
+    }
+    let suffixes = [".workflow.yaml", ".graph.yaml"];
+    let stem = suffixes.iter().find_map(|suffix| file.strip_suffix(suffix));
+    stem.or_else(|| file.rsplit_once('.').map(|(stem, _)| stem)).unwrap_or(&file).to_owned()
+}
+
+fn read(path: &Path, origin: &str) -> Result<Vec<u8>> {
+    let fault = |source| Error::Input { origin: origin.to_owned(), source };
+    host::read_named(path, limits::WORKFLOW_BYTES).map_err(fault)
+}
+
+fn origin(origin: &Origin) -> String {
+    match origin {
+        Origin::Shipped => "shipped".to_owned(),
+        Origin::Project(path) => path.display().to_string(),
+    }
+}
+
+fn report(
+    machine: Option<&Machine>,
+    notation: Notation,
+    origin: String,
+    diagnostics: Vec<Diagnostic>,
+) -> WorkflowReport {
+    WorkflowReport {
+        id: machine.map(|machine| machine.id().clone()),
+        notation,
+        origin,
+        states: machine.map(|machine| machine.states().to_vec()).unwrap_or_default(),
+        initial: machine.map(|machine| machine.initial().to_vec()).unwrap_or_default(),
+        terminal: machine.map(|machine| machine.terminal().to_vec()).unwrap_or_default(),
+        transitions: machine.map(|machine| machine.transitions().to_vec()).unwrap_or_default(),
+        diagnostics,
+    }
+}
