@@ -42,6 +42,6 @@ fn main() -> Outcome<()> {
     flow.session_end(&SessionEndRequest { session, ..SessionEndRequest::default() })?;
     let answer = flow.resume(&ResumeRequest::default())?;
     println!("verdict    {}: {}", answer.verdict.as_str(), answer.reason);
-    println!("next       {}", answer.next.command.unwrap_or_default());
+    println!("next       {}", answer.next.command.map(|command| command.to_string()).unwrap_or_default());
     Ok(())
 }

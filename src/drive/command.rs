@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::drive::http::server;
 use crate::drive::{Choose, DriveRequest};
 use crate::model::RunId;
+use crate::model::quoted;
 use crate::runs::advice::{DRIVES, is_driver};
-use crate::runs::quoted;
 
 /// How long a command of a state may take by default, as on the command line.
 const USUAL_TIMEOUT: Duration = Duration::from_secs(600);

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::interviews::error::Result;
 use crate::interviews::pad::{Answer, Document, Entry, Metadata, Mode, Outlook, Pad, Script, Step};
 use crate::interviews::paper::{Paper, pad};
+use crate::model::Suggestion;
 use crate::runs::context::Flow;
 
 /// What comes next, in one word (seed 004).
@@ -50,7 +51,7 @@ pub struct InterviewNext {
     /// How far the interview is.
     pub metadata: Metadata,
     /// The next command.
-    pub command: Option<String>,
+    pub command: Option<Suggestion>,
 }
 
 /// What became of a question.
@@ -141,7 +142,6 @@ pub(super) fn faults(pad: &Pad) -> Vec<String> {
 /// What comes next, as callers see it.
 pub(super) fn next(paper: &Paper, standing: &Standing<'_>) -> InterviewNext {
     let Standing { document, pad, script, outlook } = standing;
-    let name = paper.quoted();
     let blank = InterviewNext {
         kind: InterviewStep::NextQuestion,
         document: paper.named.clone(),
@@ -158,7 +158,7 @@ pub(super) fn next(paper: &Paper, standing: &Standing<'_>) -> InterviewNext {
         Step::Open { number, question } | Step::Ask { number, question } => InterviewNext {
             next_question: Some(question.asked.clone()),
             topic: Some(question.topic.clone()),
-            command: Some(format!("flow interview answer {name} --question {number} 'TEXT'")),
+            command: Some(paper.suggest("interview answer").option("question", number).example_value("TEXT")),
             ..blank
         },
         Step::Complete => InterviewNext {
@@ -166,13 +166,13 @@ pub(super) fn next(paper: &Paper, standing: &Standing<'_>) -> InterviewNext {
             message: Some("all questions are asked".to_owned()),
             complete: Some(outlook.is_enough),
             content: Some(document.content(script)),
-            command: Some(format!("flow interview finish {name}")),
+            command: Some(paper.suggest("interview finish")),
             ..blank
         },
         Step::Nothing => InterviewNext {
             kind: InterviewStep::Skip,
             message: Some(why_nothing(outlook).to_owned()),
-            command: Some(format!("flow interview finish {name}")),
+            command: Some(paper.suggest("interview finish")),
             ..blank
         },
     }

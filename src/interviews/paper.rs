@@ -8,10 +8,11 @@ use std::time::Duration;
 use crate::interviews::definition::{script, scripts};
 use crate::interviews::error::{Error, InterviewFault, Result};
 use crate::interviews::pad::{Document, EditError, Head, Mode, Pad, Script};
+use crate::model::Suggestion;
 use crate::model::limits;
 use crate::runs;
 use crate::runs::context::Flow;
-use crate::runs::quoted_path;
+use crate::runs::path_argument;
 use crate::store::{
     DocumentError, DocumentFault, DocumentPlace, Guard, Project, layout, read_document, update_document,
 };
@@ -93,9 +94,9 @@ impl Paper {
         self.root.join(&self.relative)
     }
 
-    /// Its name, as a shell and the command line take it.
-    pub(super) fn quoted(&self) -> String {
-        quoted_path(&self.named)
+    /// A command about it.
+    pub(super) fn suggest(&self, verb: &str) -> Suggestion {
+        Suggestion::flow(verb).value(path_argument(&self.named))
     }
 
     /// A copy of it beside it that is called `name`.

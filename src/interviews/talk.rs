@@ -15,8 +15,8 @@ use crate::interviews::next::{InterviewEntry, InterviewNext, InterviewStep, Stan
 use crate::interviews::pad::{Answer, Document, Entry, Metadata, Mode, Pad, Question, Reply, Script};
 use crate::interviews::paper::Paper;
 use crate::interviews::start::InterviewRequest;
+use crate::model::quoted;
 use crate::runs::context::Flow;
-use crate::runs::quoted;
 
 /// Which conversation to hold.
 #[derive(Debug, Clone, Default)]
@@ -442,7 +442,7 @@ impl Talk<'_> {
     /// The end of a conversation in which an answer has to be brought in by hand: the document is not finished without it.
     fn unsettled(&self, clash: &Clash) -> InterviewRunReport {
         let Clash { number, mine, .. } = clash;
-        let command = format!("flow interview answer {} --question {number} --replace", self.paper.quoted());
+        let command = self.paper.suggest("interview answer").option("question", number).flag("replace");
         let dashes = if mine.starts_with('-') { "-- " } else { "" };
         let reason = format!(
             "question {number} got another answer meanwhile; yours was not written, and `{command} {dashes}{}` puts it in its place",

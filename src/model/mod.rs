@@ -16,6 +16,7 @@ mod problem;
 mod repair;
 mod run;
 mod step;
+mod suggestion;
 mod terminal;
 mod time;
 
@@ -36,5 +37,6 @@ pub use problem::{Explain, Kind, Problem};
 pub use repair::{LogRepaired, LostRange, Renumbered};
 pub use run::{Doing, LIMITS, Owned, RunDocument, RunStatus, RunSummary, SESSION_ENDED};
 pub use step::{Emitted, Question, ReportType, StepReport, StepStatus, Steps, answer_in};
+pub use suggestion::{Argument, Invocation, Suggestion, quoted};
 pub use terminal::is_obeyed;
 pub use time::{BadTime, Timestamp};

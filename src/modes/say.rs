@@ -1,6 +1,6 @@
 //! Sentences about modes.
 
-use crate::model::{ModeName, Scope, SessionId};
+use crate::model::{ModeName, Scope, SessionId, Suggestion};
 use crate::modes::load::list;
 use crate::modes::policy::{Denial, DenialKind, Policy};
 use crate::modes::state::{Active, Board, ModeRefusal};
@@ -75,15 +75,16 @@ fn clear_hint(board: &Board, scope: &Scope, modes: &[ModeName]) -> String {
 }
 
 /// The command that takes the file of a mode away.
-pub(crate) fn clear_command(mode: &ModeName, scope: &Scope) -> String {
+pub(crate) fn clear_command(mode: &ModeName, scope: &Scope) -> Suggestion {
     command("clear", mode, scope)
 }
 
 /// A command about a mode that means the same wherever it is given.
-pub(super) fn command(verb: &str, mode: &ModeName, scope: &Scope) -> String {
+pub(super) fn command(verb: &str, mode: &ModeName, scope: &Scope) -> Suggestion {
+    let command = Suggestion::flow(format!("mode {verb}")).value(mode);
     match scope {
-        Scope::Root => format!("flow mode {verb} {mode} --root"),
-        Scope::Session(session) => format!("flow mode {verb} {mode} --session={session}"),
+        Scope::Root => command.flag("root"),
+        Scope::Session(session) => command.option("session", session),
     }
 }
 

@@ -1,49 +1,61 @@
 //! The command lines of a verdict: one that is safe to run unread, and one for each outcome that only the caller knows.
 
+use serde::Serialize;
+use serde_json::{Value, json};
+
 use crate::engine::{Action, History, InDoubt, Plan};
 use crate::machine::Machine;
-use crate::model::{ActivityStatus, Question, ReportType, RunDocument, RunId, StateName, StepStatus, WorkflowId, slug};
-use crate::runs::quoted;
-use serde::Serialize;
+use crate::model::{
+    ActivityStatus, Question, ReportType, RunDocument, RunId, StateName, StepStatus, Suggestion, WorkflowId, slug,
+};
 
 /// One way on, and when to take it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Alternative {
     /// The outcome or decision for which the command is right, in words.
     pub when: String,
-    /// The command line.
-    pub command: String,
+    /// The command, as a line for a shell.
+    pub command: Suggestion,
 }
 
 /// What to run next.
 #[derive(Debug, Default)]
 pub(super) struct Advice {
     /// Begins work, or looks at something. It never says that something is done.
-    pub(super) command: Option<String>,
+    pub(super) command: Option<Suggestion>,
     /// One for each outcome or decision.
     pub(super) alternatives: Vec<Alternative>,
 }
 
 impl Advice {
-    fn or(mut self, when: impl Into<String>, command: String) -> Self {
+    fn or(mut self, when: impl Into<String>, command: Suggestion) -> Self {
         self.alternatives.push(Alternative { when: when.into(), command });
         self
     }
 
     /// The same for a run that a driver goes through: it begins the work itself.
-    fn driven_by(mut self, command: &str) -> Self {
+    fn driven_by(mut self, command: Suggestion) -> Self {
         let when = "the driver is to go on, with the commands by which the run was driven".to_owned();
-        self.alternatives.insert(0, Alternative { when, command: command.to_owned() });
+        self.alternatives.insert(0, Alternative { when, command });
         Self { command: None, ..self }
     }
 
-    fn or_each(self, ways: impl IntoIterator<Item = (String, String)>) -> Self {
+    /// The same for a caller who has to name the project in commands.
+    pub(super) fn in_project(self, project: Option<&str>) -> Self {
+        let way = |way: Alternative| Alternative { command: way.command.in_project(project), ..way };
+        Self {
+            command: self.command.map(|command| command.in_project(project)),
+            alternatives: self.alternatives.into_iter().map(way).collect(),
+        }
+    }
+
+    fn or_each(self, ways: impl IntoIterator<Item = (String, Suggestion)>) -> Self {
         ways.into_iter().fold(self, |advice, (when, command)| advice.or(when, command))
     }
 }
 
 /// The commands for a plan. `machine` is the run's pinned workflow, `driver` the command that drives the run.
-pub(super) fn advice(history: &History, plan: &Plan, machine: Option<&Machine>, driver: Option<&str>) -> Advice {
+pub(super) fn advice(history: &History, plan: &Plan, machine: Option<&Machine>, driver: Option<Suggestion>) -> Advice {
     let words = Words { history, run: history.state().id(), workflow: &history.state().document().workflow };
     let next = &plan.next;
     let advice = Advice::default();
@@ -70,7 +82,8 @@ pub(super) fn advice(history: &History, plan: &Plan, machine: Option<&Machine>, 
         }
         (Action::RaiseLimit, _) => {
             let raise = plan.limit.iter().map(|limit| {
-                let command = format!("flow set {} --limit {}={}", words.run, limit.name, limit.raised);
+                let raised = format!("{}={}", limit.name, limit.raised);
+                let command = Suggestion::flow("set").value(words.run).option("limit", raised);
                 ("a person lets the run go on".to_owned(), command)
             });
             let advice = advice.or_each(raise);
@@ -78,10 +91,10 @@ pub(super) fn advice(history: &History, plan: &Plan, machine: Option<&Machine>, 
         }
         (Action::TakeOver, _) => advice.or(
             "a person knows that the session which holds it is over",
-            format!("flow resume {} --take-over", words.run),
+            Suggestion::flow("resume").value(words.run).flag("take-over"),
         ),
-        (Action::Repair, _) => Advice { command: Some(format!("flow doctor {}", words.run)), ..advice }
-            .or("what it finds is to be repaired", format!("flow doctor {} --repair", words.run)),
+        (Action::Repair, _) => Advice { command: Some(doctor(words.run)), ..advice }
+            .or("what it finds is to be repaired", doctor(words.run).flag("repair")),
         (Action::Join, _) => join(words.run),
         (Action::Nothing, _) => advice.or("there is more to do", words.status("reopen", Some("why"))),
         _ => advice,
@@ -105,23 +118,26 @@ fn is_work(action: Action) -> bool {
     )
 }
 
+fn doctor(run: &RunId) -> Suggestion {
+    Suggestion::flow("doctor").value(run)
+}
+
 /// What to do about a run in which a merge joined two histories.
 pub(super) fn join(run: &RunId) -> Advice {
-    Advice { command: Some(format!("flow doctor {run}")), ..Advice::default() }
-        .or("one history is to be made of both, with every record of both", format!("flow doctor {run} --repair"))
+    Advice { command: Some(doctor(run)), ..Advice::default() }
+        .or("one history is to be made of both, with every record of both", doctor(run).flag("repair"))
 }
 
 /// What to do about a run whose older version was put back.
 pub(super) fn bring_back(run: &RunId, ways_back: Vec<Alternative>) -> Advice {
     Advice { command: None, alternatives: ways_back }
-        .or("the run is to go on from here without the rest; the gap is noted", format!("flow doctor {run} --repair"))
+        .or("the run is to go on from here without the rest; the gap is noted", doctor(run).flag("repair"))
 }
 
 /// The command that lets a run follow today's definition of its workflow, which a file outside of the catalog may hold.
 pub(crate) fn adopt(run: &RunId, from: Option<&str>) -> Alternative {
     let when = "the run is to follow today's definition".to_owned();
-    let from = from.map(|file| format!(" --from {}", quoted(file))).unwrap_or_default();
-    Alternative { when, command: format!("flow workflow adopt {run}{from}") }
+    Alternative { when, command: Suggestion::flow("workflow adopt").value(run).maybe("from", from) }
 }
 
 /// The key of a run's context under which it knows the command that drives it.
@@ -134,23 +150,11 @@ pub(crate) const DRIVES: &str = "flow drive ";
 /// What the run has in the place of a command that does not fit there: one that drove it before would do something else.
 pub(crate) const UNKNOWN_DRIVER: &str = "unknown";
 
-/// The command that drives a run: its graph, and what stands behind that.
-pub(super) fn known_driver(run: &RunDocument) -> Option<(String, &str)> {
+/// How a run is driven: the graph, and the arguments behind it.
+pub(super) fn known_driver(run: &RunDocument) -> Option<(String, Vec<String>)> {
     let command = run.context_text(DRIVER).filter(|command| is_driver(command))?;
-    let rest = command.strip_prefix(DRIVES)?;
-    let mut is_quoted = false;
-    let mut is_escaped = false;
-    let mut graph = String::new();
-    for (at, c) in rest.char_indices() {
-        match c {
-            _ if std::mem::take(&mut is_escaped) => graph.push(c),
-            '\'' => is_quoted = !is_quoted,
-            '\\' if !is_quoted => is_escaped = true,
-            ' ' if !is_quoted => return Some((graph, &rest[at..])),
-            c => graph.push(c),
-        }
-    }
-    None
+    let mut words = shlex::split(command.strip_prefix(DRIVES)?)?.into_iter();
+    Some((words.next()?, words.collect()))
 }
 
 /// What a person should know when a driver could go on, and the run does not know by which command.
@@ -167,16 +171,19 @@ pub(crate) fn is_driver(command: &str) -> bool {
 }
 
 /// The command that reports something of a step.
-fn report_command(run: &RunId, workflow: &WorkflowId, kind: ReportType, step: &StateName, data: &str) -> String {
-    let (kind, step) = (kind.as_str(), quoted(step.as_str()));
-    format!("flow emit --workflow {workflow} --run-id {run} --type {kind} --step {step} --data '{data}'")
+fn report(run: &RunId, workflow: &WorkflowId, kind: ReportType, step: &StateName, data: &Value) -> Suggestion {
+    Suggestion::flow("emit")
+        .option("workflow", workflow)
+        .option("run-id", run)
+        .option("type", kind.as_str())
+        .option("step", step)
+        .option("data", data)
 }
 
 /// The command that answers a question.
-pub(super) fn answer_command(run: &RunId, workflow: &WorkflowId, question: &Question) -> String {
-    let unit = question.unit.as_ref().map(|unit| format!(" --unit {}", quoted(unit.as_str()))).unwrap_or_default();
-    let command = report_command(run, workflow, ReportType::UserAnswered, &question.step, "{\"answer\":\"…\"}");
-    format!("{command}{unit}")
+pub(super) fn answer(run: &RunId, workflow: &WorkflowId, question: &Question) -> Suggestion {
+    let data = json!({ "answer": "…" });
+    report(run, workflow, ReportType::UserAnswered, &question.step, &data).maybe("unit", question.unit.as_ref())
 }
 
 /// Command lines for one run.
@@ -200,8 +207,9 @@ impl Words<'_> {
         };
         let mut advice = advice.or(format!("the work of `{phase}` is done"), done);
         if action != Action::StartPhase {
-            let skipped = self.outcome_of(phase, ActivityStatus::Skipped);
-            advice = advice.or(format!("`{phase}` needs no work in this run"), self.with_summary(skipped, "why"));
+            let fresh = self.fresh_id(phase);
+            let skipped = self.outcome_because(Some(phase), fresh.as_deref(), ActivityStatus::Skipped, "why");
+            advice = advice.or(format!("`{phase}` needs no work in this run"), skipped);
         }
         match (action, machine, self.history.state().phase()) {
             (Action::RetryPhase, Some(machine), _) => self.ways_out(advice, machine, phase),
@@ -229,7 +237,7 @@ impl Words<'_> {
     fn reconcile(&self, doubt: &InDoubt) -> Advice {
         let id = doubt.number.map(|_| doubt.id.as_str());
         let ended = |status| self.outcome(doubt.phase.as_ref(), id, status);
-        let blocked = self.with_summary(ended(ActivityStatus::Blocked), "what is needed");
+        let blocked = self.outcome_because(doubt.phase.as_ref(), id, ActivityStatus::Blocked, "what is needed");
         Advice::default()
             .or("it ended well", ended(ActivityStatus::Passed))
             .or("it failed", ended(ActivityStatus::Failed))
@@ -252,32 +260,56 @@ impl Words<'_> {
         !self.history.reports().is_empty()
     }
 
-    fn status(&self, verb: &str, reason: Option<&str>) -> String {
-        let reason = reason.map(|reason| format!(" --reason '{reason}'")).unwrap_or_default();
-        format!("flow {verb} {}{reason}", self.run)
-    }
-
-    /// How a step, or the activity `id` of a phase, stands now.
-    fn outcome(&self, phase: Option<&StateName>, id: Option<&str>, status: ActivityStatus) -> String {
-        match (phase, id) {
-            (Some(step), None) => {
-                let data = format!("{{\"status\":\"{}\"}}", StepStatus::from(status));
-                report_command(self.run, self.workflow, ReportType::StatusChange, step, &data)
-            }
-            (phase, id) => {
-                let phase = phase.map(|phase| format!(" --phase {}", quoted(phase.as_str()))).unwrap_or_default();
-                let id = id.unwrap_or("activity");
-                format!("flow record-activity --run-id {}{phase} --id {id} --status {status}", self.run)
-            }
+    fn status(&self, verb: &str, reason: Option<&str>) -> Suggestion {
+        let command = Suggestion::flow(verb).value(self.run);
+        match reason {
+            Some(reason) => command.example("reason", reason),
+            None => command,
         }
     }
 
-    /// How the work of a phase as a whole stands.
-    fn outcome_of(&self, phase: &StateName, status: ActivityStatus) -> String {
+    /// How a step, or the activity `id` of a phase, stands now.
+    fn outcome(&self, phase: Option<&StateName>, id: Option<&str>, status: ActivityStatus) -> Suggestion {
+        match (phase, id) {
+            (Some(step), None) => self.report_status(step, &json!({ "status": StepStatus::from(status) })),
+            (phase, id) => Suggestion::flow("record-activity")
+                .option("run-id", self.run)
+                .maybe("phase", phase)
+                .option("id", id.unwrap_or("activity"))
+                .option("status", status),
+        }
+    }
+
+    /// The same with a text for people, which a report carries in its data.
+    fn outcome_because(
+        &self,
+        phase: Option<&StateName>,
+        id: Option<&str>,
+        status: ActivityStatus,
+        why: &str,
+    ) -> Suggestion {
+        match (phase, id) {
+            (Some(step), None) => {
+                self.report_status(step, &json!({ "status": StepStatus::from(status), "message": why }))
+            }
+            (phase, id) => self.outcome(phase, id, status).example("summary", why),
+        }
+    }
+
+    fn report_status(&self, step: &StateName, data: &Value) -> Suggestion {
+        report(self.run, self.workflow, ReportType::StatusChange, step, data)
+    }
+
+    /// The id for a record of the work of a phase; none where it is reported.
+    fn fresh_id(&self, phase: &StateName) -> Option<String> {
         // Reported runs report on, but for activities that were recorded beside the reports.
         let is_recorded = !self.reports() || !self.history.work(phase).open.is_empty();
-        let fresh = is_recorded.then(|| self.id_for(phase));
-        self.outcome(Some(phase), fresh.as_deref(), status)
+        is_recorded.then(|| self.id_for(phase))
+    }
+
+    /// How the work of a phase as a whole stands.
+    fn outcome_of(&self, phase: &StateName, status: ActivityStatus) -> Suggestion {
+        self.outcome(Some(phase), self.fresh_id(phase).as_deref(), status)
     }
 
     /// The steps that a report of the begin of `phase` completes: its direct predecessors that run or wait (seed 000).
@@ -289,7 +321,7 @@ impl Words<'_> {
         open.map(|(step, _)| format!("`{step}`")).collect()
     }
 
-    fn begin(&self, phase: &StateName) -> String {
+    fn begin(&self, phase: &StateName) -> Suggestion {
         self.outcome_of(phase, ActivityStatus::Running)
     }
 
@@ -305,16 +337,8 @@ impl Words<'_> {
         std::iter::once(base.clone()).chain(more).find(|id| !taken(id)).unwrap_or(base)
     }
 
-    /// The command with a text for people; a report carries it in its data.
-    fn with_summary(&self, command: String, text: &str) -> String {
-        match command.strip_suffix("\"}'") {
-            Some(report) => format!("{report}\",\"message\":\"{text}\"}}'"),
-            None => format!("{command} --summary '{text}'"),
-        }
-    }
-
     /// The ways back for another round.
-    fn rounds(&self, machine: &Machine, here: &StateName) -> Vec<(String, String)> {
+    fn rounds(&self, machine: &Machine, here: &StateName) -> Vec<(String, Suggestion)> {
         let back = machine.back_from(here);
         back.iter().map(|to| (format!("`{here}` shows that `{to}` needs more work"), self.begin(to))).collect()
     }
@@ -325,15 +349,15 @@ impl Words<'_> {
         let back = if stands { self.rounds(machine, here) } else { Vec::new() };
         let ahead = if stands && !self.reports() { machine.ahead_of(here) } else { Vec::new() };
         let over = ahead.iter().map(|to| {
-            let command = format!("{} --skip-reason 'why'", self.begin(to));
+            let command = self.begin(to).example("skip-reason", "why");
             (format!("a person decides to go on to `{to}` without it"), command)
         });
         let advice = advice.or_each(back).or_each(over);
         advice.or("the run has failed", self.status("fail", Some("why")))
     }
 
-    fn answer(&self, question: &Question) -> (String, String) {
-        let command = answer_command(self.run, self.workflow, question);
+    fn answer(&self, question: &Question) -> (String, Suggestion) {
+        let command = answer(self.run, self.workflow, question);
         let who = question.unit.as_ref().map(|unit| format!(" ({unit})")).unwrap_or_default();
         (format!("the person has answered `{}`{who}; put the answer in place of …", question.step), command)
     }

@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use crate::host::GitRef;
+use crate::model::Suggestion;
+use crate::model::quoted;
 use crate::model::{RunId, Seq};
 use crate::runs::advice::Alternative;
 use crate::runs::context::Flow;
 use crate::runs::error::{Error, Result};
-use crate::runs::quoted;
 use crate::runs::replay::histories;
 use crate::store::{LogScan, Project, RunDir, layout};
 
@@ -103,5 +104,5 @@ fn way_back(place: &GitRef, now: Option<&str>, run: &Path) -> Alternative {
             (format!("the rest is wanted, which {place} has"), format!("git merge {}", quoted(name)))
         }
     };
-    Alternative { when, command }
+    Alternative { when, command: Suggestion::Shell(command) }
 }

@@ -3,27 +3,29 @@
 use std::path::{Path, PathBuf};
 
 use crate::runs::context::Flow;
-use crate::runs::quoted_path;
+use crate::runs::path_argument;
 use crate::runs::workflow::names_a_file;
 use crate::store::Project;
 
 impl Flow {
-    /// A file of the project as the caller's shell takes it: from the working directory when it is below, otherwise by its
-    /// whole path, which means the same everywhere.
+    /// A file of the project as the caller names it: from the working directory when it is below, otherwise by its whole
+    /// path, which means the same everywhere.
     pub(super) fn named_here(&self, project: &Project, file: &Path) -> String {
         let whole: PathBuf = project.root().join(file).components().collect();
         let below = self.env.cwd.as_ref().and_then(|cwd| whole.strip_prefix(cwd).ok());
-        quoted_path(below.unwrap_or(&whole))
+        path_argument(below.unwrap_or(&whole))
     }
 
-    /// What a command has to say of its project when it begins to search for one in `start`: nothing, when it finds this
-    /// one, otherwise `-C DIR ` with a blank behind.
-    pub(super) fn place(&self, project: &Project, start: &Path) -> String {
+    /// How a command has to name its project when it begins to search for one in `start`; none when it finds this one.
+    pub(super) fn place(&self, project: &Project, start: &Path) -> Option<String> {
         let found = Project::find(&*self.disk, start, || self.git.top(start)).ok().flatten();
-        match self.env.flow_dir.is_some() || found.as_deref() == Some(project.root()) {
-            true => String::new(),
-            false => format!("-C {} ", quoted_path(project.root())),
-        }
+        let finds = self.env.flow_dir.is_some() || found.as_deref() == Some(project.root());
+        (!finds).then(|| path_argument(project.root()))
+    }
+
+    /// How the caller has to name the project in a command; none where it is found from the caller's working directory.
+    pub(super) fn place_of_caller(&self, project: &Project) -> Option<String> {
+        self.place(project, self.env.cwd.as_ref()?)
     }
 
     /// A file that the caller named, as it is called from the project's directory; by its whole path when it is outside.

@@ -57,14 +57,13 @@ pub use status::{StatusReport, StatusRequest, StatusVerb};
 pub use workflow::{WorkflowConvertReport, WorkflowEntry, WorkflowGraphReport, WorkflowListReport, WorkflowReport};
 pub use worktrees::OtherWorktree;
 
-/// A word as a shell takes it.
-pub(crate) fn quoted(word: &str) -> String {
-    let plain = !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "_-.:/".contains(c));
-    if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+/// A path as an argument: one that begins with a hyphen is not an option.
+pub(crate) fn path_argument(path: &std::path::Path) -> String {
+    let path = path.to_string_lossy();
+    if path.starts_with('-') { format!("./{path}") } else { path.into_owned() }
 }
 
-/// A path as a shell and a command line take it: one that begins with a hyphen is no option.
+/// The same as a shell takes it.
 pub(crate) fn quoted_path(path: &std::path::Path) -> String {
-    let path = path.to_string_lossy();
-    if path.starts_with('-') { quoted(&format!("./{path}")) } else { quoted(&path) }
+    crate::model::quoted(&path_argument(path))
 }

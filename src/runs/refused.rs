@@ -2,7 +2,7 @@
 
 use crate::engine::{Refusal, StepFault, Unanswered, Undone};
 use crate::model::{Kind, RunId, StateName, StepStatus};
-use crate::runs::advice::answer_command;
+use crate::runs::advice::answer;
 
 fn names(names: &[StateName]) -> String {
     names.iter().map(StateName::as_str).collect::<Vec<_>>().join(", ")
@@ -184,7 +184,7 @@ fn unanswered(run: &RunId, open: &Unanswered) -> String {
     let Unanswered { question, workflow, in_document } = open;
     let way = match in_document {
         true => format!("answer it as `flow resume {run}` says"),
-        false => format!("answer with `{}`", answer_command(run, workflow, question)),
+        false => format!("answer with `{}`", answer(run, workflow, question)),
     };
     format!("{way}, or say what came out of `{}` with --summary TEXT", question.step)
 }

@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::engine::{Action, Damage, Drift, History, Outlook, Plan, RunState, Verdict, resume};
 use crate::host::WorkingTree;
 use crate::machine::Machine;
-use crate::model::{RunDocument, RunId, RunStatus, RunSummary, Seq, SessionId};
+use crate::model::{RunDocument, RunId, RunStatus, RunSummary, Seq, SessionId, Suggestion};
 use crate::runs::advice::Alternative;
 use crate::runs::advice::{adopt, advice, bring_back, join, known_driver, unknown_driver};
 use crate::runs::checkout::{ends_at, is_rewound, joined};
@@ -25,7 +25,7 @@ use crate::runs::select::Runs;
 use crate::runs::select::Unreadable;
 use crate::runs::view::{View, for_listing, for_reading};
 use crate::runs::workflow::names_a_file;
-use crate::runs::{quoted, quoted_path};
+use crate::runs::{path_argument, quoted_path};
 use crate::store::{LogScan, Project, RunDir};
 
 /// What to resume.
@@ -100,7 +100,7 @@ pub struct NextReport {
     pub description: Option<String>,
     /// A command line that is safe to run without reading on: it begins work or looks at something, and never says that
     /// something is done. None where a judgement is needed; then [`Self::alternatives`] holds one command for each outcome.
-    pub command: Option<String>,
+    pub command: Option<Suggestion>,
     /// What can be done instead, or once the outcome is known.
     pub alternatives: Vec<Alternative>,
 }
@@ -191,7 +191,9 @@ impl Flow {
             Ok(view) => view,
             Err(error) => {
                 let others = candidates(&runs, run.id().as_str());
-                return conflict(&run, error).map(|report| ResumeReport { candidates: others, ..report });
+                return self
+                    .conflict(&project, &run, error)
+                    .map(|report| ResumeReport { candidates: others, ..report });
             }
         };
         let outlook = self.outlook(&project, &run, &view, &caller, claim.as_ref(), noted)?;
@@ -205,16 +207,36 @@ impl Flow {
         if report.verdict == Verdict::Rewound {
             let shown = view.history.state().document().state.last_seq.unwrap_or_default();
             let places = self.places_with(&project, &run, noted.max(shown));
-            report.next.alternatives = bring_back(run.id(), self.ways_back(&project, &run, &places)).alternatives;
+            let advice = bring_back(run.id(), self.ways_back(&project, &run, &places));
+            report.next.alternatives = advice.in_project(self.place_of_caller(&project).as_deref()).alternatives;
         }
         Ok(ResumeReport { completed_activities: completed, ..report })
+    }
+
+    /// The answer about a run in which a merge left conflict markers or two histories, so that it cannot be read; otherwise
+    /// the error.
+    fn conflict(&self, project: &Project, run: &RunDir, error: Error) -> Result<ResumeReport> {
+        let what = match &error {
+            Error::Joined { what, .. } => what.clone(),
+            _ => match joined(&run.read_log()?) {
+                Some(what) => what,
+                None => return Err(error),
+            },
+        };
+        let reason = format!("a merge joined two histories of the run: {what}");
+        let advice = join(run.id()).in_project(self.place_of_caller(project).as_deref());
+        let next = bare_next(Action::Join, advice.command);
+        let next = NextReport { alternatives: advice.alternatives, ..next };
+        Ok(ResumeReport { run_id: Some(run.id().clone()), ..bare(Verdict::Conflict, reason, next) })
     }
 
     /// The answer when no readable run is open: runs that cannot be read are not nothing.
     fn nothing_readable(&self, project: &Project, runs: Runs) -> Result<ResumeReport> {
         if let [only] = runs.unreadable.as_slice() {
             let run = project.run(&RunId::new(only.run_id.as_str())?)?;
-            if let Some(Ok(report)) = for_reading(self, project, &run).err().map(|error| conflict(&run, error)) {
+            if let Some(Ok(report)) =
+                for_reading(self, project, &run).err().map(|error| self.conflict(project, &run, error))
+            {
                 return Ok(report);
             }
         }
@@ -274,7 +296,7 @@ impl Flow {
         let fits = today.is_ok_and(|today| state.state.positions().all(|phase| today.machine.contains(phase)));
         let before = Outlook { drift: Drift::None, ..outlook.clone() };
         let driver = self.driver_from_here(project, state);
-        let older = advice(&view.history, &resume(&view.history, &before), view.machine.as_ref(), driver.as_deref());
+        let older = advice(&view.history, &resume(&view.history, &before), view.machine.as_ref(), driver);
         let begin = older.command.map(|command| Alternative { when: "it is to be begun".to_owned(), command });
         let under = |way: Alternative| {
             let when = format!("the run goes on under the definition it started with, and {}", way.when);
@@ -298,15 +320,16 @@ impl Flow {
         let document = view.history.state().document();
         let mut notes = std::mem::take(&mut plan.notes);
         let driver = self.driver_from_here(project, document);
-        let mut advice = advice(&view.history, &plan, view.machine.as_ref(), driver.as_deref());
+        let mut advice = advice(&view.history, &plan, view.machine.as_ref(), driver);
+        if plan.verdict == Verdict::Drifted {
+            advice.alternatives = self.ways_after_drift(project, view, outlook);
+        }
+        let mut advice = advice.in_project(self.place_of_caller(project).as_deref());
         notes.extend(unknown_driver(document, plan.next.action).map(str::to_owned));
         if let Some(document) = asked_in(&view.history, &plan) {
             let command = self.interview_command(project, run.id().as_str(), document, &mut notes);
             let when = format!("the person is there to go on with {document}");
             advice.alternatives = command.map(|command| Alternative { when, command }).into_iter().collect();
-        }
-        if plan.verdict == Verdict::Drifted {
-            advice.alternatives = self.ways_after_drift(project, view, outlook);
         }
         notes.extend(view.notes.iter().cloned());
         let journals = runs.open().filter_map(|run| run.journal.as_deref()).chain(document.context_text("journal"));
@@ -344,15 +367,22 @@ impl Flow {
         }
     }
 
-    /// The command that drives a run, as the caller's shell takes it. None when the run knows none.
-    fn driver_from_here(&self, project: &Project, run: &RunDocument) -> Option<String> {
+    /// The command that drives a run. None when the run knows none.
+    fn driver_from_here(&self, project: &Project, run: &RunDocument) -> Option<Suggestion> {
         let (graph, options) = known_driver(run)?;
-        let graph = match names_a_file(&graph) {
-            true => self.named_here(project, Path::new(&graph)),
-            false => quoted(&graph),
-        };
-        let place = self.env.cwd.as_ref().map_or_else(String::new, |cwd| self.place(project, cwd));
-        Some(format!("flow {place}drive {graph}{options}"))
+        let graph = if names_a_file(&graph) { self.named_here(project, Path::new(&graph)) } else { graph };
+        let mut command = Suggestion::flow("drive").value(graph);
+        let mut words = options.iter();
+        while let Some(word) = words.next() {
+            command = match (word.strip_prefix("--"), words.clone().next()) {
+                (Some(name), Some(value)) => {
+                    words.next();
+                    command.option(name, value)
+                }
+                _ => command.value(word),
+            };
+        }
+        Some(command)
     }
 
     /// The command that goes on with an interview. None when its document is gone: a person decides then what is lost, and
@@ -363,17 +393,21 @@ impl Flow {
         run: &str,
         document: &str,
         notes: &mut Vec<String>,
-    ) -> Option<String> {
+    ) -> Option<Suggestion> {
         let path = project.root().join(document);
-        let named = self.named_here(project, Path::new(document));
         // A document in another project is taken for one of that.
         let place = self.place(project, path.parent().unwrap_or(project.root()));
-        let command = format!("flow {place}interview run {named} --run-id {run}");
+        let interview = |verb: &str| {
+            let named = self.named_here(project, Path::new(document));
+            Suggestion::flow(verb).value(named).in_project(place.as_deref())
+        };
+        let command = interview("interview run").option("run-id", run);
         if path.exists() {
             return Some(command);
         }
         notes.push(format!(
-            "{document} is gone: put it back, begin anew with `{command}`, or end the interview with `flow {place}interview abandon {named}`"
+            "{document} is gone: put it back, begin anew with `{command}`, or end the interview with `{}`",
+            interview("interview abandon")
         ));
         None
     }
@@ -458,23 +492,6 @@ fn damage(log: &LogScan, shown: Option<Seq>, noted: Seq, is_away: bool) -> Optio
     }
 }
 
-/// The answer about a run in which a merge left conflict markers or two histories, so that it cannot be read; otherwise
-/// the error.
-fn conflict(run: &RunDir, error: Error) -> Result<ResumeReport> {
-    let what = match &error {
-        Error::Joined { what, .. } => what.clone(),
-        _ => match joined(&run.read_log()?) {
-            Some(what) => what,
-            None => return Err(error),
-        },
-    };
-    let reason = format!("a merge joined two histories of the run: {what}");
-    let advice = join(run.id());
-    let next = bare_next(Action::Join, advice.command);
-    let next = NextReport { alternatives: advice.alternatives, ..next };
-    Ok(ResumeReport { run_id: Some(run.id().clone()), ..bare(Verdict::Conflict, reason, next) })
-}
-
 fn candidates(runs: &Runs, but: &str) -> Vec<Candidate> {
     let others = runs.open().filter(|run| run.id.as_str() != but);
     let candidate = |run: &RunSummary| Candidate {
@@ -489,24 +506,24 @@ fn candidates(runs: &Runs, but: &str) -> Vec<Candidate> {
 
 /// Going on in another worktree, or in the project of the repository around this one.
 fn in_place(path: &Path) -> Alternative {
-    let path = quoted_path(path);
-    Alternative { when: format!("the work in {path} is meant"), command: format!("flow -C {path} resume") }
+    let command = Suggestion::flow("resume").in_project(Some(&path_argument(path)));
+    Alternative { when: format!("the work in {} is meant", quoted_path(path)), command }
 }
 
 fn nothing(unreadable: Vec<Unreadable>) -> ResumeReport {
     let reason = match unreadable.len() {
         0 => {
-            let next = bare_next(Action::Start, Some("flow workflow list".to_owned()));
+            let next = bare_next(Action::Start, Some(Suggestion::flow("workflow list")));
             return bare(Verdict::None, "no run is active or blocked".to_owned(), next);
         }
         1 => "no readable run is active or blocked, and 1 run cannot be read".to_owned(),
         n => format!("no readable run is active or blocked, and {n} runs cannot be read"),
     };
-    let next = bare_next(Action::Repair, Some("flow doctor".to_owned()));
+    let next = bare_next(Action::Repair, Some(Suggestion::flow("doctor")));
     ResumeReport { unreadable, ..bare(Verdict::Unreadable, reason, next) }
 }
 
-fn bare_next(action: Action, command: Option<String>) -> NextReport {
+fn bare_next(action: Action, command: Option<Suggestion>) -> NextReport {
     NextReport { action, phase: None, choices: Vec::new(), description: None, command, alternatives: Vec::new() }
 }
 

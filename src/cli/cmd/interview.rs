@@ -130,7 +130,7 @@ fn of_next(page: &mut Page, next: &InterviewNext) {
         _ => page.line(next.message.as_deref().unwrap_or_default()),
     }
     if let Some(command) = &next.command {
-        page.field("next", command);
+        page.field("next", &command.to_string());
     }
 }
 

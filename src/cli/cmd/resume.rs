@@ -79,7 +79,7 @@ fn next(report: &ResumeReport, page: &mut Page) {
         page.field("choices", &choices.join(", "));
     }
     if let Some(command) = &report.next.command {
-        page.field("command", command);
+        page.field("command", &command.to_string());
     }
     for way in &report.next.alternatives {
         page.line(&format!("  if {}:", way.when));

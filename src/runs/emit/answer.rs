@@ -11,11 +11,11 @@ use std::path::PathBuf;
 use crate::engine::Report;
 use crate::engine::{History, PhaseWork, RunState, Undone, progress};
 use crate::machine::Machine;
+use crate::model::quoted;
 use crate::model::{Emitted, Event, EventId, Question, ReportType, Seq, StateName, StepReport, StepStatus};
 use crate::runs::context::Flow;
 use crate::runs::emit::Asked;
 use crate::runs::load::Loaded;
-use crate::runs::quoted;
 use crate::store::layout::ACTIVITIES;
 use crate::store::{Project, RunDir};
 

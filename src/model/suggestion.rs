@@ -1,0 +1,194 @@
+//! A command to give next, as data.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// A command to give next. Faces show it in their own way; `Display` is a line for a POSIX shell, which is also what
+/// reports hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Suggestion {
+    /// A command of flow.
+    Flow(Invocation),
+    /// A command of another program, as a shell takes it: `git switch main`.
+    Shell(String),
+}
+
+/// A command of flow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invocation {
+    /// The project's directory; none when the command finds it from where the caller is.
+    pub project: Option<String>,
+    /// `resume`, `workflow adopt`, …
+    pub verb: String,
+    /// What follows, in order.
+    pub arguments: Vec<Argument>,
+}
+
+/// An argument of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Argument {
+    /// A run, a file, a name.
+    Value(String),
+    /// The same, which is only an example: the caller puts the real one in its place.
+    ValueExample(String),
+    /// An option without a value: `repair` for `--repair`.
+    Flag(String),
+    /// An option with its value: `("run-id", "r1")`.
+    Option(String, String),
+    /// The same, with a value that is only an example.
+    OptionExample(String, String),
+}
+
+impl Suggestion {
+    /// A command of flow.
+    #[must_use]
+    pub fn flow(verb: impl Into<String>) -> Self {
+        Self::Flow(Invocation { project: None, verb: verb.into(), arguments: Vec::new() })
+    }
+
+    fn with(mut self, argument: Argument) -> Self {
+        if let Self::Flow(invocation) = &mut self {
+            invocation.arguments.push(argument);
+        }
+        self
+    }
+
+    /// With a value behind.
+    #[must_use]
+    pub fn value(self, value: impl fmt::Display) -> Self {
+        self.with(Argument::Value(value.to_string()))
+    }
+
+    /// With a flag.
+    #[must_use]
+    pub fn flag(self, name: &str) -> Self {
+        self.with(Argument::Flag(name.to_owned()))
+    }
+
+    /// With an option.
+    #[must_use]
+    pub fn option(self, name: &str, value: impl fmt::Display) -> Self {
+        self.with(Argument::Option(name.to_owned(), value.to_string()))
+    }
+
+    /// With an option, when there is a value for it.
+    #[must_use]
+    pub fn maybe(self, name: &str, value: Option<impl fmt::Display>) -> Self {
+        match value {
+            Some(value) => self.option(name, value),
+            None => self,
+        }
+    }
+
+    /// With an option whose value the caller has to choose.
+    #[must_use]
+    pub fn example(self, name: &str, value: impl fmt::Display) -> Self {
+        self.with(Argument::OptionExample(name.to_owned(), value.to_string()))
+    }
+
+    /// With a value that the caller has to choose.
+    #[must_use]
+    pub fn example_value(self, value: impl fmt::Display) -> Self {
+        self.with(Argument::ValueExample(value.to_string()))
+    }
+
+    /// The same for a caller who has to name the project; unchanged when it names one already.
+    #[must_use]
+    pub fn in_project(mut self, project: Option<&str>) -> Self {
+        if let Self::Flow(invocation) = &mut self
+            && invocation.project.is_none()
+        {
+            invocation.project = project.map(str::to_owned);
+        }
+        self
+    }
+}
+
+impl fmt::Display for Suggestion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flow(invocation) => invocation.fmt(f),
+            Self::Shell(line) => f.write_str(line),
+        }
+    }
+}
+
+impl fmt::Display for Invocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("flow ")?;
+        if let Some(project) = &self.project {
+            write!(f, "-C {} ", quoted(project))?;
+        }
+        f.write_str(&self.verb)?;
+        for argument in &self.arguments {
+            match argument {
+                Argument::Value(value) => write!(f, " {}", quoted(value)),
+                Argument::ValueExample(value) => write!(f, " {}", in_quotes(value)),
+                Argument::Flag(name) => write!(f, " --{name}"),
+                // Such a value would be taken for an option.
+                Argument::Option(name, value) if value.starts_with('-') => write!(f, " --{name}={}", quoted(value)),
+                Argument::Option(name, value) => write!(f, " --{name} {}", quoted(value)),
+                Argument::OptionExample(name, value) => write!(f, " --{name} {}", in_quotes(value)),
+            }?;
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for Suggestion {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+/// A word as a shell takes it.
+#[must_use]
+pub fn quoted(word: &str) -> String {
+    // At the beginning of a word, some shells look for a program behind `=`.
+    let plain = !word.is_empty() && !word.starts_with('=');
+    let plain = plain && word.chars().all(|c| c.is_alphanumeric() || "_-.:/=".contains(c));
+    if plain { word.to_owned() } else { in_quotes(word) }
+}
+
+fn in_quotes(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suggestion_is_a_line_that_a_shell_reads_back() {
+        let suggestion = Suggestion::flow("record-activity")
+            .option("run-id", "r1")
+            .option("phase", "it's here")
+            .example("summary", "why")
+            .flag("advance")
+            .value("a b")
+            .in_project(Some("/home/me/my project"));
+        let line = suggestion.to_string();
+        assert_eq!(
+            line,
+            r"flow -C '/home/me/my project' record-activity --run-id r1 --phase 'it'\''s here' --summary 'why' --advance 'a b'"
+        );
+        assert_eq!(
+            shlex::split(&line).unwrap(),
+            [
+                "flow",
+                "-C",
+                "/home/me/my project",
+                "record-activity",
+                "--run-id",
+                "r1",
+                "--phase",
+                "it's here",
+                "--summary",
+                "why",
+                "--advance",
+                "a b"
+            ]
+        );
+    }
+}
