@@ -241,7 +241,7 @@ fn edit(path: &Path, error: &EditError) -> Problem {
             new(Kind::NotFound, "no_such_question", message, Some(help))
         }
         EditError::Answered { .. } => new(Kind::Held, "already_answered", message, None),
-        EditError::Empty { what: "answer" } => new(
+        EditError::EmptyAnswer => new(
             Kind::Usage,
             "empty_answer",
             message,

@@ -153,12 +153,12 @@ impl Flow {
             return Ok((document, false));
         };
         let root = parse(&source.text).map_err(|error| Error::InputYaml { origin: source.origin.clone(), error })?;
-        let violations = validate(DocumentKind::Activity, &root.to_value(), Some(&root));
-        let optional = |violation: &crate::codec::Violation| {
+        let mut whole = root.to_value();
+        if let Some(metadata) = whole.get_mut("metadata").and_then(Value::as_object_mut) {
             // The command line says which run it is; a document for any run need not.
-            violation.pointer == "/metadata" && violation.message.contains("run_id")
-        };
-        let violations: Vec<_> = violations.into_iter().filter(|violation| !optional(violation)).collect();
+            metadata.entry("run_id").or_insert_with(|| "any".into());
+        }
+        let violations = validate(DocumentKind::Activity, &whole, Some(&root));
         match root.to_value() {
             Value::Object(mut document) if violations.is_empty() => {
                 overlay(&mut document, request);

@@ -80,10 +80,13 @@ pub enum EditError {
         /// What stands there.
         answer: Answer,
     },
-    /// Something is empty that must not be.
+    /// An answer says nothing.
+    #[error("the answer is empty")]
+    EmptyAnswer,
+    /// A question of one's own says nothing.
     #[error("the {what} is empty")]
     Empty {
-        /// `answer`, `question` or `topic`.
+        /// `question` or `topic`.
         what: &'static str,
     },
     /// The topic is the pad's own.
@@ -345,8 +348,8 @@ impl Document<'_> {
 /// The answer as it is kept.
 fn said_something(answer: Answer) -> Result<Answer, EditError> {
     match answer.normal() {
-        Answer::Open => Err(EditError::Empty { what: "answer" }),
-        Answer::Given(text) if text.is_empty() => Err(EditError::Empty { what: "answer" }),
+        Answer::Open => Err(EditError::EmptyAnswer),
+        Answer::Given(text) if text.is_empty() => Err(EditError::EmptyAnswer),
         answer => Ok(answer),
     }
 }

@@ -255,7 +255,7 @@ fn only_one_answer_stands_for_a_question() {
         read.answer(4, Some(&question("a", "b")), given("x")),
         Err(EditError::NoQuestion { number: 4, next: 3 })
     ));
-    assert!(matches!(read.answer(3, Some(&question("a", "b")), given(" \n")), Err(EditError::Empty { .. })));
+    assert!(matches!(read.answer(3, Some(&question("a", "b")), given(" \n")), Err(EditError::EmptyAnswer)));
     let corrected = read.correct(2, given("Only founders.")).unwrap();
     assert_eq!(
         corrected,
