@@ -55,6 +55,7 @@ fn main() {
         }
     }
     reports(home.path(), &sizes, &mut table);
+    proofs(home.path(), &sizes, &mut table);
     crowd(home.path(), &sizes, &mut table);
     runs(home.path(), &floor, &sizes, &mut table);
     definitions(home.path(), &sizes, &mut table);
@@ -98,6 +99,19 @@ fn reports(home: &Path, sizes: &Sizes, table: &mut Table) {
     let medians = alternate(&mut timed, sizes.rounds);
     let against = Some(("`record-activity`", medians[0], Bound::AtMost(1.25)));
     table.push(Row::new("`emit` of a step, which completes and records another one", medians[1], against));
+}
+
+/// `verify`, compared with showing all events of the same run.
+fn proofs(home: &Path, sizes: &Sizes, table: &mut Table) {
+    for length in [sizes.some, sizes.many] {
+        let project = Project::with_activities(home, length);
+        let mut timed =
+            [Timed::new("log", || project.of_run("log")), Timed::new("verify", || project.of_run("verify"))];
+        let medians = alternate(&mut timed, (sizes.rounds / 10).max(5));
+        table.push(Row::new(&format!("`log` of a run of {length} activities"), medians[0], None));
+        let against = Some(("`log` of the same run", medians[0], Bound::AtMost(4.0)));
+        table.push(Row::new(&format!("`verify` of a run of {length} activities"), medians[1], against));
+    }
 }
 
 /// One recorder and sixteen at once.

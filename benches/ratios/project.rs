@@ -155,6 +155,11 @@ impl Project {
         }
     }
 
+    /// `log` or `verify` of the open run.
+    pub fn of_run(&self, verb: &str) -> Command {
+        self.command(&[verb, &self.open])
+    }
+
     /// `workflow check` of a name or a path.
     pub fn check(&self, workflow: &str) -> Command {
         self.command(&["workflow", "check", workflow])

@@ -6,11 +6,13 @@
 mod journal;
 mod journal_edit;
 mod json;
+mod log;
 mod place;
 mod plain;
 mod reading;
 mod run_document;
 mod run_text;
+mod run_versions;
 mod schema;
 mod seal;
 mod splice;
@@ -19,8 +21,11 @@ mod yaml;
 
 pub use journal::{Artifact, JournalError, JournalFault, JournalHead, append_artifact, coerce};
 pub(crate) use json::{parse_json, parse_json_values};
+pub(crate) use log::event_of;
+pub use log::{Line, LogScan, Skipped};
 pub use place::Place;
 pub use run_text::{RunText, RunTextError};
+pub use run_versions::RunVersions;
 pub(crate) use schema::similar;
 pub use schema::{DocumentKind, Violation, schema_text, validate};
 pub use seal::{LineFault, SEAL_BYTES, digest, seal, unseal};

@@ -90,6 +90,23 @@ impl Reading {
         Some(Self { text: reduced, root, completed, elided: Some(block) })
     }
 
+    /// How many entries of the list stand before the lines that were cut out; none without a cut.
+    pub(super) fn entries_before_cut(&self) -> Option<usize> {
+        self.elided.as_ref()?;
+        self.items().iter().position(|item| item.text() == Some(MARKER))
+    }
+
+    /// Where the line behind an entry of the list begins, when the text was read without a cut.
+    pub(super) fn end_of_entry(&self, at: usize) -> Option<usize> {
+        let end = self.items().get(at).filter(|_| self.elided.is_none())?.span.end;
+        Some(end + self.text[end..].find('\n')? + 1)
+    }
+
+    fn items(&self) -> &[Node] {
+        let list = self.root.get("state").and_then(|state| state.get("completed_activities"));
+        list.map_or(&[], Node::items)
+    }
+
     /// The `whole` text that was read, with these fields in its `state`.
     pub(super) fn edit(
         &self,

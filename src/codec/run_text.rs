@@ -154,6 +154,24 @@ impl RunText {
 }
 
 impl RunText {
+    /// Keeps what the parser made of the text for the next change.
+    pub(super) fn keep(&mut self, reading: Reading) {
+        self.reading = Some(reading);
+    }
+
+    /// As [`Self::keep`], with all lines.
+    pub(super) fn read_whole(&mut self) -> Result<(), RunTextError> {
+        self.reading = Some(Reading::whole(&self.text)?);
+        Ok(())
+    }
+
+    /// Where the line behind an entry of the list of completed activities begins, when all lines were read.
+    pub(super) fn end_of_entry(&self, at: usize) -> Option<usize> {
+        self.reading.as_ref()?.end_of_entry(at)
+    }
+}
+
+impl RunText {
     /// The text changed so that it says all that `wanted` does.
     ///
     /// # Errors

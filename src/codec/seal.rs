@@ -83,7 +83,30 @@ fn verify(line: &[u8]) -> Option<bool> {
 /// A short digest of a text, to notice that it is another one: length and CRC-32C.
 #[must_use]
 pub fn digest(text: &[u8]) -> String {
-    format!("{}-{:08x}", text.len(), crc32c::crc32c(text))
+    Checksum::of(text).digest()
+}
+
+/// The checksum of a part of a text, from which that of the whole text can be put together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Checksum {
+    crc: u32,
+    len: usize,
+}
+
+impl Checksum {
+    pub(super) fn of(part: &[u8]) -> Self {
+        Self { crc: crc32c::crc32c(part), len: part.len() }
+    }
+
+    /// Of this part with `next` behind it.
+    pub(super) fn followed_by(self, next: Self) -> Self {
+        Self { crc: crc32c::crc32c_combine(self.crc, next.crc, next.len), len: self.len + next.len }
+    }
+
+    /// As [`digest`] of the text.
+    pub(super) fn digest(self) -> String {
+        format!("{}-{:08x}", self.len, self.crc)
+    }
 }
 
 #[cfg(test)]

@@ -5,11 +5,11 @@ use crate::doctor::facts::{Content, RunFacts};
 use crate::doctor::finding::{Action, Findings};
 use crate::doctor::rewrite::{Basis, Rewrite};
 use crate::doctor::{activities, document, log, tree};
-use crate::engine::RunState;
+use crate::engine::{RunState, pinned};
 use crate::machine::Machine;
 use crate::model::{Number, Seq, Timestamp};
 use crate::runs::Flow;
-use crate::runs::pinned::{catalog_machine, pinned};
+use crate::runs::pinned::catalog_machine;
 use crate::store::{Project, RunDir};
 
 /// What is wrong with a run, and the log that would take the place of its log.
@@ -32,7 +32,8 @@ impl Flow {
         let facts = RunFacts::gather(run);
         let mut findings = Findings::of_run(run.id());
         tree::check(&facts, self.env.trust_any_owner, &mut findings);
-        let shown = document::check(&facts, &mut findings);
+        let (reconciled, read) = facts.reconcile();
+        let shown = document::check(&facts, &reconciled, read, &mut findings);
         let rewrite = self.rewrite(project, &facts, shown.as_ref(), noted, now);
         let is_away = match (&facts.log, &shown) {
             (Content::Missing, Some(text)) => {
@@ -40,7 +41,7 @@ impl Flow {
             }
             _ => false,
         };
-        log::check(&facts, shown.as_ref(), rewrite.is_some(), named, is_away, &mut findings);
+        log::check(&facts, &reconciled, rewrite.is_some(), named, is_away, &mut findings);
         // Salvaging is for logs that need a repair; what a sound log does not know is a stranger.
         let due = findings.list.iter().any(|finding| finding.repair == Some(Action::RewriteLog));
         let rewrite = rewrite.filter(|_| due);

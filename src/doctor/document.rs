@@ -1,22 +1,23 @@
 //! What is wrong with a `run.yaml`.
 
-use crate::codec::{DocumentKind, RunText, RunTextError, digest, parse, validate};
+use crate::codec::{DocumentKind, RunText, RunTextError, Violation, parse, validate};
 use crate::doctor::facts::{Content, RunFacts};
 use crate::doctor::finding::{Action, Findings};
-use crate::engine::{EditFault, RunState, edited};
-use crate::model::{Seq, TextDigest};
-use crate::runs::checkout::conflict_marker;
-use crate::runs::load::{place, superseded};
-use crate::runs::pinned::pinned;
+use crate::engine::{Fault, Reconciled, Repair};
 use crate::store::layout::RUN_FILE;
 
-/// Checks it, and gives it when commands can use it.
-pub(super) fn check(facts: &RunFacts, found: &mut Findings) -> Option<RunText> {
+/// Checks it. Gives what commands can use of `read`, the file as it was read.
+pub(super) fn check(
+    facts: &RunFacts,
+    run: &Reconciled,
+    read: Option<RunText>,
+    found: &mut Findings,
+) -> Option<RunText> {
     let path = facts.path(RUN_FILE);
-    let text = match &facts.text {
-        Content::Here(text) => text,
+    match &facts.text {
+        Content::Here(_) => {}
         Content::Missing => {
-            missing(facts, found);
+            missing(facts, run, found);
             return None;
         }
         Content::Unread(why) => {
@@ -30,29 +31,37 @@ pub(super) fn check(facts: &RunFacts, found: &mut Findings) -> Option<RunText> {
             }
             return None;
         }
-    };
-    let parsed = match RunText::parse(text.as_str()) {
-        Ok(parsed) => parsed,
-        Err(error) => {
-            unusable(text, &error, facts, found);
-            return None;
-        }
-    };
-    let before = found.list.len();
-    refused(facts, &parsed, found);
-    if parsed.document().id == facts.id {
-        schema(text, facts, found);
     }
+    let before = found.list.len();
+    run.faults.iter().for_each(|fault| faulty(fault, facts, found));
     if found.list.len() > before {
         return None;
     }
-    position(facts, &parsed, found);
-    Some(parsed)
+    let read = read?;
+    position(facts, run, &read, found);
+    Some(read)
 }
 
-fn missing(facts: &RunFacts, found: &mut Findings) {
+/// What keeps commands from using it.
+fn faulty(fault: &Fault, facts: &RunFacts, found: &mut Findings) {
     let path = facts.path(RUN_FILE);
-    if RunState::fold(facts.scan.events()).is_some() {
+    match fault {
+        Fault::ConflictMarkers { line } => {
+            let message = "run.yaml has the conflict markers of a merge";
+            found.add("run_yaml_conflict", &path, message).on_line(*line).mend(Action::Rebuild);
+        }
+        Fault::Unreadable(error) => unusable(error, facts, found),
+        Fault::Edit { fault, place } => {
+            found.add("run_yaml_refused", &path, fault.to_string()).at(*place).mend(Action::Rebuild);
+        }
+        Fault::Schema(violations) | Fault::ForeignSchema(violations) => schema(violations.clone(), facts, found),
+        _ => {}
+    }
+}
+
+fn missing(facts: &RunFacts, run: &Reconciled, found: &mut Findings) {
+    let path = facts.path(RUN_FILE);
+    if !run.faults.contains(&Fault::Empty) {
         let message = "run.yaml is missing; the log rebuilds it";
         found.add("run_yaml_missing", &path, message).mend(Action::Recover);
         return;
@@ -69,80 +78,61 @@ fn missing(facts: &RunFacts, found: &mut Findings) {
 }
 
 /// YAML that cannot be read, or that says something that no run can be.
-fn unusable(text: &str, error: &RunTextError, facts: &RunFacts, found: &mut Findings) {
-    let path = facts.path(RUN_FILE);
-    let (code, message) = match error {
-        _ if conflict_marker(text).is_some() => {
-            ("run_yaml_conflict", "run.yaml has the conflict markers of a merge".to_owned())
-        }
+fn unusable(error: &RunTextError, facts: &RunFacts, found: &mut Findings) {
+    let message = match error {
         RunTextError::Document(violation) => {
             // All of it, when the schema sees it too.
-            let before = found.list.len();
-            schema(text, facts, found);
-            if found.list.len() > before {
-                return;
+            let root = facts.text.here().and_then(|text| parse(text).ok());
+            let all = root.map(|root| validate(DocumentKind::Run, &root.to_value(), Some(&root))).unwrap_or_default();
+            if !all.is_empty() {
+                return schema(all, facts, found);
             }
-            ("run_yaml_invalid", format!("run.yaml is no run document: {}", violation.message))
+            format!("run.yaml is no run document: {}", violation.message)
         }
-        error => ("run_yaml_invalid", format!("run.yaml {error}")),
+        error => format!("run.yaml {error}"),
     };
-    found.add(code, &path, message).at(error.place()).mend(Action::Rebuild);
+    found.add("run_yaml_invalid", &facts.path(RUN_FILE), message).at(error.place()).mend(Action::Rebuild);
 }
 
-fn schema(text: &str, facts: &RunFacts, found: &mut Findings) {
-    let Ok(root) = parse(text) else { return };
-    for violation in validate(DocumentKind::Run, &root.to_value(), Some(&root)) {
+fn schema(violations: Vec<Violation>, facts: &RunFacts, found: &mut Findings) {
+    for violation in violations {
         let finding = found.add("run_yaml_schema", &facts.path(RUN_FILE), violation.message);
         finding.at(violation.place).mend(Action::Rebuild);
     }
 }
 
-/// An edit that no command adopts.
-fn refused(facts: &RunFacts, text: &RunText, found: &mut Findings) {
-    let document = text.document();
-    let fault = if document.id != facts.id {
-        Some(EditFault::Id { expected: facts.id.clone(), found: document.id.clone() })
-    } else {
-        let machine = pinned(facts.scan.events(), &mut Vec::new());
-        RunState::fold(facts.scan.events()).and_then(|folded| edited(&folded, document, machine.as_ref()).err())
-    };
-    if let Some(fault) = fault {
-        let finding = found.add("run_yaml_refused", &facts.path(RUN_FILE), fault.to_string());
-        finding.at(place(text.text(), fault.pointer())).mend(Action::Rebuild);
-    }
-}
-
 /// Which event it shows, and whether it is as flow wrote it.
-fn position(facts: &RunFacts, text: &RunText, found: &mut Findings) {
+fn position(facts: &RunFacts, run: &Reconciled, read: &RunText, found: &mut Findings) {
     let path = facts.path(RUN_FILE);
-    let last = facts.scan.last_seq();
-    let Some(shown) = text.document().state.last_seq else {
-        if last == Seq(0) {
-            let message = "the run was made by another program; the next command that writes it adopts it";
-            found.add("run_not_adopted", &path, message);
-        } else {
-            found.add("run_yaml_edited", &path, "run.yaml was edited by hand: it says no last_seq");
-        }
-        return;
-    };
-    let newer: Vec<_> = facts.scan.events().filter(|event| event.seq > shown).cloned().collect();
-    if !newer.is_empty() && facts.writer.is_none() {
-        let message = match superseded(&newer, text) {
-            Ok(Some(_)) => "a repair of the log was interrupted before run.yaml was written".to_owned(),
-            _ => format!("run.yaml shows event {shown}, and the log ends at event {last}"),
+    let shown = read.document().state.last_seq;
+    for repair in &run.repairs {
+        let (code, message) = match repair {
+            Repair::AdoptRun => {
+                let message = "the run was made by another program; the next command that writes it adopts it";
+                ("run_not_adopted", message.to_owned())
+            }
+            Repair::AdoptEdit { .. } if shown.is_none() => {
+                ("run_yaml_edited", "run.yaml was edited by hand: it says no last_seq".to_owned())
+            }
+            Repair::AdoptEdit { .. } => {
+                let message = "run.yaml was edited by hand; the next command that writes the run adopts the change";
+                ("run_yaml_edited", message.to_owned())
+            }
+            // On its way.
+            Repair::EndRepair { .. } | Repair::RollForward { .. } if facts.writer.is_some() => continue,
+            Repair::EndRepair { .. } => {
+                ("run_yaml_behind", "a repair of the log was interrupted before run.yaml was written".to_owned())
+            }
+            Repair::RollForward { since, .. } => {
+                let last = facts.scan.last_seq();
+                ("run_yaml_behind", format!("run.yaml shows event {since}, and the log ends at event {last}"))
+            }
+            Repair::Rebuild { .. } => continue,
         };
-        found.add("run_yaml_behind", &path, message).mend(Action::Recover);
+        let is_behind = code == "run_yaml_behind";
+        let finding = found.add(code, &path, message);
+        if is_behind {
+            finding.mend(Action::Recover);
+        }
     }
-    let written = facts.scan.events().find(|event| event.seq == shown).and_then(|event| event.run.as_ref());
-    let typed = shown > last && is_typed(facts, shown);
-    if typed || written.is_some_and(|written| *written != TextDigest(digest(text.text().as_bytes()))) {
-        let message = "run.yaml was edited by hand; the next command that writes the run adopts the change";
-        found.add("run_yaml_edited", &path, message);
-    }
-}
-
-/// Whether a position behind the log's end was typed: no writer ever got that far.
-pub(super) fn is_typed(facts: &RunFacts, shown: Seq) -> bool {
-    let last = facts.scan.last_seq();
-    shown > last && last > Seq(0) && facts.note.as_ref().is_some_and(|note| note.seq == last)
 }

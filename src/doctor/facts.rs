@@ -7,8 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use crate::codec::{LineFault, RunText};
+use crate::engine::{Fault, Reconciled, Repair, read_run, reconcile};
 use crate::host::lock_holder;
-use crate::model::{RunId, Seq};
+use crate::model::RunId;
 use crate::store::inspect::{Entry, FileKind, entries, is_writable};
 use crate::store::layout::{ACTIVITIES, EVIDENCE, LOCK, QUARANTINE};
 use crate::store::{LogScan, RunDir, Skipped, StoreError, WriterNote};
@@ -77,13 +78,22 @@ const PAUSE: Duration = Duration::from_millis(10);
 const STILL: usize = 10;
 
 impl RunFacts {
+    /// What the run's files say together, and `run.yaml` as it was read.
+    pub(super) fn reconcile(&self) -> (Reconciled, Option<RunText>) {
+        let file = match &self.text {
+            Content::Here(text) => read_run(&self.id, Some(text.clone())),
+            Content::Missing => Ok(None),
+            Content::Unusable(_) | Content::Unread(_) => Err(Fault::Unread),
+        };
+        let read = file.clone().ok().flatten();
+        let noted = self.note.as_ref().map(|note| note.seq).unwrap_or_default();
+        (reconcile(file, &self.scan, noted), read)
+    }
+
     /// Whether another program made the run, and flow has not written to it.
-    pub(crate) fn is_not_adopted(&self) -> bool {
-        let says_no_position =
-            |text: &String| RunText::parse(text.as_str()).is_ok_and(|text| text.document().state.last_seq.is_none());
+    pub(super) fn is_not_adopted(&self, found: &Reconciled) -> bool {
         let of_others = |line: &Skipped| line.fault == LineFault::Unsealed;
-        let untouched = self.scan.last_seq() == Seq(0) && self.scan.skipped.iter().all(of_others);
-        untouched && matches!(&self.text, Content::Here(text) if says_no_position(text))
+        found.repairs.contains(&Repair::AdoptRun) && self.scan.skipped.iter().all(of_others)
     }
 
     /// Reads a run, and reads it again while it changes under the reading.

@@ -1,21 +1,18 @@
 //! What is wrong with a log.
 
-use crate::codec::{LineFault, RunText, unseal};
-use crate::doctor::document::is_typed;
+use crate::codec::{LineFault, unseal};
 use crate::doctor::facts::{Content, RunFacts};
 use crate::doctor::finding::{Action, Findings};
 use crate::doctor::rewrite::numbers_of;
+use crate::engine::{Fault, Reconciled, machine_of};
 use crate::model::{Event, EventKind, LostRange, Seq, limits};
-use crate::runs::checkout::joined;
-use crate::runs::pinned::machine_of;
-use crate::store::LogScan;
 use crate::store::layout::LOG;
 
 /// Checks it. `rewrite` says whether a new one can be made from it, `named` whether the run was asked about by name.
 /// `is_away` says that git keeps a log which is not in this checkout.
 pub(super) fn check(
     facts: &RunFacts,
-    shown: Option<&RunText>,
+    run: &Reconciled,
     rewrite: bool,
     named: bool,
     is_away: bool,
@@ -23,7 +20,6 @@ pub(super) fn check(
 ) {
     let path = facts.path(LOG);
     let mend = rewrite.then_some(Action::RewriteLog);
-    let shown = shown.and_then(|text| text.document().state.last_seq).filter(|&shown| !is_typed(facts, shown));
     match &facts.log {
         Content::Here(bytes) => {
             lines(facts, mend.as_ref(), found);
@@ -38,7 +34,7 @@ pub(super) fn check(
             found.add("log_put_back", &path, message).mend(mend.filter(|_| named));
             return;
         }
-        Content::Missing if shown > Some(Seq(0)) => {
+        Content::Missing if run.faults.iter().any(|fault| matches!(fault, Fault::EndLost(_))) => {
             let message = "the log is missing, and with it the workflow that the run pins";
             found.add("log_missing", &path, message).mend(mend.clone());
             return;
@@ -55,7 +51,7 @@ pub(super) fn check(
             return;
         }
     }
-    positions(facts, shown, named, mend.as_ref(), found);
+    positions(facts, run, named, mend.as_ref(), found);
     if facts.scan.lines.is_empty() {
         return;
     }
@@ -131,56 +127,67 @@ fn tail(facts: &RunFacts, bytes: &[u8], found: &mut Findings) {
     found.add(code, &facts.path(LOG), message).on_line(line).mend(Action::Recover);
 }
 
-/// Events that are gone, and positions that are there twice.
-fn positions(facts: &RunFacts, shown: Option<Seq>, named: bool, mend: Option<&Action>, found: &mut Findings) {
+/// Events that are gone, and positions and numbers that are there twice.
+fn positions(facts: &RunFacts, run: &Reconciled, named: bool, mend: Option<&Action>, found: &mut Findings) {
+    let of = |is: fn(&Fault) -> bool| run.faults.iter().filter(move |fault| is(fault));
+    let gaps = of(|fault| matches!(fault, Fault::Gap(_)));
+    let doubles = of(|fault| matches!(fault, Fault::Double(_))).take(limits::VIOLATIONS);
+    let joined = of(|fault| matches!(fault, Fault::Joined(_)));
+    gaps.chain(doubles).chain(joined).for_each(|fault| position(fault, facts, named, mend, found));
+    numbers(facts, mend, found);
+    let ends = of(|fault| matches!(fault, Fault::EndLost(_) | Fault::Rewound { .. }));
+    ends.for_each(|fault| position(fault, facts, named, mend, found));
+}
+
+/// What is wrong with the positions of the log.
+fn position(fault: &Fault, facts: &RunFacts, named: bool, mend: Option<&Action>, found: &mut Findings) {
     let path = facts.path(LOG);
     let scan = &facts.scan;
-    for (from, to) in scan.gaps() {
-        let next = scan.lines.iter().find(|line| line.event.seq > to).map_or(1, |line| line.number);
-        let message = format!("{} missing before this line", is(LostRange { from, to }));
-        found.add("log_gap", &path, message).on_line(next).mend(mend.cloned());
+    match fault {
+        Fault::Gap(lost) => {
+            let next = scan.lines.iter().find(|line| line.event.seq > lost.to).map_or(1, |line| line.number);
+            let message = format!("{} missing before this line", is(*lost));
+            found.add("log_gap", &path, message).on_line(next).mend(mend.cloned());
+        }
+        Fault::Double(seq) => {
+            let line = scan.lines.iter().rfind(|line| line.event.seq == *seq).map_or(1, |line| line.number);
+            let message = format!("event {seq} is here twice with different content, as after a merge of two branches");
+            found.add("log_double", &path, message).on_line(line).mend(mend.cloned());
+        }
+        Fault::Joined(what) if scan.doubles().is_empty() => {
+            found.add("log_joined", &path, format!("a merge joined two histories: {what}")).mend(mend.cloned());
+        }
+        Fault::EndLost(lost) => {
+            let message = format!("{} missing from the end of the log; run.yaml shows {}", is(*lost), lost.to);
+            found.add("log_end_missing", &path, message).mend(mend.cloned());
+        }
+        Fault::Rewound { last, noted } if facts.writer.is_none() => {
+            let lost = is(LostRange { from: last.next(), to: *noted });
+            let message = format!(
+                "{lost} not in the log, but .lock says that they were: an older version was put back; bring the rest \
+                 back with git, or go on from here with `flow doctor {} --repair`",
+                facts.id
+            );
+            // Whether to go on without the rest is a decision about this run alone.
+            found.add("log_put_back", &path, message).mend(mend.filter(|_| named).cloned());
+        }
+        _ => {}
     }
-    for seq in doubles_of(scan).into_iter().take(limits::VIOLATIONS) {
-        let line = scan.lines.iter().rfind(|line| line.event.seq == seq).map_or(1, |line| line.number);
-        let message = format!("event {seq} is here twice with different content, as after a merge of two branches");
-        found.add("log_double", &path, message).on_line(line).mend(mend.cloned());
-    }
-    if doubles_of(scan).is_empty()
-        && let Some(what) = joined(scan)
-    {
-        found.add("log_joined", &path, format!("a merge joined two histories: {what}")).mend(mend.cloned());
-    }
+}
+
+/// Numbers of activities that were given twice.
+fn numbers(facts: &RunFacts, mend: Option<&Action>, found: &mut Findings) {
+    let is_double = !facts.scan.doubles().is_empty();
     let mut highest = None;
-    for line in &scan.lines {
+    for line in &facts.scan.lines {
         for number in numbers_of(&line.event) {
-            if Some(number) <= highest && scan.doubles().is_empty() {
+            if Some(number) <= highest && !is_double {
                 let message = format!("activity number {number} was given twice");
-                found.add("log_double", &path, message).on_line(line.number).mend(mend.cloned());
+                found.add("log_double", &facts.path(LOG), message).on_line(line.number).mend(mend.cloned());
             }
             highest = highest.max(Some(number));
         }
     }
-    let (last, from) = (scan.last_seq(), scan.last_seq().next());
-    let noted = facts.note.as_ref().map_or(Seq(0), |note| note.seq);
-    if let Some(to) = shown.filter(|&shown| shown > last) {
-        let message = format!("{} missing from the end of the log; run.yaml shows {to}", is(LostRange { from, to }));
-        found.add("log_end_missing", &path, message).mend(mend.cloned());
-    } else if noted > last && !scan.lines.is_empty() && facts.writer.is_none() {
-        let lost = is(LostRange { from, to: noted });
-        let message = format!(
-            "{lost} not in the log, but .lock says that they were: an older version was put back; bring the rest back \
-             with git, or go on from here with `flow doctor {} --repair`",
-            facts.id
-        );
-        // Whether to go on without the rest is a decision about this run alone.
-        found.add("log_put_back", &path, message).mend(mend.filter(|_| named).cloned());
-    }
-}
-
-fn doubles_of(scan: &LogScan) -> Vec<Seq> {
-    let mut doubles = scan.doubles();
-    doubles.dedup();
-    doubles
 }
 
 fn is(range: LostRange) -> String {

@@ -12,14 +12,11 @@ use serde_json::{Map, Value};
 use crate::codec::{LineFault, RunText, digest, seal, unseal};
 use crate::doctor::facts::RunFacts;
 use crate::doctor::log::{counted, is_marker};
-use crate::engine::{Histories, RunState, join};
+use crate::engine::{Histories, RunState, caught_up, histories, join, pinned, rebuilt};
 use crate::model::{
     Activity, ActivityRecorded, Event, EventId, EventKind, LogRepaired, LostRange, Number, Renumbered, Seq, StateName,
     TextDigest, Timestamp, limits,
 };
-use crate::runs::load::{caught_up, rebuilt};
-use crate::runs::pinned::pinned;
-use crate::runs::replay::histories;
 use crate::store::{Line, LogScan};
 
 /// What a repair stands on besides the files.

@@ -7,13 +7,12 @@ use serde::Serialize;
 use walkdir::WalkDir;
 
 use crate::codec::{DocumentKind, LineFault, Node, RunText, Violation, parse, validate};
-use crate::engine::{RunState, edited};
+use crate::engine::{RunState, edited, pinned};
 use crate::host;
 use crate::interviews::{SCRIPT_SUFFIX, read_script};
 use crate::machine::{Form, StateTypes, compile_text};
 use crate::model::limits;
 use crate::modes::{POLICY_FILE, read_policy};
-use crate::runs::pinned::pinned;
 use crate::runs::workflow::id_of_file;
 use crate::runs::{Error, Flow, Result};
 use crate::store::{LogScan, Project, layout};

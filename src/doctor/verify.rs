@@ -6,14 +6,12 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use crate::codec::{LineFault, RunText, digest};
+use crate::codec::LineFault;
 use crate::doctor::facts::{Content, RunFacts};
 use crate::doctor::rewrite::file_number;
-use crate::engine::History;
-use crate::model::{Event, EventKind, LostRange, RunId, SessionId, TextDigest};
-use crate::runs::checkout::{is_rewound, joined};
+use crate::engine::{Fault, History, Reconciled, Repair, Replay, blind_spots};
+use crate::model::{Event, EventKind, RunId, SessionId};
 use crate::runs::load::activity_files;
-use crate::runs::replay::{Replay, blind_spots};
 use crate::runs::{Flow, Result};
 use crate::store::layout::{ACTIVITIES, ACTIVITY_TMP, LOCK, LOG, RUN_FILE};
 use crate::store::{ActivityFile, StoreError};
@@ -80,13 +78,14 @@ impl Flow {
         }
         let begun = Instant::now();
         let wait = self.lock_wait()?;
-        let (facts, checked, mut differences) = loop {
+        let (facts, found, checked, mut differences) = loop {
             let facts = RunFacts::gather(&run);
-            let mut proof = Proof { facts: &facts, checked: Checked::default(), differences: Vec::new() };
+            let (found, _) = facts.reconcile();
+            let mut proof = Proof { facts: &facts, run: &found, checked: Checked::default(), differences: Vec::new() };
             proof.prove();
             let Proof { checked, differences, .. } = proof;
             if differences.is_empty() || facts.writer.is_none() {
-                break (facts, checked, differences);
+                break (facts, found, checked, differences);
             }
             // Between the line in the log and the files that show it.
             let waited = begun.elapsed();
@@ -98,16 +97,16 @@ impl Flow {
         for difference in &mut differences {
             difference.path = Self::relative(&project, &difference.path);
         }
-        let history = History::fold(facts.scan.events());
-        let mut notes = history.map(|history| history.losses()).unwrap_or_default();
-        let (last, noted) = (facts.scan.last_seq(), facts.note.as_ref().map(|note| note.seq).unwrap_or_default());
-        if differences.is_empty() && is_rewound(noted, last, Some(last)) {
-            notes.push(format!(
-                "an older version of the run was put back: event {noted} was written here; `flow resume {}` says where it is",
-                facts.id
-            ));
-        }
-        if facts.is_not_adopted() {
+        let mut notes = losses(&facts);
+        let noted = found.faults.iter().find_map(|fault| match fault {
+            Fault::Rewound { noted, .. } if differences.is_empty() => Some(noted),
+            _ => None,
+        });
+        notes.extend(noted.map(|noted| {
+            let id = &facts.id;
+            format!("an older version of the run was put back: event {noted} was written here; `flow resume {id}` says where it is")
+        }));
+        if facts.is_not_adopted(&found) {
             notes.push(
                 "another program made the run, and no command of flow has written it: nothing to prove".to_owned(),
             );
@@ -116,21 +115,29 @@ impl Flow {
     }
 }
 
+/// What was lost with lines of the log, as its repairs say.
+fn losses(facts: &RunFacts) -> Vec<String> {
+    let is_repair = |event: &Event| matches!(event.kind, EventKind::LogRepaired(_));
+    let history = facts.scan.events().any(is_repair).then(|| History::fold(facts.scan.events())).flatten();
+    history.map(|history| history.losses()).unwrap_or_default()
+}
+
 /// A comparison under way.
 struct Proof<'a> {
     facts: &'a RunFacts,
+    run: &'a Reconciled,
     checked: Checked,
     differences: Vec<Difference>,
 }
 
 impl Proof<'_> {
     fn prove(&mut self) {
-        if self.facts.is_not_adopted() {
+        if self.facts.is_not_adopted(self.run) {
             return;
         }
         self.lines();
         let replayed = self.digests();
-        self.run_file(replayed.as_ref());
+        self.run_file(replayed.as_deref());
         self.activities();
     }
 
@@ -151,9 +158,7 @@ impl Proof<'_> {
             }
             _ => self.differs(path.clone(), None, "a sealed event", "none", "nothing can be proven without a log"),
         }
-        for line in scan.skipped.iter().filter(|line| line.fault != LineFault::Unsealed) {
-            self.differs(path.clone(), Some(line.line), "a sealed event", &line.text, line.fault.as_str());
-        }
+        self.each_fault(|fault| matches!(fault, Fault::Line(_)));
         if let Content::Here(bytes) = &self.facts.log {
             let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
             let (torn, last) = (&bytes[whole..], scan.lines.iter().map(|line| line.number).max());
@@ -169,25 +174,43 @@ impl Proof<'_> {
                 );
             }
         }
-        for (from, to) in scan.gaps() {
-            let next = scan.lines.iter().find(|line| line.event.seq > to);
-            let (line, found) = (next.map(|line| line.number), next.map(|line| line.event.seq.to_string()));
-            let expected = LostRange { from, to }.in_words();
-            self.differs(path.clone(), line, &expected, &found.unwrap_or_default(), "acknowledged events are gone");
-        }
-        if let Some(what) = joined(scan) {
-            let why =
-                format!("a merge joined two histories of the run: {what}; `flow doctor --repair` makes one of them");
-            self.differs(path.clone(), None, "one history", "two", &why);
-        }
-        for seq in scan.doubles() {
-            let line = scan.lines.iter().rfind(|line| line.event.seq == seq).map(|line| line.number);
-            self.differs(path.clone(), line, "one event", "another one", &format!("event {seq} is here twice"));
+        self.each_fault(|fault| matches!(fault, Fault::Gap(_)));
+        self.each_fault(|fault| matches!(fault, Fault::Joined(_) | Fault::Double(_)));
+    }
+
+    /// What is wrong with the log, as far as it is of this kind.
+    fn each_fault(&mut self, is_of_kind: fn(&Fault) -> bool) {
+        let (path, lines) = (self.facts.path(LOG), &self.facts.scan.lines);
+        for fault in self.run.faults.iter().filter(|fault| is_of_kind(fault)) {
+            match fault {
+                Fault::Line(line) if line.fault != LineFault::Unsealed => {
+                    let why = line.fault.as_str();
+                    self.differs(path.clone(), Some(line.line), "a sealed event", &line.text, why);
+                }
+                Fault::Gap(lost) => {
+                    let next = lines.iter().find(|line| line.event.seq > lost.to);
+                    let found = next.map(|line| line.event.seq.to_string()).unwrap_or_default();
+                    let line = next.map(|line| line.number);
+                    self.differs(path.clone(), line, &lost.in_words(), &found, "acknowledged events are gone");
+                }
+                Fault::Joined(what) => {
+                    let why = format!(
+                        "a merge joined two histories of the run: {what}; `flow doctor --repair` makes one of them"
+                    );
+                    self.differs(path.clone(), None, "one history", "two", &why);
+                }
+                Fault::Double(seq) => {
+                    let line = lines.iter().rfind(|line| line.event.seq == *seq).map(|line| line.number);
+                    let why = format!("event {seq} is here twice");
+                    self.differs(path.clone(), line, "one event", "another one", &why);
+                }
+                _ => {}
+            }
         }
     }
 
     /// Writes `run.yaml` once more for every event, and compares with the digests that the events carry.
-    fn digests(&mut self) -> Option<RunText> {
+    fn digests(&mut self) -> Option<String> {
         let scan = &self.facts.scan;
         let blind = blind_spots(scan);
         let mut replay = Replay::default();
@@ -198,21 +221,18 @@ impl Proof<'_> {
                 self.differs(self.facts.path(LOG), Some(line.number), "a run.yaml", "none", &why);
                 return None;
             }
-            let (Some(text), Some(written)) = (&replay.text, &event.run) else { continue };
-            if blind.contains(&event.seq) {
-                continue;
-            }
+            let Some(written) = event.run.as_ref().filter(|_| !blind.contains(&event.seq)) else { continue };
+            let Some(folded) = replay.digest() else { continue };
             self.checked.run_digests += 1;
-            let folded = TextDigest(digest(text.text().as_bytes()));
-            if folded != *written {
+            if folded != written.0 {
                 let why = format!("the run.yaml written with event {} was not the fold of the log", event.seq);
-                self.differs(self.facts.path(LOG), Some(line.number), &folded.0, &written.0, &why);
+                self.differs(self.facts.path(LOG), Some(line.number), &folded, &written.0, &why);
             }
         }
-        replay.text
+        replay.text()
     }
 
-    fn run_file(&mut self, replayed: Option<&RunText>) {
+    fn run_file(&mut self, replayed: Option<&str>) {
         let path = self.facts.path(RUN_FILE);
         let text = match &self.facts.text {
             Content::Here(text) => text,
@@ -223,21 +243,26 @@ impl Proof<'_> {
         };
         self.checked.run_bytes = text.len();
         let Some(replayed) = replayed else { return };
-        if text == replayed.text() {
+        if text == replayed {
             return;
         }
-        let shown = RunText::parse(text.as_str()).ok().and_then(|text| text.document().state.last_seq);
-        let last = self.facts.scan.last_seq();
-        let as_written = |event: &Event| event.run == Some(TextDigest(digest(text.as_bytes())));
-        let damaged = !self.facts.scan.gaps().is_empty() || !self.facts.scan.doubles().is_empty();
-        let why = match shown {
-            _ if damaged => "run.yaml is not the fold of what is left of the log".to_owned(),
-            Some(shown) if shown < last && self.facts.scan.events().any(as_written) => {
+        let is_behind = self.run.repairs.iter().find_map(|repair| match repair {
+            Repair::RollForward { since, .. } if self.run.edit().is_none() => Some(*since),
+            Repair::EndRepair { old, is_own: true, .. } => old.document().state.last_seq,
+            _ => None,
+        });
+        let is_damaged = |fault: &Fault| matches!(fault, Fault::Gap(_) | Fault::Double(_));
+        let why = match is_behind {
+            _ if self.run.faults.iter().any(is_damaged) => {
+                "run.yaml is not the fold of what is left of the log".to_owned()
+            }
+            Some(shown) => {
+                let last = self.facts.scan.last_seq();
                 format!("run.yaml shows event {shown}; the next command that writes the run brings it up to {last}")
             }
-            _ => "run.yaml was edited by hand, and no command has adopted the edit yet".to_owned(),
+            None => "run.yaml was edited by hand, and no command has adopted the edit yet".to_owned(),
         };
-        let (line, expected, found) = first_difference(replayed.text(), text);
+        let (line, expected, found) = first_difference(replayed, text);
         self.differs(path, Some(line), &expected, &found, &why);
     }
 

@@ -1,9 +1,8 @@
 //! May this happen, and what happens then?
 
+use crate::engine::leave::{is_undone, is_way_back, open_beside, undone};
 use crate::engine::resume::in_doubt;
-use crate::engine::{
-    Advance, Caller, Claim, Command, Decision, History, PhaseWork, Record, Refusal, RunState, Trail, Undone,
-};
+use crate::engine::{Advance, Caller, Claim, Command, Decision, Record, Refusal, RunState, Trail, Undone};
 use crate::machine::Machine;
 use crate::model::{
     ActivityRecorded, EventKind, RunClaimed, RunStatus, SESSION_ENDED, SessionEnded, Skip, StateName, StatusChange,
@@ -235,7 +234,7 @@ fn record_activity(
     let mut undone: Vec<_> = left.iter().filter_map(|from| undone(machine, from, &phase, trail)).collect();
     if let Some(to) = advanced_to.as_ref().filter(|to| **to != phase) {
         let status = activity.status();
-        let back = machine.is_some_and(|machine| machine.leads_back(&phase, to));
+        let back = is_way_back(machine, &phase, to);
         if !status.is_completed() && !back {
             undone.push(Undone::of_record(machine, &phase, id.as_str(), status));
         } else if !back && state.document().state.positions().any(|here| *here == phase) {
@@ -284,33 +283,6 @@ fn is_late(state: &RunState, machine: Option<&Machine>, id: &str, phase: &StateN
     history.begun_in(id) == Some(phase)
         || history.undone_behind().iter().any(|(behind, _)| *behind == phase)
         || history.unsettled().iter().any(|(behind, _)| *behind == phase) && !is_ahead()
-}
-
-/// What is not done in `from`, when the run may not leave it for `to` with that. Going back for another round says nothing
-/// of the work that is left.
-fn undone(machine: Option<&Machine>, from: &StateName, to: &StateName, trail: &dyn Trail) -> Option<Undone> {
-    let history = trail.history()?;
-    let work = history.work(from);
-    let back = machine.is_some_and(|machine| machine.leads_back(from, to));
-    (!back && is_undone(history, &work)).then(|| Undone::new(machine, from, &work))
-}
-
-/// What is open in `phase` beside the activity `id`, of which a record is about to say that it is done.
-fn open_beside(history: &History, machine: Option<&Machine>, phase: &StateName, id: &str) -> Option<Undone> {
-    let mut work = history.work(phase);
-    work.open.retain(|open| open.id != id);
-    work.latest = Some(*work.open.last()?);
-    let latest = work.latest?;
-    work.withdrawn = latest.status.is_completed();
-    work.status = latest.status.into();
-    Some(Undone::new(machine, phase, &work))
-}
-
-/// Whether the work of a phase is not done. What was done before flow kept the log, and what damage took from it, may not
-/// be known; then `completed_activities` is believed.
-fn is_undone(history: &History, work: &PhaseWork<'_>) -> bool {
-    let unknown = || work.older || history.completed().iter().any(|(_, record)| record.is_none());
-    !(work.is_done() || work.is_untouched() && unknown())
 }
 
 /// The phases that are passed over, when there are any and the caller says why.

@@ -48,11 +48,15 @@ impl Histories {
             let missed = lost(event).any(|range| range.from <= seq && seq <= range.to);
             missed && !replayed.contains(&(&event.id, event.seq))
         };
+        let misses = |event: &Event, chain: &[usize]| {
+            // Asked of every event, and few of them are repairs.
+            lost(event).next().is_some() && chain.iter().any(|&here| is_lost_to(event, lines[here].seq))
+        };
         let mut chains: Vec<Vec<usize>> = Vec::new();
         for (at, event) in lines.iter().enumerate() {
             let follows = |chain: &&mut Vec<usize>| {
                 let last = chain.last().map(|&last| lines[last].seq);
-                last < Some(event.seq) && !chain.iter().any(|&here| is_lost_to(event, lines[here].seq))
+                last < Some(event.seq) && !misses(event, chain)
             };
             match chains.last_mut().filter(follows) {
                 Some(chain) => chain.push(at),

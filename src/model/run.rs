@@ -123,6 +123,28 @@ pub struct Owned {
 }
 
 impl Owned {
+    /// The same with another list of completed activities. The long one is not copied.
+    #[must_use]
+    pub fn with_completed(&self, completed_activities: IdList) -> Self {
+        Self {
+            status: self.status,
+            current_phase: self.current_phase.clone(),
+            current_activity: self.current_activity.clone(),
+            completed_activities,
+            blocked_reason: self.blocked_reason.clone(),
+            open_activities: self.open_activities.clone(),
+            session: self.session.clone(),
+            epoch: self.epoch,
+            last_number: self.last_number,
+            workflow_seq: self.workflow_seq,
+            steps: self.steps.clone(),
+            other_phases: self.other_phases.clone(),
+            questions: self.questions.clone(),
+            last_seq: self.last_seq,
+            updated_at: self.updated_at,
+        }
+    }
+
     /// Everywhere the run stands, `current_phase` first.
     pub fn positions(&self) -> impl Iterator<Item = &StateName> {
         self.current_phase.iter().chain(&self.other_phases)

@@ -2,36 +2,13 @@
 
 use std::path::Path;
 
+use crate::engine::joined;
 use crate::host::GitRef;
-use crate::model::Suggestion;
-use crate::model::quoted;
-use crate::model::{RunId, Seq};
+use crate::model::{RunId, Seq, Suggestion, quoted};
 use crate::runs::advice::Alternative;
 use crate::runs::context::Flow;
 use crate::runs::error::{Error, Result};
-use crate::runs::replay::histories;
 use crate::store::{LogScan, Project, RunDir, layout};
-
-/// Whether an older version of a run was put back: its log ends at `last` and its `run.yaml` says `shown`, and a writer
-/// of this checkout noted in `.lock`, which version control does not know, that it got to `noted`.
-pub(crate) fn is_rewound(noted: Seq, last: Seq, shown: Option<Seq>) -> bool {
-    last > Seq(0) && noted > last && shown.is_some_and(|shown| shown <= last)
-}
-
-/// What shows that a merge joined two histories in a log, in words; `None` when there is one.
-pub(crate) fn joined(log: &LogScan) -> Option<String> {
-    let histories = histories(log);
-    if !histories.are_joined() {
-        return None;
-    }
-    Some(match log.doubles().first() {
-        Some(seq) => format!("event {seq} is in its log twice with different content"),
-        None => match histories.sides.first().and_then(|side| side.new.first()) {
-            Some(&at) => format!("event {} does not follow from the events before it", log.lines[at].event.seq),
-            None => "an event is in its log twice, at the positions that it had on each branch".to_owned(),
-        },
-    })
-}
 
 /// Refuses a log in which two histories are joined: what is recorded on top of one of them would hide the other.
 pub(crate) fn refuse_joined(run: &RunId, log: &LogScan) -> Result<()> {
@@ -39,13 +16,6 @@ pub(crate) fn refuse_joined(run: &RunId, log: &LogScan) -> Result<()> {
         Some(what) => Err(Error::Joined { run: run.clone(), what }),
         None => Ok(()),
     }
-}
-
-/// Whether a text has the conflict markers of a merge; the line of the first.
-pub(crate) fn conflict_marker(text: &str) -> Option<usize> {
-    let marks = |line: &&str| line.starts_with("<<<<<<< ");
-    let at = text.lines().position(|line| marks(&line))?;
-    text.lines().skip(at).any(|line| line.starts_with(">>>>>>> ")).then_some(at + 1)
 }
 
 /// Where a log ends, in words.

@@ -1,24 +1,24 @@
 //! From files to a state under the lock, and back: how writers load a run, bring it in order, and commit.
 //!
-//! A run is what `run.yaml` shows as of its `last_seq`, plus the sealed events behind it. What a person changed in
-//! `run.yaml` counts; a writer adopts it as an event before anything else. Readers do the same in [`crate::runs::view`],
-//! in memory.
+//! What a run is, and what has to be put right before anything else, [`reconcile`] says; this is where it is done. Readers
+//! ask the same in [`crate::runs::view`], and do nothing.
 
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::codec::{DocumentKind, RunText, RunTextError, digest, parse, validate};
-use crate::engine::{EditFault, RunState, edited, rebase};
-use crate::machine::Machine;
-use crate::model::Explain as _;
-use crate::model::{
-    ActivityRecorded, Event, EventKind, Number, RunAdopted, RunDocument, RunEdited, Seq, TextDigest, Timestamp,
+use crate::codec::{RunText, digest};
+use crate::engine::{
+    Fault, LogEnd, Reconciled, Repair, RunState, is_free, machine_of, merge_save, pinned, read_run, reconcile,
+    reconcile_end,
 };
-use crate::runs::checkout::{conflict_marker, is_rewound, refuse_joined};
+use crate::machine::Machine;
+use crate::model::{
+    ActivityRecorded, Event, EventKind, Explain as _, Number, RunAdopted, RunEdited, Seq, TextDigest, Timestamp,
+};
 use crate::runs::context::Flow;
 use crate::runs::error::{Error, Result};
-use crate::runs::pinned::{catalog_machine, is_free, machine_of, pinned};
-use crate::store::{ActivityFile, Batch, LockedRun, LogScan, Project, RunDir, layout};
+use crate::runs::pinned::catalog_machine;
+use crate::store::{ActivityFile, Batch, LockedRun, LogTail, Project, RunDir, layout};
 
 /// A run ready for a decision: locked, recovered, hand edits adopted.
 pub(crate) struct Loaded<'a> {
@@ -71,54 +71,22 @@ pub(crate) fn for_writing_within<'a>(
     let request = flow.lock_request(now, wait);
     project.keep_out_of_git(&request)?;
     let mut locked = run.lock(&request)?;
-    let mut warnings = Vec::new();
-    let text = match locked.read_text()? {
-        Some(text) => parse_run(run, text)?,
-        None => {
-            warnings.push("run.yaml was missing; it is rebuilt from the log".to_owned());
-            let log = locked.read_log()?;
-            refuse_joined(run.id(), &log)?;
-            let text = rebuild(flow, project, run, &log)?;
-            clear_leftovers(&mut locked, log.last_seq(), now)?;
-            // Shows the run as of now, so nothing is left to roll forward, but it has to be written.
-            let files: Vec<_> = log.events().flat_map(activity_files).collect();
-            locked.roll_forward(None, text.text(), &files, now, &mut |_| None)?;
-            text
-        }
-    };
-    let mut position = Position::find(&mut locked, text.document().state.last_seq, &mut warnings)?;
-    let noted = locked.high_water().0;
-    if !position.foreign && is_rewound(noted, locked.tail().last_seq, Some(position.since)) {
-        return Err(flow.rewound(project, run, locked.tail().last_seq, noted));
+    let found = judge(&mut locked, run)?;
+    if let Some(fault) = found.faults.iter().find(|fault| fault.forbids_writing()) {
+        return Err(flow.refusal(project, run, fault.clone()));
     }
-    let tail = locked.tail();
-    let is_changed = !locked.is_log_as_left() || is_edited(&text, &locked, position.since);
-    if !tail.ordered || tail.newer.iter().any(is_repair) || is_changed {
-        refuse_joined(run.id(), &locked.read_log()?)?;
-    }
-    clear_leftovers(&mut locked, position.since, now)?;
-    let text = match superseded(&locked.tail().newer, &text)? {
-        Some(repaired) => {
-            put_repaired(&mut locked, &text, &repaired, now)?;
-            position.since = locked.tail().last_seq;
-            repaired
-        }
-        None => text,
-    };
-    let mut edited = position.by_hand || is_edited(&text, &locked, position.since);
-    let state = RunState::from_document(text.document().clone());
+    let warnings = warnings(&found, locked.tail().last_seq);
+    let shown = found.faults.iter().find_map(Fault::beyond_the_log).unwrap_or_default();
+    clear_leftovers(&mut locked, shown, now)?;
+    let is_foreign = found.repairs.contains(&Repair::AdoptRun);
+    let Some(current) = found.run else { return Err(flow.refusal(project, run, Fault::Empty)) };
+    let (text, state) = current.into_parts();
     let mut loaded = Loaded { state, locked, text, warnings, run, workflow: Workflow::Unread };
-    if loaded.locked.tail().last_seq == Seq(0) && position.foreign {
-        loaded.adopt_run(flow, project, now)?;
+    for repair in found.repairs {
+        loaded.repair(flow, project, repair, now)?;
+    }
+    if is_foreign {
         return Ok(loaded);
-    }
-    if !position.by_hand {
-        loaded.roll_forward(position.since, edited, now)?;
-        // A writer may have died between an edit's line in the log and run.yaml: then all of it is adopted already.
-        edited = edited && is_edited(&loaded.text, &loaded.locked, loaded.locked.tail().last_seq);
-    }
-    if edited {
-        loaded.adopt_edit(flow, project, now)?;
     }
     loaded.restore_activities()?;
     let notes = loaded.locked.take_notes();
@@ -126,144 +94,39 @@ pub(crate) fn for_writing_within<'a>(
     Ok(loaded)
 }
 
-/// Up to which event a `run.yaml` shows its run.
-struct Position {
-    since: Seq,
-    /// Whether a person changed what the file says about it.
-    by_hand: bool,
-    /// Whether the file says nothing about it.
-    foreign: bool,
-}
-
-impl Position {
-    fn find(locked: &mut LockedRun<'_>, said: Option<Seq>, warnings: &mut Vec<String>) -> Result<Self> {
-        let last = locked.tail().last_seq;
-        let Some(said) = said else {
-            return Ok(Self { since: last, by_hand: last > Seq(0), foreign: true });
+/// Judges a run under its lock, by the end of its log where that tells enough.
+fn judge(locked: &mut LockedRun<'_>, run: &RunDir) -> Result<Reconciled> {
+    let noted = locked.high_water().0;
+    let mut file = read_run(run.id(), locked.read_text()?);
+    if let Ok(Some(text)) = file {
+        if let Some(shown) = text.document().state.last_seq.filter(|&shown| shown < locked.tail().last_seq) {
+            locked.reread_tail(shown)?;
+        }
+        // At another length than it was left at, somebody else was at the log, and its end alone does not show it.
+        file = match locked.is_log_as_left() {
+            true => match reconcile_end(text, &end_of(locked.tail()), noted) {
+                Ok(found) => return Ok(found),
+                Err(text) => Ok(Some(*text)),
+            },
+            false => Ok(Some(text)),
         };
-        if said > last && last > Seq(0) && locked.high_water().0 == last {
-            // No writer ever got that far, so the number was typed.
-            return Ok(Self { since: last, by_hand: true, foreign: false });
-        }
-        if said > last {
-            warnings
-                .push(format!("the log ends at event {last}, but run.yaml shows event {said}; counting goes on there"));
-        } else if said < last {
-            locked.reread_tail(said)?;
-        }
-        Ok(Self { since: said, by_hand: false, foreign: false })
     }
+    Ok(reconcile(file, &locked.read_log()?, noted))
 }
 
-pub(crate) fn parse_run(run: &RunDir, text: String) -> Result<RunText> {
-    let path = run.file_path(layout::RUN_FILE);
-    let marker = conflict_marker(&text);
-    let parsed = RunText::parse(text).map_err(|error| match marker {
-        Some(line) => {
-            let what = format!("{}:{line}:1 is a conflict marker", path.display());
-            Error::Joined { run: run.id().clone(), what }
-        }
-        None => Error::RunFile { path: path.clone(), error },
-    })?;
-    if parsed.document().id != *run.id() {
-        let fault = EditFault::Id { expected: run.id().clone(), found: parsed.document().id.clone() };
-        return Err(Error::Edit { place: place(parsed.text(), fault.pointer()), path, fault });
-    }
-    Ok(parsed)
+/// What whoever writes is told of the state in which the run was found.
+fn warnings(found: &Reconciled, last: Seq) -> Vec<String> {
+    let is_rebuilt = found.repairs.iter().any(|repair| matches!(repair, Repair::Rebuild { .. }));
+    let rebuilt = is_rebuilt.then(|| "run.yaml was missing; it is rebuilt from the log".to_owned());
+    let shown = found.faults.iter().find_map(Fault::beyond_the_log);
+    let ends_early = shown
+        .map(|shown| format!("the log ends at event {last}, but run.yaml shows event {shown}; counting goes on there"));
+    rebuilt.into_iter().chain(ends_early).collect()
 }
 
-pub(crate) fn place(text: &str, pointer: &str) -> Option<crate::codec::Place> {
-    parse(text).ok().map(|root| root.nearest(pointer).place)
-}
-
-/// `run.yaml` as the log demands it. Comments of adopted hand edits are in the log and come back.
-pub(crate) fn rebuild(flow: &Flow, project: &Project, run: &RunDir, log: &LogScan) -> Result<RunText> {
-    let empty = || match run.is_leftover() {
-        true => flow.elsewhere(project, run),
-        false => Error::EmptyRun { path: run.path().to_owned() },
-    };
-    let path = run.file_path(layout::RUN_FILE);
-    let fault = |error| Error::RunFile { path: path.clone(), error };
-    rebuilt(log.events()).map_err(fault)?.ok_or_else(empty)
-}
-
-/// As [`rebuild`], from events alone; `None` when none of them begins a run.
-pub(crate) fn rebuilt<'a>(
-    events: impl DoubleEndedIterator<Item = &'a Event> + Clone,
-) -> std::result::Result<Option<RunText>, RunTextError> {
-    let (Some(begin), Some(state)) = (events.clone().find_map(RunState::begin), RunState::fold(events.clone())) else {
-        return Ok(None);
-    };
-    let text = match events.rev().find_map(text_of) {
-        Some(text) => RunText::parse(text)?,
-        None => RunText::create(begin.document()),
-    };
-    text.with_state(&state.document().state).map(Some)
-}
-
-/// The `run.yaml` that an event carries.
-pub(crate) fn text_of(event: &Event) -> Option<&str> {
-    match &event.kind {
-        EventKind::RunEdited(edit) => Some(&edit.text),
-        EventKind::RunAdopted(adopted) => Some(&adopted.text),
-        EventKind::LogRepaired(repair) => Some(&repair.text),
-        _ => None,
-    }
-}
-
-fn is_repair(event: &Event) -> bool {
-    matches!(event.kind, EventKind::LogRepaired(_))
-}
-
-/// The `run.yaml` that takes the place of `found`, when the log was repaired since: positions mean something else
-/// now, so the two are not compared.
-pub(crate) fn superseded(newer: &[Event], found: &RunText) -> Result<Option<RunText>> {
-    let Some(at) = newer.iter().rposition(is_repair) else {
-        return Ok(None);
-    };
-    let fault = |error| Error::RunFile { path: layout::RUN_FILE.into(), error };
-    let Some(mut text) = text_of(&newer[at]).map(RunText::parse).transpose().map_err(fault)? else {
-        return Ok(None);
-    };
-    if text.document().id != found.document().id {
-        return Ok(None);
-    }
-    let mut state = RunState::from_document(text.document().clone());
-    for event in &newer[at + 1..] {
-        if let Some(edited) = text_of(event) {
-            text = RunText::parse(edited).map_err(fault)?;
-        }
-        state.apply(event);
-    }
-    text.with_state(&state.document().state).map(Some).map_err(fault)
-}
-
-/// Ends a repair of the log whose last step a crash prevented. What a person wrote into `run.yaml` meanwhile is kept
-/// aside.
-fn put_repaired(locked: &mut LockedRun<'_>, found: &RunText, repaired: &RunText, now: Timestamp) -> Result<()> {
-    let log = locked.read_log()?;
-    let known = TextDigest(digest(found.text().as_bytes()));
-    if !log.events().any(|event| event.run.as_ref() == Some(&known)) {
-        locked.keep_copy(layout::RUN_FILE, now)?;
-    }
-    let shown = found.document().state.last_seq.unwrap_or_default();
-    let files: Vec<_> = log.events().filter(|event| event.seq > shown).flat_map(activity_files).collect();
-    locked.roll_forward(Some(found.text()), repaired.text(), &files, now, &mut |_| None)?;
-    locked.reread_tail(Seq(u64::MAX))?;
-    Ok(())
-}
-
-pub(crate) fn check_schema(run: &RunDir, text: &RunText) -> Result<()> {
-    let path = run.file_path(layout::RUN_FILE);
-    let fault = |error: RunTextError| Error::RunFile { path: path.clone(), error };
-    let root = parse(text.text()).map_err(|error| fault(error.into()))?;
-    let violations = validate(DocumentKind::Run, &root.to_value(), Some(&root));
-    if violations.is_empty() { Ok(()) } else { Err(Error::RunSchema { path, violations }) }
-}
-
-fn is_edited(text: &RunText, locked: &LockedRun<'_>, since: Seq) -> bool {
-    let written = locked.tail().at.as_ref().filter(|event| event.seq == since).and_then(|event| event.run.as_ref());
-    written.is_some_and(|written| written.0 != digest(text.text().as_bytes()))
+/// The end of a log as the engine takes it.
+pub(crate) fn end_of(tail: &LogTail) -> LogEnd<'_> {
+    LogEnd { newer: &tail.newer, at: tail.at.as_ref(), last: tail.last_seq, ordered: tail.ordered }
 }
 
 fn clear_leftovers(locked: &mut LockedRun<'_>, shown: Seq, now: Timestamp) -> Result<()> {
@@ -313,7 +176,9 @@ impl Loaded<'_> {
                 // Its first line may be lost; a repair of the log pins the workflow then.
                 None => pinned(self.locked.read_log()?.events(), &mut self.warnings),
             };
-            self.pin(pinned, flow, project);
+            // Its log is lost or begins elsewhere: today's definition is nearer to the truth than none.
+            let today = || catalog_machine(flow, project, self.state.document(), &mut self.warnings);
+            self.workflow = pinned.or_else(today).into();
         }
         Ok(self.known_machine())
     }
@@ -326,31 +191,37 @@ impl Loaded<'_> {
         }
     }
 
-    /// Takes the workflow that was found for the one that the run pins.
-    fn pin(&mut self, pinned: Option<Machine>, flow: &Flow, project: &Project) {
-        // Its log is lost or begins elsewhere: today's definition is nearer to the truth than none.
-        let machine = pinned.or_else(|| catalog_machine(flow, project, self.state.document(), &mut self.warnings));
-        self.workflow = machine.into();
-    }
-
-    /// Brings the projections up to the log.
-    fn roll_forward(&mut self, since: Seq, edited: bool, now: Timestamp) -> Result<()> {
-        let newer = self.locked.tail().newer.clone();
-        if newer.is_empty() {
-            return Ok(());
+    /// Takes one step that brings the run in order.
+    fn repair(&mut self, flow: &Flow, project: &Project, repair: Repair, now: Timestamp) -> Result<()> {
+        match repair {
+            Repair::Rebuild { text } => {
+                let log = self.locked.read_log()?;
+                Ok(self.locked.roll_forward(None, text.text(), &files_of(log.events()), now, &mut |_| None)?)
+            }
+            Repair::EndRepair { old, text, is_own } => {
+                if !is_own {
+                    self.locked.keep_copy(layout::RUN_FILE, now)?;
+                }
+                let log = self.locked.read_log()?;
+                let newer = log.events().filter(|event| Some(event.seq) > old.document().state.last_seq);
+                let files = files_of(newer);
+                self.locked.roll_forward(Some(old.text()), text.text(), &files, now, &mut |_| None)?;
+                Ok(self.locked.reread_tail(Seq(u64::MAX))?)
+            }
+            Repair::RollForward { since, old, text } => {
+                let newer = self.locked.tail().newer.clone();
+                let mut merge = |saved: &str| merge_save(saved, since, &newer);
+                let files = files_of(newer.iter());
+                Ok(self.locked.roll_forward(Some(old.text()), text.text(), &files, now, &mut merge)?)
+            }
+            Repair::AdoptRun => self.adopt_run(flow, project, now),
+            Repair::AdoptEdit { log, changes } => {
+                self.state = *log;
+                let text = self.text.text().to_owned();
+                let edit = RunEdited { changes: *changes, by_command: false, session: None, text };
+                self.commit(flow, EventKind::RunEdited(Box::new(edit)), None, now, Vec::new()).map(|_| ())
+            }
         }
-        self.state = if edited {
-            caught_up(self.text.document(), since, &self.locked.read_log()?)
-        } else {
-            let mut state = self.state.clone();
-            newer.iter().for_each(|event| state.apply(event));
-            state
-        };
-        let old = self.text.text().to_owned();
-        self.text = self.with_document()?;
-        let files: Vec<_> = newer.iter().flat_map(activity_files).collect();
-        let mut merge = |saved: &str| replay(saved, since, &newer);
-        Ok(self.locked.roll_forward(Some(&old), self.text.text(), &files, now, &mut merge)?)
     }
 
     /// The files of records are not flushed by their commits; after a power cut some may be missing while `run.yaml` is
@@ -359,7 +230,7 @@ impl Loaded<'_> {
         if !self.locked.may_lack_activities() {
             return self.restore_latest();
         }
-        for file in self.locked.read_log()?.events().flat_map(activity_files) {
+        for file in files_of(self.locked.read_log()?.events()) {
             if let Err(error) = self.locked.restore_activity(&file) {
                 // The record itself is in the log. The next writer tries again.
                 self.warnings.push(format!("an activity file may be damaged: {}", error.one_line()));
@@ -385,14 +256,8 @@ impl Loaded<'_> {
         Ok(())
     }
 
-    fn with_document(&self) -> Result<RunText> {
-        let fault = |error| Error::RunFile { path: self.locked.run_file(), error };
-        self.text.with_document(self.state.document()).map_err(fault)
-    }
-
     /// Takes over a run that another program wrote.
     fn adopt_run(&mut self, flow: &Flow, project: &Project, now: Timestamp) -> Result<()> {
-        check_schema(self.run, &self.text)?;
         let names = self.run.activity_names()?;
         let mut document = self.text.document().clone();
         document.state.last_number = names.last().map_or(Number(0), |(number, _)| *number);
@@ -404,33 +269,6 @@ impl Loaded<'_> {
         self.workflow = known.into();
         let text = self.text.text().to_owned();
         let kind = EventKind::RunAdopted(Box::new(RunAdopted { machine, document, text }));
-        self.commit(flow, kind, None, now, Vec::new())?;
-        Ok(())
-    }
-
-    /// Adopts what a person changed in `run.yaml`.
-    fn adopt_edit(&mut self, flow: &Flow, project: &Project, now: Timestamp) -> Result<()> {
-        check_schema(self.run, &self.text)?;
-        let log = self.locked.read_log()?;
-        let Some(folded) = RunState::fold(log.events()) else {
-            return Ok(());
-        };
-        let path = self.run.file_path(layout::RUN_FILE);
-        if matches!(self.workflow, Workflow::Unread) {
-            // What says which event pins it may be among what was edited.
-            self.pin(pinned(log.events(), &mut Vec::new()), flow, project);
-        }
-        let machine = self.machine(flow, project)?;
-        let changes = edited(&folded, self.state.document(), machine.as_deref()).map_err(|fault| Error::Edit {
-            place: place(self.text.text(), fault.pointer()),
-            path,
-            fault,
-        })?;
-        let text = self.text.text().to_owned();
-        // What flow keeps for itself is set right again; the rest is the person's.
-        let mut state = folded;
-        std::mem::swap(&mut state, &mut self.state);
-        let kind = EventKind::RunEdited(Box::new(RunEdited { changes, by_command: false, session: None, text }));
         self.commit(flow, kind, None, now, Vec::new())?;
         Ok(())
     }
@@ -474,7 +312,7 @@ impl Loaded<'_> {
         let batch = Batch { event: &event, old_text: self.text.text(), new_text: text.text(), activities };
         let before = self.text.document().state.last_seq;
         let newer = std::slice::from_ref(&event);
-        let mut merge = |saved: &str| before.and_then(|before| replay(saved, before, newer));
+        let mut merge = |saved: &str| before.and_then(|before| merge_save(saved, before, newer));
         let committed = self.locked.commit(&batch, &mut merge)?;
         if let Some(why) = committed.lagging {
             self.warnings.push(format!("recorded as event {seq}; its files follow with the next command: {why}"));
@@ -501,22 +339,9 @@ impl Loaded<'_> {
     }
 }
 
-/// A text that a person saved while it was being replaced, with the events on top; `None` when it shows another position
-/// and has to wait for the next command.
-fn replay(saved: &str, since: Seq, newer: &[Event]) -> Option<String> {
-    let saved = RunText::parse(saved).ok()?;
-    if saved.document().state.last_seq != Some(since) {
-        return None;
-    }
-    let mut state = RunState::from_document(saved.document().clone());
-    for event in newer {
-        match &event.kind {
-            // An earlier save, adopted: this later one says itself what it wants, and is adopted next.
-            EventKind::RunEdited(edit) if !edit.by_command => state.advance(event),
-            _ => state.apply(event),
-        }
-    }
-    Some(saved.with_document(state.document()).ok()?.text().to_owned())
+/// The files of the records of these events.
+fn files_of<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<ActivityFile> {
+    events.flat_map(activity_files).collect()
 }
 
 /// The file of a record; those of the records that a repair found again.
@@ -531,18 +356,4 @@ pub(crate) fn activity_files(event: &Event) -> Vec<ActivityFile> {
 /// As [`activity_file`], of the record alone.
 pub(crate) fn file_of(record: &ActivityRecorded) -> ActivityFile {
     ActivityFile { name: record.number.file_name(&record.id()), text: crate::codec::emit(&record.activity) }
-}
-
-/// The state of a run whose `run.yaml` shows it as of `since`, maybe with a person's changes.
-pub(crate) fn caught_up(document: &RunDocument, since: Seq, log: &LogScan) -> RunState {
-    let newer: Vec<Event> = log.events().filter(|event| event.seq > since).cloned().collect();
-    let until = log.events().filter(|event| event.seq <= since);
-    match (RunState::fold(until), RunState::fold(log.events())) {
-        (Some(base), Some(ours)) if !newer.is_empty() => rebase(&base, document, &newer, &ours),
-        _ => {
-            let mut state = RunState::from_document(document.clone());
-            newer.iter().for_each(|event| state.apply(event));
-            state
-        }
-    }
 }

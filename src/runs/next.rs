@@ -1,15 +1,13 @@
 //! `next` and `advance`: where a run can go, and going there.
 
 use crate::codec::digest;
-use crate::engine::{Choices, History, Refusal, Unanswered, Undone};
-use crate::machine::{Machine, Notation};
-use crate::model::RunId;
-use crate::model::Seq;
-use crate::model::WorkflowId;
-use crate::model::{Event, EventId, EventKind, ReportType, SessionId, StateName, StepStatus, TextDigest};
+use crate::engine::{Choices, History, Refusal, complete_by_leaving};
+use crate::machine::Machine;
+use crate::model::{
+    Event, EventId, EventKind, ReportType, RunId, Seq, SessionId, StateName, StepStatus, TextDigest, WorkflowId,
+};
 use crate::runs::context::Flow;
-use crate::runs::emit::EmitRequest;
-use crate::runs::emit::EmittedActivity;
+use crate::runs::emit::{EmitRequest, EmittedActivity};
 use crate::runs::error::{Error, Result};
 use crate::runs::payload::ReportRequest;
 use crate::runs::view::for_reading;
@@ -135,9 +133,7 @@ impl Flow {
                 return Err(Error::Refused { run: run.id().clone(), refusal });
             }
             None => {
-                let machine = view.machine.as_ref();
-                let to = target(request, &choices, machine, from.as_ref());
-                let to = to.and_then(|to| leave(request, &view.history, machine, from.as_ref(), &to).map(|()| to));
+                let to = destination(request, &choices, &view.history, view.machine.as_ref());
                 to.map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })?
             }
         };
@@ -193,38 +189,17 @@ fn went_to(event: &Event) -> Option<StateName> {
     }
 }
 
-/// Whether the state that the run leaves may be taken as completed: its work is done, or nothing says that it is not, as a
-/// question that is open does. Nothing at all is enough in a graph, whose states are what this command is for, and not in
-/// phases, whose work is recorded. A summary says that it is done, unless records say otherwise, and going back for another round says nothing about it.
-fn leave(
+/// The state that is meant, when the run may leave the one where it is for it.
+fn destination(
     request: &AdvanceRequest,
+    choices: &Choices,
     history: &History,
     machine: Option<&Machine>,
-    from: Option<&StateName>,
-    to: &StateName,
-) -> std::result::Result<(), Refusal> {
-    let Some(from) = from else { return Ok(()) };
-    let work = history.work(from);
-    if request.summary.is_some() && work.open.is_empty() {
-        return Ok(());
-    }
-    let at_work = work.reported && matches!(work.status, StepStatus::Running | StepStatus::NotStarted);
-    let completes = work.is_untouched() || at_work || work.reported && work.status == StepStatus::Waiting;
-    let run = history.state().document();
-    let question = run.state.questions.iter().find(|question| question.step == *from);
-    if let Some(question) = question.filter(|_| completes) {
-        let in_document = history.document_of(question).is_some();
-        let unanswered = Unanswered { question: question.clone(), workflow: run.workflow.clone(), in_document };
-        return Err(Refusal::Unanswered(Box::new(unanswered)));
-    }
-    let back = machine.is_some_and(|machine| machine.leads_back(from, to));
-    let is_phase = machine.is_some_and(|machine| machine.notation() == Notation::Phases);
-    // The begin of a phase is reported by the advance into it, and says nothing of its work.
-    let is_worked = !is_phase || work.latest.is_some();
-    if work.is_done() || work.is_untouched() && !is_phase || at_work && work.open.is_empty() && is_worked || back {
-        return Ok(());
-    }
-    Err(Refusal::NotDone(vec![Undone::new(machine, from, &work)]))
+) -> std::result::Result<StateName, Refusal> {
+    let from = history.state().phase();
+    let to = target(request, choices, machine, from)?;
+    complete_by_leaving(history, machine, from, &to, request.summary.is_some())?;
+    Ok(to)
 }
 
 /// The state that is meant: the one that is named, or the only one that can follow.

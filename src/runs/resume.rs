@@ -1,32 +1,26 @@
 //! `resume`: what is the next safe action?
 
-use crate::engine::Completed;
-use crate::engine::InDoubt;
-use crate::model::StateName;
-use crate::model::Timestamp;
-use crate::model::WorkflowId;
-use crate::runs::worktrees::OtherWorktree;
-use serde::Serialize;
-use std::path::{Component, Path, PathBuf};
-
-use crate::engine::{Action, Damage, Drift, History, Outlook, Plan, RunState, Verdict, resume};
+use crate::engine::{
+    Action, Completed, Damage, Drift, Fault, History, InDoubt, Outlook, Plan, RunState, Verdict, joined, resume,
+};
 use crate::host::WorkingTree;
 use crate::machine::Machine;
-use crate::model::{RunDocument, RunId, RunStatus, RunSummary, Seq, SessionId, Suggestion};
-use crate::runs::advice::Alternative;
-use crate::runs::advice::{adopt, advice, bring_back, join, known_driver, unknown_driver};
-use crate::runs::checkout::{ends_at, is_rewound, joined};
-use crate::runs::claim::ClaimReport;
-use crate::runs::claim::ClaimRequest;
+use crate::model::{
+    LostRange, RunDocument, RunId, RunStatus, RunSummary, Seq, SessionId, StateName, Suggestion, Timestamp, WorkflowId,
+};
+use crate::runs::advice::{Alternative, adopt, advice, bring_back, join, known_driver, unknown_driver};
+use crate::runs::checkout::ends_at;
+use crate::runs::claim::{ClaimReport, ClaimRequest};
 use crate::runs::context::Flow;
 use crate::runs::error::{Error, Result};
-use crate::runs::journal;
-use crate::runs::select::Runs;
-use crate::runs::select::Unreadable;
+use crate::runs::select::{Runs, Unreadable};
 use crate::runs::view::{View, for_listing, for_reading};
 use crate::runs::workflow::names_a_file;
-use crate::runs::{path_argument, quoted_path};
-use crate::store::{LogScan, Project, RunDir};
+use crate::runs::worktrees::OtherWorktree;
+use crate::runs::{journal, path_argument, quoted_path};
+use crate::store::{Project, RunDir};
+use serde::Serialize;
+use std::path::{Component, Path, PathBuf};
 
 /// What to resume.
 #[derive(Debug, Clone, Default)]
@@ -185,8 +179,6 @@ impl Flow {
             Some(how) => Some(self.claim(&project, &run, request.session.clone(), how)?),
             None => None,
         };
-        // Before the log, so that a writer who is at work now does not look like one who got further.
-        let noted = run.writer_note().map(|note| note.seq).unwrap_or_default();
         let view = match for_reading(self, &project, &run) {
             Ok(view) => view,
             Err(error) => {
@@ -196,7 +188,7 @@ impl Flow {
                     .map(|report| ResumeReport { candidates: others, ..report });
             }
         };
-        let outlook = self.outlook(&project, &run, &view, &caller, claim.as_ref(), noted)?;
+        let outlook = self.outlook(&project, &run, &view, &caller, claim.as_ref())?;
         let plan = resume(&view.history, &outlook);
         let mut plan = plan;
         let completed = plan.completed.len();
@@ -206,7 +198,7 @@ impl Flow {
         let mut report = self.report(&project, &run, &view, &outlook, plan, claim, runs);
         if report.verdict == Verdict::Rewound {
             let shown = view.history.state().document().state.last_seq.unwrap_or_default();
-            let places = self.places_with(&project, &run, noted.max(shown));
+            let places = self.places_with(&project, &run, view.noted.max(shown));
             let advice = bring_back(run.id(), self.ways_back(&project, &run, &places));
             report.next.alternatives = advice.in_project(self.place_of_caller(&project).as_deref()).alternatives;
         }
@@ -259,7 +251,6 @@ impl Flow {
         view: &'a View,
         caller: &crate::engine::Caller,
         claim: Option<&ClaimReport>,
-        noted: Seq,
     ) -> Result<Outlook<'a>> {
         let state = view.history.state();
         let presence = match claim {
@@ -274,7 +265,7 @@ impl Flow {
         let machine = view.machine.as_ref();
         let shown = state.document().state.last_seq;
         let is_away = view.log.last_seq() == Seq(0) && !self.places_of_log(project, run, shown).is_empty();
-        let damage = damage(&view.log, shown, noted, is_away);
+        let damage = damage(view, is_away);
         Ok(Outlook { machine, drift, damage, presence, now: self.clock.now() })
     }
 
@@ -457,39 +448,31 @@ fn own_journal(project: &Project, journal: &str, below: &Path) -> Vec<String> {
 
 /// What is wrong with the sealed part of a log. Lines of other programs and a torn tail are not damage. `is_away` says that
 /// git keeps the log, which is not in this checkout.
-fn damage(log: &LogScan, shown: Option<Seq>, noted: Seq, is_away: bool) -> Option<Damage> {
-    let last = log.last_seq();
-    let range = |from: u64, to: u64| match from == to {
-        true => format!("event {from} is"),
-        false => format!("events {from} to {to} are"),
-    };
-    if let Some(what) = joined(log) {
-        return Some(Damage::Joined(format!("a merge joined two histories of the run: {what}")));
-    }
-    let culprit = log.skipped.first().map(|line| format!(" (line {}: {})", line.line, line.fault.as_str()));
+fn damage(view: &View, is_away: bool) -> Option<Damage> {
+    let is_or_are = |lost: &LostRange| if lost.from == lost.to { "is" } else { "are" };
+    let culprit = view.log.skipped.first().map(|line| format!(" (line {}: {})", line.line, line.fault.as_str()));
     let culprit = culprit.unwrap_or_default();
-    if let Some((from, to)) = log.gaps().first() {
-        return Some(Damage::Lost(format!("{} missing from the log{culprit}", range(from.0, to.0))));
-    }
-    match shown {
-        Some(shown) if is_away => {
-            let (there, written) = (ends_at(last), noted.max(shown));
-            let what =
-                format!("an older version of the run was put back: its log {there}, and event {written} was written");
-            Some(Damage::Rewound(what))
+    let put_back = |last: Seq, written: Seq| {
+        let there = ends_at(last);
+        format!("an older version of the run was put back: its log {there}, and event {written} was written")
+    };
+    let damage = |fault: &Fault| match fault {
+        Fault::Joined(what) => Some((0, Damage::Joined(format!("a merge joined two histories of the run: {what}")))),
+        Fault::Gap(lost) => {
+            let what = format!("{} {} missing from the log{culprit}", lost.in_words(), is_or_are(lost));
+            Some((1, Damage::Lost(what)))
         }
-        Some(shown) if shown > last => {
-            let lost = range(last.0 + 1, shown.0);
-            Some(Damage::Lost(format!("{lost} missing from the end of the log{culprit}")))
+        Fault::EndLost(lost) if is_away => {
+            Some((2, Damage::Rewound(put_back(view.log.last_seq(), view.noted.max(lost.to)))))
         }
-        shown if is_rewound(noted, last, shown) => {
-            let there = ends_at(last);
-            let what =
-                format!("an older version of the run was put back: its log {there}, and event {noted} was written");
-            Some(Damage::Rewound(what))
+        Fault::EndLost(lost) => {
+            let what = format!("{} {} missing from the end of the log{culprit}", lost.in_words(), is_or_are(lost));
+            Some((2, Damage::Lost(what)))
         }
+        Fault::Rewound { last, noted } => Some((2, Damage::Rewound(put_back(*last, *noted)))),
         _ => None,
-    }
+    };
+    view.faults.iter().filter_map(damage).min_by_key(|(rank, _)| *rank).map(|(_, damage)| damage)
 }
 
 fn candidates(runs: &Runs, but: &str) -> Vec<Candidate> {

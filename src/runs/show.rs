@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::codec::{RunText, parse_value};
-use crate::engine::{History, RunState};
-use crate::model::{EventKind, ReportType, RunId, Seq, SessionId, StepStatus};
+use crate::codec::parse_value;
+use crate::engine::reconcile;
+use crate::model::{ReportType, RunId, Seq, SessionId, StepStatus};
 use crate::runs::context::Flow;
 use crate::runs::error::{Error, Result};
 use crate::runs::view::{View, for_reading};
@@ -44,30 +44,17 @@ impl Flow {
     }
 }
 
-/// Folds only the events up to `at`.
+/// The run as it was after the event `at`: that of a log which ends there.
 fn go_back(run: &RunId, view: &mut View, at: u64) -> Result<()> {
     let last = view.log.last_seq().0;
     let missing = || Error::NoSuchEvent { run: run.clone(), seq: at, last };
     if at == 0 || at > last {
         return Err(missing());
     }
-    let until = || view.log.events().filter(|event| event.seq <= Seq(at));
-    let state = RunState::fold(until()).ok_or_else(missing)?;
-    let history = History::fold(until()).ok_or_else(missing)?;
-    // The text of the last adopted edit before that moment carries what flow does not know.
-    let mut edited = until().filter_map(|event| match &event.kind {
-        EventKind::RunEdited(edit) => Some(edit.text.as_str()),
-        EventKind::RunAdopted(adopted) => Some(adopted.text.as_str()),
-        _ => None,
-    });
-    let text = match edited.next_back().map(RunText::parse) {
-        Some(Ok(text)) => {
-            text.with_state(&state.document().state).unwrap_or_else(|_| RunText::create(state.document()))
-        }
-        _ => RunText::create(state.document()),
-    };
-    view.text = text.text().to_owned();
-    view.history = history;
+    let log = view.log.until(Seq(at));
+    let then = reconcile(Ok(None), &log, Seq(0)).run.ok_or_else(missing)?;
+    view.text = then.text().text().to_owned();
+    view.history = then.history(&log);
     Ok(())
 }
 

@@ -1,135 +1,24 @@
 //! Reading `events.jsonl`: its end for writers, the whole of it for people.
 //!
-//! A line counts when it is whole, ends in a line break and verifies. Everything else is skipped and reported, and
-//! never trusted: a torn tail, damage, merge markers, lines that other programs appended.
+//! What its lines say is [`crate::codec::LogScan`]'s to know.
 
 use std::io;
 
-use crate::codec::{LineFault, unseal};
-use crate::model::{Event, EventKind, Seq, limits};
+use crate::codec::{LogScan, event_of};
+use crate::model::{Event, Seq, limits};
 use crate::store::dir::{read_exact_at, read_up_to};
 use crate::store::disk::DiskFile;
 
-/// A sealed line.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Line {
-    /// Its number in the file, from 1.
-    pub number: usize,
-    /// What it says.
-    pub event: Event,
-}
-
-/// A line that is not state.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Skipped {
-    /// Its number in the file, from 1.
-    pub line: usize,
-    /// What it is instead of a sealed line.
-    pub fault: LineFault,
-    /// Its beginning.
-    pub text: String,
-}
-
-/// A whole log.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct LogScan {
-    /// The sealed lines by position; two of the same position (a merge of two branches) by id.
-    pub lines: Vec<Line>,
-    /// The other lines, in the order of the file; the first [`limits::SKIPPED`] of them.
-    pub skipped: Vec<Skipped>,
-    /// How many more there are: a log of many short lines must not take many times its own size.
-    pub more_skipped: usize,
-}
-
-const PREVIEW_CHARS: usize = 200;
-
-impl LogScan {
-    /// Reads a whole log.
-    ///
-    /// # Errors
-    /// What reading the file gives, and `InvalidData` beyond [`limits::LOG_BYTES`].
-    pub fn read(file: &dyn DiskFile) -> io::Result<Self> {
-        let bytes = read_up_to(file, 0, file.stat()?.len, limits::LOG_BYTES)?;
-        if bytes.len() > limits::LOG_BYTES {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "the log is too long"));
-        }
-        Ok(Self::parse(&bytes))
+/// Reads a whole log.
+///
+/// # Errors
+/// What reading the file gives, and `InvalidData` beyond [`limits::LOG_BYTES`].
+pub(super) fn scan(file: &dyn DiskFile) -> io::Result<LogScan> {
+    let bytes = read_up_to(file, 0, file.stat()?.len, limits::LOG_BYTES)?;
+    if bytes.len() > limits::LOG_BYTES {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the log is too long"));
     }
-
-    /// Reads a whole log from memory. Total: every input gives an answer.
-    #[must_use]
-    pub fn parse(bytes: &[u8]) -> Self {
-        let mut whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-        if event(&bytes[whole..]).is_ok() {
-            // Only its line break is missing.
-            whole = bytes.len();
-        }
-        let mut scan = Self::default();
-        for (at, line) in bytes[..whole].split_inclusive(|&byte| byte == b'\n').enumerate() {
-            let line = line.strip_suffix(b"\n").unwrap_or(line);
-            match event(line) {
-                Ok(event) => scan.lines.push(Line { number: at + 1, event }),
-                Err(_) if line.iter().all(u8::is_ascii_whitespace) => {}
-                Err(_) if scan.skipped.len() == limits::SKIPPED => scan.more_skipped += 1,
-                Err(fault) => scan.skipped.push(Skipped { line: at + 1, fault, text: preview(line) }),
-            }
-        }
-        scan.lines.sort_by(|a, b| (a.event.seq, &a.event.id).cmp(&(b.event.seq, &b.event.id)));
-        scan.lines.dedup_by(|a, b| a.event == b.event);
-        scan
-    }
-
-    /// The events in order.
-    pub fn events(&self) -> impl DoubleEndedIterator<Item = &Event> + Clone {
-        self.lines.iter().map(|line| &line.event)
-    }
-
-    /// The highest position; 0 for an empty log.
-    #[must_use]
-    pub fn last_seq(&self) -> Seq {
-        self.events().next_back().map_or(Seq(0), |event| event.seq)
-    }
-
-    /// Positions below the last one that no line has, as inclusive ranges: acknowledged events that are gone. Those that
-    /// a repair names as lost are looked for no more.
-    #[must_use]
-    pub fn gaps(&self) -> Vec<(Seq, Seq)> {
-        let named = self.events().filter_map(|event| match &event.kind {
-            EventKind::LogRepaired(repair) => Some(&repair.lost),
-            _ => None,
-        });
-        let mut named: Vec<_> = named.flatten().map(|range| (range.from, range.to)).collect();
-        named.sort_unstable();
-        let mut gaps = Vec::new();
-        let mut expected = Seq(1);
-        for event in self.events() {
-            for &(from, to) in &named {
-                // A repair can name a range of which only a part is missing here.
-                let (from, to) = (from.max(expected), Seq(to.0.min(event.seq.0.saturating_sub(1))));
-                if from <= to {
-                    if from > expected {
-                        gaps.push((expected, Seq(from.0 - 1)));
-                    }
-                    expected = to.next();
-                }
-            }
-            if event.seq > expected {
-                gaps.push((expected, Seq(event.seq.0 - 1)));
-            }
-            expected = expected.max(event.seq.next());
-        }
-        gaps
-    }
-
-    /// Positions that more than one line has.
-    #[must_use]
-    pub fn doubles(&self) -> Vec<Seq> {
-        self.lines.windows(2).filter(|two| two[0].event.seq == two[1].event.seq).map(|two| two[0].event.seq).collect()
-    }
-}
-
-fn event(line: &[u8]) -> Result<Event, LineFault> {
-    Event::from_object(unseal(line)?).map_err(|_| LineFault::NotAnEvent)
+    Ok(LogScan::parse(&bytes))
 }
 
 /// The position that a line claims at its beginning, without opening it.
@@ -137,10 +26,6 @@ fn said_position(line: &[u8]) -> Option<u64> {
     let digits = line.strip_prefix(b"{\"v\":1,\"seq\":")?;
     let len = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
     std::str::from_utf8(&digits[..len]).ok()?.parse().ok().filter(|seq| *seq <= limits::COUNTER)
-}
-
-fn preview(line: &[u8]) -> String {
-    String::from_utf8_lossy(&line[..line.len().min(4 * PREVIEW_CHARS)]).chars().take(PREVIEW_CHARS).collect()
 }
 
 /// How far a log was read by somebody who follows it.
@@ -244,7 +129,7 @@ impl LogTail {
             Self { newer: Vec::new(), at: None, last_seq: Seq(0), whole: 0, unended: false, len: 0, ordered: true };
         let mut reached = false;
         for line in lines.split_inclusive(|&byte| byte == b'\n').rev() {
-            let Ok(event) = event(line.strip_suffix(b"\n").unwrap_or(line)) else {
+            let Ok(event) = event_of(line.strip_suffix(b"\n").unwrap_or(line)) else {
                 continue;
             };
             tail.last_seq = tail.last_seq.max(event.seq);
@@ -280,7 +165,7 @@ fn is_sealed(file: &dyn DiskFile, start: u64, len: u64) -> io::Result<bool> {
     }
     let mut bytes = vec![0; torn];
     read_exact_at(file, &mut bytes, start)?;
-    Ok(event(&bytes).is_ok())
+    Ok(event_of(&bytes).is_ok())
 }
 
 /// The position behind the last line break, found in bounded memory: a torn tail may be as long as the disk.

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::io;
 
+use crate::codec::LogScan;
 use crate::model::{Seq, Timestamp, limits};
 use crate::store::StoreError;
 use crate::store::canary::Canary;
@@ -10,7 +11,7 @@ use crate::store::dir::{Dir, File, NEW_FILE, read_exact_at, write_all};
 use crate::store::disk::{DiskFile, Errno, Onto, Open};
 use crate::store::layout::{LOG, LOG_TMP, QUARANTINE};
 use crate::store::lock::{Lock, LockRequest};
-use crate::store::log::{LogScan, LogTail};
+use crate::store::log::{LogTail, scan};
 use crate::store::run_dir::free_name;
 
 /// The log of a directory, and the lock under which it is written.
@@ -72,7 +73,7 @@ impl LockedLog {
 
     /// The whole log.
     pub(crate) fn read(&self) -> Result<LogScan, StoreError> {
-        LogScan::read(&*self.file).map_err(|source| log_fault(&self.dir, "read", source))
+        scan(&*self.file).map_err(|source| log_fault(&self.dir, "read", source))
     }
 
     /// Refuses a log in whose place another program put a file of its own.

@@ -30,6 +30,7 @@ pub(crate) mod project;
 mod publish;
 pub(crate) mod run_dir;
 
+pub use crate::codec::{Line, LogScan, Skipped};
 pub use canary::Canary;
 pub use commit::{ActivityFile, Batch, Committed};
 pub use create::NewRun;
@@ -38,7 +39,7 @@ pub use document::{DocumentError, DocumentFault, DocumentPlace, Guard, read_docu
 pub use error::StoreError;
 pub use index::{MaybeOpen, git_stamp};
 pub use lock::{LockRequest, WriterNote};
-pub use log::{Line, LogPosition, LogScan, LogTail, Skipped};
+pub use log::{LogPosition, LogTail};
 pub use mend::{Mender, ProjectMender, Shelf};
 pub use os::Os;
 pub use project::{Initialised, Project};

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use crate::codec::LogScan;
 use crate::model::{Event, Number, RunId, Seq, Timestamp, limits};
 use crate::store::StoreError;
 use crate::store::commit::ActivityFile;
@@ -11,7 +12,7 @@ use crate::store::layout::{
     ACTIVITIES, ACTIVITY_TMP, EVIDENCE, LOCK, LOG, LOG_TMP, QUARANTINE, RUN_FILE, RUN_MERGE_TMP, RUN_TMP,
 };
 use crate::store::lock::LockRequest;
-use crate::store::log::{LogPosition, LogScan, LogTail};
+use crate::store::log::{LogPosition, LogTail, scan};
 use crate::store::log_file::{LockedLog, log_fault};
 use crate::store::publish::Merge;
 
@@ -70,7 +71,7 @@ impl RunDir {
         let Some(file) = self.dir.open_read(LOG)? else {
             return Ok(LogScan::default());
         };
-        LogScan::read(&*file).map_err(|source| self.log_fault("read", source))
+        scan(&*file).map_err(|source| self.log_fault("read", source))
     }
 
     /// The whole lines of the log behind `position`, which moves on. Recovery and git put other files in the log's

@@ -10,7 +10,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("machine", &["model", "codec"]),
     ("host", &["model"]),
     ("store", &["model", "codec"]),
-    ("engine", &["model", "machine"]),
+    ("engine", &["model", "codec", "machine"]),
     ("catalog", &["model", "codec", "machine"]),
     ("runs", &["model", "codec", "machine", "host", "store", "engine", "catalog"]),
     ("modes", &["model", "codec", "machine", "host", "store", "engine", "catalog", "runs"]),

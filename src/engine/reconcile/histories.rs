@@ -1,12 +1,11 @@
-//! A log played again: the `run.yaml` of every event, and the histories that a merge left in it.
+//! The histories that a merge left in a log.
 
 use std::collections::BTreeSet;
 
-use crate::codec::{RunText, RunTextError, digest};
-use crate::engine::{Histories, RunState};
-use crate::model::{Event, EventKind, Seq, TextDigest};
-use crate::runs::load::text_of;
-use crate::store::LogScan;
+use crate::codec::LogScan;
+use crate::engine::Histories;
+use crate::engine::reconcile::replay::Replay;
+use crate::model::{Event, EventKind, Seq};
 
 /// The histories in a log. The places are those among [`LogScan::lines`].
 pub(crate) fn histories(scan: &LogScan) -> Histories {
@@ -27,6 +26,21 @@ pub(crate) fn histories(scan: &LogScan) -> Histories {
     Histories { main, sides, repeats }
 }
 
+/// What shows that a merge joined two histories in a log, in words; `None` when there is one.
+pub(crate) fn joined(log: &LogScan) -> Option<String> {
+    let histories = histories(log);
+    if !histories.are_joined() {
+        return None;
+    }
+    Some(match log.doubles().first() {
+        Some(seq) => format!("event {seq} is in its log twice with different content"),
+        None => match histories.sides.first().and_then(|side| side.new.first()) {
+            Some(&at) => format!("event {} does not follow from the events before it", log.lines[at].event.seq),
+            None => "an event is in its log twice, at the positions that it had on each branch".to_owned(),
+        },
+    })
+}
+
 /// Whether the events make one history in the order of their positions, whatever the order of the lines: every one of
 /// them wrote the `run.yaml` that follows from those before it.
 fn is_one(scan: &LogScan) -> bool {
@@ -37,8 +51,8 @@ fn is_one(scan: &LogScan) -> bool {
     let mut replay = Replay::default();
     scan.events().all(|event| {
         let taken = replay.take(event).is_ok();
-        let (Some(text), Some(written)) = (&replay.text, &event.run) else { return taken };
-        taken && (blind.contains(&event.seq) || TextDigest(digest(text.text().as_bytes())) == *written)
+        let Some(written) = event.run.as_ref().filter(|_| !blind.contains(&event.seq)) else { return taken };
+        taken && replay.digest().is_none_or(|digest| digest == written.0)
     })
 }
 
@@ -58,33 +72,4 @@ pub(crate) fn blind_spots(scan: &LogScan) -> BTreeSet<Seq> {
         blind.extend(scan.events().map(|event| event.seq).filter(|&seq| from <= seq && Some(seq) != repaired));
     }
     blind
-}
-
-/// `run.yaml` as it was written with event after event.
-#[derive(Default)]
-pub(crate) struct Replay {
-    state: Option<RunState>,
-    pub(crate) text: Option<RunText>,
-}
-
-impl Replay {
-    /// Goes on with the next event.
-    pub(crate) fn take(&mut self, event: &Event) -> std::result::Result<(), RunTextError> {
-        let state = match (RunState::begin(event), self.state.take()) {
-            (Some(begun), _) => begun,
-            (None, Some(mut state)) => {
-                state.apply(event);
-                state
-            }
-            (None, None) => return Ok(()),
-        };
-        let text = match (text_of(event), &event.kind, self.text.take()) {
-            (Some(text), ..) => RunText::parse(text)?,
-            (None, EventKind::RunStarted(_), _) | (None, _, None) => RunText::create(state.document()),
-            (None, _, Some(text)) => text,
-        };
-        self.text = Some(text.with_state(&state.document().state)?);
-        self.state = Some(state);
-        Ok(())
-    }
 }

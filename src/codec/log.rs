@@ -1,0 +1,132 @@
+//! A whole `events.jsonl`: which of its lines are events, in which order, and what is missing between them.
+//!
+//! A line counts when it is whole, ends in a line break and verifies. Everything else is skipped and reported, and
+//! never trusted: a torn tail, damage, merge markers, lines that other programs appended.
+
+use crate::codec::{LineFault, unseal};
+use crate::model::{Event, EventKind, Seq, limits};
+
+/// A sealed line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// Its number in the file, from 1.
+    pub number: usize,
+    /// What it says.
+    pub event: Event,
+}
+
+/// A line that is not state.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Skipped {
+    /// Its number in the file, from 1.
+    pub line: usize,
+    /// What it is instead of a sealed line.
+    pub fault: LineFault,
+    /// Its beginning.
+    pub text: String,
+}
+
+/// A whole log.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LogScan {
+    /// The sealed lines by position; two of the same position (a merge of two branches) by id.
+    pub lines: Vec<Line>,
+    /// The other lines, in the order of the file; the first [`limits::SKIPPED`] of them.
+    pub skipped: Vec<Skipped>,
+    /// How many more there are: a log of many short lines must not take many times its own size.
+    pub more_skipped: usize,
+}
+
+const PREVIEW_CHARS: usize = 200;
+
+impl LogScan {
+    /// Reads a whole log. Total: every input gives an answer.
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Self {
+        let mut whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        if event_of(&bytes[whole..]).is_ok() {
+            // Only its line break is missing.
+            whole = bytes.len();
+        }
+        let mut scan = Self::default();
+        for (at, line) in bytes[..whole].split_inclusive(|&byte| byte == b'\n').enumerate() {
+            let line = line.strip_suffix(b"\n").unwrap_or(line);
+            match event_of(line) {
+                Ok(event) => scan.lines.push(Line { number: at + 1, event }),
+                Err(_) if line.iter().all(u8::is_ascii_whitespace) => {}
+                Err(_) if scan.skipped.len() == limits::SKIPPED => scan.more_skipped += 1,
+                Err(fault) => scan.skipped.push(Skipped { line: at + 1, fault, text: preview(line) }),
+            }
+        }
+        scan.lines.sort_by(|a, b| (a.event.seq, &a.event.id).cmp(&(b.event.seq, &b.event.id)));
+        scan.lines.dedup_by(|a, b| a.event == b.event);
+        scan
+    }
+
+    /// The events in order.
+    pub fn events(&self) -> impl DoubleEndedIterator<Item = &Event> + Clone {
+        self.lines.iter().map(|line| &line.event)
+    }
+
+    /// The log as it was when the event `last` was its last one.
+    #[must_use]
+    pub fn until(&self, last: Seq) -> Self {
+        let lines = self.lines.iter().filter(|line| line.event.seq <= last).cloned().collect();
+        Self { lines, ..Self::default() }
+    }
+
+    /// The highest position; 0 for an empty log.
+    #[must_use]
+    pub fn last_seq(&self) -> Seq {
+        self.events().next_back().map_or(Seq(0), |event| event.seq)
+    }
+
+    /// Positions below the last one that no line has, as inclusive ranges: acknowledged events that are gone. Those that
+    /// a repair names as lost are looked for no more.
+    #[must_use]
+    pub fn gaps(&self) -> Vec<(Seq, Seq)> {
+        let named = self.events().filter_map(|event| match &event.kind {
+            EventKind::LogRepaired(repair) => Some(&repair.lost),
+            _ => None,
+        });
+        let mut named: Vec<_> = named.flatten().map(|range| (range.from, range.to)).collect();
+        named.sort_unstable();
+        let mut gaps = Vec::new();
+        let mut expected = Seq(1);
+        for event in self.events() {
+            for &(from, to) in &named {
+                // A repair can name a range of which only a part is missing here.
+                let (from, to) = (from.max(expected), Seq(to.0.min(event.seq.0.saturating_sub(1))));
+                if from <= to {
+                    if from > expected {
+                        gaps.push((expected, Seq(from.0 - 1)));
+                    }
+                    expected = to.next();
+                }
+            }
+            if event.seq > expected {
+                gaps.push((expected, Seq(event.seq.0 - 1)));
+            }
+            expected = expected.max(event.seq.next());
+        }
+        gaps
+    }
+
+    /// Positions that more than one line has.
+    #[must_use]
+    pub fn doubles(&self) -> Vec<Seq> {
+        let same = self.lines.windows(2).filter(|two| two[0].event.seq == two[1].event.seq);
+        let mut doubles: Vec<_> = same.map(|two| two[0].event.seq).collect();
+        doubles.dedup();
+        doubles
+    }
+}
+
+/// The event that a line says, without its line break.
+pub(crate) fn event_of(line: &[u8]) -> Result<Event, LineFault> {
+    Event::from_object(unseal(line)?).map_err(|_| LineFault::NotAnEvent)
+}
+
+fn preview(line: &[u8]) -> String {
+    String::from_utf8_lossy(&line[..line.len().min(4 * PREVIEW_CHARS)]).chars().take(PREVIEW_CHARS).collect()
+}

@@ -1,0 +1,176 @@
+//! A `run.yaml` that is written again and again, as when a log is played again.
+//!
+//! The list of completed activities grows by an entry with every record, and ten thousand versions of ten thousand lines
+//! are too many to write. So the middle of a long list is taken out of the text once and kept with its checksum. What is left
+//! is a `run.yaml` with a shorter list: it is changed and read back as any other, and the checksum of the whole version is
+//! put together from those of its parts. A version costs the same, however long the run is.
+
+use crate::codec::reading::Reading;
+use crate::codec::seal::Checksum;
+use crate::codec::{RunText, RunTextError};
+use crate::model::Owned;
+
+/// The latest version of a `run.yaml`.
+#[derive(Debug, Clone)]
+pub struct RunVersions {
+    /// The text without the lines that were taken out.
+    short: RunText,
+    taken: Option<Lines>,
+}
+
+/// Lines of the list of completed activities that were taken out.
+#[derive(Debug, Clone)]
+struct Lines {
+    text: String,
+    checksum: Checksum,
+    /// How many entries of the list stand before them.
+    before: usize,
+    /// Where they were in the text that is left.
+    at: usize,
+}
+
+impl RunVersions {
+    /// Begins with this version.
+    ///
+    /// # Errors
+    /// [`RunTextError`] when the text cannot be read, which a [`RunText`] can be.
+    pub fn new(text: RunText) -> Result<Self, RunTextError> {
+        let mut versions = Self { short: text, taken: None };
+        versions.shorten()?;
+        Ok(versions)
+    }
+
+    /// Goes on to the version that shows `state`. Its list of completed activities must be that of the version before with
+    /// `added` entries behind it; any other list begins anew with [`Self::new`].
+    ///
+    /// # Errors
+    /// As [`RunText::with_state`].
+    pub fn advance(&mut self, state: &Owned, added: usize) -> Result<(), RunTextError> {
+        let mut completed = self.short.document().state.completed_activities.clone();
+        let mut new: Vec<&str> = state.completed_activities.iter().rev().take(added).collect();
+        new.reverse();
+        new.into_iter().for_each(|id| completed.push(id));
+        self.short = self.short.with_state(&state.with_completed(completed))?;
+        self.shorten()
+    }
+
+    /// The digest of the version, as [`crate::codec::digest`] gives it of the whole text.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        let text = self.short.text().as_bytes();
+        let whole = match &self.taken {
+            None => Checksum::of(text),
+            Some(lines) => {
+                Checksum::of(&text[..lines.at]).followed_by(lines.checksum).followed_by(Checksum::of(&text[lines.at..]))
+            }
+        };
+        whole.digest()
+    }
+
+    /// The whole text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let text = self.short.text();
+        match &self.taken {
+            None => text.to_owned(),
+            Some(lines) => [&text[..lines.at], &lines.text, &text[lines.at..]].concat(),
+        }
+    }
+
+    /// Takes more lines out when the list got long, and finds the place of those that were taken.
+    fn shorten(&mut self) -> Result<(), RunTextError> {
+        let reading = Reading::read(self.short.text())?;
+        let cut = reading.elided.clone().zip(reading.entries_before_cut());
+        let before = self.taken.as_ref().map(|lines| lines.before);
+        match cut.filter(|(_, at)| before.is_none_or(|before| before == *at)) {
+            Some((range, at)) => {
+                let text = self.short.text();
+                let lines = &text[range.clone()];
+                let taken = self.taken.get_or_insert_with(|| Lines::none(at));
+                taken.text.push_str(lines);
+                taken.checksum = taken.checksum.followed_by(Checksum::of(lines.as_bytes()));
+                let rest = [&text[..range.start], &text[range.end..]].concat();
+                self.short = RunText::parse(rest)?;
+                self.short.read_whole()?;
+            }
+            None if reading.elided.is_some() => self.short.read_whole()?,
+            None => self.short.keep(reading),
+        }
+        let Some(taken) = &mut self.taken else { return Ok(()) };
+        let end = self.short.end_of_entry(taken.before - 1);
+        taken.at = end.ok_or_else(|| RunTextError::Edit("the list of activities was not found again".to_owned()))?;
+        Ok(())
+    }
+}
+
+impl Lines {
+    fn none(before: usize) -> Self {
+        Self { text: String::new(), checksum: Checksum::of(b""), before, at: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::digest;
+    use crate::model::Seq;
+
+    const HEAD: &str = "apiVersion: flow.synapti.ai/v1\nkind: FlowRun\nmetadata:\n  id: run-1\n  workflow: debug\n  \
+                        created_at: 2026-05-20T14:30:00Z # when\ncontext:\n  repo: r\n  branch: b\n";
+
+    /// Records `ids` one after another, and compares every version with the one that is written whole.
+    #[track_caller]
+    fn assert_same_versions(state: &str, ids: &[String]) {
+        let mut whole = RunText::parse(format!("{HEAD}{state}")).unwrap();
+        let mut versions = RunVersions::new(whole.clone()).unwrap();
+        for (at, id) in ids.iter().enumerate() {
+            let mut wanted = whole.document().state.clone();
+            wanted.completed_activities.push(id);
+            wanted.current_activity = Some(id.clone());
+            wanted.last_seq = Some(Seq(at as u64 + 1));
+            // What comes and goes before and behind the list.
+            wanted.blocked_reason = (at % 3 == 0).then(|| format!("why {at}\n- x"));
+            wanted.workflow_seq = (at % 5 == 0).then_some(Seq(1));
+            whole = whole.with_state(&wanted).unwrap();
+            versions.advance(&wanted, 1).unwrap();
+            assert_eq!(versions.digest(), digest(whole.text().as_bytes()), "{at}");
+        }
+        assert_eq!(versions.text(), whole.text());
+    }
+
+    fn ids(n: usize) -> Vec<String> {
+        (0..n).map(|at| if at % 40 == 39 { format!("{at}e1") } else { format!("step-{at}") }).collect()
+    }
+
+    #[test]
+    fn every_version_is_the_one_that_is_written_whole() {
+        let lines = |n: usize| (0..n).map(|at| format!("    - old-{at}\n")).collect::<String>();
+        for state in [
+            "state:\n  status: active\n".to_owned(),
+            "state:\n  completed_activities: []\n  status: active\n".to_owned(),
+            "state: {status: active, completed_activities: [a, b]}\n".to_owned(),
+            format!("state:\n  status: active\n  completed_activities:\n{}", lines(300)),
+            format!(
+                "state:\n  completed_activities:\n    - \"0x1\" # odd\n{}    # noted\n  status: active\n",
+                lines(90)
+            ),
+            format!("state:\n  completed_activities:\n{}    # between\n{}  status: active\n", lines(70), lines(70)),
+        ] {
+            assert_same_versions(&state, &ids(400));
+            assert_same_versions(&state.replace('\n', "\r\n"), &ids(90));
+        }
+    }
+
+    #[test]
+    fn the_text_that_is_changed_stays_short() {
+        let mut versions =
+            RunVersions::new(RunText::parse(format!("{HEAD}state:\n  status: active\n")).unwrap()).unwrap();
+        let mut state = versions.short.document().state.clone();
+        for at in 0..1000 {
+            state.completed_activities.push(&format!("step-{at}"));
+            versions.advance(&state, 1).unwrap();
+            assert!(versions.short.text().len() < 4000, "{at}");
+        }
+        assert_eq!(versions.text().matches("- step-").count(), 1000);
+    }
+}

@@ -1,0 +1,38 @@
+//! The workflow that a run follows, as its events pin it.
+
+use crate::machine::Machine;
+use crate::model::{Event, EventKind};
+
+/// The workflow that a run's events pin: the one that was pinned last.
+pub(crate) fn pinned<'a>(
+    events: impl DoubleEndedIterator<Item = &'a Event>,
+    warnings: &mut Vec<String>,
+) -> Option<Machine> {
+    events.rev().find_map(|event| machine_of(event, warnings))
+}
+
+/// Whether a run was started with a workflow that has no state machine, so that its steps are free.
+pub(crate) fn is_free(event: &Event) -> bool {
+    matches!(&event.kind, EventKind::RunStarted(started) if started.machine.is_null())
+}
+
+/// The workflow that an event pins.
+pub(crate) fn machine_of(event: &Event, warnings: &mut Vec<String>) -> Option<Machine> {
+    if is_free(event) {
+        return None;
+    }
+    let pinned = match &event.kind {
+        EventKind::RunStarted(started) => Some(&started.machine),
+        EventKind::RunAdopted(adopted) => adopted.machine.as_ref(),
+        EventKind::LogRepaired(repair) => repair.machine.as_ref(),
+        EventKind::WorkflowAdopted(adopted) => Some(&adopted.machine),
+        _ => None,
+    }?;
+    match Machine::from_value(pinned) {
+        Ok(machine) => Some(machine),
+        Err(error) => {
+            warnings.push(format!("{error}; phases are not checked"));
+            None
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! A log played again: the `run.yaml` of every event.
+
+use crate::codec::{RunText, RunTextError, RunVersions};
+use crate::engine::RunState;
+use crate::engine::reconcile::text::text_of;
+use crate::model::{Event, EventKind};
+
+/// `run.yaml` as it was written with event after event.
+#[derive(Default)]
+pub(crate) struct Replay {
+    state: Option<RunState>,
+    versions: Option<RunVersions>,
+}
+
+impl Replay {
+    /// Goes on with the next event.
+    pub(crate) fn take(&mut self, event: &Event) -> Result<(), RunTextError> {
+        let before = self.state.as_ref().map_or(0, |state| state.document().state.completed_activities.len());
+        let state = match (RunState::begin(event), self.state.take()) {
+            (Some(begun), _) => begun,
+            (None, Some(mut state)) => {
+                state.apply(event);
+                state
+            }
+            (None, None) => return Ok(()),
+        };
+        let owned = &state.document().state;
+        let begins = |text: RunText| RunVersions::new(text.with_state(owned)?).map(Some);
+        self.versions = match (text_of(event), &event.kind, self.versions.take()) {
+            (Some(text), ..) => begins(RunText::parse(text)?)?,
+            (None, EventKind::RunStarted(_), _) | (None, _, None) => begins(RunText::create(state.document()))?,
+            (None, _, Some(mut versions)) => {
+                // Whatever takes entries off the list brings a text of its own.
+                versions.advance(owned, owned.completed_activities.len().saturating_sub(before))?;
+                Some(versions)
+            }
+        };
+        self.state = Some(state);
+        Ok(())
+    }
+
+    /// The digest of the latest `run.yaml`; none before the run began.
+    pub(crate) fn digest(&self) -> Option<String> {
+        self.versions.as_ref().map(RunVersions::digest)
+    }
+
+    /// The latest `run.yaml`.
+    pub(crate) fn text(&self) -> Option<String> {
+        self.versions.as_ref().map(RunVersions::text)
+    }
+}

@@ -1,0 +1,95 @@
+//! The `run.yaml` that a log demands, whole or from some event on.
+
+use crate::codec::{LogScan, RunText, RunTextError};
+use crate::engine::{RunState, rebase};
+use crate::model::{Event, EventKind, RunDocument, Seq};
+
+/// `run.yaml` as the log demands it. Comments of adopted hand edits are in the log and come back. `None` when no event
+/// begins a run.
+pub(crate) fn rebuilt<'a>(
+    events: impl DoubleEndedIterator<Item = &'a Event> + Clone,
+) -> Result<Option<RunText>, RunTextError> {
+    let (Some(begin), Some(state)) = (events.clone().find_map(RunState::begin), RunState::fold(events.clone())) else {
+        return Ok(None);
+    };
+    let text = match events.rev().find_map(text_of) {
+        Some(text) => RunText::parse(text)?,
+        None => RunText::create(begin.document()),
+    };
+    text.with_state(&state.document().state).map(Some)
+}
+
+/// The `run.yaml` that an event carries.
+pub(crate) fn text_of(event: &Event) -> Option<&str> {
+    match &event.kind {
+        EventKind::RunEdited(edit) => Some(&edit.text),
+        EventKind::RunAdopted(adopted) => Some(&adopted.text),
+        EventKind::LogRepaired(repair) => Some(&repair.text),
+        _ => None,
+    }
+}
+
+pub(crate) fn is_repair(event: &Event) -> bool {
+    matches!(event.kind, EventKind::LogRepaired(_))
+}
+
+/// The `run.yaml` that takes the place of `found`, when the log was repaired since: positions mean something else
+/// now, so the two are not compared.
+pub(crate) fn superseded(newer: &[Event], found: &RunText) -> Result<Option<RunText>, RunTextError> {
+    let Some(at) = newer.iter().rposition(is_repair) else {
+        return Ok(None);
+    };
+    let Some(mut text) = text_of(&newer[at]).map(RunText::parse).transpose()? else {
+        return Ok(None);
+    };
+    if text.document().id != found.document().id {
+        return Ok(None);
+    }
+    let mut state = RunState::from_document(text.document().clone());
+    for event in &newer[at + 1..] {
+        if let Some(edited) = text_of(event) {
+            text = RunText::parse(edited)?;
+        }
+        state.apply(event);
+    }
+    text.with_state(&state.document().state).map(Some)
+}
+
+/// The state of a run whose `run.yaml` shows it as of `since`, maybe with a person's changes.
+pub(crate) fn caught_up(document: &RunDocument, since: Seq, log: &LogScan) -> RunState {
+    let newer: Vec<Event> = log.events().filter(|event| event.seq > since).cloned().collect();
+    let until = log.events().filter(|event| event.seq <= since);
+    match (RunState::fold(until), RunState::fold(log.events())) {
+        (Some(base), Some(ours)) if !newer.is_empty() => rebase(&base, document, &newer, &ours),
+        _ => {
+            let mut state = RunState::from_document(document.clone());
+            newer.iter().for_each(|event| state.apply(event));
+            state
+        }
+    }
+}
+
+/// A text that a person saved while it was being replaced, with the events on top; `None` when it shows another position
+/// and has to wait for the next command.
+pub(crate) fn merge_save(saved: &str, since: Seq, newer: &[Event]) -> Option<String> {
+    let saved = RunText::parse(saved).ok()?;
+    if saved.document().state.last_seq != Some(since) {
+        return None;
+    }
+    let mut state = RunState::from_document(saved.document().clone());
+    for event in newer {
+        match &event.kind {
+            // An earlier save, adopted: this later one says itself what it wants, and is adopted next.
+            EventKind::RunEdited(edit) if !edit.by_command => state.advance(event),
+            _ => state.apply(event),
+        }
+    }
+    Some(saved.with_document(state.document()).ok()?.text().to_owned())
+}
+
+/// Whether a text has the conflict markers of a merge; the line of the first.
+pub(crate) fn conflict_marker(text: &str) -> Option<usize> {
+    let marks = |line: &&str| line.starts_with("<<<<<<< ");
+    let at = text.lines().position(|line| marks(&line))?;
+    text.lines().skip(at).any(|line| line.starts_with(">>>>>>> ")).then_some(at + 1)
+}
