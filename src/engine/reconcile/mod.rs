@@ -13,17 +13,21 @@
 
 mod fault;
 mod histories;
+mod position;
+mod repair;
 mod replay;
 mod text;
 
 pub use fault::Fault;
 pub(crate) use histories::{blind_spots, histories, joined};
+pub use repair::Repair;
 pub(crate) use replay::Replay;
 pub(crate) use text::{caught_up, merge_save, rebuilt};
 
 use crate::codec::{DocumentKind, LogScan, Place, RunText, Violation, digest, parse, validate};
 use crate::engine::{EditFault, History, RunState, edited, pinned, with_edit};
 use crate::model::{Event, LostRange, RunChanges, RunId, Seq};
+use position::Position;
 use text::{conflict_marker, is_repair, superseded};
 
 /// A run as its `run.yaml` and its log say together.
@@ -46,43 +50,6 @@ pub struct Current {
     base: RunText,
 }
 
-/// A step by which a writer brings a run in order.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Repair {
-    /// `run.yaml` is missing, and this text takes its place.
-    Rebuild {
-        /// What the log demands.
-        text: RunText,
-    },
-    /// The log was repaired, and whoever did it died before this text took the place of `run.yaml`.
-    EndRepair {
-        /// The text that it takes the place of.
-        old: RunText,
-        /// What the repair demands.
-        text: RunText,
-        /// Whether flow wrote the text that is replaced; otherwise a copy of it is kept.
-        is_own: bool,
-    },
-    /// Another program made the run; the log begins with what it says.
-    AdoptRun,
-    /// `run.yaml` is behind the log.
-    RollForward {
-        /// The event that it shows.
-        since: Seq,
-        /// What it is.
-        old: RunText,
-        /// The text that shows the last event.
-        text: RunText,
-    },
-    /// A person changed `run.yaml`, which is logged.
-    AdoptEdit {
-        /// The state that the log gives.
-        log: Box<RunState>,
-        /// What is changed in it; nothing when only comments, order or unknown keys were.
-        changes: Box<RunChanges>,
-    },
-}
-
 /// The end of a log: the events behind the one that `run.yaml` shows.
 #[derive(Debug, Clone, Copy)]
 pub struct LogEnd<'a> {
@@ -102,33 +69,6 @@ impl LogEnd<'_> {
     pub fn proves(&self, shown: Seq, digest: &str) -> bool {
         let written = self.at.filter(|event| event.seq == shown).and_then(|event| event.run.as_ref());
         written.is_some_and(|written| written.0 == digest)
-    }
-}
-
-/// Which event a `run.yaml` shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Position {
-    /// This one, up to which the log goes at least.
-    Event(Seq),
-    /// This one, which is lost: the log ends before it.
-    Beyond(Seq),
-    /// A person took away, or typed, what the file says of it.
-    ByHand,
-    /// None: another program made the run, and flow has not written it.
-    Foreign,
-}
-
-impl Position {
-    /// `noted` is how far the writers of this checkout got.
-    fn of(shown: Option<Seq>, last: Seq, noted: Seq) -> Self {
-        match shown {
-            None if last == Seq(0) => Self::Foreign,
-            None => Self::ByHand,
-            Some(shown) if shown <= last => Self::Event(shown),
-            // No writer ever got that far.
-            Some(_) if last > Seq(0) && noted == last => Self::ByHand,
-            Some(shown) => Self::Beyond(shown),
-        }
     }
 }
 

@@ -62,8 +62,19 @@ impl Past {
             8 => self.add(json!({"type": "run_claimed", "session": session, "epoch": self.events.len()})),
             9 => self.add(json!({"type": "session_end", "session": session, "reason": null})),
             10 => self.add(json!({"type": "something_newer", "of": "a later flow"})),
+            11 => self.repair(),
             _ => self.adopt(phase),
         }
+    }
+
+    /// As the doctor ends a log that it repaired.
+    fn repair(&mut self) {
+        let now = event(self.events.len() as u64 + 1, json!({"type": "noted"}));
+        let (text, mut document) = (self.texts.last().unwrap(), self.states.last().unwrap().document().clone());
+        (document.state.last_seq, document.state.updated_at) = (Some(now.seq), Some(now.at));
+        let text = text.with_state(&document.state).unwrap().text().to_owned();
+        self.add(json!({"type": "log_repaired", "lost": [], "renumbered": [], "salvaged": [], "reason": "",
+            "document": document, "text": text}));
     }
 
     fn adopt(&mut self, word: &str) {
