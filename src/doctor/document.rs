@@ -38,6 +38,11 @@ pub(super) fn check(
         return None;
     }
     let read = read?;
+    // Commands take what the log proves, or cannot tell of, as it is; a doctor looks.
+    schema(violations(facts), facts, found);
+    if found.list.len() > before {
+        return None;
+    }
     position(facts, run, &read, found);
     Some(read)
 }
@@ -82,8 +87,7 @@ fn unusable(error: &RunTextError, facts: &RunFacts, found: &mut Findings) {
     let message = match error {
         RunTextError::Document(violation) => {
             // All of it, when the schema sees it too.
-            let root = facts.text.here().and_then(|text| parse(text).ok());
-            let all = root.map(|root| validate(DocumentKind::Run, &root.to_value(), Some(&root))).unwrap_or_default();
+            let all = violations(facts);
             if !all.is_empty() {
                 return schema(all, facts, found);
             }
@@ -92,6 +96,11 @@ fn unusable(error: &RunTextError, facts: &RunFacts, found: &mut Findings) {
         error => format!("run.yaml {error}"),
     };
     found.add("run_yaml_invalid", &facts.path(RUN_FILE), message).at(error.place()).mend(Action::Rebuild);
+}
+
+fn violations(facts: &RunFacts) -> Vec<Violation> {
+    let root = facts.text.here().and_then(|text| parse(text).ok());
+    root.map(|root| validate(DocumentKind::Run, &root.to_value(), Some(&root))).unwrap_or_default()
 }
 
 fn schema(violations: Vec<Violation>, facts: &RunFacts, found: &mut Findings) {
