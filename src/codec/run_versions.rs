@@ -60,9 +60,7 @@ impl RunVersions {
         let text = self.short.text().as_bytes();
         let whole = match &self.taken {
             None => Checksum::of(text),
-            Some(lines) => {
-                Checksum::of(&text[..lines.at]).followed_by(lines.checksum).followed_by(Checksum::of(&text[lines.at..]))
-            }
+            Some(lines) => Checksum::of(&text[..lines.at]).followed_by(lines.checksum).and(&text[lines.at..]),
         };
         whole.digest()
     }
@@ -88,7 +86,7 @@ impl RunVersions {
                 let lines = &text[range.clone()];
                 let taken = self.taken.get_or_insert_with(|| Lines::none(at));
                 taken.text.push_str(lines);
-                taken.checksum = taken.checksum.followed_by(Checksum::of(lines.as_bytes()));
+                taken.checksum = taken.checksum.and(lines.as_bytes());
                 let rest = [&text[..range.start], &text[range.end..]].concat();
                 self.short = RunText::parse(rest)?;
                 self.short.read_whole()?;

@@ -98,7 +98,12 @@ impl Checksum {
         Self { crc: crc32c::crc32c(part), len: part.len() }
     }
 
-    /// Of this part with `next` behind it.
+    /// Of this part with these bytes behind it.
+    pub(super) fn and(self, next: &[u8]) -> Self {
+        Self { crc: crc32c::crc32c_append(self.crc, next), len: self.len + next.len() }
+    }
+
+    /// Of this part with another one behind it. Takes as long as reading some kilobytes.
     pub(super) fn followed_by(self, next: Self) -> Self {
         Self { crc: crc32c::crc32c_combine(self.crc, next.crc, next.len), len: self.len + next.len }
     }

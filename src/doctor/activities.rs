@@ -9,6 +9,7 @@ use crate::doctor::rewrite::{Rewrite, activity, file_number};
 use crate::model::{EventKind, Number, Seq};
 use crate::runs::load::activity_files;
 use crate::store::inspect::{Entry, FileKind};
+use crate::store::is_cut_off;
 use crate::store::layout::{ACTIVITIES, ACTIVITY_TMP, EVIDENCE};
 
 /// Checks the files against the log. `rewrite` is the repair of the log, when one is due: it takes what the log lost.
@@ -94,12 +95,6 @@ fn recorded(facts: &RunFacts, name: &str, wanted: &str, found: &mut Findings) {
     } else {
         found.add("activity_edited", &path, "a person edited the file; what counts is the record in the log");
     }
-}
-
-/// What a crash leaves of a file; the same rule by which recovery restores it.
-fn is_cut_off(found: &[u8], wanted: &[u8]) -> bool {
-    let written = found.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-    (written < wanted.len() || found.len() < wanted.len()) && wanted.starts_with(&found[..written])
 }
 
 fn readable(content: &[u8]) -> Result<(), String> {

@@ -7,11 +7,11 @@ use serde::Serialize;
 use walkdir::WalkDir;
 
 use crate::codec::{DocumentKind, LineFault, Node, RunText, Violation, parse, validate};
-use crate::engine::{RunState, edited, pinned};
+use crate::engine::{Fault, reconcile};
 use crate::host;
 use crate::interviews::{SCRIPT_SUFFIX, read_script};
 use crate::machine::{Form, StateTypes, compile_text};
-use crate::model::limits;
+use crate::model::{Seq, limits};
 use crate::modes::{POLICY_FILE, read_policy};
 use crate::runs::workflow::id_of_file;
 use crate::runs::{Error, Flow, Result};
@@ -300,12 +300,14 @@ fn check_run(path: &Path, text: &str) -> Vec<Violation> {
     let Ok(run) = RunText::parse(text) else { return violations };
     let log = read(&path.with_file_name(layout::LOG), limits::LOG_BYTES).unwrap_or_default();
     let log = LogScan::parse(log.as_bytes());
-    let folded = RunState::fold(log.events());
-    let machine = pinned(log.events(), &mut Vec::new());
-    let fault = folded.and_then(|folded| edited(&folded, run.document(), machine.as_ref()).err());
-    if let (true, Some(fault)) = (violations.is_empty(), fault) {
-        let place = parse(text).ok().map(|root| root.nearest(fault.pointer()).place);
-        violations.push(Violation { pointer: fault.pointer().to_owned(), message: fault.to_string(), place });
+    if violations.is_empty() {
+        let refused = |fault: Fault| match fault {
+            Fault::Edit { fault, place } => {
+                Some(Violation { pointer: fault.pointer().to_owned(), message: fault.to_string(), place })
+            }
+            _ => None,
+        };
+        violations.extend(reconcile(Ok(Some(run)), &log, Seq(0)).faults.into_iter().filter_map(refused));
     }
     violations
 }

@@ -14,7 +14,7 @@ use crate::model::{Event, EventKind, RunId, SessionId};
 use crate::runs::load::activity_files;
 use crate::runs::{Flow, Result};
 use crate::store::layout::{ACTIVITIES, ACTIVITY_TMP, LOCK, LOG, RUN_FILE};
-use crate::store::{ActivityFile, StoreError};
+use crate::store::{ActivityFile, StoreError, is_cut_off};
 
 /// The answer of `verify`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -286,8 +286,11 @@ impl Proof<'_> {
             self.checked.activity_files += 1;
             if bytes != file.text.as_bytes() {
                 let found = String::from_utf8_lossy(bytes);
-                let cut_off = file.text.starts_with(found.trim_end_matches('\0'));
-                let why = if cut_off { "the activity file is cut off" } else { "a person edited the activity file" };
+                let why = if is_cut_off(bytes, file.text.as_bytes()) {
+                    "the activity file is cut off"
+                } else {
+                    "a person edited the activity file"
+                };
                 let (line, expected, found) = first_difference(&file.text, &found);
                 self.differs(path, Some(line), &expected, &found, why);
             }

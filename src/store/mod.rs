@@ -43,4 +43,4 @@ pub use log::{LogPosition, LogTail};
 pub use mend::{Mender, ProjectMender, Shelf};
 pub use os::Os;
 pub use project::{Initialised, Project};
-pub use run_dir::{LockedRun, RunDir};
+pub use run_dir::{LockedRun, RunDir, is_cut_off};

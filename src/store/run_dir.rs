@@ -360,13 +360,7 @@ impl LockedRun<'_> {
             Err(_) => return Ok(()),
         };
         let wanted = file.text.as_bytes();
-        // A power cut may leave a part, and zeros where any block should be.
-        let lost = found.is_none_or(|found| {
-            let written = found.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-            let fits = |(found, wanted): (&u8, &u8)| found == wanted || *found == 0;
-            found != wanted && written <= wanted.len() && found[..written].iter().zip(wanted).all(fits)
-        });
-        if !lost {
+        if !found.is_none_or(|found| is_cut_off(&found, wanted)) {
             return Ok(());
         }
         self.activities.remove(ACTIVITY_TMP)?;
@@ -374,6 +368,15 @@ impl LockedRun<'_> {
         flush(&*new, || self.activities.join(&file.name))?;
         self.activities.rename(ACTIVITY_TMP, &file.name, Onto::Whatever)
     }
+}
+
+/// Whether a power cut may have made this of a file that was written as `wanted`: a part, and zeros where any block should
+/// be. Any other difference is a person's.
+#[must_use]
+pub fn is_cut_off(found: &[u8], wanted: &[u8]) -> bool {
+    let written = found.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    let fits = |(found, wanted): (&u8, &u8)| found == wanted || *found == 0;
+    found != wanted && written <= wanted.len() && found[..written].iter().zip(wanted).all(fits)
 }
 
 /// Whether a run's directory holds nothing that version control would know.
