@@ -30,14 +30,16 @@
 //! # }
 //! ```
 //!
-//! From the ground up: [`model`] (documents and names), [`codec`] (bytes ↔ documents), [`host`] (clock, ids, environment,
-//! git, processes), [`machine`] (workflow definitions, compiled), [`store`] (the commit protocol), [`engine`] (the pure
-//! core: decide, apply, resume), [`catalog`] (finding definitions), [`runs`] (the verbs over runs). Beside each other above
-//! the runs: [`modes`], [`interviews`], [`drive`] and [`doctor`]. `ARCHITECTURE.md` is the map.
+//! From the ground up: [`model`] (documents and names), [`codec`] (bytes ↔ documents), [`disk`] (the only way to files),
+//! [`host`] (clock, ids, environment, git, processes), [`machine`] (workflow definitions, compiled), [`store`] (the commit
+//! protocol), [`engine`] (the pure core: decide, apply, reconcile, resume), [`catalog`] (finding definitions), [`runs`] (the
+//! verbs over runs). Beside each other above the runs: [`modes`], [`interviews`], [`drive`] and [`doctor`].
+//! `ARCHITECTURE.md` is the map.
 
 pub mod catalog;
 pub mod cli;
 pub mod codec;
+pub mod disk;
 pub mod doctor;
 pub mod drive;
 pub mod engine;

@@ -1,12 +1,14 @@
 //! `.flow/config.yaml`: what a project says about its definitions.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Deserialize;
 
 use crate::catalog::CatalogError;
 use crate::catalog::folder::Folder;
 use crate::codec;
+use crate::disk::Disk;
 use crate::machine::StateTypes;
 
 /// The name of the file.
@@ -24,8 +26,8 @@ pub(super) struct Config {
 
 impl Config {
     /// Reads the file of the project whose `.flow` directory is `flow_dir`.
-    pub(super) fn read(flow_dir: &Path) -> Result<Self, CatalogError> {
-        let Some(folder) = Folder::open(flow_dir, false)? else { return Ok(Self::default()) };
+    pub(super) fn read(disk: &Arc<dyn Disk>, flow_dir: &Path) -> Result<Self, CatalogError> {
+        let Some(folder) = Folder::open(disk, flow_dir, false)? else { return Ok(Self::default()) };
         let text = match folder.read(FILE) {
             Ok(Some(text)) => text,
             Ok(None) => return Ok(Self::default()),

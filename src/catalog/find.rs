@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::catalog::CatalogError;
 use crate::catalog::config::Config;
@@ -9,6 +10,7 @@ use crate::catalog::folder::Folder;
 use crate::catalog::place::{Place, places};
 use crate::catalog::shipped::SHIPPED;
 use crate::codec;
+use crate::disk::Disk;
 use crate::machine::{Checked, Diagnostic, Form, Machine, Name, Notation, StateTypes, compile_text, description};
 use crate::model::WorkflowId;
 
@@ -52,23 +54,24 @@ pub struct Entry {
 /// The workflows that a project can use.
 #[derive(Debug, Clone)]
 pub struct Catalog {
+    pub(super) disk: Arc<dyn Disk>,
     /// `.flow/`, when there is one.
     flow_dir: Option<PathBuf>,
 }
 
 impl Catalog {
-    /// The catalog of the project whose `.flow` directory is `flow_dir`; the shipped workflows alone without one.
+    /// The catalog of the project whose `.flow` directory is `flow_dir` on `disk`; the shipped workflows alone without one.
     #[must_use]
-    pub fn new(flow_dir: Option<PathBuf>) -> Self {
-        Self { flow_dir }
+    pub fn new(disk: Arc<dyn Disk>, flow_dir: Option<PathBuf>) -> Self {
+        Self { disk, flow_dir }
     }
 
     /// The project's directory with definitions of its own: `.flow` itself, or `folder` in it. None without one.
     pub(crate) fn own(&self, folder: Option<&str>) -> Result<Option<Folder>, CatalogError> {
         let Some(flow_dir) = &self.flow_dir else { return Ok(None) };
         match folder {
-            Some(folder) => Folder::open(&flow_dir.join(folder), false),
-            None => Folder::open(flow_dir, false),
+            Some(folder) => Folder::open(&self.disk, &flow_dir.join(folder), false),
+            None => Folder::open(&self.disk, flow_dir, false),
         }
     }
 
@@ -91,7 +94,7 @@ impl Catalog {
         let config = self.config()?;
         let mut absent = None;
         for place in self.places(&config) {
-            let Some(folder) = Folder::open(&place.path, place.links)? else { continue };
+            let Some(folder) = Folder::open(&self.disk, &place.path, place.links)? else { continue };
             for suffix in place.layout.suffixes() {
                 let file = format!("{id}{suffix}");
                 let Some(text) = folder.read(&file)? else { continue };
@@ -122,7 +125,7 @@ impl Catalog {
         }
         // What is asked first is put in last.
         for place in self.places(&config).iter().rev() {
-            let Some(folder) = Folder::open(&place.path, place.links)? else { continue };
+            let Some(folder) = Folder::open(&self.disk, &place.path, place.links)? else { continue };
             for id in ids(&folder, place)? {
                 for suffix in place.layout.suffixes().iter().rev() {
                     let file = format!("{id}{suffix}");
@@ -142,7 +145,7 @@ impl Catalog {
     }
 
     fn config(&self) -> Result<Config, CatalogError> {
-        self.flow_dir.as_deref().map_or_else(|| Ok(Config::default()), Config::read)
+        self.flow_dir.as_deref().map_or_else(|| Ok(Config::default()), |flow_dir| Config::read(&self.disk, flow_dir))
     }
 
     fn places(&self, config: &Config) -> Vec<Place> {
@@ -218,6 +221,7 @@ fn broken(id: &str, file: &str, origin: Origin, error: CatalogError) -> Entry {
 mod tests {
     use super::*;
     use crate::codec::Place;
+    use crate::disk::Os;
     use crate::model::limits;
     use rustix::fs::Mode;
     use std::fs;
@@ -243,7 +247,7 @@ mod tests {
         }
 
         fn catalog(&self) -> Catalog {
-            Catalog::new(Some(self.dir.path().join(".flow")))
+            Catalog::new(Arc::new(Os), Some(self.dir.path().join(".flow")))
         }
 
         fn errors(&self) -> Vec<(String, String)> {
@@ -283,7 +287,7 @@ mod tests {
             ("task-builder", agent("building")),
             ("task-reviewer", agent("reviewing")),
         ];
-        let catalog = Catalog::new(None);
+        let catalog = Catalog::new(Arc::new(Os), None);
         let listed = catalog.list().unwrap();
         assert_eq!(listed.len(), table.len());
         for ((id, expected), entry) in table.into_iter().zip(listed) {
@@ -398,7 +402,7 @@ mod tests {
         let flow = project.dir.path().join("other");
         fs::create_dir(&flow).unwrap();
         symlink(project.path(""), flow.join("workflows")).unwrap();
-        let catalog = Catalog::new(Some(flow));
+        let catalog = Catalog::new(Arc::new(Os), Some(flow));
         assert!(matches!(catalog.list(), Err(CatalogError::Refused { .. })));
         assert!(matches!(catalog.find("debug"), Err(CatalogError::Refused { .. })));
     }
@@ -507,7 +511,7 @@ mod tests {
     fn a_project_without_definitions_has_the_shipped_ones() {
         let dir = tempfile::tempdir().unwrap();
         for flow_dir in [dir.path().to_owned(), dir.path().join("absent")] {
-            let catalog = Catalog::new(Some(flow_dir));
+            let catalog = Catalog::new(Arc::new(Os), Some(flow_dir));
             assert_eq!(catalog.list().unwrap().len(), SHIPPED.len());
             assert!(catalog.find("release").is_ok());
         }

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::codec::parse_value;
+use crate::disk::Links;
+use crate::disk::inspect::{Entry, FileKind};
 use crate::doctor::facts::{Content, RunFacts};
 use crate::doctor::finding::{Action, Findings};
 use crate::doctor::rewrite::{Rewrite, activity, file_number};
 use crate::model::{EventKind, Number, Seq};
 use crate::runs::load::activity_files;
-use crate::store::inspect::{Entry, FileKind};
 use crate::store::is_cut_off;
 use crate::store::layout::{ACTIVITIES, ACTIVITY_TMP, EVIDENCE};
 
@@ -121,7 +122,8 @@ fn evidence(facts: &RunFacts, found: &mut Findings) {
                     (Some(_), 1) => true,
                     (Some(entry), _) => {
                         let below = steps[1..].iter().all(|step| !["", ".", ".."].contains(step));
-                        below && entry.kind == FileKind::Directory && entry.path.join(steps[1..].join("/")).exists()
+                        let path = entry.path.join(steps[1..].join("/"));
+                        below && entry.kind == FileKind::Directory && facts.disk.look(&path, Links::Follow).is_ok()
                     }
                     (None, _) => false,
                 };

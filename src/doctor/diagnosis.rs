@@ -29,7 +29,7 @@ impl Flow {
         named: bool,
         now: Timestamp,
     ) -> Diagnosis {
-        let facts = RunFacts::gather(run);
+        let facts = RunFacts::gather(&self.disk, run);
         let mut findings = Findings::of_run(run.id());
         tree::check(&facts, self.env.trust_any_owner, &mut findings);
         let (reconciled, read) = facts.reconcile();

@@ -26,7 +26,7 @@ pub(super) fn check(
         }
         // An odd kind of file is named by the look at the directory.
         Content::Unusable(why) => {
-            if facts.entry(RUN_FILE).is_some_and(|entry| entry.kind == crate::store::inspect::FileKind::File) {
+            if facts.entry(RUN_FILE).is_some_and(|entry| entry.kind == crate::disk::inspect::FileKind::File) {
                 found.add("run_yaml_unreadable", &path, why.clone()).mend(Action::Rebuild);
             }
             return None;

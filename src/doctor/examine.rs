@@ -1,5 +1,6 @@
 //! The verb: look, mend, look again, report.
 
+use crate::disk::DiskError;
 use crate::doctor::finding::{Finding, Findings};
 use crate::doctor::project;
 use crate::doctor::repair::Mending;
@@ -79,7 +80,9 @@ impl Flow {
                 found.add("flow_missing", start, format!("{line}; `flow init` makes one"));
             }
             Error::Store(StoreError::Foreign { path, .. }) => drop(found.add("flow_foreign", path, line)),
-            Error::Store(StoreError::Unsafe { path, .. }) => drop(found.add("flow_unsafe", path, line)),
+            Error::Store(StoreError::Disk(DiskError::Unsafe { path, .. })) => {
+                found.add("flow_unsafe", path, line);
+            }
             _ => return Err(error),
         }
         let root = std::path::Path::new("");
@@ -97,14 +100,14 @@ impl Flow {
             return Ok(survey);
         }
         let mut found = Findings::default();
-        project::check(project, self.env.trust_any_owner, &mut found);
+        project::check(&self.disk, project, self.env.trust_any_owner, &mut found);
         let mut runs = Vec::new();
         let listed = project.each_run(|name, run| {
             survey.runs += 1;
             match run {
                 Ok(run) => runs.push(run),
                 // What stands there and why flow refuses it has been said above; what cannot be opened has not.
-                Err(StoreError::Unsafe { .. }) => {}
+                Err(StoreError::Disk(DiskError::Unsafe { .. })) => {}
                 Err(error) => {
                     let path = project.path().join(crate::store::layout::RUNS).join(name);
                     found.add("unreadable", &path, error.one_line());

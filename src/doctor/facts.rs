@@ -1,18 +1,18 @@
 //! What is on disk of one run, read without a lock and without an opinion.
 
-use crate::model::Explain as _;
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::thread;
-use std::time::Duration;
-
 use crate::codec::{LineFault, RunText};
+use crate::disk::Disk;
+use crate::disk::inspect::{Entry, FileKind, entries};
 use crate::engine::{Fault, Reconciled, Repair, read_run, reconcile};
 use crate::host::lock_holder;
-use crate::model::RunId;
-use crate::store::inspect::{Entry, FileKind, entries, is_writable};
+use crate::model::{Explain as _, RunId};
 use crate::store::layout::{ACTIVITIES, EVIDENCE, LOCK, QUARANTINE};
 use crate::store::{LogScan, RunDir, Skipped, StoreError, WriterNote};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 /// A file.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +50,7 @@ impl<T> Content<T> {
 /// All of a run that is looked at.
 #[derive(Debug)]
 pub(super) struct RunFacts {
+    pub(super) disk: Arc<dyn Disk>,
     pub(super) id: RunId,
     pub(super) dir: PathBuf,
     pub(super) writable: bool,
@@ -97,33 +98,33 @@ impl RunFacts {
     }
 
     /// Reads a run, and reads it again while it changes under the reading.
-    pub(super) fn gather(run: &RunDir) -> Self {
+    pub(super) fn gather(disk: &Arc<dyn Disk>, run: &RunDir) -> Self {
         let mut still = 0;
         for _ in 1..TRIES {
-            let before = Self::picture(run);
-            let facts = Self::read(run);
-            let unchanged = before == Self::picture(run);
+            let before = Self::picture(&**disk, run);
+            let facts = Self::read(disk, run);
+            let unchanged = before == Self::picture(&**disk, run);
             still = if unchanged { still + 1 } else { 0 };
             if unchanged && (facts.writer.is_none() || still == STILL) {
                 return facts;
             }
             thread::sleep(PAUSE);
         }
-        let mut facts = Self::read(run);
+        let mut facts = Self::read(disk, run);
         // Somebody writes all the time, also when nobody does at this very moment.
         facts.writer = facts.writer.or(facts.note.as_ref().map(|note| note.pid));
         facts
     }
 
     /// What stands in the run's directories, with lengths and inodes; every commit changes some of it.
-    fn picture(run: &RunDir) -> [Option<Vec<Entry>>; 2] {
-        [entries(run.path()).ok(), entries(&run.path().join(ACTIVITIES)).ok()]
+    fn picture(disk: &dyn Disk, run: &RunDir) -> [Option<Vec<Entry>>; 2] {
+        [entries(disk, run.path()).ok(), entries(disk, &run.path().join(ACTIVITIES)).ok()]
     }
 
-    fn read(run: &RunDir) -> Self {
+    fn read(disk: &Arc<dyn Disk>, run: &RunDir) -> Self {
         let mut unreadable = Vec::new();
         let mut list = |path: PathBuf| {
-            entries(&path).unwrap_or_else(|error| {
+            entries(&**disk, &path).unwrap_or_else(|error| {
                 unreadable.push((path, error.to_string()));
                 Vec::new()
             })
@@ -142,8 +143,9 @@ impl RunFacts {
         let plain = activities.iter().filter(|entry| entry.kind == FileKind::File).filter_map(Entry::text);
         let files = plain.map(|name| (name.to_owned(), Content::of(run.activity_bytes(name)))).collect();
         Self {
+            disk: Arc::clone(disk),
             id: run.id().clone(),
-            writable: is_writable(&dir),
+            writable: disk.may_write(&dir),
             dir,
             entries: top,
             activities,

@@ -45,7 +45,7 @@ pub(super) fn check(
             return;
         }
         Content::Unusable(why) => {
-            if facts.entry(LOG).is_some_and(|entry| entry.kind == crate::store::inspect::FileKind::File) {
+            if facts.entry(LOG).is_some_and(|entry| entry.kind == crate::disk::inspect::FileKind::File) {
                 found.add("unreadable", &path, why.clone());
             }
             return;

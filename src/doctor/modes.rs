@@ -1,11 +1,14 @@
 //! What is wrong with the modes and their policy.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use crate::catalog::Catalog;
 use crate::codec::LineFault;
+use crate::disk::inspect::{Entry, FileKind, entries};
+use crate::disk::{Disk, read_plain};
 use crate::doctor::finding::Findings;
 use crate::doctor::log::counted;
 use crate::model::{MODE_FILE, ModeName, Scope, SessionId, VISIBLE, limits};
@@ -14,12 +17,11 @@ use crate::modes::state::ModeState;
 use crate::modes::{Error, policy_of};
 use crate::modes::{clear_command, read_state};
 use crate::store::LogScan;
-use crate::store::inspect::{Entry, FileKind, entries};
 use crate::store::layout::{LOG, QUARANTINE, SESSIONS, STATE};
 
 /// Checks `.flow/state` and `.flow/modes.yaml`. What is no plain file is told of where all names are looked at.
-pub(super) fn check(root: &Path, found: &mut Findings) {
-    let policy = policy_of(&Catalog::new(Some(root.to_owned())));
+pub(super) fn check(disk: &Arc<dyn Disk>, root: &Path, found: &mut Findings) {
+    let policy = policy_of(&Catalog::new(Arc::clone(disk), Some(root.to_owned())));
     if let Err(Error::Policy { path, violations }) = &policy {
         for violation in violations {
             found.add("policy_invalid", path, violation.message.as_str()).at(violation.place);
@@ -27,25 +29,26 @@ pub(super) fn check(root: &Path, found: &mut Findings) {
     }
     let policy = policy.ok().map(|(policy, _)| policy);
     let state = root.join(STATE);
-    look(&state, &Scope::Root, policy.as_ref(), found);
-    log(&state.join(LOG), found);
-    for session in entries(&state.join(SESSIONS)).unwrap_or_default() {
+    let disk = &**disk;
+    look(disk, &state, &Scope::Root, policy.as_ref(), found);
+    log(disk, &state.join(LOG), found);
+    for session in entries(disk, &state.join(SESSIONS)).unwrap_or_default() {
         // Other names are nobody's session, and no command looks at them.
         let Some(id) = session.text().and_then(|name| SessionId::new(name).ok()) else { continue };
         if session.kind == FileKind::Directory {
-            look(&session.path, &Scope::Session(id), policy.as_ref(), found);
+            look(disk, &session.path, &Scope::Session(id), policy.as_ref(), found);
         }
     }
 }
 
-fn look(dir: &Path, scope: &Scope, policy: Option<&Policy>, found: &mut Findings) {
-    for entry in entries(dir).unwrap_or_default() {
+fn look(disk: &dyn Disk, dir: &Path, scope: &Scope, policy: Option<&Policy>, found: &mut Findings) {
+    for entry in entries(disk, dir).unwrap_or_default() {
         let Some(name) = entry.text() else { continue };
         let mode = name.strip_suffix(MODE_FILE).filter(|_| name != VISIBLE).and_then(|mode| ModeName::new(mode).ok());
         match (entry.kind, mode) {
-            (FileKind::File, Some(mode)) => file(&entry, &mode, scope, policy, found),
+            (FileKind::File, Some(mode)) => file(disk, &entry, &mode, scope, policy, found),
             (FileKind::Directory, _) if name == QUARANTINE => {
-                let kept = entries(&entry.path).unwrap_or_default().len();
+                let kept = entries(disk, &entry.path).unwrap_or_default().len();
                 if kept > 0 {
                     let message = format!("{} put aside for a person to look at", counted(kept, "name"));
                     found.add("quarantine", &entry.path, message);
@@ -56,10 +59,10 @@ fn look(dir: &Path, scope: &Scope, policy: Option<&Policy>, found: &mut Findings
     }
 }
 
-fn file(entry: &Entry, mode: &ModeName, scope: &Scope, policy: Option<&Policy>, found: &mut Findings) {
+fn file(disk: &dyn Disk, entry: &Entry, mode: &ModeName, scope: &Scope, policy: Option<&Policy>, found: &mut Findings) {
     // Without a policy, nobody knows which files are modes.
     let is_known = policy.is_none_or(|policy| policy.mode(mode).is_some());
-    let state = match std::fs::read(&entry.path) {
+    let state = match read_plain(disk, &entry.path, limits::MODE_BYTES) {
         _ if entry.len > limits::MODE_BYTES as u64 => ModeState::Broken("the file is too large".to_owned()),
         Ok(bytes) => read_state(&bytes),
         Err(error) => {
@@ -82,9 +85,8 @@ fn file(entry: &Entry, mode: &ModeName, scope: &Scope, policy: Option<&Policy>, 
     }
 }
 
-fn log(path: &Path, found: &mut Findings) {
-    let is_file = Entry::of(path).ok().flatten().is_some_and(|entry| entry.kind == FileKind::File);
-    let Some(bytes) = std::fs::read(path).ok().filter(|_| is_file) else { return };
+fn log(disk: &dyn Disk, path: &Path, found: &mut Findings) {
+    let Ok(bytes) = read_plain(disk, path, limits::LOG_BYTES) else { return };
     let scan = LogScan::parse(&bytes);
     let damaged: Vec<_> = scan.skipped.iter().filter(|line| line.fault != LineFault::Unsealed).collect();
     if let Some(first) = damaged.first() {

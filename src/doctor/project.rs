@@ -1,25 +1,26 @@
 //! What is wrong with `.flow` itself and with what stands between the runs.
 
-use crate::interviews::{self, SCRIPT_SUFFIX, own_scripts};
-use crate::model::Explain as _;
-use crate::modes::POLICY_FILE;
-use std::collections::BTreeMap;
-use std::path::Path;
-
 use crate::catalog::{Catalog, CatalogError, Origin};
+use crate::disk::inspect::{Entry, FileKind, doubtful_file_system, entries, is_own};
+use crate::disk::{Disk, read_plain};
 use crate::doctor::finding::{Action, Findings, FlowShelf};
 use crate::doctor::log::counted;
 use crate::doctor::modes;
 use crate::doctor::tree::{inside, odd};
 use crate::host::lock_holder;
-use crate::model::{RunId, WorkflowId, limits};
+use crate::interviews::{self, SCRIPT_SUFFIX, own_scripts};
+use crate::model::{Explain as _, RunId, WorkflowId, limits};
+use crate::modes::POLICY_FILE;
 use crate::runs::init::SCHEMAS;
 use crate::store::Project;
-use crate::store::inspect::{Entry, FileKind, doubtful_file_system, entries, is_own, is_writable};
 use crate::store::layout::{
     CACHE, GITATTRIBUTES, GITIGNORE, INIT_TMP, INTERVIEWS, LOCK, NEW_RUN, QUARANTINE, RUNS, SCHEMAS as SCHEMA_DIR,
     STATE, WORKFLOWS,
 };
+use std::collections::BTreeMap;
+use std::io::{Error, ErrorKind};
+use std::path::Path;
+use std::sync::Arc;
 
 /// Names that flow or the original scripts give, besides those of half-made runs.
 const KNOWN: [&str; 16] = [
@@ -44,9 +45,9 @@ const KNOWN: [&str; 16] = [
 const DEPTH: usize = 16;
 
 /// Checks everything but the runs.
-pub(super) fn check(project: &Project, any_owner: bool, found: &mut Findings) {
-    let root = project.path();
-    let all = match entries(root) {
+pub(super) fn check(shared: &Arc<dyn Disk>, project: &Project, any_owner: bool, found: &mut Findings) {
+    let (root, disk) = (project.path(), &**shared);
+    let all = match entries(disk, root) {
         Ok(all) => all,
         Err(error) => {
             found.add("unreadable", root, format!("the directory cannot be read: {error}"));
@@ -59,12 +60,12 @@ pub(super) fn check(project: &Project, any_owner: bool, found: &mut Findings) {
         found.add("flow_elsewhere", root, message);
         return;
     }
-    if let Some(name) = doubtful_file_system(root) {
+    if let Some(name) = doubtful_file_system(disk, root) {
         let message = format!("the project is on {name}, where locks and flushes may not mean what they say");
         found.add("doubtful_file_system", root, message);
     }
     for dir in [root.to_owned(), root.join(RUNS)] {
-        if dir.is_dir() && !is_writable(&dir) {
+        if disk.is_dir(&dir) && !disk.may_write(&dir) {
             found.add("not_writable", &dir, "the directory cannot be written; commands that only read work");
         }
     }
@@ -83,27 +84,29 @@ pub(super) fn check(project: &Project, any_owner: bool, found: &mut Findings) {
         }
     }
     for entry in &all {
-        name_in_flow(root, entry, any_owner, found);
+        name_in_flow(disk, root, entry, any_owner, found);
     }
     // A clone has none before a command writes in it, and no lock either.
     if find(".gitignore").is_some() || find(LOCK).is_some() {
-        rules(root, ".gitignore", GITIGNORE, "gitignore_incomplete", found);
+        rules(disk, root, ".gitignore", GITIGNORE, "gitignore_incomplete", found);
     }
-    rules(root, ".gitattributes", GITATTRIBUTES, "gitattributes_incomplete", found);
-    schemas(root, found);
-    workflows(root, found);
-    scripts(root, found);
-    runs(root, any_owner, found);
-    modes::check(root, found);
-    [STATE, "goals", "triggers", WORKFLOWS, INTERVIEWS].iter().for_each(|name| inside(&root.join(name), DEPTH, found));
+    rules(disk, root, ".gitattributes", GITATTRIBUTES, "gitattributes_incomplete", found);
+    schemas(disk, root, found);
+    workflows(shared, root, found);
+    scripts(shared, root, found);
+    runs(disk, root, any_owner, found);
+    modes::check(shared, root, found);
+    [STATE, "goals", "triggers", WORKFLOWS, INTERVIEWS]
+        .iter()
+        .for_each(|name| inside(disk, &root.join(name), DEPTH, found));
 }
 
-fn name_in_flow(root: &Path, entry: &Entry, any_owner: bool, found: &mut Findings) {
+fn name_in_flow(disk: &dyn Disk, root: &Path, entry: &Entry, any_owner: bool, found: &mut Findings) {
     let Some(name) = entry.text() else {
         found.add("unknown_file", &entry.path, "flow gives no such name");
         return;
     };
-    let lock = Entry::of(&root.join(LOCK)).ok().flatten();
+    let lock = Entry::of(disk, &root.join(LOCK)).ok().flatten();
     let creating = lock.and_then(|lock| lock_holder(lock.id.1)).is_some_and(|pid| pid != std::process::id());
     let aside = || Action::ShelveInFlow(FlowShelf::Flow, name.to_owned());
     if name.starts_with(NEW_RUN) {
@@ -116,7 +119,7 @@ fn name_in_flow(root: &Path, entry: &Entry, any_owner: bool, found: &mut Finding
     } else if name == INIT_TMP && !creating {
         found.add("leftover_file", &entry.path, "a writer that died left this temporary file").mend(aside());
     } else if name == QUARANTINE {
-        let kept = entries(&entry.path).unwrap_or_default().len();
+        let kept = entries(disk, &entry.path).unwrap_or_default().len();
         if kept > 0 {
             let message = format!("{} put aside for a person to look at", counted(kept, "name"));
             found.add("quarantine", &entry.path, message);
@@ -136,9 +139,9 @@ fn name_in_flow(root: &Path, entry: &Entry, any_owner: bool, found: &mut Finding
 }
 
 /// Rules of `wanted` that a file of git's lacks.
-fn rules(root: &Path, name: &'static str, wanted: &str, code: &'static str, found: &mut Findings) {
+fn rules(disk: &dyn Disk, root: &Path, name: &'static str, wanted: &str, code: &'static str, found: &mut Findings) {
     let path = root.join(name);
-    match Entry::of(&path) {
+    match Entry::of(disk, &path) {
         Ok(Some(entry)) if entry.kind != FileKind::File => {
             let (odd_code, what) = odd(&entry, FileKind::File);
             let mend = Action::ShelveInFlow(FlowShelf::Flow, name.to_owned());
@@ -151,9 +154,12 @@ fn rules(root: &Path, name: &'static str, wanted: &str, code: &'static str, foun
         }
         _ => {}
     }
-    let text = match std::fs::read_to_string(&path) {
+    let text = read_plain(disk, &path, limits::JOURNAL_BYTES).and_then(|bytes| {
+        String::from_utf8(bytes).map_err(|_| Error::new(ErrorKind::InvalidData, "stream did not contain valid UTF-8"))
+    });
+    let text = match text {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
         Err(error) => {
             found.add("unreadable", &path, format!("the file cannot be read: {error}"));
             return;
@@ -175,16 +181,17 @@ fn rules(root: &Path, name: &'static str, wanted: &str, code: &'static str, foun
     found.add(code, &path, message).mend(Action::AddLines(name, lines));
 }
 
-fn schemas(root: &Path, found: &mut Findings) {
+fn schemas(disk: &dyn Disk, root: &Path, found: &mut Findings) {
     for (name, text) in SCHEMAS {
         let path = root.join(SCHEMA_DIR).join(name);
-        match Entry::of(&path) {
+        match Entry::of(disk, &path) {
             Ok(Some(entry)) if entry.kind != FileKind::File => {
                 let (code, what) = odd(&entry, FileKind::File);
                 found.add(code, &path, format!("{name} {what}"));
             }
             Ok(Some(entry))
-                if entry.len == text.len() as u64 && std::fs::read(&path).ok().as_deref() == Some(text.as_bytes()) => {}
+                if entry.len == text.len() as u64
+                    && read_plain(disk, &path, text.len()).is_ok_and(|bytes| bytes == text.as_bytes()) => {}
             found_one => {
                 let what = match found_one {
                     Ok(None) => "is missing",
@@ -197,8 +204,8 @@ fn schemas(root: &Path, found: &mut Findings) {
     }
 }
 
-fn workflows(root: &Path, found: &mut Findings) {
-    let catalog = Catalog::new(Some(root.to_owned()));
+fn workflows(disk: &Arc<dyn Disk>, root: &Path, found: &mut Findings) {
+    let catalog = Catalog::new(Arc::clone(disk), Some(root.to_owned()));
     let listed = catalog.list().unwrap_or_else(|error| {
         // A directory that is none has been named already.
         if let CatalogError::Config { path, message } = &error {
@@ -222,8 +229,8 @@ fn workflows(root: &Path, found: &mut Findings) {
 }
 
 /// Scripts of interviews that cannot be used.
-fn scripts(root: &Path, found: &mut Findings) {
-    let catalog = Catalog::new(Some(root.to_owned()));
+fn scripts(disk: &Arc<dyn Disk>, root: &Path, found: &mut Findings) {
+    let catalog = Catalog::new(Arc::clone(disk), Some(root.to_owned()));
     // A directory that is none, and a file that is no plain one, are told of where all names are looked at.
     for name in own_scripts(&catalog).unwrap_or_default() {
         if let Err(error) = WorkflowId::new(name.as_str()) {
@@ -239,9 +246,9 @@ fn scripts(root: &Path, found: &mut Findings) {
 }
 
 /// Names in `runs/` that no command takes for runs, or that cannot be told apart everywhere.
-fn runs(root: &Path, any_owner: bool, found: &mut Findings) {
+fn runs(disk: &dyn Disk, root: &Path, any_owner: bool, found: &mut Findings) {
     let dir = root.join(RUNS);
-    let all = match entries(&dir) {
+    let all = match entries(disk, &dir) {
         Ok(all) => all,
         Err(error) => {
             found.add("unreadable", &dir, format!("the directory cannot be read: {error}"));

@@ -89,7 +89,7 @@ impl Flow {
         while tried.len() < ROUNDS && !actions.is_empty() && !tried.contains(&actions) {
             self.take_steps(project, &actions, mending);
             let mut found = Findings::default();
-            crate::doctor::project::check(project, self.env.trust_any_owner, &mut found);
+            crate::doctor::project::check(&self.disk, project, self.env.trust_any_owner, &mut found);
             tried.push(std::mem::replace(&mut actions, found.actions()));
         }
     }
@@ -102,9 +102,9 @@ impl Flow {
                 let request = self.lock_request(now, wait);
                 match action {
                     Action::Complete => self.init_project().map(|_| ()),
-                    Action::AddLines(name, lines) => Ok(project.lock_to_mend(&request)?.add_lines(name, lines)?),
+                    Action::AddLines(name, lines) => Ok(project.lock_for_repair(&request)?.add_lines(name, lines)?),
                     Action::ShelveInFlow(shelf, name) => {
-                        let set_aside = project.lock_to_mend(&request)?.set_aside((*shelf).into(), name, now);
+                        let set_aside = project.lock_for_repair(&request)?.set_aside((*shelf).into(), name, now);
                         // Its creator was alive after all, or another repair was faster.
                         match set_aside {
                             Err(error) if error.is_not_found() => Ok(()),
@@ -151,7 +151,7 @@ impl Flow {
         now: Timestamp,
         mending: &mut Mending,
     ) -> Result<Vec<Action>> {
-        let mut locked = run.lock_to_mend(&self.lock_request(now, self.lock_wait()?))?;
+        let mut locked = run.lock_for_repair(&self.lock_request(now, self.lock_wait()?))?;
         let Diagnosis { findings, rewrite } = self.diagnose(project, run, Some(locked.high_water()), named, now);
         let actions = findings.actions();
         for action in actions.iter().filter(|action| action.is_mending()) {

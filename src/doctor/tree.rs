@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use crate::disk::Disk;
+use crate::disk::inspect::{Entry, FileKind, entries, is_own};
 use crate::doctor::facts::RunFacts;
 use crate::doctor::finding::{Action, Findings};
 use crate::doctor::log::counted;
 use crate::model::EventKind;
-use crate::store::inspect::{Entry, FileKind, entries, is_own};
 use crate::store::layout::{
     ACTIVITIES, ACTIVITY_TMP, EVIDENCE, LOCK, LOG, LOG_TMP, QUARANTINE, RUN_FILE, RUN_MERGE_TMP, RUN_TMP,
 };
@@ -59,7 +60,7 @@ pub(super) fn check(facts: &RunFacts, any_owner: bool, found: &mut Findings) {
             leftover(facts, entry, found);
         }
     }
-    facts.evidence.iter().for_each(|entry| deep(entry, DEPTH, found));
+    facts.evidence.iter().for_each(|entry| deep(&*facts.disk, entry, DEPTH, found));
     if !facts.quarantined.is_empty() {
         let message = format!("{} put aside for a person to look at", counted(facts.quarantined.len(), "file"));
         found.add("quarantine", &facts.path(QUARANTINE), message);
@@ -126,24 +127,24 @@ pub(super) fn odd(entry: &Entry, wanted: FileKind) -> (&'static str, String) {
 }
 
 /// Links and special files anywhere below, where flow writes nothing itself.
-pub(super) fn deep(entry: &Entry, depth: usize, found: &mut Findings) {
+pub(super) fn deep(disk: &dyn Disk, entry: &Entry, depth: usize, found: &mut Findings) {
     match entry.kind {
         FileKind::File => {}
         FileKind::Link | FileKind::Special => {
             let (_, what) = odd(entry, FileKind::File);
             found.add("odd_file", &entry.path, what);
         }
-        FileKind::Directory => inside(&entry.path, depth, found),
+        FileKind::Directory => inside(disk, &entry.path, depth, found),
     }
 }
 
 /// As [`deep`], for what is in a directory.
-pub(super) fn inside(dir: &Path, depth: usize, found: &mut Findings) {
+pub(super) fn inside(disk: &dyn Disk, dir: &Path, depth: usize, found: &mut Findings) {
     if depth == 0 {
         return;
     }
-    match entries(dir) {
-        Ok(below) => below.iter().for_each(|entry| deep(entry, depth - 1, found)),
+    match entries(disk, dir) {
+        Ok(below) => below.iter().for_each(|entry| deep(disk, entry, depth - 1, found)),
         Err(error) => drop(found.add("unreadable", dir, format!("the directory cannot be read: {error}"))),
     }
 }

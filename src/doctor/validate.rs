@@ -2,13 +2,13 @@
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Serialize;
-use walkdir::WalkDir;
 
 use crate::codec::{DocumentKind, LineFault, Node, RunText, Violation, parse, validate};
+use crate::disk::{Disk, Errno, FileType, Links, read_plain};
 use crate::engine::{Fault, reconcile};
-use crate::host;
 use crate::interviews::{SCRIPT_SUFFIX, read_script};
 use crate::machine::{Form, StateTypes, compile_text};
 use crate::model::{Seq, limits};
@@ -62,7 +62,7 @@ impl Flow {
         let project = self.project();
         let types = self.catalog(project.as_ref().ok()).state_types().unwrap_or_default();
         let report = ValidateReport { ok: true, checked: 0, files: Vec::new() };
-        let mut checker = Checker { types, report };
+        let mut checker = Checker { disk: Arc::clone(&self.disk), types, report };
         let root = match target {
             None => {
                 let project = project?;
@@ -84,8 +84,8 @@ impl Flow {
     fn validate_target(&self, target: &str, project: Result<Project>, checker: &mut Checker) -> Result<PathBuf> {
         let cwd = self.env.cwd.clone().unwrap_or_default();
         let path = cwd.join(target);
-        match std::fs::symlink_metadata(&path) {
-            Ok(meta) if meta.is_dir() => checker.tree(&path)?,
+        match self.disk.look(&path, Links::Refuse) {
+            Ok(stat) if stat.kind == FileType::Directory => checker.tree(&path)?,
             Ok(_) => checker.file(&path, true)?,
             Err(_) if target.contains('/') || target.ends_with(".yaml") || target.ends_with(".jsonl") => {
                 let source = std::io::Error::from(std::io::ErrorKind::NotFound);
@@ -104,6 +104,7 @@ impl Flow {
 
 /// What has been checked so far, and by which types of states.
 struct Checker {
+    disk: Arc<dyn Disk>,
     types: StateTypes,
     report: ValidateReport,
 }
@@ -164,17 +165,13 @@ impl Content {
 
 impl Checker {
     fn tree(&mut self, root: &Path) -> Result<()> {
-        let walk = WalkDir::new(root).follow_links(false).sort_by_file_name();
-        for entry in walk.into_iter().filter_entry(|entry| entry.file_name() != layout::QUARANTINE) {
-            let entry = entry.map_err(|error| Error::Input {
-                origin: root.display().to_string(),
-                source: error.into_io_error().unwrap_or_else(|| std::io::Error::other("a loop of directories")),
-            })?;
-            if entry.file_type().is_symlink() {
+        let fault = |errno: Errno| Error::Input { origin: root.display().to_string(), source: errno.into() };
+        for (path, kind) in self.disk.walk(root, layout::QUARANTINE.as_ref()).map_err(fault)? {
+            if kind == FileType::Symlink {
                 let message = "a symbolic link; flow follows none below .flow".to_owned();
-                self.add(entry.path(), "link", vec![violation(None, message)]);
-            } else if entry.file_type().is_file() {
-                self.file(entry.path(), false)?;
+                self.add(&path, "link", vec![violation(None, message)]);
+            } else if kind == FileType::RegularFile {
+                self.file(&path, false)?;
             }
         }
         Ok(())
@@ -200,7 +197,7 @@ impl Checker {
         if content == Content::Unknown && !named {
             return Ok(());
         }
-        let text = match read(path, content.bound()) {
+        let text = match read(&*self.disk, path, content.bound()) {
             Ok(text) => text,
             Err(message) => {
                 self.add(path, content.label(), vec![violation(None, message)]);
@@ -211,7 +208,7 @@ impl Checker {
             content = Content::Document(DocumentKind::Workflow);
         }
         let violations = match content {
-            Content::Document(DocumentKind::Run) => check_run(path, &text),
+            Content::Document(DocumentKind::Run) => check_run(&*self.disk, path, &text),
             Content::Document(DocumentKind::Event) => check_log(text.as_bytes()),
             Content::Document(DocumentKind::Workflow) => self.definition(path, &text),
             Content::Document(DocumentKind::Modes) => read_policy(&text).err().unwrap_or_default(),
@@ -262,8 +259,8 @@ fn is_definition(path: &Path, text: &str) -> bool {
     is_markdown || text.lines().any(|line| line.starts_with("states:"))
 }
 
-fn read(path: &Path, limit: usize) -> std::result::Result<String, String> {
-    let bytes = host::read_plain(path, limit).map_err(|error| match error.kind() {
+fn read(disk: &dyn Disk, path: &Path, limit: usize) -> std::result::Result<String, String> {
+    let bytes = read_plain(disk, path, limit).map_err(|error| match error.kind() {
         ErrorKind::InvalidInput | ErrorKind::FileTooLarge => error.to_string(),
         _ => format!("cannot be read: {error}"),
     })?;
@@ -295,10 +292,10 @@ fn check_document(text: &str, kind: DocumentKind) -> Vec<Violation> {
 }
 
 /// A `run.yaml`, also against its directory and the log beside it, as every command does that uses it.
-fn check_run(path: &Path, text: &str) -> Vec<Violation> {
+fn check_run(disk: &dyn Disk, path: &Path, text: &str) -> Vec<Violation> {
     let mut violations = check_document(text, DocumentKind::Run);
     let Ok(run) = RunText::parse(text) else { return violations };
-    let log = read(&path.with_file_name(layout::LOG), limits::LOG_BYTES).unwrap_or_default();
+    let log = read(disk, &path.with_file_name(layout::LOG), limits::LOG_BYTES).unwrap_or_default();
     let log = LogScan::parse(log.as_bytes());
     if violations.is_empty() {
         let refused = |fault: Fault| match fault {

@@ -79,7 +79,7 @@ impl Flow {
         let begun = Instant::now();
         let wait = self.lock_wait()?;
         let (facts, found, checked, mut differences) = loop {
-            let facts = RunFacts::gather(&run);
+            let facts = RunFacts::gather(&self.disk, &run);
             let (found, _) = facts.reconcile();
             let mut proof = Proof { facts: &facts, run: &found, checked: Checked::default(), differences: Vec::new() };
             proof.prove();

@@ -33,8 +33,6 @@ pub struct Env {
     pub choose_model: Option<Setting>,
     /// `FLOW_CHOOSE_KEY`: its key.
     pub choose_key: Option<Setting>,
-    /// `__FLOW_CANARY`: what to do wrong, in a test of the tests.
-    pub canary: Option<Setting>,
     /// The working directory; `None` when it was deleted or may not be read.
     pub cwd: Option<PathBuf>,
 }
@@ -119,7 +117,6 @@ impl Env {
             lock_timeout: setting("FLOW_LOCK_TIMEOUT"),
             choose_model: setting("FLOW_CHOOSE_MODEL"),
             choose_key: setting("FLOW_CHOOSE_KEY"),
-            canary: setting("__FLOW_CANARY"),
             trust_any_owner: trust_owner.as_ref().is_some_and(|setting| setting.yes() == Ok(true)),
             trust_owner,
             cwd,

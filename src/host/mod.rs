@@ -1,4 +1,4 @@
-//! What the machine says: clock, randomness, environment, processes, git, and files that somebody named.
+//! What the machine says: clock, randomness, environment, processes, git.
 //!
 //! The one place that asks for any of these. Everything else takes the answers as arguments, so that it can be tested
 //! without a machine and decides the same way on a retry. Answers are facts for people and evidence for decisions; a
@@ -9,7 +9,6 @@
 mod child;
 mod clock;
 mod env;
-mod file;
 mod git;
 mod ids;
 mod locks;
@@ -17,14 +16,15 @@ mod output;
 mod process;
 mod remote;
 mod signal;
+mod stream;
 
 pub use child::{Answered, Ended, Job};
 pub use clock::{BadNow, Clock};
 pub use env::{BadSetting, Env, Setting};
-pub(crate) use file::{append_line, read_named, read_plain};
 pub use git::{Git, GitFacts, GitRef, WorkingTree};
 pub use ids::Ids;
 pub use locks::lock_holder;
 pub use output::reader_left;
 pub use process::{BadHolder, Holder, Liveness, boot_id, processes_with};
 pub use signal::end_by;
+pub(crate) use stream::open_stream;

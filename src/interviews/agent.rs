@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::codec::{DocumentKind, parse_json, validate};
-use crate::host::{Job, append_line, read_named};
+use crate::disk::{Disk, append_line, read_named};
+use crate::host::Job;
 use crate::interviews::error::{InterviewFault, Result};
 use crate::interviews::pad::{Answer, Document, Entry, Metadata, Mode, Pad, Reply, Script};
 use crate::interviews::paper::Paper;
@@ -17,6 +18,7 @@ use crate::runs::answer::answer_of;
 
 /// Who is asked what to ask.
 pub(super) struct Agent<'r> {
+    disk: &'r dyn Disk,
     /// The command; none when all answers are played.
     pub(super) command: Option<&'r str>,
     /// How long it may take.
@@ -30,16 +32,17 @@ pub(super) struct Agent<'r> {
 impl<'r> Agent<'r> {
     /// An agent whose answers of before are in `replay`.
     pub(super) fn new(
+        disk: &'r dyn Disk,
         command: Option<&'r str>,
         timeout: Duration,
         record: Option<PathBuf>,
         replay: Option<PathBuf>,
     ) -> Result<Self> {
         let played = match &replay {
-            Some(path) => recorded(path)?,
+            Some(path) => recorded(disk, path)?,
             None => Vec::new(),
         };
-        Ok(Self { command, timeout, record, played })
+        Ok(Self { disk, command, timeout, record, played })
     }
 
     /// What it answers to `state`.
@@ -54,7 +57,7 @@ impl<'r> Agent<'r> {
             && !self.played.iter().any(|(before, _)| before == state)
         {
             let line = json!({ "state": state, "reply": reply }).to_string();
-            append_line(path, &line)
+            append_line(self.disk, path, &line)
                 .map_err(|source| runs::Error::Input { origin: path.display().to_string(), source })?;
         }
         Ok(understood)
@@ -100,9 +103,9 @@ fn understand(value: &Value) -> std::result::Result<Reply, InterviewFault> {
 }
 
 /// What a file of recorded calls holds. A line that a power cut tore is no call.
-fn recorded(path: &Path) -> Result<Vec<(Value, Value)>> {
+fn recorded(disk: &dyn Disk, path: &Path) -> Result<Vec<(Value, Value)>> {
     let fault = |source| runs::Error::Input { origin: path.display().to_string(), source };
-    let bytes = read_named(path, RECORDED_BYTES).map_err(fault)?;
+    let bytes = read_named(disk, path, RECORDED_BYTES).map_err(fault)?;
     let calls = bytes.split(|byte| *byte == b'\n').filter_map(|line| {
         let Value::Object(mut call) = serde_json::from_slice(line).ok()? else { return None };
         Some((call.shift_remove("state")?, call.shift_remove("reply")?))

@@ -6,10 +6,10 @@ use thiserror::Error;
 
 use crate::catalog::{first_of, shown};
 use crate::codec::Violation;
+use crate::disk::DocumentFault;
 use crate::interviews::explain::explained;
 use crate::interviews::pad::{Answer, EditError, Fault};
 use crate::runs;
-use crate::store::DocumentFault;
 
 /// Why a verb over interviews failed.
 #[derive(Debug, Error)]

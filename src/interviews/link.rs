@@ -194,7 +194,7 @@ fn begun_about(document: &str) -> String {
 /// The document's path in the project, and the unit under which runs know it.
 fn known_as(paper: &Paper, project: &Project) -> Result<(String, Unit)> {
     let path = paper.path();
-    let root = project.root().canonicalize().unwrap_or_else(|_| project.root().to_owned());
+    let root = paper.disk.canonical(project.root()).unwrap_or_else(|_| project.root().to_owned());
     let document = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
     // A unit is bounded; the end of a path says more than its beginning.
     let cut = (0..=document.len()).find(|&at| document.is_char_boundary(at) && document.len() - at <= 150).unwrap_or(0);

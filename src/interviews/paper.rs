@@ -1,21 +1,22 @@
 //! The document of an interview, as a file: where it is, how it is read and replaced, and by which script it goes.
 
 use std::ffi::OsString;
-use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::codec::digest;
+use crate::disk::{
+    Disk, DocumentError, DocumentFault, DocumentPlace, Errno, FileType, Guard, Links, read_document, update_document,
+};
 use crate::interviews::definition::{script, scripts};
 use crate::interviews::error::{Error, InterviewFault, Result};
 use crate::interviews::pad::{Document, EditError, Head, Mode, Pad, Script};
-use crate::model::Suggestion;
-use crate::model::limits;
+use crate::model::{Suggestion, limits};
 use crate::runs;
 use crate::runs::context::Flow;
 use crate::runs::path_argument;
-use crate::store::{
-    DocumentError, DocumentFault, DocumentPlace, Guard, Project, layout, read_document, update_document,
-};
+use crate::store::{Project, layout};
 
 /// The script of a document that names none.
 pub(super) const CHARTER: &str = "charter";
@@ -23,6 +24,8 @@ pub(super) const CHARTER: &str = "charter";
 /// A document that somebody named.
 #[derive(Debug, Clone)]
 pub(super) struct Paper {
+    /// Where it is.
+    pub(super) disk: Arc<dyn Disk>,
     /// As it was named.
     pub(super) named: PathBuf,
     /// The deepest directory on its path that is there.
@@ -47,27 +50,19 @@ impl Paper {
         }
         let mut root = path.parent().ok_or_else(|| refuse("names no file"))?;
         loop {
-            match root.metadata() {
-                Ok(found) if found.is_dir() => break,
-                Ok(_) => return Err(refuse("is below something that is not a directory")),
-                Err(error) if error.kind() == ErrorKind::NotADirectory => {
-                    return Err(refuse("is below something that is not a directory"));
-                }
-                Err(error) if error.kind() == ErrorKind::NotFound => {
-                    root = root.parent().ok_or_else(|| refuse("names no file"))?;
-                }
-                Err(source) => return Err(DocumentFault::Io { doing: "look at", path: root.to_owned(), source }.into()),
+            match flow.disk.look(root, Links::Follow).map(|stat| stat.kind) {
+                Ok(FileType::Directory) => break,
+                Ok(_) | Err(Errno::NOTDIR) => return Err(refuse("is below something that is not a directory")),
+                Err(Errno::NOENT) => root = root.parent().ok_or_else(|| refuse("names no file"))?,
+                Err(errno) => return Err(unseen(root, errno).into()),
             }
         }
         let relative = path.strip_prefix(root).unwrap_or(&path).to_owned();
         // One document has one path, however it is named: runs know it by that.
-        let root = root.canonicalize().map_err(|source| DocumentFault::Io {
-            doing: "look at",
-            path: root.to_owned(),
-            source,
-        })?;
+        let root = flow.disk.canonical(root).map_err(|errno| unseen(root, errno))?;
         let (wait, known) = (flow.lock_wait()?, Vec::new());
-        let mut paper = Self { named: named.to_owned(), root, relative, wait, copy_of: None, known };
+        let disk = Arc::clone(&flow.disk);
+        let mut paper = Self { disk, named: named.to_owned(), root, relative, wait, copy_of: None, known };
         let is_own = |part: &Component<'_>| {
             part.as_os_str().eq_ignore_ascii_case(layout::FLOW) || part.as_os_str().eq_ignore_ascii_case(".git")
         };
@@ -80,12 +75,14 @@ impl Paper {
 
     fn place(&self) -> DocumentPlace<'_> {
         DocumentPlace {
+            disk: &*self.disk,
             root: &self.root,
             relative: &self.relative,
             limit: limits::INTERVIEW_BYTES,
             guard: Guard::Directory,
             wait: self.wait,
             copy_of: self.copy_of.as_deref(),
+            digest,
         }
     }
 
@@ -147,6 +144,10 @@ impl Paper {
     pub(super) fn fault(&self, fault: InterviewFault) -> Error {
         Error::Stopped { document: self.named.clone(), fault }
     }
+}
+
+fn unseen(path: &Path, errno: Errno) -> DocumentFault {
+    DocumentFault::Io { doing: "look at", path: path.to_owned(), source: errno.into() }
 }
 
 impl Flow {

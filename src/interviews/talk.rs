@@ -189,7 +189,7 @@ impl Flow {
         let path = |path: &Option<PathBuf>| path.as_ref().map(|path| self.absolute(path)).transpose();
         let has_agent = request.agent.is_some() || request.replay.is_some();
         let (record, replay) = (path(&request.record)?, path(&request.replay)?);
-        let agent = Agent::new(request.agent.as_deref(), request.timeout, record, replay)?;
+        let agent = Agent::new(&*self.disk, request.agent.as_deref(), request.timeout, record, replay)?;
         let started = self.interview_start(&request.interview)?;
         for warning in &started.warnings {
             person.tell(&format!("warning: {warning}"));

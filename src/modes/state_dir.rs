@@ -11,18 +11,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use crate::codec::{digest, seal};
+use crate::disk::{Dir, DiskError, FileType, NEW_FILE, Rename, flush};
 use crate::model::{Event, EventKind, ModeFile, Scope, Seq, SessionId, Timestamp, VISIBLE, limits};
-use crate::store::StoreError;
-use crate::store::canary::Canary;
-use crate::store::commit::Committed;
-use crate::store::dir::{Dir, NEW_FILE};
-use crate::store::disk::{FileType, Onto};
 use crate::store::layout::{LOG, LOG_TMP, QUARANTINE, SESSIONS, STATE};
-use crate::store::lock::{LockRequest, note_of};
+use crate::store::lock::note_of;
 use crate::store::log::LogTail;
 use crate::store::log_file::{LockedLog, log_fault};
 use crate::store::project::Project;
-use crate::store::run_dir::{flush, free_name};
+use crate::store::{Committed, LockRequest, StoreError};
 
 /// `.flow/state`.
 #[derive(Debug)]
@@ -111,8 +107,8 @@ impl StateDir {
         for session in all {
             match dir.find_dir(session.as_str()).and_then(|own| own.map(|own| own.names()).transpose()) {
                 Ok(_) => sessions.readable.push(session),
-                Err(why) if why.is_forbidden() => sessions.closed.push((session, why)),
-                Err(why) => return Err(why),
+                Err(why) if why.is_forbidden() => sessions.closed.push((session, why.into())),
+                Err(why) => return Err(why.into()),
             }
         }
         Ok(sessions)
@@ -176,7 +172,7 @@ impl StateDir {
         }
     }
 
-    fn files(&self, scopes: &[Scope], names: &[String]) -> Result<StateFiles, StoreError> {
+    fn files(&self, scopes: &[Scope], names: &[String]) -> Result<StateFiles, DiskError> {
         let mut files = StateFiles::new();
         for scope in scopes {
             let Some(dir) = self.find_scope(scope)? else { continue };
@@ -198,12 +194,12 @@ impl StateDir {
     }
 
     /// The position that the files show, as far as the visible set says.
-    fn shown(&self) -> Result<Seq, StoreError> {
+    fn shown(&self) -> Result<Seq, DiskError> {
         let Some(StateFile::Text(bytes)) = look(&self.dir, VISIBLE)? else { return Ok(Seq(0)) };
         Ok(serde_json::from_slice::<Marked>(&bytes).map_or(Seq(0), |set| set.flow.seq.min(Seq(limits::COUNTER))))
     }
 
-    fn find_scope(&self, scope: &Scope) -> Result<Option<Dir>, StoreError> {
+    fn find_scope(&self, scope: &Scope) -> Result<Option<Dir>, DiskError> {
         let Some(session) = scope.session() else { return Ok(Some(self.dir.clone())) };
         match self.dir.find_dir(SESSIONS)? {
             Some(dir) => dir.find_dir(session.as_str()),
@@ -211,7 +207,7 @@ impl StateDir {
         }
     }
 
-    fn make_scope(&self, scope: &Scope) -> Result<Dir, StoreError> {
+    fn make_scope(&self, scope: &Scope) -> Result<Dir, DiskError> {
         let Some(session) = scope.session() else { return Ok(self.dir.clone()) };
         Ok(self.dir.ensure_dir(SESSIONS)?.0.ensure_dir(session.as_str())?.0)
     }
@@ -261,13 +257,13 @@ struct Position {
 }
 
 /// What stands there. Whatever it is can be put aside, and must not keep anybody from doing so.
-fn look(dir: &Dir, name: &str) -> Result<Option<StateFile>, StoreError> {
+fn look(dir: &Dir, name: &str) -> Result<Option<StateFile>, DiskError> {
     match dir.read(name, limits::MODE_BYTES) {
         Ok(found) => Ok(found.map(StateFile::Text)),
-        Err(StoreError::TooLarge { limit, .. }) => Ok(Some(StateFile::Odd(format!("it is larger than {limit} bytes")))),
-        Err(StoreError::Unsafe { why, .. }) => Ok(Some(StateFile::Odd(why.to_owned()))),
+        Err(DiskError::TooLarge { limit, .. }) => Ok(Some(StateFile::Odd(format!("it is larger than {limit} bytes")))),
+        Err(DiskError::Unsafe { why, .. }) => Ok(Some(StateFile::Odd(why.to_owned()))),
         // Whatever else may keep a file from being opened, it may pass.
-        Err(StoreError::Io { .. }) if dir.look(name).is_ok_and(|stat| stat.mode & OWNER_READS == 0) => {
+        Err(DiskError::Io { .. }) if dir.look(name).is_ok_and(|stat| stat.mode & OWNER_READS == 0) => {
             Ok(Some(StateFile::Odd("its permissions do not allow it".to_owned())))
         }
         Err(error) => Err(error),
@@ -321,7 +317,7 @@ impl LockedState<'_> {
     /// # Errors
     /// As there.
     pub fn read(&self, scopes: &[Scope], names: &[String]) -> Result<StateFiles, StoreError> {
-        self.state.files(scopes, names)
+        Ok(self.state.files(scopes, names)?)
     }
 
     /// What went to quarantine since the last call, in words for people.
@@ -347,7 +343,7 @@ impl LockedState<'_> {
             for file in files {
                 // What somebody put in the place of a session is theirs; it must not keep the others.
                 let dir = match self.state.find_scope(&file.scope()) {
-                    Err(StoreError::Unsafe { .. }) => continue,
+                    Err(DiskError::Unsafe { .. }) => continue,
                     dir => dir?,
                 };
                 let found = dir.map(|dir| look(&dir, &file.name)).transpose()?.flatten();
@@ -380,7 +376,7 @@ impl LockedState<'_> {
         for file in files {
             if file.text.as_ref().is_some_and(|text| text.len() > limits::MODE_BYTES) {
                 let path = self.state.file_path(&file.scope(), &file.name);
-                return Err(StoreError::TooLarge { path, limit: limits::MODE_BYTES });
+                return Err(DiskError::TooLarge { path, limit: limits::MODE_BYTES }.into());
             }
         }
         self.clear_leftovers(files)?;
@@ -397,9 +393,7 @@ impl LockedState<'_> {
             self.discard(&prepared);
             return Err(error);
         }
-        if self.log.mistake() != Some(Canary::NoFlush)
-            && let Err(errno) = self.log.sync()
-        {
+        if let Err(errno) = self.log.sync() {
             self.discard(&prepared);
             return Err(self.log.unflushed(before, errno.into()));
         }
@@ -411,7 +405,7 @@ impl LockedState<'_> {
             placed => placed?,
         }
         // Acknowledged from here on: nothing below may fail the operation.
-        let lagging = self.publish(&prepared, event.at).err();
+        let lagging = self.publish(&prepared, event.at).err().map(StoreError::from);
         if lagging.is_none() {
             self.log.lock.note_seq(event.seq);
         }
@@ -420,7 +414,7 @@ impl LockedState<'_> {
     }
 
     /// Removes what writers that died left in the scopes of these files.
-    fn clear_leftovers(&self, files: &[ModeFile]) -> Result<(), StoreError> {
+    fn clear_leftovers(&self, files: &[ModeFile]) -> Result<(), DiskError> {
         let scopes: BTreeSet<Scope> = files.iter().map(ModeFile::scope).collect();
         for dir in scopes.iter().map(|scope| self.state.find_scope(scope)) {
             let Ok(Some(dir)) = dir else { continue };
@@ -435,7 +429,7 @@ impl LockedState<'_> {
     }
 
     /// Writes new files under temporary names, and puts them on stable storage.
-    fn prepare(&self, files: &[&ModeFile]) -> Result<(), StoreError> {
+    fn prepare(&self, files: &[&ModeFile]) -> Result<(), DiskError> {
         let prepared = files.iter().try_for_each(|file| {
             let Some(text) = &file.text else { return Ok(()) };
             let dir = self.state.make_scope(&file.scope())?;
@@ -459,7 +453,7 @@ impl LockedState<'_> {
     }
 
     /// Puts the files into place. All but the last are on stable storage before that one says so.
-    fn publish(&self, files: &[&ModeFile], now: Timestamp) -> Result<(), StoreError> {
+    fn publish(&self, files: &[&ModeFile], now: Timestamp) -> Result<(), DiskError> {
         let is_last = |file: &ModeFile| file.session.is_none() && file.name == VISIBLE;
         let mut touched = BTreeSet::new();
         for file in files.iter().filter(|file| !is_last(file)) {
@@ -468,7 +462,7 @@ impl LockedState<'_> {
                 self.set_aside(&dir, &file.name, now)?;
             }
             match &file.text {
-                Some(_) => dir.rename(&tmp(&file.name), &file.name, Onto::Whatever)?,
+                Some(_) => dir.rename(&tmp(&file.name), &file.name, Rename::Replace)?,
                 None => dir.remove(&file.name)?,
             }
             touched.insert(file.session.clone());
@@ -489,24 +483,24 @@ impl LockedState<'_> {
             if is_odd(&self.state.dir, VISIBLE) {
                 self.set_aside(&self.state.dir, VISIBLE, now)?;
             }
-            self.state.dir.rename(&tmp(VISIBLE), VISIBLE, Onto::Whatever)?;
+            self.state.dir.rename(&tmp(VISIBLE), VISIBLE, Rename::Replace)?;
         }
         Ok(())
     }
 
     /// Keeps what nobody could read.
-    fn set_aside(&self, dir: &Dir, name: &str, now: Timestamp) -> Result<(), StoreError> {
+    fn set_aside(&self, dir: &Dir, name: &str, now: Timestamp) -> Result<(), DiskError> {
         if !dir.exists(name)? {
             return Ok(());
         }
         // Where somebody's file stands in the way of the quarantine, it is kept beside it.
         let (quarantine, made) = match dir.ensure_dir(QUARANTINE) {
-            Err(StoreError::Unsafe { .. }) => (dir.clone(), false),
+            Err(DiskError::Unsafe { .. }) => (dir.clone(), false),
             quarantine => quarantine?,
         };
         let stem = name.strip_suffix(".json").unwrap_or(name);
-        let free = free_name(&quarantine, stem, "json", now)?;
-        dir.rename_into(name, &quarantine, &free, Onto::Nothing)?;
+        let free = quarantine.free_name(&format!("{stem}-{}", now.compact()), ".json")?;
+        dir.rename_into(name, &quarantine, &free, Rename::NoReplace)?;
         quarantine.sync()?;
         if made {
             dir.sync()?;

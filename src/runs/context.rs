@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::catalog::Catalog;
+use crate::disk::{Disk, DiskError, Errno, Os, Trust};
 use crate::engine::Caller;
 use crate::host::{Clock, Env, Git, Holder, Ids, Setting, boot_id};
 use crate::model::{RunId, Seq, SessionId, Timestamp};
 use crate::runs::error::{Error, Result};
-use crate::store::disk::Disk;
-use crate::store::{Canary, LockRequest, Os, Project, StoreError, Trust, WriterNote, git_stamp, layout};
+use crate::store::{LockRequest, Project, StoreError, WriterNote, git_stamp, layout};
 
 /// How long a writer waits for another one unless told otherwise.
 pub const LOCK_WAIT: Duration = Duration::from_secs(30);
@@ -47,7 +47,6 @@ pub struct Flow {
     pub(crate) env: Env,
     pub(crate) git: Git,
     pub(crate) disk: Arc<dyn Disk>,
-    canary: Option<Canary>,
     pub(crate) options: Options,
     pub(crate) observers: Vec<Arc<dyn Observer>>,
 }
@@ -56,19 +55,13 @@ impl Flow {
     /// From its parts; see [`crate::host`] for the real ones.
     #[must_use]
     pub fn new(clock: Clock, ids: Ids, env: Env, git: Git, options: Options) -> Self {
-        Self { clock, ids, env, git, disk: Arc::new(Os), canary: None, options, observers: Vec::new() }
+        Self { clock, ids, env, git, disk: Arc::new(Os), options, observers: Vec::new() }
     }
 
     /// The same with another file system for everything below `.flow`.
     #[must_use]
     pub fn on(self, disk: Arc<dyn Disk>) -> Self {
         Self { disk, ..self }
-    }
-
-    /// The same with a mistake in its commits, which only debug builds make.
-    #[must_use]
-    pub fn broken_by(self, canary: Canary) -> Self {
-        Self { canary: Some(canary), ..self }
     }
 
     /// The same, and `observer` is told when a run or a session ends.
@@ -95,12 +88,7 @@ impl Flow {
     /// [`Error::Usage`] when a variable for tests cannot be used.
     pub fn of_this_process(options: Options) -> Result<Self> {
         let clock = Clock::from_env().map_err(|error| Error::Usage(error.to_string()))?;
-        let flow = Self::new(clock, Ids::from_env(), Env::read(), Git::default(), options);
-        Ok(if cfg!(debug_assertions) {
-            Self { canary: flow.env.canary.as_ref().map(Setting::parse).transpose()?, ..flow }
-        } else {
-            flow
-        })
+        Ok(Self::new(clock, Ids::from_env(), Env::read(), Git::default(), options))
     }
 
     /// What the clock says.
@@ -116,7 +104,8 @@ impl Flow {
             (Some(dir), cwd) => {
                 // Without dots and links, since the search goes from a path's end to its beginning.
                 let dir = cwd.map_or_else(|| dir.clone(), |cwd| cwd.join(dir));
-                std::fs::canonicalize(&dir).map_err(|source| Error::Input { origin: dir.display().to_string(), source })
+                let fault = |errno: Errno| Error::Input { origin: dir.display().to_string(), source: errno.into() };
+                self.disk.canonical(&dir).map_err(fault)
             }
             (None, Some(cwd)) => Ok(cwd),
             (None, None) => Err(Error::Usage("the working directory does not exist; name the project with -C".into())),
@@ -158,7 +147,7 @@ impl Flow {
     /// Opens the `.flow` that the environment names. Only `init` makes it: another command would hide a typing error.
     fn open_named(&self, named: &Path) -> Result<Project> {
         Project::open_named(&*self.disk, named, self.trust()?).map_err(|error| match error {
-            StoreError::NotFound { .. } => Error::Usage(format!(
+            StoreError::Disk(DiskError::NotFound { .. }) => Error::Usage(format!(
                 "FLOW_DIR is {}, and there is no such directory; correct or unset it, or make one with `flow init`",
                 named.display()
             )),
@@ -208,18 +197,19 @@ impl Flow {
         }
         let start = self.search_from()?;
         // A second tree in a subdirectory would hide the work of the first one.
-        let fault = |source| StoreError::Io { action: "inspect", path: start.join(".git"), source };
-        let top = self.git.find_top(&start).map_err(fault)?;
+        let fault = |source| DiskError::Io { action: "inspect", path: start.join(".git"), source };
+        let top = self.git.find_top(&start).map_err(fault).map_err(StoreError::from)?;
         let parent = Project::find(&*self.disk, &start, || top.clone())?.or(top).unwrap_or(start);
         Ok(Project::init(&*self.disk, &parent, self.trust()?, &schemas, &request)?)
     }
 
     /// The definitions that can be used here: those of `project`, or of the one that would be made.
     pub(crate) fn catalog(&self, project: Option<&Project>) -> Catalog {
-        Catalog::new(match project {
+        let flow_dir = match project {
             Some(project) => Some(project.path().to_owned()),
             None => self.named().ok().flatten().or_else(|| Some(self.root_to_be().ok()?.join(layout::FLOW))),
-        })
+        };
+        Catalog::new(Arc::clone(&self.disk), flow_dir)
     }
 
     /// What else, changed, may have changed runs: the files that git puts in place. `None` when that cannot be told.
@@ -243,7 +233,7 @@ impl Flow {
         let (pid, command) = (std::process::id(), self.options.command.clone());
         let boot = self.options.boot.clone().or_else(boot_id).unwrap_or_default();
         let note = WriterNote { pid, command, since: now, seq: Seq(0), number: 0, boot, suspect: false, log_len: 0 };
-        LockRequest { wait, note, canary: self.canary }
+        LockRequest { wait, note }
     }
 
     /// Who calls: the session given, or the environment's.

@@ -33,8 +33,8 @@ impl Flow {
     pub(crate) fn named_in(&self, project: &Project, file: &str) -> Option<String> {
         let named = self.env.cwd.clone().unwrap_or_default().join(file);
         // The file itself may be a link, whose own name is that of the workflow.
-        let whole = std::fs::canonicalize(named.parent()?).ok()?.join(named.file_name()?);
-        let root = std::fs::canonicalize(project.root()).ok()?;
+        let whole = self.disk.canonical(named.parent()?).ok()?.join(named.file_name()?);
+        let root = self.disk.canonical(project.root()).ok()?;
         let named = whole.strip_prefix(root).unwrap_or(&whole).to_str()?;
         // It would be taken for the name of a workflow.
         Some(if names_a_file(named) { named.to_owned() } else { format!("./{named}") })

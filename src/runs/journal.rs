@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::codec::{Artifact, JournalHead, append_artifact, coerce};
-use crate::model::{RunDocument, RunStatus, Timestamp, limits};
-use crate::store::{DocumentPlace, Guard, Project, update_document};
+use crate::codec::{Artifact, JournalHead, append_artifact, coerce, digest};
+use crate::disk::{Disk, DocumentPlace, Guard, update_document};
+use crate::model::{RunDocument, Timestamp, limits};
+use crate::store::Project;
 
 /// How long another writer is waited for.
 const WAIT: Duration = Duration::from_secs(2);
@@ -32,7 +33,7 @@ pub(crate) fn journal_path(run: &RunDocument) -> Option<PathBuf> {
 }
 
 /// Appends a `workflow-run` artifact. Its loss is a warning: the run itself is safe.
-pub(crate) fn note(project: &Project, run: &RunDocument, status: RunStatus, now: Timestamp) -> Option<String> {
+pub(crate) fn note(disk: &dyn Disk, project: &Project, run: &RunDocument, now: Timestamp) -> Option<String> {
     let journal = journal_path(run)?;
     let head = JournalHead {
         issue: run.context_number("issue"),
@@ -45,7 +46,7 @@ pub(crate) fn note(project: &Project, run: &RunDocument, status: RunStatus, now:
         fields: vec![
             ("workflow".to_owned(), coerce(run.workflow.as_str())),
             ("run_id".to_owned(), coerce(run.id.as_str())),
-            ("status".to_owned(), coerce(status.as_str())),
+            ("status".to_owned(), coerce(run.state.status.as_str())),
         ],
     };
     let relative = journal.strip_prefix(project.root()).unwrap_or(&journal).to_owned();
@@ -54,12 +55,14 @@ pub(crate) fn note(project: &Project, run: &RunDocument, status: RunStatus, now:
     }
     let mut edit = |text: Option<&str>| append_artifact(text, &head, &artifact);
     let place = DocumentPlace {
+        disk,
         root: project.root(),
         relative: &relative,
         limit: limits::JOURNAL_BYTES,
         guard: Guard::LockFile,
         wait: WAIT,
         copy_of: None,
+        digest,
     };
     let written = update_document(&place, &mut edit);
     written.err().map(|error| {

@@ -27,6 +27,7 @@ pub(crate) mod select;
 mod session_end;
 mod set;
 mod show;
+mod source;
 mod start;
 mod status;
 mod token;

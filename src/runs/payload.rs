@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::codec::{parse_json, parse_json_values};
+use crate::disk::{Disk, Links};
 use crate::engine::Report;
 use crate::model::{EventId, ReportType, StateName, StepStatus, Unit};
 use crate::runs::error::{Error, Result};
@@ -54,7 +55,7 @@ impl ReportRequest {
     ///
     /// # Errors
     /// [`Error::Usage`] says in the seed's words what is missing or wrong.
-    pub fn check(&self, id: EventId, root: &Path) -> Result<Report> {
+    pub fn check(&self, disk: &dyn Disk, id: EventId, root: &Path) -> Result<Report> {
         let kind = self.kind()?;
         let step = self.step.as_deref().map(step).transpose()?;
         let unit = self.unit.as_deref().map(Unit::new).transpose()?;
@@ -68,7 +69,7 @@ impl ReportRequest {
         }
         match kind {
             ReportType::StatusChange => status(&data)?,
-            ReportType::ArtifactRegistered => artifact(&mut data, root)?,
+            ReportType::ArtifactRegistered => artifact(disk, &mut data, root)?,
             ReportType::AnnotationUpdated => texts(kind, &data, &["docId", "content"])?,
             ReportType::WaitingForUser => texts(kind, &data, &["prompt"])?,
             ReportType::BtwUpdate => texts(kind, &data, &["message"])?,
@@ -168,7 +169,7 @@ fn texts(kind: ReportType, data: &Map<String, Value>, needed: &[&str]) -> Result
 }
 
 /// A file of the project, a file elsewhere by its absolute path, or a link.
-fn artifact(data: &mut Map<String, Value>, root: &Path) -> Result<()> {
+fn artifact(disk: &dyn Disk, data: &mut Map<String, Value>, root: &Path) -> Result<()> {
     let kind = ReportType::ArtifactRegistered;
     let text = |name: &str| data.get(name).and_then(Value::as_str);
     if text("locationKind") == Some("url") || text("type") == Some("link") || data.contains_key("url") {
@@ -196,7 +197,7 @@ fn artifact(data: &mut Map<String, Value>, root: &Path) -> Result<()> {
         "absolute" => usage(format!("Artifact path {path:?} must be absolute with storageRoot \"absolute\".")),
         // The original keeps a work directory of its own; here the project is the work directory.
         "project" | "work_dir" => {
-            let Some(inside) = inside(root, Path::new(&path)) else {
+            let Some(inside) = inside(disk, root, Path::new(&path)) else {
                 return usage(format!(
                     "Artifact path \"{path}\" escapes the canonical project root ({}). Use storageRoot \"absolute\" for \
                      external artifacts.",
@@ -211,8 +212,8 @@ fn artifact(data: &mut Map<String, Value>, root: &Path) -> Result<()> {
 }
 
 /// `path` relative to `root`, when it stays inside, also through links that exist. It need not exist itself.
-fn inside(root: &Path, path: &Path) -> Option<PathBuf> {
-    let root = std::fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
+fn inside(disk: &dyn Disk, root: &Path, path: &Path) -> Option<PathBuf> {
+    let root = disk.canonical(root).unwrap_or_else(|_| root.to_owned());
     let mut whole = root.clone();
     for part in path.components() {
         match part {
@@ -226,13 +227,14 @@ fn inside(root: &Path, path: &Path) -> Option<PathBuf> {
     }
     let relative = whole.strip_prefix(&root).ok().filter(|relative| !relative.as_os_str().is_empty())?.to_owned();
     // A link to what does not exist leads somewhere all the same.
-    let existing = whole.ancestors().find(|ancestor| std::fs::symlink_metadata(ancestor).is_ok())?;
-    std::fs::canonicalize(existing).is_ok_and(|existing| existing.starts_with(&root)).then_some(relative)
+    let existing = whole.ancestors().find(|ancestor| disk.look(ancestor, Links::Refuse).is_ok())?;
+    disk.canonical(existing).is_ok_and(|existing| existing.starts_with(&root)).then_some(relative)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk::Os;
 
     fn sentence(result: Result<Report>) -> String {
         result.expect_err("refused").to_string()
@@ -245,7 +247,7 @@ mod tests {
     fn check_in(root: &Path, kind: &str, step: Option<&str>, data: Value) -> Result<Report> {
         let id = EventId::new("e1").unwrap();
         let step = step.map(str::to_owned);
-        ReportRequest { kind: Some(kind.to_owned()), step, unit: None, data: Some(data) }.check(id, root)
+        ReportRequest { kind: Some(kind.to_owned()), step, unit: None, data: Some(data) }.check(&Os, id, root)
     }
 
     #[test]

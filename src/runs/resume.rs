@@ -1,5 +1,6 @@
 //! `resume`: what is the next safe action?
 
+use crate::disk::Links;
 use crate::engine::{
     Action, Completed, Damage, Drift, Fault, History, InDoubt, Outlook, Plan, RunState, Verdict, joined, resume,
 };
@@ -393,7 +394,7 @@ impl Flow {
             Suggestion::flow(verb).value(named).in_project(place.as_deref())
         };
         let command = interview("interview run").option("run-id", run);
-        if path.exists() {
+        if self.disk.look(&path, Links::Follow).is_ok() {
             return Some(command);
         }
         notes.push(format!(

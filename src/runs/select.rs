@@ -6,8 +6,8 @@ use std::panic::resume_unwind;
 use std::thread;
 use std::time::Duration;
 
-use crate::model::Explain as _;
-use crate::model::{RunId, RunStatus, RunSummary, SessionId, Timestamp};
+use crate::disk::DiskError;
+use crate::model::{Explain as _, RunId, RunStatus, RunSummary, SessionId, Timestamp};
 use crate::runs::context::Flow;
 use crate::runs::error::{Error, Result};
 use crate::runs::view::for_listing;
@@ -155,7 +155,7 @@ impl Flow {
     /// Opens the run of this id.
     pub(crate) fn run_exactly(&self, project: &Project, id: &str) -> Result<RunDir> {
         match project.run(&RunId::new(id)?) {
-            Err(StoreError::NotFound { .. }) => {
+            Err(StoreError::Disk(DiskError::NotFound { .. })) => {
                 let names = project.run_names().unwrap_or_default();
                 let suggestion = crate::codec::similar(id, names.iter().map(String::as_str)).map(str::to_owned);
                 Err(Error::NoSuchRun { id: id.to_owned(), suggestion, worktree: None })

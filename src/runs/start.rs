@@ -139,7 +139,7 @@ impl Flow {
             machine: machine.to_value(),
         };
         let (run, document) = self.create(&project, &started, request, now)?;
-        let warning = journal::note(&project, &document, document.state.status, now);
+        let warning = journal::note(&*self.disk, &project, &document, now);
         Ok(StartReport {
             run_id: run.id().clone(),
             path: Self::relative(&project, run.path()),

@@ -130,7 +130,7 @@ impl Flow {
             forget();
         }
         if changed && (document.state.status.is_terminal() || request.verb == StatusVerb::Reopen) {
-            report.warnings.extend(journal::note(&project, &document, document.state.status, now));
+            report.warnings.extend(journal::note(&*self.disk, &project, &document, now));
         }
         Ok(report)
     }

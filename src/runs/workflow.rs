@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 use crate::catalog::{CatalogError, Origin, definition_text};
-use crate::host;
+use crate::disk::read_named;
 use crate::machine::{Diagnostic, Form, Machine, Notation, Written, compile_text, description, picture, unsaid, write};
 use crate::model::limits;
 use crate::runs::context::Flow;
@@ -169,8 +169,8 @@ impl Flow {
         let path = self.path_of(target);
         let project = self.project_if_any()?;
         let catalog = self.catalog(project.as_ref());
-        if path.is_file() {
-            let text = match definition_text(Path::new(target), read(&path, target)?) {
+        if self.disk.is_file(&path) {
+            let text = match definition_text(Path::new(target), self.read_definition(&path, target)?) {
                 Err(CatalogError::Invalid { text, diagnostics, .. }) => {
                     let (notation, origin) = (Form::of_file(target, &text).notation(), target.to_owned());
                     return Ok(Definition { machine: None, notation, origin, text, diagnostics });
@@ -210,7 +210,12 @@ impl Flow {
 
     /// Whether a definition that is named so is a file.
     pub(crate) fn is_file(&self, target: &str) -> bool {
-        self.path_of(target).is_file()
+        self.disk.is_file(&self.path_of(target))
+    }
+
+    fn read_definition(&self, path: &Path, origin: &str) -> Result<Vec<u8>> {
+        let fault = |source| Error::Input { origin: origin.to_owned(), source };
+        read_named(&*self.disk, path, limits::WORKFLOW_BYTES).map_err(fault)
     }
 
     fn path_of(&self, target: &str) -> PathBuf {
@@ -258,11 +263,6 @@ pub(crate) fn id_of_file(path: &Path) -> String {
     let suffixes = [".workflow.yaml", ".graph.yaml"];
     let stem = suffixes.iter().find_map(|suffix| file.strip_suffix(suffix));
     stem.or_else(|| file.rsplit_once('.').map(|(stem, _)| stem)).unwrap_or(&file).to_owned()
-}
-
-fn read(path: &Path, origin: &str) -> Result<Vec<u8>> {
-    let fault = |source| Error::Input { origin: origin.to_owned(), source };
-    host::read_named(path, limits::WORKFLOW_BYTES).map_err(fault)
 }
 
 fn origin(origin: &Origin) -> String {

@@ -44,7 +44,7 @@ impl Flow {
         // Without an empty last part.
         let roots = self.git.other_worktrees(&root).into_iter().map(|top| top.join(&below).components().collect());
         roots
-            .filter(|root: &PathBuf| root.join(layout::FLOW).is_dir())
+            .filter(|root: &PathBuf| self.disk.is_dir(&root.join(layout::FLOW)))
             .map(|root| (root.clone(), self.in_project(&root)))
             .collect()
     }
@@ -86,6 +86,6 @@ impl Flow {
     /// The first other worktree of the repository of `start` that has a `.flow`, when `start` has none.
     pub(crate) fn worktree_with_flow(&self, start: &Path) -> Option<PathBuf> {
         let others = self.git.other_worktrees(start).into_iter();
-        others.into_iter().find(|top| top.join(layout::FLOW).is_dir())
+        others.into_iter().find(|top| self.disk.is_dir(&top.join(layout::FLOW)))
     }
 }

@@ -1,44 +1,12 @@
 //! The commit: one sealed line, two projections.
 
 use crate::codec::seal;
-use crate::model::{Event, Seq, limits};
-use crate::store::StoreError;
-use crate::store::dir::{File, NEW_FILE};
-use crate::store::disk::Onto;
+use crate::disk::{DiskError, File, NEW_FILE, Rename};
+use crate::model::{Seq, limits};
+use crate::store::batch::{Batch, Committed, Merge};
+use crate::store::error::StoreError;
 use crate::store::layout::{ACTIVITY_TMP, RUN_FILE, RUN_TMP};
-use crate::store::publish::Merge;
 use crate::store::run_dir::LockedRun;
-
-/// An activity file.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ActivityFile {
-    /// Its name, `NNN-id.yaml`.
-    pub name: String,
-    /// Its text.
-    pub text: String,
-}
-
-/// All that one operation writes, built before anything is written.
-#[derive(Debug)]
-pub struct Batch<'a> {
-    /// The event. Its position must be the next one.
-    pub event: &'a Event,
-    /// The `run.yaml` on which the decision was made.
-    pub old_text: &'a str,
-    /// The `run.yaml` that shows the event.
-    pub new_text: &'a str,
-    /// The files of the activities that the event records.
-    pub activities: Vec<ActivityFile>,
-}
-
-/// An operation that is on stable storage.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Committed {
-    /// Its position.
-    pub seq: Seq,
-    /// Why a projection could not be brought up to it; the next command will.
-    pub lagging: Option<String>,
-}
 
 impl LockedRun<'_> {
     /// Commits `batch`. `merge` makes the new `run.yaml` from a text that a person saved after the decision.
@@ -51,9 +19,6 @@ impl LockedRun<'_> {
     /// # Panics
     /// When the event's position is not the next one: a caller's mistake that must never reach a log.
     pub fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<Committed, StoreError> {
-        if let Some(canary) = self.log.mistake() {
-            return self.commit_wrongly(canary, batch, merge);
-        }
         let seq = batch.event.seq;
         assert!(seq > self.log.tail.last_seq, "BUG: event {seq} does not follow {}", self.log.tail.last_seq);
         let line = seal(&batch.event.to_object());
@@ -61,7 +26,7 @@ impl LockedRun<'_> {
             return Err(StoreError::TooLong { limit: limits::LINE_BYTES });
         }
         if batch.new_text.len() > limits::RUN_BYTES {
-            return Err(StoreError::TooLarge { path: self.run.dir.join(RUN_FILE), limit: limits::RUN_BYTES });
+            return Err(DiskError::TooLarge { path: self.run.dir.join(RUN_FILE), limit: limits::RUN_BYTES }.into());
         }
         self.log.check_place()?;
         if self.log.tail.last_seq <= Seq(1) {
@@ -96,7 +61,7 @@ impl LockedRun<'_> {
     }
 
     /// Writes `run.yaml` and the first activity under their temporary names. Few events record more than one.
-    pub(super) fn prepare(&self, batch: &Batch<'_>) -> Result<File, StoreError> {
+    fn prepare(&self, batch: &Batch<'_>) -> Result<File, StoreError> {
         let dir = &self.run.dir;
         // Somebody saved run.yaml during an earlier commit under this lock.
         self.set_aside(RUN_TMP, batch.event.at)?;
@@ -107,19 +72,19 @@ impl LockedRun<'_> {
         Ok(new_run)
     }
 
-    pub(super) fn discard(&self) {
+    fn discard(&self) {
         let _ = self.run.dir.remove(RUN_TMP);
         let _ = self.activities.remove(ACTIVITY_TMP);
     }
 
     /// Puts all files into their places, the activities first: while `run.yaml` shows the older position, the next command
     /// restores whatever is missing.
-    pub(super) fn publish(&self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<(), StoreError> {
+    fn publish(&self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<(), StoreError> {
         for (at, file) in batch.activities.iter().enumerate() {
             if at > 0 {
                 self.activities.create(ACTIVITY_TMP, file.text.as_bytes(), NEW_FILE)?;
             }
-            self.activities.rename(ACTIVITY_TMP, &file.name, Onto::Nothing)?;
+            self.activities.rename(ACTIVITY_TMP, &file.name, Rename::NoReplace)?;
         }
         self.publish_run(Some(batch.old_text), batch.new_text, batch.event.at, merge)
     }

@@ -1,15 +1,15 @@
 //! Creating a run: built aside, flushed, and renamed into place, so that it is there wholly or not at all.
 
 use crate::codec::seal;
+use crate::disk::{DiskError, NEW_FILE, Rename, flush};
 use crate::model::{Event, RunId};
-use crate::store::StoreError;
-use crate::store::commit::ActivityFile;
-use crate::store::dir::NEW_FILE;
-use crate::store::disk::Onto;
+use crate::store::batch::ActivityFile;
+use crate::store::error::StoreError;
 use crate::store::layout::{ACTIVITIES, EVIDENCE, LOCK, LOG, LOG_TMP, NEW_RUN, RUN_FILE, RUN_MERGE_TMP, RUN_TMP, RUNS};
-use crate::store::lock::{Lock, LockRequest};
+use crate::store::lock::Lock;
+use crate::store::note::LockRequest;
 use crate::store::project::Project;
-use crate::store::run_dir::{RunDir, flush};
+use crate::store::run_dir::RunDir;
 
 /// The first files of a run.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl Project {
     /// the run cannot be created under another id. `outside` is as in [`Project::maybe_open`].
     ///
     /// # Errors
-    /// [`StoreError::Exists`] when every proposal is taken; others when files cannot be written, and nothing is left
+    /// [`DiskError::Exists`] when every proposal is taken; others when files cannot be written, and nothing is left
     /// behind. [`StoreError::Unconfirmed`] when the run is there, but maybe not after a power cut.
     pub fn create_run(
         &self,
@@ -50,7 +50,7 @@ impl Project {
         let mut taken = runs.path().to_owned();
         for attempt in 1..=ID_TRIES {
             let Some(new) = propose(attempt) else {
-                return Err(StoreError::Exists { path: taken });
+                return Err(DiskError::Exists { path: taken }.into());
             };
             taken = runs.join(new.id.as_str());
             if runs.exists(new.id.as_str())? {
@@ -59,32 +59,32 @@ impl Project {
             let aside = format!("{NEW_RUN}{}", new.id);
             let built = self
                 .build(&aside, &new)
-                .and_then(|()| self.flow.rename_into(&aside, &runs, new.id.as_str(), Onto::Nothing));
+                .and_then(|()| self.flow.rename_into(&aside, &runs, new.id.as_str(), Rename::NoReplace));
             match built {
                 Ok(()) => {
                     runs.sync().map_err(|error| match error {
-                        StoreError::Io { source, .. } => StoreError::Unconfirmed { path: taken.clone(), source },
-                        other => other,
+                        DiskError::Io { source, .. } => StoreError::Unconfirmed { path: taken.clone(), source },
+                        other => other.into(),
                     })?;
                     if let Some(known) = known {
                         self.remember_start(known, &new.id, outside);
                     }
                     return Ok(RunDir { dir: runs.open_dir(new.id.as_str())?, runs, id: new.id });
                 }
-                Err(StoreError::Exists { path }) => {
+                Err(DiskError::Exists { path }) => {
                     self.remove_half_made();
                     taken = path;
                 }
                 Err(error) => {
                     self.remove_half_made();
-                    return Err(error);
+                    return Err(error.into());
                 }
             }
         }
-        Err(StoreError::Exists { path: taken })
+        Err(DiskError::Exists { path: taken }.into())
     }
 
-    fn build(&self, aside: &str, new: &NewRun) -> Result<(), StoreError> {
+    fn build(&self, aside: &str, new: &NewRun) -> Result<(), DiskError> {
         self.flow.make_dir(aside)?;
         let dir = self.flow.open_dir(aside)?;
         dir.make_dir(ACTIVITIES)?;

@@ -10,12 +10,12 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::disk::{Dir, Disk, DiskError, Errno, FileType, Links, NEW_FILE, Open, Rename, Stat, write_all};
 use crate::model::{RunId, limits};
-use crate::store::StoreError;
-use crate::store::dir::{Dir, NEW_FILE, write_all};
-use crate::store::disk::{Disk, Errno, FileType, Onto, Open, Stat};
+use crate::store::error::StoreError;
 use crate::store::layout::{CACHE, CACHE_TMP, FINISHED_RUNS, OPEN_RUNS, RUN_FILE, RUNS};
-use crate::store::lock::{Lock, LockRequest};
+use crate::store::lock::Lock;
+use crate::store::note::LockRequest;
 use crate::store::project::Project;
 
 /// The version of the cache.
@@ -126,7 +126,7 @@ impl Project {
             known.recent.drain(..known.recent.len().saturating_sub(RECENT));
             let ended = known.recent.last().map(line).unwrap_or_default();
             let finished = cache.open_own(FINISHED_RUNS, Open::Append { mode: NEW_FILE })?;
-            let fault = |source| StoreError::Io { action: "write", path: cache.join(FINISHED_RUNS), source };
+            let fault = |source| DiskError::Io { action: "write", path: cache.join(FINISHED_RUNS), source };
             write_all(&*finished, ended.as_bytes()).map_err(fault)?;
             remembered = true;
             write_open(cache, &known)
@@ -136,7 +136,7 @@ impl Project {
 
     /// Forgets which runs are open: one that was over goes on.
     pub fn forget_open(&self, request: &LockRequest) {
-        let _: Result<(), StoreError> = self.with_cache(request, |cache, _| cache.remove(OPEN_RUNS).map(drop));
+        let _: Result<(), StoreError> = self.with_cache(request, |cache, _| cache.remove(OPEN_RUNS));
     }
 
     /// What is known about open runs, when that is up to date; for [`Self::remember_start`].
@@ -173,18 +173,18 @@ impl Project {
     fn with_cache(
         &self,
         request: &LockRequest,
-        write: impl FnOnce(&Dir, &Dir) -> Result<(), StoreError>,
+        write: impl FnOnce(&Dir, &Dir) -> Result<(), DiskError>,
     ) -> Result<(), StoreError> {
         let _lock = Lock::take(&self.flow, request)?;
         self.in_cache(write)
     }
 
-    fn in_cache(&self, write: impl FnOnce(&Dir, &Dir) -> Result<(), StoreError>) -> Result<(), StoreError> {
+    fn in_cache(&self, write: impl FnOnce(&Dir, &Dir) -> Result<(), DiskError>) -> Result<(), StoreError> {
         let (cache, fresh) = self.flow.ensure_dir(CACHE)?;
         if fresh {
             replace(&cache, ".gitignore", IGNORE_ALL)?;
         }
-        write(&cache, &self.flow.open_dir(RUNS)?)
+        Ok(write(&cache, &self.flow.open_dir(RUNS)?)?)
     }
 }
 
@@ -199,25 +199,25 @@ pub(super) struct KnownOpen {
 /// What git's index looks like, which git writes whenever it puts other files in place; `None` when that cannot be told.
 #[must_use]
 pub fn git_stamp(disk: &dyn Disk, top: &Path) -> Option<String> {
-    match disk.look(&top.join(".git")) {
+    match disk.look(&top.join(".git"), Links::Refuse) {
         Ok(stat) if stat.kind == FileType::Directory => {}
         // A worktree or a submodule keeps its index elsewhere.
         _ => return None,
     }
-    match disk.look(&top.join(".git/index")) {
+    match disk.look(&top.join(".git/index"), Links::Refuse) {
         Ok(stat) => Some(Stamp::of(&stat).0),
         Err(Errno::NOENT) => Some("none".to_owned()),
         Err(_) => None,
     }
 }
 
-fn fresh(cache: &Dir, runs: &Dir, outside: Option<&str>) -> Result<Option<OpenRuns>, StoreError> {
+fn fresh(cache: &Dir, runs: &Dir, outside: Option<&str>) -> Result<Option<OpenRuns>, DiskError> {
     let world = world(runs, outside)?;
     Ok(read_open(cache).filter(|known| Some(&known.world) == world.as_ref()))
 }
 
 /// What the directory of runs and everything `outside` looks like.
-fn world(runs: &Dir, outside: Option<&str>) -> Result<Option<String>, StoreError> {
+fn world(runs: &Dir, outside: Option<&str>) -> Result<Option<String>, DiskError> {
     let stamp = Stamp::of(&runs.stat()?);
     Ok(outside.map(|outside| format!("{}|{outside}", stamp.0)))
 }
@@ -241,12 +241,12 @@ fn line((name, stamp): &(String, Stamp)) -> String {
     format!("{name} {}\n", stamp.0)
 }
 
-fn write_open(cache: &Dir, known: &OpenRuns) -> Result<(), StoreError> {
+fn write_open(cache: &Dir, known: &OpenRuns) -> Result<(), DiskError> {
     replace(cache, OPEN_RUNS, &serde_json::to_string(known).unwrap_or_default())
 }
 
-fn replace(cache: &Dir, name: &str, text: &str) -> Result<(), StoreError> {
+fn replace(cache: &Dir, name: &str, text: &str) -> Result<(), DiskError> {
     cache.remove(CACHE_TMP)?;
     cache.create(CACHE_TMP, text.as_bytes(), NEW_FILE)?;
-    cache.rename(CACHE_TMP, name, Onto::Whatever)
+    cache.rename(CACHE_TMP, name, Rename::Replace)
 }

@@ -5,9 +5,8 @@
 use std::io;
 
 use crate::codec::{LogScan, event_of};
+use crate::disk::{DiskFile, read_exact_at, read_up_to};
 use crate::model::{Event, Seq, limits};
-use crate::store::dir::{read_exact_at, read_up_to};
-use crate::store::disk::DiskFile;
 
 /// Reads a whole log.
 ///

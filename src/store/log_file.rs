@@ -4,15 +4,13 @@ use std::cell::RefCell;
 use std::io;
 
 use crate::codec::LogScan;
+use crate::disk::{Dir, DiskError, DiskFile, Errno, File, NEW_FILE, Open, Rename, read_exact_at, write_all};
 use crate::model::{Seq, Timestamp, limits};
-use crate::store::StoreError;
-use crate::store::canary::Canary;
-use crate::store::dir::{Dir, File, NEW_FILE, read_exact_at, write_all};
-use crate::store::disk::{DiskFile, Errno, Onto, Open};
+use crate::store::error::StoreError;
 use crate::store::layout::{LOG, LOG_TMP, QUARANTINE};
-use crate::store::lock::{Lock, LockRequest};
+use crate::store::lock::Lock;
 use crate::store::log::{LogTail, scan};
-use crate::store::run_dir::free_name;
+use crate::store::note::LockRequest;
 
 /// The log of a directory, and the lock under which it is written.
 #[derive(Debug)]
@@ -26,8 +24,6 @@ pub(crate) struct LockedLog {
     renewed: bool,
     /// What was put aside under this lock, in words.
     put_aside: RefCell<Vec<String>>,
-    /// What to do wrong, in a test of the tests.
-    canary: Option<Canary>,
 }
 
 impl LockedLog {
@@ -36,23 +32,14 @@ impl LockedLog {
         let lock = Lock::take(dir, request)?;
         let file = dir.open_own(LOG, Open::Append { mode: NEW_FILE })?;
         let tail = LogTail::read(&*file, Seq(u64::MAX)).map_err(|source| log_fault(dir, "read", source))?;
-        let (dir, put_aside, canary) = (dir.clone(), RefCell::default(), request.canary);
-        let mut log = Self { dir, lock, file, tail, renewed: false, put_aside, canary };
+        let mut log = Self { dir: dir.clone(), lock, file, tail, renewed: false, put_aside: RefCell::default() };
         if log.tail.unended || log.tail.whole < log.tail.len {
             log.mend_torn_tail(request.note.since)?;
         }
         if log.lock.is_log_suspect() {
             log.renew()?;
         }
-        if log.mistake() == Some(Canary::SequenceOutsideLock) {
-            log.lock.release()?;
-        }
         Ok(log)
-    }
-
-    /// The mistake to make; always none in a release build.
-    pub(crate) fn mistake(&self) -> Option<Canary> {
-        self.canary.filter(|_| cfg!(debug_assertions))
     }
 
     /// What went to quarantine since the last call, in words for people.
@@ -147,7 +134,7 @@ impl LockedLog {
             return Ok(());
         }
         let (quarantine, _) = self.dir.ensure_dir(QUARANTINE)?;
-        let free = free_name(&quarantine, "events", "jsonl", now)?;
+        let free = quarantine.free_name(&format!("events-{}", now.compact()), ".jsonl")?;
         // The next writer keeps it whole; a part of it would only be a riddle.
         self.keep_torn_tail(&quarantine, &free).inspect_err(|_| drop(quarantine.remove(&free)))?;
         self.note("a torn end of the log", &quarantine, &free);
@@ -162,7 +149,7 @@ impl LockedLog {
         let kept = quarantine.create(name, b"", NEW_FILE)?;
         copy(&*self.file, self.tail.whole..self.tail.len, &*kept).map_err(fault)?;
         kept.sync_all().map_err(|errno| fault(errno.into()))?;
-        quarantine.sync()
+        Ok(quarantine.sync()?)
     }
 
     /// Whether the unended last line is a whole JSON object of another program.
@@ -179,9 +166,6 @@ impl LockedLog {
     fn renew(&mut self) -> Result<(), StoreError> {
         let dir = self.dir.clone();
         let fault = |source| log_fault(&dir, "repair", source);
-        if self.mistake() == Some(Canary::ReuseLog) {
-            return Ok(());
-        }
         dir.remove(LOG_TMP)?;
         let renewed = dir.create(LOG_TMP, b"", dir.mode_of(LOG))?;
         copy(&*self.file, 0..self.tail.whole, &*renewed).map_err(fault)?;
@@ -189,7 +173,7 @@ impl LockedLog {
         if !dir.is_still(LOG, &self.file)? {
             return Err(StoreError::Replaced { path: dir.join(LOG) });
         }
-        dir.rename(LOG_TMP, LOG, Onto::Whatever)?;
+        dir.rename(LOG_TMP, LOG, Rename::Replace)?;
         dir.sync()?;
         self.file = dir.open_own(LOG, Open::Append { mode: NEW_FILE })?;
         if self.lock.is_log_suspect() {
@@ -201,7 +185,7 @@ impl LockedLog {
 }
 
 pub(crate) fn log_fault(dir: &Dir, action: &'static str, source: io::Error) -> StoreError {
-    StoreError::Io { action, path: dir.join(LOG), source }
+    DiskError::Io { action, path: dir.join(LOG), source }.into()
 }
 
 fn write_once(file: &dyn DiskFile, bytes: &[u8]) -> io::Result<()> {

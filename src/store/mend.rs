@@ -1,14 +1,14 @@
 //! What a repair does to files. Nothing is deleted: what is in the way, or is replaced, goes to quarantine first, and
 //! is on stable storage there before its old name says something else.
 
+use crate::disk::{Dir, DiskError, NEW_FILE, Rename, flush};
 use crate::model::{Number, Seq, Timestamp, limits};
-use crate::store::StoreError;
-use crate::store::dir::{Dir, NEW_FILE};
-use crate::store::disk::Onto;
+use crate::store::error::StoreError;
 use crate::store::layout::{ACTIVITIES, INIT_TMP, LOG, LOG_TMP, QUARANTINE, RUNS};
-use crate::store::lock::{Lock, LockRequest, WriterNote, note_of};
+use crate::store::lock::{Lock, note_of};
+use crate::store::note::{LockRequest, WriterNote};
 use crate::store::project::Project;
-use crate::store::run_dir::{LockedRun, RunDir, flush, free_name};
+use crate::store::run_dir::{LockedRun, RunDir};
 
 /// Where a name stands that goes to quarantine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl RunDir {
     /// # Errors
     /// [`StoreError`] when there is something that cannot be read.
     pub fn log_bytes(&self) -> Result<Option<Vec<u8>>, StoreError> {
-        self.dir.read(LOG, limits::LOG_BYTES)
+        Ok(self.dir.read(LOG, limits::LOG_BYTES)?)
     }
 
     /// An activity file as it is, text or not; `None` when it is missing.
@@ -38,7 +38,7 @@ impl RunDir {
     pub fn activity_bytes(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         match self.dir.find_dir(ACTIVITIES)? {
             // With everything that flow adds, a document may grow beyond its bound.
-            Some(dir) => dir.read(name, limits::ACTIVITY_BYTES * 2),
+            Some(dir) => Ok(dir.read(name, limits::ACTIVITY_BYTES * 2)?),
             None => Ok(None),
         }
     }
@@ -53,7 +53,7 @@ impl RunDir {
     ///
     /// # Errors
     /// As [`RunDir::lock`].
-    pub fn lock_to_mend(&self, request: &LockRequest) -> Result<Mender<'_>, StoreError> {
+    pub fn lock_for_repair(&self, request: &LockRequest) -> Result<Mender<'_>, StoreError> {
         Ok(Mender { lock: Lock::take(&self.dir, request)?, run: self })
     }
 }
@@ -78,10 +78,11 @@ impl Mender<'_> {
     /// # Errors
     /// [`StoreError`]; it stands where it stood then.
     pub fn set_aside(&self, shelf: Shelf, name: &str, now: Timestamp) -> Result<String, StoreError> {
-        match shelf {
+        let aside = match shelf {
             Shelf::Top => set_aside(&self.run.dir, name, &self.run.dir, now),
             Shelf::Inner => set_aside(&self.run.dir.open_dir(ACTIVITIES)?, name, &self.run.dir, now),
-        }
+        };
+        Ok(aside?)
     }
 
     /// Gives the log a file of its own when another name elsewhere leads to the same one. The other name keeps it.
@@ -90,7 +91,7 @@ impl Mender<'_> {
     /// [`StoreError`]; the log is as it was then.
     pub fn own_log(&self) -> Result<(), StoreError> {
         let Some(bytes) = self.run.log_bytes()? else { return Ok(()) };
-        self.put_log(&bytes)
+        Ok(self.put_log(&bytes)?)
     }
 
     /// Puts `bytes` in the place of the log, whose old file is kept in quarantine under the name that is given to
@@ -110,12 +111,12 @@ impl Mender<'_> {
         Ok(kept)
     }
 
-    fn put_log(&self, bytes: &[u8]) -> Result<(), StoreError> {
+    fn put_log(&self, bytes: &[u8]) -> Result<(), DiskError> {
         let dir = &self.run.dir;
         dir.remove(LOG_TMP)?;
         let new = dir.create(LOG_TMP, bytes, dir.mode_of(LOG))?;
         flush(&*new, || dir.join(LOG_TMP)).inspect_err(|_| drop(dir.remove(LOG_TMP)))?;
-        dir.rename(LOG_TMP, LOG, Onto::Whatever)?;
+        dir.rename(LOG_TMP, LOG, Rename::Replace)?;
         dir.sync()
     }
 }
@@ -127,7 +128,7 @@ impl LockedRun<'_> {
     /// # Errors
     /// [`StoreError`] when the copy is not on stable storage.
     pub fn keep_copy(&self, name: &str, now: Timestamp) -> Result<Option<String>, StoreError> {
-        keep_copy(&self.run.dir, name, now)
+        Ok(keep_copy(&self.run.dir, name, now)?)
     }
 
     /// Moves a file of `activities/` into quarantine, and gives its name there.
@@ -135,7 +136,7 @@ impl LockedRun<'_> {
     /// # Errors
     /// [`StoreError`]; it stands where it stood then.
     pub fn set_activity_aside(&self, name: &str, now: Timestamp) -> Result<String, StoreError> {
-        set_aside(&self.activities, name, &self.run.dir, now)
+        Ok(set_aside(&self.activities, name, &self.run.dir, now)?)
     }
 
     /// Puts the names of all activity files on stable storage.
@@ -143,7 +144,7 @@ impl LockedRun<'_> {
     /// # Errors
     /// [`StoreError`] when they may be lost in a power cut.
     pub fn flush_activities(&self) -> Result<(), StoreError> {
-        self.activities.sync()
+        Ok(self.activities.sync()?)
     }
 }
 
@@ -152,7 +153,7 @@ impl Project {
     ///
     /// # Errors
     /// As for creating a run.
-    pub fn lock_to_mend(&self, request: &LockRequest) -> Result<ProjectMender<'_>, StoreError> {
+    pub fn lock_for_repair(&self, request: &LockRequest) -> Result<ProjectMender<'_>, StoreError> {
         Ok(ProjectMender { _lock: Lock::take(&self.flow, request)?, flow: &self.flow })
     }
 }
@@ -171,10 +172,11 @@ impl ProjectMender<'_> {
     /// # Errors
     /// [`StoreError`]; it stands where it stood then.
     pub fn set_aside(&self, shelf: Shelf, name: &str, now: Timestamp) -> Result<String, StoreError> {
-        match shelf {
+        let aside = match shelf {
             Shelf::Top => set_aside(self.flow, name, self.flow, now),
             Shelf::Inner => set_aside(&self.flow.open_dir(RUNS)?, name, self.flow, now),
-        }
+        };
+        Ok(aside?)
     }
 
     /// Adds lines to a file of `.flow`; what is in it stays.
@@ -193,16 +195,16 @@ impl ProjectMender<'_> {
         self.flow.remove(INIT_TMP)?;
         let new = self.flow.create(INIT_TMP, text.as_bytes(), self.flow.mode_of(name))?;
         flush(&*new, || self.flow.join(name))?;
-        self.flow.rename(INIT_TMP, name, Onto::Whatever)?;
-        self.flow.sync()
+        self.flow.rename(INIT_TMP, name, Rename::Replace)?;
+        Ok(self.flow.sync()?)
     }
 }
 
 /// Moves `name` out of `from` into the quarantine of `owner`. A rename alone: whatever it is, it is not opened.
-fn set_aside(from: &Dir, name: &str, owner: &Dir, now: Timestamp) -> Result<String, StoreError> {
+fn set_aside(from: &Dir, name: &str, owner: &Dir, now: Timestamp) -> Result<String, DiskError> {
     let quarantine = quarantine(owner)?;
     let free = free_name_like(&quarantine, name, now)?;
-    from.rename_into(name, &quarantine, &free, Onto::Nothing)?;
+    from.rename_into(name, &quarantine, &free, Rename::NoReplace)?;
     quarantine.sync()?;
     from.sync()?;
     Ok(free)
@@ -210,7 +212,7 @@ fn set_aside(from: &Dir, name: &str, owner: &Dir, now: Timestamp) -> Result<Stri
 
 /// Copies the file `name` of `dir` into its quarantine and flushes it. An equal copy is taken for this one: a repair
 /// that died behind this step comes back.
-fn keep_copy(dir: &Dir, name: &str, now: Timestamp) -> Result<Option<String>, StoreError> {
+fn keep_copy(dir: &Dir, name: &str, now: Timestamp) -> Result<Option<String>, DiskError> {
     let Some(bytes) = dir.read(name, limits::LOG_BYTES)? else { return Ok(None) };
     let quarantine = quarantine(dir)?;
     let stem = name.split('.').next().unwrap_or(name);
@@ -235,7 +237,7 @@ fn keep_copy(dir: &Dir, name: &str, now: Timestamp) -> Result<Option<String>, St
     Ok(Some(free))
 }
 
-fn quarantine(owner: &Dir) -> Result<Dir, StoreError> {
+fn quarantine(owner: &Dir) -> Result<Dir, DiskError> {
     let (quarantine, made) = owner.ensure_dir(QUARANTINE)?;
     if made {
         owner.sync()?;
@@ -244,19 +246,10 @@ fn quarantine(owner: &Dir) -> Result<Dir, StoreError> {
 }
 
 /// A free name that begins and ends as `name` does.
-fn free_name_like(quarantine: &Dir, name: &str, now: Timestamp) -> Result<String, StoreError> {
+fn free_name_like(quarantine: &Dir, name: &str, now: Timestamp) -> Result<String, DiskError> {
     let plain = name.trim_start_matches('.');
     let (stem, extension) = plain.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).unwrap_or((plain, ""));
     let cut = (0..=STEM_BYTES.min(stem.len())).rev().find(|&at| stem.is_char_boundary(at)).unwrap_or(0);
-    if !extension.is_empty() && extension.len() <= 16 {
-        return free_name(quarantine, &stem[..cut], extension, now);
-    }
-    let base = format!("{}-{}", &stem[..cut], now.compact());
-    let mut free = base.clone();
-    let mut n = 1;
-    while quarantine.exists(&free)? {
-        n += 1;
-        free = format!("{base}-{n}");
-    }
-    Ok(free)
+    let ending = if extension.is_empty() || extension.len() > 16 { String::new() } else { format!(".{extension}") };
+    quarantine.free_name(&format!("{}-{}", &stem[..cut], now.compact()), &ending)
 }

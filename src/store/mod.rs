@@ -11,36 +11,30 @@
 //! Everything but the line is a projection that the line can rebuild. Paths are never used twice: a directory handle
 //! plus one name, and no symbolic link is followed anywhere below `.flow`.
 
-pub(crate) mod canary;
+mod batch;
 pub(crate) mod commit;
 mod create;
-pub(crate) mod dir;
-pub mod disk;
-mod document;
 mod error;
 mod index;
-pub mod inspect;
 pub mod layout;
 pub(crate) mod lock;
 pub(crate) mod log;
 pub(crate) mod log_file;
 mod mend;
-mod os;
+pub(crate) mod note;
 pub(crate) mod project;
 mod publish;
+mod recover;
 pub(crate) mod run_dir;
 
 pub use crate::codec::{Line, LogScan, Skipped};
-pub use canary::Canary;
-pub use commit::{ActivityFile, Batch, Committed};
+pub use batch::{ActivityFile, Batch, Committed};
 pub use create::NewRun;
-pub use dir::Trust;
-pub use document::{DocumentError, DocumentFault, DocumentPlace, Guard, read_document, update_document};
 pub use error::StoreError;
 pub use index::{MaybeOpen, git_stamp};
-pub use lock::{LockRequest, WriterNote};
 pub use log::{LogPosition, LogTail};
 pub use mend::{Mender, ProjectMender, Shelf};
-pub use os::Os;
+pub use note::{LockRequest, WriterNote};
 pub use project::{Initialised, Project};
-pub use run_dir::{LockedRun, RunDir, is_cut_off};
+pub use recover::is_cut_off;
+pub use run_dir::{LockedRun, RunDir};

@@ -3,16 +3,16 @@
 use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
 
+use crate::disk::{Dir, Disk, DiskError, Errno, Links, NEW_FILE, Rename, Trust, flush};
 use crate::model::{RunId, limits};
-use crate::store::StoreError;
-use crate::store::dir::{Dir, NEW_FILE, Trust};
-use crate::store::disk::{Disk, Errno, Onto};
+use crate::store::error::StoreError;
 use crate::store::layout::{
     CACHE, FLOW, GITATTRIBUTES, GITIGNORE, INIT_TMP, INTERVIEWS, LOCK, NEW_RUN, QUARANTINE, RUN_FILE, RUNS, SCHEMAS,
     STATE, WORKFLOWS,
 };
-use crate::store::lock::{Lock, LockRequest};
-use crate::store::run_dir::{RunDir, flush, is_leftover};
+use crate::store::lock::Lock;
+use crate::store::note::LockRequest;
+use crate::store::run_dir::{RunDir, is_leftover};
 
 /// A project with a `.flow` that is flow's own.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl Project {
     /// asked only when there is none in `start` itself.
     ///
     /// # Errors
-    /// [`StoreError::Io`] when it cannot be told whether there is one: a project that cannot be looked at is not absent.
+    /// [`DiskError::Io`] when it cannot be told whether there is one: a project that cannot be looked at is not absent.
     pub fn find(
         disk: &dyn Disk,
         start: &Path,
@@ -69,10 +69,10 @@ impl Project {
         let top = LazyCell::new(top);
         for dir in start.ancestors() {
             let path = dir.join(FLOW);
-            match disk.look(&path) {
+            match disk.look(&path, Links::Refuse) {
                 Ok(_) => return Ok(Some(dir.to_owned())),
                 Err(Errno::NOENT | Errno::NOTDIR) => {}
-                Err(errno) => return Err(StoreError::Io { action: "inspect", path, source: errno.into() }),
+                Err(errno) => return Err(DiskError::Io { action: "inspect", path, source: errno.into() }.into()),
             }
             if top.as_deref() == Some(dir) {
                 break;
@@ -84,8 +84,8 @@ impl Project {
     /// Opens the `.flow` in `parent`.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] without one, [`StoreError::Foreign`] when it is another program's, and
-    /// [`StoreError::Unsafe`] when it is no plain directory of this user.
+    /// [`DiskError::NotFound`] without one, [`StoreError::Foreign`] when it is another program's, and
+    /// [`DiskError::Unsafe`] when it is no plain directory of this user.
     pub fn open(disk: &dyn Disk, parent: &Path, trust: Trust) -> Result<Self, StoreError> {
         Self::open_flow(&Dir::open_path(disk, parent, trust)?, FLOW)
     }
@@ -177,7 +177,7 @@ impl Project {
     }
 
     /// Files that are missing or, for schemas, of another version. An empty file was left by a writer that died.
-    fn outdated<'a>(&self, schemas: &[(&'a str, &'a str)]) -> Result<Vec<(&'a str, &'a str, &'a str)>, StoreError> {
+    fn outdated<'a>(&self, schemas: &[(&'a str, &'a str)]) -> Result<Vec<(&'a str, &'a str, &'a str)>, DiskError> {
         let mut outdated = Vec::new();
         let dir = self.flow.open_dir(SCHEMAS)?;
         for (name, text) in schemas {
@@ -216,7 +216,7 @@ impl Project {
     }
 
     /// Something in `.flow` that flow never puts there, when nothing says that it is flow's.
-    fn foreign(&self) -> Result<Option<String>, StoreError> {
+    fn foreign(&self) -> Result<Option<String>, DiskError> {
         if self.is_marked {
             return Ok(None);
         }
@@ -257,9 +257,9 @@ impl Project {
     /// Opens a run.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] when there is no such directory, others when it cannot be used.
+    /// [`DiskError::NotFound`] when there is no such directory, others when it cannot be used.
     pub fn run(&self, id: &RunId) -> Result<RunDir, StoreError> {
-        let missing = || StoreError::NotFound { path: self.flow.join(RUNS).join(id.as_str()) };
+        let missing = || DiskError::NotFound { path: self.flow.join(RUNS).join(id.as_str()) };
         let runs = self.flow.find_dir(RUNS)?.ok_or_else(missing)?;
         Ok(RunDir { dir: runs.open_dir(id.as_str())?, runs, id: id.clone() })
     }
@@ -292,9 +292,9 @@ impl Project {
             let Ok(id) = RunId::new(name.as_str()) else { continue };
             match runs.open_dir(name) {
                 Ok(dir) => visit(name, Ok(RunDir { dir, runs: runs.clone(), id })),
-                Err(StoreError::Unsafe { why: "is a file, not a directory", .. }) => {}
+                Err(DiskError::Unsafe { why: "is a file, not a directory", .. }) => {}
                 Err(error) if error.is_not_found() => {}
-                Err(error) => visit(name, Err(error)),
+                Err(error) => visit(name, Err(error.into())),
             }
         }
         Ok(())
@@ -313,17 +313,17 @@ impl Project {
 }
 
 /// Writes a small file so that it is there wholly or not at all.
-fn put(dir: &Dir, name: &str, text: &str) -> Result<(), StoreError> {
+fn put(dir: &Dir, name: &str, text: &str) -> Result<(), DiskError> {
     dir.remove(INIT_TMP)?;
     flush(&*dir.create(INIT_TMP, text.as_bytes(), NEW_FILE)?, || dir.join(name))?;
-    dir.rename(INIT_TMP, name, Onto::Whatever)
+    dir.rename(INIT_TMP, name, Rename::Replace)
 }
 
-fn split(flow: &Path) -> Result<(PathBuf, String), StoreError> {
+fn split(flow: &Path) -> Result<(PathBuf, String), DiskError> {
     let name = flow.file_name().and_then(|name| name.to_str()).map(str::to_owned);
     match (name, flow.parent()) {
         (Some(name), Some(parent)) if parent.as_os_str().is_empty() => Ok((PathBuf::from("."), name)),
         (Some(name), Some(parent)) => Ok((parent.to_owned(), name)),
-        _ => Err(StoreError::NotFound { path: flow.to_owned() }),
+        _ => Err(DiskError::NotFound { path: flow.to_owned() }),
     }
 }

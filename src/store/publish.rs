@@ -1,13 +1,11 @@
 //! Putting a new `run.yaml` into place while a person may be saving the old one.
 
+use crate::disk::{DiskError, Rename, flush};
 use crate::model::{Timestamp, limits};
-use crate::store::StoreError;
-use crate::store::disk::Onto;
+use crate::store::batch::Merge;
+use crate::store::error::StoreError;
 use crate::store::layout::{RUN_FILE, RUN_MERGE_TMP, RUN_TMP};
-use crate::store::run_dir::{LockedRun, flush};
-
-/// Makes the new text from one that a person saved meanwhile; `None` when that has to wait for the next command.
-pub type Merge<'a> = &'a mut dyn FnMut(&str) -> Option<String>;
+use crate::store::run_dir::LockedRun;
 
 /// How often a `run.yaml` that somebody saves again and again is merged before the next command is left to do it.
 const MERGE_TRIES: usize = 3;
@@ -23,28 +21,28 @@ impl LockedRun<'_> {
         merge: Merge<'_>,
     ) -> Result<(), StoreError> {
         let dir = &self.run.dir;
-        if dir.rename(RUN_TMP, RUN_FILE, Onto::Exchange).is_err() {
+        if dir.rename(RUN_TMP, RUN_FILE, Rename::Exchange).is_err() {
             return self.publish_without_exchange(old, merge);
         }
         if let Some(old) = old
             && dir.holds(RUN_TMP, old.as_bytes())?
         {
-            return dir.remove(RUN_TMP);
+            return Ok(dir.remove(RUN_TMP)?);
         }
         let mut expected = old.map(str::to_owned);
         let mut placed = new.to_owned();
         for _ in 0..MERGE_TRIES {
             let swapped_out = dir.read_text(RUN_TMP, limits::RUN_BYTES)?;
             if swapped_out == expected {
-                return dir.remove(RUN_TMP);
+                return Ok(dir.remove(RUN_TMP)?);
             }
             let Some(merged) = swapped_out.as_deref().and_then(&mut *merge) else {
                 return self.give_back(&placed, new, now);
             };
             self.write_merged(&merged)?;
-            dir.rename(RUN_MERGE_TMP, RUN_FILE, Onto::Exchange)?;
+            dir.rename(RUN_MERGE_TMP, RUN_FILE, Rename::Exchange)?;
             // What they saved is in place now, so the copy that is replaced here holds nothing new.
-            dir.rename(RUN_MERGE_TMP, RUN_TMP, Onto::Whatever)?;
+            dir.rename(RUN_MERGE_TMP, RUN_TMP, Rename::Replace)?;
             expected = Some(std::mem::replace(&mut placed, merged));
         }
         // Still being saved: what is left aside goes to quarantine.
@@ -54,9 +52,9 @@ impl LockedRun<'_> {
     /// Puts a person's text back as it was: the log carries the record, and the next command merges or explains.
     fn give_back(&self, placed: &str, new: &str, now: Timestamp) -> Result<(), StoreError> {
         let dir = &self.run.dir;
-        dir.rename(RUN_TMP, RUN_FILE, Onto::Exchange)?;
+        dir.rename(RUN_TMP, RUN_FILE, Rename::Exchange)?;
         match dir.read_text(RUN_TMP, limits::RUN_BYTES)? {
-            Some(text) if text == placed && placed == new => dir.remove(RUN_TMP),
+            Some(text) if text == placed && placed == new => Ok(dir.remove(RUN_TMP)?),
             // Saved once more meanwhile, or an earlier save that this one does not know.
             _ => self.set_aside(RUN_TMP, now),
         }
@@ -69,17 +67,17 @@ impl LockedRun<'_> {
         match dir.read_text(RUN_FILE, limits::RUN_BYTES)? {
             Some(text) if Some(text.as_str()) != old => {
                 let Some(merged) = merge(&text) else {
-                    return dir.remove(RUN_TMP);
+                    return Ok(dir.remove(RUN_TMP)?);
                 };
                 self.write_merged(&merged)?;
-                dir.rename(RUN_MERGE_TMP, RUN_FILE, Onto::Whatever)?;
-                dir.remove(RUN_TMP)
+                dir.rename(RUN_MERGE_TMP, RUN_FILE, Rename::Replace)?;
+                Ok(dir.remove(RUN_TMP)?)
             }
-            _ => dir.rename(RUN_TMP, RUN_FILE, Onto::Whatever),
+            _ => Ok(dir.rename(RUN_TMP, RUN_FILE, Rename::Replace)?),
         }
     }
 
-    fn write_merged(&self, merged: &str) -> Result<(), StoreError> {
+    fn write_merged(&self, merged: &str) -> Result<(), DiskError> {
         let dir = &self.run.dir;
         let new = dir.create(RUN_MERGE_TMP, merged.as_bytes(), dir.mode_of(RUN_FILE))?;
         flush(&*new, || dir.join(RUN_MERGE_TMP))

@@ -3,18 +3,13 @@
 use std::io;
 
 use crate::codec::LogScan;
+use crate::disk::{Dir, DiskError, Rename, read_exact_at};
 use crate::model::{Event, Number, RunId, Seq, Timestamp, limits};
-use crate::store::StoreError;
-use crate::store::commit::ActivityFile;
-use crate::store::dir::{Dir, NEW_FILE, read_exact_at};
-use crate::store::disk::{DiskFile, Onto};
-use crate::store::layout::{
-    ACTIVITIES, ACTIVITY_TMP, EVIDENCE, LOCK, LOG, LOG_TMP, QUARANTINE, RUN_FILE, RUN_MERGE_TMP, RUN_TMP,
-};
-use crate::store::lock::LockRequest;
+use crate::store::error::StoreError;
+use crate::store::layout::{ACTIVITIES, EVIDENCE, LOCK, LOG, QUARANTINE, RUN_FILE};
 use crate::store::log::{LogPosition, LogTail, scan};
 use crate::store::log_file::{LockedLog, log_fault};
-use crate::store::publish::Merge;
+use crate::store::note::LockRequest;
 
 /// The directory of a run.
 #[derive(Debug)]
@@ -49,7 +44,7 @@ impl RunDir {
     /// # Errors
     /// [`StoreError`] when there is something that cannot be read as text.
     pub fn read_text(&self) -> Result<Option<String>, StoreError> {
-        self.dir.read_text(RUN_FILE, limits::RUN_BYTES)
+        Ok(self.dir.read_text(RUN_FILE, limits::RUN_BYTES)?)
     }
 
     /// The log's end behind `since`; `None` without a log.
@@ -141,7 +136,7 @@ impl RunDir {
         let Some(dir) = self.dir.find_dir(ACTIVITIES)? else {
             return Ok(None);
         };
-        dir.read_text(name, limits::ACTIVITY_BYTES)
+        Ok(dir.read_text(name, limits::ACTIVITY_BYTES)?)
     }
 
     /// Whether nothing is left of the run but what flow keeps out of version control: a checkout of another branch, or a
@@ -197,7 +192,7 @@ impl LockedRun<'_> {
         let Some((file, stat)) = self.activities.find_file(name)? else { return Ok(true) };
         let mut last = [0];
         if stat.len > 0 {
-            let fault = |source| StoreError::Io { action: "read", path: self.activities.join(name), source };
+            let fault = |source| DiskError::Io { action: "read", path: self.activities.join(name), source };
             read_exact_at(&*file, &mut last, stat.len - 1).map_err(fault)?;
         }
         Ok(last == [0])
@@ -277,106 +272,17 @@ impl LockedRun<'_> {
         Ok(!self.activities.exists(name)?)
     }
 
-    /// Removes temporary files of dead writers. Those beside `run.yaml` may hold a person's text that was just swapped
-    /// out: they are removed only when they are known to be flow's own, and quarantined otherwise.
-    ///
-    /// # Errors
-    /// [`StoreError`] when a file cannot be read or removed.
-    pub fn clear_leftovers(&mut self, is_ours: impl Fn(&str) -> bool, now: Timestamp) -> Result<(), StoreError> {
-        let dir = &self.run.dir;
-        dir.remove(LOG_TMP)?;
-        self.activities.remove(ACTIVITY_TMP)?;
-        for name in [RUN_TMP, RUN_MERGE_TMP] {
-            let ours = match dir.read_text(name, limits::RUN_BYTES) {
-                Ok(Some(text)) => text.trim_matches('\0').trim().is_empty() || is_ours(&text),
-                Ok(None) => continue,
-                Err(_) => false,
-            };
-            if ours { dir.remove(name)? } else { self.set_aside(name, now)? }
-        }
-        Ok(())
-    }
-
-    /// Whether a temporary file of an earlier writer is there.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the directory cannot be inspected.
-    pub fn has_leftovers(&self) -> Result<bool, StoreError> {
-        let dir = &self.run.dir;
-        Ok(dir.exists(RUN_TMP)?
-            || dir.exists(RUN_MERGE_TMP)?
-            || dir.exists(LOG_TMP)?
-            || self.activities.exists(ACTIVITY_TMP)?)
-    }
-
     /// Moves a leftover beside `run.yaml` into quarantine; nothing of that name is fine.
     pub(super) fn set_aside(&self, name: &str, now: Timestamp) -> Result<(), StoreError> {
         if !self.run.dir.exists(name)? {
             return Ok(());
         }
         let (quarantine, _) = self.run.dir.ensure_dir(QUARANTINE)?;
-        let free = free_name(&quarantine, "run", "yaml", now)?;
-        self.run.dir.rename_into(name, &quarantine, &free, Onto::Whatever)?;
+        let free = quarantine.free_name(&format!("run-{}", now.compact()), ".yaml")?;
+        self.run.dir.rename_into(name, &quarantine, &free, Rename::Replace)?;
         self.log.note("a text saved while run.yaml was being written", &quarantine, &free);
         Ok(())
     }
-
-    /// Brings projections up to a log that is ahead of them (recovery, step R3). `old` is the `run.yaml` that was read,
-    /// `new` the one that the log demands; `activities` are the files of the events that the old one lacked.
-    ///
-    /// The log is first copied to a new file: after a failed flush the kernel may call pages clean that never reached
-    /// the disk, and only fresh bytes can be flushed with certainty.
-    ///
-    /// # Errors
-    /// [`StoreError`]; the next writer starts over.
-    pub fn roll_forward(
-        &mut self,
-        old: Option<&str>,
-        new: &str,
-        activities: &[ActivityFile],
-        now: Timestamp,
-        merge: Merge<'_>,
-    ) -> Result<(), StoreError> {
-        self.log.renew_once()?;
-        for file in activities {
-            self.restore_activity(file)?;
-        }
-        let mode = self.run.dir.mode_of(RUN_FILE);
-        let file = self.run.dir.create(RUN_TMP, new.as_bytes(), mode)?;
-        flush(&*file, || self.run.dir.join(RUN_TMP))?;
-        self.publish_run(old, new, now, merge)?;
-        self.run.dir.sync()
-    }
-
-    /// Writes an activity file that is missing or was cut off; any other difference is a person's and stays.
-    ///
-    /// # Errors
-    /// [`StoreError`] when it cannot be read or written.
-    pub fn restore_activity(&self, file: &ActivityFile) -> Result<(), StoreError> {
-        let found = match self.activities.read(&file.name, limits::ACTIVITY_BYTES * 2) {
-            Ok(found) => found,
-            Err(error @ StoreError::Io { .. }) => return Err(error),
-            // A directory or a link of that name is a person's doing.
-            Err(_) => return Ok(()),
-        };
-        let wanted = file.text.as_bytes();
-        if !found.is_none_or(|found| is_cut_off(&found, wanted)) {
-            return Ok(());
-        }
-        self.activities.remove(ACTIVITY_TMP)?;
-        let new = self.activities.create(ACTIVITY_TMP, wanted, NEW_FILE)?;
-        flush(&*new, || self.activities.join(&file.name))?;
-        self.activities.rename(ACTIVITY_TMP, &file.name, Onto::Whatever)
-    }
-}
-
-/// Whether a power cut may have made this of a file that was written as `wanted`: a part, and zeros where any block should
-/// be. Any other difference is a person's.
-#[must_use]
-pub fn is_cut_off(found: &[u8], wanted: &[u8]) -> bool {
-    let written = found.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-    let fits = |(found, wanted): (&u8, &u8)| found == wanted || *found == 0;
-    found != wanted && written <= wanted.len() && found[..written].iter().zip(wanted).all(fits)
 }
 
 /// Whether a run's directory holds nothing that version control would know.
@@ -399,20 +305,4 @@ pub(super) fn is_leftover(run: &Dir) -> bool {
 /// Whether `.flow/.gitignore` keeps a name of a run out of version control.
 fn is_never_committed(name: &str) -> bool {
     [LOCK, QUARANTINE].contains(&name) || name.starts_with('.') && name.ends_with(".tmp")
-}
-
-/// Puts a new file on stable storage.
-pub(crate) fn flush(file: &dyn DiskFile, path: impl FnOnce() -> std::path::PathBuf) -> Result<(), StoreError> {
-    file.sync_all().map_err(|errno| StoreError::Io { action: "flush", path: path(), source: errno.into() })
-}
-
-pub(crate) fn free_name(dir: &Dir, stem: &str, extension: &str, now: Timestamp) -> Result<String, StoreError> {
-    let base = format!("{stem}-{}", now.compact());
-    let mut name = format!("{base}.{extension}");
-    let mut n = 1;
-    while dir.exists(&name)? {
-        n += 1;
-        name = format!("{base}-{n}.{extension}");
-    }
-    Ok(name)
 }

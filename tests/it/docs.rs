@@ -119,7 +119,8 @@ fn every_error_code_is_explained_with_its_status() {
         "interviews/explain.rs",
         "drive/error.rs",
         "store/error.rs",
-        "store/document/fault.rs",
+        "disk/error.rs",
+        "disk/fault.rs",
         "catalog/error.rs",
     ]
     .map(|file| read(&format!("src/{file}")))

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 fn machine() -> Machine {
-    Catalog::new(None).find("start-issue").unwrap().machine
+    Catalog::new(std::sync::Arc::new(flowrun::disk::Os), None).find("start-issue").unwrap().machine
 }
 
 fn at(second: u64) -> Timestamp {

@@ -6,7 +6,7 @@
 //! (`cargo test --locked --test campaign`).
 
 use crate::support::cases::{CASES, case};
-use crate::support::{Lack, Scene, Tally, Trouble, can_inject, injecting, run, skipped, temporary};
+use crate::support::{Scene, Tally, Trouble, can_inject, injecting, run, temporary};
 
 /// The commands of which every call fails.
 const THOROUGH: [&str; 3] = ["start, further", "record-activity", "complete"];
@@ -116,11 +116,12 @@ fn the_fault_sweep_catches_a_flush_whose_failure_is_ignored() {
     if !can_inject(test) {
         return;
     }
-    if !cfg!(debug_assertions) {
-        return skipped(test, &Lack::of_mistakes());
+    let scene = Scene::new(case("record-activity"), &temporary());
+    let mut flushes: Vec<_> = Trouble::Fails("EIO").states(&scene).into_iter().filter(|state| state.no_flush).collect();
+    // The system does not say that it failed.
+    for word in flushes.iter_mut().flat_map(|state| &mut state.prefix) {
+        *word = word.replace("error=EIO", "retval=0");
     }
-    let scene = Scene::broken(case("record-activity"), &temporary(), "unchecked-flush");
-    let flushes: Vec<_> = Trouble::Fails("EIO").states(&scene).into_iter().filter(|state| state.no_flush).collect();
     let tally = Tally::of_scene(&scene, &flushes);
     let found = tally.violations.iter().any(|violation| violation.contains("acknowledged without a word"));
     assert!(found, "not caught in {} states: {:#?}", tally.states, tally.violations);

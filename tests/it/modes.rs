@@ -26,7 +26,7 @@ fn overlaps(one: &str, other: &str) -> bool {
 }
 
 fn shipped() -> Policy {
-    policy_of(&Catalog::new(None)).unwrap().0
+    policy_of(&Catalog::new(std::sync::Arc::new(flowrun::disk::Os), None)).unwrap().0
 }
 
 fn now() -> Timestamp {

@@ -8,17 +8,31 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("codec", &["model"]),
     ("machine", &["model", "codec"]),
+    ("disk", &["model"]),
     ("host", &["model"]),
-    ("store", &["model", "codec"]),
+    ("store", &["model", "codec", "disk"]),
     ("engine", &["model", "codec", "machine"]),
-    ("catalog", &["model", "codec", "machine"]),
-    ("runs", &["model", "codec", "machine", "host", "store", "engine", "catalog"]),
-    ("modes", &["model", "codec", "machine", "host", "store", "engine", "catalog", "runs"]),
-    ("interviews", &["model", "codec", "machine", "host", "store", "engine", "catalog", "runs"]),
-    ("drive", &["model", "codec", "machine", "host", "store", "engine", "catalog", "runs"]),
+    ("catalog", &["model", "codec", "machine", "disk"]),
+    ("runs", &["model", "codec", "machine", "disk", "host", "store", "engine", "catalog"]),
+    ("modes", &["model", "codec", "machine", "disk", "host", "store", "engine", "catalog", "runs"]),
+    ("interviews", &["model", "codec", "machine", "disk", "host", "store", "engine", "catalog", "runs"]),
+    ("drive", &["model", "codec", "machine", "disk", "host", "store", "engine", "catalog", "runs"]),
     (
         "doctor",
-        &["model", "codec", "machine", "host", "store", "engine", "catalog", "runs", "modes", "interviews", "drive"],
+        &[
+            "model",
+            "codec",
+            "machine",
+            "disk",
+            "host",
+            "store",
+            "engine",
+            "catalog",
+            "runs",
+            "modes",
+            "interviews",
+            "drive",
+        ],
     ),
     ("cli", &["model", "engine", "machine", "runs", "modes", "interviews", "drive", "doctor"]),
     ("main", &["cli"]),
@@ -35,25 +49,15 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("serde_yaml", &["codec/yaml.rs"]),
     ("jsonschema", &["codec/schema.rs"]),
     ("crc32c", &["codec/seal.rs"]),
-    ("fs2", &["store/os.rs", "store/document.rs"]),
-    ("tempfile", &["store/document.rs", "host/git/tree.rs"]),
-    (
-        "rustix",
-        &[
-            "store/os.rs",
-            "store/disk.rs",
-            "store/dir.rs",
-            "store/document.rs",
-            "store/inspect.rs",
-            "catalog/folder.rs",
-            "host/",
-            // What was typed at a terminal before it was asked for.
-            "cli/terminal.rs",
-        ],
-    ),
+    ("fs2", &["disk/"]),
+    ("tempfile", &["disk/document.rs", "host/git/tree.rs"]),
+    // The disk is the one way to files; the host reads what the machine makes up, and git's own.
+    ("std::fs", &["disk/", "host/", "cli/terminal.rs"]),
+    // At a terminal: what was typed before it was asked for.
+    ("rustix", &["disk/", "host/", "cli/terminal.rs"]),
     ("clap", &["cli/"]),
     ("rustyline", &["cli/prompt.rs"]),
-    ("walkdir", &["doctor/validate.rs"]),
+    ("walkdir", &["disk/os.rs"]),
     ("annotate_snippets", &["machine/diagnostic.rs"]),
     ("unicode_width", &["cli/page.rs"]),
     (
@@ -161,6 +165,54 @@ fn each_library_has_its_place() {
         }
     }
     assert!(broken.is_empty(), "\n{}\n", broken.join("\n"));
+}
+
+/// Methods of paths that ask a file system.
+const ASKING: [&str; 7] =
+    [".canonicalize(", ".exists()", ".is_dir()", ".is_file()", ".read_dir(", ".read_link(", ".symlink_metadata("];
+
+#[test]
+fn only_the_disk_and_the_host_ask_a_file_system() {
+    let mut broken = Vec::new();
+    for Source { path, owner, code } in sources() {
+        let asked = ASKING.iter().filter(|method| code.contains(*method));
+        if owner != "disk" && owner != "host" {
+            // `Disk::is_dir` and `Disk::is_file` are given their path.
+            broken.extend(asked.map(|method| format!("{}: `{method}` goes past `disk::Disk`", path.display())));
+        }
+    }
+    assert!(broken.is_empty(), "\n{}\n", broken.join("\n"));
+}
+
+/// Rooms in which no file uses one that uses it, in however many steps.
+const WITHOUT_CIRCLES: [&str; 2] = ["disk", "store"];
+
+#[test]
+fn no_file_leads_back_to_itself() {
+    for room in WITHOUT_CIRCLES {
+        let mut waiting = BTreeMap::new();
+        for Source { path, owner, code } in sources() {
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            // It names them all.
+            if owner == room && name != "mod" {
+                let prefix = format!("{room}::");
+                let used = named_paths(&code).filter_map(|named| named.strip_prefix(&prefix));
+                let used: Vec<_> = used.map(|named| owner_of(named).to_owned()).filter(|used| *used != name).collect();
+                waiting.insert(name, used);
+            }
+        }
+        let names: Vec<String> = waiting.keys().cloned().collect();
+        for (file, used) in &waiting {
+            let unknown: Vec<_> = used.iter().filter(|used| !names.contains(used)).collect();
+            assert!(unknown.is_empty(), "{room}/{file}.rs: name the file in which {unknown:?} is");
+        }
+        // What uses nothing that is left is no part of a circle.
+        while let Some(done) = waiting.iter().find(|(_, used)| !used.iter().any(|used| waiting.contains_key(used))) {
+            let done = done.0.clone();
+            waiting.remove(&done);
+        }
+        assert!(waiting.is_empty(), "a circle in {room}: {waiting:?}");
+    }
 }
 
 #[test]

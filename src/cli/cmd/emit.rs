@@ -1,12 +1,9 @@
 //! `emit`. Its answer is JSON whether asked for or not: its callers are programs (seed 000).
 
-use std::path::Path;
-
 use crate::cli::args::EmitArgs;
-use crate::cli::cmd::record::source;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::runs::{EmitRequest, Error, Flow, ReportRequest, parse_batch};
+use crate::runs::{EmitRequest, Error, Flow, ReportRequest, Source, parse_batch};
 
 pub(super) fn run(flow: &Flow, args: EmitArgs, out: &mut Out) -> Exit {
     out.errors_begin_with("Error");
@@ -28,7 +25,7 @@ fn request(args: EmitArgs) -> Result<EmitRequest, Error> {
     let needed =
         |given: Option<String>, option: &str| given.ok_or_else(|| Error::Usage(format!("{option} is required")));
     let reports = match &args.batch {
-        Some(batch) if batch == "-" => parse_batch(&source(Path::new("-"))?.text)?,
+        Some(batch) if batch == "-" => parse_batch(&Source::of_standard_input()?.text)?,
         Some(batch) => parse_batch(batch)?,
         None => {
             let kind = needed(args.kind, "--type")?;

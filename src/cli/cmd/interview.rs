@@ -20,7 +20,7 @@ use crate::interviews::{
 };
 use crate::interviews::{InterviewRunReport, InterviewStop};
 use crate::runs;
-use crate::runs::Flow;
+use crate::runs::{Flow, Source};
 
 pub(super) fn run(flow: &Flow, args: InterviewArgs, out: &mut Out) -> Exit {
     let done = match args.command {
@@ -78,7 +78,7 @@ fn answer_text(
     match given {
         Given::Text(text) => return Ok((text, question)),
         Given::Nothing if io::stdin().is_terminal() => {}
-        _ => return Ok((source("-".as_ref())?.text, question)),
+        _ => return Ok((Source::of_standard_input()?.text, question)),
     }
     let status = flow.interview_status(document)?;
     let next = status.next.next_question.as_ref().map(|_| status.next.metadata.question_number);
@@ -184,7 +184,7 @@ fn status(report: &InterviewStatusReport) -> String {
 
 fn finish(flow: &Flow, document: PathBuf, content: Option<PathBuf>, early: bool, out: &mut Out) -> Result<Exit> {
     let content = match content {
-        Some(path) => Some(read_content(&source(&path)?)?),
+        Some(path) => Some(read_content(&source(flow, &path)?)?),
         None => None,
     };
     let report = flow.interview_finish(&FinishRequest { document, content, early, seen: None })?;

@@ -50,7 +50,7 @@ pub(super) fn run(flow: &Flow, command: ModeCommand, out: &mut Out) -> Exit {
             })
         }
         ModeCommand::Outcome { file } => {
-            let told = source(Path::new(&file))
+            let told = source(flow, Path::new(&file))
                 .map_err(Error::Run)
                 .and_then(|read| flow.mode_outcome(&read.origin, read.text.as_bytes()));
             answered(out, told, |report, out| out.answer(report, || outcome(report)))
@@ -200,7 +200,7 @@ fn write(flow: &Flow, command: ModeCommand, out: &mut Out) -> Exit {
 fn fields(data: Option<String>) -> Result<Map<String, Value>, Error> {
     match data {
         None => Ok(Map::new()),
-        Some(data) if data == "-" => ModeWriteRequest::read_fields(source(Path::new("-"))?),
+        Some(data) if data == "-" => ModeWriteRequest::read_fields(Source::of_standard_input()?),
         Some(text) => ModeWriteRequest::read_fields(Source { origin: "--data".to_owned(), text }),
     }
 }

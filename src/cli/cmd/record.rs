@@ -1,20 +1,16 @@
 //! `record-activity`.
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use crate::cli::args::RecordArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
-use crate::model::limits;
 use crate::runs::RecordReport;
 use crate::runs::{Advance, Error, Flow, RecordRequest, Source};
 
 pub(super) fn run(flow: &Flow, args: RecordArgs, out: &mut Out) -> Exit {
-    let request = match request(args) {
+    let request = match request(flow, args) {
         Ok(request) => request,
         Err(error) => return out.error(&error),
     };
@@ -38,7 +34,7 @@ fn page(report: &RecordReport) -> String {
     page.finish()
 }
 
-fn request(args: RecordArgs) -> Result<RecordRequest, Error> {
+fn request(flow: &Flow, args: RecordArgs) -> Result<RecordRequest, Error> {
     let says_something = args.activity_file.is_some()
         || args.id.is_some()
         || args.phase.is_some()
@@ -52,7 +48,7 @@ fn request(args: RecordArgs) -> Result<RecordRequest, Error> {
     }
     Ok(RecordRequest {
         run: args.run_id,
-        source: args.activity_file.as_deref().map(source).transpose()?,
+        source: args.activity_file.as_deref().map(|file| source(flow, file)).transpose()?,
         id: args.id,
         phase: args.phase,
         kind: args.kind.map(Into::into),
@@ -71,40 +67,7 @@ fn request(args: RecordArgs) -> Result<RecordRequest, Error> {
     })
 }
 
-pub(super) fn source(path: &Path) -> Result<Source, Error> {
-    let stdin = path == Path::new("-");
-    let origin = if stdin { "standard input".to_owned() } else { path.display().to_string() };
-    let fault = |source| Error::Input { origin: origin.clone(), source };
-    let bytes = match stdin {
-        true => read(io::stdin().lock()),
-        false => open(path).and_then(read),
-    };
-    let text = String::from_utf8(bytes.map_err(fault)?)
-        .map_err(|_| fault(io::Error::new(io::ErrorKind::InvalidData, "not UTF-8 text")))?;
-    Ok(Source { origin, text })
-}
-
-/// Opens a file. A FIFO could keep the command waiting for ever, unless a shell put it there (`<(…)`).
-fn open(path: &Path) -> io::Result<File> {
-    let meta = std::fs::metadata(path)?;
-    if meta.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a directory"));
-    }
-    if meta.file_type().is_fifo() && !path.starts_with("/dev") && !path.starts_with("/proc") {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a FIFO; use `-` and a redirection"));
-    }
-    if meta.file_type().is_socket() || meta.file_type().is_block_device() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
-    }
-    File::open(path)
-}
-
-fn read(from: impl Read) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    from.take(limits::ACTIVITY_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-    if bytes.len() > limits::ACTIVITY_BYTES {
-        let message = format!("larger than {} bytes", limits::ACTIVITY_BYTES);
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
-    }
-    Ok(bytes)
+/// The document in a file, or on standard input when it is called `-`.
+pub(super) fn source(flow: &Flow, path: &Path) -> Result<Source, Error> {
+    if path == Path::new("-") { Source::of_standard_input() } else { flow.source(path) }
 }

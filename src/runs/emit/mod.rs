@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::catalog::CatalogError;
 use crate::codec::{RunText, digest};
+use crate::disk::DiskError;
 use crate::engine::{Decision, Emit, History, NoTrail, Refusal, Report, RunState, Supply, decide_emit};
 use crate::machine::Machine;
 use crate::model::{
@@ -107,7 +108,7 @@ impl Flow {
         }
         match self.begin_with(project.as_ref(), &asked, definition) {
             // Another first report was faster.
-            Err(Error::Store(StoreError::Exists { .. })) => {
+            Err(Error::Store(StoreError::Disk(DiskError::Exists { .. }))) => {
                 let project = self.project()?;
                 let run = self.run_exactly(&project, asked.run.as_str())?;
                 self.emit_into(&project, &run, &asked)
@@ -129,7 +130,7 @@ impl Flow {
         let single = request.reports.len() == 1;
         let report = |(nth, report): (usize, &ReportRequest)| {
             let id = if single { id.clone() } else { self.ids.next(now) };
-            report.check(id, root).map_err(|error| match error {
+            report.check(&*self.disk, id, root).map_err(|error| match error {
                 Error::Usage(what) if !single => in_batch(nth, &what),
                 error => error,
             })
@@ -208,7 +209,7 @@ impl Flow {
         drop(loaded);
         if emitted.ends {
             self.remember_end(project, run.id(), asked.now);
-            report.data.warnings.extend(journal::note(project, &document, document.state.status, asked.now));
+            report.data.warnings.extend(journal::note(&*self.disk, project, &document, asked.now));
         }
         Ok(report)
     }

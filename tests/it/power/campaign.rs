@@ -78,5 +78,5 @@ pub fn crashes_in_crashes() -> [fn(u64) -> Row; 8] {
 pub fn real_cuts() -> Result<Vec<Row>, String> {
     let single = ALL.iter().filter(|case| case.commands.len() == 1);
     let product = single.flat_map(|case| FileSystem::ALL.map(|kind| (case, kind)));
-    product.map(|(case, kind)| Ok(cut_everywhere(kind, case, usize::MAX, None)?)).collect()
+    product.map(|(case, kind)| Ok(cut_everywhere(kind, case, usize::MAX, &[])?)).collect()
 }

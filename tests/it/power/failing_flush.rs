@@ -8,6 +8,7 @@ use std::io::Write;
 use super::commands::LONG_ONE;
 use super::real_cut::Device;
 use super::recorded::{How, Recorded};
+use crate::support::faulty::Mistake;
 use crate::support::mount::{FileSystem, Image, Memory, UNDISTURBED};
 use crate::support::{Answer, Lack};
 
@@ -46,36 +47,44 @@ impl ThinDevice {
         std::fs::remove_file(self.memory.path().join("fill")).unwrap();
     }
 
-    /// Records, with strace's options.
-    pub fn record(&self, strace: &[&str], canary: Option<&str>) -> Answer {
-        let options: Vec<&str> = ["-o", "/dev/null"].iter().chain(strace).copied().collect();
-        self.device.flow(&options, canary)
+    /// Records.
+    pub fn record(&self, recorder: Recorder) -> Answer {
+        match recorder {
+            Recorder::Program(strace) => self.device.flow(&[&["-o", "/dev/null"], strace].concat()),
+            Recorder::Library(mistake) => self.device.flow_as_a_library(mistake),
+        }
     }
 
     /// The record while there is no room, the record again when there is, and a power cut. Gives the first answer and
     /// what is broken in the end; `None` when neither was acknowledged.
-    fn fail_and_repeat(&mut self, trial: &Trial<'_>) -> Option<(Answer, Verdict)> {
+    fn fail_and_repeat(&mut self, trial: &Trial) -> Option<(Answer, Verdict)> {
         self.fill();
-        let refused = self.record(trial.strace, trial.first);
+        let refused = self.record(trial.first);
         self.drain();
-        let repeated = self.record(&[], trial.second);
+        let repeated = self.record(trial.second);
         let acknowledged = refused.code == Some(0) || repeated.code == Some(0);
         acknowledged.then(|| (refused, self.device.cut_and_look(true, true)))
     }
 }
 
-/// What happens to a record whose flush fails.
-#[derive(Default)]
-pub struct Trial<'a> {
-    /// Options for the strace around the first record.
-    pub strace: &'a [&'a str],
-    /// The mistake of the first record.
-    pub first: Option<&'a str>,
-    /// The mistake of the second one.
-    pub second: Option<&'a str>,
+/// Who records.
+#[derive(Debug, Clone, Copy)]
+pub enum Recorder {
+    /// The program, with these options for the strace around it.
+    Program(&'static [&'static str]),
+    /// The library, on the real disk or one around it that makes a mistake.
+    Library(Option<Mistake>),
 }
 
-impl Trial<'_> {
+/// Who records while flushes fail, and who does so again.
+pub struct Trial {
+    /// While there is no room.
+    pub first: Recorder,
+    /// When there is room again.
+    pub second: Recorder,
+}
+
+impl Trial {
     /// A trial in which a record was acknowledged: the first answer, and what is broken in the end.
     ///
     /// When somebody calls `sync` while there is no room, or the kernel's timer comes to it, the file system's journal

@@ -28,11 +28,9 @@ pub struct ModeCase {
 
 impl ModeCase {
     /// Carries it out in the files of a sandbox, and gives its calls.
-    fn traced(&self, sandbox: &Sandbox, canary: Option<&str>) -> Vec<Call> {
+    fn traced(&self, sandbox: &Sandbox) -> Vec<Call> {
         let program: Vec<&str> = [env!("CARGO_BIN_EXE_flow"), "mode"].iter().chain(self.args).copied().collect();
-        let mut strace = sandbox.command("strace");
-        strace.envs(canary.map(|canary| ("__FLOW_CANARY", canary)));
-        let (answer, calls) = traced(strace, &program, "");
+        let (answer, calls) = traced(sandbox.command("strace"), &program, "");
         answer.ok();
         calls
     }
@@ -61,9 +59,9 @@ pub const MODE_CASES: [ModeCase; 5] = [
     },
 ];
 
-/// Every state that a crash in `case` can leave, under each model. `canary` is a mistake that the program is to make.
-pub fn cut_modes(case: &ModeCase, effort: &Effort, canary: Option<&str>) -> Vec<Row> {
-    let (changed, history) = Changed::by(case, canary);
+/// Every state that a crash in `case` can leave, under each model. `without` leaves out flushes of that name.
+pub fn cut_modes(case: &ModeCase, effort: &Effort, without: Option<&str>) -> Vec<Row> {
+    let (changed, history) = Changed::by(case, without);
     changed.enumerate(&history, &Model::ALL, effort)
 }
 
@@ -79,7 +77,7 @@ pub fn crash_in_recovery_of_modes(case: &ModeCase, outer: &Effort, inner: &Effor
         states.write(&sandbox.root(), &crash.state);
         reboot(&sandbox.root());
         let mut recovery = History::begin(&sandbox.root(), BLOCK);
-        recovery.add(&case.traced(&sandbox, None));
+        recovery.add(&case.traced(&sandbox));
         recovery.assert_explains(&sandbox.root());
         for row in changed.enumerate(&recovery, &[Model::Weak], inner) {
             sum.add(after(row, &format!("first crash before operation {}", crash.until)));
@@ -101,7 +99,7 @@ pub fn cut_modes_after_kill(case: &ModeCase, kills: usize, inner: &Effort) -> Ro
         let state = states_at(&mut states, until);
         states.write(&sandbox.root(), &state);
         let mut both = history.killed(until, &sandbox.root());
-        both.go_on(&case.traced(&sandbox, None));
+        both.go_on(&case.traced(&sandbox));
         both.assert_explains(&sandbox.root());
         for row in changed.enumerate(&both, &[Model::Weak], inner) {
             sum.add(after(row, &format!("killed before operation {until}")));
@@ -132,7 +130,7 @@ struct Changed<'a> {
 
 impl<'a> Changed<'a> {
     /// Carries `case` out under strace.
-    fn by(case: &'a ModeCase, canary: Option<&str>) -> (Self, History) {
+    fn by(case: &'a ModeCase, without: Option<&str>) -> (Self, History) {
         let sandbox = Sandbox::new();
         // The first command of a project makes `.flow`, which rows of their own are about.
         sandbox.flow(["init"]).ok();
@@ -142,7 +140,9 @@ impl<'a> Changed<'a> {
         let told = || told(&flow(&sandbox.root())).unwrap();
         let old = told();
         let mut history = History::begin(&sandbox.root(), BLOCK);
-        history.add(&case.traced(&sandbox, canary));
+        let mut calls = case.traced(&sandbox);
+        calls.retain(|call| Some(call.name.as_str()) != without);
+        history.add(&calls);
         history.assert_explains(&sandbox.root());
         let new = told();
         (Self { case, old, new, sandbox }, history)

@@ -2,13 +2,20 @@
 //! next mount finds what was flushed.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::Arc;
+
+use flowrun::disk::{Disk, Os};
+use flowrun::host::{Clock, Env, Git, Ids};
+use flowrun::runs::{Flow, Options};
 
 use super::commands::Case;
 use super::enumerate::{Crash, Row, look, promised, sample};
 use super::materialise::reboot;
 use super::recorded::{How, Recorded, arguments};
+use crate::support::faulty::{FaultyDisk, Mistake};
 use crate::support::mount::{FileSystem, Image};
 use crate::support::{Answer, Lack, run};
 
@@ -54,21 +61,38 @@ impl Device {
     }
 
     /// Runs the command of the case under strace with these options.
-    pub fn flow(&self, strace: &[&str], canary: Option<&str>) -> Answer {
+    pub fn flow(&self, strace: &[&str]) -> Answer {
         let mut command = Command::new("strace");
         command.env_clear().envs(self.recorded.environment.iter().cloned()).current_dir(self.project());
-        if let Some(canary) = canary {
-            command.env("__FLOW_CANARY", canary);
-        }
         command.arg("-qq").args(strace).arg("--").arg(env!("CARGO_BIN_EXE_flow")).args(&self.args);
         run(command, "")
+    }
+
+    /// The same command in this process, on the real disk or one around it that makes a mistake.
+    pub fn flow_as_a_library(&self, mistake: Option<Mistake>) -> Answer {
+        let told: HashMap<_, _> = self.recorded.environment.iter().cloned().collect();
+        let text = |name: &str| told[OsStr::new(name)].to_str().unwrap().to_owned();
+        let clock = Clock::fixed(text("__FLOW_NOW").parse().unwrap());
+        let env = Env::from_lookup(|name| told.get(OsStr::new(name)).cloned(), Some(self.project()));
+        let options = Options { command: "flow record-activity".to_owned(), ..Options::default() };
+        let disk: Arc<dyn Disk> = match mistake {
+            Some(mistake) => Arc::new(FaultyDisk::new(Arc::new(Os), mistake)),
+            None => Arc::new(Os),
+        };
+        let flow = Flow::new(clock, Ids::seeded(text("__FLOW_SEED")), env, Git::default(), options).on(disk);
+        let again = self.recorded.reference.again.expect("a command that can be given as a call");
+        let (stdout, stderr, code) = match again(&flow, &self.recorded.reference.run, 1) {
+            Ok(()) => ("done".to_owned(), String::new(), 0),
+            Err(error) => (String::new(), error, 74),
+        };
+        Answer { stdout, stderr, code: Some(code) }
     }
 
     /// The calls of the command that change something, from the first one that names the project on: what strace is to
     /// do to kill it there, and the call.
     pub fn kill_points(&self) -> Vec<(String, String)> {
         let trace = tempfile::NamedTempFile::new().unwrap();
-        self.flow(&["-s", "200", "-e", "signal=none", "-o", trace.path().to_str().unwrap()], None).ok();
+        self.flow(&["-s", "200", "-e", "signal=none", "-o", trace.path().to_str().unwrap()]).ok();
         let text = std::fs::read_to_string(trace.path()).unwrap();
         let mut seen: HashMap<&str, usize> = HashMap::new();
         let project = self.project().display().to_string();
@@ -99,11 +123,12 @@ impl Device {
     }
 }
 
-/// Cuts the power of a file system at `cuts` of the calls of a case, and once after it.
+/// Cuts the power of a file system at `cuts` of the calls of a case, and once after it. `faults` is what strace does to
+/// its other calls.
 ///
 /// # Errors
 /// Why this machine cannot.
-pub fn cut_everywhere(kind: FileSystem, case: &Case, cuts: usize, canary: Option<&str>) -> Result<Row, Lack> {
+pub fn cut_everywhere(kind: FileSystem, case: &Case, cuts: usize, faults: &[&str]) -> Result<Row, Lack> {
     kind.can_lose_power()?;
     let image = Image::new(kind, kind.smallest(), &[])?;
     let mut device = Device::new(image, case, Recorded::of(case, How::USUAL));
@@ -114,7 +139,7 @@ pub fn cut_everywhere(kind: FileSystem, case: &Case, cuts: usize, canary: Option
     points.push(("inject=getppid:error=EIO:when=1".to_owned(), "the end".to_owned()));
     for (nth, (inject, shown)) in points.iter().enumerate() {
         device.restore();
-        let answer = device.flow(&["-o", "/dev/null", "-e", inject], canary);
+        let answer = device.flow(&[&["-o", "/dev/null"], faults, &["-e", inject]].concat());
         row.states += 1;
         row.checked += 1;
         if let Err(what) = device.cut_and_look(!answer.stdout.is_empty(), nth % 2 == 0) {

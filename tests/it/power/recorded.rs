@@ -10,7 +10,8 @@ use super::disk::Operation;
 use super::history::History;
 use super::materialise::scratch;
 use super::reference::{Again, Reference};
-use super::trace::{Call, traced};
+use super::trace::{Call, mistaken, traced};
+use crate::support::faulty::Mistake;
 use crate::support::{Answer, Sandbox, Tree};
 
 /// A history and its reference.
@@ -33,13 +34,13 @@ pub struct Recorded {
 pub struct How {
     /// Size of the pieces in which bytes are lost.
     pub block: usize,
-    /// A mistake that the program is to make (debug builds only).
-    pub canary: Option<&'static str>,
+    /// A mistake that the disk makes.
+    pub mistake: Option<Mistake>,
 }
 
 impl How {
     /// Blocks of a page, no mistakes.
-    pub const USUAL: Self = Self { block: 4096, canary: None };
+    pub const USUAL: Self = Self { block: 4096, mistake: None };
 }
 
 /// The arguments of a command for this run.
@@ -53,10 +54,7 @@ pub fn arguments(args: &[&str], run: &str) -> Vec<String> {
 }
 
 /// Carries a command out under strace.
-fn trace_flow(mut strace: Command, args: &[String], canary: Option<&str>) -> (Answer, Vec<Call>) {
-    if let Some(canary) = canary {
-        strace.env("__FLOW_CANARY", canary);
-    }
+fn trace_flow(strace: Command, args: &[String]) -> (Answer, Vec<Call>) {
     let program: Vec<_> = std::iter::once(env!("CARGO_BIN_EXE_flow")).chain(args.iter().map(String::as_str)).collect();
     traced(strace, &program, "")
 }
@@ -89,9 +87,12 @@ impl Recorded {
             if recorded.environment.is_empty() {
                 recorded.environment = environment(&strace);
             }
-            let (answer, calls) = trace_flow(strace, &arguments(args, &run), how.canary);
+            let (answer, calls) = trace_flow(strace, &arguments(args, &run));
             answer.ok();
-            history.add(&calls);
+            history.add(&match how.mistake {
+                Some(mistake) => mistaken(calls, mistake),
+                None => calls,
+            });
             recorded.reference.add(&sandbox.root());
         }
         assert_eq!(acknowledged(&history.operations), case.commands.len(), "every command says what it did");
@@ -121,7 +122,7 @@ impl Recorded {
         };
         let (before, repository) = (before.clone(), self.repository.clone());
         let mut recorded = Self { history, reference, before, repository, environment: Vec::new() };
-        let (answer, calls) = trace_flow(sandbox.command("strace"), &arguments(args, run), None);
+        let (answer, calls) = trace_flow(sandbox.command("strace"), &arguments(args, run));
         answer.ok();
         if recorded.history.operations.is_empty() {
             recorded.history.add(&calls);

@@ -2,7 +2,7 @@
 
 use super::commands::{ALL, BEHIND_A_TORN_PAGE, COMPLETE, Case, FIRST_START, ONE_RECORD};
 use super::enumerate::{Row, enumerate};
-use super::failing_flush::{ThinDevice, Trial};
+use super::failing_flush::{Recorder, ThinDevice, Trial};
 use super::interviews::{INTERVIEW_CASES, cut_interview};
 use super::materialise::reboot;
 use super::model::{Effort, Model};
@@ -10,6 +10,7 @@ use super::modes::{MODE_CASES, crash_in_recovery_of_modes, cut_modes, cut_modes_
 use super::nested::{crash_in_recovery, cut_after_kill};
 use super::real_cut::cut_everywhere;
 use super::recorded::{How, Recorded};
+use crate::support::faulty::Mistake;
 use crate::support::mount::{FileSystem, UNDISTURBED};
 use crate::support::{Lack, Sandbox, can_inject, skipped};
 
@@ -90,14 +91,10 @@ fn documents_that_are_not_flushed_are_noticed() {
 
 #[test]
 fn modes_that_are_not_flushed_are_noticed() {
-    let test = "modes_that_are_not_flushed_are_noticed";
-    if !can_inject(test) {
+    if !can_inject("modes_that_are_not_flushed_are_noticed") {
         return;
     }
-    if !cfg!(debug_assertions) {
-        return skipped(test, &Lack::of_mistakes());
-    }
-    let rows = cut_modes(&MODE_CASES[1], &Effort { drawn: 100, states: 120, seed: 1 }, Some("no-flush"));
+    let rows = cut_modes(&MODE_CASES[1], &Effort { drawn: 100, states: 120, seed: 1 }, Some("fdatasync"));
     // The files of the commit are flushed all the same, so what is missing is its line.
     let found = |row: &Row| row.violations.iter().any(|violation| violation.contains("positions in the log"));
     assert!(rows.iter().any(found), "nobody noticed: {rows:?}");
@@ -133,19 +130,15 @@ fn a_power_cut_after_a_killed_command_was_made_good_breaks_no_promise() {
 
 /// The enumerator has to notice each of these mistakes.
 #[test]
-fn a_commit_that_is_wrong_on_purpose_is_caught_by_the_enumerator() {
-    let name = "a_commit_that_is_wrong_on_purpose_is_caught_by_the_enumerator";
-    if !cfg!(debug_assertions) {
-        return skipped(name, &Lack::of_mistakes());
-    }
-    if !can_inject(name) {
+fn a_disk_that_is_wrong_on_purpose_is_caught_by_the_enumerator() {
+    if !can_inject("a_disk_that_is_wrong_on_purpose_is_caught_by_the_enumerator") {
         return;
     }
-    for canary in ["no-flush", "run-first", "publish-before-flush"] {
-        let recorded = Recorded::of(&ONE_RECORD, How { canary: Some(canary), ..How::USUAL });
-        let rows = enumerate(canary, &recorded, &[Model::Weak], &Effort { states: 60, ..SOME });
+    for mistake in [Mistake::NoFlush, Mistake::LateAppend, Mistake::LateFlush] {
+        let recorded = Recorded::of(&ONE_RECORD, How { mistake: Some(mistake), ..How::USUAL });
+        let rows = enumerate("a mistake", &recorded, &[Model::Weak], &Effort { states: 60, ..SOME });
         show(&rows);
-        assert!(!rows[0].violations.is_empty(), "{canary} was not noticed in {} states", rows[0].checked);
+        assert!(!rows[0].violations.is_empty(), "{mistake:?} was not noticed in {} states", rows[0].checked);
     }
 }
 
@@ -154,7 +147,7 @@ fn a_real_power_cut_breaks_no_promise() {
     let name = "a_real_power_cut_breaks_no_promise";
     for kind in FileSystem::ALL {
         for case in [&ONE_RECORD, &FIRST_START] {
-            if let Some(row) = cut(name, kind, case, 6, None) {
+            if let Some(row) = cut(name, kind, case, 6, &[]) {
                 row.assert_clean();
             }
         }
@@ -164,22 +157,20 @@ fn a_real_power_cut_breaks_no_promise() {
 #[test]
 fn a_commit_without_flushes_is_caught_by_a_real_power_cut() {
     let name = "a_commit_without_flushes_is_caught_by_a_real_power_cut";
-    if !cfg!(debug_assertions) {
-        return skipped(name, &Lack::of_mistakes());
-    }
+    let faults = ["-e", "inject=fsync,fdatasync:retval=0"];
     for kind in [FileSystem::Ext4, FileSystem::Xfs] {
-        let mut rows = (0..UNDISTURBED).map_while(|_| cut(name, kind, &ONE_RECORD, 1, Some("no-flush"))).peekable();
+        let mut rows = (0..UNDISTURBED).map_while(|_| cut(name, kind, &ONE_RECORD, 1, &faults)).peekable();
         if rows.peek().is_some() {
             assert!(rows.any(|row| !row.violations.is_empty()), "{}: nothing was noticed", kind.name());
         }
     }
 }
 
-fn cut(name: &str, kind: FileSystem, case: &Case, cuts: usize, canary: Option<&str>) -> Option<Row> {
+fn cut(name: &str, kind: FileSystem, case: &Case, cuts: usize, faults: &[&str]) -> Option<Row> {
     if !can_inject(name) {
         return None;
     }
-    match cut_everywhere(kind, case, cuts, canary) {
+    match cut_everywhere(kind, case, cuts, faults) {
         Ok(row) => {
             show(std::slice::from_ref(&row));
             Some(row)
@@ -204,12 +195,14 @@ fn a_record_whose_flush_failed_is_unconfirmed_and_the_retry_durable() {
     let Some(thin) = thin_device("a_record_whose_flush_failed_is_unconfirmed_and_the_retry_durable") else {
         return;
     };
-    let (refused, verdict) = Trial::default().acknowledged(thin);
+    let (refused, verdict) = Trial { first: PLAIN, second: PLAIN }.acknowledged(thin);
     assert_eq!(refused.code, Some(74), "{refused:?}");
     assert!(refused.stderr.contains("could not be confirmed"), "{refused:?}");
     assert_eq!(verdict, Ok(()));
 }
 
+/// The program, and nothing done to it.
+const PLAIN: Recorder = Recorder::Program(&[]);
 /// Dies when its flush has failed and the line is still in the log.
 const DIES: &[&str] = &["-e", "inject=ftruncate:signal=KILL:when=1"];
 
@@ -217,7 +210,7 @@ const DIES: &[&str] = &["-e", "inject=ftruncate:signal=KILL:when=1"];
 fn a_record_that_died_after_its_flush_failed_is_durable_when_it_is_acknowledged() {
     let name = "a_record_that_died_after_its_flush_failed_is_durable_when_it_is_acknowledged";
     let Some(thin) = thin_device(name) else { return };
-    let (died, verdict) = Trial { strace: DIES, ..Trial::default() }.acknowledged(thin);
+    let (died, verdict) = Trial { first: Recorder::Program(DIES), second: PLAIN }.acknowledged(thin);
     assert_eq!(died.stdout, "", "{died:?}");
     assert_eq!(verdict, Ok(()));
 }
@@ -225,16 +218,16 @@ fn a_record_that_died_after_its_flush_failed_is_durable_when_it_is_acknowledged(
 #[test]
 fn flushes_that_nobody_looks_at_and_logs_that_are_trusted_are_caught_by_a_failing_flush() {
     let name = "flushes_that_nobody_looks_at_and_logs_that_are_trusted_are_caught_by_a_failing_flush";
-    if !cfg!(debug_assertions) {
-        return skipped(name, &Lack::of_mistakes());
-    }
     let Some(thin) = thin_device(name) else { return };
-    let (_, verdict) = Trial { strace: DIES, second: Some("reuse-log"), ..Trial::default() }.acknowledged(thin);
-    assert!(verdict.is_err(), "reuse-log was not noticed");
-    let unchecked = Some("unchecked-flush");
-    let (_, verdict) =
-        Trial { first: unchecked, second: unchecked, ..Trial::default() }.acknowledged(ThinDevice::new().unwrap());
-    assert!(verdict.is_err(), "unchecked-flush was not noticed");
+    let library = |mistake| Recorder::Library(mistake);
+    let (died, sound, old) = (Recorder::Program(DIES), library(None), library(Some(Mistake::OldLog)));
+    let unchecked = library(Some(Mistake::UncheckedFlush));
+    let verdict = |first, second| Trial { first, second }.acknowledged(ThinDevice::new().unwrap()).1;
+    // What the library does is seen as what the program does.
+    assert_eq!(Trial { first: died, second: sound }.acknowledged(thin).1, Ok(()));
+    assert_eq!(verdict(sound, sound), Ok(()));
+    assert!(verdict(died, old).is_err(), "a log that was trusted was not noticed");
+    assert!(verdict(unchecked, unchecked).is_err(), "a flush that nobody looked at was not noticed");
 }
 
 /// The minimal form of what the enumerator found with three records in a row: only the latest file was looked after.

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use crate::support::faulty::Mistake;
 use crate::support::{Answer, run};
 
 /// Calls that change a file system or say which file a descriptor is. A leading `?` lets strace pass over those that
@@ -50,6 +51,28 @@ pub fn traced(mut strace: Command, program: &[&str], stdin: &str) -> (Answer, Ve
     let answer = run(strace, stdin);
     let text = std::fs::read_to_string(file.path()).unwrap();
     (answer, text.lines().filter_map(parse).collect())
+}
+
+/// What a disk with this mistake would have done with these calls.
+pub fn mistaken(mut calls: Vec<Call>, mistake: Mistake) -> Vec<Call> {
+    let late: &[&str] = match mistake {
+        Mistake::NoFlush => {
+            calls.retain(|call| !["fsync", "fdatasync"].contains(&call.name.as_str()));
+            return calls;
+        }
+        Mistake::LateAppend => &["write", "fdatasync"],
+        Mistake::LateFlush => &["fdatasync"],
+        _ => panic!("no trace tells of {mistake:?}"),
+    };
+    // Nothing else is flushed so, and the line is written just before.
+    let flush = calls.iter().position(|call| call.name == "fdatasync").expect("no line was flushed");
+    let is_new_run = |call: &Call| call.name == "renameat2" && call.strings.contains(&b"run.yaml".to_vec());
+    let shown = calls.iter().position(is_new_run).expect("no run.yaml was put into place");
+    assert!(shown > flush, "the line comes too late");
+    let first = flush + 1 - late.len();
+    assert!(calls[first..=flush].iter().map(|call| call.name.as_str()).eq(late.iter().copied()));
+    calls[first..=shown].rotate_left(late.len());
+    calls
 }
 
 /// One line of a trace; `None` for a call that failed or never came back, and for what is no call.

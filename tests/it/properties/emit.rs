@@ -40,7 +40,7 @@ pub fn holds(bytes: &[u8]) {
 }
 
 fn check(request: &ReportRequest, n: usize) -> flowrun::runs::Result<Report> {
-    request.check(EventId::new(format!("r{n}")).expect("an id"), Path::new("/nowhere"))
+    request.check(&flowrun::disk::Os, EventId::new(format!("r{n}")).expect("an id"), Path::new("/nowhere"))
 }
 
 fn holds_in(machine: Option<&Machine>, reports: &[Report]) {

@@ -10,8 +10,9 @@
 use std::fs;
 use std::path::PathBuf;
 
+use flowrun::disk::{Os, Trust};
 use flowrun::model::{Event, RunId, Seq, limits};
-use flowrun::store::{LogScan, LogTail, Os, Project, RunDir, Trust};
+use flowrun::store::{LogScan, LogTail, Project, RunDir};
 use serde_json::json;
 use tempfile::TempDir;
 

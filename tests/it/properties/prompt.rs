@@ -7,7 +7,8 @@ use flowrun::machine::prose;
 use flowrun::modes::policy::{Policy, Skill, Skills, find_skills, plan};
 use flowrun::modes::policy_of;
 
-static POLICY: LazyLock<Policy> = LazyLock::new(|| policy_of(&Catalog::new(None)).unwrap().0);
+static POLICY: LazyLock<Policy> =
+    LazyLock::new(|| policy_of(&Catalog::new(std::sync::Arc::new(flowrun::disk::Os), None)).unwrap().0);
 
 /// The input is the prompt.
 pub fn holds(bytes: &[u8]) {

@@ -2,12 +2,12 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::path::Path;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use flowrun::store::disk::{Answer, Disk, DiskDir, DiskFile, Errno, FileType, Onto, Open, Stat, Wait};
+use flowrun::disk::{Answer, Disk, DiskDir, DiskFile, Errno, FileType, Links, Open, Rename, Stat, Wait};
 
 use super::image::{Change, Image, Inode, Kind, Node};
 
@@ -33,6 +33,11 @@ pub enum Trouble {
     ShortWrite { at: usize },
 }
 
+/// A name: nothing here has one that is not text.
+fn text(name: &OsStr) -> &str {
+    name.to_str().expect("a name that is not UTF-8")
+}
+
 type Hook = Box<dyn FnMut(usize) + Send>;
 
 struct State {
@@ -40,6 +45,8 @@ struct State {
     live: Image,
     changes: Vec<Change>,
     locks: BTreeMap<Inode, u64>,
+    /// Permission bits; a power cut may take those that it likes.
+    modes: BTreeMap<Inode, u32>,
     handles: u64,
     next_inode: Inode,
     calls: Vec<&'static str>,
@@ -70,12 +77,13 @@ impl SimDisk {
         let serial = DISKS.fetch_add(1, Ordering::Relaxed);
         let (live, next_inode) = (base.clone(), base.free_inode());
         let (changes, calls, troubles) = (Vec::new(), Vec::new(), Vec::new());
-        let (locks, handles, dead, short, between) = (BTreeMap::new(), 0, false, false, None);
+        let (locks, modes, handles, dead, short, between) = (BTreeMap::new(), BTreeMap::new(), 0, false, false, None);
         Self(Arc::new(Mutex::new(State {
             base,
             live,
             changes,
             locks,
+            modes,
             handles,
             next_inode,
             calls,
@@ -137,6 +145,29 @@ impl SimDisk {
     fn handle(&self, state: &mut State, inode: Inode) -> Handle {
         state.handles += 1;
         Handle { disk: self.clone(), inode, number: state.handles }
+    }
+
+    /// What a path leads to.
+    fn find(state: &State, path: &Path) -> Answer<(Inode, Kind)> {
+        let below = path.strip_prefix(HERE).map_err(|_| Errno::NOENT)?;
+        state.live.walk(below).ok_or(Errno::NOENT)
+    }
+
+    fn open_in(&self, state: &mut State, dir: Inode, name: &str, how: Open) -> Answer<Arc<dyn DiskFile>> {
+        let inode = match (state.live.find(dir, name), how) {
+            (Some(_), Open::New { .. }) => return Err(Errno::EXIST),
+            (Some((inode, Kind::File)), _) | (Some((inode, Kind::Dir)), Open::Read) => inode,
+            (Some((_, Kind::Dir)), _) => return Err(Errno::ISDIR),
+            (None, Open::Read) => return Err(Errno::NOENT),
+            (None, Open::Write { mode } | Open::Append { mode } | Open::New { mode }) => {
+                let inode = state.next_inode;
+                state.next_inode += 1;
+                state.modes.insert(inode, mode & !0o022);
+                state.change(Change::Name { at: (dir, name.to_owned()), to: Some((inode, Kind::File)) });
+                inode
+            }
+        };
+        Ok(Arc::new(self.handle(state, inode)))
     }
 
     /// Counts a call, and lets it fail when it shall.
@@ -204,12 +235,12 @@ impl State {
     fn stat(&self, (inode, kind): (Inode, Kind)) -> Stat {
         let (kind, mode) = match kind {
             Kind::Dir => (FileType::Directory, 0o755),
-            Kind::File => (FileType::RegularFile, 0o644),
+            Kind::File => (FileType::RegularFile, self.modes.get(&inode).copied().unwrap_or(0o644)),
         };
-        let owner = rustix::process::geteuid().as_raw();
+        let (owner, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         // Whatever was remembered of the clock before a power cut does not fit.
         let changed = (self.serial, i64::try_from(self.changes.len()).unwrap());
-        Stat { kind, mode, owner, links: 1, device: 1, inode, len: self.len(inode) as u64, changed }
+        Stat { kind, mode, owner, group, links: 1, device: 1, inode, len: self.len(inode) as u64, changed }
     }
 
     fn unlock(&mut self, handle: &Handle) {
@@ -229,11 +260,6 @@ impl Handle {
                 Ok(())
             }
         }
-    }
-
-    fn give_back(&self) -> Answer<()> {
-        self.disk.call("unlock")?.unlock(self);
-        Ok(())
     }
 
     fn flush(&self, name: &'static str) -> Answer<()> {
@@ -258,18 +284,44 @@ impl Drop for Handle {
 impl Disk for SimDisk {
     fn open(&self, path: &Path) -> Answer<Arc<dyn DiskDir>> {
         let mut state = self.call("open")?;
-        let below = path.strip_prefix(HERE).map_err(|_| Errno::NOENT)?;
-        match state.live.walk(below) {
-            Some((inode, Kind::Dir)) => Ok(Arc::new(self.handle(&mut state, inode))),
-            Some(_) => Err(Errno::NOTDIR),
-            None => Err(Errno::NOENT),
+        match Self::find(&state, path)? {
+            (inode, Kind::Dir) => Ok(Arc::new(self.handle(&mut state, inode))),
+            (_, Kind::File) => Err(Errno::NOTDIR),
         }
     }
 
-    fn look(&self, path: &Path) -> Answer<Stat> {
+    fn look(&self, path: &Path, _links: Links) -> Answer<Stat> {
         let state = self.call("look")?;
-        let below = path.strip_prefix(HERE).map_err(|_| Errno::NOENT)?;
-        state.live.walk(below).map(|node| state.stat(node)).ok_or(Errno::NOENT)
+        Self::find(&state, path).map(|node| state.stat(node))
+    }
+
+    fn open_file(&self, path: &Path, how: Open, _links: Links) -> Answer<Arc<dyn DiskFile>> {
+        let mut state = self.call("open")?;
+        let (dir, _) = Self::find(&state, path.parent().ok_or(Errno::ISDIR)?)?;
+        self.open_in(&mut state, dir, text(path.file_name().ok_or(Errno::ISDIR)?), how)
+    }
+
+    fn canonical(&self, path: &Path) -> Answer<PathBuf> {
+        let state = self.call("look")?;
+        Self::find(&state, path).map(|_| path.components().collect())
+    }
+
+    fn walk(&self, root: &Path, skip: &OsStr) -> Answer<Vec<(PathBuf, FileType)>> {
+        let state = self.call("names")?;
+        let mut found = Vec::new();
+        let mut waiting = vec![(root.to_owned(), Self::find(&state, root)?)];
+        while let Some((path, node)) = waiting.pop() {
+            if path.file_name() != Some(skip) {
+                found.push((path.clone(), state.stat(node).kind));
+                let below = state.live.names(node.0).into_iter().flatten().rev();
+                waiting.extend(below.map(|(name, _)| (path.join(name), state.live.find(node.0, name).unwrap())));
+            }
+        }
+        Ok(found)
+    }
+
+    fn may_write(&self, _path: &Path) -> bool {
+        true
     }
 }
 
@@ -278,14 +330,14 @@ impl DiskDir for Handle {
         Ok(self.disk.call("stat")?.stat((self.inode, Kind::Dir)))
     }
 
-    fn look(&self, name: &str) -> Answer<Stat> {
+    fn look(&self, name: &OsStr) -> Answer<Stat> {
         let state = self.disk.call("look")?;
-        state.live.find(self.inode, name).map(|node| state.stat(node)).ok_or(Errno::NOENT)
+        state.live.find(self.inode, text(name)).map(|node| state.stat(node)).ok_or(Errno::NOENT)
     }
 
-    fn open_dir(&self, name: &str) -> Answer<Arc<dyn DiskDir>> {
+    fn open_dir(&self, name: &OsStr) -> Answer<Arc<dyn DiskDir>> {
         let mut state = self.disk.call("open")?;
-        let found = if name == "." { Some((self.inode, Kind::Dir)) } else { state.live.find(self.inode, name) };
+        let found = if name == "." { Some((self.inode, Kind::Dir)) } else { state.live.find(self.inode, text(name)) };
         match found {
             Some((inode, Kind::Dir)) => Ok(Arc::new(self.disk.handle(&mut state, inode))),
             Some(_) => Err(Errno::NOTDIR),
@@ -293,69 +345,57 @@ impl DiskDir for Handle {
         }
     }
 
-    fn open_file(&self, name: &str, how: Open) -> Answer<Arc<dyn DiskFile>> {
+    fn open_file(&self, name: &OsStr, how: Open) -> Answer<Arc<dyn DiskFile>> {
         let mut state = self.disk.call("open")?;
-        let inode = match (state.live.find(self.inode, name), how) {
-            (Some(_), Open::New { .. }) => return Err(Errno::EXIST),
-            (Some((inode, Kind::File)), _) | (Some((inode, Kind::Dir)), Open::Read) => inode,
-            (Some((_, Kind::Dir)), _) => return Err(Errno::ISDIR),
-            (None, Open::Read) => return Err(Errno::NOENT),
-            (None, _) => {
-                let inode = state.next_inode;
-                state.next_inode += 1;
-                state.change(Change::Name { at: (self.inode, name.to_owned()), to: Some((inode, Kind::File)) });
-                inode
-            }
-        };
-        Ok(Arc::new(self.disk.handle(&mut state, inode)))
+        self.disk.open_in(&mut state, self.inode, text(name), how)
     }
 
-    fn make_dir(&self, name: &str) -> Answer<()> {
+    fn make_dir(&self, name: &OsStr, _mode: u32) -> Answer<()> {
         let mut state = self.disk.call("make_dir")?;
-        if state.live.find(self.inode, name).is_some() {
+        if state.live.find(self.inode, text(name)).is_some() {
             return Err(Errno::EXIST);
         }
         let inode = state.next_inode;
         state.next_inode += 1;
-        state.change(Change::Name { at: (self.inode, name.to_owned()), to: Some((inode, Kind::Dir)) });
+        state.change(Change::Name { at: (self.inode, text(name).to_owned()), to: Some((inode, Kind::Dir)) });
         Ok(())
     }
 
-    fn rename(&self, from: &str, into: &dyn DiskDir, to: &str, onto: Onto) -> Answer<()> {
+    fn rename(&self, from: &OsStr, into: &dyn DiskDir, to: &OsStr, how: Rename) -> Answer<()> {
         let mut state = self.disk.call("rename")?;
         let into = into.as_any().downcast_ref::<Self>().ok_or(Errno::XDEV)?;
-        let node = state.live.find(self.inode, from).ok_or(Errno::NOENT)?;
-        let there = state.live.find(into.inode, to);
-        let (from, to) = ((self.inode, from.to_owned()), (into.inode, to.to_owned()));
-        match (onto, there) {
-            (Onto::Nothing, Some(_)) => return Err(Errno::EXIST),
-            (Onto::Exchange, None) => return Err(Errno::NOENT),
-            (Onto::Exchange, Some(other)) => state.change(Change::Swap { one: (from, other), other: (to, node) }),
+        let node = state.live.find(self.inode, text(from)).ok_or(Errno::NOENT)?;
+        let there = state.live.find(into.inode, text(to));
+        let (from, to) = ((self.inode, text(from).to_owned()), (into.inode, text(to).to_owned()));
+        match (how, there) {
+            (Rename::NoReplace, Some(_)) => return Err(Errno::EXIST),
+            (Rename::Exchange, None) => return Err(Errno::NOENT),
+            (Rename::Exchange, Some(other)) => state.change(Change::Swap { one: (from, other), other: (to, node) }),
             _ => state.change(Change::Move { from, to, node }),
         }
         Ok(())
     }
 
-    fn remove(&self, name: &str) -> Answer<()> {
+    fn remove(&self, name: &OsStr) -> Answer<()> {
         let mut state = self.disk.call("remove")?;
-        match state.live.find(self.inode, name) {
+        match state.live.find(self.inode, text(name)) {
             None => Err(Errno::NOENT),
             Some((_, Kind::Dir)) => Err(Errno::ISDIR),
             Some((_, Kind::File)) => {
-                state.change(Change::Name { at: (self.inode, name.to_owned()), to: None });
+                state.change(Change::Name { at: (self.inode, text(name).to_owned()), to: None });
                 Ok(())
             }
         }
     }
 
-    fn remove_dir(&self, name: &str) -> Answer<()> {
+    fn remove_dir(&self, name: &OsStr) -> Answer<()> {
         let mut state = self.disk.call("remove_dir")?;
-        match state.live.find(self.inode, name) {
+        match state.live.find(self.inode, text(name)) {
             None => Err(Errno::NOENT),
             Some((inode, _)) if state.live.names(inode).is_some_and(|names| !names.is_empty()) => Err(Errno::NOTEMPTY),
             Some((_, Kind::File)) => Err(Errno::NOTDIR),
             Some((_, Kind::Dir)) => {
-                state.change(Change::Name { at: (self.inode, name.to_owned()), to: None });
+                state.change(Change::Name { at: (self.inode, text(name).to_owned()), to: None });
                 Ok(())
             }
         }
@@ -372,10 +412,6 @@ impl DiskDir for Handle {
 
     fn lock(&self, _wait: Wait) -> Answer<()> {
         self.try_lock()
-    }
-
-    fn unlock(&self) -> Answer<()> {
-        self.give_back()
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -416,8 +452,13 @@ impl DiskFile for Handle {
         Ok(())
     }
 
-    fn set_mode(&self, _mode: u32) -> Answer<()> {
-        self.disk.call("set_mode").map(drop)
+    fn set_mode(&self, mode: u32) -> Answer<()> {
+        self.disk.call("set_mode")?.modes.insert(self.inode, mode);
+        Ok(())
+    }
+
+    fn set_owner(&self, _user: Option<u32>, _group: Option<u32>) -> Answer<()> {
+        self.disk.call("set_owner").map(drop)
     }
 
     fn sync_data(&self) -> Answer<()> {
@@ -430,9 +471,5 @@ impl DiskFile for Handle {
 
     fn lock(&self, _wait: Wait) -> Answer<()> {
         self.try_lock()
-    }
-
-    fn unlock(&self) -> Answer<()> {
-        self.give_back()
     }
 }

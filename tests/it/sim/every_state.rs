@@ -3,13 +3,15 @@
 
 use std::fmt::Debug;
 
+use flowrun::disk::DiskError;
 use flowrun::runs::Error;
-use flowrun::store::{Canary, StoreError};
+use flowrun::store::StoreError;
 use serde_json::Value;
 
 use super::cut::{Dice, Leftover, Order, every_leftover};
 use super::image::{Change, Image};
 use super::world::{COMMENT, Deed, World};
+use crate::support::faulty::Mistake;
 
 /// So many choices a moment are tried: all of them after a record.
 const CHOICES: usize = 1 << 9;
@@ -37,8 +39,8 @@ struct Story<'a> {
 }
 
 /// Does `deeds` after `before` and looks at what every crash leaves.
-pub fn search(before: &World, deeds: &[Deed], order: Order, nested: bool, canary: Option<Canary>) -> Search {
-    let mut world = before.rest().broken_by(canary);
+pub fn search(before: &World, deeds: &[Deed], order: Order, nested: bool, mistake: Option<Mistake>) -> Search {
+    let mut world = before.rest().broken_by(mistake);
     let commented = world.file("run.yaml").is_some_and(|text| String::from_utf8_lossy(&text).contains(COMMENT));
     let mut told = vec![world.resumed().unwrap()];
     for deed in deeds {
@@ -51,7 +53,7 @@ pub fn search(before: &World, deeds: &[Deed], order: Order, nested: bool, canary
     let mut dice = Dice(1);
     search.tried = every_leftover(&base, &changes, order, CHOICES, &mut dice, &mut |leftover| {
         search.states += 1;
-        if canary.is_some() && !search.violations.is_empty() {
+        if mistake.is_some() && !search.violations.is_empty() {
             // One is enough.
             return;
         }
@@ -104,7 +106,11 @@ impl Story<'_> {
         let mut world = self.world(leftover);
         for deed in &self.deeds[done..] {
             match world.act(deed) {
-                Err(error) if matches!((deed, &*error), (Deed::Start(_), Error::Store(StoreError::Exists { .. }))) => {}
+                Err(error)
+                    if matches!(
+                        (deed, &*error),
+                        (Deed::Start(_), Error::Store(StoreError::Disk(DiskError::Exists { .. })))
+                    ) => {}
                 result => result.map_err(|error| format!("{deed:?} again: {error}"))?,
             }
         }

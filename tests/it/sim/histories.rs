@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use flowrun::store::disk::Errno;
+use flowrun::disk::Errno;
 use proptest::prelude::*;
 
 use super::cut::{Dice, Order, some_leftover};

@@ -5,13 +5,14 @@
 //! are tried in every state that can follow; histories of many operations are drawn at random, as many as the variable
 //! `FLOW_HISTORIES` says.
 
-mod canaries;
 mod cut;
 mod disk;
+mod documents;
 mod every_state;
 mod histories;
 
 mod image;
+mod mistakes;
 mod trouble;
 
 mod world;

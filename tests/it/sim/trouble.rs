@@ -1,11 +1,11 @@
 //! Every call of a record fails, is cut short, or is the last one; and after that the power fails too.
 
-use flowrun::store::Canary;
-use flowrun::store::disk::Errno;
+use flowrun::disk::Errno;
 
 use super::cut::{Order, leftovers_now};
 use super::disk::Trouble;
 use super::world::{Deed, World};
+use crate::support::faulty::Mistake;
 
 /// So many choices of a power cut are tried after each trouble.
 const CHOICES: usize = 6;
@@ -15,8 +15,8 @@ fn record(id: &str) -> Deed {
 }
 
 /// Records `b1` in trouble and `b2` without any, and lets the power fail then. Says what is wrong.
-pub fn violations(before: &World, troubles: &[Trouble], canary: Option<Canary>) -> Vec<String> {
-    let mut world = before.rest().broken_by(canary);
+pub fn violations(before: &World, troubles: &[Trouble], mistake: Option<Mistake>) -> Vec<String> {
+    let mut world = before.rest().broken_by(mistake);
     world.disk.plan(troubles);
     let _ = world.act(&record("b1"));
     let told = world.was_acknowledged();
@@ -56,11 +56,11 @@ fn calls(before: &World) -> usize {
 /// What is wrong after the trouble that `troubles` makes at each call.
 pub fn at_every_call(
     before: &World,
-    canary: Option<Canary>,
+    mistake: Option<Mistake>,
     troubles: impl Fn(usize) -> Vec<Trouble>,
 ) -> impl Iterator<Item = String> {
     let tell = |at| move |wrong| format!("call {at}: {wrong}");
-    (1..=calls(before)).flat_map(move |at| violations(before, &troubles(at), canary).into_iter().map(tell(at)))
+    (1..=calls(before)).flat_map(move |at| violations(before, &troubles(at), mistake).into_iter().map(tell(at)))
 }
 
 #[track_caller]

@@ -6,20 +6,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use flowrun::codec::unseal;
+use flowrun::disk::{Disk, DiskDir, Open, Rename};
 use flowrun::host::{Clock, Env, Git, Ids};
 use flowrun::model::{RunId, SessionId, Timestamp};
 use flowrun::runs::{
     ClaimRequest, Error, Flow, Options, RecordRequest, ResumeRequest, SessionEndRequest, StartRequest, StatusRequest,
     StatusVerb,
 };
-use flowrun::store::Canary;
-use flowrun::store::disk::{Disk, DiskDir, Onto, Open};
 use serde_json::{Map, Value};
 
 use super::cut::Order;
 use super::disk::{HERE, SimDisk};
 use super::image::Image;
 use crate::support::essence;
+use crate::support::faulty::{FaultyDisk, Mistake};
 
 /// The run that everything happens to.
 pub const RUN: &str = "run-1";
@@ -54,7 +54,7 @@ pub enum Deed {
 pub struct World {
     /// The disk.
     pub disk: SimDisk,
-    canary: Option<Canary>,
+    mistake: Option<Mistake>,
     acknowledged: bool,
     processes: i64,
     boot: String,
@@ -65,7 +65,7 @@ impl World {
     pub fn holding(image: Image) -> Self {
         Self {
             disk: SimDisk::holding(image),
-            canary: None,
+            mistake: None,
             acknowledged: false,
             processes: 0,
             boot: "first".to_owned(),
@@ -98,9 +98,9 @@ impl World {
         Self { disk, ..self.clone() }
     }
 
-    /// The same with a mistake in every commit.
-    pub fn broken_by(self, canary: Option<Canary>) -> Self {
-        Self { canary, ..self }
+    /// The same on a disk that makes this mistake.
+    pub fn broken_by(self, mistake: Option<Mistake>) -> Self {
+        Self { mistake, ..self }
     }
 
     fn flow(&mut self) -> Flow {
@@ -113,10 +113,10 @@ impl World {
         let options = Options { lock_wait, boot, ..Options::default() };
         let ids = Ids::seeded(self.processes.to_le_bytes());
         let flow = Flow::new(Clock::fixed(now), ids, env, Git::new("/nonexistent/git"), options);
-        let flow = flow.on(Arc::new(self.disk.clone()));
-        match self.canary {
-            Some(canary) => flow.broken_by(canary),
-            None => flow,
+        let disk: Arc<dyn Disk> = Arc::new(self.disk.clone());
+        match self.mistake {
+            Some(mistake) => flow.on(Arc::new(FaultyDisk::new(disk, mistake))),
+            None => flow.on(disk),
         }
     }
 
@@ -207,23 +207,27 @@ impl World {
     /// Saves a file of the run as a careful editor does: whole, and on stable storage.
     pub fn save(&self, name: &str, text: &str) {
         let dir = self.dir();
-        let file = dir.open_file("4913", Open::New { mode: 0o644 }).unwrap();
+        let file = dir.open_file("4913".as_ref(), Open::New { mode: 0o644 }).unwrap();
         file.append(text.as_bytes()).unwrap();
         file.sync_all().unwrap();
-        dir.rename("4913", &*dir, name, Onto::Whatever).unwrap();
+        dir.rename("4913".as_ref(), &*dir, name.as_ref(), Rename::Replace).unwrap();
         dir.sync().unwrap();
     }
 
     /// Removes a file of the run, as a person might.
     pub fn remove(&self, dir: &str, name: &str) {
         let run = self.dir();
-        let dir = if dir.is_empty() { run } else { run.open_dir(dir).unwrap() };
-        dir.remove(name).unwrap();
+        let dir = if dir.is_empty() { run } else { run.open_dir(dir.as_ref()).unwrap() };
+        dir.remove(name.as_ref()).unwrap();
     }
 
     /// Appends to the log what another program has to say, as `echo` would.
     pub fn append(&self, text: &str) {
-        self.dir().open_file("events.jsonl", Open::Append { mode: 0 }).unwrap().append(text.as_bytes()).unwrap();
+        self.dir()
+            .open_file("events.jsonl".as_ref(), Open::Append { mode: 0 })
+            .unwrap()
+            .append(text.as_bytes())
+            .unwrap();
     }
 
     /// `run.yaml` as it is.

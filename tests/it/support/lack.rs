@@ -39,11 +39,6 @@ impl Lack {
         Self::of("root", why)
     }
 
-    /// The lack of mistakes on purpose (see `docs/durability.md`).
-    pub fn of_mistakes() -> Self {
-        Self::of("debug-build", "a release build makes no mistakes on purpose")
-    }
-
     fn is_required(&self, wanted: &str) -> bool {
         let mut wanted = wanted.split([',', ' ']);
         wanted.any(|name| name == self.need || (name == "all" && !NEVER_IN_ALL.contains(&&*self.need)))

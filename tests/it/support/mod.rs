@@ -4,6 +4,8 @@ mod aftermath;
 mod calls;
 pub mod cases;
 pub mod clinic;
+#[allow(dead_code, reason = "a toolbox: not every test binary uses all of it")]
+pub mod faulty;
 pub mod hostile;
 #[allow(dead_code, reason = "the program that lists what was skipped uses the rest")]
 mod lack;

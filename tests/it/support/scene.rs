@@ -174,8 +174,6 @@ pub struct Scene {
     base: Files,
     done: Files,
     clock: u64,
-    /// Set for this command alone: what breaks it on purpose.
-    canary: Option<&'static str>,
     /// The tmpfs in which the project is, when it has one of its own.
     memory: Option<Memory>,
 }
@@ -257,22 +255,17 @@ impl Drop for Troubled<'_> {
 impl Scene {
     /// The case in a new repository in `dir`, with the command's answer to nothing in its way.
     pub fn new(case: Case, dir: &Path) -> Self {
-        Self::prepare(case, dir, None, None)
+        Self::prepare(case, dir, None)
     }
 
     /// As [`Self::new`], in a tmpfs that can be filled up and made read-only.
     pub fn on_a_disk(case: Case) -> Result<Self, Lack> {
         let memory = Memory::new(ROOMY)?;
         let dir = memory.path().to_owned();
-        Ok(Self::prepare(case, &dir, None, Some(memory)))
+        Ok(Self::prepare(case, &dir, Some(memory)))
     }
 
-    /// As [`Self::new`], with a mistake switched on in the program (see `docs/durability.md`).
-    pub fn broken(case: Case, dir: &Path, canary: &'static str) -> Self {
-        Self::prepare(case, dir, Some(canary), None)
-    }
-
-    fn prepare(case: Case, dir: &Path, canary: Option<&'static str>, memory: Option<Memory>) -> Self {
+    fn prepare(case: Case, dir: &Path, memory: Option<Memory>) -> Self {
         let sandbox = Sandbox::within(dir);
         let order = (case.prepare)(&sandbox);
         let base = Files::of(&sandbox);
@@ -288,7 +281,6 @@ impl Scene {
             done: base.clone(),
             base,
             clock,
-            canary,
             memory,
         };
         scene.old = scene.view();
@@ -329,7 +321,6 @@ impl Scene {
     fn complete(&self, command: &mut Command) {
         command.arg(env!("CARGO_BIN_EXE_flow")).args(&self.order.args).arg("--json");
         command.envs(self.order.env.iter().map(|(key, value)| (key, value)));
-        command.envs(self.canary.map(|canary| ("__FLOW_CANARY", canary)));
     }
 
     /// The command behind a prefix of words that start another one, at its own time.

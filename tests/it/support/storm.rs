@@ -25,8 +25,8 @@ pub struct Plan {
     pub kills: u64,
     /// What decides who does what.
     pub seed: u64,
-    /// Set for every command of the storm.
-    pub environment: Vec<(String, String)>,
+    /// Words that start every command of the storm.
+    pub prefix: &'static [&'static str],
 }
 
 impl Plan {
@@ -34,14 +34,8 @@ impl Plan {
     /// enough for every day, and the seed is another one each time.
     pub fn from_env() -> Self {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-        let mut plan = Self {
-            processes: 64,
-            commands: 4,
-            runs: 3,
-            kills: 20,
-            seed: u64::from(now.subsec_nanos()),
-            environment: Vec::new(),
-        };
+        let mut plan =
+            Self { processes: 64, commands: 4, runs: 3, kills: 20, seed: u64::from(now.subsec_nanos()), prefix: &[] };
         for (key, value) in
             std::env::var("FLOW_STORM").iter().flat_map(|text| text.split(',')).filter_map(|one| one.split_once('='))
         {
@@ -237,8 +231,15 @@ fn order(sandbox: &Sandbox, runs: &[String], plan: &Plan, dice: &mut Dice, (lane
         95..97 => (Deed::Look("resume"), vec!["resume", &run]),
         _ => (Deed::Look("validate"), vec!["validate", &run]),
     };
-    let mut command = sandbox.flow_command();
-    command.args(args).arg("--json").envs(plan.environment.iter().cloned());
+    let mut command = match plan.prefix {
+        [] => sandbox.flow_command(),
+        [program, words @ ..] => {
+            let mut command = sandbox.command(program);
+            command.args(words).arg(env!("CARGO_BIN_EXE_flow"));
+            command
+        }
+    };
+    command.args(args).arg("--json");
     match &deed {
         Deed::Record(id) => drop(command.args(["--id", id])),
         // All in the same second, so that they want the same name.

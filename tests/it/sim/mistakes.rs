@@ -1,62 +1,61 @@
-//! A search that finds nothing in a broken commit would find nothing in ours.
-#![cfg(debug_assertions)]
+//! A search that finds nothing on a broken disk would find nothing on a sound one.
 
 use std::sync::{Arc, Mutex};
 
-use flowrun::store::Canary;
-use flowrun::store::disk::Errno;
+use flowrun::disk::Errno;
 
 use super::cut::Order;
 use super::disk::Trouble;
 use super::every_state::search;
 use super::trouble::at_every_call;
 use super::world::{Deed, World};
+use crate::support::faulty::Mistake;
 
 fn record(id: &str) -> Deed {
     Deed::Record(id.to_owned(), 20)
 }
 
 #[track_caller]
-fn is_caught(canary: Canary, order: Order) {
-    let found = search(&World::begun(), &[record("b1")], order, false, Some(canary));
-    assert!(!found.violations.is_empty(), "{canary:?} was not noticed in {} states", found.states);
+fn is_caught(mistake: Mistake, order: Order) {
+    let found = search(&World::begun(), &[record("b1")], order, false, Some(mistake));
+    assert!(!found.violations.is_empty(), "{mistake:?} was not noticed in {} states", found.states);
 }
 
 #[test]
-fn power_cuts_catch_a_commit_that_flushes_nothing() {
-    is_caught(Canary::NoFlush, Order::Any);
-    is_caught(Canary::NoFlush, Order::Journal);
+fn power_cuts_catch_a_disk_that_flushes_nothing() {
+    is_caught(Mistake::NoFlush, Order::Any);
+    is_caught(Mistake::NoFlush, Order::Journal);
 }
 
 #[test]
-fn kills_catch_a_commit_that_shows_before_it_says() {
-    is_caught(Canary::RunFirst, Order::Killed);
+fn kills_catch_a_disk_that_shows_before_it_says() {
+    is_caught(Mistake::LateAppend, Order::Killed);
 }
 
 #[test]
-fn power_cuts_catch_a_commit_that_shows_before_it_is_safe() {
-    is_caught(Canary::PublishBeforeFlush, Order::Any);
+fn power_cuts_catch_a_disk_that_shows_before_it_is_safe() {
+    is_caught(Mistake::LateFlush, Order::Any);
 }
 
 #[test]
-fn failing_flushes_catch_a_commit_that_does_not_look() {
+fn failing_flushes_catch_a_disk_that_keeps_them_to_itself() {
     let failing = |at| vec![Trouble::Failure { at, errno: Errno::IO }];
-    assert!(at_every_call(&World::begun(), Some(Canary::UncheckedFlush), failing).next().is_some());
+    assert!(at_every_call(&World::begun(), Some(Mistake::UncheckedFlush), failing).next().is_some());
 }
 
 #[test]
-fn failing_flushes_catch_a_recovery_that_trusts_old_pages() {
+fn failing_flushes_catch_a_recovery_that_keeps_old_pages() {
     let dying = |at| vec![Trouble::Failure { at, errno: Errno::IO }, Trouble::Death { at: at + 1 }];
-    assert!(at_every_call(&World::begun(), Some(Canary::ReuseLog), dying).next().is_some());
+    assert!(at_every_call(&World::begun(), Some(Mistake::OldLog), dying).next().is_some());
 }
 
 /// Lets a second process record at each call of a first one, and gives the worst that happened.
-fn interleaved(canary: Option<Canary>) -> Option<String> {
+fn interleaved(mistake: Option<Mistake>) -> Option<String> {
     let mut counted = World::begun();
     counted.disk.plan(&[]);
     counted.act(&record("b1")).unwrap();
     (1..=counted.disk.calls().len()).find_map(|at| {
-        let mut first = World::begun().broken_by(canary);
+        let mut first = World::begun().broken_by(mistake);
         let second = Arc::new(Mutex::new(World::also(&first)));
         let answer = Arc::new(Mutex::new(None));
         let (inner, told) = (Arc::clone(&second), Arc::clone(&answer));
@@ -87,6 +86,6 @@ fn a_second_process_at_any_moment_waits_or_comes_after() {
 }
 
 #[test]
-fn a_second_process_catches_a_position_that_is_chosen_without_the_lock() {
-    assert!(interleaved(Some(Canary::SequenceOutsideLock)).is_some());
+fn a_second_process_catches_a_disk_whose_locks_exclude_nobody() {
+    assert!(interleaved(Some(Mistake::NoLocks)).is_some());
 }

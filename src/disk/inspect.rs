@@ -5,10 +5,10 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use crate::store::dir::USER;
+use crate::disk::dir::USER;
+use crate::disk::file_system::{Disk, Errno, FileType, Links, Stat};
 
 /// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,29 +47,24 @@ impl Entry {
     ///
     /// # Errors
     /// When it cannot be looked at.
-    pub fn of(path: &Path) -> io::Result<Option<Self>> {
-        let meta = match std::fs::symlink_metadata(path) {
-            Ok(meta) => meta,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let kind = match meta.file_type() {
-            kind if kind.is_symlink() => FileKind::Link,
-            kind if kind.is_dir() => FileKind::Directory,
-            kind if kind.is_fifo() || kind.is_socket() || kind.is_block_device() || kind.is_char_device() => {
-                FileKind::Special
-            }
+    pub fn of(disk: &dyn Disk, path: &Path) -> io::Result<Option<Self>> {
+        match disk.look(path, Links::Refuse) {
+            Ok(stat) => Ok(Some(Self::seen(path.to_owned(), &stat))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    fn seen(path: PathBuf, stat: &Stat) -> Self {
+        let kind = match stat.kind {
+            FileType::Symlink => FileKind::Link,
+            FileType::Directory => FileKind::Directory,
+            FileType::Fifo | FileType::Socket | FileType::BlockDevice | FileType::CharacterDevice => FileKind::Special,
             _ => FileKind::File,
         };
-        Ok(Some(Self {
-            name: path.file_name().unwrap_or_default().to_owned(),
-            path: path.to_owned(),
-            kind,
-            links: meta.nlink(),
-            owner: meta.uid(),
-            len: meta.len(),
-            id: (meta.dev(), meta.ino()),
-        }))
+        let name = path.file_name().unwrap_or_default().to_owned();
+        let (links, owner, len, id) = (stat.links, stat.owner, stat.len, (stat.device, stat.inode));
+        Self { name, path, kind, links, owner, len, id }
     }
 
     /// The name, when it is one that flow can have given.
@@ -83,23 +78,17 @@ impl Entry {
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn entries(dir: &Path) -> io::Result<Vec<Entry>> {
-    if !Entry::of(dir)?.is_some_and(|entry| entry.kind == FileKind::Directory) {
+pub fn entries(disk: &dyn Disk, dir: &Path) -> io::Result<Vec<Entry>> {
+    if !Entry::of(disk, dir)?.is_some_and(|entry| entry.kind == FileKind::Directory) {
         return Ok(Vec::new());
     }
     let mut entries = Vec::new();
-    for entry in std::fs::read_dir(dir)? {
+    for name in disk.open(dir)?.names()? {
         // What vanished meanwhile is not there.
-        entries.extend(Entry::of(&entry?.path())?);
+        entries.extend(Entry::of(disk, &dir.join(name))?);
     }
     entries.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(entries)
-}
-
-/// Whether this process may write `path`: its mode, its file system and the capabilities of the process together.
-#[must_use]
-pub fn is_writable(path: &Path) -> bool {
-    rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
 /// Whether files of `owner` are this process's own.
@@ -110,9 +99,8 @@ pub fn is_own(owner: u32) -> bool {
 
 /// The name of the file system below `path`, when it is one on which locks or flushes may not mean what they say.
 #[must_use]
-pub fn doubtful_file_system(path: &Path) -> Option<&'static str> {
-    let magic = rustix::fs::statfs(path).ok()?.f_type;
-    doubtful(u32::try_from(magic & 0xffff_ffff).ok()?)
+pub fn doubtful_file_system(disk: &dyn Disk, path: &Path) -> Option<&'static str> {
+    doubtful(disk.magic(path)?)
 }
 
 /// Magic numbers of `statfs(2)`.
@@ -133,6 +121,7 @@ fn doubtful(magic: u32) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk::os::Os;
 
     #[test]
     fn file_systems_are_told_by_their_magic_number() {
@@ -147,9 +136,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("nowhere", dir.path().join("link")).unwrap();
         std::fs::create_dir(dir.path().join("dir")).unwrap();
-        let seen = entries(dir.path()).unwrap();
+        let seen = entries(&Os, dir.path()).unwrap();
         assert_eq!(seen.iter().map(|entry| entry.kind).collect::<Vec<_>>(), [FileKind::Directory, FileKind::Link]);
-        assert_eq!(Entry::of(&dir.path().join("no")).unwrap(), None);
-        assert_eq!(entries(&dir.path().join("no")).unwrap(), []);
+        assert_eq!(Entry::of(&Os, &dir.path().join("no")).unwrap(), None);
+        assert_eq!(entries(&Os, &dir.path().join("no")).unwrap(), []);
     }
 }

@@ -7,28 +7,20 @@
 //! Others write the same file: the original scripts write journals under the lock `<file>.lock`. It is taken before the
 //! file is opened, so that nobody edits a text that was replaced while he waited. Who made it removes it: whoever waited
 //! for it looks whether it still has its name, and waits again for the one that has. The scripts do not look, and never
-//! remove theirs; a lock with other rights than flow gives one is theirs, and stays. Every component below the root is opened by itself and no symlink is followed; after that
-//! only directory handles are used, so a directory that is swapped meanwhile changes nothing.
-
-mod fault;
+//! remove theirs; a lock with other rights than flow gives one is theirs, and stays. Every component below the root is
+//! opened by itself and no symlink is followed; after that only directory handles are used, so a directory that is swapped
+//! meanwhile changes nothing.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{
-    AtFlags, CWD, FileType, Gid, Mode, OFlags, RenameFlags, Uid, fchmod, fchown, fstat, mkdirat, openat, renameat,
-    renameat_with, statat, unlinkat,
-};
-use rustix::io::Errno;
-
-use crate::codec::digest;
-
-pub use fault::{DocumentError, DocumentFault};
+use crate::disk::dir::{File, read_up_to, write_all};
+use crate::disk::fault::{DocumentError, DocumentFault};
+use crate::disk::file_system::{Answer, Disk, DiskDir, DiskFile, Errno, FileType, Open, Rename, Stat, Wait};
 
 /// Time between two attempts.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -48,6 +40,8 @@ pub enum Guard {
 /// Which document, and how it is treated.
 #[derive(Debug, Clone, Copy)]
 pub struct DocumentPlace<'a> {
+    /// Where files are.
+    pub disk: &'a dyn Disk,
     /// A directory; how it is reached is the caller's business.
     pub root: &'a Path,
     /// The document below it.
@@ -61,6 +55,8 @@ pub struct DocumentPlace<'a> {
     /// A document in the same directory whose writers also remove what a dead writer of this one left; for one that is
     /// written once.
     pub copy_of: Option<&'a OsStr>,
+    /// Tells texts apart, in the names of files that are exchanged for the document.
+    pub digest: fn(&[u8]) -> String,
 }
 
 impl DocumentPlace<'_> {
@@ -75,7 +71,7 @@ impl DocumentPlace<'_> {
 /// [`DocumentFault`].
 pub fn read_document(place: &DocumentPlace<'_>) -> Result<Option<String>, DocumentFault> {
     let (parents, name) = split(place.relative)?;
-    let Some(directory) = Directory::open(place.root, &parents, false)? else { return Ok(None) };
+    let Some(directory) = Directory::open(place, &parents, false)? else { return Ok(None) };
     Ok(directory.read(name, place.limit)?.map(|old| old.text))
 }
 
@@ -90,11 +86,11 @@ pub fn update_document<E: std::error::Error + 'static>(
     edit: &mut dyn FnMut(Option<&str>) -> Result<String, E>,
 ) -> Result<(), DocumentError<E>> {
     let (parents, name) = split(place.relative)?;
-    let opened = Directory::open(place.root, &parents, true)?;
+    let opened = Directory::open(place, &parents, true)?;
     let directory = opened.expect("BUG: a directory that was made is not there");
     let lock = directory.lock(name, place.guard, place.wait)?;
     let updated = directory.update(place, name, edit);
-    directory.release(lock);
+    directory.release(&lock);
     updated
 }
 
@@ -120,7 +116,7 @@ fn failed(doing: &'static str, path: &Path, source: impl Into<io::Error>) -> Doc
 
 /// An open directory; the path is for messages and for naming temporary files.
 struct Directory {
-    handle: OwnedFd,
+    handle: Arc<dyn DiskDir>,
     path: PathBuf,
 }
 
@@ -134,40 +130,37 @@ struct Old {
 /// Who may do what with a file.
 #[derive(Debug, Clone, Copy)]
 struct Rights {
-    mode: Mode,
-    user: Uid,
-    group: Gid,
+    mode: u32,
+    user: u32,
+    group: u32,
 }
 
 impl Rights {
-    fn of(stat: &rustix::fs::Stat) -> Self {
-        let mode = Mode::from_raw_mode(stat.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO);
-        Self { mode, user: Uid::from_raw(stat.st_uid), group: Gid::from_raw(stat.st_gid) }
+    fn of(stat: &Stat) -> Self {
+        Self { mode: stat.mode & 0o777, user: stat.owner, group: stat.group }
     }
 
     /// Gives them to a new file, as far as the system lets this user.
-    fn give(self, file: &File) -> Result<(), Errno> {
-        let own = Self::of(&fstat(file)?);
+    fn give(self, file: &dyn DiskFile) -> Answer<()> {
+        let own = Self::of(&file.stat()?);
         let is_kept = (own.user, own.group) == (self.user, self.group)
-            || fchown(file, Some(self.user), Some(self.group)).is_ok()
-            || fchown(file, None, Some(self.group)).is_ok();
-        fchmod(file, if is_kept { self.mode } else { narrowed(self.mode) })
+            || file.set_owner(Some(self.user), Some(self.group)).is_ok()
+            || file.set_owner(None, Some(self.group)).is_ok();
+        file.set_mode(if is_kept { self.mode } else { narrowed(self.mode) })
     }
 }
 
 /// The mode of a file whose group could not be kept: those of the old group are others now and others may be in the new
 /// one, and nobody may do more than before.
-fn narrowed(mode: Mode) -> Mode {
-    let bits = mode.as_raw_mode();
-    let both = (bits >> 3) & bits & 0o7;
-    Mode::from_raw_mode((bits & 0o700) | (both << 3) | both)
+fn narrowed(mode: u32) -> u32 {
+    let both = (mode >> 3) & mode & 0o7;
+    (mode & 0o700) | (both << 3) | both
 }
 
 /// What is held while a document is replaced.
-struct Lock {
-    file: File,
-    /// Its name, when it is not the directory.
-    name: Option<OsString>,
+enum Lock {
+    Directory(#[expect(dead_code, reason = "the lock ends with it")] Arc<dyn DiskDir>),
+    File { file: File, name: OsString },
 }
 
 /// Whether a new text took the place of the old one.
@@ -179,16 +172,14 @@ enum Replaced {
 }
 
 impl Directory {
-    /// Opens `parents` below `root` one by one; those that are missing are made, or there is none.
-    fn open(root: &Path, parents: &[&OsStr], make: bool) -> Result<Option<Self>, DocumentFault> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let handle = openat(CWD, root, flags, Mode::empty()).map_err(|error| failed("open", root, error))?;
-        let mut directory = Self { handle, path: root.to_owned() };
+    /// Opens `parents` below the root one by one; those that are missing are made, or there is none.
+    fn open(place: &DocumentPlace<'_>, parents: &[&OsStr], make: bool) -> Result<Option<Self>, DocumentFault> {
+        let handle = place.disk.open(place.root).map_err(|error| failed("open", place.root, error))?;
+        let mut directory = Self { handle, path: place.root.to_owned() };
         for part in parents {
             let path = directory.path.join(part);
-            let open = || openat(&directory.handle, *part, flags | OFlags::NOFOLLOW, Mode::empty());
-            let handle = match open() {
-                Err(Errno::NOENT) if make => directory.make(part).and_then(|()| open()),
+            let handle = match directory.handle.open_dir(part) {
+                Err(Errno::NOENT) if make => directory.make(part).and_then(|()| directory.handle.open_dir(part)),
                 Err(Errno::NOENT) => return Ok(None),
                 other => other,
             };
@@ -201,65 +192,60 @@ impl Directory {
         Ok(Some(directory))
     }
 
-    fn make(&self, part: &OsStr) -> Result<(), Errno> {
-        match mkdirat(&self.handle, part, Mode::from_raw_mode(0o755)) {
+    fn make(&self, part: &OsStr) -> Answer<()> {
+        match self.handle.make_dir(part, 0o755) {
             Err(Errno::EXIST) => Ok(()), // somebody was faster
             Err(error) => Err(error),
-            Ok(()) => rustix::fs::fsync(&self.handle),
+            Ok(()) => self.handle.sync(),
         }
     }
 
     fn unsafe_component(&self, part: &OsStr, why: &'static str) -> DocumentFault {
-        let is_link = statat(&self.handle, part, AtFlags::SYMLINK_NOFOLLOW)
-            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink);
+        let is_link = self.handle.look(part).is_ok_and(|stat| stat.kind == FileType::Symlink);
         DocumentFault::Unsafe {
             path: self.path.join(part),
             why: if is_link { "is a symlink, which is not followed" } else { why },
         }
     }
 
-    /// Opens a regular file. Without `NONBLOCK` a named pipe would wait for its other end.
-    fn file(&self, name: &OsStr, flags: OFlags) -> Result<Option<File>, DocumentFault> {
-        let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    /// Opens a regular file.
+    fn file(&self, name: &OsStr, how: Open) -> Result<Option<(File, Stat)>, DocumentFault> {
         let path = self.path.join(name);
-        let handle = match openat(&self.handle, name, flags, LOCK_MODE) {
-            Ok(handle) => handle,
+        let file = match self.handle.open_file(name, how) {
+            Ok(file) => file,
             Err(Errno::NOENT) => return Ok(None),
             Err(Errno::LOOP | Errno::ISDIR | Errno::NXIO) => {
                 return Err(self.unsafe_component(name, "is not a regular file"));
             }
             Err(error) => return Err(failed("open", &path, error)),
         };
-        let stat = fstat(&handle).map_err(|error| failed("inspect", &path, error))?;
-        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        let stat = file.stat().map_err(|error| failed("inspect", &path, error))?;
+        if stat.kind != FileType::RegularFile {
             return Err(self.unsafe_component(name, "is not a regular file"));
         }
-        Ok(Some(handle.into()))
+        Ok(Some((file, stat)))
     }
 
     fn lock(&self, document: &OsStr, guard: Guard, wait: Duration) -> Result<Lock, DocumentFault> {
         let deadline = Instant::now() + wait;
         if guard == Guard::Directory {
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let own =
-                openat(&self.handle, ".", flags, Mode::empty()).map_err(|error| failed("open", &self.path, error))?;
-            let file = File::from(own);
-            match take(&file, &self.path, deadline) {
+            let own = self.handle.open_dir(".".as_ref()).map_err(|error| failed("open", &self.path, error))?;
+            match take(|| own.lock(Wait::No), &self.path, deadline) {
                 Err(DocumentFault::Io { .. }) => {}
-                taken => return taken.map(|()| Lock { file, name: None }),
+                taken => return taken.map(|()| Lock::Directory(own)),
             }
         }
         let mut name = document.to_owned();
         name.push(".lock");
         let path = self.path.join(&name);
         loop {
-            let Some(file) = self.file(&name, OFlags::RDWR | OFlags::CREATE)? else {
+            let Some((file, own)) = self.file(&name, Open::Write { mode: LOCK_MODE })? else {
                 return Err(failed("make", &path, Errno::NOENT));
             };
-            take(&file, &path, deadline)?;
+            take(|| file.lock(Wait::No), &path, deadline)?;
             // Whoever held it may have removed it while this one waited, and a third may have the new one.
-            if self.is_named(&file, &name) {
-                return Ok(Lock { file, name: Some(name) });
+            if self.handle.look(&name).is_ok_and(|named| named.is_same(&own)) {
+                return Ok(Lock::File { file, name });
             }
             if Instant::now() >= deadline {
                 return Err(DocumentFault::Busy { path });
@@ -267,43 +253,38 @@ impl Directory {
         }
     }
 
-    /// Whether this is the file of that name.
-    fn is_named(&self, file: &File, name: &OsStr) -> bool {
-        let id = |stat: rustix::fs::Stat| (stat.st_dev, stat.st_ino);
-        let named = statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW).map(id);
-        fstat(file).map(id).is_ok_and(|own| named == Ok(own))
+    /// Leaves no lock behind that flow made. It is removed while it is held: nobody else does so, and whoever waits for it
+    /// looks at its name.
+    fn release(&self, lock: &Lock) {
+        let is_ours = |stat: Stat| Rights::of(&stat).mode == LOCK_MODE && stat.len == 0;
+        if let Lock::File { file, name } = lock
+            && file.stat().is_ok_and(is_ours)
+        {
+            self.remove(name);
+        }
     }
 
-    /// Lets the next writer in, and leaves no lock behind that flow made. It is removed while it is held: nobody else does
-    /// so, and whoever waits for it looks at its name.
-    fn release(&self, lock: Lock) {
-        let is_ours = |stat: rustix::fs::Stat| Rights::of(&stat).mode == LOCK_MODE && stat.st_size == 0;
-        if let Some(name) = &lock.name
-            && fstat(&lock.file).is_ok_and(is_ours)
-        {
-            let _ = unlinkat(&self.handle, &**name, AtFlags::empty());
-        }
+    fn remove(&self, name: &OsStr) {
+        let _ = self.handle.remove(name);
     }
 
     fn read(&self, name: &OsStr, limit: usize) -> Result<Option<Old>, DocumentFault> {
         let path = self.path.join(name);
-        let Some(file) = self.file(name, OFlags::RDONLY)? else {
+        let Some((file, stat)) = self.file(name, Open::Read)? else {
             return Ok(None);
         };
-        let stat = fstat(&file).map_err(|error| failed("inspect", &path, error))?;
-        let mut bytes = Vec::new();
-        file.take(limit as u64 + 1).read_to_end(&mut bytes).map_err(|error| failed("read", &path, error))?;
+        let bytes = read_up_to(&*file, 0, stat.len, limit).map_err(|error| failed("read", &path, error))?;
         if bytes.len() > limit {
             return Err(DocumentFault::TooLarge { path, limit });
         }
         let text = String::from_utf8(bytes)
             .map_err(|error| DocumentFault::NotText { path, valid: error.utf8_error().valid_up_to() })?;
-        Ok(Some(Old { text, rights: Rights::of(&stat), is_linked: stat.st_nlink > 1 }))
+        Ok(Some(Old { text, rights: Rights::of(&stat), is_linked: stat.links > 1 }))
     }
 
     /// The rights of a file; none when there is no such file.
     fn rights(&self, name: &OsStr) -> Result<Option<Rights>, DocumentFault> {
-        match statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
+        match self.handle.look(name) {
             Ok(stat) => Ok(Some(Rights::of(&stat))),
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(failed("inspect", &self.path.join(name), error)),
@@ -318,7 +299,7 @@ impl Directory {
         edit: &mut dyn FnMut(Option<&str>) -> Result<String, E>,
     ) -> Result<(), DocumentError<E>> {
         let path = place.path();
-        self.sweep(name, place.limit);
+        self.sweep(place, name);
         for _ in 0..TRIES {
             let old = self.read(name, place.limit)?;
             let text = edit(old.as_ref().map(|old| old.text.as_str()))
@@ -333,7 +314,7 @@ impl Directory {
                 let why = "has another name as well (a hard link), under which the old text would stay";
                 return Err(DocumentFault::Unsafe { path, why }.into());
             }
-            if self.replace(name, place.copy_of, &text, old.as_ref())? == Replaced::Yes {
+            if self.replace(place, name, &text, old.as_ref())? == Replaced::Yes {
                 return Ok(());
             }
         }
@@ -343,26 +324,23 @@ impl Directory {
     /// Removes what writers that died left beside the document `name`. Only called under its lock, so nothing of it is in
     /// use. A file that waits for its exchange, or came out of it, is named after both texts; one that holds another text
     /// was saved by somebody else in that moment, and is left alone.
-    fn sweep(&self, name: &OsStr, limit: usize) {
-        let Ok(entries) = rustix::fs::Dir::read_from(&self.handle) else { return };
+    fn sweep(&self, place: &DocumentPlace<'_>, name: &OsStr) {
         let prefix = hidden(name);
-        for entry in entries.flatten() {
-            let found = entry.file_name();
-            let Some(rest) = found.to_bytes().strip_prefix(prefix.as_encoded_bytes()) else { continue };
+        for found in self.handle.names().unwrap_or_default() {
+            let Some(rest) = found.as_bytes().strip_prefix(prefix.as_bytes()) else { continue };
             let is_ours = match (rest.strip_suffix(TEMPORARY), rest.strip_suffix(SWAP)) {
                 (Some(random), _) => random.len() == 6,
                 (None, Some(texts)) => {
-                    let name = OsStr::from_bytes(found.to_bytes());
-                    let held = self.read(name, limit).ok().flatten();
+                    let held = self.read(&found, place.limit).ok().flatten();
                     held.is_some_and(|held| {
-                        let held = digest(held.text.as_bytes());
+                        let held = (place.digest)(held.text.as_bytes());
                         texts.split(|byte| *byte == BETWEEN).any(|text| text == held.as_bytes())
                     })
                 }
                 (None, None) => false,
             };
             if is_ours {
-                let _ = unlinkat(&self.handle, found, AtFlags::empty());
+                self.remove(&found);
             }
         }
     }
@@ -371,62 +349,66 @@ impl Directory {
     /// the one of which this is a copy, may read the new one, and nobody else at any time.
     fn replace(
         &self,
+        place: &DocumentPlace<'_>,
         name: &OsStr,
-        copy_of: Option<&OsStr>,
         text: &str,
         old: Option<&Old>,
     ) -> Result<Replaced, DocumentFault> {
         let path = self.path.join(name);
-        let rights = match (old, copy_of) {
+        let rights = match (old, place.copy_of) {
             (Some(old), _) => Some(old.rights),
             (None, Some(original)) => self.rights(original)?,
             (None, None) => None,
         };
-        let prefix = hidden(copy_of.unwrap_or(name));
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mode = Mode::from_raw_mode(if rights.is_some() { 0o600 } else { 0o666 });
+        let prefix = hidden(place.copy_of.unwrap_or(name));
+        let how = Open::New { mode: if rights.is_some() { 0o600 } else { 0o666 } };
         let create = |temporary: &Path| -> io::Result<File> {
             let name = temporary.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-            Ok(openat(&self.handle, name, flags, mode)?.into())
+            Ok(self.handle.open_file(name, how)?)
         };
-        let mut temporary = tempfile::Builder::new()
+        // Not removed by its path either: the directory may stand elsewhere by now.
+        let temporary = tempfile::Builder::new()
             .prefix(&prefix)
             .suffix(OsStr::from_bytes(TEMPORARY))
+            .disable_cleanup(true)
             .make_in(&self.path, create)
             .map_err(|error| failed("write beside", &path, error))?;
-        let write = |file: &mut File| -> io::Result<()> {
+        let from = temporary.path().file_name().unwrap_or_default();
+        let write = |file: &dyn DiskFile| -> io::Result<()> {
             if let Some(rights) = rights {
                 rights.give(file)?;
             }
-            file.write_all(text.as_bytes())?;
-            file.sync_all()
+            write_all(file, text.as_bytes())?;
+            Ok(file.sync_all()?)
         };
-        write(temporary.as_file_mut()).map_err(|error| failed("write beside", &path, error))?;
-        let from = temporary.path().file_name().unwrap_or_default().to_owned();
-        // Not `persist`: it goes by the path, and the directory may stand elsewhere by now.
-        let replaced = match old {
-            Some(old) => self.exchange(&from, name, old, text),
-            None => self.put(&from, name),
-        };
-        match replaced? {
-            Replaced::ChangedMeanwhile => return Ok(Replaced::ChangedMeanwhile),
-            Replaced::Yes => temporary.disable_cleanup(true),
+        let written = write(&**temporary.as_file()).map_err(|error| failed("write beside", &path, error));
+        let replaced = written.and_then(|()| match old {
+            Some(old) => self.exchange(place, from, name, old, text),
+            None => self.put(from, name),
+        });
+        if !matches!(replaced, Ok(Replaced::Yes)) {
+            self.remove(from);
+            return replaced;
         }
-        match rustix::fs::fsync(&self.handle) {
+        match self.handle.sync() {
             Ok(()) => Ok(Replaced::Yes),
             Err(error) => Err(DocumentFault::Unconfirmed { path, source: error.into() }),
         }
     }
 
+    fn rename(&self, from: &OsStr, to: &OsStr, how: Rename) -> Answer<()> {
+        self.handle.rename(from, &*self.handle, to, how)
+    }
+
     /// Gives the file `from` the name of a document that is not there.
     fn put(&self, from: &OsStr, name: &OsStr) -> Result<Replaced, DocumentFault> {
         let fault = |error| failed("replace", &self.path.join(name), error);
-        match renameat_with(&self.handle, from, &self.handle, name, RenameFlags::NOREPLACE) {
+        match self.rename(from, name, Rename::NoReplace) {
             Ok(()) => Ok(Replaced::Yes),
             Err(Errno::EXIST) => Ok(Replaced::ChangedMeanwhile),
-            Err(error) if is_unknown(error) => match statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(error) if is_unknown(error) => match self.handle.look(name) {
                 Err(Errno::NOENT) => {
-                    renameat(&self.handle, from, &self.handle, name).map_err(fault)?;
+                    self.rename(from, name, Rename::Replace).map_err(fault)?;
                     Ok(Replaced::Yes)
                 }
                 Ok(_) => Ok(Replaced::ChangedMeanwhile),
@@ -437,40 +419,44 @@ impl Directory {
     }
 
     /// Gives the file `from`, which holds `text`, the name of a document that should hold `old`.
-    fn exchange(&self, from: &OsStr, name: &OsStr, old: &Old, text: &str) -> Result<Replaced, DocumentFault> {
+    fn exchange(
+        &self,
+        place: &DocumentPlace<'_>,
+        from: &OsStr,
+        name: &OsStr,
+        old: &Old,
+        text: &str,
+    ) -> Result<Replaced, DocumentFault> {
         let fault = |error| failed("replace", &self.path.join(name), error);
-        let swap = swap_name(name, &old.text, text);
-        let exchange = || renameat_with(&self.handle, &*swap, &self.handle, name, RenameFlags::EXCHANGE);
-        renameat(&self.handle, from, &self.handle, &*swap).map_err(fault)?;
-        let remove = || {
-            let _ = unlinkat(&self.handle, &*swap, AtFlags::empty());
-        };
+        let swap = swap_name(name, place.digest, &old.text, text);
+        let exchange = || self.rename(&swap, name, Rename::Exchange);
+        self.rename(from, &swap, Rename::Replace).map_err(fault)?;
         match exchange() {
             Ok(()) => match self.holds(&swap, &old.text) {
                 Ok(true) => {
-                    remove();
+                    self.remove(&swap);
                     Ok(Replaced::Yes)
                 }
                 looked => {
                     exchange().map_err(fault)?;
                     // Whoever saved once more has the last word, and what came out before stays beside it.
                     if self.holds(&swap, text).unwrap_or(false) {
-                        remove();
+                        self.remove(&swap);
                     }
                     looked.map(|_| Replaced::ChangedMeanwhile)
                 }
             },
             Err(Errno::NOENT) => {
-                remove();
+                self.remove(&swap);
                 Ok(Replaced::ChangedMeanwhile)
             }
             Err(error) if is_unknown(error) => self.replace_without_exchange(&swap, name, old).inspect(|replaced| {
                 if *replaced != Replaced::Yes {
-                    remove();
+                    self.remove(&swap);
                 }
             }),
             Err(error) => {
-                remove();
+                self.remove(&swap);
                 Err(fault(error))
             }
         }
@@ -482,8 +468,7 @@ impl Directory {
         if !self.holds(name, &old.text)? {
             return Ok(Replaced::ChangedMeanwhile);
         }
-        renameat(&self.handle, swap, &self.handle, name)
-            .map_err(|error| failed("replace", &self.path.join(name), error))?;
+        self.rename(swap, name, Rename::Replace).map_err(|error| failed("replace", &self.path.join(name), error))?;
         Ok(Replaced::Yes)
     }
 
@@ -499,7 +484,7 @@ impl Directory {
 }
 
 /// The rights of a lock that flow makes; the original scripts give theirs those of any new file.
-const LOCK_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
+const LOCK_MODE: u32 = 0o600;
 /// How the files end that are not in use for long.
 const TEMPORARY: &[u8] = b".tmp";
 /// How the file ends that is exchanged for a document.
@@ -516,7 +501,7 @@ fn hidden(name: &OsStr) -> OsString {
 }
 
 /// The name of the file that is exchanged for a document: after the texts of both.
-fn swap_name(name: &OsStr, old: &str, new: &str) -> OsString {
+fn swap_name(name: &OsStr, digest: fn(&[u8]) -> String, old: &str, new: &str) -> OsString {
     let mut swap = hidden(name);
     swap.push(format!("{}{}{}", digest(old.as_bytes()), char::from(BETWEEN), digest(new.as_bytes())));
     swap.push(OsStr::from_bytes(SWAP));
@@ -528,12 +513,12 @@ fn is_unknown(error: Errno) -> bool {
     matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
 }
 
-fn take(file: &File, path: &Path, deadline: Instant) -> Result<(), DocumentFault> {
+/// Tries to lock until the time is over.
+fn take(lock: impl Fn() -> Answer<()>, path: &Path, deadline: Instant) -> Result<(), DocumentFault> {
     loop {
-        match fs2::FileExt::try_lock_exclusive(file) {
+        match lock() {
             Ok(()) => return Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(Errno::WOULDBLOCK) => {}
             Err(error) => return Err(failed("lock", path, error)),
         }
         if Instant::now() >= deadline {
@@ -547,6 +532,8 @@ fn take(file: &File, path: &Path, deadline: Instant) -> Result<(), DocumentFault
 #[expect(clippy::disallowed_methods, reason = "tests set up files and processes directly")]
 mod tests {
     use super::*;
+    use crate::disk::os::Os;
+    use rustix::fs::{CWD, Mode};
     use std::fmt::Error as Refused;
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
@@ -557,13 +544,19 @@ mod tests {
 
     fn place<'a>(root: &'a Path, relative: &'a str) -> DocumentPlace<'a> {
         DocumentPlace {
+            disk: &Os,
             root,
             relative: Path::new(relative),
             limit: 100,
             guard: Guard::LockFile,
             wait: WAIT,
             copy_of: None,
+            digest,
         }
+    }
+
+    fn digest(text: &[u8]) -> String {
+        format!("{}-{}", text.len(), text.iter().map(|byte| u32::from(*byte)).sum::<u32>())
     }
 
     fn update(root: &Path, relative: &str, new: &str) -> Result<Option<String>, DocumentError<Refused>> {
@@ -626,7 +619,7 @@ mod tests {
     #[test]
     fn nobody_may_do_more_when_a_group_cannot_be_kept() {
         for (mode, narrow) in [(0o640, 0o600), (0o664, 0o644), (0o604, 0o600), (0o666, 0o666), (0o751, 0o711)] {
-            assert_eq!(narrowed(Mode::from_raw_mode(mode)).as_raw_mode(), narrow, "{mode:o}");
+            assert_eq!(narrowed(mode), narrow, "{mode:o}");
         }
     }
 
@@ -728,7 +721,7 @@ mod tests {
     #[test]
     fn a_lock_that_is_held_is_waited_for_but_not_for_ever() {
         let root = tempfile::tempdir().unwrap();
-        let lock = File::create(root.path().join("x.lock")).unwrap();
+        let lock = fs::File::create(root.path().join("x.lock")).unwrap();
         fs2::FileExt::try_lock_exclusive(&lock).unwrap();
         let start = Instant::now();
         assert!(matches!(update(root.path(), "x", "new"), Err(DocumentError::Fault(DocumentFault::Busy { .. }))));
@@ -817,7 +810,7 @@ mod tests {
     fn what_dead_writers_left_goes_and_what_is_somebody_elses_stays() {
         let root = tempfile::tempdir().unwrap();
         let put = |name: &str, text: &str| fs::write(root.path().join(name), text).unwrap();
-        let swap = |old: &str, new: &str| swap_name(OsStr::new("x.md"), old, new).into_string().unwrap();
+        let swap = |old: &str, new: &str| swap_name(OsStr::new("x.md"), digest, old, new).into_string().unwrap();
         put("x.md", "new");
         put(".x.md.a1B2c3.tmp", "torn");
         put(&swap("old", "new"), "old");
@@ -855,7 +848,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let lock = root.path().join("x.md.lock");
         let hold = || {
-            let held = File::create(&lock).unwrap();
+            let held = fs::File::create(&lock).unwrap();
             fs2::FileExt::lock_exclusive(&held).unwrap();
             held
         };
@@ -876,7 +869,7 @@ mod tests {
     #[test]
     fn a_locked_directory_is_waited_for_as_a_lock_file_is() {
         let root = tempfile::tempdir().unwrap();
-        let other = File::open(root.path()).unwrap();
+        let other = fs::File::open(root.path()).unwrap();
         fs2::FileExt::try_lock_exclusive(&other).unwrap();
         let wait = Duration::from_millis(50);
         let place = DocumentPlace { guard: Guard::Directory, wait, ..place(root.path(), "x") };

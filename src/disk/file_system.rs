@@ -1,13 +1,13 @@
-//! What the store asks of a file system.
+//! What is asked of a file system.
 //!
-//! [`Os`](crate::store::Os) is the real one. Tests bring another one, with a memory of what a power cut may still take,
+//! [`Os`](crate::disk::Os) is the real one. Tests bring another one, with a memory of what a power cut may still take,
 //! and calls that fail when they shall. So nothing here is more than a POSIX file system has: directories that are held
 //! open, single names in them, and errors as error numbers.
 
 use std::any::Any;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Debug;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use rustix::fs::FileType;
@@ -24,11 +24,52 @@ pub trait Disk: Debug + Send + Sync {
     /// `ENOENT` without one, `ENOTDIR` for something else, and others.
     fn open(&self, path: &Path) -> Answer<Arc<dyn DiskDir>>;
 
-    /// What a path leads to; a symbolic link at its end is not followed.
+    /// What a path leads to.
     ///
     /// # Errors
     /// `ENOENT` when there is nothing, and others.
-    fn look(&self, path: &Path) -> Answer<Stat>;
+    fn look(&self, path: &Path, links: Links) -> Answer<Stat>;
+
+    /// Opens the file at `path`, as [`DiskDir::open_file`] does.
+    ///
+    /// # Errors
+    /// As there; `ELOOP` for a symbolic link with [`Links::Refuse`].
+    fn open_file(&self, path: &Path, how: Open, links: Links) -> Answer<Arc<dyn DiskFile>>;
+
+    /// The path without symbolic links, dots and double dots; everything on it must exist.
+    ///
+    /// # Errors
+    /// `ENOENT` when something does not, and others.
+    fn canonical(&self, path: &Path) -> Answer<PathBuf>;
+
+    /// What is below the directory `root`, after `root` itself, by name and each directory before what is in it. What is
+    /// called `skip` is left out, with everything in it. No link is followed.
+    ///
+    /// # Errors
+    /// Any error number, of any directory.
+    fn walk(&self, root: &Path, skip: &OsStr) -> Answer<Vec<(PathBuf, FileType)>>;
+
+    /// Whether this process may write `path`: its mode, its file system and the capabilities of the process together.
+    fn may_write(&self, path: &Path) -> bool;
+
+    /// Which kind of file system `path` is on, as the magic number of `statfs`; `None` when that cannot be told.
+    fn magic(&self, _path: &Path) -> Option<u32> {
+        None
+    }
+}
+
+impl dyn Disk {
+    /// Whether there is a directory at `path`, maybe behind a symbolic link.
+    #[must_use]
+    pub fn is_dir(&self, path: &Path) -> bool {
+        self.look(path, Links::Follow).is_ok_and(|stat| stat.kind == FileType::Directory)
+    }
+
+    /// Whether there is a regular file at `path`, maybe behind a symbolic link.
+    #[must_use]
+    pub fn is_file(&self, path: &Path) -> bool {
+        self.look(path, Links::Follow).is_ok_and(|stat| stat.kind == FileType::RegularFile)
+    }
 }
 
 /// An open directory. It stays the same one wherever it is moved, and its lock ends with the last handle that shares it.
@@ -43,43 +84,43 @@ pub trait DiskDir: Debug + Send + Sync {
     ///
     /// # Errors
     /// `ENOENT` when there is nothing, and others.
-    fn look(&self, name: &str) -> Answer<Stat>;
+    fn look(&self, name: &OsStr) -> Answer<Stat>;
 
     /// Opens the directory `name`, or this one again as `.`.
     ///
     /// # Errors
     /// `ENOTDIR` or `ELOOP` for a symbolic link and other kinds of files, `ENOENT`, and others.
-    fn open_dir(&self, name: &str) -> Answer<Arc<dyn DiskDir>>;
+    fn open_dir(&self, name: &OsStr) -> Answer<Arc<dyn DiskDir>>;
 
     /// Opens the file `name`. Never waits, follows no symbolic link, and is not inherited by children.
     ///
     /// # Errors
     /// `ELOOP` for a symbolic link, `EISDIR` or `ENXIO` for what cannot be opened so, `EEXIST`, `ENOENT`, and others.
-    fn open_file(&self, name: &str, how: Open) -> Answer<Arc<dyn DiskFile>>;
+    fn open_file(&self, name: &OsStr, how: Open) -> Answer<Arc<dyn DiskFile>>;
 
-    /// Makes the directory `name`.
+    /// Makes the directory `name` with these permission bits, less the umask.
     ///
     /// # Errors
     /// `EEXIST` when there is something, and others.
-    fn make_dir(&self, name: &str) -> Answer<()>;
+    fn make_dir(&self, name: &OsStr, mode: u32) -> Answer<()>;
 
     /// Renames `from` to `to` in `into`, a directory of the same file system, at once.
     ///
     /// # Errors
-    /// `EEXIST` with [`Onto::Nothing`]; `EINVAL`, `ENOSYS` or `EOPNOTSUPP` when only [`Onto::Whatever`] is known here.
-    fn rename(&self, from: &str, into: &dyn DiskDir, to: &str, onto: Onto) -> Answer<()>;
+    /// `EEXIST` with [`Rename::NoReplace`]; `EINVAL`, `ENOSYS` or `EOPNOTSUPP` when only [`Rename::Replace`] is known here.
+    fn rename(&self, from: &OsStr, into: &dyn DiskDir, to: &OsStr, how: Rename) -> Answer<()>;
 
     /// Removes the file `name`.
     ///
     /// # Errors
     /// `ENOENT` when there is nothing, and others.
-    fn remove(&self, name: &str) -> Answer<()>;
+    fn remove(&self, name: &OsStr) -> Answer<()>;
 
     /// Removes the empty directory `name`.
     ///
     /// # Errors
     /// `ENOTEMPTY`, `ENOENT`, and others.
-    fn remove_dir(&self, name: &str) -> Answer<()>;
+    fn remove_dir(&self, name: &OsStr) -> Answer<()>;
 
     /// All names except `.` and `..`, in no order.
     ///
@@ -98,12 +139,6 @@ pub trait DiskDir: Debug + Send + Sync {
     /// # Errors
     /// `EWOULDBLOCK` when another handle has it and [`Wait::No`]; others where directories cannot be locked.
     fn lock(&self, wait: Wait) -> Answer<()>;
-
-    /// Gives the lock back before the handle is closed.
-    ///
-    /// # Errors
-    /// Any error number.
-    fn unlock(&self) -> Answer<()>;
 
     /// Itself, so that [`DiskDir::rename`] can tell whether `into` is of the same kind.
     fn as_any(&self) -> &dyn Any;
@@ -147,6 +182,12 @@ pub trait DiskFile: Debug + Send + Sync {
     /// Any error number.
     fn set_mode(&self, mode: u32) -> Answer<()>;
 
+    /// Gives the file to another user or group; `None` leaves the one that it has.
+    ///
+    /// # Errors
+    /// `EPERM` when this user may not, and others.
+    fn set_owner(&self, user: Option<u32>, group: Option<u32>) -> Answer<()>;
+
     /// Lets the system begin to write what it still holds, without waiting. Only a hint: nothing may rest on it.
     fn write_soon(&self) {}
 
@@ -167,15 +208,9 @@ pub trait DiskFile: Debug + Send + Sync {
     /// # Errors
     /// `EWOULDBLOCK` when another handle has it and [`Wait::No`], and others.
     fn lock(&self, wait: Wait) -> Answer<()>;
-
-    /// Gives the lock back before the handle is closed.
-    ///
-    /// # Errors
-    /// Any error number.
-    fn unlock(&self) -> Answer<()>;
 }
 
-/// What the store looks at in a file or directory.
+/// What is looked at in a file or directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat {
     /// What it is.
@@ -184,6 +219,8 @@ pub struct Stat {
     pub mode: u32,
     /// Its owner's user id.
     pub owner: u32,
+    /// Its group's id.
+    pub group: u32,
     /// How many names it has.
     pub links: u64,
     /// The file system that it is on.
@@ -202,6 +239,15 @@ impl Stat {
     pub fn is_same(&self, other: &Self) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
     }
+}
+
+/// What becomes of a symbolic link at the end of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Links {
+    /// It is followed.
+    Follow,
+    /// It is not: a look sees the link itself, and nothing is opened.
+    Refuse,
 }
 
 /// How a file is opened.
@@ -226,13 +272,13 @@ pub enum Open {
     },
 }
 
-/// How a rename treats a file of the new name.
+/// What a rename does with a file that has the new name already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Onto {
+pub enum Rename {
     /// It must not exist.
-    Nothing,
+    NoReplace,
     /// It is replaced.
-    Whatever,
+    Replace,
     /// It takes the old name.
     Exchange,
 }

@@ -4,16 +4,17 @@ use std::any::Any;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, CWD, FlockOperation, Gid, Mode, OFlags, RenameFlags, Uid};
 use rustix::io::retry_on_intr;
+use rustix::path::Arg;
 
-use crate::store::disk::{Answer, Disk, DiskDir, DiskFile, Errno, FileType, Onto, Open, Stat, Wait};
+use crate::disk::file_system::{Answer, Disk, DiskDir, DiskFile, Errno, FileType, Links, Open, Rename, Stat, Wait};
 
 /// The file system of the operating system.
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,7 +28,7 @@ struct OsFile(File);
 
 const DIR_FLAGS: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 /// With `O_NONBLOCK` a FIFO cannot make the open wait.
-const FILE_FLAGS: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
+const FILE_FLAGS: OFlags = OFlags::NOCTTY.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
 
 impl Disk for Os {
     fn open(&self, path: &Path) -> Answer<Arc<dyn DiskDir>> {
@@ -36,9 +37,55 @@ impl Disk for Os {
         Ok(Arc::new(OsDir(fd)))
     }
 
-    fn look(&self, path: &Path) -> Answer<Stat> {
-        rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).map(|stat| picked(&stat))
+    fn look(&self, path: &Path, links: Links) -> Answer<Stat> {
+        let flags = if links == Links::Follow { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
+        rustix::fs::statat(CWD, path, flags).map(|stat| picked(&stat))
     }
+
+    fn open_file(&self, path: &Path, how: Open, links: Links) -> Answer<Arc<dyn DiskFile>> {
+        let stay = if links == Links::Follow { OFlags::empty() } else { OFlags::NOFOLLOW };
+        open_file(CWD, path, how, stay)
+    }
+
+    fn canonical(&self, path: &Path) -> Answer<PathBuf> {
+        std::fs::canonicalize(path).map_err(errno)
+    }
+
+    fn walk(&self, root: &Path, skip: &OsStr) -> Answer<Vec<(PathBuf, FileType)>> {
+        let walk = walkdir::WalkDir::new(root).follow_links(false).sort_by_file_name();
+        let entries = walk.into_iter().filter_entry(|entry| entry.file_name() != skip);
+        let found = entries.map(|entry| {
+            let entry = entry.map_err(|error| error.into_io_error().map_or(Errno::LOOP, errno))?;
+            let kind = match entry.file_type() {
+                kind if kind.is_dir() => FileType::Directory,
+                kind if kind.is_file() => FileType::RegularFile,
+                kind if kind.is_symlink() => FileType::Symlink,
+                _ => FileType::Unknown,
+            };
+            Ok((entry.into_path(), kind))
+        });
+        found.collect()
+    }
+
+    fn may_write(&self, path: &Path) -> bool {
+        rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
+    }
+
+    fn magic(&self, path: &Path) -> Option<u32> {
+        u32::try_from(rustix::fs::statfs(path).ok()?.f_type & 0xffff_ffff).ok()
+    }
+}
+
+fn open_file(at: impl AsFd, path: impl Arg + Copy, how: Open, flags: OFlags) -> Answer<Arc<dyn DiskFile>> {
+    let (access, mode) = match how {
+        Open::Read => (OFlags::RDONLY, 0),
+        Open::Write { mode } => (OFlags::RDWR | OFlags::CREATE, mode),
+        Open::Append { mode } => (OFlags::RDWR | OFlags::CREATE | OFlags::APPEND, mode),
+        Open::New { mode } => (OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL, mode),
+    };
+    let mode = Mode::from_raw_mode(mode);
+    let fd = retry_on_intr(|| rustix::fs::openat(&at, path, access | FILE_FLAGS | flags, mode))?;
+    Ok(Arc::new(OsFile(File::from(fd))))
 }
 
 impl DiskDir for OsDir {
@@ -46,45 +93,37 @@ impl DiskDir for OsDir {
         rustix::fs::fstat(&self.0).map(|stat| picked(&stat))
     }
 
-    fn look(&self, name: &str) -> Answer<Stat> {
+    fn look(&self, name: &OsStr) -> Answer<Stat> {
         rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| picked(&stat))
     }
 
-    fn open_dir(&self, name: &str) -> Answer<Arc<dyn DiskDir>> {
+    fn open_dir(&self, name: &OsStr) -> Answer<Arc<dyn DiskDir>> {
         let fd = retry_on_intr(|| rustix::fs::openat(&self.0, name, DIR_FLAGS, Mode::empty()))?;
         Ok(Arc::new(Self(fd)))
     }
 
-    fn open_file(&self, name: &str, how: Open) -> Answer<Arc<dyn DiskFile>> {
-        let (flags, mode) = match how {
-            Open::Read => (OFlags::RDONLY, 0),
-            Open::Write { mode } => (OFlags::RDWR | OFlags::CREATE, mode),
-            Open::Append { mode } => (OFlags::RDWR | OFlags::CREATE | OFlags::APPEND, mode),
-            Open::New { mode } => (OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL, mode),
-        };
-        let mode = Mode::from_raw_mode(mode);
-        let fd = retry_on_intr(|| rustix::fs::openat(&self.0, name, flags | FILE_FLAGS, mode))?;
-        Ok(Arc::new(OsFile(File::from(fd))))
+    fn open_file(&self, name: &OsStr, how: Open) -> Answer<Arc<dyn DiskFile>> {
+        open_file(&self.0, name, how, OFlags::NOFOLLOW)
     }
 
-    fn make_dir(&self, name: &str) -> Answer<()> {
-        rustix::fs::mkdirat(&self.0, name, Mode::from_raw_mode(0o777))
+    fn make_dir(&self, name: &OsStr, mode: u32) -> Answer<()> {
+        rustix::fs::mkdirat(&self.0, name, Mode::from_raw_mode(mode))
     }
 
-    fn rename(&self, from: &str, into: &dyn DiskDir, to: &str, onto: Onto) -> Answer<()> {
+    fn rename(&self, from: &OsStr, into: &dyn DiskDir, to: &OsStr, how: Rename) -> Answer<()> {
         let Some(into) = into.as_any().downcast_ref::<Self>() else { return Err(Errno::XDEV) };
-        match onto {
-            Onto::Whatever => rustix::fs::renameat(&self.0, from, &into.0, to),
-            Onto::Nothing => rustix::fs::renameat_with(&self.0, from, &into.0, to, RenameFlags::NOREPLACE),
-            Onto::Exchange => rustix::fs::renameat_with(&self.0, from, &into.0, to, RenameFlags::EXCHANGE),
+        match how {
+            Rename::Replace => rustix::fs::renameat(&self.0, from, &into.0, to),
+            Rename::NoReplace => rustix::fs::renameat_with(&self.0, from, &into.0, to, RenameFlags::NOREPLACE),
+            Rename::Exchange => rustix::fs::renameat_with(&self.0, from, &into.0, to, RenameFlags::EXCHANGE),
         }
     }
 
-    fn remove(&self, name: &str) -> Answer<()> {
+    fn remove(&self, name: &OsStr) -> Answer<()> {
         rustix::fs::unlinkat(&self.0, name, AtFlags::empty())
     }
 
-    fn remove_dir(&self, name: &str) -> Answer<()> {
+    fn remove_dir(&self, name: &OsStr) -> Answer<()> {
         rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)
     }
 
@@ -109,10 +148,6 @@ impl DiskDir for OsDir {
             Wait::Forever => FlockOperation::LockExclusive,
         };
         retry_on_intr(|| rustix::fs::flock(&self.0, how))
-    }
-
-    fn unlock(&self) -> Answer<()> {
-        rustix::fs::flock(&self.0, FlockOperation::Unlock)
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -145,6 +180,10 @@ impl DiskFile for OsFile {
         retry_on_intr(|| rustix::fs::fchmod(&self.0, Mode::from_raw_mode(mode)))
     }
 
+    fn set_owner(&self, user: Option<u32>, group: Option<u32>) -> Answer<()> {
+        rustix::fs::fchown(&self.0, user.map(Uid::from_raw), group.map(Gid::from_raw))
+    }
+
     fn write_soon(&self) {
         // Linux begins to write when it is told that the pages will not be needed; they stay until they are written.
         #[cfg(target_os = "linux")]
@@ -166,10 +205,6 @@ impl DiskFile for OsFile {
             Wait::Forever => fs2::FileExt::lock_exclusive(&self.0).map_err(errno),
         })
     }
-
-    fn unlock(&self) -> Answer<()> {
-        fs2::FileExt::unlock(&self.0).map_err(errno)
-    }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
@@ -183,6 +218,7 @@ fn picked(stat: &rustix::fs::Stat) -> Stat {
         kind: FileType::from_raw_mode(stat.st_mode),
         mode: stat.st_mode & 0o7777,
         owner: stat.st_uid,
+        group: stat.st_gid,
         links: stat.st_nlink.into(),
         device: stat.st_dev.into(),
         inode: stat.st_ino.into(),

@@ -7,8 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use crate::store::StoreError;
-use crate::store::disk::{Disk, DiskDir, DiskFile, Errno, FileType, Onto, Open, Stat};
+use crate::disk::error::DiskError;
+use crate::disk::file_system::{Disk, DiskDir, DiskFile, Errno, FileType, Open, Rename, Stat};
 
 /// Whether files of other users may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub(crate) const NEW_FILE: u32 = 0o666;
 
 impl Dir {
     /// Opens a directory by its path. Links on the way to a project are the user's own business.
-    pub(crate) fn open_path(disk: &dyn Disk, path: &Path, trust: Trust) -> Result<Self, StoreError> {
+    pub(crate) fn open_path(disk: &dyn Disk, path: &Path, trust: Trust) -> Result<Self, DiskError> {
         let handle = disk.open(path).map_err(|errno| fault("open", path.to_owned(), errno))?;
         Ok(Self { handle, path: path.to_owned(), trust })
     }
@@ -53,9 +53,9 @@ impl Dir {
     }
 
     /// Opens the directory `name` inside this one.
-    pub(crate) fn open_dir(&self, name: &str) -> Result<Self, StoreError> {
+    pub(crate) fn open_dir(&self, name: &str) -> Result<Self, DiskError> {
         let path = self.join(name);
-        let handle = self.handle.open_dir(name).map_err(|errno| match errno {
+        let handle = self.handle.open_dir(name.as_ref()).map_err(|errno| match errno {
             // With O_DIRECTORY a symbolic link is reported as "not a directory".
             Errno::LOOP | Errno::NOTDIR => self.why_not(name),
             _ => fault("open", path.clone(), errno),
@@ -66,7 +66,7 @@ impl Dir {
     }
 
     /// As [`Self::open_dir`]; `None` when there is nothing of that name.
-    pub(crate) fn find_dir(&self, name: &str) -> Result<Option<Self>, StoreError> {
+    pub(crate) fn find_dir(&self, name: &str) -> Result<Option<Self>, DiskError> {
         match self.open_dir(name) {
             Err(error) if error.is_not_found() => Ok(None),
             found => found.map(Some),
@@ -74,38 +74,38 @@ impl Dir {
     }
 
     /// Creates the directory `name`.
-    pub(crate) fn make_dir(&self, name: &str) -> Result<(), StoreError> {
-        self.handle.make_dir(name).map_err(|errno| fault("create", self.join(name), errno))
+    pub(crate) fn make_dir(&self, name: &str) -> Result<(), DiskError> {
+        self.handle.make_dir(name.as_ref(), 0o777).map_err(|errno| fault("create", self.join(name), errno))
     }
 
     /// Opens the directory `name`, creating it first when it is missing. Says whether it was created.
-    pub(crate) fn ensure_dir(&self, name: &str) -> Result<(Self, bool), StoreError> {
+    pub(crate) fn ensure_dir(&self, name: &str) -> Result<(Self, bool), DiskError> {
         if let Some(dir) = self.find_dir(name)? {
             return Ok((dir, false));
         }
         let created = match self.make_dir(name) {
             Ok(()) => true,
-            Err(StoreError::Exists { .. }) => false,
+            Err(DiskError::Exists { .. }) => false,
             Err(error) => return Err(error),
         };
         Ok((self.open_dir(name)?, created))
     }
 
     /// What the directory itself looks like.
-    pub(crate) fn stat(&self) -> Result<Stat, StoreError> {
+    pub(crate) fn stat(&self) -> Result<Stat, DiskError> {
         self.handle.stat().map_err(|errno| fault("inspect", self.path.clone(), errno))
     }
 
-    fn check_owner(&self, stat: &Stat) -> Result<(), StoreError> {
+    fn check_owner(&self, stat: &Stat) -> Result<(), DiskError> {
         if self.trust == Trust::OwnFiles && stat.owner != *USER {
-            return Err(StoreError::Unsafe { path: self.path.clone(), why: "belongs to another user" });
+            return Err(DiskError::Unsafe { path: self.path.clone(), why: "belongs to another user" });
         }
         Ok(())
     }
 
     /// Says in words why `name` is not what it should be.
-    fn why_not(&self, name: &str) -> StoreError {
-        let kind = self.handle.look(name).map(|stat| stat.kind);
+    fn why_not(&self, name: &str) -> DiskError {
+        let kind = self.handle.look(name.as_ref()).map(|stat| stat.kind);
         let why = match kind {
             Ok(FileType::Symlink) => "is a symbolic link",
             Ok(FileType::Directory) => "is a directory",
@@ -115,19 +115,19 @@ impl Dir {
             Ok(FileType::CharacterDevice | FileType::BlockDevice) => "is a device",
             Ok(_) | Err(_) => "is not a regular file",
         };
-        StoreError::Unsafe { path: self.join(name), why }
+        DiskError::Unsafe { path: self.join(name), why }
     }
 
     /// Opens `name`, whatever it turns out to be.
-    fn open_any(&self, name: &str, how: Open, action: &'static str) -> Result<File, StoreError> {
-        self.handle.open_file(name, how).map_err(|errno| match errno {
+    fn open_any(&self, name: &str, how: Open, action: &'static str) -> Result<File, DiskError> {
+        self.handle.open_file(name.as_ref(), how).map_err(|errno| match errno {
             Errno::LOOP | Errno::ISDIR | Errno::NXIO => self.why_not(name),
             _ => fault(action, self.join(name), errno),
         })
     }
 
     /// Opens the regular file `name`.
-    fn open_file(&self, name: &str, how: Open, action: &'static str) -> Result<(File, Stat), StoreError> {
+    fn open_file(&self, name: &str, how: Open, action: &'static str) -> Result<(File, Stat), DiskError> {
         let file = self.open_any(name, how, action)?;
         let stat = self.stat_file(&file, name)?;
         if stat.kind != FileType::RegularFile {
@@ -136,12 +136,12 @@ impl Dir {
         Ok((file, stat))
     }
 
-    fn stat_file(&self, file: &File, name: &str) -> Result<Stat, StoreError> {
+    fn stat_file(&self, file: &File, name: &str) -> Result<Stat, DiskError> {
         file.stat().map_err(|errno| fault("inspect", self.join(name), errno))
     }
 
     /// Opens `name` for reading, with what it looks like; `None` when there is nothing of that name.
-    pub(crate) fn find_file(&self, name: &str) -> Result<Option<(File, Stat)>, StoreError> {
+    pub(crate) fn find_file(&self, name: &str) -> Result<Option<(File, Stat)>, DiskError> {
         match self.open_file(name, Open::Read, "read") {
             Err(error) if error.is_not_found() => Ok(None),
             found => found.map(Some),
@@ -149,46 +149,46 @@ impl Dir {
     }
 
     /// As [`Self::find_file`], without a look.
-    pub(crate) fn open_read(&self, name: &str) -> Result<Option<File>, StoreError> {
+    pub(crate) fn open_read(&self, name: &str) -> Result<Option<File>, DiskError> {
         Ok(self.find_file(name)?.map(|(file, _)| file))
     }
 
     /// Opens or creates `name` for reading and writing. A file with another name elsewhere (a hard link) is refused:
     /// what is written here would appear there.
-    pub(crate) fn open_own(&self, name: &str, how: Open) -> Result<File, StoreError> {
+    pub(crate) fn open_own(&self, name: &str, how: Open) -> Result<File, DiskError> {
         let (file, stat) = self.open_file(name, how, "open")?;
         if stat.links > 1 {
             let why = "is a hard link: writing to it would change another file too";
-            return Err(StoreError::Unsafe { path: self.join(name), why });
+            return Err(DiskError::Unsafe { path: self.join(name), why });
         }
         if self.trust == Trust::OwnFiles && stat.owner != *USER {
-            return Err(StoreError::Unsafe { path: self.join(name), why: "belongs to another user" });
+            return Err(DiskError::Unsafe { path: self.join(name), why: "belongs to another user" });
         }
         Ok(file)
     }
 
     /// The whole of the regular file `name`; `None` when there is none.
-    pub(crate) fn read(&self, name: &str, limit: usize) -> Result<Option<Vec<u8>>, StoreError> {
+    pub(crate) fn read(&self, name: &str, limit: usize) -> Result<Option<Vec<u8>>, DiskError> {
         let Some((file, stat)) = self.find_file(name)? else { return Ok(None) };
-        let fault = |source| StoreError::Io { action: "read", path: self.join(name), source };
+        let fault = |source| DiskError::Io { action: "read", path: self.join(name), source };
         let bytes = read_up_to(&*file, 0, stat.len, limit).map_err(fault)?;
         if bytes.len() > limit {
-            return Err(StoreError::TooLarge { path: self.join(name), limit });
+            return Err(DiskError::TooLarge { path: self.join(name), limit });
         }
         Ok(Some(bytes))
     }
 
     /// As [`Self::read`], as text.
-    pub(crate) fn read_text(&self, name: &str, limit: usize) -> Result<Option<String>, StoreError> {
+    pub(crate) fn read_text(&self, name: &str, limit: usize) -> Result<Option<String>, DiskError> {
         let Some(bytes) = self.read(name, limit)? else {
             return Ok(None);
         };
-        String::from_utf8(bytes).map(Some).map_err(|_| StoreError::NotUtf8 { path: self.join(name) })
+        String::from_utf8(bytes).map(Some).map_err(|_| DiskError::NotUtf8 { path: self.join(name) })
     }
 
     /// Whether `name` is there and holds exactly `bytes`. Compares a piece at a time: fresh memory for a whole file
     /// costs more than reading it.
-    pub(crate) fn holds(&self, name: &str, bytes: &[u8]) -> Result<bool, StoreError> {
+    pub(crate) fn holds(&self, name: &str, bytes: &[u8]) -> Result<bool, DiskError> {
         let Some((file, stat)) = self.find_file(name)? else { return Ok(false) };
         if stat.len != bytes.len() as u64 {
             return Ok(false);
@@ -201,14 +201,14 @@ impl Dir {
                 Ok(()) => return Ok(false),
                 // It was cut off just now.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
-                Err(source) => return Err(StoreError::Io { action: "read", path: self.join(name), source }),
+                Err(source) => return Err(DiskError::Io { action: "read", path: self.join(name), source }),
             }
         }
         Ok(true)
     }
 
     /// Creates `name` with `bytes`; it must not exist. Not flushed.
-    pub(crate) fn create(&self, name: &str, bytes: &[u8], mode: u32) -> Result<File, StoreError> {
+    pub(crate) fn create(&self, name: &str, bytes: &[u8], mode: u32) -> Result<File, DiskError> {
         let file = self.open_any(name, Open::New { mode }, "create")?;
         self.fill(&file, name, bytes, mode).inspect_err(|_| {
             // The half-written file would only be found and removed later.
@@ -217,81 +217,92 @@ impl Dir {
         Ok(file)
     }
 
-    fn fill(&self, file: &File, name: &str, bytes: &[u8], mode: u32) -> Result<(), StoreError> {
+    fn fill(&self, file: &File, name: &str, bytes: &[u8], mode: u32) -> Result<(), DiskError> {
         // The mode of a file that is replaced is its owner's choice, not the umask's.
         if mode != NEW_FILE && self.stat_file(file, name)?.mode & 0o777 != mode {
             file.set_mode(mode).map_err(|errno| fault("create", self.join(name), errno))?;
         }
-        write_all(&**file, bytes).map_err(|source| StoreError::Io { action: "write", path: self.join(name), source })
+        write_all(&**file, bytes).map_err(|source| DiskError::Io { action: "write", path: self.join(name), source })
     }
 
     /// What `name` looks like; a symbolic link is not followed.
-    pub(crate) fn look(&self, name: &str) -> Result<Stat, StoreError> {
-        self.handle.look(name).map_err(|errno| fault("inspect", self.join(name), errno))
+    pub(crate) fn look(&self, name: &str) -> Result<Stat, DiskError> {
+        self.handle.look(name.as_ref()).map_err(|errno| fault("inspect", self.join(name), errno))
     }
 
     /// The mode bits of `name`, or those of a new file.
     pub(crate) fn mode_of(&self, name: &str) -> u32 {
-        let stat = self.handle.look(name).ok().filter(|stat| stat.kind == FileType::RegularFile);
+        let stat = self.handle.look(name.as_ref()).ok().filter(|stat| stat.kind == FileType::RegularFile);
         stat.map_or(NEW_FILE, |stat| stat.mode & 0o777)
     }
 
     /// Whether anything of that name exists.
-    pub(crate) fn exists(&self, name: &str) -> Result<bool, StoreError> {
-        match self.handle.look(name) {
+    pub(crate) fn exists(&self, name: &str) -> Result<bool, DiskError> {
+        match self.handle.look(name.as_ref()) {
             Ok(_) => Ok(true),
             Err(Errno::NOENT) => Ok(false),
             Err(errno) => Err(fault("inspect", self.join(name), errno)),
         }
     }
 
+    /// A name that is free: `stem` and `ending`, with a number between them when that is taken.
+    pub(crate) fn free_name(&self, stem: &str, ending: &str) -> Result<String, DiskError> {
+        let mut name = format!("{stem}{ending}");
+        let mut n = 1;
+        while self.exists(&name)? {
+            n += 1;
+            name = format!("{stem}-{n}{ending}");
+        }
+        Ok(name)
+    }
+
     /// Renames `from` to `to` inside this directory.
-    pub(crate) fn rename(&self, from: &str, to: &str, onto: Onto) -> Result<(), StoreError> {
-        self.rename_into(from, self, to, onto)
+    pub(crate) fn rename(&self, from: &str, to: &str, how: Rename) -> Result<(), DiskError> {
+        self.rename_into(from, self, to, how)
     }
 
     /// Renames `from` to `to` in the directory `into`, which must be on the same file system.
-    pub(crate) fn rename_into(&self, from: &str, into: &Self, to: &str, onto: Onto) -> Result<(), StoreError> {
-        let result = self.handle.rename(from, &*into.handle, to, onto);
+    pub(crate) fn rename_into(&self, from: &str, into: &Self, to: &str, how: Rename) -> Result<(), DiskError> {
+        let result = self.handle.rename(from.as_ref(), &*into.handle, to.as_ref(), how);
         let unsupported = matches!(result, Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP));
-        if onto == Onto::Nothing && unsupported && !into.exists(to)? {
+        if how == Rename::NoReplace && unsupported && !into.exists(to)? {
             // A file system without that flag: the caller's lock keeps the name free after the look.
-            return self.rename_into(from, into, to, Onto::Whatever);
+            return self.rename_into(from, into, to, Rename::Replace);
         }
         result.map_err(|errno| match errno {
-            Errno::EXIST => StoreError::Exists { path: into.join(to) },
+            Errno::EXIST => DiskError::Exists { path: into.join(to) },
             _ => fault("rename", self.join(from), errno),
         })
     }
 
     /// Removes the file `name`; nothing of that name is fine.
-    pub(crate) fn remove(&self, name: &str) -> Result<(), StoreError> {
-        match self.handle.remove(name) {
+    pub(crate) fn remove(&self, name: &str) -> Result<(), DiskError> {
+        match self.handle.remove(name.as_ref()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
             Err(errno) => Err(fault("remove", self.join(name), errno)),
         }
     }
 
     /// Removes the empty directory `name`.
-    pub(crate) fn remove_dir(&self, name: &str) -> Result<(), StoreError> {
-        self.handle.remove_dir(name).map_err(|errno| fault("remove", self.join(name), errno))
+    pub(crate) fn remove_dir(&self, name: &str) -> Result<(), DiskError> {
+        self.handle.remove_dir(name.as_ref()).map_err(|errno| fault("remove", self.join(name), errno))
     }
 
     /// Names in this directory, in no order. Names that are not UTF-8 are left out: no file of flow's has one.
-    pub(crate) fn names(&self) -> Result<Vec<String>, StoreError> {
+    pub(crate) fn names(&self) -> Result<Vec<String>, DiskError> {
         let names = self.handle.names().map_err(|errno| fault("list", self.path.clone(), errno))?;
         Ok(names.into_iter().filter_map(|name| name.into_string().ok()).collect())
     }
 
     /// Puts this directory's entries on stable storage.
-    pub(crate) fn sync(&self) -> Result<(), StoreError> {
+    pub(crate) fn sync(&self) -> Result<(), DiskError> {
         self.handle.sync().map_err(|errno| fault("flush", self.path.clone(), errno))
     }
 
     /// Whether the open `file` still is what `name` leads to.
-    pub(crate) fn is_still(&self, name: &str, file: &File) -> Result<bool, StoreError> {
+    pub(crate) fn is_still(&self, name: &str, file: &File) -> Result<bool, DiskError> {
         let open = self.stat_file(file, name)?;
-        match self.handle.look(name) {
+        match self.handle.look(name.as_ref()) {
             Ok(named) => Ok(named.is_same(&open) && open.links > 0),
             Err(Errno::NOENT) => Ok(false),
             Err(errno) => Err(fault("inspect", self.join(name), errno)),
@@ -299,17 +310,22 @@ impl Dir {
     }
 
     /// A second handle that shares nothing with this one, for a lock that ends before this one is closed.
-    pub(crate) fn another_handle(&self) -> Result<Arc<dyn DiskDir>, StoreError> {
-        self.handle.open_dir(".").map_err(|errno| fault("open", self.path.clone(), errno))
+    pub(crate) fn another_handle(&self) -> Result<Arc<dyn DiskDir>, DiskError> {
+        self.handle.open_dir(".".as_ref()).map_err(|errno| fault("open", self.path.clone(), errno))
     }
 }
 
-fn fault(action: &'static str, path: PathBuf, errno: Errno) -> StoreError {
+fn fault(action: &'static str, path: PathBuf, errno: Errno) -> DiskError {
     match errno {
-        Errno::NOENT => StoreError::NotFound { path },
-        Errno::EXIST => StoreError::Exists { path },
-        _ => StoreError::Io { action, path, source: errno.into() },
+        Errno::NOENT => DiskError::NotFound { path },
+        Errno::EXIST => DiskError::Exists { path },
+        _ => DiskError::Io { action, path, source: errno.into() },
     }
+}
+
+/// Puts a new file on stable storage.
+pub(crate) fn flush(file: &dyn DiskFile, path: impl FnOnce() -> PathBuf) -> Result<(), DiskError> {
+    file.sync_all().map_err(|errno| DiskError::Io { action: "flush", path: path(), source: errno.into() })
 }
 
 /// Writes all of `bytes` at the end.

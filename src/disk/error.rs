@@ -1,0 +1,103 @@
+//! What can go wrong with a file or directory, as data.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::model::{Explain, Kind, Problem};
+
+/// Why a file or directory could not be used.
+#[derive(Debug, Error)]
+pub enum DiskError {
+    /// Nothing of that name exists.
+    #[error("{} does not exist", path.display())]
+    NotFound {
+        /// What was looked for.
+        path: PathBuf,
+    },
+    /// The name is taken.
+    #[error("{} exists already", path.display())]
+    Exists {
+        /// What stands in the way.
+        path: PathBuf,
+    },
+    /// Following or writing this path could reach files elsewhere.
+    #[error("{} {why}", path.display())]
+    Unsafe {
+        /// The path that is refused.
+        path: PathBuf,
+        /// What it is: `is a symbolic link`, …
+        why: &'static str,
+    },
+    /// A file is larger than its bound.
+    #[error("{} is larger than {limit} bytes", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Its bound in bytes.
+        limit: usize,
+    },
+    /// A file that must be text is not.
+    #[error("{} is not UTF-8 text", path.display())]
+    NotUtf8 {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The operating system refused.
+    #[error("cannot {action} {}", path.display())]
+    Io {
+        /// What was tried: `read`, `create`, …
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+impl DiskError {
+    /// Whether the error says that nothing is there.
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::NotFound { .. })
+    }
+
+    /// Whether something is not to be touched: it is no place of flow's, or its permissions do not allow it.
+    #[must_use]
+    pub fn is_forbidden(&self) -> bool {
+        match self {
+            Self::Unsafe { .. } => true,
+            Self::Io { source, .. } => source.kind() == io::ErrorKind::PermissionDenied,
+            _ => false,
+        }
+    }
+}
+
+impl Explain for DiskError {
+    fn problem(&self) -> Problem {
+        let new = |kind, code| Problem::new(kind, code, self);
+        match self {
+            Self::NotFound { .. } => new(Kind::NotFound, "not_found"),
+            Self::Exists { .. } => new(Kind::Refused, "run_exists").help("use another id, or go on with that run"),
+            Self::Unsafe { why, .. } => new(Kind::Unsafe, "unsafe_path").help(match *why {
+                why if why.starts_with("is a hard link") => {
+                    "put a copy of its own in its place: cp FILE COPY && mv COPY FILE"
+                }
+                "belongs to another user" => {
+                    "run flow as the owner, or set FLOW_TRUST_OWNER=1 when that user is trusted"
+                }
+                _ => "flow follows no links below .flow; put a plain file or directory in its place",
+            }),
+            Self::TooLarge { .. } => new(Kind::Damaged, "too_large")
+                .help("shorten it, or bring an earlier one back with git; nothing was written"),
+            Self::NotUtf8 { .. } => new(Kind::Damaged, "not_utf8").help("bring an earlier version back with git"),
+            Self::Io { source, action, .. } => new(Kind::Io, "io_error")
+                .help(match *action {
+                    "read" => "make it readable, then try again",
+                    _ => "nothing was recorded; try again when the cause is gone",
+                })
+                .caused_by(source),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Locks that end with their holder.
+//!
+//! A file is locked with `flock`, so after a kill nobody waits for a dead process. It is never deleted. On top of it its
+//! directory is locked, which closes the hole that opens when somebody removes the file while it is held
+//! (`git clean -fdx`). Waiting blocks in the kernel, which is fair; polling is not.
+
+use std::path::Path;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::disk::dir::{Dir, File, NEW_FILE};
+use crate::disk::error::DiskError;
+use crate::disk::file_system::{DiskDir, Errno, Open, Wait};
+
+/// A held lock; free again when it is dropped.
+#[derive(Debug)]
+pub(crate) struct FileLock {
+    /// The locked file.
+    pub(crate) file: File,
+    /// A handle of its own: the lock ends with it, and not only with the last handle to the directory.
+    _dir: Arc<dyn DiskDir>,
+}
+
+/// What came of waiting for a lock.
+#[derive(Debug)]
+pub(crate) enum Taken {
+    /// It is held.
+    Ours(FileLock),
+    /// Another process kept it; this is the file.
+    Theirs(File),
+}
+
+impl FileLock {
+    /// Locks the file `name` of `dir`, which is made when it is missing, and `dir`. Waits at most `wait`.
+    pub(crate) fn take(dir: &Dir, name: &str, wait: Duration) -> Result<Taken, DiskError> {
+        let started = Instant::now();
+        loop {
+            let file = dir.open_own(name, Open::Write { mode: NEW_FILE })?;
+            let handle = dir.another_handle()?;
+            let left = wait.saturating_sub(started.elapsed());
+            if !lock_both(&dir.join(name), &handle, &file, left)? {
+                return Ok(Taken::Theirs(file));
+            }
+            // Whoever removed the file meanwhile made the next process lock another one.
+            if dir.is_still(name, &file)? {
+                return Ok(Taken::Ours(Self { file, _dir: handle }));
+            }
+        }
+    }
+}
+
+/// Locks file and directory, in this order everywhere. `false` when the time is over.
+fn lock_both(path: &Path, dir: &Arc<dyn DiskDir>, file: &File, wait: Duration) -> Result<bool, DiskError> {
+    let fault = |errno: Errno| DiskError::Io { action: "lock", path: path.to_owned(), source: errno.into() };
+    match file.lock(Wait::No) {
+        Ok(()) if lock_dir(&**dir, Wait::No) => return Ok(true),
+        Ok(()) | Err(Errno::WOULDBLOCK) => {}
+        Err(errno) => return Err(fault(errno)),
+    }
+    if wait.is_zero() {
+        return Ok(false);
+    }
+    // A blocking flock has no time limit, so another thread waits. When it gets the lock too late it holds the last
+    // handle, and dropping that frees the lock.
+    let (locked, wait_for) = mpsc::channel();
+    let (file, dir) = (Arc::clone(file), Arc::clone(dir));
+    thread::spawn(move || {
+        let result = file.lock(Wait::Forever);
+        lock_dir(&*dir, Wait::Forever);
+        let _ = locked.send(result);
+    });
+    match wait_for.recv_timeout(wait) {
+        Ok(result) => result.map(|()| true).map_err(fault),
+        Err(_) => Ok(false),
+    }
+}
+
+/// Locks a directory; `false` when another process holds it. File systems that cannot lock directories (NFS) count as
+/// locked: the lock file does the work there.
+fn lock_dir(dir: &dyn DiskDir, wait: Wait) -> bool {
+    dir.lock(wait) != Err(Errno::WOULDBLOCK)
+}

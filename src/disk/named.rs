@@ -1,0 +1,65 @@
+//! Files that somebody named: read within bounds, and never waited for.
+
+use std::io::{Error, ErrorKind, Result};
+use std::path::Path;
+
+use crate::disk::dir::{NEW_FILE, read_exact_at, read_up_to, write_all};
+use crate::disk::file_system::{Disk, Errno, FileType, Links, Open};
+
+/// The bytes of the regular file at `path`, where no symbolic link may stand.
+///
+/// # Errors
+/// `InvalidInput` for anything else than a regular file, `FileTooLarge` beyond `limit`, and what the system says.
+pub(crate) fn read_plain(disk: &dyn Disk, path: &Path, limit: usize) -> Result<Vec<u8>> {
+    read(disk, path, Links::Refuse, limit)
+}
+
+/// As [`read_plain`], also through a symbolic link.
+///
+/// # Errors
+/// As [`read_plain`].
+pub(crate) fn read_named(disk: &dyn Disk, path: &Path, limit: usize) -> Result<Vec<u8>> {
+    read(disk, path, Links::Follow, limit)
+}
+
+/// Adds `line` to the file at `path`, which is made when it is not there, and puts it on stable storage. What a dead
+/// writer left of a line stays a line of its own.
+///
+/// # Errors
+/// As [`read_plain`].
+pub(crate) fn append_line(disk: &dyn Disk, path: &Path, line: &str) -> Result<()> {
+    let file = disk.open_file(path, Open::Append { mode: NEW_FILE }, Links::Follow)?;
+    let stat = file.stat()?;
+    if stat.kind != FileType::RegularFile {
+        return Err(odd());
+    }
+    let mut last = [b'\n'];
+    if stat.len > 0 {
+        read_exact_at(&*file, &mut last, stat.len - 1)?;
+    }
+    let start = if last == [b'\n'] { "" } else { "\n" };
+    write_all(&*file, format!("{start}{line}\n").as_bytes())?;
+    Ok(file.sync_data()?)
+}
+
+fn odd() -> Error {
+    Error::new(ErrorKind::InvalidInput, "is not a regular file")
+}
+
+fn read(disk: &dyn Disk, path: &Path, links: Links, limit: usize) -> Result<Vec<u8>> {
+    // Opened first and looked at afterwards: what is looked at first may be another file by then.
+    let file = match disk.open_file(path, Open::Read, links) {
+        Ok(file) => file,
+        Err(Errno::LOOP | Errno::NXIO) => return Err(odd()),
+        Err(errno) => return Err(errno.into()),
+    };
+    let stat = file.stat()?;
+    if stat.kind != FileType::RegularFile {
+        return Err(odd());
+    }
+    let bytes = read_up_to(&*file, 0, stat.len, limit)?;
+    if bytes.len() > limit {
+        return Err(Error::new(ErrorKind::FileTooLarge, format!("is larger than {limit} bytes")));
+    }
+    Ok(bytes)
+}
