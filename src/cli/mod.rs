@@ -9,6 +9,7 @@ mod person;
 mod prompt;
 mod terminal;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -16,10 +17,10 @@ use std::sync::atomic::AtomicBool;
 pub use args::Cli;
 pub use exit::Exit;
 
-use crate::cli::out::Out;
+use crate::cli::out::{Kept, Out};
 use crate::model::{Kind, Problem};
 use crate::modes::ModesObserver;
-use crate::runs::{Flow, Options};
+use crate::runs::{Flow, Options, Result};
 
 /// Runs the program with the arguments, environment and clock of this process.
 #[must_use]
@@ -29,11 +30,34 @@ pub fn main() -> ExitCode {
     // Known before the arguments are understood, so that their errors come in the right shape too.
     let json = args.iter().any(|arg| arg == "--json");
     let mut out = Out::new(json);
-    let exit = match Cli::read(&args) {
-        Ok(cli) => run(cli, &mut out),
-        Err(error) => usage(&error, &mut out),
-    };
-    exit.into()
+    answer(&args, &mut out, Flow::of_this_process).into()
+}
+
+/// What a command line that is not a process of its own came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answered {
+    /// How a process would have ended.
+    pub exit: Exit,
+    /// What it would have written to standard output.
+    pub stdout: String,
+    /// What it would have written to standard error.
+    pub stderr: String,
+}
+
+/// Runs a command line, the program's name first, within this process: with the clock, the environment and the file system
+/// that `flow` brings. Standard input is this process's.
+pub fn within(args: &[OsString], flow: impl FnOnce(Options) -> Result<Flow>) -> Answered {
+    let mut out = Out::keeping(args.iter().any(|arg| arg == "--json"));
+    let exit = answer(args, &mut out, flow);
+    let Kept { stdout, stderr } = out.kept();
+    Answered { exit, stdout, stderr }
+}
+
+fn answer(args: &[OsString], out: &mut Out, flow: impl FnOnce(Options) -> Result<Flow>) -> Exit {
+    match Cli::read(args) {
+        Ok(cli) => run(cli, out, flow),
+        Err(error) => usage(&error, out),
+    }
 }
 
 /// Lets a write beyond the limit on file sizes fail with an error instead of ending the program in the middle of it.
@@ -62,7 +86,7 @@ fn usage(error: &clap::Error, out: &mut Out) -> Exit {
     out.problem(&Problem { code: "usage", message, help, causes: Vec::new(), kind: Kind::Usage })
 }
 
-fn run(cli: Cli, out: &mut Out) -> Exit {
+fn run(cli: Cli, out: &mut Out, flow: impl FnOnce(Options) -> Result<Flow>) -> Exit {
     out.runs(cli.command.name());
     let options = Options {
         project: cli.everywhere.project,
@@ -72,7 +96,7 @@ fn run(cli: Cli, out: &mut Out) -> Exit {
         holder_pid: cli.command.is_driver().then(std::process::id),
         boot: None,
     };
-    match Flow::of_this_process(options) {
+    match flow(options) {
         Ok(flow) => cmd::run(&flow.observed_by(Arc::new(ModesObserver)), cli.command, out),
         Err(error) => out.error(&error),
     }

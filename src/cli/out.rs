@@ -1,7 +1,9 @@
 //! Standard output and standard error. The only place that writes to them.
 
+use std::cell::RefCell;
 use std::io::{self, IsTerminal, Write};
 
+use anstream::adapter::strip_str;
 use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
 
@@ -13,6 +15,8 @@ use crate::model::{Explain, Kind, Problem};
 #[derive(Debug)]
 pub(super) struct Out {
     json: bool,
+    /// What was said instead of being written to the standard streams; none in a process of its own.
+    kept: Option<RefCell<Kept>>,
     /// What is already safe when the answer cannot be delivered.
     done: Option<String>,
     /// The word before an error.
@@ -21,9 +25,26 @@ pub(super) struct Out {
     command: Option<String>,
 }
 
+/// What would have been on standard output and standard error, without colours.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+}
+
 impl Out {
     pub(super) fn new(json: bool) -> Self {
-        Self { json, done: None, error: "error", command: None }
+        Self { json, kept: None, done: None, error: "error", command: None }
+    }
+
+    /// Writes to no stream, but keeps what is said.
+    pub(super) fn keeping(json: bool) -> Self {
+        Self { kept: Some(RefCell::default()), ..Self::new(json) }
+    }
+
+    /// What was said to [`Self::keeping`].
+    pub(super) fn kept(self) -> Kept {
+        self.kept.map(RefCell::into_inner).unwrap_or_default()
     }
 
     pub(super) fn is_json(&self) -> bool {
@@ -42,12 +63,12 @@ impl Out {
 
     /// Whether a person looks at standard output.
     pub(super) fn is_terminal(&self) -> bool {
-        io::stdout().is_terminal()
+        self.kept.is_none() && io::stdout().is_terminal()
     }
 
     /// Whether people see colours on standard output.
     pub(super) fn colour(&self) -> bool {
-        AutoStream::choice(&io::stdout()) != ColorChoice::Never
+        self.kept.is_none() && AutoStream::choice(&io::stdout()) != ColorChoice::Never
     }
 
     /// Notes what has been done, for the case that the answer cannot be written.
@@ -73,6 +94,10 @@ impl Out {
 
     /// Text as it is.
     pub(super) fn plain(&mut self, text: &str) -> Exit {
+        if let Some(kept) = &self.kept {
+            kept.borrow_mut().stdout.push_str(&strip_str(text).to_string());
+            return Exit::Done;
+        }
         // Most answers have nothing to strip, and looking for it takes long in a list of many runs.
         let colour = if text.contains('\x1b') { ColorChoice::Auto } else { ColorChoice::AlwaysAnsi };
         let mut stream = AutoStream::new(io::stdout(), colour);
@@ -154,6 +179,10 @@ impl Out {
     }
 
     fn stderr(&self, text: &str) {
+        if let Some(kept) = &self.kept {
+            kept.borrow_mut().stderr.push_str(&strip_str(text).to_string());
+            return;
+        }
         // Nobody is left to be told when this fails.
         let _ = AutoStream::auto(io::stderr()).write_all(text.as_bytes());
     }

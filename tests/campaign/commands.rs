@@ -7,7 +7,8 @@ use crate::section::{Plan, Row, in_parallel};
 use crate::support::cases::CASES;
 use crate::support::mount::{FileSystem, Image};
 use crate::support::scene::Case;
-use crate::support::{Scene, Tally, Trouble, can_inject, temporary};
+use crate::support::trouble::State;
+use crate::support::{Scene, Tally, Trouble, can_inject, quick, temporary};
 
 /// The columns of the table.
 const TROUBLES: [Trouble; 17] = [
@@ -32,6 +33,18 @@ const TROUBLES: [Trouble; 17] = [
 
 /// Those that need a disk which may be filled up.
 const SMALL_DISK: [Trouble; 2] = [Trouble::Room, Trouble::ReadOnly];
+
+/// Within this process, at every call of the file system.
+pub fn in_this_process(plan: &Plan) -> Result<Vec<Row>, String> {
+    let befalls_a_disk = |trouble: &&Trouble| {
+        use Trouble::{Fails, KeepsFailing, Kill, KillWithPlainRenames, PlainRenames, ShortAppend};
+        matches!(trouble, Kill | KillWithPlainRenames(_) | PlainRenames(_) | Fails(_) | KeepsFailing(_) | ShortAppend)
+    };
+    let troubles: Vec<_> = TROUBLES.iter().filter(befalls_a_disk).copied().collect();
+    Ok(in_parallel(&jobs(plan, &troubles), |&(case, trouble)| {
+        vec![row("within the process", case, trouble, || Scene::new(case, &quick()), Trouble::states_inside)]
+    }))
+}
 
 /// In memory.
 pub fn on_memory(plan: &Plan) -> Result<Vec<Row>, String> {
@@ -73,7 +86,7 @@ const ROOM: u64 = 128;
 pub fn on_small_disks(plan: &Plan) -> Result<Vec<Row>, String> {
     Scene::on_a_disk(CASES[0])?;
     Ok(in_parallel(&jobs(plan, &SMALL_DISK), |&(case, trouble)| {
-        vec![row("small tmpfs", case, trouble, || Scene::on_a_disk(case).unwrap())]
+        vec![row("small tmpfs", case, trouble, || Scene::on_a_disk(case).unwrap(), Trouble::states)]
     }))
 }
 
@@ -82,7 +95,7 @@ fn product(plan: &Plan, place: &str, dir: &Path) -> Result<Vec<Row>, String> {
         return Err("strace is missing or may not trace".to_owned());
     }
     Ok(in_parallel(&jobs(plan, &TROUBLES), |&(case, trouble)| {
-        vec![row(place, case, trouble, || Scene::new(case, dir))]
+        vec![row(place, case, trouble, || Scene::new(case, dir), Trouble::states)]
     }))
 }
 
@@ -91,10 +104,16 @@ fn jobs(plan: &Plan, troubles: &[Trouble]) -> Vec<(Case, Trouble)> {
     all.filter(|(case, trouble)| plan.takes(case.name, &trouble.name())).collect()
 }
 
-fn row(place: &str, case: Case, trouble: Trouble, scene: impl FnOnce() -> Scene) -> Row {
+fn row(
+    place: &str,
+    case: Case,
+    trouble: Trouble,
+    scene: impl FnOnce() -> Scene,
+    states: fn(Trouble, &Scene) -> Vec<State>,
+) -> Row {
     let tried = catch_unwind(AssertUnwindSafe(|| {
         let scene = scene();
-        Tally::of_scene(&scene, &trouble.states(&scene))
+        Tally::of_scene(&scene, &states(trouble, &scene))
     }));
     let tally = tried.unwrap_or_else(|_| {
         let violation = format!("{}, {}: the command fails without any trouble", case.name, trouble.name());

@@ -23,6 +23,7 @@ mod section;
 #[allow(dead_code, unused_imports, reason = "the tests use the rest")]
 mod support;
 mod table;
+mod whole;
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};

@@ -6,7 +6,7 @@ use std::thread;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{commands, power_cuts};
+use crate::{commands, power_cuts, whole};
 
 /// What is to be tried.
 #[derive(Debug, Default)]
@@ -51,6 +51,8 @@ pub struct Row {
 /// All sections, in the order in which they run.
 pub fn all() -> Vec<Section> {
     vec![
+        Section { name: "inside", run: commands::in_this_process },
+        Section { name: "tests", run: whole::all_tests },
         Section { name: "tmpfs", run: commands::on_memory },
         Section { name: "temporary", run: commands::in_the_temporary_directory },
         Section { name: "ext4", run: commands::on_ext4 },

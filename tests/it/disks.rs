@@ -84,7 +84,7 @@ fn on_a_read_only_disk_readers_answer_and_writers_fail_cleanly() {
     scene.sandbox.flow(["session-end"]).ok();
     assert_eq!(Tree::of(&scene.sandbox.path(".flow")), before);
     drop(disk);
-    scene.again().ok();
+    scene.again_as_a_process().ok();
 }
 
 /// Gives everything in the sandbox to this user.

@@ -1,53 +1,78 @@
-//! SIGKILL before every system call of a repair that changes something, and each of them failing: no line is lost, and
-//! the next repair ends what this one began.
+//! A death before every call of a repair that changes something, and failing calls: no line is lost, and the next repair ends
+//! what this one began. The deaths are this process's own; some are real ones, of the real program by SIGKILL.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use flowrun::disk::Os;
 
 use crate::support::clinic::{assert_nothing_lost, files, troubles};
+use crate::support::shaky::{DiskCall, Ill, Shaky};
 use crate::support::{Past, Tree, calls, can_inject, injected, killed_at, try_all};
 
+const REPAIR: [&str; 3] = ["doctor", "--repair", "--json"];
+/// Of the real program, one death of so many is tried.
+const REAL: usize = 9;
+
 /// Kills the repair everywhere, each time beginning with the same damage.
-fn dies_everywhere(past: &Past, least: usize) {
+fn dies_everywhere(past: &Past, least: usize, test: &str) {
     let flow = past.sandbox.path(".flow");
     let base = Tree::of(&flow);
     let before = files(&past.sandbox);
-    let args = ["doctor", "--repair", "--json"];
-    let (answer, calls) = calls(&past.sandbox, &args);
+    let repair_on = |ills: &[Ill]| {
+        let disk = Shaky::new(Arc::new(Os), ills);
+        (past.sandbox.inside_on(Arc::new(disk.clone()), &[], REPAIR), disk.calls())
+    };
+    let (answer, asked) = repair_on(&[]);
     assert!(troubles(&answer.ok().json()).is_empty());
-    let calls: Vec<_> = calls.into_iter().filter(|call| call.changes_something()).collect();
-    assert!(calls.len() > least, "only {} calls were found", calls.len());
+    let deaths: Vec<(usize, DiskCall)> = (1..).zip(asked).filter(|(_, call)| call.changes).collect();
+    assert!(deaths.len() > least, "only {} calls were found", deaths.len());
+    try_all(&deaths, |(at, _)| {
+        base.restore(&flow);
+        assert_eq!(repair_on(&[Ill::Death(*at)]).0.code, None, "it did not die");
+        assert_made_good(past, &before);
+    });
+    base.restore(&flow);
+    if !can_inject(test) {
+        return;
+    }
+    let (answer, calls) = calls(&past.sandbox, &REPAIR);
+    answer.ok();
+    let calls: Vec<_> = calls.into_iter().filter(|call| call.changes_something()).step_by(REAL).collect();
     try_all(&calls, |call| {
         base.restore(&flow);
-        killed_at(&past.sandbox, call, &args);
-        assert_nothing_lost(&before, &past.sandbox);
-        let (report, code) = past.doctor(&["--repair"]);
-        assert_eq!((code, troubles(&report)), (0, Vec::new()), "after {call:?}: {report:#}");
-        assert_nothing_lost(&before, &past.sandbox);
-        past.go_on();
-        past.sandbox.flow(["verify", &past.run]).ok();
-        let completed = past.completed();
-        for id in ["preflight-done", "explore-done", "plan-done", "code-done"] {
-            assert!(completed.iter().any(|one| one == id), "{id} is gone after {call:?}");
-        }
-        past.sandbox.assert_nothing_left(&past.run);
+        killed_at(&past.sandbox, call, &REPAIR);
+        assert_made_good(past, &before);
     });
+}
+
+/// Nothing is lost, and the next repair ends what a dead one began.
+#[track_caller]
+fn assert_made_good(past: &Past, before: &[(PathBuf, Vec<u8>)]) {
+    assert_nothing_lost(before, &past.sandbox);
+    let (report, code) = past.doctor_inside(&["--repair"]);
+    assert_eq!((code, troubles(&report)), (0, Vec::new()), "{report:#}");
+    assert_nothing_lost(before, &past.sandbox);
+    past.go_on();
+    past.sandbox.inside(["verify", &past.run]).ok();
+    let completed = past.completed();
+    for id in ["preflight-done", "explore-done", "plan-done", "code-done"] {
+        assert!(completed.iter().any(|one| one == id), "{id} is gone");
+    }
+    past.sandbox.assert_nothing_left(&past.run);
 }
 
 #[test]
 fn a_killed_repair_of_a_merged_log_loses_nothing_and_can_be_repeated() {
-    if !can_inject("a_killed_repair_of_a_merged_log_loses_nothing_and_can_be_repeated") {
-        return;
-    }
     let past = Past::new();
     past.sandbox.edit(&past.run, "state:", "# ask Ada first\nstate:");
     past.merge_branches(2);
-    dies_everywhere(&past, 40);
+    dies_everywhere(&past, 40, "a_killed_repair_of_a_merged_log_loses_nothing_and_can_be_repeated");
     assert!(past.read("run.yaml").contains("# ask Ada first\n"));
 }
 
 #[test]
 fn a_killed_repair_of_everything_at_once_loses_nothing_and_can_be_repeated() {
-    if !can_inject("a_killed_repair_of_everything_at_once_loses_nothing_and_can_be_repeated") {
-        return;
-    }
     let past = Past::new();
     let log = past.read("events.jsonl");
     let lines: Vec<_> = log.lines().collect();
@@ -60,17 +85,14 @@ fn a_killed_repair_of_everything_at_once_loses_nothing_and_can_be_repeated() {
     past.put("../notes.txt", "call Ada\n");
     past.put("../../.gitignore", "# Written by flow\nmine/\n");
     std::fs::remove_file(past.real_path("/.gitattributes")).unwrap();
-    dies_everywhere(&past, 60);
+    dies_everywhere(&past, 60, "a_killed_repair_of_everything_at_once_loses_nothing_and_can_be_repeated");
 }
 
 #[test]
 fn a_killed_repair_of_a_lost_log_loses_nothing_and_can_be_repeated() {
-    if !can_inject("a_killed_repair_of_a_lost_log_loses_nothing_and_can_be_repeated") {
-        return;
-    }
     let past = Past::new();
     past.remove("events.jsonl");
-    dies_everywhere(&past, 20);
+    dies_everywhere(&past, 20, "a_killed_repair_of_a_lost_log_loses_nothing_and_can_be_repeated");
 }
 
 #[test]
@@ -87,8 +109,7 @@ fn a_repair_whose_system_calls_fail_says_so_and_can_be_repeated() {
     let flow = past.sandbox.path(".flow");
     let base = Tree::of(&flow);
     let before = files(&past.sandbox);
-    let args = ["doctor", "--repair", "--json"];
-    let (answer, calls) = calls(&past.sandbox, &args);
+    let (answer, calls) = calls(&past.sandbox, &REPAIR);
     answer.ok();
     let failing = ["write", "fsync", "fdatasync", "renameat", "renameat2", "mkdirat", "unlinkat", "ftruncate"];
     let calls: Vec<_> = calls.into_iter().filter(|call| failing.contains(&call.name.as_str())).collect();
@@ -96,16 +117,16 @@ fn a_repair_whose_system_calls_fail_says_so_and_can_be_repeated() {
     try_all(&calls, |call| {
         base.restore(&flow);
         let error = if call.name.contains("sync") { "EIO" } else { "ENOSPC" };
-        let answer = injected(&past.sandbox, &format!("{}:error={error}:when={}", call.name, call.nth), &args);
+        let answer = injected(&past.sandbox, &format!("{}:error={error}:when={}", call.name, call.nth), &REPAIR);
         assert!([Some(0), Some(65), Some(74)].contains(&answer.code), "{answer:?}");
         assert!(!answer.stderr.contains("panicked"), "{answer:?}");
         assert_nothing_lost(&before, &past.sandbox);
         if answer.code == Some(0) {
-            assert_eq!(past.doctor(&[]).1, 0, "it said that all is well after {call:?}");
+            assert_eq!(past.doctor_inside(&[]).1, 0, "it said that all is well after {call:?}");
         }
-        let (report, code) = past.doctor(&["--repair"]);
+        let (report, code) = past.doctor_inside(&["--repair"]);
         assert_eq!((code, troubles(&report)), (0, Vec::new()), "after {call:?}: {report:#}");
         past.go_on();
-        past.sandbox.flow(["verify", &past.run]).ok();
+        past.sandbox.inside(["verify", &past.run]).ok();
     });
 }

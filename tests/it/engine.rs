@@ -213,6 +213,14 @@ proptest! {
             let completed = |state: &RunState| state.document().state.completed_activities.len();
             prop_assert!(completed(&after) >= completed(&before));
             prop_assert!(after.document().state.epoch >= before.document().state.epoch);
+            let shown = &after.document().state;
+            for record in event.kind.records() {
+                let (id, done) = (record.id(), record.activity.status().is_completed());
+                prop_assert_eq!(shown.open_activities.contains(id.as_str()), !done, "open: {}", id);
+            }
+            // Nobody holds what is over, and nothing waits for an answer there.
+            let free = shown.session.is_none() && shown.blocked_reason.is_none() && shown.questions.is_empty();
+            prop_assert!(!after.status().is_terminal() || free, "{:?}", shown);
             before = after;
         }
         if state.status() == RunStatus::Completed {

@@ -8,7 +8,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Sandbox, calls_of, can_inject, run, try_all};
+use crate::support::{Answer, Sandbox, calls_of, can_inject, run, scaled, try_all};
 
 const DOC: &str = "docs/charter.md";
 
@@ -878,7 +878,9 @@ fn a_killed_conversation_loses_no_answer_and_repeats_no_question() {
     answer.ok();
     let changing: Vec<_> = calls.iter().filter(|call| call.changes_something()).collect();
     assert!(changing.len() > 40, "only {} calls were found", changing.len());
-    try_all(&changing, |call| {
+    // Every death of a single answer is tried in `kill.rs`.
+    let some: Vec<_> = changing.into_iter().step_by(scaled(3, 1)).collect();
+    try_all(&some, |call| {
         clean(&sandbox);
         let inject = format!("{}:signal=KILL:when={}", call.name, call.nth);
         calls_killed(&sandbox, &inject);

@@ -4,7 +4,7 @@
 //! so manieth, and in all of them in the campaign.
 
 use crate::support::cases::{CASES, case};
-use crate::support::{Lack, Scene, Tally, Trouble, can_inject, run, skipped, temporary};
+use crate::support::{Lack, Scene, Tally, Trouble, can_inject, quick, run, scaled, skipped};
 
 /// Whether this machine can do what all of this needs; says so loudly when not.
 fn can_limit(test: &str) -> bool {
@@ -19,7 +19,7 @@ fn can_limit(test: &str) -> bool {
 fn some(trouble: Trouble, step: usize) -> Tally {
     let mut tally = Tally::default();
     for (at, case) in CASES.into_iter().enumerate() {
-        let scene = Scene::new(case, &temporary());
+        let scene = Scene::new(case, &quick());
         let states = trouble.states(&scene).into_iter().skip(at % step).step_by(step);
         tally.add(Tally::of_scene(&scene, &states.collect::<Vec<_>>()));
     }
@@ -34,13 +34,13 @@ fn a_file_size_limit_is_an_error_like_a_full_disk_and_ends_nothing_by_a_signal()
     for (at, row) in
         ["record-activity", "start, further", "record-activity after a dead writer"].into_iter().enumerate()
     {
-        let scene = Scene::new(case(row), &temporary());
+        let scene = Scene::new(case(row), &quick());
         let trouble = Trouble::FileSize { ignored: at % 2 == 0 };
-        let states: Vec<_> = trouble.states(&scene).into_iter().step_by(2).collect();
+        let states: Vec<_> = trouble.states(&scene).into_iter().step_by(scaled(5, 1)).collect();
         assert!(states.len() > 10, "{row}: only {} sizes", states.len());
         Tally::of_scene(&scene, &states).assert_clean();
     }
-    some(Trouble::FileSize { ignored: false }, 29).assert_clean();
+    some(Trouble::FileSize { ignored: false }, scaled(53, 11)).assert_clean();
 }
 
 #[test]
@@ -48,12 +48,12 @@ fn too_many_open_files_are_an_error_that_loses_nothing() {
     if !can_limit("too_many_open_files_are_an_error_that_loses_nothing") {
         return;
     }
-    let scene = Scene::new(case("record-activity"), &temporary());
+    let scene = Scene::new(case("record-activity"), &quick());
     let states = Trouble::Descriptors.states(&scene);
     // The first leave no room for anything, and the last are enough.
     assert!(states.len() > 10);
     Tally::of_scene(&scene, &states).assert_clean();
-    some(Trouble::Descriptors, 6).assert_clean();
+    some(Trouble::Descriptors, scaled(9, 2)).assert_clean();
 }
 
 #[test]
@@ -61,9 +61,9 @@ fn closed_full_and_unread_streams_neither_stop_a_command_nor_reach_its_files() {
     if !can_inject("closed_full_and_unread_streams_neither_stop_a_command_nor_reach_its_files") {
         return;
     }
-    let scene = Scene::new(case("record-activity"), &temporary());
+    let scene = Scene::new(case("record-activity"), &quick());
     Tally::of_scene(&scene, &Trouble::Streams.states(&scene)).assert_clean();
-    some(Trouble::Streams, 4).assert_clean();
+    some(Trouble::Streams, scaled(6, 2)).assert_clean();
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_record_whose_answer_cannot_be_delivered_stays_and_says_so() {
     if !can_inject("a_record_whose_answer_cannot_be_delivered_stays_and_says_so") {
         return;
     }
-    let scene = Scene::new(case("record-activity"), &temporary());
+    let scene = Scene::new(case("record-activity"), &quick());
     for json in [false, true] {
         scene.restore();
         let mut command = scene.sandbox.flow_command();

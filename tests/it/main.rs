@@ -6,6 +6,7 @@ mod support;
 
 mod commands;
 mod concurrency;
+mod conformance;
 mod diagrams;
 mod disks;
 mod docs;

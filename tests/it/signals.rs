@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::{Person, Sandbox, has_terminals, run};
+use crate::support::{Person, Sandbox, has_terminals, run, scaled};
 
-/// How often a program is ended, and by how many people at once.
-const TIMES: u64 = 50;
+/// How often a program is ended, every day and by the campaign, and by how many people at once.
+const TIMES: (u64, u64) = (16, 100);
 const AT_ONCE: u64 = 4;
 /// The longest that a program may take to end: it gives the command that it runs two seconds to end first.
 const SOON: Duration = Duration::from_secs(8);
@@ -66,7 +66,9 @@ fn many(once: impl Fn(u64) + Sync) {
     let once = &once;
     thread::scope(|scope| {
         for first in 0..AT_ONCE {
-            scope.spawn(move || (first..TIMES).step_by(usize::try_from(AT_ONCE).unwrap()).for_each(once));
+            scope.spawn(move || {
+                (first..scaled(TIMES.0, TIMES.1)).step_by(usize::try_from(AT_ONCE).unwrap()).for_each(once)
+            });
         }
     });
 }

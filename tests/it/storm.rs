@@ -27,10 +27,16 @@ fn a_storm_sees_locks_that_exclude_nobody() {
     }
     const PREFIX: &[&str] = &["strace", "-qq", "-o", "/dev/null", "-e", "inject=flock:retval=0", "--"];
     let plan = Plan { kills: 0, prefix: PREFIX, ..Plan::from_env() };
-    let storm = storm(&plan);
-    let seen = |what: &str| storm.broken.iter().any(|broken| broken.contains(what));
-    assert!(seen("position") && seen("times"), "{plan}: no position twice among\n{}", storm.broken.join("\n"));
-    // Whether two were told the same, or one was told what another overwrote, is the scheduler's choice.
-    let broken = seen("was promised to") || seen("was acknowledged and is not there");
-    assert!(broken, "{plan}: no promise was broken\n{}", storm.broken.join("\n"));
+    let mut broken = Vec::new();
+    // What comes of the mistake is the scheduler's choice, and a busy machine seldom lets two choose at once.
+    for nth in 0..4 {
+        broken.extend(storm(&Plan { seed: plan.seed.wrapping_add(nth), ..plan.clone() }).broken);
+        let seen = |what: &str| broken.iter().any(|broken| broken.contains(what));
+        // Two may have been told the same, or one was told what another overwrote.
+        let is_broken = seen("was promised to") || seen("was acknowledged and is not there");
+        if seen("position") && seen("times") && is_broken {
+            return;
+        }
+    }
+    panic!("{plan}: no position twice, or no promise broken, among\n{}", broken.join("\n"));
 }

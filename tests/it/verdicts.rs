@@ -408,3 +408,15 @@ fn snapshot(sandbox: &Sandbox) -> Vec<(String, Vec<u8>, std::time::SystemTime)> 
         })
         .collect()
 }
+
+#[test]
+fn a_run_that_is_over_says_why() {
+    for (end, word) in [("fail", "failed"), ("cancel", "cancelled")] {
+        let sandbox = Sandbox::new();
+        let run = sandbox.start("debug");
+        sandbox.flow([end, &run, "--reason", "out of time"]).ok();
+        let answer = sandbox.flow(["resume", &run, "--json"]).ok().json();
+        assert_eq!(answer["verdict"], "done");
+        assert_eq!(answer["reason"], format!("the run is {word}: out of time"), "{answer}");
+    }
+}

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::support::storm::Dice;
-use crate::support::{Answer, Sandbox, run};
+use crate::support::{Answer, Sandbox, run, scaled};
 
 const SHIPPED: [&str; 6] = ["start-issue", "debug", "address-pr", "review-pr", "merge-pr", "release"];
 
@@ -481,7 +481,7 @@ impl Walk<'_> {
 /// safe to run unread completes nothing.
 #[test]
 fn every_command_that_a_verdict_prints_is_accepted_from_that_state() {
-    let walks = std::env::var("FLOW_TEST_WALKS").ok().and_then(|walks| walks.parse().ok()).unwrap_or(8);
+    let walks = std::env::var("FLOW_TEST_WALKS").ok().and_then(|walks| walks.parse().ok()).unwrap_or(scaled(4, 40));
     let seed = std::env::var("FLOW_TEST_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
     let mut dice = Dice::new(seed);
     for walk in 0..walks {

@@ -89,9 +89,7 @@ impl Done<'_> {
         }
         // At the same time, so that it writes the same.
         self.sandbox.put_clock(self.clock);
-        let mut again = self.sandbox.flow_command();
-        again.current_dir(root).arg("interview").args(self.case.args);
-        let answer = crate::support::run(again, "");
+        let answer = self.sandbox.inside_at(root, ["interview"].iter().chain(self.case.args));
         let wanted = if seen == self.new { self.case.again } else { 0 };
         if answer.code != Some(wanted) {
             return Err(format!("the command again fails: {answer:?}"));
@@ -99,9 +97,7 @@ impl Done<'_> {
         if document(root) != self.new {
             return Err(format!("the command again comes to something else: {:?}", document(root)));
         }
-        let mut next = self.sandbox.flow_command();
-        next.current_dir(root).args(["interview", "start", DOC]);
-        let answer = crate::support::run(next, "");
+        let answer = self.sandbox.inside_at(root, ["interview", "start", DOC]);
         if answer.code != Some(0) {
             return Err(format!("the next command fails: {answer:?}"));
         }

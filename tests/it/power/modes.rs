@@ -164,9 +164,8 @@ impl<'a> Changed<'a> {
         if seen != self.old && seen != self.new {
             return Err(format!("neither old nor new: {seen}"));
         }
-        let mut again = self.sandbox.flow_command();
-        again.arg("-C").arg(root).arg("mode").args(self.case.args);
-        let answer = crate::support::run(again, "");
+        let again = ["-C", root.to_str().unwrap(), "mode"];
+        let answer = self.sandbox.inside(again.iter().chain(self.case.args));
         if answer.code != Some(0) {
             return Err(format!("the command again fails: {answer:?}"));
         }

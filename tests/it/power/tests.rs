@@ -12,7 +12,7 @@ use super::real_cut::cut_everywhere;
 use super::recorded::{How, Recorded};
 use crate::support::faulty::Mistake;
 use crate::support::mount::{FileSystem, UNDISTURBED};
-use crate::support::{Lack, Sandbox, can_inject, skipped};
+use crate::support::{Lack, Sandbox, can_inject, scaled, skipped};
 
 /// Everything.
 const COMPLETE_EFFORT: Effort = Effort { drawn: 4000, states: usize::MAX, seed: 1 };
@@ -40,7 +40,7 @@ fn no_legal_crash_state_of_a_record_breaks_a_promise() {
 #[test]
 fn no_legal_crash_state_of_a_completed_run_breaks_a_promise() {
     if can_inject("no_legal_crash_state_of_a_completed_run_breaks_a_promise") {
-        all_models(&COMPLETE, &COMPLETE_EFFORT);
+        all_models(&COMPLETE, &Effort { states: scaled(250, usize::MAX), ..COMPLETE_EFFORT });
     }
 }
 

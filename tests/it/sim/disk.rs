@@ -31,6 +31,8 @@ pub enum Trouble {
     Failures { at: usize, errno: Errno },
     /// Call number `at`, when it is a write, writes only half, and the next write fails with `ENOSPC`.
     ShortWrite { at: usize },
+    /// Renames know no flags.
+    NoFlags,
 }
 
 /// A name: nothing here has one that is not text.
@@ -266,7 +268,11 @@ impl Handle {
         match self.disk.call(name) {
             Ok(mut state) => state.changes.push(Change::Flushed(self.inode)),
             Err(errno) => {
-                self.disk.state().changes.push(Change::FlushFailed(self.inode));
+                let mut state = self.disk.state();
+                // What a dead process would have flushed was not tried, and a later flush saves it.
+                if !state.dead {
+                    state.changes.push(Change::FlushFailed(self.inode));
+                }
                 return Err(errno);
             }
         }
@@ -367,6 +373,9 @@ impl DiskDir for Handle {
         let node = state.live.find(self.inode, text(from)).ok_or(Errno::NOENT)?;
         let there = state.live.find(into.inode, text(to));
         let (from, to) = ((self.inode, text(from).to_owned()), (into.inode, text(to).to_owned()));
+        if how != Rename::Replace && state.troubles.contains(&Trouble::NoFlags) {
+            return Err(Errno::INVAL);
+        }
         match (how, there) {
             (Rename::NoReplace, Some(_)) => return Err(Errno::EXIST),
             (Rename::Exchange, None) => return Err(Errno::NOENT),

@@ -12,9 +12,12 @@ use super::cut::{Dice, Leftover, Order, every_leftover};
 use super::image::{Change, Image};
 use super::world::{COMMENT, Deed, World};
 use crate::support::faulty::Mistake;
+use crate::support::scaled;
 
 /// So many choices a moment are tried: all of them after a record.
 const CHOICES: usize = 1 << 9;
+/// So many after several records.
+const FEW_CHOICES: usize = 1 << 5;
 /// So many of a moment in a recovery.
 const NESTED_CHOICES: usize = 3;
 
@@ -51,7 +54,9 @@ pub fn search(before: &World, deeds: &[Deed], order: Order, nested: bool, mistak
     let (base, changes) = world.disk.history();
     let mut search = Search::default();
     let mut dice = Dice(1);
-    search.tried = every_leftover(&base, &changes, order, CHOICES, &mut dice, &mut |leftover| {
+    // Three records have a hundred moments with thousands of choices each.
+    let choices = if deeds.len() > 2 { scaled(FEW_CHOICES, CHOICES) } else { CHOICES };
+    search.tried = every_leftover(&base, &changes, order, choices, &mut dice, &mut |leftover| {
         search.states += 1;
         if mistake.is_some() && !search.violations.is_empty() {
             // One is enough.
@@ -65,7 +70,8 @@ pub fn search(before: &World, deeds: &[Deed], order: Order, nested: bool, mistak
     search
 }
 
-fn shortened(change: &impl Debug) -> String {
+/// A change, without most of its bytes.
+pub fn shortened(change: &impl Debug) -> String {
     format!("{change:?}").chars().take(120).collect()
 }
 

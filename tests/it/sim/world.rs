@@ -112,7 +112,7 @@ impl World {
         let (lock_wait, boot) = (Some(Duration::ZERO), Some(self.boot.clone()));
         let options = Options { lock_wait, boot, ..Options::default() };
         let ids = Ids::seeded(self.processes.to_le_bytes());
-        let flow = Flow::new(Clock::fixed(now), ids, env, Git::new("/nonexistent/git"), options);
+        let flow = Flow::new(Clock::fixed(now), ids, env, Git::new("no\0git"), options);
         let disk: Arc<dyn Disk> = Arc::new(self.disk.clone());
         match self.mistake {
             Some(mistake) => flow.on(Arc::new(FaultyDisk::new(disk, mistake))),

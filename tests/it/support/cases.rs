@@ -91,11 +91,10 @@ fn record_file(sandbox: &Sandbox) -> Order {
     let document = "apiVersion: flow.synapti.ai/v1\nkind: FlowActivity\nmetadata:\n  id: explore-done\n  run_id: r1\n  \
                     workflow: start-issue\n  phase: explore\nactivity:\n  type: skill\n  name: Explore\n  \
                     status: passed\nresult:\n  summary: found both callers\n  confidence: high\n";
-    std::fs::write(sandbox.path("explore.yaml"), document).unwrap();
-    Order::new(
-        &["record-activity", "--run-id", "r1", "--activity-file", "explore.yaml", "--id", "explore-done"],
-        (&PLAN, 0),
-    )
+    let file = sandbox.path("explore.yaml");
+    std::fs::write(&file, document).unwrap();
+    let file = file.to_str().unwrap();
+    Order::new(&["record-activity", "--run-id", "r1", "--activity-file", file, "--id", "explore-done"], (&PLAN, 0))
 }
 
 fn record_and_advance(sandbox: &Sandbox) -> Order {

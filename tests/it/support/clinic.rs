@@ -107,6 +107,13 @@ impl Past {
         (answer.json(), answer.code.unwrap())
     }
 
+    /// As [`Self::doctor`], in this process.
+    #[track_caller]
+    pub fn doctor_inside(&self, options: &[&str]) -> (Value, i32) {
+        let answer = self.sandbox.inside(["doctor", "--json"].iter().chain(options));
+        (answer.json(), answer.code.unwrap())
+    }
+
     /// Records that were made on another branch, as a union merge puts them into the log: the run's log goes back to so
     /// many records, two of another name follow, and then the lines of both stand in the file.
     pub fn merge_branches(&self, records: usize) {

@@ -7,6 +7,7 @@ pub mod clinic;
 #[allow(dead_code, reason = "a toolbox: not every test binary uses all of it")]
 pub mod faulty;
 pub mod hostile;
+mod inside;
 #[allow(dead_code, reason = "the program that lists what was skipped uses the rest")]
 mod lack;
 #[allow(dead_code, reason = "a toolbox: not every test binary uses all of it")]
@@ -16,17 +17,28 @@ mod past;
 mod person;
 mod sandbox;
 pub mod scene;
+pub mod shaky;
 pub mod storm;
 mod sweep;
 mod tree;
 pub mod trouble;
 mod witness;
 
+/// Whether everything is to be tried that can be: `FLOW_TEST_WHOLE=1`, which the campaign sets.
+pub fn whole() -> bool {
+    std::env::var_os("FLOW_TEST_WHOLE").is_some()
+}
+
+/// So many for every day, and so many when [`whole`].
+pub fn scaled<T>(daily: T, all: T) -> T {
+    if whole() { all } else { daily }
+}
+
 pub use calls::{Call, calls, calls_of, can_inject, injected, injecting, killed_at};
 pub use lack::{Lack, skipped};
 pub use past::{PHASES, Past};
 pub use person::{Person, has_terminals};
-pub use sandbox::{Answer, Sandbox, answered, run, spawned, temporary};
+pub use sandbox::{Answer, Sandbox, answered, quick, run, spawned, temporary};
 pub use scene::Scene;
 pub use sweep::{Tally, try_all};
 pub use tree::Tree;

@@ -1,6 +1,6 @@
 //! A run with a past, to damage and to go back in.
 
-use super::{Sandbox, Tree};
+use super::{Sandbox, Tree, quick};
 
 /// A run with three records, and the files as they were after each of them.
 pub struct Past {
@@ -18,7 +18,7 @@ pub const PHASES: [&str; 3] = ["preflight", "explore", "plan"];
 impl Past {
     /// Starts the run and records three times.
     pub fn new() -> Self {
-        let sandbox = Sandbox::new();
+        let sandbox = Sandbox::within(&quick());
         let run = sandbox.start("start-issue");
         let mut trees = vec![Tree::of(&sandbox.run_dir(&run))];
         for phase in PHASES {
@@ -53,7 +53,7 @@ impl Past {
     /// The ids that `resume` calls completed.
     #[track_caller]
     pub fn completed(&self) -> Vec<String> {
-        let answer = self.sandbox.flow(["resume", &self.run, "--json"]).ok().json();
+        let answer = self.sandbox.inside(["resume", &self.run, "--json"]).ok().json();
         let done = answer["completed"].as_array().unwrap().iter();
         done.map(|done| done["id"].as_str().unwrap().to_owned()).collect()
     }
@@ -61,7 +61,8 @@ impl Past {
     /// Records in `code`, the phase that comes next.
     #[track_caller]
     pub fn go_on(&self) -> serde_json::Value {
-        self.sandbox.record(&self.run, "code", "code-done")
+        let args = ["record-activity", "--run-id", &self.run, "--phase", "code", "--id", "code-done", "--json"];
+        self.sandbox.inside(args).ok().json()
     }
 
     /// All three records and the one of [`Self::go_on`] are there, and all promises are kept.

@@ -115,8 +115,7 @@ impl Sandbox {
     /// A command that sees nothing of this machine but the program path.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
-        let at = self.commands.get();
-        self.commands.set(at + 1);
+        let (now, seed) = self.tick();
         command
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
@@ -125,10 +124,17 @@ impl Sandbox {
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_CONFIG_SYSTEM", "/dev/null")
             .env("LC_ALL", "C.UTF-8")
-            .env("__FLOW_NOW", clock(at))
-            .env("__FLOW_SEED", format!("seed {at}"))
+            .env("__FLOW_NOW", now)
+            .env("__FLOW_SEED", seed)
             .current_dir(self.root());
         command
+    }
+
+    /// The time of the next command, and the seed of its ids.
+    pub(super) fn tick(&self) -> (String, String) {
+        let at = self.commands.get();
+        self.commands.set(at + 1);
+        (clock(at), format!("seed {at}"))
     }
 
     /// How many commands there were, which is what their clock shows.
@@ -174,6 +180,16 @@ impl Sandbox {
 /// Where repositories are when nobody says otherwise.
 pub fn temporary() -> PathBuf {
     std::env::temp_dir()
+}
+
+/// Where repositories are of which nothing is asked but to be restored again and again: in memory where there is room, since
+/// a real disk makes every flush wait and shows these tests nothing else.
+pub fn quick() -> PathBuf {
+    const ENOUGH: u64 = 256 << 20;
+    let memory = PathBuf::from("/dev/shm");
+    let has_room = rustix::fs::statvfs(&memory).is_ok_and(|now| now.f_bavail * now.f_frsize > ENOUGH);
+    let is_ours = tempfile::tempdir_in(&memory).is_ok();
+    if has_room && is_ours { memory } else { temporary() }
 }
 
 /// The time `at` seconds after half past two, on the same day.

@@ -1,13 +1,18 @@
 //! A command about to be given in a prepared project, again and again from the very same files.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
+use flowrun::disk::Os;
 use serde_json::Value;
 
 use super::calls::calls_of;
 use super::mount::Memory;
+use super::shaky::{DiskCall, Ill, Shaky};
 use super::trouble::Disk;
 use super::{Answer, Call, Lack, Sandbox, Tree, essence};
 
@@ -174,12 +179,14 @@ pub struct Scene {
     base: Files,
     done: Files,
     clock: u64,
+    /// What was found whole already, by [`Self::is_new`].
+    seen: RefCell<HashSet<u64>>,
     /// The tmpfs in which the project is, when it has one of its own.
     memory: Option<Memory>,
 }
 
 /// All that flow writes in a repository.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Files {
     /// `.flow`.
     pub flow: Tree,
@@ -281,10 +288,11 @@ impl Scene {
             done: base.clone(),
             base,
             clock,
+            seen: RefCell::default(),
             memory,
         };
         scene.old = scene.view();
-        scene.calls(&[]);
+        scene.assert_works(&super::run(scene.command(&[]), ""));
         scene.done = Files::of(&scene.sandbox);
         scene.new = scene.view();
         scene.events = scene.events_now();
@@ -296,6 +304,17 @@ impl Scene {
     pub fn restore(&self) {
         self.base.restore(&self.sandbox);
         self.sandbox.put_clock(self.clock);
+    }
+
+    /// Whether these files, and what else the aftermath depends on, were never seen here before. Most calls that fail leave
+    /// what others left: the clock and all ids are the same each time.
+    pub fn is_new(&self, beside: impl Hash) -> bool {
+        let mut files = Files::of(&self.sandbox);
+        // It remembers when the system last changed files, and nothing rests on it.
+        files.flow = files.flow.without(".cache");
+        let mut hasher = DefaultHasher::new();
+        (files, beside).hash(&mut hasher);
+        self.seen.borrow_mut().insert(hasher.finish())
     }
 
     /// The files as they are without trouble.
@@ -312,14 +331,37 @@ impl Scene {
     pub fn calls(&self, injects: &[String]) -> Vec<Call> {
         self.restore();
         let (answer, calls) = calls_of(&self.sandbox, injects, |command| self.complete(command));
-        assert!(answer.stderr.is_empty(), "{}: {answer:?}", self.case.name);
-        assert!(self.did_its_work(&answer), "{}: {answer:?}", self.case.name);
+        self.assert_works(&answer);
         calls
+    }
+
+    /// What the command asks of the file system, in this process. It must do its work all the same.
+    pub fn disk_calls(&self, ills: &[Ill]) -> Vec<DiskCall> {
+        self.restore();
+        let disk = Shaky::new(Arc::new(Os), ills);
+        self.assert_works(&self.inside(&disk));
+        disk.calls()
+    }
+
+    /// The command in this process, on this disk and at its own time.
+    pub fn inside(&self, disk: &Shaky) -> Answer {
+        self.sandbox.put_clock(self.clock);
+        self.sandbox.inside_on(Arc::new(disk.clone()), &self.order.env, self.args())
+    }
+
+    fn args(&self) -> impl Iterator<Item = &str> {
+        self.order.args.iter().map(String::as_str).chain(["--json"])
+    }
+
+    #[track_caller]
+    fn assert_works(&self, answer: &Answer) {
+        assert!(answer.stderr.is_empty(), "{}: {answer:?}", self.case.name);
+        assert!(self.did_its_work(answer), "{}: {answer:?}", self.case.name);
     }
 
     /// Appends the program and the command's arguments.
     fn complete(&self, command: &mut Command) {
-        command.arg(env!("CARGO_BIN_EXE_flow")).args(&self.order.args).arg("--json");
+        command.arg(env!("CARGO_BIN_EXE_flow")).args(self.args());
         command.envs(self.order.env.iter().map(|(key, value)| (key, value)));
     }
 
@@ -335,8 +377,14 @@ impl Scene {
     /// The same command once more, later and without trouble.
     pub fn again(&self) -> Answer {
         self.sandbox.put_clock(self.clock + LATER);
+        self.sandbox.inside_on(Arc::new(Os), &self.order.env, self.args())
+    }
+
+    /// As [`Self::again`], by the real program.
+    pub fn again_as_a_process(&self) -> Answer {
+        self.sandbox.put_clock(self.clock + LATER);
         let mut command = self.sandbox.flow_command();
-        command.args(&self.order.args).arg("--json").envs(self.order.env.iter().map(|(key, value)| (key, value)));
+        command.args(self.args()).envs(self.order.env.iter().map(|(key, value)| (key, value)));
         super::run(command, "")
     }
 
@@ -375,7 +423,7 @@ impl Scene {
     pub fn view(&self) -> View {
         self.sandbox.put_clock(self.clock + 2 * LATER);
         let document = self.document().map(|document| (DOCUMENT.to_owned(), document));
-        let list = self.sandbox.flow(["list", "--json"]);
+        let list = self.sandbox.inside(["list", "--json"]);
         if list.code == Some(3) {
             return View(document.into_iter().collect());
         }
@@ -386,7 +434,7 @@ impl Scene {
         assert_eq!(named.len(), self.sandbox.runs().len(), "not every run is listed");
         let mut views: BTreeMap<_, _> = named.into_iter().map(|run| (run.clone(), self.view_of(&run))).collect();
         views.extend(document);
-        let modes = self.sandbox.flow(["mode", "list", "--all", "--json"]);
+        let modes = self.sandbox.inside(["mode", "list", "--all", "--json"]);
         if modes.code != Some(3) {
             let modes = modes.ok().json();
             if modes["modes"] != serde_json::json!([]) {
@@ -405,11 +453,8 @@ impl Scene {
 
     fn view_of(&self, run: &str) -> RunView {
         self.sandbox.put_clock(self.clock + 3 * LATER);
-        let mut resume = self.sandbox.flow_command();
-        // What git says about the working tree is not about the run, and takes longer than all the rest.
-        resume.args(["resume", run, "--json"]).env("PATH", "/nonexistent");
-        let resumed = super::run(resume, "");
-        let mut shown = self.sandbox.flow(["show", run, "--json"]).ok().json();
+        let resumed = self.sandbox.inside(["resume", run, "--json"]);
+        let mut shown = self.sandbox.inside(["show", run, "--json"]).ok().json();
         // A hand edit that is adopted, but not yet recorded upon, differs in these.
         for volatile in ["last_seq", "updated_at"] {
             shown["state"][volatile] = Value::Null;

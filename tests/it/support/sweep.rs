@@ -4,8 +4,10 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::Scene;
+use super::cases::CASES;
+use super::sandbox::quick;
 use super::trouble::State;
+use super::{Scene, Trouble, can_inject};
 
 /// What came of many cases.
 #[derive(Debug, Default)]
@@ -32,6 +34,25 @@ impl Tally {
             Some(format!("{name}, {}\n  {}", state.shown, told(&*panic)))
         };
         Self { states: states.len(), violations: states.iter().filter_map(failed).collect() }
+    }
+
+    /// Gives the commands of the table whose rows begin like this in every state of these troubles: within this process at
+    /// every call of the file system, and as a process of its own, at the calls of the kernel, in every `step`-th state,
+    /// beginning with another one for each row. The campaign leaves none out.
+    pub fn of_rows(rows: &[&str], troubles: &[Trouble], step: usize, test: &str) -> Self {
+        let mut tally = Self::default();
+        for (at, case) in CASES.iter().enumerate().filter(|(_, case)| rows.iter().any(|row| case.name.starts_with(row)))
+        {
+            let scene = Scene::new(*case, &quick());
+            let inside: Vec<_> = troubles.iter().flat_map(|trouble| trouble.states_inside(&scene)).collect();
+            tally.add(Self::of_scene(&scene, &inside));
+            if can_inject(test) {
+                let states = troubles.iter().flat_map(|trouble| trouble.states(&scene));
+                let some: Vec<_> = states.skip(at % step).step_by(step).collect();
+                tally.add(Self::of_scene(&scene, &some));
+            }
+        }
+        tally
     }
 
     /// Adds another one.

@@ -4,6 +4,9 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::process::Stdio;
 
+use flowrun::disk::Errno;
+
+use super::shaky::{DiskCall, Ill};
 use super::{Call, Scene, Tree};
 
 /// A kind of trouble: a column of the table.
@@ -43,6 +46,8 @@ pub struct State {
     pub shown: String,
     /// Words that start the command with the trouble.
     pub prefix: Vec<String>,
+    /// What goes wrong with the file system of a command in this process; none for a process of its own.
+    pub inside: Option<Vec<Ill>>,
     /// Where the answer goes.
     pub sink: Sink,
     /// What the disk is like meanwhile.
@@ -96,7 +101,17 @@ impl State {
     /// Nothing but a description.
     fn plain(shown: String) -> Self {
         let disk = Disk::Sound;
-        Self { shown, prefix: Vec::new(), sink: Sink::Test, disk, kills: false, no_flush: false, mute: false }
+        let (prefix, inside, sink) = (Vec::new(), None, Sink::Test);
+        Self { shown, prefix, inside, sink, disk, kills: false, no_flush: false, mute: false }
+    }
+
+    /// Call `at` of a command in this process, in trouble.
+    fn inside(what: &str, at: usize, call: &DiskCall, ills: Vec<Ill>) -> Self {
+        let kills = ills.iter().any(|ill| matches!(ill, Ill::Death(_)));
+        let fails = ills.iter().any(|ill| matches!(ill, Ill::Failure(..) | Ill::Failures(..)));
+        let no_flush = fails && ["fsync", "fdatasync"].contains(&call.name);
+        let shown = format!("in this process, {what} at call {at}, {} {:?}", call.name, call.files);
+        Self { inside: Some(ills), kills, no_flush, ..Self::plain(shown) }
     }
 
     fn prefixed(shown: String, words: &[&str]) -> Self {
@@ -150,6 +165,30 @@ impl Trouble {
         }
     }
 
+    /// The same of a command in this process, at every call that it makes of the file system. Empty for what can befall only
+    /// a process.
+    pub fn states_inside(self, scene: &Scene) -> Vec<State> {
+        let calls = scene.disk_calls(&[]);
+        match self {
+            Self::Kill => deaths_inside(&calls, None),
+            Self::Fails(error) => fails_inside(&calls, error, |at, _, errno| Ill::Failure(at, errno)),
+            Self::KeepsFailing(error) => fails_inside(&calls, error, Ill::Failures),
+            Self::ShortAppend => {
+                let writes = numbered(&calls).filter(|(_, call)| ["write", "pwrite64"].contains(&call.name));
+                writes.map(|(at, call)| State::inside("a half write", at, call, vec![Ill::ShortWrite(at)])).collect()
+            }
+            Self::PlainRenames(error) => {
+                let call = DiskCall { name: "renameat2", files: Vec::new(), changes: true };
+                vec![State::inside(error, 0, &call, vec![Ill::NoFlags(errno(error))])]
+            }
+            Self::KillWithPlainRenames(error) => {
+                let plain = Ill::NoFlags(errno(error));
+                deaths_inside(&scene.disk_calls(&[plain]), Some(plain))
+            }
+            Self::FileSize { .. } | Self::Descriptors | Self::Room | Self::ReadOnly | Self::Streams => Vec::new(),
+        }
+    }
+
     /// All states in which it leaves the scene's command.
     pub fn states(self, scene: &Scene) -> Vec<State> {
         match self {
@@ -197,6 +236,43 @@ const ROOM: u64 = 16;
 fn kills(calls: &[Call], extra: &[String]) -> Vec<State> {
     let changing = calls.iter().filter(|call| call.changes_something());
     changing.map(|call| State::kill(call, extra.to_vec())).collect()
+}
+
+fn numbered(calls: &[DiskCall]) -> impl Iterator<Item = (usize, &DiskCall)> {
+    (1..).zip(calls)
+}
+
+/// A death before every call that changes something; where renames have no flags, those that ask for some do not.
+fn deaths_inside(calls: &[DiskCall], plain: Option<Ill>) -> Vec<State> {
+    let changes = |call: &DiskCall| call.changes && (plain.is_none() || call.name != "renameat2");
+    let changing = numbered(calls).filter(|(_, call)| changes(call));
+    let ills = |at| [Ill::Death(at)].into_iter().chain(plain).collect();
+    changing.map(|(at, call)| State::inside("a death", at, call, ills(at))).collect()
+}
+
+fn fails_inside(calls: &[DiskCall], error: &str, ill: fn(usize, &'static str, Errno) -> Ill) -> Vec<State> {
+    let may = |call: &DiskCall| match error {
+        "ENOSPC" | "EDQUOT" | "EROFS" => (call.changes || call.name.ends_with("sync")) && call.name != "flock",
+        "EACCES" => !call.files.is_empty(),
+        // The file system asks again by itself.
+        "EINTR" => false,
+        _ => true,
+    };
+    let failing = numbered(calls).filter(|(_, call)| may(call));
+    failing.map(|(at, call)| State::inside(error, at, call, vec![ill(at, call.name, errno(error))])).collect()
+}
+
+fn errno(name: &str) -> Errno {
+    match name {
+        "EIO" => Errno::IO,
+        "ENOSPC" => Errno::NOSPC,
+        "EDQUOT" => Errno::DQUOT,
+        "EROFS" => Errno::ROFS,
+        "EACCES" => Errno::ACCESS,
+        "EINVAL" => Errno::INVAL,
+        "ENOSYS" => Errno::NOSYS,
+        _ => panic!("{name} is no error that is tried"),
+    }
 }
 
 /// Whether a kernel may answer this call so, and a program can act on it. A failing `close` closes all the same, which

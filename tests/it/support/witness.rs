@@ -90,7 +90,7 @@ impl Sandbox {
             assert!(self.read(run, &format!("activities/{name}")).contains("kind: FlowActivity"), "{name} is cut off");
         }
         self.assert_nothing_left(run);
-        let report = self.flow(["validate", run, "--json"]).ok().json();
+        let report = self.inside(["validate", run, "--json"]).ok().json();
         assert_eq!(report["ok"], true, "{report}");
     }
 

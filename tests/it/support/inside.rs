@@ -1,0 +1,83 @@
+//! The program's command lines within this process. Starting the program, and git from it, takes ten times as long; what
+//! comes of a command is the same library's work either way, as `conformance.rs` shows.
+
+use std::ffi::{OsStr, OsString};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+use flowrun::disk::{Disk, Os};
+use flowrun::host::{Clock, Env, Git, Ids};
+use flowrun::model::{Explain as _, SessionId};
+use flowrun::modes::ModesObserver;
+use flowrun::runs::{Error, Flow, Options, SessionEndRequest};
+use serde_json::json;
+
+use super::shaky::Died;
+use super::{Answer, Sandbox};
+
+impl Sandbox {
+    /// As [`Self::flow`], in this process, and without git: what only git can tell is absent.
+    pub fn inside<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Answer {
+        self.inside_on(Arc::new(Os), &[], args)
+    }
+
+    /// As [`Self::inside`], in another directory.
+    pub fn inside_at<S: AsRef<OsStr>>(&self, cwd: &Path, args: impl IntoIterator<Item = S>) -> Answer {
+        self.inside_of(cwd, Arc::new(Os), &[], args)
+    }
+
+    /// As [`Self::inside`], on another file system and with these variables. A process that dies there has no exit status.
+    pub fn inside_on<S: AsRef<OsStr>>(
+        &self,
+        disk: Arc<dyn Disk>,
+        env: &[(&'static str, String)],
+        args: impl IntoIterator<Item = S>,
+    ) -> Answer {
+        self.inside_of(&self.root(), disk, env, args)
+    }
+
+    fn inside_of<S: AsRef<OsStr>>(
+        &self,
+        cwd: &Path,
+        disk: Arc<dyn Disk>,
+        env: &[(&'static str, String)],
+        args: impl IntoIterator<Item = S>,
+    ) -> Answer {
+        let mut line: Vec<OsString> = vec!["flow".into()];
+        line.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        let (now, seed) = self.tick();
+        let (clock, ids) = (Clock::fixed(now.parse().unwrap()), Ids::seeded(seed.into_bytes()));
+        let lookup = |name| env.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into());
+        let env = Env::from_lookup(lookup, Some(cwd.to_owned()));
+        // No program has such a name, so that none is started only to find that out.
+        let nobody = Git::new("no\0git");
+        let flow = |options| Flow::new(clock, ids, env, nobody, options).on(disk);
+        match catch_unwind(AssertUnwindSafe(|| answer(&line, flow))) {
+            Ok(answer) => answer,
+            Err(died) if died.is::<Died>() => Answer { stdout: String::new(), stderr: String::new(), code: None },
+            Err(panic) => resume_unwind(panic),
+        }
+    }
+}
+
+fn answer(line: &[OsString], flow: impl FnOnce(Options) -> Flow) -> Answer {
+    if line[1] == "session-end" {
+        let flow = flow(Options { command: "flow session-end".to_owned(), ..Options::default() });
+        return session_end(line, &flow.observed_by(Arc::new(ModesObserver)));
+    }
+    let answered = flowrun::cli::within(line, |options| Ok(flow(options)));
+    Answer { stdout: answered.stdout, stderr: answered.stderr, code: Some(answered.exit as i32) }
+}
+
+/// A hook looks into standard input for what its host has to say, and this process's is not the test's.
+fn session_end(line: &[OsString], flow: &Flow) -> Answer {
+    let named = line.iter().position(|arg| arg == "--session").map(|at| line[at + 1].to_str().unwrap());
+    let request = SessionEndRequest { session: named.map(|id| SessionId::new(id).unwrap()), ..Default::default() };
+    let (stdout, stderr) = match flow.session_end(&request) {
+        Ok(report) => (serde_json::to_string(&report).unwrap(), String::new()),
+        Err(Error::NoProject { .. }) => (String::new(), String::new()),
+        Err(error) => (String::new(), json!({ "error": error.problem() }).to_string()),
+    };
+    Answer { stdout, stderr, code: Some(0) }
+}
