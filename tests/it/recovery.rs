@@ -75,6 +75,33 @@ fn a_torn_last_line_is_never_state_wherever_it_was_cut() {
 }
 
 #[test]
+fn a_last_line_that_lost_a_block_is_cut_off_and_kept() {
+    let past = Past::new();
+    let kept = past.trees[2].text("events.jsonl").len();
+    let mut bytes = past.trees[3].text("events.jsonl").into_bytes();
+    past.trees[2].restore(&past.sandbox.run_dir(&past.run));
+    // Its end reached the disk, with the line break.
+    bytes[kept + 20..kept + 60].fill(0);
+    past.put("events.jsonl", &bytes);
+    assert_eq!(past.completed(), ["preflight-done", "explore-done"]);
+    past.sandbox.record(&past.run, "plan", "plan-done");
+    past.go_on();
+    past.assert_all_there();
+    assert!(!past.read("events.jsonl").contains('\0'));
+    let put_aside = past.sandbox.quarantined(&past.run);
+    assert_eq!(put_aside.iter().map(String::as_bytes).collect::<Vec<_>>(), [&bytes[kept..]]);
+}
+
+#[test]
+fn a_line_that_a_merge_brought_twice_counts_once() {
+    let past = Past::new();
+    let log = past.read("events.jsonl");
+    let scan = flowrun::store::LogScan::parse(format!("{log}{log}").as_bytes());
+    assert_eq!(scan.lines.len(), log.lines().count());
+    assert_eq!(scan.doubles(), []);
+}
+
+#[test]
 fn a_last_line_that_lost_only_its_line_break_is_still_acknowledged() {
     let past = Past::new();
     // As an editor saves that does not end files with a line break.
