@@ -69,15 +69,8 @@ pub fn decide_emit(
     if status.is_terminal() && !late {
         return Err(Refusal::Terminal { status });
     }
-    Ok(Decision::Commit(EventKind::Emitted(Box::new(Emitted {
-        phase: draft.moved.then(|| draft.here[0].clone()),
-        beside: if draft.moved { draft.here[1..].to_vec() } else { Vec::new() },
-        reports: draft.reports,
-        records: draft.records,
-        ends: draft.ends,
-        session: caller.session.clone(),
-        request: emit.request,
-    }))))
+    let emitted = Emitted { session: caller.session.clone(), request: emit.request, ..draft.emitted() };
+    Ok(Decision::Commit(EventKind::Emitted(Box::new(emitted))))
 }
 
 /// A run that is over is told once more that its last step is.
@@ -156,6 +149,19 @@ impl<'a> Draft<'a> {
             reports: Vec::new(),
             records: Vec::new(),
             ends: false,
+        }
+    }
+
+    /// The reports taken so far, and what follows from them.
+    fn emitted(&self) -> Emitted {
+        Emitted {
+            phase: self.moved.then(|| self.here[0].clone()),
+            beside: if self.moved { self.here[1..].to_vec() } else { Vec::new() },
+            reports: self.reports.clone(),
+            records: self.records.clone(),
+            ends: self.ends,
+            session: None,
+            request: None,
         }
     }
 
@@ -300,9 +306,13 @@ impl<'a> Draft<'a> {
         }
         let ends = !matches!(status, StepStatus::NotStarted | StepStatus::Running);
         let runs = self.steps.get(step) == Some(StepStatus::Running);
-        let again = || {
-            let behind = self.trail.history().map(History::unsettled).unwrap_or_default();
-            behind.iter().any(|(phase, _)| *phase == step)
+        let is_behind = |history: &History| history.unsettled().iter().any(|(phase, _)| *phase == step);
+        let again = || match self.reports.first() {
+            None => self.trail.history().is_some_and(is_behind),
+            // What this batch says counts as if each of its reports had come alone.
+            Some(first) => self.trail.history().is_some_and(|history| {
+                is_behind(&history.with(EventKind::Emitted(Box::new(self.emitted())), &first.id, self.now))
+            }),
         };
         (runs && ends || again()).then_some(Entry::Left)
     }

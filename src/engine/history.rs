@@ -8,8 +8,8 @@ use crate::engine::RunState;
 use crate::engine::join::replayed;
 use crate::engine::phases::Phases;
 use crate::model::{
-    ActivityRecorded, ActivityStatus, Event, EventKind, LogRepaired, LostRange, Number, Question, ReportType, Seq,
-    SessionId, StateName, StepReport, StepStatus, Timestamp, Unit,
+    ActivityRecorded, ActivityStatus, Event, EventId, EventKind, LogRepaired, LostRange, Number, Question, ReportType,
+    Seq, SessionId, StateName, StepReport, StepStatus, Timestamp, Unit,
 };
 
 /// One record of an activity.
@@ -149,6 +149,16 @@ impl History {
             history.note_from(event, entered.take().filter(|_| matches!(event.kind, EventKind::LogRepaired(_))));
         }
         Some(history)
+    }
+
+    /// The same with one more event, which is not in the log yet.
+    pub(super) fn with(&self, kind: EventKind, id: &EventId, at: Timestamp) -> Self {
+        let seq = self.state.document().state.last_seq.unwrap_or_default().next();
+        let event = Event { seq, id: id.clone(), at, kind, run: None };
+        let mut history = self.clone();
+        history.state.apply(&event);
+        history.note(&event);
+        history
     }
 
     /// A history without events, for documents that flow did not write.

@@ -57,7 +57,7 @@ fn interview(document: &str, begun: String, said: &[&str]) {
         // In one step, or asked first and answered later.
         let edited = match nth % 2 {
             0 => read.answer(number, Some(&question), given),
-            _ if is_empty => Err(EditError::Empty { what: "answer" }),
+            _ if is_empty => Err(EditError::EmptyAnswer),
             _ => read.ask(&question).and_then(|asked| Document::read(&asked).answer(number, None, given)),
         };
         match edited {
@@ -68,7 +68,7 @@ fn interview(document: &str, begun: String, said: &[&str]) {
                 let answer = if nth % 4 == 3 { Answer::Skipped(answer) } else { Answer::Given(answer) };
                 wanted.push((number, topic, normal(asked), answer));
             }
-            Err(EditError::Empty { .. }) if is_empty => break,
+            Err(EditError::Empty { .. } | EditError::EmptyAnswer) if is_empty => break,
             Err(EditError::Reserved) if topic.to_lowercase().trim_end_matches(':') == "scratch pad" => break,
             Err(EditError::TooLarge { .. }) => break,
             Err(error) => panic!("{error}: {topic:?} {asked:?} {answer:?}\n{text}"),
