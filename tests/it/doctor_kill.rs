@@ -4,8 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use flowrun::disk::Os;
-
+use crate::support::alone;
 use crate::support::clinic::{assert_nothing_lost, files, troubles};
 use crate::support::shaky::{DiskCall, Ill, Shaky};
 use crate::support::{Past, Tree, calls, can_inject, injected, killed_at, try_all};
@@ -20,7 +19,7 @@ fn dies_everywhere(past: &Past, least: usize, test: &str) {
     let base = Tree::of(&flow);
     let before = files(&past.sandbox);
     let repair_on = |ills: &[Ill]| {
-        let disk = Shaky::new(Arc::new(Os), ills);
+        let disk = Shaky::new(alone(), ills);
         (past.sandbox.inside_on(Arc::new(disk.clone()), &[], REPAIR), disk.calls())
     };
     let (answer, asked) = repair_on(&[]);

@@ -1,12 +1,11 @@
 //! What must hold after any trouble, whatever the command answered.
 
 use std::process::Stdio;
-use std::sync::Arc;
 
-use flowrun::disk::Os;
 use serde_json::Value;
 
 use super::hostile::error_object;
+use super::inside::alone;
 use super::scene::{DOCUMENT, Files, Retry, View};
 use super::shaky::Shaky;
 use super::trouble::{Sink, State};
@@ -35,7 +34,7 @@ impl Scene {
 
     fn in_trouble(&self, state: &State) -> Answer {
         if let Some(ills) = &state.inside {
-            return self.inside(&Shaky::new(Arc::new(Os), ills));
+            return self.inside(&Shaky::new(alone(), ills));
         }
         let mut command = self.command(&state.prefix);
         command.stdin(Stdio::null()).stdout(state.sink.stdout()).stderr(Stdio::piped());

@@ -13,18 +13,25 @@ use flowrun::modes::ModesObserver;
 use flowrun::runs::{Error, Flow, Options, SessionEndRequest};
 use serde_json::json;
 
+use super::faulty::{FaultyDisk, Mistake};
 use super::shaky::Died;
 use super::{Answer, Sandbox};
+
+/// The real file system, for one command at a time: it takes no locks. Other tests of this process start programs, and
+/// until such a program runs it holds each lock that this process has, so that a command would wait for itself.
+pub fn alone() -> Arc<dyn Disk> {
+    Arc::new(FaultyDisk::new(Arc::new(Os), Mistake::NoLocks))
+}
 
 impl Sandbox {
     /// As [`Self::flow`], in this process, and without git: what only git can tell is absent.
     pub fn inside<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Answer {
-        self.inside_on(Arc::new(Os), &[], args)
+        self.inside_on(alone(), &[], args)
     }
 
     /// As [`Self::inside`], in another directory.
     pub fn inside_at<S: AsRef<OsStr>>(&self, cwd: &Path, args: impl IntoIterator<Item = S>) -> Answer {
-        self.inside_of(cwd, Arc::new(Os), &[], args)
+        self.inside_of(cwd, alone(), &[], args)
     }
 
     /// As [`Self::inside`], on another file system and with these variables. A process that dies there has no exit status.

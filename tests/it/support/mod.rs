@@ -35,6 +35,7 @@ pub fn scaled<T>(daily: T, all: T) -> T {
 }
 
 pub use calls::{Call, calls, calls_of, can_inject, injected, injecting, killed_at};
+pub use inside::alone;
 pub use lack::{Lack, skipped};
 pub use past::{PHASES, Past};
 pub use person::{Person, has_terminals};

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use flowrun::disk::Os;
 use serde_json::Value;
 
 use super::calls::calls_of;
+use super::inside::alone;
 use super::mount::Memory;
 use super::shaky::{DiskCall, Ill, Shaky};
 use super::trouble::Disk;
@@ -338,7 +338,7 @@ impl Scene {
     /// What the command asks of the file system, in this process. It must do its work all the same.
     pub fn disk_calls(&self, ills: &[Ill]) -> Vec<DiskCall> {
         self.restore();
-        let disk = Shaky::new(Arc::new(Os), ills);
+        let disk = Shaky::new(alone(), ills);
         self.assert_works(&self.inside(&disk));
         disk.calls()
     }
@@ -377,7 +377,7 @@ impl Scene {
     /// The same command once more, later and without trouble.
     pub fn again(&self) -> Answer {
         self.sandbox.put_clock(self.clock + LATER);
-        self.sandbox.inside_on(Arc::new(Os), &self.order.env, self.args())
+        self.sandbox.inside_on(alone(), &self.order.env, self.args())
     }
 
     /// As [`Self::again`], by the real program.
