@@ -92,7 +92,7 @@ impl RunText {
         summary(plain::read(text)?.entries())
     }
 
-    /// The text of a new run's `run.yaml`, in the order of the seed's template.
+    /// The text of a new run's `run.yaml`, in the order of FlowRun's template.
     #[must_use]
     pub fn create(document: &RunDocument) -> Self {
         let fields = state_fields(&document.state).into_iter().filter(|(_, field)| !matches!(field, Field::Absent));

@@ -1,4 +1,4 @@
-//! `drive`: an agent's loop through a graph (seed 002), made durable. What a state gave is recorded before the next one is
+//! `drive`: an agent's loop through a graph (ARKOS), made durable. What a state gave is recorded before the next one is
 //! chosen, so the same command goes on where it was, and repeats no state that is done.
 
 use std::cell::RefCell;

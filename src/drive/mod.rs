@@ -1,4 +1,4 @@
-//! Driving a run through a graph (seed 002): [`agent`] is the loop, which knows no run and no process; around it a run for
+//! Driving a run through a graph (ARKOS): [`agent`] is the loop, which knows no run and no process; around it a run for
 //! a notebook, commands for states, and a person, a command or a model that chooses.
 //!
 //! What a state gave is recorded before the next one is chosen, so the same command goes on where it was, and repeats no

@@ -1,4 +1,4 @@
-//! Reports on steps: may they happen, where do they leave the run, and what follows from them (seed 000).
+//! Reports on steps: may they happen, where do they leave the run, and what follows from them (rp1).
 
 use serde_json::{Map, Value, json};
 
@@ -402,7 +402,7 @@ impl<'a> Draft<'a> {
         self.here.iter().all(|here| status(here).is_some_and(StepStatus::is_done)) && self.here.iter().any(completed)
     }
 
-    /// Direct predecessors that still run or wait are completed by the begin of `step` (seed 000). So is a place that the
+    /// Direct predecessors that still run or wait are completed by the begin of `step` (rp1). So is a place that the
     /// run leaves and of which no work was ever reported or recorded: no phase changes without an activity.
     fn complete_predecessors(&mut self, step: &StateName, entry: &Entry) {
         let Some(machine) = self.machine else { return };
@@ -469,7 +469,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// How far a run is, in the words of the seed, derived from what was reported.
+/// How far a run is, in the words of rp1, derived from what was reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
     /// Nothing was done yet.

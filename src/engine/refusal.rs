@@ -73,7 +73,7 @@ pub enum Refusal {
         /// Why it is blocked.
         reason: Option<String>,
     },
-    /// A run without a completed activity did nothing (seed 003).
+    /// A run without a completed activity did nothing (FlowRun).
     #[error("no activity is completed, so there is nothing to complete")]
     NothingRecorded,
     /// Phases whose work is not done would be left, or completed with the run.
@@ -267,7 +267,7 @@ pub struct Unanswered {
     pub in_document: bool,
 }
 
-/// What is wrong with a reported step. The sentences are the seed's (000).
+/// What is wrong with a reported step. The sentences are rp1's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepFault {
     /// The step.

@@ -1,4 +1,4 @@
-//! Interviews that resume (seed 004): the document that is written holds the questions and answers, so every verb reads it,
+//! Interviews that resume (rp1): the document that is written holds the questions and answers, so every verb reads it,
 //! decides, and replaces it on stable storage before it answers.
 
 mod agent;

@@ -11,7 +11,7 @@ use crate::interviews::paper::{Paper, pad};
 use crate::model::Suggestion;
 use crate::runs::context::Flow;
 
-/// What comes next, in one word (seed 004).
+/// What comes next, in one word (rp1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InterviewStep {

@@ -1,4 +1,4 @@
-//! `interview run`: the loop of seed 004. The interviewer says what to ask, the person answers, the answer goes into the
+//! `interview run`: the loop of rp1. The interviewer says what to ask, the person answers, the answer goes into the
 //! document; only then comes the next question. Nothing is remembered between two rounds but what the document holds.
 
 use crate::interviews::pad::SectionChange;

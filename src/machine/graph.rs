@@ -1,4 +1,4 @@
-//! The graph notation (seed 002): states with their types in YAML, each saying which ones can follow.
+//! The graph notation (ARKOS): states with their types in YAML, each saying which ones can follow.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::model::limits;
 pub struct StateTypes(BTreeSet<String>);
 
 impl StateTypes {
-    /// The types that the seed's table names.
+    /// The types that ARKOS's table names.
     pub const BUILT_IN: [&str; 5] = ["agent", "user", "tool", "decision", "terminal"];
 
     /// The built-in types and `more`.

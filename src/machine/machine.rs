@@ -279,7 +279,7 @@ impl Machine {
     }
 
     /// The same machine with its states called as in `names`, where the two differ only in `-` and `_`: the original scripts
-    /// wrote `fan_out` for `fan-out` (seed 003).
+    /// wrote `fan_out` for `fan-out` (FlowRun).
     #[must_use]
     pub fn spelled_as<'a>(mut self, names: impl IntoIterator<Item = &'a StateName>) -> Self {
         let plain = |name: &StateName| name.as_str().replace('_', "-");

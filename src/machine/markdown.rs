@@ -1,4 +1,4 @@
-//! A state machine inside a Markdown document (seed 000): the first state diagram of the section `## STATE-MACHINE`.
+//! A state machine inside a Markdown document (rp1): the first state diagram of the section `## STATE-MACHINE`.
 
 use std::ops::Range;
 

@@ -62,7 +62,7 @@ impl fmt::Display for ActivityStatus {
     }
 }
 
-/// What kind of work an activity was (seed 003).
+/// What kind of work an activity was (FlowRun).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActivityType {
@@ -112,7 +112,7 @@ macro_rules! from_str_by_all {
         }
     };
 }
-/// How sure the author of a result is of it (seed 003).
+/// How sure the author of a result is of it (FlowRun).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Confidence {
     /// Checked by evidence.
@@ -141,7 +141,7 @@ impl Confidence {
 from_str_by_all!(ActivityStatus);
 from_str_by_all!(ActivityType);
 
-/// A FlowActivity document (seed 003): the whole mapping as it was given, keys that flow does not know included.
+/// A FlowActivity document: the whole mapping as it was given, keys that flow does not know included.
 ///
 /// A value of this type has at least a valid `metadata.id`, and a valid `activity.status`.
 #[derive(Debug, Clone, PartialEq, Serialize)]

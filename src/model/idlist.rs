@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 /// Activity ids in order, kept as text with a line each: appending and searching allocate nothing per entry.
-/// Order and repeats are significant (seed 003). An entry is any text without a line break.
+/// Order and repeats are significant (FlowRun). An entry is any text without a line break.
 #[derive(Debug, Clone, Default)]
 pub struct IdList {
     /// What was read together, shared by all copies: a state is copied several times on its way to the disk.

@@ -112,7 +112,7 @@ macro_rules! name_type {
 
 name_type!(
     /// A run: `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`, no trailing dot, no Windows device name. It is the name of the
-    /// run's directory. `flow start` makes `<compact UTC time>-<slug>` (seed 003); others may bring a UUID (seed 000).
+    /// run's directory. `flow start` makes `<compact UTC time>-<slug>` (FlowRun); others may bring a UUID (rp1).
     RunId,
     |name| {
         check(
@@ -134,7 +134,7 @@ name_type!(
 );
 
 name_type!(
-    /// A mode: `[a-z0-9][a-z0-9_-]{0,63}` (seed 001). It is a part of its file's name.
+    /// A mode: `[a-z0-9][a-z0-9_-]{0,63}` (RCS). It is a part of its file's name.
     ModeName,
     |name| check(
         "mode",
@@ -147,7 +147,7 @@ name_type!(
 );
 
 name_type!(
-    /// An activity: `[a-z0-9][a-z0-9_-]*`, at most 200 bytes (seed 003). Several records may carry the same id.
+    /// An activity: `[a-z0-9][a-z0-9_-]*`, at most 200 bytes (FlowRun). Several records may carry the same id.
     ActivityId,
     |name| check(
         "activity id",
@@ -187,7 +187,7 @@ name_type!(
 
 name_type!(
     /// Where a run is: a phase, step or state of its workflow. Letters of any script, digits, `_`, `-`, `.` and
-    /// `:` (a namespaced step, seed 000); at most 200 bytes.
+    /// `:` (a namespaced step, rp1); at most 200 bytes.
     StateName,
     |name| check(
         "phase",
@@ -208,7 +208,7 @@ impl StateName {
 }
 
 name_type!(
-    /// A unit of work within a step, such as a task (seed 000): any text without control characters, 1 to 200 bytes.
+    /// A unit of work within a step, such as a task (rp1): any text without control characters, 1 to 200 bytes.
     Unit,
     |name| check(
         "unit",
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn activity_ids_follow_the_seed() {
+    fn activity_ids_follow_flowrun() {
         assert!(ActivityId::new("a".repeat(200)).is_ok());
         assert!(ActivityId::new("a".repeat(201)).is_err());
         for evil in ["", "Foo", "-a", "_a", "a.b", "a/b", "a\nb"] {

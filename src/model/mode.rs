@@ -1,4 +1,4 @@
-//! Modes: long-lived skills that are active in a session (seed 001).
+//! Modes: long-lived skills that are active in a session (RCS).
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! `run.yaml`: a FlowRun document (seed 003) as data.
+//! `run.yaml`: a FlowRun document as data.
 
 use std::fmt;
 use std::str::FromStr;
@@ -267,7 +267,7 @@ impl From<&RunDocument> for RunSummary {
 /// The limits of a run that flow knows: how often a phase may fail, and how old the run may get.
 pub const LIMITS: [&str; 2] = ["max_iterations", "max_runtime_minutes"];
 
-/// The text that marks an active run whose session ended (seed 003, step 5).
+/// The text that marks an active run whose session ended (FlowRun, step 5).
 pub const SESSION_ENDED: &str = "session ended";
 
 impl RunDocument {

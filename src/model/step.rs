@@ -1,4 +1,4 @@
-//! What agents report of a workflow's steps while they work on them (seed 000).
+//! What agents report of a workflow's steps while they work on them (rp1).
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::model::{ActivityRecorded, ActivityStatus, EventId, SessionId, StateName, TextDigest, Timestamp, Unit};
 
-/// What is going on in a step; where in the workflow that is, its name says (the two layers of seed 000).
+/// What is going on in a step; where in the workflow that is, its name says (the two layers of rp1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepStatus {

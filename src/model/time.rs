@@ -20,13 +20,13 @@ impl Timestamp {
         Self(DateTime::from_timestamp_millis(at.timestamp_millis()).unwrap_or(at))
     }
 
-    /// The compact form at the head of a run id, `2026-05-20T143000Z` (seed 003).
+    /// The compact form at the head of a run id, `2026-05-20T143000Z` (FlowRun).
     #[must_use]
     pub fn compact(self) -> String {
         self.0.format("%Y-%m-%dT%H%M%SZ").to_string()
     }
 
-    /// The form without milliseconds in which a scratch pad says when it began, `2025-12-27T10:30:00Z` (seed 004).
+    /// The form without milliseconds in which a scratch pad says when it began, `2025-12-27T10:30:00Z` (rp1).
     #[must_use]
     pub fn in_seconds(self) -> String {
         self.0.to_rfc3339_opts(SecondsFormat::Secs, true)

@@ -80,7 +80,7 @@ pub(super) enum Cause {
 }
 
 impl Cause {
-    /// For the audit fields (seed 001).
+    /// For the audit fields (RCS).
     fn source(self) -> &'static str {
         match self {
             Self::Request | Self::End | Self::SessionEnd => "workflow-transition",

@@ -1,4 +1,4 @@
-//! Modes: long-lived skills that are active in a session, admitted by a policy (seed 001).
+//! Modes: long-lived skills that are active in a session, admitted by a policy (RCS).
 //!
 //! [`policy`] says who may be active with whom, [`state`] decides what begins and ends; both are pure. `state_dir` keeps
 //! the files below `.flow/state`, and the verbs join the three.

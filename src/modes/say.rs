@@ -7,7 +7,7 @@ use crate::modes::state::{Active, Board, ModeRefusal};
 use crate::modes::state_dir::Sessions;
 use crate::store::StoreError;
 
-/// Why a mode cannot begin, and how to make room for it (seed 001).
+/// Why a mode cannot begin, and how to make room for it (RCS).
 pub(super) fn denial(board: &Board, scope: &Scope, requested: &str, denial: &Denial, verb: &str) -> String {
     let be = if denial.active.len() == 1 { "is" } else { "are" };
     let is_roots = |mode: &ModeName| board.seen(scope, mode).is_some_and(|(owner, _)| owner == Scope::Root);

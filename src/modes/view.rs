@@ -228,7 +228,7 @@ impl Flow {
 }
 
 /// Whether `show` looks at nothing but the session's own file: a session that was named and has a directory speaks for
-/// itself alone (seed 001, "Session precedence"). What counts for requests is told beside it.
+/// itself alone (RCS, "Session precedence"). What counts for requests is told beside it.
 fn speaks_alone(state: &StateDir, asked: &ModeScope, view: &Scope) -> Result<bool> {
     Ok(asked.session.is_some() && !asked.root && state.has(view)?)
 }

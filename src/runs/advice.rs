@@ -312,7 +312,7 @@ impl Words<'_> {
         self.outcome(Some(phase), self.fresh_id(phase).as_deref(), status)
     }
 
-    /// The steps that a report of the begin of `phase` completes: its direct predecessors that run or wait (seed 000).
+    /// The steps that a report of the begin of `phase` completes: its direct predecessors that run or wait (rp1).
     fn completed_by_begin(&self, phase: &StateName, machine: Option<&Machine>) -> Vec<String> {
         let Some(machine) = machine.filter(|_| self.reports()) else { return Vec::new() };
         let steps = &self.history.state().document().state.steps;

@@ -31,7 +31,7 @@ pub struct AdvanceRequest {
     pub epoch: Option<u64>,
 }
 
-/// Where a run can go, in the words of the seed (002).
+/// Where a run can go, in the words of ARKOS.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NextStatesReport {
     /// The run.

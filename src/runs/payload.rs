@@ -1,4 +1,4 @@
-//! What a report may say: the payload of each type, checked before anything else (seed 000).
+//! What a report may say: the payload of each type, checked before anything else (rp1).
 
 use std::path::{Component, Path, PathBuf};
 
@@ -54,7 +54,7 @@ impl ReportRequest {
     /// The report, when it is complete and sound. `root` is the project's directory, in which artifacts are.
     ///
     /// # Errors
-    /// [`Error::Usage`] says in the seed's words what is missing or wrong.
+    /// [`Error::Usage`] says in rp1's words what is missing or wrong.
     pub fn check(&self, disk: &dyn Disk, id: EventId, root: &Path) -> Result<Report> {
         let kind = self.kind()?;
         let step = self.step.as_deref().map(step).transpose()?;
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_wrong_is_said_in_the_seeds_words() {
+    fn what_is_missing_or_wrong_is_said_in_rp1s_words() {
         let data = || serde_json::json!({});
         assert_eq!(sentence(check("status_change", None, data())), "--step is required for 'status_change' events");
         assert_eq!(

@@ -106,7 +106,7 @@ fn phase_refused(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, String)
 /// What is refused, as a sentence.
 pub(super) fn sentence(run: &RunId, refusal: &Refusal) -> String {
     match refusal {
-        // The seed's sentences, to the letter.
+        // rp1's sentences, to the letter.
         Refusal::UnknownStep(_) | Refusal::CannotStart(_) | Refusal::InvalidStep(_) => refusal.to_string(),
         refusal => format!("run {run}: {refusal}"),
     }

@@ -251,7 +251,7 @@ fn initial_phase(machine: &Machine, asked: Option<&StateName>) -> Result<StateNa
     Err(Error::Usage(format!("workflow {} has no phase `{phase}`; {meant}It has {known}", machine.id())))
 }
 
-/// The seed's template: ten attempts, no time limit.
+/// FlowRun's template: ten attempts, no time limit.
 pub(crate) fn default_limits() -> Map<String, Value> {
     let limits = json!({ "max_iterations": 10, "max_runtime_minutes": null });
     limits.as_object().cloned().unwrap_or_default()

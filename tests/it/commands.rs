@@ -146,7 +146,7 @@ result:
 }
 
 #[test]
-fn the_seeds_activity_file_is_recorded_from_a_file_and_from_standard_input() {
+fn flowruns_activity_file_is_recorded_from_a_file_and_from_standard_input() {
     let sandbox = Sandbox::new();
     let run = sandbox.start("start-issue");
     let document = format!(

@@ -1,4 +1,4 @@
-//! Reports on steps (seed 000): what is accepted, what follows, and where it leaves the run.
+//! Reports on steps (rp1): what is accepted, what follows, and where it leaves the run.
 
 use std::thread;
 
@@ -221,7 +221,7 @@ fn units_and_sub_agents_do_not_move_the_run() {
 
 #[test]
 fn a_unit_goes_its_own_way_through_the_workflow() {
-    // The seed's example of tracking tasks, in which nothing but units is reported.
+    // rp1's example of tracking tasks, in which nothing but units is reported.
     holds(
         "agent",
         "building@T1 running => not_started
@@ -232,7 +232,7 @@ fn a_unit_goes_its_own_way_through_the_workflow() {
 }
 
 #[test]
-fn refusals_are_the_seeds_sentences_to_the_letter() {
+fn refusals_are_rp1s_sentences_to_the_letter() {
     let sandbox = Sandbox::new();
     let emit = |step: &str| {
         let args = ["emit", "--workflow", "build", "--type", "status_change", "--run-id", "r1", "--step", step];
@@ -270,9 +270,9 @@ fn refusals_are_the_seeds_sentences_to_the_letter() {
     assert!(other.exits(1).stderr.contains("follows the workflow build, not debug"));
 }
 
-/// The commands of the seed's page as they stand there, but for the name of the program.
+/// The commands of rp1's page as they stand there, but for the name of the program.
 #[test]
-fn the_seeds_commands_do_what_its_page_says() {
+fn rp1s_commands_do_what_its_page_says() {
     let sandbox = Sandbox::new();
     let shell = |script: &str| {
         let mut command = sandbox.command("sh");
@@ -308,7 +308,7 @@ fn the_seeds_commands_do_what_its_page_says() {
 }
 
 #[test]
-fn a_report_creates_the_run_and_answers_in_the_seeds_shape() {
+fn a_report_creates_the_run_and_answers_in_rp1s_shape() {
     let sandbox = Sandbox::new();
     let uuid = "550e8400-e29b-41d4-a716-446655440000";
     let args = ["emit", "--workflow", "build", "--type", "status_change", "--run-id", uuid, "--step", "requirements"];

@@ -207,7 +207,7 @@ proptest! {
                     prop_assert!(step, "{} to {}", from, record.phase);
                     prop_assert!(!(moved && before.status() == RunStatus::Blocked), "a blocked run moved");
                 }
-                // The seed's iron law: no phase changes without an activity.
+                // FlowRun's iron law: no phase changes without an activity.
                 _ => prop_assert!(!moved, "{:?} moved the run", event),
             }
             let completed = |state: &RunState| state.document().state.completed_activities.len();

@@ -349,7 +349,7 @@ result:
 ";
 
 #[test]
-fn the_seeds_own_template_is_accepted_as_a_file_and_on_standard_input() {
+fn flowruns_own_template_is_accepted_as_a_file_and_on_standard_input() {
     let (sandbox, id) = with_run();
     let text = SEED.replace("RUN", &id);
     std::fs::write(sandbox.path("act.yaml"), &text).unwrap();

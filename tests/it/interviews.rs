@@ -650,7 +650,7 @@ fn a_project_has_scripts_of_its_own() {
     assert!(sandbox.flow(["schema", "interview"]).ok().stdout.contains("\"FlowInterview\""));
 }
 
-/// An interviewer that asks the seed's two questions and one more, and then writes what was answered.
+/// An interviewer that asks rp1's two questions and one more, and then writes what was answered.
 const AGENT: &str = r#"#!/bin/sh
 cat >state.json
 echo call >>calls

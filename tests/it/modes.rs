@@ -1,4 +1,4 @@
-//! The rules of modes, on every set of them (seed 001).
+//! The rules of modes, on every set of them (RCS).
 
 use flowrun::catalog::Catalog;
 use flowrun::model::{ModeName, Scope, Timestamp};
@@ -11,7 +11,7 @@ const ALL: [&str; 8] =
     ["deep-interview", "blueprint", "autoresearch", "autopilot", "team", "forge", "ultrawork", "ultraqa"];
 const PLANNING: [&str; 3] = ["deep-interview", "blueprint", "autoresearch"];
 
-/// The seed's list of hand-offs.
+/// RCS's list of hand-offs.
 fn hands_over(from: &str, to: &str, clean: bool) -> bool {
     match (from, to) {
         ("deep-interview", "blueprint") | ("blueprint", "team" | "forge" | "autopilot") => true,
@@ -20,7 +20,7 @@ fn hands_over(from: &str, to: &str, clean: bool) -> bool {
     }
 }
 
-/// The seed's list of overlaps.
+/// RCS's list of overlaps.
 fn overlaps(one: &str, other: &str) -> bool {
     matches!((one, other), ("team", "forge") | ("forge", "team") | ("ultrawork", _) | (_, "ultrawork"))
 }
@@ -55,7 +55,7 @@ fn board(scope: &Scope, active: &[&str]) -> Board {
 
 /// Every set of modes, each asked for every mode, with a review of either result, for a session and for everybody.
 #[test]
-fn every_set_of_modes_answers_every_request_as_the_seed_says() {
+fn every_set_of_modes_answers_every_request_as_rcs_says() {
     let policy = shipped();
     let scopes = [Scope::Root, Scope::Session("s1".parse().unwrap())];
     let mut asked = 0;

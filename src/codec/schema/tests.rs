@@ -2,7 +2,7 @@ use super::*;
 use crate::codec::{RunText, parse, parse_value, seal};
 use serde_json::json;
 
-/// The seed's template as a shell would have filled it in, timestamps unquoted, `current_activity` null.
+/// FlowRun's template as a shell would have filled it in, timestamps unquoted, `current_activity` null.
 const SEED_RUN: &str = "\
 apiVersion: flow.synapti.ai/v1
 kind: FlowRun
@@ -160,14 +160,14 @@ fn the_enums_are_those_of_the_model() {
 }
 
 #[test]
-fn the_seeds_templates_are_accepted_as_they_stand() {
+fn flowruns_templates_are_accepted_as_they_stand() {
     accepts(DocumentKind::Run, &parse_value(SEED_RUN).unwrap());
     accepts(DocumentKind::Activity, &parse_value(SEED_ACTIVITY).unwrap());
     accepts(DocumentKind::Workflow, &parse_value(WORKFLOW).unwrap());
 }
 
 #[test]
-fn what_the_seeds_text_shows_is_accepted_in_a_run() {
+fn what_flowruns_text_shows_is_accepted_in_a_run() {
     for (from, to) in [
         ("status: active", "status: failed"),
         ("journal: .decisions/issue-42.md", "journal: null"),
@@ -259,7 +259,7 @@ fn run_ids_have_128_characters_at_most() {
 }
 
 #[test]
-fn activities_follow_the_seed_and_its_quirks() {
+fn activities_follow_flowrun_and_its_quirks() {
     for (from, to) in [
         ("command_exit_code: 0", "command_exit_code: null"),
         ("completed_at: 2026-05-20T14:31:00Z", "completed_at: null"),

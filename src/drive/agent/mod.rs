@@ -1,4 +1,4 @@
-//! An agent that goes through a state graph (seed 002): states that run, a choice of the next one, and a loop that
+//! An agent that goes through a state graph (ARKOS): states that run, a choice of the next one, and a loop that
 //! notes every step. Pure: what a state does, how a choice is made and where steps are noted is given.
 //!
 //! `flow drive` is this loop with commands for states and a run for a notebook. A program of one's own brings its own

@@ -67,7 +67,7 @@ impl Outcome {
 #[error("{0}")]
 pub struct StateError(pub String);
 
-/// Something that an agent does, a type of state in a graph (seed 002).
+/// Something that an agent does, a type of state in a graph (ARKOS).
 pub trait State {
     /// Whether the agent may go on from here. By default as soon as it ran.
     fn check_transition_ready(&self, context: &Context) -> bool {

@@ -1,4 +1,4 @@
-//! Interviews that resume (seed 004): a scratch pad at the end of the document that is being written holds every question
+//! Interviews that resume (rp1): a scratch pad at the end of the document that is being written holds every question
 //! and answer, and nothing else is remembered anywhere.
 //!
 //! [`Document`] reads a text: its pad, its sections, and what cannot be read. The edits in `edit` give the whole new text,

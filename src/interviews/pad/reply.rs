@@ -15,7 +15,7 @@ pub struct Metadata {
     pub gaps_remaining: u32,
 }
 
-/// The one JSON object of an interviewer (seed 004).
+/// The one JSON object of an interviewer (rp1).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Reply {

@@ -1,11 +1,11 @@
-//! Scratch pads, gaps, the order of questions and the end, on the seed's own example and on what people make of it.
+//! Scratch pads, gaps, the order of questions and the end, on rp1's own example and on what people make of it.
 
 use serde_json::json;
 
 use super::*;
 use crate::interviews::read_script;
 
-/// The pad of the seed's page, as it stands there.
+/// The pad of rp1's page, as it stands there.
 const SEED: &str = "\
 ## Scratch Pad
 
@@ -44,7 +44,7 @@ fn answers(text: &str) -> Vec<Answer> {
 }
 
 #[test]
-fn the_pad_of_the_seed_is_written_letter_by_letter() {
+fn the_pad_of_rp1_is_written_letter_by_letter() {
     let dump = question("Brain Dump", "Tell me everything about this project...");
     let users = question("Target Users", "Who are the primary users?");
     let text = Document::read("").begin(&head(Mode::Create)).unwrap();

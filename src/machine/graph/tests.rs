@@ -33,7 +33,7 @@ fn both_forms_of_a_graph_are_read() {
 }
 
 #[test]
-fn the_seeds_example_is_read_with_its_own_types() {
+fn arkos_example_is_read_with_its_own_types() {
     let text = "\
 initial: agent_reply
 

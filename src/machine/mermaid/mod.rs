@@ -1,6 +1,6 @@
-//! The Mermaid notation (seed 000): a `stateDiagram-v2`, alone or in a Markdown document.
+//! The Mermaid notation (rp1): a `stateDiagram-v2`, alone or in a Markdown document.
 //!
-//! `lexer` cuts a line into tokens, `words` knows what Mermaid reads as something else than text, `grammar` says what a line is, `diagram` puts the lines together. What the seed does
+//! `lexer` cuts a line into tokens, `words` knows what Mermaid reads as something else than text, `grammar` says what a line is, `diagram` puts the lines together. What rp1 does
 //! not support is refused by its name, and nothing is skipped that could have been meant as a state or a transition.
 
 mod diagram;

@@ -53,7 +53,7 @@ fn diagram(lines: &str) -> String {
 }
 
 #[test]
-fn every_form_of_the_seeds_table_is_read() {
+fn every_form_of_rp1s_table_is_read() {
     for (lines, expected) in [
         ("[*] --> scan\nscan --> [*]", "scan^$"),
         ("  [*]-->scan\n\tscan-->report:done\n  report-->[*]", "scan^ report$ scan>report(done)"),

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::model::ModeName;
 use crate::modes::policy::{Condition, Kind, Policy, Relation};
 
-/// The answer (seed 001, "Transition rule categories").
+/// The answer (RCS, "Transition rule categories").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Admission {
     /// Nothing is active.

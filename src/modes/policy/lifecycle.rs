@@ -1,4 +1,4 @@
-//! How a mode ended, in one vocabulary (seed 001, "Terminal lifecycle outcome compatibility").
+//! How a mode ended, in one vocabulary (RCS, "Terminal lifecycle outcome compatibility").
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -64,7 +64,7 @@ enum Word {
 }
 
 impl Word {
-    /// The alias table of seed 001 and of the fields it replaces.
+    /// The alias table of RCS and of the fields it replaces.
     fn parse(text: &str) -> Option<Self> {
         Some(match text.trim().to_lowercase().as_str() {
             "finished" | "finish" | "complete" | "completed" | "done" => Self::Ended(Outcome::Finished),
@@ -139,7 +139,7 @@ const CANONICAL: [(&str, Said); 3] = [
     ("run_outcome", Said::RunOutcome),
 ];
 
-/// Reads how the mode in `state` ended, in the seed's order of precedence.
+/// Reads how the mode in `state` ended, in RCS's order of precedence.
 #[must_use]
 pub fn read_outcome(state: &Map<String, Value>) -> Reading {
     let question = has_question(state);

@@ -1,4 +1,4 @@
-//! Modes: who may be active with whom, how they end, and how a prompt asks for them (seed 001). Pure; the rules
+//! Modes: who may be active with whom, how they end, and how a prompt asks for them (RCS). Pure; the rules
 //! themselves are data (`workflows/modes.yaml`).
 
 mod admit;

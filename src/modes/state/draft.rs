@@ -331,7 +331,7 @@ impl<'a> Draft<'a> {
         state
     }
 
-    /// Completes an active source with the audit fields of seed 001.
+    /// Completes an active source with the audit fields of RCS.
     fn complete(&mut self, scope: &Scope, mode: &ModeName, target: &ModeName) {
         let Some(ModeState::Known(state)) = self.board.file(scope, mode) else { return };
         if state.get("active") != Some(&Value::Bool(true)) {

@@ -1,4 +1,4 @@
-//! Modes: what begins and ends, decided as a whole before anything is written (seed 001). Pure.
+//! Modes: what begins and ends, decided as a whole before anything is written (RCS). Pure.
 
 mod board;
 mod draft;

@@ -232,7 +232,7 @@ fn may_leave_undone(state: &RunState, emitted: &Emitted) -> bool {
 }
 
 /// States that the reports left, or with which they ended the run, although their work is not done. Reports may do that
-/// (seed 000), but not in silence.
+/// (rp1), but not in silence.
 fn left_undone(history: &History, emitted: &Emitted) -> Vec<String> {
     let in_words = |phase: &StateName, work: &PhaseWork<'_>| Undone::new(None, phase, work).to_string();
     let gone: Vec<_> = left(history.state(), emitted).map(|from| (from, history.work(from))).collect();

@@ -1,4 +1,4 @@
-//! `emit`: agents report on the steps of a workflow (seed 000). A run that does not exist begins with its first report.
+//! `emit`: agents report on the steps of a workflow (rp1). A run that does not exist begins with its first report.
 
 mod answer;
 
@@ -255,7 +255,7 @@ impl Flow {
         }
     }
 
-    /// The definition of a workflow; none when it has no state machine, since its steps are free then (seed 000).
+    /// The definition of a workflow; none when it has no state machine, since its steps are free then (rp1).
     fn definition_of(&self, project: Option<&Project>, workflow: &str) -> Result<Option<Machine>> {
         match self.catalog(project).find(workflow) {
             Ok(found) => Ok(Some(found.machine)),

@@ -1,4 +1,4 @@
-//! The session of seed 003, word for word: create, record, die, SessionEnd, resume in a new shell.
+//! The session of FlowRun, word for word: create, record, die, SessionEnd, resume in a new shell.
 
 use crate::support::Sandbox;
 
