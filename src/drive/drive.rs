@@ -143,7 +143,7 @@ impl Flow {
     /// A model that chooses, as the environment names it.
     ///
     /// # Errors
-    /// [`runs::Error::Usage`] when `url` is not the address of a server or no model is named; [`Error::Setting`] when a variable is not text.
+    /// [`runs::Error::Usage`] when `url` is not the address of a server or no model is named; [`runs::Error::Setting`] when a variable is not text.
     pub fn endpoint(&self, url: String) -> Result<Endpoint> {
         let text = |setting: &Option<Setting>| setting.as_ref().map(Setting::parse::<String>).transpose();
         let unnamed = || runs::Error::Usage("--choose-url needs a model: name it in FLOW_CHOOSE_MODEL".to_owned());

@@ -72,7 +72,7 @@ impl Flow {
     /// Puts an answer, or why there is none, into the scratch pad; on stable storage when this returns.
     ///
     /// # Errors
-    /// [`Error::Interview`]: another answer stands there, there is no such question, or nothing is asked any more.
+    /// [`Error::Stopped`](crate::interviews::Error::Stopped): another answer stands there, there is no such question, or nothing is asked any more.
     pub fn interview_answer(&self, request: &AnswerRequest) -> Result<InterviewAnswerReport> {
         let paper = Paper::at(self, &request.document)?;
         if matches!(&request.answer, Answer::Given(text) | Answer::Skipped(text) if text.len() > limits::ANSWER_BYTES) {

@@ -63,7 +63,7 @@ impl Flow {
     /// Writes what was answered into the sections and removes the scratch pad, in one step.
     ///
     /// # Errors
-    /// [`crate::runs::Error::Interview`] when questions are left, or something in the pad cannot be read: it would be lost.
+    /// [`crate::interviews::Error::Stopped`] when questions are left, or something in the pad cannot be read: it would be lost.
     pub fn interview_finish(&self, request: &FinishRequest) -> Result<InterviewFinishReport> {
         let paper = Paper::at(self, &request.document)?;
         let seen = paper.text()?;
@@ -107,7 +107,7 @@ impl Flow {
     /// stands beside it before that. Of a document that is gone, the runs that wait for it are told.
     ///
     /// # Errors
-    /// [`crate::runs::Error::Interview`] without an interview, or when the document is being saved all the time.
+    /// [`crate::interviews::Error::Stopped`] without an interview, or when the document is being saved all the time.
     pub fn interview_abandon(&self, document: &Path) -> Result<InterviewAbandonReport> {
         let paper = Paper::at(self, document)?;
         for _ in 0..TRIES {

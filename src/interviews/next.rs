@@ -114,7 +114,7 @@ impl Flow {
     /// What comes next. Writes nothing.
     ///
     /// # Errors
-    /// [`Error::Interview`] when there is no interview in the document, or it cannot be read.
+    /// [`Error::Stopped`](crate::interviews::Error::Stopped) when there is no interview in the document, or it cannot be read.
     pub fn interview_next(&self, document: &Path) -> Result<InterviewNext> {
         let paper = Paper::at(self, document)?;
         let text = paper.text()?;

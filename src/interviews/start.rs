@@ -47,7 +47,7 @@ impl Flow {
     /// the scratch pad at once.
     ///
     /// # Errors
-    /// [`Error::Catalog`] for a script that cannot be used, [`Error::Document`] and [`Error::Interview`] when the document
+    /// [`Error::Script`](crate::interviews::Error::Script) for a script that cannot be used, [`Error::Document`](crate::interviews::Error::Document) and [`Error::Stopped`](crate::interviews::Error::Stopped) when the document
     /// cannot. Nothing is written then.
     pub fn interview_start(&self, request: &InterviewRequest) -> Result<InterviewStartReport> {
         let paper = Paper::at(self, &request.document)?;

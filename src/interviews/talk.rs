@@ -184,7 +184,7 @@ impl Flow {
     /// was answered is in the document before the next question comes.
     ///
     /// # Errors
-    /// As [`Flow::interview_start`], and [`Error::Interview`] when the agent answers nothing of use. What was answered stays.
+    /// As [`Flow::interview_start`], and [`Error::Stopped`](crate::interviews::Error::Stopped) when the agent answers nothing of use. What was answered stays.
     pub fn interview_run(&self, request: &TalkRequest, person: &mut dyn Interviewee) -> Result<InterviewRunReport> {
         let path = |path: &Option<PathBuf>| path.as_ref().map(|path| self.absolute(path)).transpose();
         let has_agent = request.agent.is_some() || request.replay.is_some();

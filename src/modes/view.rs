@@ -210,7 +210,7 @@ impl Flow {
     /// How the mode of a file ended, whatever program wrote the file.
     ///
     /// # Errors
-    /// [`Error::Usage`] when it is no JSON object.
+    /// [`runs::Error::InputJson`] when it is not a JSON object.
     pub fn mode_outcome(&self, origin: &str, bytes: &[u8]) -> Result<OutcomeReport> {
         let fields: Map<String, Value> = match parse(bytes) {
             ModeState::Known(fields) => fields,
