@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use crate::disk::error::DiskError;
+use crate::disk::error::{DiskError, Hazard};
 use crate::disk::file_system::{Disk, DiskDir, DiskFile, Errno, FileType, Open, Rename, Stat};
 
 /// Whether files of other users may be used.
@@ -98,7 +98,7 @@ impl Dir {
 
     fn check_owner(&self, stat: &Stat) -> Result<(), DiskError> {
         if self.trust == Trust::OwnFiles && stat.owner != *USER {
-            return Err(DiskError::Unsafe { path: self.path.clone(), why: "belongs to another user" });
+            return Err(DiskError::Unsafe { path: self.path.clone(), hazard: Hazard::ForeignOwner });
         }
         Ok(())
     }
@@ -106,16 +106,16 @@ impl Dir {
     /// Says in words why `name` is not what it should be.
     fn why_not(&self, name: &str) -> DiskError {
         let kind = self.handle.look(name.as_ref()).map(|stat| stat.kind);
-        let why = match kind {
-            Ok(FileType::Symlink) => "is a symbolic link",
-            Ok(FileType::Directory) => "is a directory",
-            Ok(FileType::RegularFile) => "is a file, not a directory",
-            Ok(FileType::Fifo) => "is a FIFO",
-            Ok(FileType::Socket) => "is a socket",
-            Ok(FileType::CharacterDevice | FileType::BlockDevice) => "is a device",
-            Ok(_) | Err(_) => "is not a regular file",
+        let hazard = match kind {
+            Ok(FileType::Symlink) => Hazard::Symlink,
+            Ok(FileType::Directory) => Hazard::Directory,
+            Ok(FileType::RegularFile) => Hazard::File,
+            Ok(FileType::Fifo) => Hazard::Fifo,
+            Ok(FileType::Socket) => Hazard::Socket,
+            Ok(FileType::CharacterDevice | FileType::BlockDevice) => Hazard::Device,
+            Ok(_) | Err(_) => Hazard::Other,
         };
-        DiskError::Unsafe { path: self.join(name), why }
+        DiskError::Unsafe { path: self.join(name), hazard }
     }
 
     /// Opens `name`, whatever it turns out to be.
@@ -158,11 +158,10 @@ impl Dir {
     pub(crate) fn open_own(&self, name: &str, how: Open) -> Result<File, DiskError> {
         let (file, stat) = self.open_file(name, how, "open")?;
         if stat.links > 1 {
-            let why = "is a hard link: writing to it would change another file too";
-            return Err(DiskError::Unsafe { path: self.join(name), why });
+            return Err(DiskError::Unsafe { path: self.join(name), hazard: Hazard::HardLink });
         }
         if self.trust == Trust::OwnFiles && stat.owner != *USER {
-            return Err(DiskError::Unsafe { path: self.join(name), why: "belongs to another user" });
+            return Err(DiskError::Unsafe { path: self.join(name), hazard: Hazard::ForeignOwner });
         }
         Ok(file)
     }

@@ -7,6 +7,38 @@ use thiserror::Error;
 
 use crate::model::{Explain, Kind, Problem};
 
+/// Why a path is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum Hazard {
+    /// Its owner could change it at any time.
+    #[error("belongs to another user")]
+    ForeignOwner,
+    /// Another name of it may be anywhere.
+    #[error("is a hard link: writing to it would change another file too")]
+    HardLink,
+    /// It may lead anywhere.
+    #[error("is a symbolic link")]
+    Symlink,
+    /// A file is expected there.
+    #[error("is a directory")]
+    Directory,
+    /// A directory is expected there.
+    #[error("is a file, not a directory")]
+    File,
+    /// Opening it may wait for ever.
+    #[error("is a FIFO")]
+    Fifo,
+    /// It has no content of its own.
+    #[error("is a socket")]
+    Socket,
+    /// It has no content of its own.
+    #[error("is a device")]
+    Device,
+    /// It is something else.
+    #[error("is not a regular file")]
+    Other,
+}
+
 /// Why a file or directory could not be used.
 #[derive(Debug, Error)]
 pub enum DiskError {
@@ -23,12 +55,12 @@ pub enum DiskError {
         path: PathBuf,
     },
     /// Following or writing this path could reach files elsewhere.
-    #[error("{} {why}", path.display())]
+    #[error("{} {hazard}", path.display())]
     Unsafe {
         /// The path that is refused.
         path: PathBuf,
-        /// What it is: `is a symbolic link`, …
-        why: &'static str,
+        /// What it is.
+        hazard: Hazard,
     },
     /// A file is larger than its bound.
     #[error("{} is larger than {limit} bytes", path.display())]
@@ -80,13 +112,9 @@ impl Explain for DiskError {
         match self {
             Self::NotFound { .. } => new(Kind::NotFound, "not_found"),
             Self::Exists { .. } => new(Kind::Refused, "run_exists").help("use another id, or go on with that run"),
-            Self::Unsafe { why, .. } => new(Kind::Unsafe, "unsafe_path").help(match *why {
-                why if why.starts_with("is a hard link") => {
-                    "put a copy of its own in its place: cp FILE COPY && mv COPY FILE"
-                }
-                "belongs to another user" => {
-                    "run flow as the owner, or set FLOW_TRUST_OWNER=1 when that user is trusted"
-                }
+            Self::Unsafe { hazard, .. } => new(Kind::Unsafe, "unsafe_path").help(match hazard {
+                Hazard::HardLink => "put a copy of its own in its place: cp FILE COPY && mv COPY FILE",
+                Hazard::ForeignOwner => "run flow as the owner, or set FLOW_TRUST_OWNER=1 when that user is trusted",
                 _ => "flow follows no links below .flow; put a plain file or directory in its place",
             }),
             Self::TooLarge { .. } => new(Kind::Damaged, "too_large")

@@ -57,7 +57,7 @@ pub enum DocumentFault {
         path: PathBuf,
     },
     /// Somebody saved it again and again meanwhile.
-    #[error("{path} is being saved by somebody else")]
+    #[error("{path} is being saved by another program")]
     Changing {
         /// The document.
         path: PathBuf,

@@ -87,11 +87,11 @@ pub(super) fn explained(path: &Path, fault: &InterviewFault) -> Problem {
             say(Kind::Refused, "questions_left", message, help)
         }
         InterviewFault::ChangedMeanwhile => {
-            let message = format!("{document} was saved by somebody else meanwhile");
+            let message = format!("{document} was changed by another program in the meantime");
             say(Kind::Held, "document_changed", message, "try again; nothing of it was removed".to_owned())
         }
         InterviewFault::NoConsent => {
-            let message = format!("nobody said that the interview in {document} may be given up");
+            let message = format!("giving up the interview in {document} has to be confirmed");
             say(
                 Kind::NeedsHuman,
                 "not_confirmed",

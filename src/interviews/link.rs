@@ -177,7 +177,7 @@ impl LateEnd {
 }
 
 fn not_told(run: &str, error: &Error) -> String {
-    format!("the run {run} was not told of it: {}", error.one_line())
+    format!("could not update run {run}: {}", error.one_line())
 }
 
 /// The activity of the first interview about a document in a run.

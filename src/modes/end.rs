@@ -166,7 +166,7 @@ impl Flow {
             Ok(found)
         };
         // A run ends whatever its modes are.
-        modes().unwrap_or_else(|why| vec![format!("nobody knows whether a mode is still active for this run: {why}")])
+        modes().unwrap_or_else(|why| vec![format!("cannot tell whether a mode is still active for this run: {why}")])
     }
 }
 

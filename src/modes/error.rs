@@ -104,7 +104,7 @@ fn sentence(refusal: &ModeRefusal, path: Option<&Path>, message: Option<&str>) -
         }
         ModeRefusal::Unreadable { mode, why, .. } => {
             let file = path.map_or_else(|| format!("the file of {mode}"), |path| path.display().to_string());
-            format!("{file} cannot be read, so nobody knows whether {mode} is active: {why}")
+            format!("{file} cannot be read, so flow cannot tell whether {mode} is active: {why}")
         }
         ModeRefusal::Lifecycle { mode, fault } => lifecycle(mode.as_str(), fault),
         ModeRefusal::Field { mode, fault: PhaseFault::Unknown { phase, .. } } => {

@@ -103,7 +103,7 @@ pub(super) fn unknown(modes: &[Active]) -> Vec<String> {
     let tell = |one: &Active| {
         let clear = clear_command(&one.mode, &one.scope);
         format!(
-            "the file of {} cannot be read, so nobody knows whether it is active: `{clear}` takes it away",
+            "the file of {} cannot be read, so flow cannot tell whether it is active: `{clear}` takes it away",
             one.mode
         )
     };

@@ -261,7 +261,7 @@ fn look(dir: &Dir, name: &str) -> Result<Option<StateFile>, DiskError> {
     match dir.read(name, limits::MODE_BYTES) {
         Ok(found) => Ok(found.map(StateFile::Text)),
         Err(DiskError::TooLarge { limit, .. }) => Ok(Some(StateFile::Odd(format!("it is larger than {limit} bytes")))),
-        Err(DiskError::Unsafe { why, .. }) => Ok(Some(StateFile::Odd(why.to_owned()))),
+        Err(DiskError::Unsafe { hazard, .. }) => Ok(Some(StateFile::Odd(hazard.to_string()))),
         // Whatever else may keep a file from being opened, it may pass.
         Err(DiskError::Io { .. }) if dir.look(name).is_ok_and(|stat| stat.mode & OWNER_READS == 0) => {
             Ok(Some(StateFile::Odd("its permissions do not allow it".to_owned())))

@@ -36,6 +36,6 @@ pub(crate) fn answer_of(job: &Job<'_>, tell: &mut dyn FnMut(&str)) -> Result<Str
             return Err("it was interrupted".to_owned());
         }
     }
-    let text = String::from_utf8(output).map_err(|_| "its command answered what is no UTF-8 text".to_owned())?;
+    let text = String::from_utf8(output).map_err(|_| "the command's output is not valid UTF-8".to_owned())?;
     Ok(text.trim_end_matches(['\n', '\r']).to_owned())
 }

@@ -3,7 +3,7 @@
 use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
 
-use crate::disk::{Dir, Disk, DiskError, Errno, Links, NEW_FILE, Rename, Trust, flush};
+use crate::disk::{Dir, Disk, DiskError, Errno, Hazard, Links, NEW_FILE, Rename, Trust, flush};
 use crate::model::{RunId, limits};
 use crate::store::error::StoreError;
 use crate::store::layout::{
@@ -292,7 +292,7 @@ impl Project {
             let Ok(id) = RunId::new(name.as_str()) else { continue };
             match runs.open_dir(name) {
                 Ok(dir) => visit(name, Ok(RunDir { dir, runs: runs.clone(), id })),
-                Err(DiskError::Unsafe { why: "is a file, not a directory", .. }) => {}
+                Err(DiskError::Unsafe { hazard: Hazard::File, .. }) => {}
                 Err(error) if error.is_not_found() => {}
                 Err(error) => visit(name, Err(error.into())),
             }

@@ -949,7 +949,7 @@ fn a_run_that_cannot_be_told_keeps_nobody_from_an_interview() {
     let mut start = sandbox.flow_command();
     start.args(["interview", "start", DOC]).env("FLOW_SESSION", "s2");
     let started = run(start, "").ok();
-    assert!(started.stderr.starts_with("warning: the run r1 was not told of it: "), "{started:?}");
+    assert!(started.stderr.starts_with("warning: could not update run r1: "), "{started:?}");
     assert!(started.stdout.starts_with("begun  docs/charter.md  UPDATE"), "{started:?}");
 }
 
@@ -1061,7 +1061,7 @@ fn a_run_that_is_over_keeps_no_answer_out_of_the_document() {
     interview(&sandbox, &["start", DOC, "--run-id", "r1"]).ok();
     sandbox.flow(["cancel", "r1", "--reason", "not needed"]).ok();
     let answered = interview(&sandbox, &["answer", DOC, "Tasks."]).ok();
-    assert!(answered.stderr.starts_with("warning: the run r1 was not told of it: "), "{answered:?}");
+    assert!(answered.stderr.starts_with("warning: could not update run r1: "), "{answered:?}");
     assert_eq!(entries(&sandbox)[0].2.as_deref(), Some("Tasks."));
     let other = interview(&sandbox, &["start", DOC, "--run-id", "r2", "--json"]).exits(3);
     assert_eq!(other.error()["code"], "run_not_found");

@@ -27,7 +27,7 @@ pub(super) fn run(flow: &Flow, args: RecordArgs, out: &mut Out) -> Exit {
 fn page(report: &RecordReport) -> String {
     let mut page = Page::default();
     let RecordReport { number, activity, status, run_id, phase, completed_activities, .. } = report;
-    let verb = if report.repeated { "recorded before:" } else { "recorded" };
+    let verb = if report.repeated { "already recorded:" } else { "recorded" };
     page.line(&format!(
         "{verb} {number} {activity} ({status}); {run_id} is in {phase}, {completed_activities} completed"
     ));

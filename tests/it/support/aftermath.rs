@@ -65,7 +65,7 @@ impl Scene {
         if state.sink != Sink::Test {
             return self.assert_undelivered(answer);
         }
-        if answer.code == Some(0) && answer.stdout.contains("was not told of it") {
+        if answer.code == Some(0) && answer.stdout.contains("could not update run") {
             // The document is new, and the run is told by the next command.
             return false;
         }
