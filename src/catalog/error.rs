@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::codec::Violation;
 use crate::machine::Diagnostic;
 use crate::model::{Explain, Kind, Problem};
 
@@ -88,17 +87,6 @@ fn summary(diagnostics: &[Diagnostic]) -> String {
         1 => format!("line {line}: {} (and 1 more error)", first.message),
         more => format!("line {line}: {} (and {more} more errors)", first.message),
     }
-}
-
-pub(crate) fn first_of(violations: &[Violation]) -> String {
-    let Some(first) = violations.first() else { return "it has no errors".into() };
-    let line = first.place.map(|place| format!("line {}: ", place.line)).unwrap_or_default();
-    let more = match violations.len() {
-        1 => String::new(),
-        2 => " (and 1 more error)".to_owned(),
-        all => format!(" (and {} more errors)", all - 1),
-    };
-    format!("{line}{}{more}", first.message)
 }
 
 /// A name from the command line, short enough for a sentence.

@@ -17,7 +17,7 @@ mod proved;
 mod shipped;
 
 pub use error::CatalogError;
-pub(crate) use error::{first_of, known_names, shown};
+pub(crate) use error::{known_names, shown};
 pub use find::{Catalog, Entry, Found, Origin};
 pub(crate) use folder::Folder;
 pub(crate) use folder::definition_text;

@@ -82,8 +82,7 @@ fn usage(error: &clap::Error, out: &mut Out) -> Exit {
     let said: Vec<_> = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
     let said = said.join(" ");
     let message = said.strip_prefix("error: ").unwrap_or(&said).to_owned();
-    let help = Some("see `flow help`".to_owned());
-    out.problem(&Problem { code: "usage", message, help, causes: Vec::new(), kind: Kind::Usage })
+    out.problem(&Problem::of_message(Kind::Usage, "usage", message).help("see `flow help`"))
 }
 
 fn run(cli: Cli, out: &mut Out, flow: impl FnOnce(Options) -> Result<Flow>) -> Exit {

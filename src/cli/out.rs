@@ -112,7 +112,7 @@ impl Out {
     fn undelivered(&self, error: &io::Error) -> Exit {
         let done = self.done.as_ref().map(|done| format!("; {done}")).unwrap_or_default();
         let message = format!("cannot write to standard output: {error}{done}");
-        self.problem(&Problem { code: "io_error", message, help: None, causes: Vec::new(), kind: Kind::Io })
+        self.problem(&Problem::of_message(Kind::Io, "io_error", message))
     }
 
     /// Things that went wrong beside the work itself.

@@ -5,8 +5,7 @@ use std::io::{self, IsTerminal};
 use crate::cli::out::Out;
 use crate::cli::prompt::Prompt;
 use crate::interviews::pad::Answer as InterviewAnswer;
-use crate::interviews::{Asked, Clash, Interviewee, Result, Review, Said, Settled};
-use crate::interviews::{EntryStatus, InterviewEntry};
+use crate::interviews::{Asked, Clash, EntryStatus, InterviewEntry, Interviewee, Result, Review, Said, Settled};
 use crate::runs;
 
 /// Whoever answers.

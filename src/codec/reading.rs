@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
-use crate::codec::Violation;
-use crate::codec::plain;
 use crate::codec::run_text::RunTextError;
 use crate::codec::splice::{Field, splice};
 use crate::codec::yaml::{Node, Tree, YamlError, parse};
+use crate::codec::{Violation, plain};
 use crate::model::{ActivityId, IdList};
 
 /// A list of activity ids; absent and null are empty.

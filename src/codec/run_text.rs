@@ -10,12 +10,11 @@
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use crate::codec::plain;
 use crate::codec::reading::Reading;
 use crate::codec::run_document::{document, question_key, summary};
 use crate::codec::splice::{Field, splice};
 use crate::codec::yaml::{YamlError, emit, parse};
-use crate::codec::{Place, Violation};
+use crate::codec::{Place, Violation, plain};
 use crate::model::{IdList, Owned, RunDocument, RunSummary, StateName};
 
 /// Why a `run.yaml` cannot be used.

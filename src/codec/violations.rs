@@ -31,3 +31,15 @@ pub(crate) fn all(violations: &[Violation]) -> Vec<String> {
     });
     if violations.len() > 1 { told.collect() } else { Vec::new() }
 }
+
+/// The first violation with its line, and how many other errors there are: the end of a sentence that names the file.
+pub(crate) fn first_with_line(violations: &[Violation]) -> String {
+    let Some(first) = violations.first() else { return "it has no errors".into() };
+    let line = first.place.map(|place| format!("line {}: ", place.line)).unwrap_or_default();
+    let more = match violations.len() {
+        1 => String::new(),
+        2 => " (and 1 more error)".to_owned(),
+        all => format!(" (and {} more errors)", all - 1),
+    };
+    format!("{line}{}{more}", first.message)
+}

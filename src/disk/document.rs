@@ -253,8 +253,7 @@ impl Directory {
         }
     }
 
-    /// Leaves no lock behind that flow made. It is removed while it is held: nobody else does so, and whoever waits for it
-    /// looks at its name.
+    /// Removes a lock file that flow made, while it is still held. A process that waited for it notices that its name is gone.
     fn release(&self, lock: &Lock) {
         let is_ours = |stat: Stat| Rights::of(&stat).mode == LOCK_MODE && stat.len == 0;
         if let Lock::File { file, name } = lock

@@ -95,7 +95,7 @@ impl DiskError {
         matches!(self, Self::NotFound { .. })
     }
 
-    /// Whether something is not to be touched: it is no place of flow's, or its permissions do not allow it.
+    /// Whether something is not to be touched: it is not flow's, or its permissions do not allow it.
     #[must_use]
     pub fn is_forbidden(&self) -> bool {
         match self {

@@ -1,8 +1,7 @@
 //! Locks that end with their holder.
 //!
-//! A file is locked with `flock`, so after a kill nobody waits for a dead process. It is never deleted. On top of it its
-//! directory is locked, which closes the hole that opens when somebody removes the file while it is held
-//! (`git clean -fdx`). Waiting blocks in the kernel, which is fair; polling is not.
+//! A file is locked with `flock`, so a kill frees the lock. The file is never deleted. Its directory is locked as well, in
+//! case another program removes the file while it is held (`git clean -fdx`). Waiting blocks in the kernel, which is fair; polling is not.
 
 use std::path::Path;
 use std::sync::{Arc, mpsc};
@@ -42,7 +41,7 @@ impl FileLock {
             if !lock_both(&dir.join(name), &handle, &file, left)? {
                 return Ok(Taken::Theirs(file));
             }
-            // Whoever removed the file meanwhile made the next process lock another one.
+            // If the file was removed in the meantime, the next process locks a new one.
             if dir.is_still(name, &file)? {
                 return Ok(Taken::Ours(Self { file, _dir: handle }));
             }

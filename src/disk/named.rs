@@ -1,4 +1,4 @@
-//! Files that somebody named: read within bounds, and never waited for.
+//! Files that a caller names: read within bounds, and never waited for.
 
 use std::io::{Error, ErrorKind, Result};
 use std::path::Path;

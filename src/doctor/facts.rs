@@ -1,5 +1,11 @@
 //! What is on disk of one run, read without a lock and without an opinion.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
 use crate::codec::{LineFault, RunText};
 use crate::disk::Disk;
 use crate::disk::inspect::{Entry, FileKind, entries};
@@ -8,11 +14,6 @@ use crate::host::lock_holder;
 use crate::model::{Explain as _, RunId};
 use crate::store::layout::{ACTIVITIES, EVIDENCE, LOCK, QUARANTINE};
 use crate::store::{LogScan, RunDir, Skipped, StoreError, WriterNote};
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::thread;
-use std::time::Duration;
 
 /// A file.
 #[derive(Debug, Clone, PartialEq)]

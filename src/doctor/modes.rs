@@ -14,8 +14,7 @@ use crate::doctor::log::counted;
 use crate::model::{MODE_FILE, ModeName, Scope, SessionId, VISIBLE, limits};
 use crate::modes::policy::Policy;
 use crate::modes::state::ModeState;
-use crate::modes::{Error, policy_of};
-use crate::modes::{clear_command, read_state};
+use crate::modes::{Error, clear_command, policy_of, read_state};
 use crate::store::LogScan;
 use crate::store::layout::{LOG, QUARANTINE, SESSIONS, STATE};
 

@@ -1,5 +1,10 @@
 //! What is wrong with `.flow` itself and with what stands between the runs.
 
+use std::collections::BTreeMap;
+use std::io::{Error, ErrorKind};
+use std::path::Path;
+use std::sync::Arc;
+
 use crate::catalog::{Catalog, CatalogError, Origin};
 use crate::disk::inspect::{Entry, FileKind, doubtful_file_system, entries, is_own};
 use crate::disk::{Disk, read_plain};
@@ -17,10 +22,6 @@ use crate::store::layout::{
     CACHE, GITATTRIBUTES, GITIGNORE, INIT_TMP, INTERVIEWS, LOCK, NEW_RUN, QUARANTINE, RUNS, SCHEMAS as SCHEMA_DIR,
     STATE, WORKFLOWS,
 };
-use std::collections::BTreeMap;
-use std::io::{Error, ErrorKind};
-use std::path::Path;
-use std::sync::Arc;
 
 /// Names that flow or the original scripts give, besides those of half-made runs.
 const KNOWN: [&str; 16] = [

@@ -329,17 +329,7 @@ fn salvage(facts: &RunFacts, lines: &Lines, lost: &[LostRange]) -> Vec<ActivityR
         }
         let unknown = || StateName::new("unknown").expect("a valid name");
         let phase = activity.phase().unwrap_or_else(unknown);
-        salvaged.push(ActivityRecorded {
-            number,
-            phase,
-            advanced_to: None,
-            beside: Vec::new(),
-            late: false,
-            skipped: None,
-            session: None,
-            request: None,
-            activity,
-        });
+        salvaged.push(ActivityRecorded::new(number, phase, activity));
     }
     salvaged.sort_by_key(|record| record.number);
     // No more records than events can have been lost.

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use crate::drive::http::server;
 use crate::drive::{Choose, DriveRequest};
-use crate::model::RunId;
-use crate::model::quoted;
+use crate::model::{RunId, quoted};
 use crate::runs::advice::{DRIVES, is_driver};
 
 /// How long a command of a state may take by default, as on the command line.

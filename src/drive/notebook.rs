@@ -8,8 +8,7 @@ use crate::drive::command::driver;
 use crate::drive::drive::{Audience, Drive, given};
 use crate::drive::error::{Error, Result};
 use crate::machine::{Machine, State};
-use crate::model::Explain as _;
-use crate::model::{ReportType, StateName, StepStatus};
+use crate::model::{Explain as _, ReportType, StateName, StepStatus};
 use crate::runs::advice::{DRIVER, UNKNOWN_DRIVER};
 use crate::runs::{EmitRequest, Flow, ReportRequest};
 

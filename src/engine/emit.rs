@@ -455,17 +455,8 @@ impl<'a> Draft<'a> {
             document.insert("result".to_owned(), json!({ "summary": summary }));
         }
         let activity = Activity::new(document).expect("BUG: a slug is an activity id");
-        self.records.push(ActivityRecorded {
-            number: self.supply.number(&activity.id()),
-            phase: step.clone(),
-            advanced_to: None,
-            beside: Vec::new(),
-            late: false,
-            skipped: None,
-            session: None,
-            request: None,
-            activity,
-        });
+        let number = self.supply.number(&activity.id());
+        self.records.push(ActivityRecorded::new(number, step.clone(), activity));
     }
 }
 

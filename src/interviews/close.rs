@@ -1,17 +1,16 @@
 //! The end of an interview: its answers go into the document, or it is given up and a copy stays.
 
-use crate::interviews::pad::SectionChange;
-use crate::runs;
-use serde::Serialize;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::codec::parse_json;
 use crate::interviews::error::{Error, InterviewFault, Result};
 use crate::interviews::link::Ending;
-use crate::interviews::pad::{Answer, Entry, Outlook, Step};
+use crate::interviews::pad::{Answer, Entry, Outlook, SectionChange, Step};
 use crate::interviews::paper::{Paper, pad};
+use crate::runs;
 use crate::runs::Source;
 use crate::runs::context::Flow;
 

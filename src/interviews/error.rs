@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::catalog::{first_of, shown};
+use crate::catalog::shown;
 use crate::codec::Violation;
+use crate::codec::violations::first_with_line;
 use crate::disk::DocumentFault;
 use crate::interviews::explain::explained;
 use crate::interviews::pad::{Answer, EditError, Fault};
@@ -28,7 +29,7 @@ pub enum Error {
         suggestion: Option<String>,
     },
     /// The script is there and breaks the rules.
-    #[error("the interview in {} cannot be used: {}", .path.display(), first_of(.violations))]
+    #[error("the interview in {} cannot be used: {}", .path.display(), first_with_line(.violations))]
     Script {
         /// Its file.
         path: PathBuf,

@@ -14,15 +14,12 @@ use crate::interviews::error::{Error, Result};
 use crate::interviews::next::Standing;
 use crate::interviews::pad::{Answer, Document, Entry, Step};
 use crate::interviews::paper::Paper;
-use crate::model::Explain as _;
-use crate::model::{ActivityId, ActivityStatus, EventId, RunId, RunSummary, StateName, Unit, slug};
+use crate::model::{ActivityId, ActivityStatus, EventId, Explain as _, RunId, RunSummary, StateName, Unit, slug};
 use crate::runs;
-use crate::runs::EmitRequest;
-use crate::runs::ReportRequest;
 use crate::runs::context::Flow;
 use crate::runs::select::Runs;
 use crate::runs::view::{View, for_reading};
-use crate::runs::{RecordRequest, Source};
+use crate::runs::{EmitRequest, RecordRequest, ReportRequest, Source};
 use crate::store::{Project, RunDir};
 
 /// What the unit of an interview begins with; the document's path in the project follows.

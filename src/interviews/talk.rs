@@ -1,10 +1,10 @@
 //! `interview run`: the loop of rp1. The interviewer says what to ask, the person answers, the answer goes into the
 //! document; only then comes the next question. Nothing is remembered between two rounds but what the document holds.
 
-use crate::interviews::pad::SectionChange;
-use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
+
+use serde::Serialize;
 
 use crate::interviews::agent::{Agent, state};
 use crate::interviews::answer::{AnswerRequest, Replaces};
@@ -12,7 +12,7 @@ use crate::interviews::close::FinishRequest;
 use crate::interviews::error::{Error, InterviewFault, Result};
 use crate::interviews::link::Ending;
 use crate::interviews::next::{InterviewEntry, InterviewNext, InterviewStep, Standing, entry, next};
-use crate::interviews::pad::{Answer, Document, Entry, Metadata, Mode, Pad, Question, Reply, Script};
+use crate::interviews::pad::{Answer, Document, Entry, Metadata, Mode, Pad, Question, Reply, Script, SectionChange};
 use crate::interviews::paper::Paper;
 use crate::interviews::start::InterviewRequest;
 use crate::model::quoted;

@@ -1,7 +1,6 @@
 //! A workflow as a machine: states, and the transitions between them.
 
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::fmt::Write as _;
 

@@ -144,6 +144,22 @@ pub struct ActivityRecorded {
 }
 
 impl ActivityRecorded {
+    /// A record of `activity` in `phase`, with which the run goes nowhere.
+    #[must_use]
+    pub fn new(number: Number, phase: StateName, activity: Activity) -> Self {
+        Self {
+            number,
+            phase,
+            advanced_to: None,
+            beside: Vec::new(),
+            late: false,
+            skipped: None,
+            session: None,
+            request: None,
+            activity,
+        }
+    }
+
     /// The activity's id.
     #[must_use]
     pub fn id(&self) -> ActivityId {

@@ -1,24 +1,20 @@
 //! `mode request | write`.
 
-use crate::modes::definition;
-use crate::modes::policy::DenialKind;
-use crate::modes::policy::Outcome;
-use crate::runs;
-use serde::Serialize;
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::codec::{RunText, parse_json};
 use crate::host::{Holder, Liveness};
 use crate::model::{ModeName, RunId, Scope, SessionId, mode_file};
 use crate::modes::error::{Error, Result};
-use crate::modes::load::ScopeReport;
-use crate::modes::load::{ModeScope, board, commit, concerned, list, mode, names};
-use crate::modes::policy::{Admission, Policy, read_outcome};
-use crate::modes::say;
+use crate::modes::load::{ModeScope, ScopeReport, board, commit, concerned, list, mode, names};
+use crate::modes::policy::{Admission, DenialKind, Outcome, Policy, read_outcome};
 use crate::modes::state::{Board, Draft, Ended, ModeRefusal, Wanted, why_over};
 use crate::modes::state_dir::StateDir;
+use crate::modes::{definition, say};
+use crate::runs;
 use crate::runs::Source;
 use crate::runs::context::Flow;
 use crate::store::Project;

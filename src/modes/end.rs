@@ -5,14 +5,12 @@ use serde_json::Value;
 
 use crate::model::{Explain as _, MODE_FILE, ModeName, RunId, Scope, SessionId, VISIBLE, mode_file};
 use crate::modes::change::Cause;
-use crate::modes::definition;
 use crate::modes::error::{Error, Result};
-use crate::modes::load::ScopeReport;
-use crate::modes::load::{ModeScope, board, mode, names, read};
+use crate::modes::load::{ModeScope, ScopeReport, board, mode, names, read};
 use crate::modes::policy::Policy;
-use crate::modes::say;
 use crate::modes::state::{Draft, ModeState};
 use crate::modes::state_dir::{StateDir, StateFile};
+use crate::modes::{definition, say};
 use crate::runs;
 use crate::runs::{Flow, Observer};
 use crate::store::{Project, StoreError};

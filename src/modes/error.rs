@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::catalog::first_of;
 use crate::codec::Violation;
-use crate::codec::violations::all;
+use crate::codec::violations::{all, first_with_line};
 use crate::model::{Explain, Kind, Problem};
 use crate::modes::policy::{LifecycleFault, PhaseFault};
 use crate::modes::say::clear_command;
@@ -30,7 +29,7 @@ pub enum Error {
         suggestion: Option<String>,
     },
     /// The policy of the project breaks its rules: another policy in its place would be worse than an error.
-    #[error("the policy in {} cannot be used: {}", .path.display(), first_of(.violations))]
+    #[error("the policy in {} cannot be used: {}", .path.display(), first_with_line(.violations))]
     Policy {
         /// Its file.
         path: PathBuf,

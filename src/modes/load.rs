@@ -1,7 +1,6 @@
 //! Whose modes a command is about, and what their files say.
 
-use serde::Serialize;
-use serde::Serializer;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::codec::digest;

@@ -1,12 +1,13 @@
 //! `mode policy`.
 
+use serde::Serialize;
+
 use crate::catalog::Origin;
 use crate::model::ModeName;
 use crate::modes::definition;
 use crate::modes::error::Result;
 use crate::modes::policy::{Admission, DenialKind, Kind, Mode, Policy};
 use crate::runs::context::Flow;
-use serde::Serialize;
 
 /// The answer of `mode policy`.
 #[derive(Debug, Clone, PartialEq, Serialize)]

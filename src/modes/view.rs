@@ -1,21 +1,17 @@
 //! `mode list | show | outcome`.
 
-use crate::modes::definition;
-use crate::modes::policy::Outcome;
-use crate::modes::policy::Said;
-use crate::runs;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::model::{ModeName, Scope, mode_file};
 use crate::modes::change::is_dead;
 use crate::modes::error::{Error, Result};
-use crate::modes::load::ScopeReport;
-use crate::modes::load::{ModeScope, board, mode, names, parse};
-use crate::modes::policy::read_outcome;
-use crate::modes::say;
+use crate::modes::load::{ModeScope, ScopeReport, board, mode, names, parse};
+use crate::modes::policy::{Outcome, Said, read_outcome};
 use crate::modes::state::{Board, ModeState, why_over};
 use crate::modes::state_dir::StateDir;
+use crate::modes::{definition, say};
+use crate::runs;
 use crate::runs::context::Flow;
 use crate::store::Project;
 

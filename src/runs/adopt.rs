@@ -1,18 +1,15 @@
 //! `workflow adopt`: a run moves over to today's definition of its workflow.
 
+use serde::Serialize;
+
 use crate::catalog::CatalogError;
 use crate::engine::{Command, Decision};
 use crate::machine::Machine;
-use crate::model::RunId;
-use crate::model::Seq;
-use crate::model::StateName;
-use crate::model::WorkflowId;
-use crate::model::{EventKind, RunDocument, SessionId};
+use crate::model::{EventKind, RunDocument, RunId, Seq, SessionId, StateName, WorkflowId};
 use crate::runs::context::Flow;
 use crate::runs::error::{Error, Result};
 use crate::runs::load::for_writing;
 use crate::store::Project;
-use serde::Serialize;
 
 /// Which run moves over.
 #[derive(Debug, Clone, Default)]

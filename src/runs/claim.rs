@@ -1,5 +1,7 @@
 //! Holding a run: `resume --claim` and `--take-over`, and who counts as its holder.
 
+use serde::Serialize;
+
 use crate::engine::{Caller, Claim, Command, Decision, NoTrail, Presence, decide};
 use crate::host::{Holder, Liveness};
 use crate::model::{Event, EventKind, SessionId, Timestamp};
@@ -7,7 +9,6 @@ use crate::runs::context::Flow;
 use crate::runs::error::{Error, Result};
 use crate::runs::load::{Loaded, for_writing};
 use crate::store::{Project, RunDir};
-use serde::Serialize;
 
 /// How to take a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

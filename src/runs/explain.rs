@@ -8,8 +8,7 @@ use crate::engine::{EditFault, Refusal};
 use crate::host::GitRef;
 use crate::model::{Explain, Kind, Problem, RunId, StateName};
 use crate::runs::error::Error;
-use crate::runs::quoted_path;
-use crate::runs::refused;
+use crate::runs::{quoted_path, refused};
 
 impl Explain for Error {
     fn problem(&self) -> Problem {

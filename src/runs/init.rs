@@ -1,9 +1,11 @@
 //! `init`: make `.flow`.
 
+use std::path::PathBuf;
+
+use serde::Serialize;
+
 use crate::runs::context::Flow;
 use crate::runs::error::Result;
-use serde::Serialize;
-use std::path::PathBuf;
 
 /// The schemas that `init` puts into `.flow/schemas/`, for editors.
 pub(crate) const SCHEMAS: [(&str, &str); 7] = [

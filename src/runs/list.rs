@@ -1,14 +1,12 @@
 //! `list`: the runs of a project.
 
-use crate::model::RunId;
-use crate::model::WorkflowId;
-use crate::model::{Doing, RunStatus, RunSummary, SessionId, StateName, Timestamp};
+use serde::Serialize;
+
+use crate::model::{Doing, RunId, RunStatus, RunSummary, SessionId, StateName, Timestamp, WorkflowId};
 use crate::runs::context::Flow;
 use crate::runs::error::{Error, Result};
-use crate::runs::select::Unreadable;
-use crate::runs::select::read_runs;
+use crate::runs::select::{Unreadable, read_runs};
 use crate::runs::worktrees::OtherWorktree;
-use serde::Serialize;
 
 /// Which runs to list; nothing given lists all.
 #[derive(Debug, Clone, Default)]

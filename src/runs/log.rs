@@ -1,9 +1,9 @@
 //! `log`: what happened to a run, and following it as it happens.
 
-use serde::Serialize;
-use serde_json::Map;
-use serde_json::Value;
 use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::model::{Seq, SessionId};
 use crate::runs::context::Flow;

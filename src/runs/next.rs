@@ -1,5 +1,8 @@
 //! `next` and `advance`: where a run can go, and going there.
 
+use serde::Serialize;
+use serde_json::Value;
+
 use crate::codec::digest;
 use crate::engine::{Choices, History, Refusal, complete_by_leaving};
 use crate::machine::Machine;
@@ -11,8 +14,6 @@ use crate::runs::emit::{EmitRequest, EmittedActivity};
 use crate::runs::error::{Error, Result};
 use crate::runs::payload::ReportRequest;
 use crate::runs::view::for_reading;
-use serde::Serialize;
-use serde_json::Value;
 
 /// Which run goes where.
 #[derive(Debug, Clone, Default)]

@@ -1,14 +1,14 @@
 //! `record-activity`: one piece of work, recorded.
 
-use crate::model::RunId;
+use std::path::PathBuf;
+
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use std::path::PathBuf;
 
 use crate::codec::{DocumentKind, digest, parse, validate};
 use crate::engine::{Advance, Command, Decision, History, Record, Retry, retry};
 use crate::model::{
-    Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, Confidence, EventKind, Number, Seq,
+    Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, Confidence, EventKind, Number, RunId, Seq,
     SessionId, StateName, TextDigest, Timestamp, fill, slug,
 };
 use crate::runs::context::Flow;

@@ -1,5 +1,9 @@
 //! `resume`: what is the next safe action?
 
+use std::path::{Component, Path, PathBuf};
+
+use serde::Serialize;
+
 use crate::disk::Links;
 use crate::engine::{
     Action, Completed, Damage, Drift, Fault, History, InDoubt, Outlook, Plan, RunState, Verdict, joined, resume,
@@ -20,8 +24,6 @@ use crate::runs::workflow::names_a_file;
 use crate::runs::worktrees::OtherWorktree;
 use crate::runs::{journal, path_argument, quoted_path};
 use crate::store::{Project, RunDir};
-use serde::Serialize;
-use std::path::{Component, Path, PathBuf};
 
 /// What to resume.
 #[derive(Debug, Clone, Default)]

@@ -1,10 +1,11 @@
 //! Which run is meant when none is named.
 
-use serde::Serialize;
 use std::collections::HashSet;
 use std::panic::resume_unwind;
 use std::thread;
 use std::time::Duration;
+
+use serde::Serialize;
 
 use crate::disk::DiskError;
 use crate::model::{Explain as _, RunId, RunStatus, RunSummary, SessionId, Timestamp};

@@ -1,14 +1,12 @@
 //! `session-end`: the conversation is over, the runs are not.
 
-use crate::model::Seq;
-use serde::Serialize;
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::engine::{Command, Decision, NoTrail, decide};
-use crate::model::Explain as _;
-use crate::model::{RunId, RunStatus, RunSummary, SESSION_ENDED, SessionId, Timestamp};
+use crate::model::{Explain as _, RunId, RunStatus, RunSummary, SESSION_ENDED, Seq, SessionId, Timestamp};
 use crate::runs::context::Flow;
 use crate::runs::error::{Error, Result};
 use crate::runs::load::for_writing_within;

@@ -1,11 +1,10 @@
 //! `set`: change what a run is about, and its limits.
 
-use crate::model::Seq;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::engine::{Caller, refuse_other_session};
-use crate::model::{EventKind, RunChanges, RunDocument, RunEdited, RunId, SessionId, Timestamp};
+use crate::model::{EventKind, RunChanges, RunDocument, RunEdited, RunId, Seq, SessionId, Timestamp};
 use crate::runs::context::Flow;
 use crate::runs::error::{Error, Result};
 use crate::runs::load::{Loaded, for_writing};

@@ -1,16 +1,16 @@
 //! `start`: create a run.
 
-use crate::model::WorkflowId;
+use std::path::PathBuf;
+
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use std::path::PathBuf;
 
 use crate::codec::{RunText, digest};
 use crate::engine::RunState;
 use crate::machine::Machine;
 use crate::model::{
     Event, EventKind, RunDocument, RunId, RunStarted, RunSummary, Seq, SessionId, StateName, TextDigest, Timestamp,
-    slug,
+    WorkflowId, slug,
 };
 use crate::runs::context::Flow;
 use crate::runs::error::{Error, Result};

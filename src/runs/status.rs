@@ -1,13 +1,11 @@
 //! `block`, `unblock`, `complete`, `fail`, `cancel`: changes of a run's status.
 
-use crate::model::RunStatus;
-use crate::model::Seq;
-use crate::model::StateName;
-use serde::Serialize;
 use std::time::Duration;
 
+use serde::Serialize;
+
 use crate::engine::{Command, Decision, History, Trail};
-use crate::model::{EventKind, RunId, SessionId, Timestamp};
+use crate::model::{EventKind, RunId, RunStatus, Seq, SessionId, StateName, Timestamp};
 use crate::runs::context::Flow;
 use crate::runs::decide::LoadedTrail;
 use crate::runs::error::Result;

@@ -1,16 +1,15 @@
 //! `workflow list | show | check | graph | convert`: the definitions that can be used.
 
-use crate::machine::State;
-use crate::machine::Transition;
-use crate::model::StateName;
-use crate::model::WorkflowId;
-use serde::Serialize;
 use std::path::{Path, PathBuf};
+
+use serde::Serialize;
 
 use crate::catalog::{CatalogError, Origin, definition_text};
 use crate::disk::read_named;
-use crate::machine::{Diagnostic, Form, Machine, Notation, Written, compile_text, description, picture, unsaid, write};
-use crate::model::limits;
+use crate::machine::{
+    Diagnostic, Form, Machine, Notation, State, Transition, Written, compile_text, description, picture, unsaid, write,
+};
+use crate::model::{StateName, WorkflowId, limits};
 use crate::runs::context::Flow;
 use crate::runs::error::{Error, Result};
 

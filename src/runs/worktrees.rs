@@ -1,15 +1,14 @@
 //! The runs of the other worktrees of the repository, each of which has a `.flow` of its own.
 
-use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-use crate::model::Explain as _;
-use crate::model::RunId;
+use serde::Serialize;
+
+use crate::model::{Explain as _, RunId};
 use crate::runs::context::Flow;
 use crate::runs::error::Result;
 use crate::runs::list::ListedRun;
-use crate::runs::select::Runs;
-use crate::runs::select::Unreadable;
+use crate::runs::select::{Runs, Unreadable};
 use crate::store::layout;
 
 /// Another worktree of the repository, with a `.flow` of its own.

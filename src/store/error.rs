@@ -72,7 +72,7 @@ impl StoreError {
         matches!(self, Self::Disk(error) if error.is_not_found())
     }
 
-    /// Whether something is not to be touched: it is no place of flow's, or its permissions do not allow it.
+    /// Whether something is not to be touched: it is not flow's, or its permissions do not allow it.
     #[must_use]
     pub fn is_forbidden(&self) -> bool {
         matches!(self, Self::Disk(error) if error.is_forbidden())

@@ -5,8 +5,7 @@ use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{BAD, CARE, FAINT, GOOD, Page};
-use crate::doctor::DoctorRequest;
-use crate::doctor::{DoctorReport, FindingReport, FindingState, Severity};
+use crate::doctor::{DoctorReport, DoctorRequest, FindingReport, FindingState, Severity};
 use crate::runs::Flow;
 
 pub(super) fn run(flow: &Flow, args: DoctorArgs, out: &mut Out) -> Exit {

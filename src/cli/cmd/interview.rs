@@ -10,15 +10,14 @@ use crate::cli::out::Out;
 use crate::cli::page::{CARE, GOOD, Page};
 use crate::cli::person::Person;
 use crate::cli::prompt::Prompt;
-use crate::interviews::pad::SectionChange as InterviewChange;
-use crate::interviews::pad::{Answer as InterviewAnswer, Question as InterviewQuestion};
-use crate::interviews::{
-    AnswerRequest, Error, FinishRequest, InterviewFault, InterviewRequest, Replaces, Result, TalkRequest, read_content,
+use crate::interviews::pad::{
+    Answer as InterviewAnswer, Question as InterviewQuestion, SectionChange as InterviewChange,
 };
 use crate::interviews::{
-    EntryStatus, InterviewAnswerReport, InterviewNext, InterviewStartReport, InterviewStatusReport, InterviewStep,
+    AnswerRequest, EntryStatus, Error, FinishRequest, InterviewAnswerReport, InterviewFault, InterviewNext,
+    InterviewRequest, InterviewRunReport, InterviewStartReport, InterviewStatusReport, InterviewStep, InterviewStop,
+    Replaces, Result, TalkRequest, read_content,
 };
-use crate::interviews::{InterviewRunReport, InterviewStop};
 use crate::runs;
 use crate::runs::{Flow, Source};
 

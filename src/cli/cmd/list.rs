@@ -8,8 +8,7 @@ use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{Page, brief};
 use crate::model::{Doing, StateName};
-use crate::runs::{Error, Flow, ListFilter, parse_since};
-use crate::runs::{ListReport, ListedRun};
+use crate::runs::{Error, Flow, ListFilter, ListReport, ListedRun, parse_since};
 
 pub(super) fn run(flow: &Flow, args: ListArgs, out: &mut Out) -> Exit {
     let since = match args.since.map(|text| parse_since(&text, flow.now())).transpose() {

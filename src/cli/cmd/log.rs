@@ -9,8 +9,7 @@ use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{Page, clip};
 use crate::model::{Seq, answer_in};
-use crate::runs::LogReport;
-use crate::runs::{Flow, LogRequest, reader_left};
+use crate::runs::{Flow, LogReport, LogRequest, reader_left};
 
 /// How often a followed log is looked at.
 const PAUSE: Duration = Duration::from_millis(200);

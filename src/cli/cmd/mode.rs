@@ -11,12 +11,11 @@ use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
 use crate::model::{ModeName, limits};
-use crate::modes::ModeEndReport;
-use crate::modes::ModePromptReport;
-use crate::modes::PolicyReport;
-use crate::modes::{DecidedBy, ModeListReport, ModeShowReport, OutcomeReport};
-use crate::modes::{Error, ModeListRequest, ModePromptRequest, ModeRequest, ModeScope, ModeWriteRequest};
-use crate::modes::{ModeDecision, ModeRequestReport, ModeWriteReport};
+use crate::modes::{
+    DecidedBy, Error, ModeDecision, ModeEndReport, ModeListReport, ModeListRequest, ModePromptReport,
+    ModePromptRequest, ModeRequest, ModeRequestReport, ModeScope, ModeShowReport, ModeWriteReport, ModeWriteRequest,
+    OutcomeReport, PolicyReport,
+};
 use crate::runs;
 use crate::runs::{Flow, Source};
 

@@ -5,8 +5,7 @@ use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
 use crate::model::StateName;
-use crate::runs::{AdvanceReport, NextStatesReport};
-use crate::runs::{AdvanceRequest, Flow};
+use crate::runs::{AdvanceReport, AdvanceRequest, Flow, NextStatesReport};
 
 pub(super) fn next(flow: &Flow, args: NextArgs, out: &mut Out) -> Exit {
     match flow.next_states(args.run.name().as_deref(), None) {

@@ -6,8 +6,7 @@ use crate::cli::args::RecordArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
-use crate::runs::RecordReport;
-use crate::runs::{Advance, Error, Flow, RecordRequest, Source};
+use crate::runs::{Advance, Error, Flow, RecordReport, RecordRequest, Source};
 
 pub(super) fn run(flow: &Flow, args: RecordArgs, out: &mut Out) -> Exit {
     let request = match request(flow, args) {

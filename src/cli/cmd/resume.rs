@@ -7,8 +7,7 @@ use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
 use crate::engine::Verdict;
 use crate::model::StateName;
-use crate::runs::{ClaimRequest, Flow, ResumeRequest};
-use crate::runs::{ResumeReport, TreeState};
+use crate::runs::{ClaimRequest, Flow, ResumeReport, ResumeRequest, TreeState};
 
 pub(super) fn run(flow: &Flow, args: ResumeArgs, out: &mut Out) -> Exit {
     let claim = match (args.claim, args.take_over) {

@@ -4,8 +4,7 @@ use crate::cli::args::SetArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
-use crate::runs::SetReport;
-use crate::runs::{Flow, SetRequest};
+use crate::runs::{Flow, SetReport, SetRequest};
 
 pub(super) fn run(flow: &Flow, args: SetArgs, out: &mut Out) -> Exit {
     let request = SetRequest {

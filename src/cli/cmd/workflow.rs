@@ -8,8 +8,7 @@ use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
 use crate::machine::{Diagnostic, Notation, render};
 use crate::model::StateName;
-use crate::runs::{AdoptRequest, Error, Flow};
-use crate::runs::{WorkflowListReport, WorkflowReport};
+use crate::runs::{AdoptRequest, Error, Flow, WorkflowListReport, WorkflowReport};
 
 pub(super) fn run(flow: &Flow, command: WorkflowCommand, out: &mut Out) -> Exit {
     match command {

@@ -1,6 +1,7 @@
+use serde_json::json;
+
 use super::*;
 use crate::codec::{RunText, parse, parse_value, seal};
-use serde_json::json;
 
 /// FlowRun's template as a shell would have filled it in, timestamps unquoted, `current_activity` null.
 const SEED_RUN: &str = "\

@@ -8,10 +8,9 @@ use std::str::FromStr;
 use serde::Serialize;
 
 use crate::interviews::pad::edit::Question;
-use crate::interviews::pad::escape;
 use crate::interviews::pad::outline::{Heading, Outline, lines};
 use crate::interviews::pad::script::{Script, folded};
-use crate::interviews::pad::stray;
+use crate::interviews::pad::{escape, stray};
 
 /// The heading's text.
 pub(super) const HEADING: &str = "Scratch Pad";

@@ -1,18 +1,16 @@
 //! What `emit` answers.
 
-use crate::model::ActivityStatus;
-use crate::model::Number;
-use crate::model::RunId;
-use crate::model::Unit;
-use serde::Serialize;
 use std::cell::{OnceCell, RefCell};
 use std::path::PathBuf;
 
-use crate::engine::Report;
-use crate::engine::{History, PhaseWork, RunState, Undone, progress};
+use serde::Serialize;
+
+use crate::engine::{History, PhaseWork, Report, RunState, Undone, progress};
 use crate::machine::Machine;
-use crate::model::quoted;
-use crate::model::{Emitted, Event, EventId, Question, ReportType, Seq, StateName, StepReport, StepStatus};
+use crate::model::{
+    ActivityStatus, Emitted, Event, EventId, Number, Question, ReportType, RunId, Seq, StateName, StepReport,
+    StepStatus, Unit, quoted,
+};
 use crate::runs::context::Flow;
 use crate::runs::emit::Asked;
 use crate::runs::load::Loaded;
