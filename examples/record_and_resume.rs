@@ -4,7 +4,7 @@
 
 use flowrun::host::{Clock, Env, Git, Ids};
 use flowrun::model::{ActivityStatus, SessionId};
-use flowrun::runs::{Flow, Options, RecordRequest, ResumeRequest, SessionEndRequest, StartRequest};
+use flowrun::runs::{self, Context, Options, RecordRequest, ResumeRequest, SessionEndRequest, StartRequest};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -16,31 +16,37 @@ fn main() -> Outcome<()> {
         command: "record_and_resume".to_owned(),
         ..Options::default()
     };
-    let flow = Flow::new(Clock::real(), Ids::random(), Env::default(), Git::default(), options);
+    let cx = Context::new(Clock::real(), Ids::random(), Env::default(), Git::default(), options);
     let session = Some(SessionId::new("morning")?);
 
-    let run = flow.start(&StartRequest {
-        workflow: "start-issue".to_owned(),
-        goal: Some("no crash on empty input".to_owned()),
-        session: session.clone(),
-        ..StartRequest::default()
-    })?;
+    let run = runs::start(
+        &cx,
+        &StartRequest {
+            workflow: "start-issue".to_owned(),
+            goal: Some("no crash on empty input".to_owned()),
+            session: session.clone(),
+            ..StartRequest::default()
+        },
+    )?;
     println!("started    {}", run.run_id);
 
     for phase in ["preflight", "explore"] {
-        let recorded = flow.record_activity(&RecordRequest {
-            run: Some(run.run_id.to_string()),
-            id: Some(phase.parse()?),
-            phase: Some(phase.parse()?),
-            status: Some(ActivityStatus::Passed),
-            session: session.clone(),
-            ..RecordRequest::default()
-        })?;
+        let recorded = runs::record_activity(
+            &cx,
+            &RecordRequest {
+                run: Some(run.run_id.to_string()),
+                id: Some(phase.parse()?),
+                phase: Some(phase.parse()?),
+                status: Some(ActivityStatus::Passed),
+                session: session.clone(),
+                ..RecordRequest::default()
+            },
+        )?;
         println!("recorded   {} {} as event {}", recorded.number, recorded.activity, recorded.seq);
     }
 
-    flow.session_end(&SessionEndRequest { session, ..SessionEndRequest::default() })?;
-    let answer = flow.resume(&ResumeRequest::default())?;
+    runs::session_end(&cx, &SessionEndRequest { session, ..SessionEndRequest::default() })?;
+    let answer = runs::resume(&cx, &ResumeRequest::default())?;
     println!("verdict    {}: {}", answer.verdict.as_str(), answer.reason);
     println!("next       {}", answer.next.command.map(|command| command.to_string()).unwrap_or_default());
     Ok(())

@@ -7,23 +7,23 @@
 //! command ──decide──▶ event ──commit──▶ events.jsonl ──fold──▶ RunState ──project──▶ run.yaml, activities/*.yaml
 //! ```
 //!
-//! The entry is [`runs::Flow`]: a method for each verb, with a request and a report. The command line is one face of it and
+//! The entry is [`runs::Context`]: a function over it for each verb, with a request and a report. The command line is one face of it and
 //! adds no rule.
 //!
 //! ```
 //! use flowrun::host::{Clock, Env, Git, Ids};
-//! use flowrun::runs::{Flow, Options, RecordRequest, ResumeRequest, StartRequest};
+//! use flowrun::runs::{Context, Options, RecordRequest, ResumeRequest, StartRequest};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let dir = tempfile::tempdir()?;
 //! let options = Options { project: Some(dir.path().to_owned()), ..Options::default() };
-//! let flow = Flow::new(Clock::real(), Ids::random(), Env::default(), Git::default(), options);
+//! let cx = Context::new(Clock::real(), Ids::random(), Env::default(), Git::default(), options);
 //!
-//! let run = flow.start(&StartRequest { workflow: "debug".into(), ..StartRequest::default() })?;
+//! let run = start(flow, &StartRequest { workflow: "debug".into(), ..StartRequest::default() })?;
 //! let id = "look-around".parse()?;
-//! flow.record_activity(&RecordRequest { id: Some(id), ..RecordRequest::default() })?;
+//! record_activity(flow, &RecordRequest { id: Some(id), ..RecordRequest::default() })?;
 //!
-//! let answer = flow.resume(&ResumeRequest::default())?;
+//! let answer = resume(flow, &ResumeRequest::default())?;
 //! assert_eq!(answer.run_id, Some(run.run_id));
 //! assert_eq!(answer.next.phase.map(|phase| phase.to_string()), Some("reproduce".into()));
 //! # Ok(())

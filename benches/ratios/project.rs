@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use flowrun::host::{Clock, Env, Git, Ids};
-use flowrun::runs::{Flow, Options, RecordRequest, StartRequest, StatusRequest, StatusVerb};
+use flowrun::runs::{self, Context, Options, RecordRequest, StartRequest, StatusRequest, StatusVerb};
 
 use super::FLOW;
 
@@ -85,15 +85,18 @@ impl Project {
             project.record_in_process(&flow, &run, nth);
             let verb = StatusVerb::Cancel;
             let reason = Some("enough".to_owned());
-            flow.change_status(&StatusRequest {
-                run: Some(run),
-                verb,
-                reason,
-                skip_reason: None,
-                another: false,
-                session: None,
-                epoch: None,
-            })
+            runs::change_status(
+                &flow,
+                &StatusRequest {
+                    run: Some(run),
+                    verb,
+                    reason,
+                    skip_reason: None,
+                    another: false,
+                    session: None,
+                    epoch: None,
+                },
+            )
             .unwrap();
         }
         project
@@ -106,14 +109,15 @@ impl Project {
         project
     }
 
-    fn flow(&self) -> Flow {
+    fn flow(&self) -> Context {
         let options = Options { project: Some(self.root.clone()), ..Options::default() };
-        Flow::new(Clock::real(), Ids::random(), Env::default(), Git::default(), options)
+        Context::new(Clock::real(), Ids::random(), Env::default(), Git::default(), options)
     }
 
-    fn record_in_process(&self, flow: &Flow, run: &str, nth: usize) {
+    fn record_in_process(&self, flow: &Context, run: &str, nth: usize) {
         let id = Some(format!("done-{nth}").parse().unwrap());
-        flow.record_activity(&RecordRequest { run: Some(run.to_owned()), id, ..RecordRequest::default() }).unwrap();
+        runs::record_activity(flow, &RecordRequest { run: Some(run.to_owned()), id, ..RecordRequest::default() })
+            .unwrap();
     }
 
     fn command(&self, args: &[&str]) -> Command {
@@ -231,7 +235,7 @@ impl Project {
     }
 }
 
-fn start(flow: &Flow, slug: String) -> String {
+fn start(flow: &Context, slug: String) -> String {
     let request = StartRequest { workflow: "debug".to_owned(), slug: Some(slug), ..StartRequest::default() };
-    flow.start(&request).unwrap().run_id.to_string()
+    runs::start(flow, &request).unwrap().run_id.to_string()
 }

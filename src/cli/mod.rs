@@ -20,7 +20,7 @@ pub use exit::Exit;
 use crate::cli::out::{Kept, Out};
 use crate::model::{Kind, Problem};
 use crate::modes::ModesObserver;
-use crate::runs::{Flow, Options, Result};
+use crate::runs::{Context, Options, Result};
 
 /// Runs the program with the arguments, environment and clock of this process.
 #[must_use]
@@ -30,7 +30,7 @@ pub fn main() -> ExitCode {
     // Known before the arguments are understood, so that their errors come in the right shape too.
     let json = args.iter().any(|arg| arg == "--json");
     let mut out = Out::new(json);
-    answer(&args, &mut out, Flow::of_this_process).into()
+    answer(&args, &mut out, Context::of_this_process).into()
 }
 
 /// What a command line that is not a process of its own came to.
@@ -46,14 +46,14 @@ pub struct Answered {
 
 /// Runs a command line, the program's name first, within this process: with the clock, the environment and the file system
 /// that `flow` brings. Standard input is this process's.
-pub fn within(args: &[OsString], flow: impl FnOnce(Options) -> Result<Flow>) -> Answered {
+pub fn within(args: &[OsString], flow: impl FnOnce(Options) -> Result<Context>) -> Answered {
     let mut out = Out::keeping(args.iter().any(|arg| arg == "--json"));
     let exit = answer(args, &mut out, flow);
     let Kept { stdout, stderr } = out.kept();
     Answered { exit, stdout, stderr }
 }
 
-fn answer(args: &[OsString], out: &mut Out, flow: impl FnOnce(Options) -> Result<Flow>) -> Exit {
+fn answer(args: &[OsString], out: &mut Out, flow: impl FnOnce(Options) -> Result<Context>) -> Exit {
     match Cli::read(args) {
         Ok(cli) => run(cli, out, flow),
         Err(error) => usage(&error, out),
@@ -85,7 +85,7 @@ fn usage(error: &clap::Error, out: &mut Out) -> Exit {
     out.problem(&Problem::of_message(Kind::Usage, "usage", message).help("see `flow help`"))
 }
 
-fn run(cli: Cli, out: &mut Out, flow: impl FnOnce(Options) -> Result<Flow>) -> Exit {
+fn run(cli: Cli, out: &mut Out, flow: impl FnOnce(Options) -> Result<Context>) -> Exit {
     out.runs(cli.command.name());
     let options = Options {
         project: cli.everywhere.project,

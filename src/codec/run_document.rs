@@ -8,10 +8,9 @@ use serde_json::{Map, Value};
 use crate::codec::plain::{self, Entries};
 use crate::codec::reading::id_list;
 use crate::codec::yaml::{Node, Tree};
-use crate::model::limits;
 use crate::model::{
     ActivityId, Doing, IdList, Number, Owned, Question, RunDocument, RunStatus, RunSummary, Seq, SessionId, StateName,
-    StepStatus, Steps, Timestamp, Unit,
+    StepStatus, Steps, Timestamp, Unit, limits,
 };
 
 /// The pointer to what is wrong, and what that is.

@@ -9,8 +9,7 @@ use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::{JsonType, ValidationError};
 use serde_json::Value;
 
-use crate::codec::Node;
-use crate::codec::Place;
+use crate::codec::{Node, Place};
 use crate::model::limits;
 
 #[jsonschema::validator(path = "schemas/v1/run.schema.json")]

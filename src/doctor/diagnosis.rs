@@ -8,7 +8,8 @@ use crate::doctor::{activities, document, log, tree};
 use crate::engine::{RunState, pinned};
 use crate::machine::Machine;
 use crate::model::{Number, Seq, Timestamp};
-use crate::runs::Flow;
+use crate::runs::Context;
+use crate::runs::checkout::places_of_log;
 use crate::runs::pinned::catalog_machine;
 use crate::store::{Project, RunDir};
 
@@ -18,67 +19,63 @@ pub(super) struct Diagnosis {
     pub(super) rewrite: Option<Rewrite>,
 }
 
-impl Flow {
-    /// Finds what is wrong with a run. `noted` are the counters in its lock, when it is held by the caller; `named` says
-    /// whether the run was asked about by name.
-    pub(super) fn diagnose(
-        &self,
-        project: &Project,
-        run: &RunDir,
-        noted: Option<(Seq, Number)>,
-        named: bool,
-        now: Timestamp,
-    ) -> Diagnosis {
-        let facts = RunFacts::gather(&self.disk, run);
-        let mut findings = Findings::of_run(run.id());
-        tree::check(&facts, self.env.trust_any_owner, &mut findings);
-        let (reconciled, read) = facts.reconcile();
-        let shown = document::check(&facts, &reconciled, read, &mut findings);
-        let rewrite = self.rewrite(project, &facts, shown.as_ref(), noted, now);
-        let is_away = match (&facts.log, &shown) {
-            (Content::Missing, Some(text)) => {
-                !self.places_of_log(project, run, text.document().state.last_seq).is_empty()
-            }
-            _ => false,
-        };
-        log::check(&facts, &reconciled, rewrite.is_some(), named, is_away, &mut findings);
-        // Salvaging is for logs that need a repair; what a sound log does not know is a stranger.
-        let due = findings.list.iter().any(|finding| finding.repair == Some(Action::RewriteLog));
-        let rewrite = rewrite.filter(|_| due);
-        activities::check(&facts, rewrite.as_ref(), &mut findings);
-        if rewrite.is_none() && shown.is_none() && RunState::fold(facts.scan.events()).is_none() {
-            // Without a log that begins the run there is nothing to rebuild it from.
-            findings.list.iter_mut().for_each(|finding| {
-                finding.repair.take_if(|repair| matches!(repair, Action::Rebuild | Action::Recover));
-            });
-        }
-        if facts.is_partial() {
-            // What could not be read must be neither replaced nor put aside.
-            findings.list.iter_mut().for_each(|finding| finding.repair = None);
-        }
-        Diagnosis { findings, rewrite }
+/// Finds what is wrong with a run. `noted` are the counters in its lock, when it is held by the caller; `named` says
+/// whether the run was asked about by name.
+pub(super) fn diagnose(
+    cx: &Context,
+    project: &Project,
+    run: &RunDir,
+    noted: Option<(Seq, Number)>,
+    named: bool,
+    now: Timestamp,
+) -> Diagnosis {
+    let facts = RunFacts::gather(&cx.disk, run);
+    let mut findings = Findings::of_run(run.id());
+    tree::check(&facts, cx.env.trust_any_owner, &mut findings);
+    let (reconciled, read) = facts.reconcile();
+    let shown = document::check(&facts, &reconciled, read, &mut findings);
+    let rewrite = rewrite(cx, project, &facts, shown.as_ref(), noted, now);
+    let is_away = match (&facts.log, &shown) {
+        (Content::Missing, Some(text)) => !places_of_log(cx, project, run, text.document().state.last_seq).is_empty(),
+        _ => false,
+    };
+    log::check(&facts, &reconciled, rewrite.is_some(), named, is_away, &mut findings);
+    // Salvaging is for logs that need a repair; what a sound log does not know is a stranger.
+    let due = findings.list.iter().any(|finding| finding.repair == Some(Action::RewriteLog));
+    let rewrite = rewrite.filter(|_| due);
+    activities::check(&facts, rewrite.as_ref(), &mut findings);
+    if rewrite.is_none() && shown.is_none() && RunState::fold(facts.scan.events()).is_none() {
+        // Without a log that begins the run there is nothing to rebuild it from.
+        findings.list.iter_mut().for_each(|finding| {
+            finding.repair.take_if(|repair| matches!(repair, Action::Rebuild | Action::Recover));
+        });
     }
+    if facts.is_partial() {
+        // What could not be read must be neither replaced nor put aside.
+        findings.list.iter_mut().for_each(|finding| finding.repair = None);
+    }
+    Diagnosis { findings, rewrite }
+}
 
-    fn rewrite(
-        &self,
-        project: &Project,
-        facts: &RunFacts,
-        shown: Option<&RunText>,
-        noted: Option<(Seq, Number)>,
-        now: Timestamp,
-    ) -> Option<Rewrite> {
-        // A run that flow never wrote has no log to repair.
-        if facts.scan.lines.is_empty() && shown.is_none_or(|text| text.document().state.last_seq.is_none()) {
-            return None;
-        }
-        let pinned = pinned(facts.scan.events(), &mut Vec::new());
-        let machine = match (pinned, shown) {
-            (None, Some(text)) => catalog_machine(self, project, text.document(), &mut Vec::new()),
-            _ => None,
-        };
-        let by_note = facts.note.as_ref().map(|note| (note.seq, Number(note.number)));
-        let noted = noted.or(by_note).unwrap_or_default();
-        let machine = machine.as_ref().map(Machine::to_value);
-        Rewrite::plan(facts, &Basis { shown, noted, machine, now })
+fn rewrite(
+    cx: &Context,
+    project: &Project,
+    facts: &RunFacts,
+    shown: Option<&RunText>,
+    noted: Option<(Seq, Number)>,
+    now: Timestamp,
+) -> Option<Rewrite> {
+    // A run that flow never wrote has no log to repair.
+    if facts.scan.lines.is_empty() && shown.is_none_or(|text| text.document().state.last_seq.is_none()) {
+        return None;
     }
+    let pinned = pinned(facts.scan.events(), &mut Vec::new());
+    let machine = match (pinned, shown) {
+        (None, Some(text)) => catalog_machine(cx, project, text.document(), &mut Vec::new()),
+        _ => None,
+    };
+    let by_note = facts.note.as_ref().map(|note| (note.seq, Number(note.number)));
+    let noted = noted.or(by_note).unwrap_or_default();
+    let machine = machine.as_ref().map(Machine::to_value);
+    Rewrite::plan(facts, &Basis { shown, noted, machine, now })
 }

@@ -1,12 +1,14 @@
 //! The verb: look, mend, look again, report.
 
 use crate::disk::DiskError;
+use crate::doctor::diagnosis::diagnose;
 use crate::doctor::finding::{Finding, Findings};
 use crate::doctor::project;
-use crate::doctor::repair::Mending;
+use crate::doctor::repair::{Mending, mend};
 use crate::doctor::report::{DoctorReport, FindingReport, FindingState, Severity};
 use crate::model::Explain as _;
-use crate::runs::{Error, Flow, Result};
+use crate::runs::select::open_run;
+use crate::runs::{Context, Error, Result, in_other_worktrees, other_worktrees};
 use crate::store::{Project, StoreError};
 
 /// What to look at, and what to do about it.
@@ -24,106 +26,104 @@ pub struct DoctorRequest {
     pub worktrees: bool,
 }
 
-impl Flow {
-    /// Looks at everything and, when asked to, mends it.
-    ///
-    /// # Errors
-    /// [`Error::NoSuchRun`] when the named run does not exist, and [`Error::Store`] when a directory of runs cannot be
-    /// read. What is wrong is in the report, also what keeps a repair from doing its work.
-    pub fn doctor(&self, request: &DoctorRequest) -> Result<DoctorReport> {
-        let mut all = self.doctor_here(request)?;
-        all.worktrees = self.other_worktrees(request.worktrees);
-        if !request.worktrees {
-            return Ok(all);
-        }
-        for (root, flow) in self.in_other_worktrees() {
-            let mut report = flow.doctor_here(request)?;
-            report.findings.iter_mut().for_each(|finding| finding.path = root.join(&finding.path));
-            all.ok &= report.ok;
-            all.runs += report.runs;
-            all.findings.append(&mut report.findings);
-            all.plan.append(&mut report.plan);
-        }
-        Ok(all)
+/// Looks at everything and, when asked to, mends it.
+///
+/// # Errors
+/// [`Error::NoSuchRun`] when the named run does not exist, and [`Error::Store`] when a directory of runs cannot be
+/// read. What is wrong is in the report, also what keeps a repair from doing its work.
+pub fn doctor(cx: &Context, request: &DoctorRequest) -> Result<DoctorReport> {
+    let mut all = doctor_here(cx, request)?;
+    all.worktrees = other_worktrees(cx, request.worktrees);
+    if !request.worktrees {
+        return Ok(all);
     }
+    for (root, there) in in_other_worktrees(cx) {
+        let mut report = doctor_here(&there, request)?;
+        report.findings.iter_mut().for_each(|finding| finding.path = root.join(&finding.path));
+        all.ok &= report.ok;
+        all.runs += report.runs;
+        all.findings.append(&mut report.findings);
+        all.plan.append(&mut report.plan);
+    }
+    Ok(all)
+}
 
-    fn doctor_here(&self, request: &DoctorRequest) -> Result<DoctorReport> {
-        let project = match self.project() {
-            Ok(project) => project,
-            Err(error) => return self.no_project(error, request),
-        };
-        let mut before = self.survey(&project, request)?;
-        let mut mending = Mending::default();
-        if request.repair && !request.dry_run {
-            self.mend(&project, request, &before, &mut mending)?;
-            let after = self.survey(&project, request)?;
-            return Ok(report(&project, request, before, Some(after), mending));
-        }
-        if request.dry_run {
-            for findings in &before.parts {
-                mending.note(findings);
-            }
-        }
-        before.parts.iter_mut().for_each(|part| part.list.sort_by_key(Finding::severity));
-        Ok(report(&project, request, before, None, mending))
+fn doctor_here(cx: &Context, request: &DoctorRequest) -> Result<DoctorReport> {
+    let project = match cx.project() {
+        Ok(project) => project,
+        Err(error) => return no_project(error, request),
+    };
+    let mut before = survey(cx, &project, request)?;
+    let mut mending = Mending::default();
+    if request.repair && !request.dry_run {
+        mend(cx, &project, request, &before, &mut mending)?;
+        let after = survey(cx, &project, request)?;
+        return Ok(report(&project, request, before, Some(after), mending));
     }
+    if request.dry_run {
+        for findings in &before.parts {
+            mending.note(findings);
+        }
+    }
+    before.parts.iter_mut().for_each(|part| part.list.sort_by_key(Finding::severity));
+    Ok(report(&project, request, before, None, mending))
+}
 
-    /// The report of a project that cannot be opened.
-    fn no_project(&self, error: Error, request: &DoctorRequest) -> Result<DoctorReport> {
-        if request.run.is_some() {
-            return Err(error);
-        }
-        let mut found = Findings::default();
-        let line = error.one_line();
-        match &error {
-            Error::NoProject { start, .. } => {
-                found.add("flow_missing", start, format!("{line}; `flow init` makes one"));
-            }
-            Error::Store(StoreError::Foreign { path, .. }) => drop(found.add("flow_foreign", path, line)),
-            Error::Store(StoreError::Disk(DiskError::Unsafe { path, .. })) => {
-                found.add("flow_unsafe", path, line);
-            }
-            _ => return Err(error),
-        }
-        let root = std::path::Path::new("");
-        let findings = found.list.iter().map(|finding| finding.report(root, FindingState::Found, None)).collect();
-        Ok(DoctorReport { ok: false, runs: 0, findings, plan: Vec::new(), repaired: false, worktrees: Vec::new() })
+/// The report of a project that cannot be opened.
+fn no_project(error: Error, request: &DoctorRequest) -> Result<DoctorReport> {
+    if request.run.is_some() {
+        return Err(error);
     }
+    let mut found = Findings::default();
+    let line = error.one_line();
+    match &error {
+        Error::NoProject { start, .. } => {
+            found.add("flow_missing", start, format!("{line}; `flow init` makes one"));
+        }
+        Error::Store(StoreError::Foreign { path, .. }) => drop(found.add("flow_foreign", path, line)),
+        Error::Store(StoreError::Disk(DiskError::Unsafe { path, .. })) => {
+            found.add("flow_unsafe", path, line);
+        }
+        _ => return Err(error),
+    }
+    let root = std::path::Path::new("");
+    let findings = found.list.iter().map(|finding| finding.report(root, FindingState::Found, None)).collect();
+    Ok(DoctorReport { ok: false, runs: 0, findings, plan: Vec::new(), repaired: false, worktrees: Vec::new() })
+}
 
-    fn survey(&self, project: &Project, request: &DoctorRequest) -> Result<Survey> {
-        let mut survey = Survey { parts: Vec::new(), runs: 0 };
-        let now = self.clock.now();
-        if let Some(id) = &request.run {
-            let run = self.run(project, id)?;
-            survey.runs = 1;
-            survey.parts.push(self.diagnose(project, &run, None, true, now).findings);
-            return Ok(survey);
-        }
-        let mut found = Findings::default();
-        project::check(&self.disk, project, self.env.trust_any_owner, &mut found);
-        let mut runs = Vec::new();
-        let listed = project.each_run(|name, run| {
-            survey.runs += 1;
-            match run {
-                Ok(run) => runs.push(run),
-                // What stands there and why flow refuses it has been said above; what cannot be opened has not.
-                Err(StoreError::Disk(DiskError::Unsafe { .. })) => {}
-                Err(error) => {
-                    let path = project.path().join(crate::store::layout::RUNS).join(name);
-                    found.add("unreadable", &path, error.one_line());
-                }
-            }
-        });
-        if let Err(error) = listed
-            && found.list.iter().all(|finding| finding.severity() != Severity::Error)
-        {
-            return Err(error.into());
-        }
-        survey.parts.push(found);
-        runs.sort_by(|a, b| a.id().cmp(b.id()));
-        survey.parts.extend(runs.iter().map(|run| self.diagnose(project, run, None, false, now).findings));
-        Ok(survey)
+fn survey(cx: &Context, project: &Project, request: &DoctorRequest) -> Result<Survey> {
+    let mut survey = Survey { parts: Vec::new(), runs: 0 };
+    let now = cx.clock.now();
+    if let Some(id) = &request.run {
+        let run = open_run(cx, project, id)?;
+        survey.runs = 1;
+        survey.parts.push(diagnose(cx, project, &run, None, true, now).findings);
+        return Ok(survey);
     }
+    let mut found = Findings::default();
+    project::check(&cx.disk, project, cx.env.trust_any_owner, &mut found);
+    let mut runs = Vec::new();
+    let listed = project.each_run(|name, run| {
+        survey.runs += 1;
+        match run {
+            Ok(run) => runs.push(run),
+            // What stands there and why flow refuses it has been said above; what cannot be opened has not.
+            Err(StoreError::Disk(DiskError::Unsafe { .. })) => {}
+            Err(error) => {
+                let path = project.path().join(crate::store::layout::RUNS).join(name);
+                found.add("unreadable", &path, error.one_line());
+            }
+        }
+    });
+    if let Err(error) = listed
+        && found.list.iter().all(|finding| finding.severity() != Severity::Error)
+    {
+        return Err(error.into());
+    }
+    survey.parts.push(found);
+    runs.sort_by(|a, b| a.id().cmp(b.id()));
+    survey.parts.extend(runs.iter().map(|run| diagnose(cx, project, run, None, false, now).findings));
+    Ok(survey)
 }
 
 /// Puts both looks together: what is mended, what is left, what is new.

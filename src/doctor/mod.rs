@@ -22,7 +22,7 @@ mod tree;
 mod validate;
 mod verify;
 
-pub use examine::DoctorRequest;
+pub use examine::{DoctorRequest, doctor};
 pub use report::{DoctorReport, FindingReport, FindingState, PlanStep, Severity};
-pub use validate::{CheckedFile, ValidateReport, ViolationReport};
-pub use verify::{Checked, Difference, VerifyReport};
+pub use validate::{CheckedFile, ValidateReport, ViolationReport, validate};
+pub use verify::{Checked, Difference, VerifyReport, verify};

@@ -5,13 +5,13 @@
 //! Then files that follow from the log. Since the first part can leave work for the others, it is done again until
 //! nothing is left that this run of the program has not tried.
 
-use crate::doctor::diagnosis::Diagnosis;
+use crate::doctor::diagnosis::{Diagnosis, diagnose};
 use crate::doctor::examine::{DoctorRequest, Survey};
 use crate::doctor::finding::{Action, Finding, Findings};
 use crate::doctor::report::PlanStep;
 use crate::model::{Explain as _, RunId, Timestamp};
 use crate::runs::load::{activity_files, for_writing};
-use crate::runs::{Flow, Result};
+use crate::runs::{Context, Result};
 use crate::store::{Project, RunDir, Shelf};
 
 /// How often a run is looked at and mended: each round can only leave what the one before could not see.
@@ -56,157 +56,155 @@ impl Mending {
     }
 }
 
-impl Flow {
-    /// Mends what was found. What fails is noted; the rest goes on.
-    pub(super) fn mend(
-        &self,
-        project: &Project,
-        request: &DoctorRequest,
-        found: &Survey,
-        mending: &mut Mending,
-    ) -> Result<()> {
-        for part in &found.parts {
-            let actions = part.actions();
-            if actions.is_empty() {
-                continue;
-            }
-            match part.list.first().and_then(|finding| finding.run.clone()) {
-                Some(id) => {
-                    let run = project.run(&id)?;
-                    self.mend_run(project, &run, request.run.is_some(), mending);
-                }
-                None if request.run.is_none() => self.mend_project(project, actions, mending),
-                None => {}
-            }
+/// Mends what was found. What fails is noted; the rest goes on.
+pub(super) fn mend(
+    cx: &Context,
+    project: &Project,
+    request: &DoctorRequest,
+    found: &Survey,
+    mending: &mut Mending,
+) -> Result<()> {
+    for part in &found.parts {
+        let actions = part.actions();
+        if actions.is_empty() {
+            continue;
         }
-        Ok(())
-    }
-
-    fn mend_project(&self, project: &Project, first: Vec<Action>, mending: &mut Mending) {
-        let mut tried: Vec<Vec<Action>> = Vec::new();
-        let mut actions = first;
-        while tried.len() < ROUNDS && !actions.is_empty() && !tried.contains(&actions) {
-            self.take_steps(project, &actions, mending);
-            let mut found = Findings::default();
-            crate::doctor::project::check(&self.disk, project, self.env.trust_any_owner, &mut found);
-            tried.push(std::mem::replace(&mut actions, found.actions()));
+        match part.list.first().and_then(|finding| finding.run.clone()) {
+            Some(id) => {
+                let run = project.run(&id)?;
+                mend_run(cx, project, &run, request.run.is_some(), mending);
+            }
+            None if request.run.is_none() => mend_project(cx, project, actions, mending),
+            None => {}
         }
     }
+    Ok(())
+}
 
-    fn take_steps(&self, project: &Project, actions: &[Action], mending: &mut Mending) {
-        let now = self.clock.now();
-        for action in actions {
-            // Each step takes the lock for itself: completing `.flow` takes it too.
-            let done = self.lock_wait().and_then(|wait| {
-                let request = self.lock_request(now, wait);
-                match action {
-                    Action::Complete => self.init_project().map(|_| ()),
-                    Action::AddLines(name, lines) => Ok(project.lock_for_repair(&request)?.add_lines(name, lines)?),
-                    Action::ShelveInFlow(shelf, name) => {
-                        let set_aside = project.lock_for_repair(&request)?.set_aside((*shelf).into(), name, now);
-                        // Its creator was alive after all, or another repair was faster.
-                        match set_aside {
-                            Err(error) if error.is_not_found() => Ok(()),
-                            other => Ok(other.map(|_| ())?),
-                        }
+fn mend_project(cx: &Context, project: &Project, first: Vec<Action>, mending: &mut Mending) {
+    let mut tried: Vec<Vec<Action>> = Vec::new();
+    let mut actions = first;
+    while tried.len() < ROUNDS && !actions.is_empty() && !tried.contains(&actions) {
+        take_steps(cx, project, &actions, mending);
+        let mut found = Findings::default();
+        crate::doctor::project::check(&cx.disk, project, cx.env.trust_any_owner, &mut found);
+        tried.push(std::mem::replace(&mut actions, found.actions()));
+    }
+}
+
+fn take_steps(cx: &Context, project: &Project, actions: &[Action], mending: &mut Mending) {
+    let now = cx.clock.now();
+    for action in actions {
+        // Each step takes the lock for itself: completing `.flow` takes it too.
+        let done = cx.lock_wait().and_then(|wait| {
+            let request = cx.lock_request(now, wait);
+            match action {
+                Action::Complete => cx.init_project().map(|_| ()),
+                Action::AddLines(name, lines) => Ok(project.lock_for_repair(&request)?.add_lines(name, lines)?),
+                Action::ShelveInFlow(shelf, name) => {
+                    let set_aside = project.lock_for_repair(&request)?.set_aside((*shelf).into(), name, now);
+                    // Its creator was alive after all, or another repair was faster.
+                    match set_aside {
+                        Err(error) if error.is_not_found() => Ok(()),
+                        other => Ok(other.map(|_| ())?),
                     }
-                    _ => Ok(()),
                 }
-            });
-            match done {
-                Ok(()) => mending.step(None, action),
-                Err(error) => mending.failed(None, &error),
+                _ => Ok(()),
             }
+        });
+        match done {
+            Ok(()) => mending.step(None, action),
+            Err(error) => mending.failed(None, &error),
         }
     }
+}
 
-    fn mend_run(&self, project: &Project, run: &RunDir, named: bool, mending: &mut Mending) {
-        let mut tried: Vec<Vec<Action>> = Vec::new();
-        for _ in 0..ROUNDS {
-            let now = self.clock.now();
-            let actions = match self.mend_files(project, run, named, now, mending) {
-                Ok(actions) => actions,
-                Err(error) => {
-                    mending.failed(Some(run.id()), &error);
-                    return;
-                }
-            };
-            if actions.is_empty() || tried.contains(&actions) {
+fn mend_run(cx: &Context, project: &Project, run: &RunDir, named: bool, mending: &mut Mending) {
+    let mut tried: Vec<Vec<Action>> = Vec::new();
+    for _ in 0..ROUNDS {
+        let now = cx.clock.now();
+        let actions = match mend_files(cx, project, run, named, now, mending) {
+            Ok(actions) => actions,
+            Err(error) => {
+                mending.failed(Some(run.id()), &error);
                 return;
             }
-            if let Err(error) = self.recover(project, run, &actions, now, mending) {
-                mending.failed(Some(run.id()), &error);
-            }
-            tried.push(actions);
-        }
-    }
-
-    /// Looks again under the lock, and mends what keeps the run's files from being used. Gives all steps that are due.
-    fn mend_files(
-        &self,
-        project: &Project,
-        run: &RunDir,
-        named: bool,
-        now: Timestamp,
-        mending: &mut Mending,
-    ) -> Result<Vec<Action>> {
-        let mut locked = run.lock_for_repair(&self.lock_request(now, self.lock_wait()?))?;
-        let Diagnosis { findings, rewrite } = self.diagnose(project, run, Some(locked.high_water()), named, now);
-        let actions = findings.actions();
-        for action in actions.iter().filter(|action| action.is_mending()) {
-            match action {
-                Action::Shelve(name) => drop(locked.set_aside(Shelf::Top, name, now)?),
-                Action::Rebuild => drop(locked.set_aside(Shelf::Top, crate::store::layout::RUN_FILE, now)?),
-                Action::OwnLog => locked.own_log()?,
-                Action::RewriteLog => {
-                    if let Some(rewrite) = &rewrite {
-                        let id = self.ids.next(now);
-                        locked.replace_log(|kept| rewrite.bytes(&id, now, kept), rewrite.last(), now)?;
-                    }
-                }
-                _ => {}
-            }
-            mending.step(Some(run.id()), action);
-        }
-        Ok(actions)
-    }
-
-    /// What the next writer would do, and then what nobody but a repair does.
-    fn recover(
-        &self,
-        project: &Project,
-        run: &RunDir,
-        actions: &[Action],
-        now: Timestamp,
-        mending: &mut Mending,
-    ) -> Result<()> {
-        let loaded = for_writing(self, project, run, now)?;
-        let locked = &loaded.locked;
-        let log = locked.read_log()?;
-        let files: Vec<_> = log.events().flat_map(activity_files).collect();
-        let restore = |name: &str| match files.iter().find(|file| file.name == name) {
-            Some(file) => locked.restore_activity(file),
-            None => Ok(()),
         };
-        for action in actions.iter().filter(|action| !action.is_mending()) {
-            match action {
-                Action::ShelveActivity(name) => drop(locked.set_activity_aside(name, now)?),
-                Action::ReplaceActivity(name) => {
-                    locked.set_activity_aside(name, now)?;
-                    restore(name)?;
-                }
-                Action::RestoreActivity(name) => restore(name)?,
-                _ => {}
-            }
-            mending.step(Some(run.id()), action);
+        if actions.is_empty() || tried.contains(&actions) {
+            return;
         }
-        // Of a log that was replaced, and of links that were taken away: whatever has no file by now.
-        for file in &files {
-            if locked.is_free(&file.name)? {
-                locked.restore_activity(file)?;
-            }
+        if let Err(error) = recover(cx, project, run, &actions, now, mending) {
+            mending.failed(Some(run.id()), &error);
         }
-        locked.flush_activities()?;
-        Ok(())
+        tried.push(actions);
     }
+}
+
+/// Looks again under the lock, and mends what keeps the run's files from being used. Gives all steps that are due.
+fn mend_files(
+    cx: &Context,
+    project: &Project,
+    run: &RunDir,
+    named: bool,
+    now: Timestamp,
+    mending: &mut Mending,
+) -> Result<Vec<Action>> {
+    let mut locked = run.lock_for_repair(&cx.lock_request(now, cx.lock_wait()?))?;
+    let Diagnosis { findings, rewrite } = diagnose(cx, project, run, Some(locked.high_water()), named, now);
+    let actions = findings.actions();
+    for action in actions.iter().filter(|action| action.is_mending()) {
+        match action {
+            Action::Shelve(name) => drop(locked.set_aside(Shelf::Top, name, now)?),
+            Action::Rebuild => drop(locked.set_aside(Shelf::Top, crate::store::layout::RUN_FILE, now)?),
+            Action::OwnLog => locked.own_log()?,
+            Action::RewriteLog => {
+                if let Some(rewrite) = &rewrite {
+                    let id = cx.ids.next(now);
+                    locked.replace_log(|kept| rewrite.bytes(&id, now, kept), rewrite.last(), now)?;
+                }
+            }
+            _ => {}
+        }
+        mending.step(Some(run.id()), action);
+    }
+    Ok(actions)
+}
+
+/// What the next writer would do, and then what nobody but a repair does.
+fn recover(
+    cx: &Context,
+    project: &Project,
+    run: &RunDir,
+    actions: &[Action],
+    now: Timestamp,
+    mending: &mut Mending,
+) -> Result<()> {
+    let loaded = for_writing(cx, project, run, now)?;
+    let locked = &loaded.locked;
+    let log = locked.read_log()?;
+    let files: Vec<_> = log.events().flat_map(activity_files).collect();
+    let restore = |name: &str| match files.iter().find(|file| file.name == name) {
+        Some(file) => locked.restore_activity(file),
+        None => Ok(()),
+    };
+    for action in actions.iter().filter(|action| !action.is_mending()) {
+        match action {
+            Action::ShelveActivity(name) => drop(locked.set_activity_aside(name, now)?),
+            Action::ReplaceActivity(name) => {
+                locked.set_activity_aside(name, now)?;
+                restore(name)?;
+            }
+            Action::RestoreActivity(name) => restore(name)?,
+            _ => {}
+        }
+        mending.step(Some(run.id()), action);
+    }
+    // Of a log that was replaced, and of links that were taken away: whatever has no file by now.
+    for file in &files {
+        if locked.is_free(&file.name)? {
+            locked.restore_activity(file)?;
+        }
+    }
+    locked.flush_activities()?;
+    Ok(())
 }

@@ -6,15 +6,16 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::codec::{DocumentKind, LineFault, Node, RunText, Violation, parse, validate};
+use crate::codec::{self, DocumentKind, LineFault, Node, RunText, Violation, parse};
 use crate::disk::{Disk, Errno, FileType, Links, read_plain};
 use crate::engine::{Fault, reconcile};
 use crate::interviews::{SCRIPT_SUFFIX, read_script};
 use crate::machine::{Form, StateTypes, compile_text};
 use crate::model::{Seq, limits};
 use crate::modes::{POLICY_FILE, read_policy};
+use crate::runs::select::open_run;
 use crate::runs::workflow::id_of_file;
-use crate::runs::{Error, Flow, Result};
+use crate::runs::{Context, Error, Result};
 use crate::store::{LogScan, Project, layout};
 
 /// The result of a check.
@@ -52,54 +53,52 @@ pub struct ViolationReport {
     pub message: String,
 }
 
-impl Flow {
-    /// Checks `target`: a file or directory, the name of a run, or without one the whole project.
-    ///
-    /// # Errors
-    /// [`Error::NoSuchRun`] when `target` is neither a path nor a run; [`Error::Input`] when it cannot be read. What is
-    /// wrong with documents is in the report.
-    pub fn validate(&self, target: Option<&str>) -> Result<ValidateReport> {
-        let project = self.project();
-        let types = self.catalog(project.as_ref().ok()).state_types().unwrap_or_default();
-        let report = ValidateReport { ok: true, checked: 0, files: Vec::new() };
-        let mut checker = Checker { disk: Arc::clone(&self.disk), types, report };
-        let root = match target {
-            None => {
-                let project = project?;
-                checker.tree(project.path())?;
-                project.root().to_owned()
-            }
-            Some(target) => self.validate_target(target, project, &mut checker)?,
-        };
-        let mut report = checker.report;
-        for file in &mut report.files {
-            if let Ok(relative) = file.path.strip_prefix(&root) {
-                file.path = relative.to_owned();
-            }
+/// Checks `target`: a file or directory, the name of a run, or without one the whole project.
+///
+/// # Errors
+/// [`Error::NoSuchRun`] when `target` is neither a path nor a run; [`Error::Input`] when it cannot be read. What is
+/// wrong with documents is in the report.
+pub fn validate(cx: &Context, target: Option<&str>) -> Result<ValidateReport> {
+    let project = cx.project();
+    let types = cx.catalog(project.as_ref().ok()).state_types().unwrap_or_default();
+    let report = ValidateReport { ok: true, checked: 0, files: Vec::new() };
+    let mut checker = Checker { disk: Arc::clone(&cx.disk), types, report };
+    let root = match target {
+        None => {
+            let project = project?;
+            checker.tree(project.path())?;
+            project.root().to_owned()
         }
-        report.ok = report.files.is_empty();
-        Ok(report)
+        Some(target) => validate_target(cx, target, project, &mut checker)?,
+    };
+    let mut report = checker.report;
+    for file in &mut report.files {
+        if let Ok(relative) = file.path.strip_prefix(&root) {
+            file.path = relative.to_owned();
+        }
     }
+    report.ok = report.files.is_empty();
+    Ok(report)
+}
 
-    fn validate_target(&self, target: &str, project: Result<Project>, checker: &mut Checker) -> Result<PathBuf> {
-        let cwd = self.env.cwd.clone().unwrap_or_default();
-        let path = cwd.join(target);
-        match self.disk.look(&path, Links::Refuse) {
-            Ok(stat) if stat.kind == FileType::Directory => checker.tree(&path)?,
-            Ok(_) => checker.file(&path, true)?,
-            Err(_) if target.contains('/') || target.ends_with(".yaml") || target.ends_with(".jsonl") => {
-                let source = std::io::Error::from(std::io::ErrorKind::NotFound);
-                return Err(Error::Input { origin: target.to_owned(), source });
-            }
-            Err(_) => {
-                let project = project?;
-                let run = self.run(&project, target)?;
-                checker.tree(run.path())?;
-                return Ok(project.root().to_owned());
-            }
+fn validate_target(cx: &Context, target: &str, project: Result<Project>, checker: &mut Checker) -> Result<PathBuf> {
+    let cwd = cx.env.cwd.clone().unwrap_or_default();
+    let path = cwd.join(target);
+    match cx.disk.look(&path, Links::Refuse) {
+        Ok(stat) if stat.kind == FileType::Directory => checker.tree(&path)?,
+        Ok(_) => checker.file(&path, true)?,
+        Err(_) if target.contains('/') || target.ends_with(".yaml") || target.ends_with(".jsonl") => {
+            let source = std::io::Error::from(std::io::ErrorKind::NotFound);
+            return Err(Error::Input { origin: target.to_owned(), source });
         }
-        Ok(cwd)
+        Err(_) => {
+            let project = project?;
+            let run = open_run(cx, &project, target)?;
+            checker.tree(run.path())?;
+            return Ok(project.root().to_owned());
+        }
     }
+    Ok(cwd)
 }
 
 /// What has been checked so far, and by which types of states.
@@ -281,7 +280,7 @@ fn check_document(text: &str, kind: DocumentKind) -> Vec<Violation> {
         Ok(root) => root,
         Err(error) => return vec![violation(error.place, error.message)],
     };
-    let mut violations = validate(kind, &root.to_value(), Some(&root));
+    let mut violations = codec::validate(kind, &root.to_value(), Some(&root));
     if kind == DocumentKind::Run
         && violations.is_empty()
         && let Err(error) = RunText::parse(text)

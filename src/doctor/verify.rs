@@ -11,8 +11,10 @@ use crate::doctor::facts::{Content, RunFacts};
 use crate::doctor::rewrite::file_number;
 use crate::engine::{Fault, History, Reconciled, Repair, Replay, blind_spots};
 use crate::model::{Event, EventKind, RunId, SessionId};
+use crate::runs::checkout::elsewhere;
 use crate::runs::load::activity_files;
-use crate::runs::{Flow, Result};
+use crate::runs::select::select_run;
+use crate::runs::{Context, Result};
 use crate::store::layout::{ACTIVITIES, ACTIVITY_TMP, LOCK, LOG, RUN_FILE};
 use crate::store::{ActivityFile, StoreError, is_cut_off};
 
@@ -62,57 +64,53 @@ pub struct Difference {
 /// Longest line that is quoted, in characters.
 const QUOTED: usize = 120;
 
-impl Flow {
-    /// Folds the log of a run and compares every byte that follows from it. Writes nothing.
-    ///
-    /// # Errors
-    /// [`crate::runs::Error::NoSuchRun`], and [`crate::runs::Error::Store`] when the run cannot be opened, or when what
-    /// differs may be the unfinished work of a process that does not come to its end. What differs, or cannot be read,
-    /// is in the report.
-    pub fn verify(&self, run: Option<&str>, session: Option<SessionId>) -> Result<VerifyReport> {
-        let project = self.project()?;
-        let caller = self.caller(session, None)?;
-        let run = self.select(&project, run, caller.session.as_ref())?;
-        if run.is_leftover() {
-            return Err(self.elsewhere(&project, &run));
-        }
-        let begun = Instant::now();
-        let wait = self.lock_wait()?;
-        let (facts, found, checked, mut differences) = loop {
-            let facts = RunFacts::gather(&self.disk, &run);
-            let (found, _) = facts.reconcile();
-            let mut proof = Proof { facts: &facts, run: &found, checked: Checked::default(), differences: Vec::new() };
-            proof.prove();
-            let Proof { checked, differences, .. } = proof;
-            if differences.is_empty() || facts.writer.is_none() {
-                break (facts, found, checked, differences);
-            }
-            // Between the line in the log and the files that show it.
-            let waited = begun.elapsed();
-            if waited >= wait {
-                let holder = facts.note.clone().map(Box::new);
-                return Err(StoreError::Held { path: run.file_path(LOCK), holder, waited }.into());
-            }
-        };
-        for difference in &mut differences {
-            difference.path = Self::relative(&project, &difference.path);
-        }
-        let mut notes = losses(&facts);
-        let noted = found.faults.iter().find_map(|fault| match fault {
-            Fault::Rewound { noted, .. } if differences.is_empty() => Some(noted),
-            _ => None,
-        });
-        notes.extend(noted.map(|noted| {
-            let id = &facts.id;
-            format!("an older version of the run was put back: event {noted} was written here; `flow resume {id}` says where it is")
-        }));
-        if facts.is_not_adopted(&found) {
-            notes.push(
-                "another program made the run, and no command of flow has written it: nothing to prove".to_owned(),
-            );
-        }
-        Ok(VerifyReport { ok: differences.is_empty(), run_id: facts.id.clone(), checked, differences, notes })
+/// Folds the log of a run and compares every byte that follows from it. Writes nothing.
+///
+/// # Errors
+/// [`crate::runs::Error::NoSuchRun`], and [`crate::runs::Error::Store`] when the run cannot be opened, or when what
+/// differs may be the unfinished work of a process that does not come to its end. What differs, or cannot be read,
+/// is in the report.
+pub fn verify(cx: &Context, run: Option<&str>, session: Option<SessionId>) -> Result<VerifyReport> {
+    let project = cx.project()?;
+    let caller = cx.caller(session, None)?;
+    let run = select_run(cx, &project, run, caller.session.as_ref())?;
+    if run.is_leftover() {
+        return Err(elsewhere(cx, &project, &run));
     }
+    let begun = Instant::now();
+    let wait = cx.lock_wait()?;
+    let (facts, found, checked, mut differences) = loop {
+        let facts = RunFacts::gather(&cx.disk, &run);
+        let (found, _) = facts.reconcile();
+        let mut proof = Proof { facts: &facts, run: &found, checked: Checked::default(), differences: Vec::new() };
+        proof.prove();
+        let Proof { checked, differences, .. } = proof;
+        if differences.is_empty() || facts.writer.is_none() {
+            break (facts, found, checked, differences);
+        }
+        // Between the line in the log and the files that show it.
+        let waited = begun.elapsed();
+        if waited >= wait {
+            let holder = facts.note.clone().map(Box::new);
+            return Err(StoreError::Held { path: run.file_path(LOCK), holder, waited }.into());
+        }
+    };
+    for difference in &mut differences {
+        difference.path = project.relative(&difference.path);
+    }
+    let mut notes = losses(&facts);
+    let noted = found.faults.iter().find_map(|fault| match fault {
+        Fault::Rewound { noted, .. } if differences.is_empty() => Some(noted),
+        _ => None,
+    });
+    notes.extend(noted.map(|noted| {
+        let id = &facts.id;
+        format!("an older version of the run was put back: event {noted} was written here; `flow resume {id}` says where it is")
+    }));
+    if facts.is_not_adopted(&found) {
+        notes.push("another program made the run, and no command of flow has written it: nothing to prove".to_owned());
+    }
+    Ok(VerifyReport { ok: differences.is_empty(), run_id: facts.id.clone(), checked, differences, notes })
 }
 
 /// What was lost with lines of the log, as its repairs say.

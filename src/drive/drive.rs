@@ -9,21 +9,22 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::drive::agent::{Agent, AgentError, Context, Done, Standing, StateHandler, Stop};
+use crate::drive::agent::{self, Agent, AgentError, Done, Standing, StateHandler, Stop};
 use crate::drive::check::{missing, unhandled, unused};
 use crate::drive::chooser::{AskCommand, AskEndpoint, AskNobody};
 use crate::drive::commands::registry;
 use crate::drive::error::{Error, Result};
 use crate::drive::http::server;
-use crate::drive::known::Known;
+use crate::drive::known::{Known, run_to_drive, take_up};
 use crate::drive::notebook::RunNotebook;
 use crate::drive::{Choose, Endpoint};
 use crate::engine::{Caller, Refusal};
 use crate::host::Setting;
 use crate::model::{Explain as _, RunId, RunStatus, SessionId, StateName, slug};
-use crate::runs;
-use crate::runs::Flow;
+use crate::runs::select::open_run_exactly;
 use crate::runs::view::for_reading;
+use crate::runs::workflow::{is_file, workflow_machine};
+use crate::runs::{self, Context, end_in};
 use crate::store::layout;
 
 /// What to drive.
@@ -138,179 +139,171 @@ pub(super) struct Drive {
     pub(super) timeout: Duration,
 }
 
-impl Flow {
-    /// A model that chooses, as the environment names it.
-    ///
-    /// # Errors
-    /// [`runs::Error::Usage`] when `url` is not the address of a server or no model is named; [`runs::Error::Setting`] when a variable is not text.
-    pub fn endpoint(&self, url: String) -> Result<Endpoint> {
-        let text = |setting: &Option<Setting>| setting.as_ref().map(Setting::parse::<String>).transpose();
-        let unnamed = || runs::Error::Usage("--choose-url needs a model: name it in FLOW_CHOOSE_MODEL".to_owned());
-        server(&url).map_err(|why| runs::Error::Usage(format!("--choose-url is {why}")))?;
-        let model = text(&self.env.choose_model)?.ok_or_else(unnamed)?;
-        Ok(Endpoint { url, model, key: text(&self.env.choose_key)? })
-    }
-
-    /// Drives a run through its graph until it ends, a person is needed, a state fails or the limit is reached.
-    ///
-    /// # Errors
-    /// [`runs::Error::Usage`] for a type of state without command, [`runs::Error::Refused`] when another session holds the run,
-    /// [`runs::Error::Catalog`] and [`runs::Error::Store`] as for any verb. What was recorded stays.
-    pub fn drive(&self, request: &DriveRequest, person: &mut dyn Person) -> Result<DriveReport> {
-        // A command for a type declares it.
-        let types: Vec<_> = request.on.iter().map(|(kind, _)| kind).chain(&request.types).cloned().collect();
-        let definition = self.workflow_machine(&request.graph, &types);
-        let workflow = definition.as_ref().map_or_else(|_| request.graph.clone(), |machine| machine.id().to_string());
-        let project = match self.project() {
-            Ok(project) => Some(project),
-            Err(runs::Error::NoProject { .. }) => None,
-            Err(error) => return Err(error.into()),
-        };
-        let found = match &project {
-            Some(project) => self.run_to_drive(project, &workflow, request.run.as_deref())?,
-            None => None,
-        };
-        let (definition, unusable) = match (definition, &found) {
-            (Ok(definition), _) => (Some(definition), None),
-            // A run keeps the graph that it began with.
-            (Err(error), Some(_)) => (None, Some(error)),
-            (Err(error), None) => return Err(error.into()),
-        };
-        let own = request.session.is_none() && self.env.session_id()?.is_none();
-        let session = match self.caller(request.session.clone(), None)?.session {
-            Some(session) => session,
-            None => SessionId::new(format!("drive-{}", self.ids.next(self.now())))?,
-        };
-        let mut drive = Drive {
-            run: match (&found, &request.run) {
-                (Some(run), _) => run.clone(),
-                (None, Some(id)) => RunId::new(id.as_str())?,
-                (None, None) => {
-                    let end = slug(&workflow, 80).unwrap_or_else(|| "run".to_owned());
-                    RunId::new(format!("{}-{end}", self.now().compact()))?
-                }
-            },
-            dir: PathBuf::new(),
-            workflow,
-            session,
-            epoch: 1,
-            timeout: request.timeout,
-        };
-        let flow_dir = match &project {
-            Some(project) => project.path().to_owned(),
-            None => self.root_to_be()?.join(layout::FLOW),
-        };
-        drive.dir = std::path::absolute(flow_dir.join(layout::RUNS).join(drive.run.as_str())).unwrap_or(flow_dir);
-        let mut known = Known::new(definition);
-        known.file = self.is_file(&request.graph).then(|| request.graph.clone());
-        known.context.about = json!({ "goal": request.goal });
-        if let (Some(project), Some(run)) = (&project, &found) {
-            match self.take_up(project, run, &mut drive, &mut known)? {
-                None => {}
-                Some(report) => return Ok(report),
-            }
-        }
-        match (unusable, &known.machine) {
-            (Some(error), None) => return Err(error.into()),
-            (Some(error), Some(_)) => {
-                let why = error.one_line();
-                known.warnings.push(format!("the run goes on with the graph that it began with: {why}"));
-            }
-            (None, _) => {}
-        }
-        known.context.about["run_id"] = json!(drive.run);
-        known.context.about["workflow"] = json!(drive.workflow);
-        let driven = self.go_through(request, &drive, known, person);
-        if own && let Ok(project) = self.project() {
-            let caller = Caller { session: Some(drive.session.clone()), ..Caller::default() };
-            // The run is free again; when this cannot be noted, the driver's end shows it.
-            let _ = self.end_in(&project, &drive.run, caller, Some("the driver stopped".to_owned()), self.now());
-        }
-        driven
-    }
-
-    fn go_through(
-        &self,
-        request: &DriveRequest,
-        drive: &Drive,
-        known: Known,
-        person: &mut dyn Person,
-    ) -> Result<DriveReport> {
-        let audience: Audience<'_> = Rc::new(RefCell::new(person));
-        let Known { machine, standing, context, answer, mut warnings, .. } = known;
-        let machine = machine.expect("BUG: a driver without a graph");
-        warnings.extend(unused(&machine, request));
-        let registry = registry(&machine, request, drive, &audience, answer)?;
-        unhandled(&machine, &registry)?;
-        let handler = StateHandler::new(machine.clone(), &registry).map_err(missing)?;
-        let notebook = RunNotebook::new(self, drive, &machine, request, Rc::clone(&audience));
-        let mut agent = match &request.choose {
-            Choose::Nobody => Agent::new(handler, AskNobody { run: drive.run.clone() }, notebook),
-            Choose::Command(command) => {
-                let (command, drive, audience) = (command.clone(), drive.clone(), Rc::clone(&audience));
-                let ask = AskCommand { command, machine: machine.clone(), drive, audience };
-                Agent::new(handler, ask, notebook)
-            }
-            Choose::Endpoint(endpoint) => {
-                Agent::new(handler, AskEndpoint::new(endpoint.clone(), drive.timeout), notebook)
-            }
-        };
-        if standing != Standing::New {
-            // The run is there, and may stop before another state of it begins.
-            agent.notebook.remember();
-        }
-        agent = agent.going_on(standing, context);
-        let stopped = agent.run(request.max_iter);
-        let ran = agent.notebook.ran;
-        warnings.append(&mut agent.notebook.warnings);
-        let stopped = match (stopped, agent.notebook.unrecorded.take()) {
-            (Err(AgentError::Notebook(Error::Run(runs::Error::Refused { refusal, .. }))), Some(done)) => {
-                let mut report = self.overtaken(drive, &done, &refusal, ran)?;
-                report.warnings = warnings;
-                return Ok(report);
-            }
-            (stopped, _) => stopped.map_err(from_agent)?,
-        };
-        let (stop, state, reason) = match stopped {
-            Stop::Ended { state } => {
-                (DriveStop::Ended, state.clone(), format!("`{state}` is done, and the run with it"))
-            }
-            Stop::NeedsHuman { state, why } => (DriveStop::NeedsHuman, state, why),
-            Stop::Failed { state, why } => {
-                let reason = format!("`{state}` failed: {why}; the same command tries it again");
-                (DriveStop::Failed, state, reason)
-            }
-            Stop::NotReady { state, why } => {
-                let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-                let reason = format!("`{state}` is not ready{why}; the same command looks again");
-                (DriveStop::NotReady, state, reason)
-            }
-            Stop::Limit { state } => {
-                let reason = format!("{ran} states were run, the last one is `{state}`; the same command goes on");
-                (DriveStop::Limit, state, reason)
-            }
-        };
-        let mut report = report(drive, stop, Some(state), reason, ran);
-        report.given = (stop == DriveStop::NeedsHuman).then(|| given_last(agent.context())).flatten();
-        report.warnings = warnings;
-        Ok(report)
-    }
+/// A model that chooses, as the environment names it.
+///
+/// # Errors
+/// [`runs::Error::Usage`] when `url` is not the address of a server or no model is named; [`runs::Error::Setting`] when a variable is not text.
+pub fn endpoint(cx: &Context, url: String) -> Result<Endpoint> {
+    let text = |setting: &Option<Setting>| setting.as_ref().map(Setting::parse::<String>).transpose();
+    let unnamed = || runs::Error::Usage("--choose-url needs a model: name it in FLOW_CHOOSE_MODEL".to_owned());
+    server(&url).map_err(|why| runs::Error::Usage(format!("--choose-url is {why}")))?;
+    let model = text(&cx.env.choose_model)?.ok_or_else(unnamed)?;
+    Ok(Endpoint { url, model, key: text(&cx.env.choose_key)? })
 }
 
-impl Flow {
-    /// Somebody ended or moved the run while a state was at work, so what it gave has no place in it.
-    fn overtaken(&self, drive: &Drive, done: &Done, refusal: &Refusal, ran: usize) -> Result<DriveReport> {
-        let project = self.project()?;
-        let view = for_reading(self, &project, &self.run_exactly(&project, drive.run.as_str())?)?;
-        let state = view.history.state();
-        let meanwhile = match state.status() {
-            RunStatus::Active => refusal.to_string(),
-            status => format!("the run is {status} since"),
-        };
-        let output: String = done.output.as_deref().unwrap_or("nothing").chars().take(SHOWN).collect();
-        let reason = format!("what `{}` gave is not recorded: {meanwhile}. It gave: {output}", done.state);
-        Ok(report(drive, DriveStop::Failed, state.phase().cloned(), reason, ran))
+/// Drives a run through its graph until it ends, a person is needed, a state fails or the limit is reached.
+///
+/// # Errors
+/// [`runs::Error::Usage`] for a type of state without command, [`runs::Error::Refused`] when another session holds the run,
+/// [`runs::Error::Catalog`] and [`runs::Error::Store`] as for any verb. What was recorded stays.
+pub fn drive(cx: &Context, request: &DriveRequest, person: &mut dyn Person) -> Result<DriveReport> {
+    // A command for a type declares it.
+    let types: Vec<_> = request.on.iter().map(|(kind, _)| kind).chain(&request.types).cloned().collect();
+    let definition = workflow_machine(cx, &request.graph, &types);
+    let workflow = definition.as_ref().map_or_else(|_| request.graph.clone(), |machine| machine.id().to_string());
+    let project = match cx.project() {
+        Ok(project) => Some(project),
+        Err(runs::Error::NoProject { .. }) => None,
+        Err(error) => return Err(error.into()),
+    };
+    let found = match &project {
+        Some(project) => run_to_drive(cx, project, &workflow, request.run.as_deref())?,
+        None => None,
+    };
+    let (definition, unusable) = match (definition, &found) {
+        (Ok(definition), _) => (Some(definition), None),
+        // A run keeps the graph that it began with.
+        (Err(error), Some(_)) => (None, Some(error)),
+        (Err(error), None) => return Err(error.into()),
+    };
+    let own = request.session.is_none() && cx.env.session_id()?.is_none();
+    let session = match cx.caller(request.session.clone(), None)?.session {
+        Some(session) => session,
+        None => SessionId::new(format!("drive-{}", cx.ids.next(cx.now())))?,
+    };
+    let mut drive = Drive {
+        run: match (&found, &request.run) {
+            (Some(run), _) => run.clone(),
+            (None, Some(id)) => RunId::new(id.as_str())?,
+            (None, None) => {
+                let end = slug(&workflow, 80).unwrap_or_else(|| "run".to_owned());
+                RunId::new(format!("{}-{end}", cx.now().compact()))?
+            }
+        },
+        dir: PathBuf::new(),
+        workflow,
+        session,
+        epoch: 1,
+        timeout: request.timeout,
+    };
+    let flow_dir = match &project {
+        Some(project) => project.path().to_owned(),
+        None => cx.root_to_be()?.join(layout::FLOW),
+    };
+    drive.dir = std::path::absolute(flow_dir.join(layout::RUNS).join(drive.run.as_str())).unwrap_or(flow_dir);
+    let mut known = Known::new(definition);
+    known.file = is_file(cx, &request.graph).then(|| request.graph.clone());
+    known.context.about = json!({ "goal": request.goal });
+    if let (Some(project), Some(run)) = (&project, &found) {
+        match take_up(cx, project, run, &mut drive, &mut known)? {
+            None => {}
+            Some(report) => return Ok(report),
+        }
     }
+    match (unusable, &known.machine) {
+        (Some(error), None) => return Err(error.into()),
+        (Some(error), Some(_)) => {
+            let why = error.one_line();
+            known.warnings.push(format!("the run goes on with the graph that it began with: {why}"));
+        }
+        (None, _) => {}
+    }
+    known.context.about["run_id"] = json!(drive.run);
+    known.context.about["workflow"] = json!(drive.workflow);
+    let driven = go_through(cx, request, &drive, known, person);
+    if own && let Ok(project) = cx.project() {
+        let caller = Caller { session: Some(drive.session.clone()), ..Caller::default() };
+        // The run is free again; when this cannot be noted, the driver's end shows it.
+        let _ = end_in(cx, &project, &drive.run, caller, Some("the driver stopped".to_owned()), cx.now());
+    }
+    driven
+}
+
+fn go_through(
+    cx: &Context,
+    request: &DriveRequest,
+    drive: &Drive,
+    known: Known,
+    person: &mut dyn Person,
+) -> Result<DriveReport> {
+    let audience: Audience<'_> = Rc::new(RefCell::new(person));
+    let Known { machine, standing, context, answer, mut warnings, .. } = known;
+    let machine = machine.expect("BUG: a driver without a graph");
+    warnings.extend(unused(&machine, request));
+    let registry = registry(&machine, request, drive, &audience, answer)?;
+    unhandled(&machine, &registry)?;
+    let handler = StateHandler::new(machine.clone(), &registry).map_err(missing)?;
+    let notebook = RunNotebook::new(cx, drive, &machine, request, Rc::clone(&audience));
+    let mut agent = match &request.choose {
+        Choose::Nobody => Agent::new(handler, AskNobody { run: drive.run.clone() }, notebook),
+        Choose::Command(command) => {
+            let (command, drive, audience) = (command.clone(), drive.clone(), Rc::clone(&audience));
+            let ask = AskCommand { command, machine: machine.clone(), drive, audience };
+            Agent::new(handler, ask, notebook)
+        }
+        Choose::Endpoint(endpoint) => Agent::new(handler, AskEndpoint::new(endpoint.clone(), drive.timeout), notebook),
+    };
+    if standing != Standing::New {
+        // The run is there, and may stop before another state of it begins.
+        agent.notebook.remember();
+    }
+    agent = agent.going_on(standing, context);
+    let stopped = agent.run(request.max_iter);
+    let ran = agent.notebook.ran;
+    warnings.append(&mut agent.notebook.warnings);
+    let stopped = match (stopped, agent.notebook.unrecorded.take()) {
+        (Err(AgentError::Notebook(Error::Run(runs::Error::Refused { refusal, .. }))), Some(done)) => {
+            let mut report = overtaken(cx, drive, &done, &refusal, ran)?;
+            report.warnings = warnings;
+            return Ok(report);
+        }
+        (stopped, _) => stopped.map_err(from_agent)?,
+    };
+    let (stop, state, reason) = match stopped {
+        Stop::Ended { state } => (DriveStop::Ended, state.clone(), format!("`{state}` is done, and the run with it")),
+        Stop::NeedsHuman { state, why } => (DriveStop::NeedsHuman, state, why),
+        Stop::Failed { state, why } => {
+            let reason = format!("`{state}` failed: {why}; the same command tries it again");
+            (DriveStop::Failed, state, reason)
+        }
+        Stop::NotReady { state, why } => {
+            let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+            let reason = format!("`{state}` is not ready{why}; the same command looks again");
+            (DriveStop::NotReady, state, reason)
+        }
+        Stop::Limit { state } => {
+            let reason = format!("{ran} states were run, the last one is `{state}`; the same command goes on");
+            (DriveStop::Limit, state, reason)
+        }
+    };
+    let mut report = report(drive, stop, Some(state), reason, ran);
+    report.given = (stop == DriveStop::NeedsHuman).then(|| given_last(agent.context())).flatten();
+    report.warnings = warnings;
+    Ok(report)
+}
+
+/// Somebody ended or moved the run while a state was at work, so what it gave has no place in it.
+fn overtaken(cx: &Context, drive: &Drive, done: &Done, refusal: &Refusal, ran: usize) -> Result<DriveReport> {
+    let project = cx.project()?;
+    let view = for_reading(cx, &project, &open_run_exactly(&project, drive.run.as_str())?)?;
+    let state = view.history.state();
+    let meanwhile = match state.status() {
+        RunStatus::Active => refusal.to_string(),
+        status => format!("the run is {status} since"),
+    };
+    let output: String = done.output.as_deref().unwrap_or("nothing").chars().take(SHOWN).collect();
+    let reason = format!("what `{}` gave is not recorded: {meanwhile}. It gave: {output}", done.state);
+    Ok(report(drive, DriveStop::Failed, state.phase().cloned(), reason, ran))
 }
 
 /// How much of an output that is not recorded is shown, in characters.
@@ -336,7 +329,7 @@ pub(super) fn report(
 }
 
 /// What was given last, before a person is asked.
-pub(super) fn given_last(context: &Context) -> Option<Given> {
+pub(super) fn given_last(context: &agent::Context) -> Option<Given> {
     context.done.iter().rev().find_map(given)
 }
 

@@ -4,125 +4,123 @@ use std::collections::HashMap;
 
 use serde_json::json;
 
-use crate::drive::agent::{Context, Done, Standing};
+use crate::drive::agent::{self, Done, Standing};
 use crate::drive::drive::{DRIVEN_DIR, DRIVEN_STATE, Drive, report};
 use crate::drive::error::{Error, Result};
 use crate::drive::{DriveReport, DriveStop};
 use crate::engine::{Caller, Drift, History, Presence};
 use crate::machine::Machine;
 use crate::model::{ReportType, RunId, RunStatus, StateName, StepReport, StepStatus};
-use crate::runs;
 use crate::runs::advice::{Alternative, DRIVER, adopt};
-use crate::runs::select::Runs;
+use crate::runs::select::{Runs, open_run_exactly};
 use crate::runs::view::for_reading;
-use crate::runs::{ClaimRequest, Flow};
+use crate::runs::{self, ClaimRequest, Context, claim, presence};
 use crate::store::Project;
 
-impl Flow {
-    /// The run that the same command drove before: the one that is named, or the only open one of the workflow.
-    pub(super) fn run_to_drive(&self, project: &Project, workflow: &str, named: Option<&str>) -> Result<Option<RunId>> {
-        if let Some(id) = named {
-            return match self.run_exactly(project, id) {
-                Ok(run) => Ok(Some(run.id().clone())),
-                Err(runs::Error::NoSuchRun { .. }) => Ok(None),
-                Err(error) => Err(error.into()),
-            };
-        }
-        let runs = Runs::read_open(self, project)?;
-        let of_it: Vec<_> =
-            runs.open().filter(|run| run.workflow.as_str() == workflow).map(|run| run.id.clone()).collect();
-        match of_it.as_slice() {
-            [] if runs.unreadable.is_empty() => Ok(None),
-            // One of them may be it, and a second run would do everything again.
-            [] => {
-                let lines = runs.unreadable.iter().map(|run| format!("{}: {}", run.run_id, run.reason));
-                Err(runs::Error::NoActiveRun { unreadable: lines.collect() }.into())
-            }
-            [only] => Ok(Some(only.clone())),
-            several => Err(runs::Error::SeveralRuns { candidates: several.to_vec() }.into()),
-        }
-    }
-
-    /// Takes a run that is there, and finds out where it stands. A report when there is nothing to drive.
-    pub(super) fn take_up(
-        &self,
-        project: &Project,
-        run: &RunId,
-        drive: &mut Drive,
-        known: &mut Known,
-    ) -> Result<Option<DriveReport>> {
-        let run = project.run(run)?;
-        let view = for_reading(self, project, &run)?;
-        let state = view.history.state();
-        let follows = &state.document().workflow;
-        if follows.as_str() != drive.workflow {
-            let (run, named) = (run.id(), &drive.workflow);
-            return Err(runs::Error::Usage(match known.machine {
-                Some(_) => format!("run {run} follows the workflow {follows}, not {named}"),
-                None => format!(
-                    "there is no workflow {named}; run {run} keeps the one that it follows, and \
-                     `flow drive {follows} --run-id {run}` goes on with it"
-                ),
-            })
-            .into());
-        }
-        let phase = state.phase().cloned();
-        let stopped = |stop, reason: String| Ok(Some(report(drive, stop, phase.clone(), reason, 0)));
-        match state.status() {
-            RunStatus::Active => {}
-            RunStatus::Blocked => {
-                let why = state.document().state.blocked_reason.clone().unwrap_or_default();
-                return stopped(DriveStop::NeedsHuman, format!("the run is blocked: {why}"));
-            }
-            RunStatus::Completed => return stopped(DriveStop::Ended, "the run is completed".to_owned()),
-            over => return stopped(DriveStop::Failed, format!("the run is {over}")),
-        }
-        if let [first, ..] = state.document().state.other_phases.as_slice() {
-            let message =
-                format!("run {} stands in several states, `{first}` among them; a driver goes through one", run.id());
-            return Err(runs::Error::Usage(message).into());
-        }
-        let drift = match (&view.machine, &known.machine) {
-            (Some(pinned), Some(today)) => Drift::between(pinned, today, state.document().state.positions()),
-            _ => Drift::None,
+/// The run that the same command drove before: the one that is named, or the only open one of the workflow.
+pub(super) fn run_to_drive(
+    cx: &Context,
+    project: &Project,
+    workflow: &str,
+    named: Option<&str>,
+) -> Result<Option<RunId>> {
+    if let Some(id) = named {
+        return match open_run_exactly(project, id) {
+            Ok(run) => Ok(Some(run.id().clone())),
+            Err(runs::Error::NoSuchRun { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
         };
-        let mut warnings = Vec::new();
-        match drift {
-            Drift::None => {}
-            Drift::Elsewhere(lines) => {
-                warnings.push(format!(
-                    "the run goes on with the graph that it began with; since then: {}",
-                    lines.join("; ")
-                ));
-            }
-            Drift::AtPosition(lines) => {
-                let Alternative { command, .. } = adopt(run.id(), known.file.as_deref());
-                let reason = format!(
-                    "run {} began with another graph, and where it stands they differ ({}): move it over with `{command}`, or \
-                     begin another one with --run-id",
-                    run.id(),
-                    lines.join("; ")
-                );
-                return stopped(DriveStop::NeedsHuman, reason);
-            }
-        }
-        // Whoever drives it is said by the claim; only when nobody does, what a dead driver left running matters.
-        let caller = Caller { session: Some(drive.session.clone()), ..Caller::default() };
-        let held = self.presence(view.history.hold(), &caller)? == Presence::HeldByOther;
-        let begun =
-            phase.as_ref().filter(|here| state.document().state.steps.get(here).is_some_and(StepStatus::is_open));
-        if let (Some(here), false) = (begun, held) {
-            let left = [(DRIVEN_DIR, drive.dir.as_os_str()), (DRIVEN_STATE, here.as_str().as_ref())];
-            if let Some(&pid) = crate::host::processes_with(&left).first() {
-                return Err(Error::StillRuns { run: run.id().clone(), pid });
-            }
-        }
-        drive.epoch = self.claim(project, &run, Some(drive.session.clone()), ClaimRequest::Claim)?.epoch;
-        known.machine = view.machine.or(known.machine.take());
-        known.warnings = warnings;
-        known.read(&view.history);
-        Ok(None)
     }
+    let runs = Runs::read_open(cx, project)?;
+    let of_it: Vec<_> = runs.open().filter(|run| run.workflow.as_str() == workflow).map(|run| run.id.clone()).collect();
+    match of_it.as_slice() {
+        [] if runs.unreadable.is_empty() => Ok(None),
+        // One of them may be it, and a second run would do everything again.
+        [] => {
+            let lines = runs.unreadable.iter().map(|run| format!("{}: {}", run.run_id, run.reason));
+            Err(runs::Error::NoActiveRun { unreadable: lines.collect() }.into())
+        }
+        [only] => Ok(Some(only.clone())),
+        several => Err(runs::Error::SeveralRuns { candidates: several.to_vec() }.into()),
+    }
+}
+
+/// Takes a run that is there, and finds out where it stands. A report when there is nothing to drive.
+pub(super) fn take_up(
+    cx: &Context,
+    project: &Project,
+    run: &RunId,
+    drive: &mut Drive,
+    known: &mut Known,
+) -> Result<Option<DriveReport>> {
+    let run = project.run(run)?;
+    let view = for_reading(cx, project, &run)?;
+    let state = view.history.state();
+    let follows = &state.document().workflow;
+    if follows.as_str() != drive.workflow {
+        let (run, named) = (run.id(), &drive.workflow);
+        return Err(runs::Error::Usage(match known.machine {
+            Some(_) => format!("run {run} follows the workflow {follows}, not {named}"),
+            None => format!(
+                "there is no workflow {named}; run {run} keeps the one that it follows, and \
+                 `flow drive {follows} --run-id {run}` goes on with it"
+            ),
+        })
+        .into());
+    }
+    let phase = state.phase().cloned();
+    let stopped = |stop, reason: String| Ok(Some(report(drive, stop, phase.clone(), reason, 0)));
+    match state.status() {
+        RunStatus::Active => {}
+        RunStatus::Blocked => {
+            let why = state.document().state.blocked_reason.clone().unwrap_or_default();
+            return stopped(DriveStop::NeedsHuman, format!("the run is blocked: {why}"));
+        }
+        RunStatus::Completed => return stopped(DriveStop::Ended, "the run is completed".to_owned()),
+        over => return stopped(DriveStop::Failed, format!("the run is {over}")),
+    }
+    if let [first, ..] = state.document().state.other_phases.as_slice() {
+        let message =
+            format!("run {} stands in several states, `{first}` among them; a driver goes through one", run.id());
+        return Err(runs::Error::Usage(message).into());
+    }
+    let drift = match (&view.machine, &known.machine) {
+        (Some(pinned), Some(today)) => Drift::between(pinned, today, state.document().state.positions()),
+        _ => Drift::None,
+    };
+    let mut warnings = Vec::new();
+    match drift {
+        Drift::None => {}
+        Drift::Elsewhere(lines) => {
+            warnings
+                .push(format!("the run goes on with the graph that it began with; since then: {}", lines.join("; ")));
+        }
+        Drift::AtPosition(lines) => {
+            let Alternative { command, .. } = adopt(run.id(), known.file.as_deref());
+            let reason = format!(
+                "run {} began with another graph, and where it stands they differ ({}): move it over with `{command}`, or \
+                 begin another one with --run-id",
+                run.id(),
+                lines.join("; ")
+            );
+            return stopped(DriveStop::NeedsHuman, reason);
+        }
+    }
+    // Whoever drives it is said by the claim; only when nobody does, what a dead driver left running matters.
+    let caller = Caller { session: Some(drive.session.clone()), ..Caller::default() };
+    let held = presence(cx, view.history.hold(), &caller)? == Presence::HeldByOther;
+    let begun = phase.as_ref().filter(|here| state.document().state.steps.get(here).is_some_and(StepStatus::is_open));
+    if let (Some(here), false) = (begun, held) {
+        let left = [(DRIVEN_DIR, drive.dir.as_os_str()), (DRIVEN_STATE, here.as_str().as_ref())];
+        if let Some(&pid) = crate::host::processes_with(&left).first() {
+            return Err(Error::StillRuns { run: run.id().clone(), pid });
+        }
+    }
+    drive.epoch = claim(cx, project, &run, Some(drive.session.clone()), ClaimRequest::Claim)?.epoch;
+    known.machine = view.machine.or(known.machine.take());
+    known.warnings = warnings;
+    known.read(&view.history);
+    Ok(None)
 }
 
 /// What is known of a run that is to be driven.
@@ -130,7 +128,7 @@ pub(super) struct Known {
     /// The graph; none of a run that has none, when today's cannot be used either.
     pub(super) machine: Option<Machine>,
     pub(super) standing: Standing,
-    pub(super) context: Context,
+    pub(super) context: agent::Context,
     /// What the user answered in the state where the run stands.
     pub(super) answer: Option<String>,
     /// What a person should know.
@@ -141,7 +139,7 @@ pub(super) struct Known {
 
 impl Known {
     pub(super) fn new(machine: Option<Machine>) -> Self {
-        let (standing, context) = (Standing::New, Context::default());
+        let (standing, context) = (Standing::New, agent::Context::default());
         Self { machine, standing, context, answer: None, warnings: Vec::new(), file: None }
     }
 

@@ -17,5 +17,5 @@ mod known;
 mod notebook;
 
 pub use chooser::{Choose, Endpoint};
-pub use drive::{DriveReport, DriveRequest, DriveStop, Given, Person};
+pub use drive::{DriveReport, DriveRequest, DriveStop, Given, Person, drive, endpoint};
 pub use error::{Error, Result};

@@ -10,11 +10,13 @@ use crate::drive::error::{Error, Result};
 use crate::machine::{Machine, State};
 use crate::model::{Explain as _, ReportType, StateName, StepStatus};
 use crate::runs::advice::{DRIVER, UNKNOWN_DRIVER};
-use crate::runs::{EmitRequest, Flow, ReportRequest};
+use crate::runs::select::open_run;
+use crate::runs::workflow::is_file;
+use crate::runs::{Context, EmitRequest, ReportRequest, change_context, emit_by, named_in};
 
 /// Notes what a driver does as reports on steps.
 pub(super) struct RunNotebook<'a, 'p> {
-    flow: &'a Flow,
+    cx: &'a Context,
     drive: &'a Drive,
     machine: &'a Machine,
     request: &'a DriveRequest,
@@ -30,14 +32,14 @@ pub(super) struct RunNotebook<'a, 'p> {
 
 impl<'a, 'p> RunNotebook<'a, 'p> {
     pub(super) fn new(
-        flow: &'a Flow,
+        cx: &'a Context,
         drive: &'a Drive,
         machine: &'a Machine,
         request: &'a DriveRequest,
         audience: Audience<'p>,
     ) -> Self {
         let warnings = Vec::new();
-        Self { flow, drive, machine, request, audience, is_known: false, ran: 0, warnings, unrecorded: None }
+        Self { cx, drive, machine, request, audience, is_known: false, ran: 0, warnings, unrecorded: None }
     }
 
     /// Lets the run know by which command it is driven, for those who ask how it goes on.
@@ -46,14 +48,14 @@ impl<'a, 'p> RunNotebook<'a, 'p> {
             return;
         }
         let Drive { run, session, epoch, .. } = self.drive;
-        let graph = match self.flow.is_file(&self.request.graph) {
-            true => self.flow.project().ok().and_then(|project| self.flow.named_in(&project, &self.request.graph)),
+        let graph = match is_file(self.cx, &self.request.graph) {
+            true => self.cx.project().ok().and_then(|project| named_in(self.cx, &project, &self.request.graph)),
             false => Some(self.request.graph.clone()),
         };
         let command = graph.and_then(|graph| driver(run, &graph, self.request));
         let command = command.unwrap_or_else(|| UNKNOWN_DRIVER.to_owned());
         let change = |context: &mut Map<String, Value>| drop(context.insert(DRIVER.to_owned(), command.into()));
-        let remembered = self.flow.change_context(run, session, *epoch, change);
+        let remembered = change_context(self.cx, run, session, *epoch, change);
         // The work itself goes on without it.
         self.warnings.extend(
             remembered
@@ -78,7 +80,7 @@ impl<'a, 'p> RunNotebook<'a, 'p> {
             session: Some(self.drive.session.clone()),
             epoch: Some(self.drive.epoch),
         };
-        let answer = self.flow.emit_by(&request, Some(self.machine), None)?;
+        let answer = emit_by(self.cx, &request, Some(self.machine), None)?;
         self.warnings.extend(answer.data.warnings);
         Ok(())
     }
@@ -129,9 +131,9 @@ impl Notebook for RunNotebook<'_, '_> {
 
     fn ask(&mut self, state: &StateName, prompt: &str) -> Result<()> {
         // The same command once more asks nothing new.
-        let project = self.flow.project()?;
-        let run = self.flow.run(&project, self.drive.run.as_str())?;
-        let view = crate::runs::view::for_reading(self.flow, &project, &run)?;
+        let project = self.cx.project()?;
+        let run = open_run(self.cx, &project, self.drive.run.as_str())?;
+        let view = crate::runs::view::for_reading(self.cx, &project, &run)?;
         let questions = &view.history.state().document().state.questions;
         if questions.iter().any(|question| question.is_of(state, None) && question.asks(prompt)) {
             return Ok(());
@@ -142,9 +144,9 @@ impl Notebook for RunNotebook<'_, '_> {
 
     fn wait(&mut self, state: &StateName, why: &str) -> Result<()> {
         // The same command once more waits for nothing new.
-        let project = self.flow.project()?;
-        let run = self.flow.run(&project, self.drive.run.as_str())?;
-        let history = crate::runs::view::for_reading(self.flow, &project, &run)?.history;
+        let project = self.cx.project()?;
+        let run = open_run(self.cx, &project, self.drive.run.as_str())?;
+        let history = crate::runs::view::for_reading(self.cx, &project, &run)?.history;
         let waits = history.state().document().state.steps.get(state) == Some(StepStatus::Waiting);
         if waits && history.message(state) == Some(why) {
             return Ok(());

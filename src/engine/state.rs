@@ -1,7 +1,6 @@
 //! The state of a run.
 
-use crate::model::{Event, EventKind, Owned, RunDocument, RunId, RunStatus, StateName};
-use crate::model::{IdList, Number, Steps};
+use crate::model::{Event, EventKind, IdList, Number, Owned, RunDocument, RunId, RunStatus, StateName, Steps};
 
 /// What a run's events add up to. Deliberately not serialisable: on disk it is a [`RunDocument`], for callers a report.
 #[derive(Debug, Clone, PartialEq)]

@@ -95,7 +95,7 @@ fn understand(value: &Value) -> std::result::Result<Reply, InterviewFault> {
     let mut value = value.clone();
     if let Some(object) = value.as_object_mut() {
         object.retain(|_, value| !value.is_null());
-        // Flow counts itself.
+        // Context counts itself.
         object.shift_remove("metadata");
     }
     serde_json::from_value(value)

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::interviews::error::{InterviewFault, Result};
-use crate::interviews::next::{EntryStatus, InterviewNext, Standing, entry, faults, next};
+use crate::interviews::link::tell_run;
+use crate::interviews::next::{EntryStatus, InterviewNext, Standing, entry, faults, next_of};
 use crate::interviews::pad::{Answer, EditError, Entry, Pad, Question, Step};
-use crate::interviews::paper::Paper;
+use crate::interviews::paper::{Paper, script_of};
 use crate::model::limits;
-use crate::runs::context::Flow;
+use crate::runs::context::Context;
 
 /// What to say to a question.
 #[derive(Debug, Clone)]
@@ -68,61 +69,59 @@ pub struct InterviewAnswerReport {
     pub warnings: Vec<String>,
 }
 
-impl Flow {
-    /// Puts an answer, or why there is none, into the scratch pad; on stable storage when this returns.
-    ///
-    /// # Errors
-    /// [`Error::Stopped`](crate::interviews::Error::Stopped): another answer stands there, there is no such question, or nothing is asked any more.
-    pub fn interview_answer(&self, request: &AnswerRequest) -> Result<InterviewAnswerReport> {
-        let paper = Paper::at(self, &request.document)?;
-        if matches!(&request.answer, Answer::Given(text) | Answer::Skipped(text) if text.len() > limits::ANSWER_BYTES) {
-            return Err(paper.fault(InterviewFault::AnswerTooLong));
-        }
-        // Which question is meant is decided before the lock is taken: somebody else may answer it meanwhile.
-        let seen = paper.text()?;
-        let seen = paper.document(&seen);
-        let script = self.script_of(&paper, &seen)?;
-        let meant = meant(request, &Standing::of(&paper, &seen, &script)?).map_err(|fault| paper.fault(fault))?;
-        let (mut now, mut number, mut repeated) = (String::new(), 0, false);
-        paper.update(&mut |old| {
-            let text = old.ok_or(InterviewFault::Missing)?;
-            let document = paper.document(text);
-            let pad = document.only_pad()?;
-            number = meant.number(pad);
-            let question = meant.question();
-            let entry = pad.entry(number);
-            if let (Some(entry), Some(question)) = (entry, question)
-                && !entry.asks(question)
-            {
-                let (asked, given) = (entry.asked.clone(), text_of(&request.answer));
-                return Err(InterviewFault::OtherQuestion { number, asked, given });
-            }
-            let is_other = |entry: &Entry| entry.answer != request.answer.clone().normal();
-            let new = match entry.is_some_and(|entry| is_other(entry) && request.replaces.allows(&entry.answer)) {
-                true => document.correct(number, request.answer.clone())?,
-                false => document
-                    .answer(number, question, request.answer.clone())
-                    .map_err(|error| InterviewFault::of_answer(error, &request.answer))?,
-            };
-            repeated = new == text;
-            now.clone_from(&new);
-            Ok(new)
-        })?;
-        let document = paper.document(&now);
-        let standing = Standing::of(&paper, &document, &script)?;
-        let entry = standing.pad.entry(number).map(entry).expect("BUG: an answered question is not there");
-        let mut warnings = faults(standing.pad);
-        warnings.extend(self.tell_run(&paper, &document));
-        Ok(InterviewAnswerReport {
-            question: number,
-            topic: entry.topic,
-            status: entry.status,
-            repeated,
-            next: next(&paper, &standing),
-            document: paper.named.clone(),
-            warnings,
-        })
+/// Puts an answer, or why there is none, into the scratch pad; on stable storage when this returns.
+///
+/// # Errors
+/// [`Error::Stopped`](crate::interviews::Error::Stopped): another answer stands there, there is no such question, or nothing is asked any more.
+pub fn answer(cx: &Context, request: &AnswerRequest) -> Result<InterviewAnswerReport> {
+    let paper = Paper::at(cx, &request.document)?;
+    if matches!(&request.answer, Answer::Given(text) | Answer::Skipped(text) if text.len() > limits::ANSWER_BYTES) {
+        return Err(paper.fault(InterviewFault::AnswerTooLong));
     }
+    // Which question is meant is decided before the lock is taken: somebody else may answer it meanwhile.
+    let seen = paper.text()?;
+    let seen = paper.document(&seen);
+    let script = script_of(cx, &paper, &seen)?;
+    let meant = meant(request, &Standing::of(&paper, &seen, &script)?).map_err(|fault| paper.fault(fault))?;
+    let (mut now, mut number, mut repeated) = (String::new(), 0, false);
+    paper.update(&mut |old| {
+        let text = old.ok_or(InterviewFault::Missing)?;
+        let document = paper.document(text);
+        let pad = document.only_pad()?;
+        number = meant.number(pad);
+        let question = meant.question();
+        let entry = pad.entry(number);
+        if let (Some(entry), Some(question)) = (entry, question)
+            && !entry.asks(question)
+        {
+            let (asked, given) = (entry.asked.clone(), text_of(&request.answer));
+            return Err(InterviewFault::OtherQuestion { number, asked, given });
+        }
+        let is_other = |entry: &Entry| entry.answer != request.answer.clone().normal();
+        let new = match entry.is_some_and(|entry| is_other(entry) && request.replaces.allows(&entry.answer)) {
+            true => document.correct(number, request.answer.clone())?,
+            false => document
+                .answer(number, question, request.answer.clone())
+                .map_err(|error| InterviewFault::of_answer(error, &request.answer))?,
+        };
+        repeated = new == text;
+        now.clone_from(&new);
+        Ok(new)
+    })?;
+    let document = paper.document(&now);
+    let standing = Standing::of(&paper, &document, &script)?;
+    let entry = standing.pad.entry(number).map(entry).expect("BUG: an answered question is not there");
+    let mut warnings = faults(standing.pad);
+    warnings.extend(tell_run(cx, &paper, &document));
+    Ok(InterviewAnswerReport {
+        question: number,
+        topic: entry.topic,
+        status: entry.status,
+        repeated,
+        next: next_of(&paper, &standing),
+        document: paper.named.clone(),
+        warnings,
+    })
 }
 
 /// Which question an answer is meant for.

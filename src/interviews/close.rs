@@ -7,12 +7,11 @@ use serde_json::{Map, Value};
 
 use crate::codec::parse_json;
 use crate::interviews::error::{Error, InterviewFault, Result};
-use crate::interviews::link::Ending;
+use crate::interviews::link::{Ending, tell_end, tell_late_end};
 use crate::interviews::pad::{Answer, Entry, Outlook, SectionChange, Step};
-use crate::interviews::paper::{Paper, pad};
-use crate::runs;
-use crate::runs::Source;
-use crate::runs::context::Flow;
+use crate::interviews::paper::{Paper, pad, script_of};
+use crate::runs::context::Context;
+use crate::runs::{self, Source};
 
 /// How to finish.
 #[derive(Debug, Clone, Default)]
@@ -58,106 +57,104 @@ pub struct InterviewAbandonReport {
     pub warnings: Vec<String>,
 }
 
-impl Flow {
-    /// Writes what was answered into the sections and removes the scratch pad, in one step.
-    ///
-    /// # Errors
-    /// [`crate::interviews::Error::Stopped`] when questions are left, or something in the pad cannot be read: it would be lost.
-    pub fn interview_finish(&self, request: &FinishRequest) -> Result<InterviewFinishReport> {
-        let paper = Paper::at(self, &request.document)?;
-        let seen = paper.text()?;
-        let before = paper.document(&seen);
-        if before.settled().is_ok() && before.is_without_pad() {
-            let late = self.tell_late_end(&paper, &Ending::Finished);
-            if late.was_open {
-                let (document, sections, warnings) = (paper.named, Vec::new(), late.warnings());
-                let (answered, skipped, already) = (0, 0, true);
-                return Ok(InterviewFinishReport { document, answered, skipped, sections, already, warnings });
-            }
+/// Writes what was answered into the sections and removes the scratch pad, in one step.
+///
+/// # Errors
+/// [`crate::interviews::Error::Stopped`] when questions are left, or something in the pad cannot be read: it would be lost.
+pub fn finish(cx: &Context, request: &FinishRequest) -> Result<InterviewFinishReport> {
+    let paper = Paper::at(cx, &request.document)?;
+    let seen = paper.text()?;
+    let before = paper.document(&seen);
+    if before.settled().is_ok() && before.is_without_pad() {
+        let late = tell_late_end(cx, &paper, &Ending::Finished);
+        if late.was_open {
+            let (document, sections, warnings) = (paper.named, Vec::new(), late.warnings());
+            let (answered, skipped, already) = (0, 0, true);
+            return Ok(InterviewFinishReport { document, answered, skipped, sections, already, warnings });
         }
-        let script = self.script_of(&paper, &before)?;
-        let mut sections = Vec::new();
-        let mut last = String::new();
-        paper.update(&mut |old| {
-            let text = old.ok_or(InterviewFault::Missing)?;
-            if request.seen.as_ref().is_some_and(|seen| seen != text) {
+    }
+    let script = script_of(cx, &paper, &before)?;
+    let mut sections = Vec::new();
+    let mut last = String::new();
+    paper.update(&mut |old| {
+        let text = old.ok_or(InterviewFault::Missing)?;
+        if request.seen.as_ref().is_some_and(|seen| seen != text) {
+            return Err(InterviewFault::ChangedMeanwhile);
+        }
+        let document = paper.document(text);
+        let Outlook { step, metadata, .. } = script.outlook(&document, pad(&document)?);
+        if let (Step::Open { number, question } | Step::Ask { number, question }, false) = (step, request.early) {
+            let total = metadata.total_questions;
+            return Err(InterviewFault::StillOpen { number, total, topic: question.topic });
+        }
+        let (finished, made) = document.finish(&script, request.content.as_ref())?;
+        (sections, last) = (made, text.to_owned());
+        Ok(finished)
+    })?;
+    let document = paper.document(&last);
+    let entries = document.pad().map(|pad| pad.entries.as_slice()).unwrap_or_default();
+    let count = |is: fn(&Answer) -> bool| entries.iter().filter(|entry: &&Entry| is(&entry.answer)).count();
+    let (answered, skipped) =
+        (count(|answer| matches!(answer, Answer::Given(_))), count(|answer| matches!(answer, Answer::Skipped(_))));
+    let warnings = tell_end(cx, &paper, &document, &Ending::Finished);
+    Ok(InterviewFinishReport { document: paper.named, answered, skipped, sections, already: false, warnings })
+}
+
+/// Gives an interview up: the scratch pad goes, everything else of the document stays, and a copy with everything
+/// stands beside it before that. Of a document that is gone, the runs that wait for it are told.
+///
+/// # Errors
+/// [`crate::interviews::Error::Stopped`] without an interview, or when the document is being saved all the time.
+pub fn abandon(cx: &Context, document: &Path) -> Result<InterviewAbandonReport> {
+    let paper = Paper::at(cx, document)?;
+    for _ in 0..TRIES {
+        let Some(text) = paper.read()? else {
+            let late = tell_late_end(cx, &paper, &Ending::Gone);
+            let warnings = late.warnings();
+            return match (late.was_open, late.not_told.into_iter().next()) {
+                (true, _) => Ok(InterviewAbandonReport { document: paper.named, copy: None, warnings }),
+                (false, Some((_, error))) => Err(error),
+                (false, None) => Err(paper.fault(InterviewFault::Missing)),
+            };
+        };
+        let before = paper.document(&text);
+        before.only_pad().map_err(|error| paper.fault(error.into()))?;
+        let copy = copy(cx, &paper, &text)?;
+        // A run is told first: without its pad the document could not say any more what became of the interview.
+        let warnings = tell_end(cx, &paper, &before, &Ending::Abandoned { copy: copy.clone() });
+        let removed = paper.update(&mut |now| {
+            if now != Some(text.as_str()) {
                 return Err(InterviewFault::ChangedMeanwhile);
             }
-            let document = paper.document(text);
-            let Outlook { step, metadata, .. } = script.outlook(&document, pad(&document)?);
-            if let (Step::Open { number, question } | Step::Ask { number, question }, false) = (step, request.early) {
-                let total = metadata.total_questions;
-                return Err(InterviewFault::StillOpen { number, total, topic: question.topic });
-            }
-            let (finished, made) = document.finish(&script, request.content.as_ref())?;
-            (sections, last) = (made, text.to_owned());
-            Ok(finished)
-        })?;
-        let document = paper.document(&last);
-        let entries = document.pad().map(|pad| pad.entries.as_slice()).unwrap_or_default();
-        let count = |is: fn(&Answer) -> bool| entries.iter().filter(|entry: &&Entry| is(&entry.answer)).count();
-        let (answered, skipped) =
-            (count(|answer| matches!(answer, Answer::Given(_))), count(|answer| matches!(answer, Answer::Skipped(_))));
-        let warnings = self.tell_end(&paper, &document, &Ending::Finished);
-        Ok(InterviewFinishReport { document: paper.named, answered, skipped, sections, already: false, warnings })
-    }
-
-    /// Gives an interview up: the scratch pad goes, everything else of the document stays, and a copy with everything
-    /// stands beside it before that. Of a document that is gone, the runs that wait for it are told.
-    ///
-    /// # Errors
-    /// [`crate::interviews::Error::Stopped`] without an interview, or when the document is being saved all the time.
-    pub fn interview_abandon(&self, document: &Path) -> Result<InterviewAbandonReport> {
-        let paper = Paper::at(self, document)?;
-        for _ in 0..TRIES {
-            let Some(text) = paper.read()? else {
-                let late = self.tell_late_end(&paper, &Ending::Gone);
-                let warnings = late.warnings();
-                return match (late.was_open, late.not_told.into_iter().next()) {
-                    (true, _) => Ok(InterviewAbandonReport { document: paper.named, copy: None, warnings }),
-                    (false, Some((_, error))) => Err(error),
-                    (false, None) => Err(paper.fault(InterviewFault::Missing)),
-                };
-            };
-            let before = paper.document(&text);
-            before.only_pad().map_err(|error| paper.fault(error.into()))?;
-            let copy = self.copy(&paper, &text)?;
-            // A run is told first: without its pad the document could not say any more what became of the interview.
-            let warnings = self.tell_end(&paper, &before, &Ending::Abandoned { copy: copy.clone() });
-            let removed = paper.update(&mut |now| {
-                if now != Some(text.as_str()) {
-                    return Err(InterviewFault::ChangedMeanwhile);
-                }
-                Ok(before.without_pad()?)
-            });
-            match removed {
-                Err(Error::Stopped { fault: InterviewFault::ChangedMeanwhile, .. }) => {}
-                Err(error) => return Err(error),
-                Ok(()) => {
-                    return Ok(InterviewAbandonReport { document: paper.named, copy: Some(copy), warnings });
-                }
+            Ok(before.without_pad()?)
+        });
+        match removed {
+            Err(Error::Stopped { fault: InterviewFault::ChangedMeanwhile, .. }) => {}
+            Err(error) => return Err(error),
+            Ok(()) => {
+                return Ok(InterviewAbandonReport { document: paper.named, copy: Some(copy), warnings });
             }
         }
-        Err(paper.fault(InterviewFault::ChangedMeanwhile))
     }
+    Err(paper.fault(InterviewFault::ChangedMeanwhile))
+}
 
-    /// A copy of the document beside it; its name says when it was made.
-    fn copy(&self, paper: &Paper, text: &str) -> Result<PathBuf> {
-        let stem = paper.named.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let ending = paper.named.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default();
-        let now = self.now().compact();
-        let mut nth = 1;
-        loop {
-            let more = if nth > 1 { format!("-{nth}") } else { String::new() };
-            let copy = paper.copy(&format!("{stem}.abandoned-{now}{more}{ending}"));
-            let made = copy.update(&mut |there| match there {
-                Some(other) if other != text => Err(InterviewFault::ChangedMeanwhile),
-                _ => Ok(text.to_owned()),
-            });
-            match made {
-                Err(Error::Stopped { fault: InterviewFault::ChangedMeanwhile, .. }) if nth < 100 => nth += 1,
-                made => return made.map(|()| copy.named),
-            }
+/// A copy of the document beside it; its name says when it was made.
+fn copy(cx: &Context, paper: &Paper, text: &str) -> Result<PathBuf> {
+    let stem = paper.named.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let ending = paper.named.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default();
+    let now = cx.now().compact();
+    let mut nth = 1;
+    loop {
+        let more = if nth > 1 { format!("-{nth}") } else { String::new() };
+        let copy = paper.copy(&format!("{stem}.abandoned-{now}{more}{ending}"));
+        let made = copy.update(&mut |there| match there {
+            Some(other) if other != text => Err(InterviewFault::ChangedMeanwhile),
+            _ => Ok(text.to_owned()),
+        });
+        match made {
+            Err(Error::Stopped { fault: InterviewFault::ChangedMeanwhile, .. }) if nth < 100 => nth += 1,
+            made => return made.map(|()| copy.named),
         }
     }
 }

@@ -13,13 +13,12 @@ use crate::engine::Attempt;
 use crate::interviews::error::{Error, Result};
 use crate::interviews::next::Standing;
 use crate::interviews::pad::{Answer, Document, Entry, Step};
-use crate::interviews::paper::Paper;
+use crate::interviews::paper::{Paper, beside, script_of};
 use crate::model::{ActivityId, ActivityStatus, EventId, Explain as _, RunId, RunSummary, StateName, Unit, slug};
-use crate::runs;
-use crate::runs::context::Flow;
-use crate::runs::select::Runs;
+use crate::runs::context::Context;
+use crate::runs::select::{Runs, open_run};
 use crate::runs::view::{View, for_reading};
-use crate::runs::{EmitRequest, RecordRequest, ReportRequest, Source};
+use crate::runs::{self, EmitRequest, RecordRequest, ReportRequest, Source, record_activity};
 use crate::store::{Project, RunDir};
 
 /// What the unit of an interview begins with; the document's path in the project follows.
@@ -62,100 +61,98 @@ struct Link {
     recorded: Option<ActivityStatus>,
 }
 
-impl Flow {
-    /// Tells the run of `document` what it does not know yet; what went wrong with that, as warnings.
-    pub(super) fn tell_run(&self, paper: &Paper, document: &Document<'_>) -> Vec<String> {
-        self.tell_of_interview(paper, document, None)
-    }
+/// Tells the run of `document` what it does not know yet; what went wrong with that, as warnings.
+pub(super) fn tell_run(cx: &Context, paper: &Paper, document: &Document<'_>) -> Vec<String> {
+    tell_of_interview(cx, paper, document, None)
+}
 
-    /// Tells the run that the interview is over; `document` is as it was before that.
-    pub(super) fn tell_end(&self, paper: &Paper, document: &Document<'_>, ending: &Ending) -> Vec<String> {
-        self.tell_of_interview(paper, document, Some(ending))
-    }
+/// Tells the run that the interview is over; `document` is as it was before that.
+pub(super) fn tell_end(cx: &Context, paper: &Paper, document: &Document<'_>, ending: &Ending) -> Vec<String> {
+    tell_of_interview(cx, paper, document, Some(ending))
+}
 
-    fn tell_of_interview(&self, paper: &Paper, document: &Document<'_>, ending: Option<&Ending>) -> Vec<String> {
-        let Some(pad) = document.pad() else { return Vec::new() };
-        let Some(run) = &pad.head.run else { return Vec::new() };
-        let tell = || {
-            let flow = self.beside(paper);
-            let project = flow.project()?;
-            let known = known_as(paper, &project)?;
-            let mut link = flow.link(&project, &flow.run(&project, run)?, known)?;
-            let script = self.script_of(paper, document)?;
-            let standing = Standing::of(paper, document, &script)?;
-            link.begin(&flow)?;
-            link.tell_answers(&flow, &standing, ending.is_some())?;
-            ending.map_or(Ok(()), |ending| link.end(&flow, ending))
-        };
-        match tell() {
-            Ok(()) => Vec::new(),
-            Err(error) => vec![not_told(run, &error)],
+fn tell_of_interview(cx: &Context, paper: &Paper, document: &Document<'_>, ending: Option<&Ending>) -> Vec<String> {
+    let Some(pad) = document.pad() else { return Vec::new() };
+    let Some(run) = &pad.head.run else { return Vec::new() };
+    let tell = || {
+        let cx = &beside(cx, paper);
+        let project = cx.project()?;
+        let known = known_as(paper, &project)?;
+        let mut link = link_of(cx, &project, &open_run(cx, &project, run)?, known)?;
+        let script = script_of(cx, paper, document)?;
+        let standing = Standing::of(paper, document, &script)?;
+        link.begin(cx)?;
+        link.tell_answers(cx, &standing, ending.is_some())?;
+        ending.map_or(Ok(()), |ending| link.end(cx, ending))
+    };
+    match tell() {
+        Ok(()) => Vec::new(),
+        Err(error) => vec![not_told(run, &error)],
+    }
+}
+
+/// Ends what runs take for open though the document holds no interview any more: it was finished, and something ended
+/// before they were told, or it is gone.
+pub(super) fn tell_late_end(cx: &Context, paper: &Paper, ending: &Ending) -> LateEnd {
+    let cx = &beside(cx, paper);
+    let mut late = LateEnd::default();
+    let Ok(project) = cx.project() else { return late };
+    let Ok(runs) = Runs::read_open(cx, &project) else { return late };
+    for RunSummary { id, .. } in runs.open() {
+        match tell_late_end_of(cx, paper, &project, id, ending) {
+            Ok(told) => late.was_open |= told,
+            Err(error) => late.not_told.push((id.to_string(), error)),
         }
     }
+    late
+}
 
-    /// Ends what runs take for open though the document holds no interview any more: it was finished, and something ended
-    /// before they were told, or it is gone.
-    pub(super) fn tell_late_end(&self, paper: &Paper, ending: &Ending) -> LateEnd {
-        let flow = self.beside(paper);
-        let mut late = LateEnd::default();
-        let Ok(project) = flow.project() else { return late };
-        let Ok(runs) = Runs::read_open(&flow, &project) else { return late };
-        for RunSummary { id, .. } in runs.open() {
-            match flow.tell_late_end_of(paper, &project, id, ending) {
-                Ok(told) => late.was_open |= told,
-                Err(error) => late.not_told.push((id.to_string(), error)),
-            }
-        }
-        late
+fn tell_late_end_of(cx: &Context, paper: &Paper, project: &Project, run: &RunId, ending: &Ending) -> Result<bool> {
+    let run = project.run(run)?;
+    let (document, unit) = known_as(paper, project)?;
+    // Most runs know nothing of it, which their text tells more quickly than their log.
+    let may_know = |text: String| text.contains(unit.as_str()) || text.contains(&activity_name(&document));
+    if !run.read_text()?.is_some_and(may_know) {
+        return Ok(false);
     }
+    let mut link = link_of(cx, project, &run, (document, unit))?;
+    let waits = link.open.is_some() || link.recorded.is_some();
+    if waits {
+        link.end(cx, ending)?;
+    }
+    Ok(waits)
+}
 
-    fn tell_late_end_of(&self, paper: &Paper, project: &Project, run: &RunId, ending: &Ending) -> Result<bool> {
-        let run = project.run(run)?;
-        let (document, unit) = known_as(paper, project)?;
-        // Most runs know nothing of it, which their text tells more quickly than their log.
-        let may_know = |text: String| text.contains(unit.as_str()) || text.contains(&activity_name(&document));
-        if !run.read_text()?.is_some_and(may_know) {
-            return Ok(false);
-        }
-        let mut link = self.link(project, &run, (document, unit))?;
-        let waits = link.open.is_some() || link.recorded.is_some();
-        if waits {
-            link.end(self, ending)?;
-        }
-        Ok(waits)
-    }
-
-    fn link(&self, project: &Project, run: &RunDir, (document, unit): (String, Unit)) -> Result<Link> {
-        let View { history, log, .. } = for_reading(self, project, run)?;
-        let state = &history.state().document().state;
-        let open = state.questions.iter().find(|question| question.unit.as_ref() == Some(&unit)).cloned();
-        let here = open.as_ref().map(|question| question.step.clone()).or_else(|| state.current_phase.clone());
-        let step = here.ok_or_else(|| runs::Error::Usage("it has entered no phase yet".to_owned()))?;
-        let name = activity_name(&document);
-        let last = |id: &str| history.attempts().iter().rfind(|attempt| attempt.id == id);
-        // A further interview about the same document is a further activity.
-        let numbered = (1..).map(|nth| if nth == 1 { name.clone() } else { format!("{name}-{nth}") });
-        // Documents with other names may come to the same one.
-        let is_about = |attempt: &Attempt| {
-            attempt.status == ActivityStatus::Running && attempt.summary.as_ref() == Some(&begun_about(&document))
-        };
-        let (id, recorded) = numbered
-            .map(|id| (last(&id), id))
-            .find_map(|(last, id)| last.is_none_or(is_about).then(|| (id, last.map(|attempt| attempt.status))))
-            .expect("BUG: numbers end");
-        Ok(Link {
-            workflow: history.state().document().workflow.to_string(),
-            step,
-            unit,
-            key: format!("interview-{}", digest(format!("{document} {id}").as_bytes())),
-            document,
-            known: log.events().map(|event| event.id.clone()).collect(),
-            open: open.map(|question| question.prompt),
-            recorded,
-            activity: ActivityId::new(id)?,
-            run: run.id().clone(),
-        })
-    }
+fn link_of(cx: &Context, project: &Project, run: &RunDir, (document, unit): (String, Unit)) -> Result<Link> {
+    let View { history, log, .. } = for_reading(cx, project, run)?;
+    let state = &history.state().document().state;
+    let open = state.questions.iter().find(|question| question.unit.as_ref() == Some(&unit)).cloned();
+    let here = open.as_ref().map(|question| question.step.clone()).or_else(|| state.current_phase.clone());
+    let step = here.ok_or_else(|| runs::Error::Usage("it has entered no phase yet".to_owned()))?;
+    let name = activity_name(&document);
+    let last = |id: &str| history.attempts().iter().rfind(|attempt| attempt.id == id);
+    // A further interview about the same document is a further activity.
+    let numbered = (1..).map(|nth| if nth == 1 { name.clone() } else { format!("{name}-{nth}") });
+    // Documents with other names may come to the same one.
+    let is_about = |attempt: &Attempt| {
+        attempt.status == ActivityStatus::Running && attempt.summary.as_ref() == Some(&begun_about(&document))
+    };
+    let (id, recorded) = numbered
+        .map(|id| (last(&id), id))
+        .find_map(|(last, id)| last.is_none_or(is_about).then(|| (id, last.map(|attempt| attempt.status))))
+        .expect("BUG: numbers end");
+    Ok(Link {
+        workflow: history.state().document().workflow.to_string(),
+        step,
+        unit,
+        key: format!("interview-{}", digest(format!("{document} {id}").as_bytes())),
+        document,
+        known: log.events().map(|event| event.id.clone()).collect(),
+        open: open.map(|question| question.prompt),
+        recorded,
+        activity: ActivityId::new(id)?,
+        run: run.id().clone(),
+    })
 }
 
 /// What became of runs that took an interview for open.
@@ -202,14 +199,14 @@ fn known_as(paper: &Paper, project: &Project) -> Result<(String, Unit)> {
 
 impl Link {
     /// Notes that the interview goes on.
-    fn begin(&mut self, flow: &Flow) -> Result<()> {
+    fn begin(&mut self, cx: &Context) -> Result<()> {
         if self.recorded.is_none() {
-            self.record(flow, ActivityStatus::Running, begun_about(&self.document))?;
+            self.record(cx, ActivityStatus::Running, begun_about(&self.document))?;
         }
         Ok(())
     }
 
-    fn record(&mut self, flow: &Flow, status: ActivityStatus, summary: String) -> Result<()> {
+    fn record(&mut self, cx: &Context, status: ActivityStatus, summary: String) -> Result<()> {
         let document = json!({
             "apiVersion": "flow.synapti.ai/v1",
             "kind": "FlowActivity",
@@ -219,14 +216,14 @@ impl Link {
         });
         // Not as an operation with a key: beginning and end of the same activity are two.
         let source = Some(Source { origin: "the interview".to_owned(), text: document.to_string() });
-        flow.record_activity(&RecordRequest { run: Some(self.run.to_string()), source, ..RecordRequest::default() })?;
+        record_activity(cx, &RecordRequest { run: Some(self.run.to_string()), source, ..RecordRequest::default() })?;
         self.recorded = Some(status);
         Ok(())
     }
 
     /// Each answer that is not known yet is an event. The last of them also says what is open then, since both are seen at
     /// once in the document.
-    fn tell_answers(&mut self, flow: &Flow, standing: &Standing<'_>, is_over: bool) -> Result<()> {
+    fn tell_answers(&mut self, cx: &Context, standing: &Standing<'_>, is_over: bool) -> Result<()> {
         let prompt = match &standing.outlook.step {
             Step::Open { number, question } | Step::Ask { number, question } => {
                 self.prompt(*number, standing, &question.asked)
@@ -260,7 +257,7 @@ impl Link {
                 reports.push(self.waits(&prompt));
                 self.open = Some(prompt.clone());
             }
-            self.emit(flow, id, reports)?;
+            self.emit(cx, id, reports)?;
         }
         let is_known = self.open.as_ref().is_some_and(|open| prompt.starts_with(open.trim_end_matches('…')));
         if is_over || is_known {
@@ -270,7 +267,7 @@ impl Link {
         let nth = self.known.iter().filter(|id| id.as_str().starts_with(&self.key)).count();
         let id = EventId::new(format!("{}-asked-{nth}-{}", self.key, digest(prompt.as_bytes())))?;
         let reports = vec![self.waits(&prompt)];
-        self.emit(flow, id, reports)
+        self.emit(cx, id, reports)
     }
 
     fn prompt(&self, number: u32, standing: &Standing<'_>, asked: &str) -> String {
@@ -291,20 +288,23 @@ impl Link {
         }
     }
 
-    fn emit(&mut self, flow: &Flow, id: EventId, reports: Vec<ReportRequest>) -> Result<()> {
-        flow.emit(&EmitRequest {
-            workflow: self.workflow.clone(),
-            run: self.run.to_string(),
-            reports,
-            id: Some(id.clone()),
-            ..EmitRequest::default()
-        })?;
+    fn emit(&mut self, cx: &Context, id: EventId, reports: Vec<ReportRequest>) -> Result<()> {
+        runs::emit(
+            cx,
+            &EmitRequest {
+                workflow: self.workflow.clone(),
+                run: self.run.to_string(),
+                reports,
+                id: Some(id.clone()),
+                ..EmitRequest::default()
+            },
+        )?;
         self.known.insert(id);
         Ok(())
     }
 
     /// Nothing is open any more, and the activity has its outcome.
-    fn end(&mut self, flow: &Flow, ending: &Ending) -> Result<()> {
+    fn end(&mut self, cx: &Context, ending: &Ending) -> Result<()> {
         let (status, summary) = match ending {
             Ending::Finished => (ActivityStatus::Passed, format!("{} is finished", self.document)),
             Ending::Abandoned { copy } => {
@@ -321,8 +321,8 @@ impl Link {
         if self.open.is_some() {
             let id = EventId::new(format!("{}-over-{}", self.key, digest(summary.as_bytes())))?;
             let reports = vec![self.report("user_answered", json!({ "answer": summary }))];
-            self.emit(flow, id, reports)?;
+            self.emit(cx, id, reports)?;
         }
-        self.record(flow, status, summary)
+        self.record(cx, status, summary)
     }
 }

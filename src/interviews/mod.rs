@@ -15,11 +15,11 @@ mod start;
 mod status;
 mod talk;
 
-pub use answer::{AnswerRequest, InterviewAnswerReport, Replaces};
-pub use close::{FinishRequest, InterviewAbandonReport, InterviewFinishReport, read_content};
+pub use answer::{AnswerRequest, InterviewAnswerReport, Replaces, answer};
+pub use close::{FinishRequest, InterviewAbandonReport, InterviewFinishReport, abandon, finish, read_content};
 pub(crate) use definition::{SUFFIX as SCRIPT_SUFFIX, own_scripts, read_script, script};
 pub use error::{Error, InterviewFault, Result};
-pub use next::{EntryStatus, InterviewEntry, InterviewNext, InterviewStep};
-pub use start::{InterviewRequest, InterviewStartReport};
-pub use status::{InterviewSection, InterviewStatusReport};
-pub use talk::{Asked, Clash, InterviewRunReport, InterviewStop, Interviewee, Review, Said, Settled, TalkRequest};
+pub use next::{EntryStatus, InterviewEntry, InterviewNext, InterviewStep, next};
+pub use start::{InterviewRequest, InterviewStartReport, start};
+pub use status::{InterviewSection, InterviewStatusReport, status};
+pub use talk::{Asked, Clash, InterviewRunReport, InterviewStop, Interviewee, Review, Said, Settled, TalkRequest, run};

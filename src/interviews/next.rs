@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 
 use crate::interviews::error::Result;
 use crate::interviews::pad::{Answer, Document, Entry, Metadata, Mode, Outlook, Pad, Script, Step};
-use crate::interviews::paper::{Paper, pad};
+use crate::interviews::paper::{Paper, pad, script_of};
 use crate::model::Suggestion;
-use crate::runs::context::Flow;
+use crate::runs::context::Context;
 
 /// What comes next, in one word (rp1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -110,18 +110,16 @@ impl<'d> Standing<'d> {
     }
 }
 
-impl Flow {
-    /// What comes next. Writes nothing.
-    ///
-    /// # Errors
-    /// [`Error::Stopped`](crate::interviews::Error::Stopped) when there is no interview in the document, or it cannot be read.
-    pub fn interview_next(&self, document: &Path) -> Result<InterviewNext> {
-        let paper = Paper::at(self, document)?;
-        let text = paper.text()?;
-        let document = paper.document(&text);
-        let script = self.script_of(&paper, &document)?;
-        Ok(next(&paper, &Standing::of(&paper, &document, &script)?))
-    }
+/// What comes next. Writes nothing.
+///
+/// # Errors
+/// [`Error::Stopped`](crate::interviews::Error::Stopped) when there is no interview in the document, or it cannot be read.
+pub fn next(cx: &Context, document: &Path) -> Result<InterviewNext> {
+    let paper = Paper::at(cx, document)?;
+    let text = paper.text()?;
+    let document = paper.document(&text);
+    let script = script_of(cx, &paper, &document)?;
+    Ok(next_of(&paper, &Standing::of(&paper, &document, &script)?))
 }
 
 pub(super) fn entry(entry: &Entry) -> InterviewEntry {
@@ -140,7 +138,7 @@ pub(super) fn faults(pad: &Pad) -> Vec<String> {
 }
 
 /// What comes next, as callers see it.
-pub(super) fn next(paper: &Paper, standing: &Standing<'_>) -> InterviewNext {
+pub(super) fn next_of(paper: &Paper, standing: &Standing<'_>) -> InterviewNext {
     let Standing { document, pad, script, outlook } = standing;
     let blank = InterviewNext {
         kind: InterviewStep::NextQuestion,

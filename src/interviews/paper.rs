@@ -9,13 +9,12 @@ use crate::codec::digest;
 use crate::disk::{
     Disk, DocumentError, DocumentFault, DocumentPlace, Errno, FileType, Guard, Links, read_document, update_document,
 };
-use crate::interviews::definition::{script, scripts};
+use crate::interviews::definition;
 use crate::interviews::error::{Error, InterviewFault, Result};
 use crate::interviews::pad::{Document, EditError, Head, Mode, Pad, Script};
 use crate::model::{Suggestion, limits};
-use crate::runs;
-use crate::runs::context::Flow;
-use crate::runs::path_argument;
+use crate::runs::context::Context;
+use crate::runs::{self, path_argument};
 use crate::store::{Project, layout};
 
 /// The script of a document that names none.
@@ -41,8 +40,8 @@ pub(super) struct Paper {
 
 impl Paper {
     /// The document at `named`, from the working directory.
-    pub(super) fn at(flow: &Flow, named: &Path) -> Result<Self> {
-        let path = flow.absolute(named)?;
+    pub(super) fn at(cx: &Context, named: &Path) -> Result<Self> {
+        let path = absolute(cx, named)?;
         let refuse = |why| Error::Document(DocumentFault::Unsafe { path: named.to_owned(), why });
         let text = named.as_os_str().as_encoded_bytes();
         if text.ends_with(b"/") || text.ends_with(b"/.") {
@@ -50,7 +49,7 @@ impl Paper {
         }
         let mut root = path.parent().ok_or_else(|| refuse("names no file"))?;
         loop {
-            match flow.disk.look(root, Links::Follow).map(|stat| stat.kind) {
+            match cx.disk.look(root, Links::Follow).map(|stat| stat.kind) {
                 Ok(FileType::Directory) => break,
                 Ok(_) | Err(Errno::NOTDIR) => return Err(refuse("is below something that is not a directory")),
                 Err(Errno::NOENT) => root = root.parent().ok_or_else(|| refuse("names no file"))?,
@@ -59,9 +58,9 @@ impl Paper {
         }
         let relative = path.strip_prefix(root).unwrap_or(&path).to_owned();
         // One document has one path, however it is named: runs know it by that.
-        let root = flow.disk.canonical(root).map_err(|errno| unseen(root, errno))?;
-        let (wait, known) = (flow.lock_wait()?, Vec::new());
-        let disk = Arc::clone(&flow.disk);
+        let root = cx.disk.canonical(root).map_err(|errno| unseen(root, errno))?;
+        let (wait, known) = (cx.lock_wait()?, Vec::new());
+        let disk = Arc::clone(&cx.disk);
         let mut paper = Self { disk, named: named.to_owned(), root, relative, wait, copy_of: None, known };
         let is_own = |part: &Component<'_>| {
             part.as_os_str().eq_ignore_ascii_case(layout::FLOW) || part.as_os_str().eq_ignore_ascii_case(".git")
@@ -69,7 +68,7 @@ impl Paper {
         if paper.path().components().any(|part| is_own(&part)) {
             return Err(refuse("is inside .git or .flow, where no document of an interview can be"));
         }
-        paper.known = flow.scripts(&paper);
+        paper.known = scripts_of(cx, &paper);
         Ok(paper)
     }
 
@@ -150,61 +149,57 @@ fn unseen(path: &Path, errno: Errno) -> DocumentFault {
     DocumentFault::Io { doing: "look at", path: path.to_owned(), source: errno.into() }
 }
 
-impl Flow {
-    /// `path` from the working directory.
-    pub(crate) fn absolute(&self, path: &Path) -> Result<PathBuf> {
-        match &self.env.cwd {
-            Some(cwd) => Ok(cwd.join(path)),
-            None if path.is_absolute() => Ok(path.to_owned()),
-            None => {
-                Err(runs::Error::Usage("the working directory does not exist; name the whole path".to_owned()).into())
-            }
-        }
+/// `path` from the working directory.
+pub(crate) fn absolute(cx: &Context, path: &Path) -> Result<PathBuf> {
+    match &cx.env.cwd {
+        Some(cwd) => Ok(cwd.join(path)),
+        None if path.is_absolute() => Ok(path.to_owned()),
+        None => Err(runs::Error::Usage("the working directory does not exist; name the whole path".to_owned()).into()),
     }
+}
 
-    /// The same in the project of a document: the one that the caller names, otherwise the one in which it lies, otherwise
-    /// the caller's.
-    pub(super) fn beside(&self, paper: &Paper) -> Self {
-        if self.options.project.is_some() || self.env.flow_dir.is_some() {
-            return self.clone();
-        }
-        match Project::find(&*self.disk, &paper.root, || self.git.top(&paper.root)) {
-            Ok(Some(root)) => self.in_project(&root),
-            Ok(None) => self.clone(),
-            // Opening it there says what is wrong.
-            Err(_) => self.in_project(&paper.root),
-        }
+/// The same in the project of a document: the one that the caller names, otherwise the one in which it lies, otherwise
+/// the caller's.
+pub(super) fn beside(cx: &Context, paper: &Paper) -> Context {
+    if cx.options.project.is_some() || cx.env.flow_dir.is_some() {
+        return cx.clone();
     }
-
-    /// The scripts of the project of a document. What is wrong with one of them is told where it is used.
-    fn scripts(&self, paper: &Paper) -> Vec<Script> {
-        scripts(&self.catalog(self.beside(paper).project().ok().as_ref()))
+    match Project::find(&*cx.disk, &paper.root, || cx.git.top(&paper.root)) {
+        Ok(Some(root)) => cx.in_project(&root),
+        Ok(None) => cx.clone(),
+        // Opening it there says what is wrong.
+        Err(_) => cx.in_project(&paper.root),
     }
+}
 
-    /// The script called `name`.
-    pub(super) fn script(&self, paper: &Paper, name: &str) -> Result<Script> {
-        let project = match self.beside(paper).project() {
-            Ok(project) => Some(project),
-            Err(runs::Error::NoProject { .. }) => None,
-            Err(error) => return Err(error.into()),
-        };
-        script(&self.catalog(project.as_ref()), name)
-    }
+/// The scripts of the project of a document. What is wrong with one of them is told where it is used.
+fn scripts_of(cx: &Context, paper: &Paper) -> Vec<Script> {
+    definition::scripts(&cx.catalog(beside(cx, paper).project().ok().as_ref()))
+}
 
-    /// The script by which the interview in `document` goes.
-    pub(super) fn script_of(&self, paper: &Paper, document: &Document<'_>) -> Result<Script> {
-        let pad = pad(document).map_err(|fault| paper.fault(fault))?;
-        self.script(paper, pad.head.script.as_deref().unwrap_or(CHARTER))
-    }
+/// The script called `name`.
+pub(super) fn script(cx: &Context, paper: &Paper, name: &str) -> Result<Script> {
+    let project = match beside(cx, paper).project() {
+        Ok(project) => Some(project),
+        Err(runs::Error::NoProject { .. }) => None,
+        Err(error) => return Err(error.into()),
+    };
+    definition::script(&cx.catalog(project.as_ref()), name)
+}
 
-    /// How an interview begins that begins now.
-    pub(super) fn head(&self, mode: Mode, script: &Script, run: Option<String>) -> Head {
-        Head {
-            mode: Some(mode),
-            started: Some(self.now().in_seconds()),
-            script: (script.id() != CHARTER).then(|| script.id().to_owned()),
-            run,
-        }
+/// The script by which the interview in `document` goes.
+pub(super) fn script_of(cx: &Context, paper: &Paper, document: &Document<'_>) -> Result<Script> {
+    let pad = pad(document).map_err(|fault| paper.fault(fault))?;
+    script(cx, paper, pad.head.script.as_deref().unwrap_or(CHARTER))
+}
+
+/// How an interview begins that begins now.
+pub(super) fn head_of(cx: &Context, mode: Mode, script: &Script, run: Option<String>) -> Head {
+    Head {
+        mode: Some(mode),
+        started: Some(cx.now().in_seconds()),
+        script: (script.id() != CHARTER).then(|| script.id().to_owned()),
+        run,
     }
 }
 

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::interviews::error::{InterviewFault, Result};
-use crate::interviews::link::{Ending, LateEnd};
-use crate::interviews::next::{InterviewNext, Standing, faults, next, nothing, why_nothing};
+use crate::interviews::link::{Ending, LateEnd, tell_late_end, tell_run};
+use crate::interviews::next::{InterviewNext, Standing, faults, next_of, nothing, why_nothing};
 use crate::interviews::pad::{Metadata, Mode, Pad, Step};
-use crate::interviews::paper::{CHARTER, Paper, pad};
+use crate::interviews::paper::{CHARTER, Paper, beside, head_of, pad, script, script_of};
 use crate::model::RunId;
-use crate::runs::context::Flow;
+use crate::runs::context::Context;
+use crate::runs::select::open_run;
 
 /// Where to begin an interview.
 #[derive(Debug, Clone, Default)]
@@ -42,89 +43,87 @@ pub struct InterviewStartReport {
     pub warnings: Vec<String>,
 }
 
-impl Flow {
-    /// Begins an interview, or finds the one that is there. A document that does not exist is made, with its sections and
-    /// the scratch pad at once.
-    ///
-    /// # Errors
-    /// [`Error::Script`](crate::interviews::Error::Script) for a script that cannot be used, [`Error::Document`](crate::interviews::Error::Document) and [`Error::Stopped`](crate::interviews::Error::Stopped) when the document
-    /// cannot. Nothing is written then.
-    pub fn interview_start(&self, request: &InterviewRequest) -> Result<InterviewStartReport> {
-        let paper = Paper::at(self, &request.document)?;
-        let run = request.run.as_ref().map(|run| self.run_beside(&paper, run)).transpose()?;
-        let named = request.script.as_deref();
-        if let Some(named) = named {
-            self.script(&paper, named)?;
-        }
-        let there = whole(&paper, &paper.read()?.unwrap_or_default(), named).map_err(|fault| paper.fault(fault))?;
-        let before = paper.document(&there);
-        let noted = before.pad().and_then(|pad| pad.head.script.as_deref());
-        let script = self.script(&paper, named.or(noted).unwrap_or(CHARTER))?;
-        let head = |mode| self.head(mode, &script, run.as_ref().map(RunId::to_string));
-        before.settled().map_err(|error| paper.fault(error.into()))?;
-        let is_plain = before.is_without_pad() && !there.trim().is_empty();
-        let late = if is_plain { self.tell_late_end(&paper, &Ending::Finished) } else { LateEnd::default() };
-        let mut warnings = late.warnings();
-        if late.was_open {
-            let next = nothing(&paper, "it is finished, which its run knows now", Metadata::default());
-            let (document, script) = (paper.named, script.id().to_owned());
-            let (mode, begun) = (Mode::Update, false);
-            return Ok(InterviewStartReport { document, mode, script, run_id: None, begun, next, warnings });
-        }
-        let mut found = Mode::Create;
-        let mut now = String::new();
-        // What would come next, when that is nothing and so nothing is begun.
-        let mut unasked = None;
-        let mut mended = false;
-        paper.update(&mut |old| {
-            let text = whole(&paper, old.unwrap_or_default(), named)?;
-            mended = old.is_some_and(|old| paper.document(old).lost().is_some());
-            unasked = None;
-            let new = match paper.document(&text) {
-                document if document.pad().is_some() => {
-                    found = Mode::Resume;
-                    same_script(pad(&document)?, named)?;
-                    same_run(document.only_pad()?, run.as_ref())?;
-                    text.clone()
-                }
-                _ if text.trim().is_empty() => {
-                    found = Mode::Create;
-                    paper.document(&script.skeleton()).begin(&head(Mode::Create))?
-                }
-                document => {
-                    found = Mode::Update;
-                    let begun = document.begin(&head(Mode::Update))?;
-                    let fresh = paper.document(&begun);
-                    let outlook = script.outlook(&fresh, fresh.only_pad()?);
-                    unasked = Some(outlook).filter(|outlook| outlook.step == Step::Nothing);
-                    if unasked.is_some() { text.clone() } else { begun }
-                }
-            };
-            now.clone_from(&new);
-            Ok(new)
-        })?;
-        let document = paper.document(&now);
-        let begun = found != Mode::Resume && unasked.is_none();
-        warnings.extend(document.pad().filter(|_| mended).map(put_back));
-        let (next, script, run_id) = match unasked {
-            Some(outlook) => (nothing(&paper, why_nothing(&outlook), outlook.metadata), script.id().to_owned(), run),
-            None => {
-                let script = self.script_of(&paper, &document)?;
-                let standing = Standing::of(&paper, &document, &script)?;
-                warnings.extend(faults(standing.pad));
-                let linked = standing.pad.head.run.as_deref().and_then(|run| RunId::new(run).ok());
-                (next(&paper, &standing), script.id().to_owned(), linked)
+/// Begins an interview, or finds the one that is there. A document that does not exist is made, with its sections and
+/// the scratch pad at once.
+///
+/// # Errors
+/// [`Error::Script`](crate::interviews::Error::Script) for a script that cannot be used, [`Error::Document`](crate::interviews::Error::Document) and [`Error::Stopped`](crate::interviews::Error::Stopped) when the document
+/// cannot. Nothing is written then.
+pub fn start(cx: &Context, request: &InterviewRequest) -> Result<InterviewStartReport> {
+    let paper = Paper::at(cx, &request.document)?;
+    let run = request.run.as_ref().map(|run| run_beside(cx, &paper, run)).transpose()?;
+    let named = request.script.as_deref();
+    if let Some(named) = named {
+        script(cx, &paper, named)?;
+    }
+    let there = whole(&paper, &paper.read()?.unwrap_or_default(), named).map_err(|fault| paper.fault(fault))?;
+    let before = paper.document(&there);
+    let noted = before.pad().and_then(|pad| pad.head.script.as_deref());
+    let script = script(cx, &paper, named.or(noted).unwrap_or(CHARTER))?;
+    let head = |mode| head_of(cx, mode, &script, run.as_ref().map(RunId::to_string));
+    before.settled().map_err(|error| paper.fault(error.into()))?;
+    let is_plain = before.is_without_pad() && !there.trim().is_empty();
+    let late = if is_plain { tell_late_end(cx, &paper, &Ending::Finished) } else { LateEnd::default() };
+    let mut warnings = late.warnings();
+    if late.was_open {
+        let next = nothing(&paper, "it is finished, which its run knows now", Metadata::default());
+        let (document, script) = (paper.named, script.id().to_owned());
+        let (mode, begun) = (Mode::Update, false);
+        return Ok(InterviewStartReport { document, mode, script, run_id: None, begun, next, warnings });
+    }
+    let mut found = Mode::Create;
+    let mut now = String::new();
+    // What would come next, when that is nothing and so nothing is begun.
+    let mut unasked = None;
+    let mut mended = false;
+    paper.update(&mut |old| {
+        let text = whole(&paper, old.unwrap_or_default(), named)?;
+        mended = old.is_some_and(|old| paper.document(old).lost().is_some());
+        unasked = None;
+        let new = match paper.document(&text) {
+            document if document.pad().is_some() => {
+                found = Mode::Resume;
+                same_script(pad(&document)?, named)?;
+                same_run(document.only_pad()?, run.as_ref())?;
+                text.clone()
+            }
+            _ if text.trim().is_empty() => {
+                found = Mode::Create;
+                paper.document(&script.skeleton()).begin(&head(Mode::Create))?
+            }
+            document => {
+                found = Mode::Update;
+                let begun = document.begin(&head(Mode::Update))?;
+                let fresh = paper.document(&begun);
+                let outlook = script.outlook(&fresh, fresh.only_pad()?);
+                unasked = Some(outlook).filter(|outlook| outlook.step == Step::Nothing);
+                if unasked.is_some() { text.clone() } else { begun }
             }
         };
-        warnings.extend(self.tell_run(&paper, &document));
-        Ok(InterviewStartReport { document: paper.named, mode: found, script, run_id, begun, next, warnings })
-    }
+        now.clone_from(&new);
+        Ok(new)
+    })?;
+    let document = paper.document(&now);
+    let begun = found != Mode::Resume && unasked.is_none();
+    warnings.extend(document.pad().filter(|_| mended).map(put_back));
+    let (next, script, run_id) = match unasked {
+        Some(outlook) => (nothing(&paper, why_nothing(&outlook), outlook.metadata), script.id().to_owned(), run),
+        None => {
+            let script = script_of(cx, &paper, &document)?;
+            let standing = Standing::of(&paper, &document, &script)?;
+            warnings.extend(faults(standing.pad));
+            let linked = standing.pad.head.run.as_deref().and_then(|run| RunId::new(run).ok());
+            (next_of(&paper, &standing), script.id().to_owned(), linked)
+        }
+    };
+    warnings.extend(tell_run(cx, &paper, &document));
+    Ok(InterviewStartReport { document: paper.named, mode: found, script, run_id, begun, next, warnings })
+}
 
-    /// The run called `run` in the project of a document.
-    fn run_beside(&self, paper: &Paper, run: &str) -> Result<RunId> {
-        let flow = self.beside(paper);
-        Ok(flow.run(&flow.project()?, run)?.id().clone())
-    }
+/// The run called `run` in the project of a document.
+fn run_beside(cx: &Context, paper: &Paper, run: &str) -> Result<RunId> {
+    let cx = &beside(cx, paper);
+    Ok(open_run(cx, &cx.project()?, run)?.id().clone())
 }
 
 /// The text of a document whose scratch pad has its heading again when that was lost, and says by which script it goes

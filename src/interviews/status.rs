@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::interviews::error::Result;
-use crate::interviews::next::{InterviewEntry, InterviewNext, Standing, entry, next};
+use crate::interviews::next::{InterviewEntry, InterviewNext, Standing, entry, next_of};
 use crate::interviews::pad::{Fault, Fill, Head, Mode};
-use crate::interviews::paper::Paper;
-use crate::runs::context::Flow;
+use crate::interviews::paper::{Paper, script_of};
+use crate::runs::context::Context;
 
 /// A section of the script, as the document has it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -48,35 +48,33 @@ pub struct InterviewStatusReport {
     pub warnings: Vec<String>,
 }
 
-impl Flow {
-    /// How an interview stands. Writes nothing.
-    ///
-    /// # Errors
-    /// As [`Self::interview_next`].
-    pub fn interview_status(&self, document: &Path) -> Result<InterviewStatusReport> {
-        let paper = Paper::at(self, document)?;
-        let text = paper.text()?;
-        let document = paper.document(&text);
-        let script = self.script_of(&paper, &document)?;
-        let standing = Standing::of(&paper, &document, &script)?;
-        let Head { started, run, .. } = standing.pad.head.clone();
-        let sections = document.sections(&script).into_iter().map(|section| InterviewSection {
-            id: section.id,
-            heading: section.heading,
-            fill: section.fill,
-            line: section.line,
-        });
-        Ok(InterviewStatusReport {
-            mode: standing.pad.mode(),
-            script: script.id().to_owned(),
-            started,
-            run_id: run,
-            entries: standing.pad.entries.iter().map(entry).collect(),
-            sections: sections.collect(),
-            problems: standing.pad.faults.clone(),
-            next: next(&paper, &standing),
-            document: paper.named.clone(),
-            warnings: Vec::new(),
-        })
-    }
+/// How an interview stands. Writes nothing.
+///
+/// # Errors
+/// As [`next()`](crate::interviews::next()).
+pub fn status(cx: &Context, document: &Path) -> Result<InterviewStatusReport> {
+    let paper = Paper::at(cx, document)?;
+    let text = paper.text()?;
+    let document = paper.document(&text);
+    let script = script_of(cx, &paper, &document)?;
+    let standing = Standing::of(&paper, &document, &script)?;
+    let Head { started, run, .. } = standing.pad.head.clone();
+    let sections = document.sections(&script).into_iter().map(|section| InterviewSection {
+        id: section.id,
+        heading: section.heading,
+        fill: section.fill,
+        line: section.line,
+    });
+    Ok(InterviewStatusReport {
+        mode: standing.pad.mode(),
+        script: script.id().to_owned(),
+        started,
+        run_id: run,
+        entries: standing.pad.entries.iter().map(entry).collect(),
+        sections: sections.collect(),
+        problems: standing.pad.faults.clone(),
+        next: next_of(&paper, &standing),
+        document: paper.named.clone(),
+        warnings: Vec::new(),
+    })
 }

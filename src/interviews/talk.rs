@@ -7,16 +7,16 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::interviews::agent::{Agent, state};
-use crate::interviews::answer::{AnswerRequest, Replaces};
-use crate::interviews::close::FinishRequest;
+use crate::interviews::answer::{self, AnswerRequest, Replaces};
+use crate::interviews::close::{FinishRequest, finish};
 use crate::interviews::error::{Error, InterviewFault, Result};
-use crate::interviews::link::Ending;
-use crate::interviews::next::{InterviewEntry, InterviewNext, InterviewStep, Standing, entry, next};
+use crate::interviews::link::{Ending, tell_end, tell_run};
+use crate::interviews::next::{InterviewEntry, InterviewNext, InterviewStep, Standing, entry, next_of};
 use crate::interviews::pad::{Answer, Document, Entry, Metadata, Mode, Pad, Question, Reply, Script, SectionChange};
-use crate::interviews::paper::Paper;
-use crate::interviews::start::InterviewRequest;
+use crate::interviews::paper::{Paper, absolute, head_of, script};
+use crate::interviews::start::{InterviewRequest, start};
 use crate::model::quoted;
-use crate::runs::context::Flow;
+use crate::runs::context::Context;
 
 /// Which conversation to hold.
 #[derive(Debug, Clone, Default)]
@@ -179,44 +179,42 @@ pub struct InterviewRunReport {
     pub warnings: Vec<String>,
 }
 
-impl Flow {
-    /// Holds the conversation until the document is finished, a person leaves, or the interviewer cannot go on. Whatever
-    /// was answered is in the document before the next question comes.
-    ///
-    /// # Errors
-    /// As [`Flow::interview_start`], and [`Error::Stopped`](crate::interviews::Error::Stopped) when the agent answers nothing of use. What was answered stays.
-    pub fn interview_run(&self, request: &TalkRequest, person: &mut dyn Interviewee) -> Result<InterviewRunReport> {
-        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| self.absolute(path)).transpose();
-        let has_agent = request.agent.is_some() || request.replay.is_some();
-        let (record, replay) = (path(&request.record)?, path(&request.replay)?);
-        let agent = Agent::new(&*self.disk, request.agent.as_deref(), request.timeout, record, replay)?;
-        let started = self.interview_start(&request.interview)?;
-        for warning in &started.warnings {
-            person.tell(&format!("warning: {warning}"));
-        }
-        let paper = Paper::at(self, &request.interview.document)?;
-        let script = self.script(&paper, &started.script)?;
-        if !has_agent && started.next.kind == InterviewStep::Skip && !started.begun {
-            return Ok(over(&paper, InterviewStop::Nothing, started.next.message.unwrap_or_default(), 0));
-        }
-        let run = started.run_id.map(|run| run.to_string());
-        let talk = Talk { flow: self, paper, script, agent: has_agent.then_some(agent), run };
-        let mut answered = 0;
-        let mut back = None;
-        loop {
-            match talk.round(back.take(), person)? {
-                Round::Answered => answered += 1,
-                Round::Again => {}
-                Round::Back(number) => back = Some(number),
-                Round::Over(report) => return Ok(InterviewRunReport { answered, ..report }),
-            }
+/// Holds the conversation until the document is finished, a person leaves, or the interviewer cannot go on. Whatever
+/// was answered is in the document before the next question comes.
+///
+/// # Errors
+/// As [`crate::interviews::start`], and [`Error::Stopped`](crate::interviews::Error::Stopped) when the agent answers nothing of use. What was answered stays.
+pub fn run(cx: &Context, request: &TalkRequest, person: &mut dyn Interviewee) -> Result<InterviewRunReport> {
+    let path = |path: &Option<PathBuf>| path.as_ref().map(|path| absolute(cx, path)).transpose();
+    let has_agent = request.agent.is_some() || request.replay.is_some();
+    let (record, replay) = (path(&request.record)?, path(&request.replay)?);
+    let agent = Agent::new(&*cx.disk, request.agent.as_deref(), request.timeout, record, replay)?;
+    let started = start(cx, &request.interview)?;
+    for warning in &started.warnings {
+        person.tell(&format!("warning: {warning}"));
+    }
+    let paper = Paper::at(cx, &request.interview.document)?;
+    let script = script(cx, &paper, &started.script)?;
+    if !has_agent && started.next.kind == InterviewStep::Skip && !started.begun {
+        return Ok(over(&paper, InterviewStop::Nothing, started.next.message.unwrap_or_default(), 0));
+    }
+    let run = started.run_id.map(|run| run.to_string());
+    let talk = Talk { cx, paper, script, agent: has_agent.then_some(agent), run };
+    let mut answered = 0;
+    let mut back = None;
+    loop {
+        match talk.round(back.take(), person)? {
+            Round::Answered => answered += 1,
+            Round::Again => {}
+            Round::Back(number) => back = Some(number),
+            Round::Over(report) => return Ok(InterviewRunReport { answered, ..report }),
         }
     }
 }
 
 /// A conversation about one document.
 struct Talk<'f> {
-    flow: &'f Flow,
+    cx: &'f Context,
     paper: Paper,
     script: Script,
     agent: Option<Agent<'f>>,
@@ -231,7 +229,7 @@ impl Talk<'_> {
         let text = paper.text()?;
         let document = paper.document(&text);
         let next = match document.pad() {
-            Some(_) => Some(next(paper, &Standing::of(paper, &document, script)?)),
+            Some(_) => Some(next_of(paper, &Standing::of(paper, &document, script)?)),
             None => None,
         };
         let again = back.and_then(|number| document.pad()?.entry(number));
@@ -286,7 +284,7 @@ impl Talk<'_> {
 
     /// Ends an interview in which nothing was asked; the document is as it was before it.
     fn leave(&self, document: &Document<'_>, message: String) -> Result<Round> {
-        let Self { flow, paper, .. } = self;
+        let Self { cx, paper, .. } = self;
         let mut report = over(paper, InterviewStop::Nothing, message, 0);
         if document.pad().is_some() {
             let removed = paper.update(&mut |old| match old {
@@ -297,15 +295,15 @@ impl Talk<'_> {
                 Err(error) if is_about_change(&error) => return Ok(Round::Again),
                 removed => removed?,
             }
-            report.warnings = flow.tell_end(paper, document, &Ending::Finished);
+            report.warnings = tell_end(cx, paper, document, &Ending::Finished);
         }
         Ok(Round::Over(report))
     }
 
     /// Notes what an agent asks before anybody is asked: a kill must not let it ask something else under that number.
     fn write_question(&self, question: &Question, seen: &str) -> Result<()> {
-        let Self { flow, paper, script, run, .. } = self;
-        let head = flow.head(Mode::Update, script, run.clone());
+        let Self { cx, paper, script, run, .. } = self;
+        let head = head_of(cx, Mode::Update, script, run.clone());
         let mut now = String::new();
         paper.update(&mut |old| {
             let text = old.ok_or(InterviewFault::Missing)?;
@@ -321,7 +319,7 @@ impl Talk<'_> {
             now = paper.document(&begun).ask(question)?;
             Ok(now.clone())
         })?;
-        let _ = flow.tell_run(paper, &paper.document(&now));
+        let _ = tell_run(cx, paper, &paper.document(&now));
         Ok(())
     }
 
@@ -397,7 +395,7 @@ impl Talk<'_> {
                 answer: answer.clone(),
                 replaces: replaces.clone(),
             };
-            let error = match self.flow.interview_answer(&request) {
+            let error = match answer::answer(self.cx, &request) {
                 Ok(report) => {
                     for warning in report.warnings {
                         person.tell(&format!("warning: {warning}"));
@@ -453,7 +451,7 @@ impl Talk<'_> {
 
     /// Finishes the document that the person has looked at.
     fn close(&self, document: &Document<'_>, request: FinishRequest, person: &mut dyn Interviewee) -> Result<Round> {
-        let Self { flow, paper, .. } = self;
+        let Self { cx, paper, .. } = self;
         let entries = document.pad().map(|pad| pad.entries.as_slice()).unwrap_or_default();
         match person.review(&entries.iter().map(entry).collect::<Vec<_>>())? {
             Review::Finish => {}
@@ -463,7 +461,7 @@ impl Talk<'_> {
             }
         }
         let seen = Some(document.text().to_owned());
-        let finished = flow.interview_finish(&FinishRequest { document: paper.named.clone(), seen, ..request });
+        let finished = finish(cx, &FinishRequest { document: paper.named.clone(), seen, ..request });
         let finished = match finished {
             Err(error) if is_about_change(&error) => return Ok(Round::Again),
             finished => finished?,

@@ -4,10 +4,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::model::limits;
 use crate::model::{
     Activity, ActivityId, Emitted, EventId, IdList, LogRepaired, ModesChanged, Number, RunDocument, RunId, RunStatus,
-    Seq, SessionId, StateName, Timestamp, WorkflowId,
+    Seq, SessionId, StateName, Timestamp, WorkflowId, limits,
 };
 
 /// The version of the line format that this program writes.

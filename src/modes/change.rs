@@ -9,14 +9,14 @@ use crate::codec::{RunText, parse_json};
 use crate::host::{Holder, Liveness};
 use crate::model::{ModeName, RunId, Scope, SessionId, mode_file};
 use crate::modes::error::{Error, Result};
-use crate::modes::load::{ModeScope, ScopeReport, board, commit, concerned, list, mode, names};
+use crate::modes::load::{ModeScope, ScopeReport, board, commit, concerned, list, mode, names, scope_of};
 use crate::modes::policy::{Admission, DenialKind, Outcome, Policy, read_outcome};
 use crate::modes::state::{Board, Draft, Ended, ModeRefusal, Wanted, why_over};
 use crate::modes::state_dir::StateDir;
 use crate::modes::{definition, say};
-use crate::runs;
-use crate::runs::Source;
-use crate::runs::context::Flow;
+use crate::runs::context::Context;
+use crate::runs::select::open_run;
+use crate::runs::{self, Source};
 use crate::store::Project;
 
 /// A mode that is asked for.
@@ -177,205 +177,203 @@ pub struct ModeWriteReport {
     pub warnings: Vec<String>,
 }
 
-impl Flow {
-    /// Asks for a mode.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] when a file that counts cannot be read; a denial is in the report.
-    pub fn mode_request(&self, request: &ModeRequest) -> Result<ModeRequestReport> {
-        let project = self.project_or_init()?;
-        let (policy, _) = definition::policy_of(&self.catalog(Some(&project)))?;
-        let mode = mode(&policy, &request.mode)?;
-        let scope = self.scope(&request.scope)?;
-        let run = self.run_meant(&project, request.run.as_deref())?;
-        let wanted = Wanted { review_clean: request.review_clean, run };
-        let called = say::named(&mode.name, &request.mode);
-        let done = self.change_modes(&project, &policy, &scope, Cause::Request, |draft| {
-            let answer = draft.request(&scope, mode, &wanted);
-            match answer {
-                Ok(answer) => Ok(Ok(answer)),
-                Err(ModeRefusal::Denied { scope: of, denial, .. }) => {
-                    let message = say::denial(draft.board(), &of, &called, &denial, "activate");
-                    draft.discard();
-                    Ok(Err((denial, message)))
-                }
-                Err(refusal) => Err(refusal),
+/// Asks for a mode.
+///
+/// # Errors
+/// [`Error::Refused`] when a file that counts cannot be read; a denial is in the report.
+pub fn request(cx: &Context, request: &ModeRequest) -> Result<ModeRequestReport> {
+    let project = cx.project_or_init()?;
+    let (policy, _) = definition::policy_of(&cx.catalog(Some(&project)))?;
+    let mode = mode(&policy, &request.mode)?;
+    let scope = scope_of(cx, &request.scope)?;
+    let run = run_meant(cx, &project, request.run.as_deref())?;
+    let wanted = Wanted { review_clean: request.review_clean, run };
+    let called = say::named(&mode.name, &request.mode);
+    let done = change_modes(cx, &project, &policy, &scope, Cause::Request, |draft| {
+        let answer = draft.request(&scope, mode, &wanted);
+        match answer {
+            Ok(answer) => Ok(Ok(answer)),
+            Err(ModeRefusal::Denied { scope: of, denial, .. }) => {
+                let message = say::denial(draft.board(), &of, &called, &denial, "activate");
+                draft.discard();
+                Ok(Err((denial, message)))
             }
-        })?;
-        let name = mode.name.clone();
-        let scope = ScopeReport(scope.session().cloned());
-        let (changed, warnings) = (done.changed, done.warnings);
-        Ok(match done.answer {
-            Err((denial, message)) => ModeRequestReport {
-                decision: ModeDecision::Deny,
-                kind: Some(denial.kind),
+            Err(refusal) => Err(refusal),
+        }
+    })?;
+    let name = mode.name.clone();
+    let scope = ScopeReport(scope.session().cloned());
+    let (changed, warnings) = (done.changed, done.warnings);
+    Ok(match done.answer {
+        Err((denial, message)) => ModeRequestReport {
+            decision: ModeDecision::Deny,
+            kind: Some(denial.kind),
+            requested: name,
+            completed: Vec::new(),
+            active: denial.active,
+            message,
+            scope,
+            changed,
+            warnings,
+        },
+        Ok(answer) => {
+            let (decision, completed) = decision(&answer.admission);
+            let message = match decision {
+                ModeDecision::NoChange => format!("{called} is active already"),
+                ModeDecision::AutoComplete => {
+                    let sources: Vec<&str> = completed.iter().map(ModeName::as_str).collect();
+                    format!("mode transiting: {} -> {called}", sources.join(" + "))
+                }
+                ModeDecision::Overlap => format!("{called} is active beside {}", beside(&answer.active, &name)),
+                ModeDecision::Start | ModeDecision::Deny => format!("{called} is active"),
+            };
+            ModeRequestReport {
+                decision,
+                kind: None,
                 requested: name,
-                completed: Vec::new(),
-                active: denial.active,
+                completed,
+                active: answer.active,
                 message,
                 scope,
                 changed,
                 warnings,
-            },
-            Ok(answer) => {
-                let (decision, completed) = decision(&answer.admission);
-                let message = match decision {
-                    ModeDecision::NoChange => format!("{called} is active already"),
-                    ModeDecision::AutoComplete => {
-                        let sources: Vec<&str> = completed.iter().map(ModeName::as_str).collect();
-                        format!("mode transiting: {} -> {called}", sources.join(" + "))
-                    }
-                    ModeDecision::Overlap => format!("{called} is active beside {}", beside(&answer.active, &name)),
-                    ModeDecision::Start | ModeDecision::Deny => format!("{called} is active"),
-                };
-                ModeRequestReport {
-                    decision,
-                    kind: None,
-                    requested: name,
-                    completed,
-                    active: answer.active,
-                    message,
-                    scope,
-                    changed,
-                    warnings,
-                }
             }
-        })
-    }
-
-    /// Writes fields of a mode's file; a mode that becomes active with it is admitted first.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] when a rule forbids it; nothing is written then.
-    pub fn mode_write(&self, request: &ModeWriteRequest) -> Result<ModeWriteReport> {
-        let project = self.project_or_init()?;
-        let (policy, _) = definition::policy_of(&self.catalog(Some(&project)))?;
-        let mode = mode(&policy, &request.mode)?;
-        let scope = self.scope(&request.scope)?;
-        let mut fields = request.fields.clone();
-        if let Some(run) = self.run_meant(&project, fields.get("run_id").and_then(Value::as_str))? {
-            fields.insert("run_id".to_owned(), run.as_str().into());
         }
-        let wanted = Wanted { review_clean: request.review_clean, run: None };
-        let done = self.change_modes(&project, &policy, &scope, Cause::Write, |draft| {
-            let is_new = draft.board().file(&scope, &mode.name).is_none();
-            let admission = draft.write(&scope, mode, &fields, &wanted)?;
-            let state = match draft.board().file(&scope, &mode.name) {
-                Some(crate::modes::state::ModeState::Known(state)) => state.clone(),
-                _ => Map::new(),
-            };
-            let (seen, _) = draft.board().known_active(&policy, &Scope::Root);
-            let hides = is_new && state.get("active") == Some(&Value::Bool(false));
-            let hidden: Vec<_> = seen.into_iter().filter(|one| hides && one.mode == mode.name).collect();
-            Ok((admission, state, say::everybodys(&hidden, &scope)))
-        })?;
-        let (admission, state, everybodys) = done.answer;
-        let decided = admission.as_ref().map(decision);
-        let state_dir = project.make_state()?;
-        Ok(ModeWriteReport {
-            mode: mode.name.clone(),
-            path: Self::relative(&project, &state_dir.file_path(&scope, &mode_file(&mode.name))),
-            scope: ScopeReport(scope.session().cloned()),
-            outcome: read_outcome(&state).outcome,
-            state,
-            decision: decided.as_ref().map(|(decision, _)| *decision),
-            completed: decided.map(|(_, completed)| completed).unwrap_or_default(),
-            changed: done.changed,
-            warnings: done.warnings.into_iter().chain(everybodys).collect(),
-        })
-    }
+    })
+}
 
-    /// Decides and commits under the lock of the modes.
-    pub(super) fn change_modes<T>(
-        &self,
-        project: &Project,
-        policy: &Policy,
-        scope: &Scope,
-        cause: Cause,
-        act: impl FnOnce(&mut Draft<'_>) -> std::result::Result<T, ModeRefusal>,
-    ) -> Result<Done<T>> {
-        let now = self.clock.now();
-        let wait = if cause == Cause::SessionEnd { HOOK_WAIT } else { self.lock_wait()? };
-        let request = self.lock_request(now, wait);
-        project.keep_out_of_git(&request)?;
-        let state = project.make_state()?;
-        let mut locked = state.lock(&request)?;
-        let ends = matches!(cause, Cause::End | Cause::SessionEnd);
-        let files = concerned(&locked, scope, &names(policy), ends)?;
-        let mut draft = Draft::new(policy, board(policy, &files), now, cause.source()).knowing(&is_dead);
-        if !ends {
-            draft = draft.asked_by(scope, self.named_holder()?);
-        }
-        let answer = act(&mut draft).map_err(|refusal| self.refused(&state, &draft, refusal))?;
-        let mut warnings: Vec<String> = draft.warnings().to_vec();
-        warnings.extend(draft.ended().iter().filter_map(|ended| Self::run_goes_on(project, ended)));
-        let changed = !draft.is_empty();
-        if changed {
-            let summary = summary(&draft);
-            warnings.extend(commit(&mut locked, draft, &files, summary, now, &self.ids)?);
-        }
-        Ok(Done { answer, changed, warnings })
+/// Writes fields of a mode's file; a mode that becomes active with it is admitted first.
+///
+/// # Errors
+/// [`Error::Refused`] when a rule forbids it; nothing is written then.
+pub fn write(cx: &Context, request: &ModeWriteRequest) -> Result<ModeWriteReport> {
+    let project = cx.project_or_init()?;
+    let (policy, _) = definition::policy_of(&cx.catalog(Some(&project)))?;
+    let mode = mode(&policy, &request.mode)?;
+    let scope = scope_of(cx, &request.scope)?;
+    let mut fields = request.fields.clone();
+    if let Some(run) = run_meant(cx, &project, fields.get("run_id").and_then(Value::as_str))? {
+        fields.insert("run_id".to_owned(), run.as_str().into());
     }
-
-    /// The process whose life is the session's, when somebody named it: what stands nearest may be a hook that is over at
-    /// once, and a mode must not be taken for left behind because of that.
-    fn named_holder(&self) -> Result<Option<String>> {
-        let is_named = self.options.holder_pid.is_some() || self.env.holder()?.is_some();
-        Ok(self.holder()?.filter(|_| is_named).map(|holder| holder.to_string()))
-    }
-
-    /// Notes at the modes of a session that it is over; nothing where it has none.
-    pub(super) fn end_session_of_modes(&self, project: &Project, session: &SessionId) -> Result<()> {
-        let scope = Scope::Session(session.clone());
-        let Some(state) = project.state()? else { return Ok(()) };
-        let (policy, _) = definition::policy_of(&self.catalog(Some(project)))?;
-        let seen = board(&policy, &state.read(Some(std::slice::from_ref(&scope)), &names(&policy))?);
-        if seen.own_active(&policy, &scope).is_empty() {
-            return Ok(());
-        }
-        let end = |draft: &mut Draft<'_>| {
-            draft.end_session(&scope);
-            Ok(())
+    let wanted = Wanted { review_clean: request.review_clean, run: None };
+    let done = change_modes(cx, &project, &policy, &scope, Cause::Write, |draft| {
+        let is_new = draft.board().file(&scope, &mode.name).is_none();
+        let admission = draft.write(&scope, mode, &fields, &wanted)?;
+        let state = match draft.board().file(&scope, &mode.name) {
+            Some(crate::modes::state::ModeState::Known(state)) => state.clone(),
+            _ => Map::new(),
         };
-        self.change_modes(project, &policy, &scope, Cause::SessionEnd, end).map(drop)
-    }
+        let (seen, _) = draft.board().known_active(&policy, &Scope::Root);
+        let hides = is_new && state.get("active") == Some(&Value::Bool(false));
+        let hidden: Vec<_> = seen.into_iter().filter(|one| hides && one.mode == mode.name).collect();
+        Ok((admission, state, say::everybodys(&hidden, &scope)))
+    })?;
+    let (admission, state, everybodys) = done.answer;
+    let decided = admission.as_ref().map(decision);
+    let state_dir = project.make_state()?;
+    Ok(ModeWriteReport {
+        mode: mode.name.clone(),
+        path: project.relative(&state_dir.file_path(&scope, &mode_file(&mode.name))),
+        scope: ScopeReport(scope.session().cloned()),
+        outcome: read_outcome(&state).outcome,
+        state,
+        decision: decided.as_ref().map(|(decision, _)| *decision),
+        completed: decided.map(|(_, completed)| completed).unwrap_or_default(),
+        changed: done.changed,
+        warnings: done.warnings.into_iter().chain(everybodys).collect(),
+    })
+}
 
-    /// Notes at the modes of a session that was over that it is there again.
-    pub(super) fn wake_modes(&self, project: &Project, policy: &Policy, scope: &Scope, board: &Board) -> Result<()> {
-        let is_over = |(_, fields): &(ModeName, Map<String, Value>)| why_over(fields, &is_dead).is_some();
-        if *scope == Scope::Root || !board.own_active(policy, scope).iter().any(is_over) {
-            return Ok(());
+/// Decides and commits under the lock of the modes.
+pub(super) fn change_modes<T>(
+    cx: &Context,
+    project: &Project,
+    policy: &Policy,
+    scope: &Scope,
+    cause: Cause,
+    act: impl FnOnce(&mut Draft<'_>) -> std::result::Result<T, ModeRefusal>,
+) -> Result<Done<T>> {
+    let now = cx.clock.now();
+    let wait = if cause == Cause::SessionEnd { HOOK_WAIT } else { cx.lock_wait()? };
+    let request = cx.lock_request(now, wait);
+    project.keep_out_of_git(&request)?;
+    let state = project.make_state()?;
+    let mut locked = state.lock(&request)?;
+    let ends = matches!(cause, Cause::End | Cause::SessionEnd);
+    let files = concerned(&locked, scope, &names(policy), ends)?;
+    let mut draft = Draft::new(policy, board(policy, &files), now, cause.source()).knowing(&is_dead);
+    if !ends {
+        draft = draft.asked_by(scope, named_holder(cx)?);
+    }
+    let answer = act(&mut draft).map_err(|refusal| refused(&state, &draft, refusal))?;
+    let mut warnings: Vec<String> = draft.warnings().to_vec();
+    warnings.extend(draft.ended().iter().filter_map(|ended| run_goes_on(project, ended)));
+    let changed = !draft.is_empty();
+    if changed {
+        let summary = summary(&draft);
+        warnings.extend(commit(&mut locked, draft, &files, summary, now, &cx.ids)?);
+    }
+    Ok(Done { answer, changed, warnings })
+}
+
+/// The process whose life is the session's, when somebody named it: what stands nearest may be a hook that is over at
+/// once, and a mode must not be taken for left behind because of that.
+fn named_holder(cx: &Context) -> Result<Option<String>> {
+    let is_named = cx.options.holder_pid.is_some() || cx.env.holder()?.is_some();
+    Ok(cx.holder()?.filter(|_| is_named).map(|holder| holder.to_string()))
+}
+
+/// Notes at the modes of a session that it is over; nothing where it has none.
+pub(super) fn end_session_of_modes(cx: &Context, project: &Project, session: &SessionId) -> Result<()> {
+    let scope = Scope::Session(session.clone());
+    let Some(state) = project.state()? else { return Ok(()) };
+    let (policy, _) = definition::policy_of(&cx.catalog(Some(project)))?;
+    let seen = board(&policy, &state.read(Some(std::slice::from_ref(&scope)), &names(&policy))?);
+    if seen.own_active(&policy, &scope).is_empty() {
+        return Ok(());
+    }
+    let end = |draft: &mut Draft<'_>| {
+        draft.end_session(&scope);
+        Ok(())
+    };
+    change_modes(cx, project, &policy, &scope, Cause::SessionEnd, end).map(drop)
+}
+
+/// Notes at the modes of a session that was over that it is there again.
+pub(super) fn wake_modes(cx: &Context, project: &Project, policy: &Policy, scope: &Scope, board: &Board) -> Result<()> {
+    let is_over = |(_, fields): &(ModeName, Map<String, Value>)| why_over(fields, &is_dead).is_some();
+    if *scope == Scope::Root || !board.own_active(policy, scope).iter().any(is_over) {
+        return Ok(());
+    }
+    change_modes(cx, project, policy, scope, Cause::Prompt, |_| Ok(())).map(drop)
+}
+
+fn refused(state: &StateDir, draft: &Draft<'_>, refusal: ModeRefusal) -> Error {
+    let (path, message) = match &refusal {
+        ModeRefusal::Denied { requested, scope, denial } => {
+            (None, Some(say::denial(draft.board(), scope, requested.as_str(), denial, "write")))
         }
-        self.change_modes(project, policy, scope, Cause::Prompt, |_| Ok(())).map(drop)
-    }
+        ModeRefusal::Unreadable { mode, scope, .. } => (Some(state.file_path(scope, &mode_file(mode))), None),
+        ModeRefusal::Lifecycle { .. } | ModeRefusal::Field { .. } => (None, None),
+    };
+    Error::Refused { refusal: Box::new(refusal), path, message }
+}
 
-    fn refused(&self, state: &StateDir, draft: &Draft<'_>, refusal: ModeRefusal) -> Error {
-        let (path, message) = match &refusal {
-            ModeRefusal::Denied { requested, scope, denial } => {
-                (None, Some(say::denial(draft.board(), scope, requested.as_str(), denial, "write")))
-            }
-            ModeRefusal::Unreadable { mode, scope, .. } => (Some(state.file_path(scope, &mode_file(mode))), None),
-            ModeRefusal::Lifecycle { .. } | ModeRefusal::Field { .. } => (None, None),
-        };
-        Error::Refused { refusal: Box::new(refusal), path, message }
-    }
+/// A mode can only work on a run that is there.
+fn run_meant(cx: &Context, project: &Project, run: Option<&str>) -> Result<Option<RunId>> {
+    run.map(|run| Ok(open_run(cx, project, run)?.id().clone())).transpose()
+}
 
-    /// A mode can only work on a run that is there.
-    fn run_meant(&self, project: &Project, run: Option<&str>) -> Result<Option<RunId>> {
-        run.map(|run| Ok(self.run(project, run)?.id().clone())).transpose()
-    }
-
-    /// What to say of the run of a mode that ended: the run does not end with it.
-    fn run_goes_on(project: &Project, ended: &Ended) -> Option<String> {
-        let (id, mode) = (RunId::new(ended.run.as_deref()?).ok()?, &ended.mode);
-        let worked = format!("{mode} worked on run {id}, which");
-        let Ok(run) = project.run(&id) else { return Some(format!("{worked} is not there (any more)")) };
-        let text = run.read_text().ok().flatten();
-        match text.and_then(|text| Some(RunText::parse(&text).ok()?.document().state.status)) {
-            Some(status) if status.is_terminal() => None,
-            Some(status) => Some(format!("{worked} is still {status}: `flow resume {id}` says what is next")),
-            None => Some(format!("{worked} cannot be read: `flow doctor {id}` says why")),
-        }
+/// What to say of the run of a mode that ended: the run does not end with it.
+fn run_goes_on(project: &Project, ended: &Ended) -> Option<String> {
+    let (id, mode) = (RunId::new(ended.run.as_deref()?).ok()?, &ended.mode);
+    let worked = format!("{mode} worked on run {id}, which");
+    let Ok(run) = project.run(&id) else { return Some(format!("{worked} is not there (any more)")) };
+    let text = run.read_text().ok().flatten();
+    match text.and_then(|text| Some(RunText::parse(&text).ok()?.document().state.status)) {
+        Some(status) if status.is_terminal() => None,
+        Some(status) => Some(format!("{worked} is still {status}: `flow resume {id}` says what is next")),
+        None => Some(format!("{worked} cannot be read: `flow doctor {id}` says why")),
     }
 }
 

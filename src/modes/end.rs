@@ -4,15 +4,14 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::model::{Explain as _, MODE_FILE, ModeName, RunId, Scope, SessionId, VISIBLE, mode_file};
-use crate::modes::change::Cause;
+use crate::modes::change::{Cause, change_modes, end_session_of_modes};
 use crate::modes::error::{Error, Result};
-use crate::modes::load::{ModeScope, ScopeReport, board, mode, names, read};
+use crate::modes::load::{ModeScope, ScopeReport, board, mode, names, read, scope_of};
 use crate::modes::policy::Policy;
 use crate::modes::state::{Draft, ModeState};
 use crate::modes::state_dir::{StateDir, StateFile};
 use crate::modes::{definition, say};
-use crate::runs;
-use crate::runs::{Flow, Observer};
+use crate::runs::{self, Context, Observer};
 use crate::store::{Project, StoreError};
 
 /// The answer of `mode clear` and `mode cancel`.
@@ -37,135 +36,133 @@ pub struct EndedMode {
     pub scope: ScopeReport,
 }
 
-impl Flow {
-    /// Takes the files of modes away: of one, or of all that the scope has. `all` means every session as well.
-    ///
-    /// # Errors
-    /// When nothing can be written; a file that cannot be read is no reason.
-    pub fn mode_clear(&self, word: Option<&str>, scope: &ModeScope, all: bool) -> Result<ModeEndReport> {
-        self.end_modes(word, scope, all, |draft, scope, mode| draft.clear(scope, mode))
-    }
+/// Takes the files of modes away: of one, or of all that the scope has. `all` means every session as well.
+///
+/// # Errors
+/// When nothing can be written; a file that cannot be read is no reason.
+pub fn clear(cx: &Context, word: Option<&str>, scope: &ModeScope, all: bool) -> Result<ModeEndReport> {
+    end_modes(cx, word, scope, all, |draft, scope, mode| draft.clear(scope, mode))
+}
 
-    /// Gives modes up: one, or all that are active. Their files stay and say so.
-    ///
-    /// # Errors
-    /// As [`Self::mode_clear`].
-    pub fn mode_cancel(&self, word: Option<&str>, scope: &ModeScope, all: bool) -> Result<ModeEndReport> {
-        self.end_modes(word, scope, all, |draft, scope, mode| draft.cancel(scope, mode))
-    }
+/// Gives modes up: one, or all that are active. Their files stay and say so.
+///
+/// # Errors
+/// As [`clear`].
+pub fn cancel(cx: &Context, word: Option<&str>, scope: &ModeScope, all: bool) -> Result<ModeEndReport> {
+    end_modes(cx, word, scope, all, |draft, scope, mode| draft.cancel(scope, mode))
+}
 
-    fn end_modes(&self, word: Option<&str>, asked: &ModeScope, all: bool, end: End) -> Result<ModeEndReport> {
-        let project = self.project()?;
-        let mut report = ModeEndReport { ended: Vec::new(), active: Vec::new(), changed: false, warnings: Vec::new() };
-        let Some(state) = project.state()? else { return Ok(report) };
-        let scope = if all { Scope::Root } else { self.scope(asked)? };
-        let scopes = if all { state.everybody()? } else { vec![scope.clone()] };
-        if all {
-            report.warnings.extend(say::closed(&state.sessions()?));
-        }
-        let (policy, warning) = self.policy_to_end(&project, &state, &scopes, word)?;
-        report.warnings.extend(warning);
-        let one = word.map(|word| mode(&policy, word)).transpose()?;
-        let named = policy.modes().iter().filter(|mode| one.is_none_or(|one| one.name == mode.name));
-        let modes: Vec<&ModeName> = named.map(|mode| &mode.name).collect();
-        // A session that nobody knows has nothing to end, and gets no directory for that.
-        if all || state.has(&scope)? {
-            self.end_each(&project, &policy, &scopes, &Ending { modes, end, all }, &mut report)?;
-        }
-        let seen = state.read(Some(&[Scope::Root, scope.clone()]), &names(&policy))?;
-        let (active, unknown) = board(&policy, &seen).known_active(&policy, &scope);
-        report.warnings.extend(say::unknown(&unknown));
-        report.warnings.extend(say::everybodys(&active, &scope));
-        report.active = active.into_iter().map(|active| active.mode).collect();
-        Ok(report)
+fn end_modes(cx: &Context, word: Option<&str>, asked: &ModeScope, all: bool, end: End) -> Result<ModeEndReport> {
+    let project = cx.project()?;
+    let mut report = ModeEndReport { ended: Vec::new(), active: Vec::new(), changed: false, warnings: Vec::new() };
+    let Some(state) = project.state()? else { return Ok(report) };
+    let scope = if all { Scope::Root } else { scope_of(cx, asked)? };
+    let scopes = if all { state.everybody()? } else { vec![scope.clone()] };
+    if all {
+        report.warnings.extend(say::closed(&state.sessions()?));
     }
+    let (policy, warning) = policy_to_end(cx, &project, &state, &scopes, word)?;
+    report.warnings.extend(warning);
+    let one = word.map(|word| mode(&policy, word)).transpose()?;
+    let named = policy.modes().iter().filter(|mode| one.is_none_or(|one| one.name == mode.name));
+    let modes: Vec<&ModeName> = named.map(|mode| &mode.name).collect();
+    // A session that nobody knows has nothing to end, and gets no directory for that.
+    if all || state.has(&scope)? {
+        end_each(cx, &project, &policy, &scopes, &Ending { modes, end, all }, &mut report)?;
+    }
+    let seen = state.read(Some(&[Scope::Root, scope.clone()]), &names(&policy))?;
+    let (active, unknown) = board(&policy, &seen).known_active(&policy, &scope);
+    report.warnings.extend(say::unknown(&unknown));
+    report.warnings.extend(say::everybodys(&active, &scope));
+    report.active = active.into_iter().map(|active| active.mode).collect();
+    Ok(report)
+}
 
-    /// Ends modes in `scopes`, in one commit when its line is not too long.
-    fn end_each(
-        &self,
-        project: &Project,
-        policy: &Policy,
-        scopes: &[Scope],
-        ending: &Ending<'_>,
-        report: &mut ModeEndReport,
-    ) -> Result<()> {
-        let concerned = if let [one] = scopes { one.clone() } else { Scope::Root };
-        let done = self.change_modes(project, policy, &concerned, Cause::End, |draft| {
-            let mut ended = Vec::new();
-            for scope in scopes {
-                for &mode in &ending.modes {
-                    if (ending.end)(draft, scope, mode) {
-                        let scope = ScopeReport(scope.session().cloned());
-                        ended.push(EndedMode { mode: mode.clone(), scope });
-                    }
+/// Ends modes in `scopes`, in one commit when its line is not too long.
+fn end_each(
+    cx: &Context,
+    project: &Project,
+    policy: &Policy,
+    scopes: &[Scope],
+    ending: &Ending<'_>,
+    report: &mut ModeEndReport,
+) -> Result<()> {
+    let concerned = if let [one] = scopes { one.clone() } else { Scope::Root };
+    let done = change_modes(cx, project, policy, &concerned, Cause::End, |draft| {
+        let mut ended = Vec::new();
+        for scope in scopes {
+            for &mode in &ending.modes {
+                if (ending.end)(draft, scope, mode) {
+                    let scope = ScopeReport(scope.session().cloned());
+                    ended.push(EndedMode { mode: mode.clone(), scope });
                 }
             }
-            Ok(ended)
-        });
-        match done {
-            Err(Error::Run(runs::Error::Store(why))) if scopes.len() > 1 && is_of_one(&why) => {
-                let (some, others) = scopes.split_at(scopes.len() / 2);
-                self.end_each(project, policy, some, ending, report)?;
-                self.end_each(project, policy, others, ending, report)
-            }
-            Err(Error::Run(runs::Error::Store(why))) if ending.all && scopes[0] != Scope::Root && is_of_one(&why) => {
-                report.warnings.push(format!("the modes of {} stay as they are: {}", scopes[0], why.in_words()));
-                Ok(())
-            }
-            done => {
-                let done = done?;
-                report.ended.extend(done.answer);
-                report.changed |= done.changed;
-                report.warnings.extend(done.warnings);
-                Ok(())
-            }
+        }
+        Ok(ended)
+    });
+    match done {
+        Err(Error::Run(runs::Error::Store(why))) if scopes.len() > 1 && is_of_one(&why) => {
+            let (some, others) = scopes.split_at(scopes.len() / 2);
+            end_each(cx, project, policy, some, ending, report)?;
+            end_each(cx, project, policy, others, ending, report)
+        }
+        Err(Error::Run(runs::Error::Store(why))) if ending.all && scopes[0] != Scope::Root && is_of_one(&why) => {
+            report.warnings.push(format!("the modes of {} stay as they are: {}", scopes[0], why.in_words()));
+            Ok(())
+        }
+        done => {
+            let done = done?;
+            report.ended.extend(done.answer);
+            report.changed |= done.changed;
+            report.warnings.extend(done.warnings);
+            Ok(())
         }
     }
+}
 
-    /// The policy, and the mode that `word` names when it only has a file in `scopes`. When the policy cannot be used,
-    /// there are the modes that anybody has files of, and a warning.
-    pub(super) fn policy_to_end(
-        &self,
-        project: &Project,
-        state: &StateDir,
-        scopes: &[Scope],
-        word: Option<&str>,
-    ) -> Result<(Policy, Option<String>)> {
-        let named = word.and_then(|word| ModeName::new(word).ok());
-        match definition::policy_of(&self.catalog(Some(project))) {
-            Ok((policy, _)) => {
-                let files = state.names(scopes, MODE_FILE)?;
-                let has_file = |mode: &ModeName| files.contains(&mode_file(mode)) && mode_file(mode) != VISIBLE;
-                let unknown = named.filter(|mode| policy.named(mode.as_str()).is_none() && has_file(mode));
-                Ok((policy.and_unruled(unknown), None))
-            }
-            Err(why) => {
-                let policy = Policy::default().and_unruled(found(state)?.into_iter().chain(named));
-                Ok((policy, Some(format!("{why}; the names of the files were used"))))
-            }
+/// The policy, and the mode that `word` names when it only has a file in `scopes`. When the policy cannot be used,
+/// there are the modes that anybody has files of, and a warning.
+pub(super) fn policy_to_end(
+    cx: &Context,
+    project: &Project,
+    state: &StateDir,
+    scopes: &[Scope],
+    word: Option<&str>,
+) -> Result<(Policy, Option<String>)> {
+    let named = word.and_then(|word| ModeName::new(word).ok());
+    match definition::policy_of(&cx.catalog(Some(project))) {
+        Ok((policy, _)) => {
+            let files = state.names(scopes, MODE_FILE)?;
+            let has_file = |mode: &ModeName| files.contains(&mode_file(mode)) && mode_file(mode) != VISIBLE;
+            let unknown = named.filter(|mode| policy.named(mode.as_str()).is_none() && has_file(mode));
+            Ok((policy.and_unruled(unknown), None))
+        }
+        Err(why) => {
+            let policy = Policy::default().and_unruled(found(state)?.into_iter().chain(named));
+            Ok((policy, Some(format!("{why}; the names of the files were used"))))
         }
     }
+}
 
-    /// The active modes that work on `run`, each with the command that ends it.
-    fn modes_on(&self, project: &Project, run: &RunId) -> Vec<String> {
-        let modes = || -> Result<Vec<String>> {
-            let Some(state) = project.state()? else { return Ok(Vec::new()) };
-            let (policy, _) = self.policy_to_end(project, &state, &[], None)?;
-            let board = board(&policy, &state.read(None, &names(&policy))?);
-            let mut found = Vec::new();
-            for scope in &board.scopes() {
-                for (mode, fields) in board.own_active(&policy, scope) {
-                    if fields.get("run_id").and_then(Value::as_str) == Some(run.as_str()) {
-                        let command = say::clear_command(&mode, scope);
-                        found.push(format!("{mode} is still active for this run: `{command}` ends it"));
-                    }
+/// The active modes that work on `run`, each with the command that ends it.
+fn modes_on(cx: &Context, project: &Project, run: &RunId) -> Vec<String> {
+    let modes = || -> Result<Vec<String>> {
+        let Some(state) = project.state()? else { return Ok(Vec::new()) };
+        let (policy, _) = policy_to_end(cx, project, &state, &[], None)?;
+        let board = board(&policy, &state.read(None, &names(&policy))?);
+        let mut found = Vec::new();
+        for scope in &board.scopes() {
+            for (mode, fields) in board.own_active(&policy, scope) {
+                if fields.get("run_id").and_then(Value::as_str) == Some(run.as_str()) {
+                    let command = say::clear_command(&mode, scope);
+                    found.push(format!("{mode} is still active for this run: `{command}` ends it"));
                 }
             }
-            Ok(found)
-        };
-        // A run ends whatever its modes are.
-        modes().unwrap_or_else(|why| vec![format!("cannot tell whether a mode is still active for this run: {why}")])
-    }
+        }
+        Ok(found)
+    };
+    // A run ends whatever its modes are.
+    modes().unwrap_or_else(|why| vec![format!("cannot tell whether a mode is still active for this run: {why}")])
 }
 
 /// Tells of modes that outlive their run, and notes at the modes of a session that it is over.
@@ -173,12 +170,12 @@ impl Flow {
 pub struct ModesObserver;
 
 impl Observer for ModesObserver {
-    fn run_ended(&self, flow: &Flow, project: &Project, run: &RunId) -> Vec<String> {
-        flow.modes_on(project, run)
+    fn run_ended(&self, cx: &Context, project: &Project, run: &RunId) -> Vec<String> {
+        modes_on(cx, project, run)
     }
 
-    fn session_ended(&self, flow: &Flow, project: &Project, session: &SessionId) -> Vec<String> {
-        match flow.end_session_of_modes(project, session) {
+    fn session_ended(&self, cx: &Context, project: &Project, session: &SessionId) -> Vec<String> {
+        match end_session_of_modes(cx, project, session) {
             Ok(()) => Vec::new(),
             Err(error) => {
                 vec![format!("could not note at the modes of session {session} that it is over: {}", error.one_line())]

@@ -13,7 +13,7 @@ use crate::modes::error::{Error, Result};
 use crate::modes::policy::{Mode, Policy};
 use crate::modes::state::{Board, Changed, Draft, ModeState, Visible};
 use crate::modes::state_dir::{LockedState, StateFile, StateFiles};
-use crate::runs::context::Flow;
+use crate::runs::context::Context;
 
 /// Whose modes: as the caller says.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -46,17 +46,15 @@ impl std::fmt::Display for ScopeReport {
     }
 }
 
-impl Flow {
-    /// The scope that the caller means: the one named, or the session of the environment, or the root's.
-    pub(super) fn scope(&self, scope: &ModeScope) -> Result<Scope> {
-        if scope.root {
-            return Ok(Scope::Root);
-        }
-        Ok(Scope::of(match &scope.session {
-            Some(session) => Some(session.clone()),
-            None => self.env.session_id()?,
-        }))
+/// The scope that the caller means: the one named, or the session of the environment, or the root's.
+pub(super) fn scope_of(cx: &Context, scope: &ModeScope) -> Result<Scope> {
+    if scope.root {
+        return Ok(Scope::Root);
     }
+    Ok(Scope::of(match &scope.session {
+        Some(session) => Some(session.clone()),
+        None => cx.env.session_id()?,
+    }))
 }
 
 /// The mode that a word means.

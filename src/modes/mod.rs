@@ -16,14 +16,16 @@ mod state_dir;
 mod table;
 mod view;
 
-pub use change::{ModeDecision, ModeRequest, ModeRequestReport, ModeWriteReport, ModeWriteRequest};
+pub use change::{ModeDecision, ModeRequest, ModeRequestReport, ModeWriteReport, ModeWriteRequest, request, write};
 pub use definition::policy_of;
 pub(crate) use definition::{FILE as POLICY_FILE, read_policy};
-pub use end::{EndedMode, ModeEndReport, ModesObserver};
+pub use end::{EndedMode, ModeEndReport, ModesObserver, cancel, clear};
 pub use error::{Error, Result};
 pub(crate) use load::parse as read_state;
 pub use load::{ModeScope, ScopeReport};
-pub use prompt::{ModePromptReport, ModePromptRequest, PromptError};
+pub use prompt::{ModePromptReport, ModePromptRequest, PromptError, prompt};
 pub(crate) use say::clear_command;
-pub use table::{PolicyMode, PolicyReport, PolicyRow};
-pub use view::{DecidedBy, ListedMode, ModeListReport, ModeListRequest, ModeShowReport, OutcomeReport};
+pub use table::{PolicyMode, PolicyReport, PolicyRow, table};
+pub use view::{
+    DecidedBy, ListedMode, ModeListReport, ModeListRequest, ModeShowReport, OutcomeReport, list, outcome, show,
+};

@@ -5,14 +5,15 @@ use serde_json::Value;
 
 use crate::machine::prose;
 use crate::model::{ModeName, Scope, SessionId, mode_file};
-use crate::modes::change::{self, Cause};
+use crate::modes::change::{self, Cause, change_modes, wake_modes};
+use crate::modes::end::policy_to_end;
 use crate::modes::error::{Error, Result};
-use crate::modes::load::{ModeScope, board, names};
+use crate::modes::load::{ModeScope, board, names, scope_of};
 use crate::modes::policy::{Denial, Plan, Policy, Skill, Skills, find_skills, names_skills, plan};
 use crate::modes::state::{Draft, ModeRefusal, Wanted};
 use crate::modes::{definition, say};
 use crate::runs;
-use crate::runs::context::Flow;
+use crate::runs::context::Context;
 use crate::store::Project;
 
 /// A prompt.
@@ -100,139 +101,136 @@ pub struct PromptError {
     pub message: String,
 }
 
-impl Flow {
-    /// Takes the skills of a prompt up.
-    ///
-    /// # Errors
-    /// When files cannot be used; what the policy forbids is in the report.
-    pub fn mode_prompt(&self, request: &ModePromptRequest) -> Result<ModePromptReport> {
-        let project = self.project();
-        let scope = self.scope(&request.scope)?;
-        let found = |policy: &Policy| find_skills(policy, &request.text, &prose(&request.text));
-        let (policy, broken) = match definition::policy_of(&self.catalog(project.as_ref().ok())) {
-            Ok((policy, _)) => (policy, None),
-            // What is active can always be given up, and prose that names no skill is not to be kept from anybody.
-            Err(why) => {
-                let cancels = found(&Policy::default()).asked == [Skill::Cancel];
-                if names_skills(&request.text, &prose(&request.text)) && !cancels {
-                    return Err(why);
-                }
-                (self.unruled(project.as_ref().ok(), &scope)?, Some(why.to_string()))
+/// Takes the skills of a prompt up.
+///
+/// # Errors
+/// When files cannot be used; what the policy forbids is in the report.
+pub fn prompt(cx: &Context, request: &ModePromptRequest) -> Result<ModePromptReport> {
+    let project = cx.project();
+    let scope = scope_of(cx, &request.scope)?;
+    let found = |policy: &Policy| find_skills(policy, &request.text, &prose(&request.text));
+    let (policy, broken) = match definition::policy_of(&cx.catalog(project.as_ref().ok())) {
+        Ok((policy, _)) => (policy, None),
+        // What is active can always be given up, and prose that names no skill is not to be kept from anybody.
+        Err(why) => {
+            let cancels = found(&Policy::default()).asked == [Skill::Cancel];
+            if names_skills(&request.text, &prose(&request.text)) && !cancels {
+                return Err(why);
             }
-        };
-        let Skills { asked: skills, typed, denied, unknown } = found(&policy);
-        let plan = plan(&policy, &skills);
-        let mut report =
-            ModePromptReport { skills, typed, deferred: plan.deferred.clone(), ..ModePromptReport::default() };
-        let passed_over = |(skill, word): (Skill, String)| {
-            format!("${} is not taken up: {word:?} stands before it in the same clause", skill.as_str())
-        };
-        report.warnings.extend(broken.into_iter().chain(denied.into_iter().map(passed_over)));
-        report.warnings.extend(unknown.iter().filter_map(|word| say::misspelt(&policy, word)));
-        if plan.modes.is_empty() && !plan.cancel {
-            if let Ok(project) = &project {
-                self.tell_active(project, &policy, &scope, &mut report)?;
-            }
-            if !report.skills.is_empty() {
-                report.messages.push(detected(&report));
-            }
+            (unruled(cx, project.as_ref().ok(), &scope)?, Some(why.to_string()))
+        }
+    };
+    let Skills { asked: skills, typed, denied, unknown } = found(&policy);
+    let plan = plan(&policy, &skills);
+    let mut report = ModePromptReport { skills, typed, deferred: plan.deferred.clone(), ..ModePromptReport::default() };
+    let passed_over = |(skill, word): (Skill, String)| {
+        format!("${} is not taken up: {word:?} stands before it in the same clause", skill.as_str())
+    };
+    report.warnings.extend(broken.into_iter().chain(denied.into_iter().map(passed_over)));
+    report.warnings.extend(unknown.iter().filter_map(|word| say::misspelt(&policy, word)));
+    if plan.modes.is_empty() && !plan.cancel {
+        if let Ok(project) = &project {
+            tell_active(cx, project, &policy, &scope, &mut report)?;
+        }
+        if !report.skills.is_empty() {
+            report.messages.push(detected(&report));
+        }
+        return Ok(report);
+    }
+    let project = match project {
+        Err(runs::Error::NoProject { .. }) if plan.cancel => {
+            report.messages.push(detected(&report));
             return Ok(report);
         }
-        let project = match project {
-            Err(runs::Error::NoProject { .. }) if plan.cancel => {
-                report.messages.push(detected(&report));
-                return Ok(report);
+        _ => cx.project_or_init()?,
+    };
+    let done = change_modes(cx, &project, &policy, &scope, Cause::Prompt, |draft| {
+        let before = names_of(draft, &policy, &scope);
+        match follow(draft, &policy, &scope, &plan) {
+            Ok(followed) => {
+                let (active, _) = draft.board().known_active(&policy, &scope);
+                let others = if plan.cancel { say::everybodys(&active, &scope) } else { Vec::new() };
+                Ok(Ok((followed, draft.messages().to_vec(), others)))
             }
-            _ => self.project_or_init()?,
+            Err(Stopped { requested, refusal, begun }) => {
+                let error = refused(draft, &report, requested, &refusal, &begun);
+                // All or nothing: earlier skills of the same prompt do not happen either.
+                draft.discard();
+                Ok(Err((error, before)))
+            }
+        }
+    })?;
+    report.changed = done.changed;
+    report.warnings.extend(done.warnings);
+    report.messages.push(detected(&report));
+    match done.answer {
+        Err((error, before)) => deny(&mut report, error, before),
+        Ok((followed, transitions, others)) => {
+            report.messages.extend(transitions);
+            report.warnings.extend(others);
+            tell_modes(&project, &scope, &mut report, followed)?;
+        }
+    }
+    Ok(report)
+}
+
+/// What to say of modes that began and ended.
+fn tell_modes(project: &Project, scope: &Scope, report: &mut ModePromptReport, done: Followed) -> Result<()> {
+    if !report.deferred.is_empty() {
+        let names: Vec<&str> = report.deferred.iter().map(ModeName::as_str).collect();
+        let why = match done.cancelled.is_empty() && !report.skills.contains(&Skill::Cancel) {
+            true => "planning preserved over simultaneous execution follow-up",
+            false => "what was active is cancelled first",
         };
-        let done = self.change_modes(&project, &policy, &scope, Cause::Prompt, |draft| {
-            let before = names_of(draft, &policy, &scope);
-            match follow(draft, &policy, &scope, &plan) {
-                Ok(followed) => {
-                    let (active, _) = draft.board().known_active(&policy, &scope);
-                    let others = if plan.cancel { say::everybodys(&active, &scope) } else { Vec::new() };
-                    Ok(Ok((followed, draft.messages().to_vec(), others)))
-                }
-                Err(Stopped { requested, refusal, begun }) => {
-                    let error = refused(draft, &report, requested, &refusal, &begun);
-                    // All or nothing: earlier skills of the same prompt do not happen either.
-                    draft.discard();
-                    Ok(Err((error, before)))
-                }
-            }
-        })?;
-        report.changed = done.changed;
-        report.warnings.extend(done.warnings);
-        report.messages.push(detected(&report));
-        match done.answer {
-            Err((error, before)) => deny(&mut report, error, before),
-            Ok((followed, transitions, others)) => {
-                report.messages.extend(transitions);
-                report.warnings.extend(others);
-                self.tell(&project, &scope, &mut report, followed)?;
-            }
-        }
-        Ok(report)
+        report.messages.push(format!("{why}; deferred skills: {}", names.join(", ")));
     }
+    if !done.cancelled.is_empty() {
+        let names: Vec<&str> = done.cancelled.iter().map(ModeName::as_str).collect();
+        report.messages.push(format!("cancelled: {}", names.join(", ")));
+    }
+    let state = project.make_state()?;
+    for mode in &done.begun {
+        let path = project.relative(&state.file_path(scope, &mode_file(mode)));
+        report.messages.push(format!(
+            "skill: {mode} activated and initial state initialized at {}; write subsequent updates with `{}`",
+            path.display(),
+            say::command("write", mode, scope)
+        ));
+    }
+    let names: Vec<&str> = done.active.iter().map(ModeName::as_str).collect();
+    let active = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    report.messages.push(format!("active skills: {active}"));
+    if done.begun.iter().any(|mode| mode.as_str() == "team") {
+        report.messages.push("team: its workers report with `flow emit --unit`, each for its own task".to_owned());
+    }
+    report.active = done.active;
+    report.completed = done.completed;
+    report.cancelled = done.cancelled;
+    Ok(())
+}
 
-    /// What to say of modes that began and ended.
-    fn tell(&self, project: &Project, scope: &Scope, report: &mut ModePromptReport, done: Followed) -> Result<()> {
-        if !report.deferred.is_empty() {
-            let names: Vec<&str> = report.deferred.iter().map(ModeName::as_str).collect();
-            let why = match done.cancelled.is_empty() && !report.skills.contains(&Skill::Cancel) {
-                true => "planning preserved over simultaneous execution follow-up",
-                false => "what was active is cancelled first",
-            };
-            report.messages.push(format!("{why}; deferred skills: {}", names.join(", ")));
-        }
-        if !done.cancelled.is_empty() {
-            let names: Vec<&str> = done.cancelled.iter().map(ModeName::as_str).collect();
-            report.messages.push(format!("cancelled: {}", names.join(", ")));
-        }
-        let state = project.make_state()?;
-        for mode in &done.begun {
-            let path = Self::relative(project, &state.file_path(scope, &mode_file(mode)));
-            report.messages.push(format!(
-                "skill: {mode} activated and initial state initialized at {}; write subsequent updates with `{}`",
-                path.display(),
-                say::command("write", mode, scope)
-            ));
-        }
-        let names: Vec<&str> = done.active.iter().map(ModeName::as_str).collect();
-        let active = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        report.messages.push(format!("active skills: {active}"));
-        if done.begun.iter().any(|mode| mode.as_str() == "team") {
-            report.messages.push("team: its workers report with `flow emit --unit`, each for its own task".to_owned());
-        }
-        report.active = done.active;
-        report.completed = done.completed;
-        report.cancelled = done.cancelled;
-        Ok(())
-    }
+/// The modes that have files, without any rule.
+fn unruled(cx: &Context, project: Option<&Project>, scope: &Scope) -> Result<Policy> {
+    let Some(project) = project else { return Ok(Policy::default()) };
+    let Some(state) = project.state()? else { return Ok(Policy::default()) };
+    Ok(policy_to_end(cx, project, &state, std::slice::from_ref(scope), None)?.0)
+}
 
-    /// The modes that have files, without any rule.
-    fn unruled(&self, project: Option<&Project>, scope: &Scope) -> Result<Policy> {
-        let Some(project) = project else { return Ok(Policy::default()) };
-        let Some(state) = project.state()? else { return Ok(Policy::default()) };
-        Ok(self.policy_to_end(project, &state, std::slice::from_ref(scope), None)?.0)
-    }
-
-    fn tell_active(
-        &self,
-        project: &Project,
-        policy: &Policy,
-        scope: &Scope,
-        report: &mut ModePromptReport,
-    ) -> Result<()> {
-        let Some(state) = project.state()? else { return Ok(()) };
-        let scopes = [Scope::Root, scope.clone()];
-        let board = board(policy, &state.read(Some(&scopes), &names(policy))?);
-        self.wake_modes(project, policy, scope, &board)?;
-        let (active, unknown) = board.known_active(policy, scope);
-        report.active = active.into_iter().map(|active| active.mode).collect();
-        report.warnings.extend(say::unknown(&unknown));
-        Ok(())
-    }
+fn tell_active(
+    cx: &Context,
+    project: &Project,
+    policy: &Policy,
+    scope: &Scope,
+    report: &mut ModePromptReport,
+) -> Result<()> {
+    let Some(state) = project.state()? else { return Ok(()) };
+    let scopes = [Scope::Root, scope.clone()];
+    let board = board(policy, &state.read(Some(&scopes), &names(policy))?);
+    wake_modes(cx, project, policy, scope, &board)?;
+    let (active, unknown) = board.known_active(policy, scope);
+    report.active = active.into_iter().map(|active| active.mode).collect();
+    report.warnings.extend(say::unknown(&unknown));
+    Ok(())
 }
 
 /// Why a plan was not followed to its end.

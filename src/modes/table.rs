@@ -7,7 +7,7 @@ use crate::model::ModeName;
 use crate::modes::definition;
 use crate::modes::error::Result;
 use crate::modes::policy::{Admission, DenialKind, Kind, Mode, Policy};
-use crate::runs::context::Flow;
+use crate::runs::context::Context;
 
 /// The answer of `mode policy`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -41,32 +41,30 @@ pub struct PolicyRow {
     pub requested: Vec<String>,
 }
 
-impl Flow {
-    /// The policy that holds here, with its whole table.
-    ///
-    /// # Errors
-    /// When the project has a policy that cannot be used.
-    pub fn mode_policy(&self) -> Result<PolicyReport> {
-        let project = self.project();
-        let (policy, origin) = definition::policy_of(&self.catalog(project.as_ref().ok()))?;
-        let modes = policy.modes().iter().map(|mode| PolicyMode {
-            mode: mode.name.clone(),
-            kind: mode.kind,
-            aliases: mode.aliases.clone(),
-        });
-        let row = |active: &Mode| PolicyRow {
-            active: active.name.clone(),
-            requested: policy.modes().iter().map(|requested| cell(&policy, active, requested)).collect(),
-        };
-        let path = match origin {
-            Origin::Shipped => None,
-            Origin::Project(path) => Some(match &project {
-                Ok(project) => Self::relative(project, &path),
-                Err(_) => path,
-            }),
-        };
-        Ok(PolicyReport { path, modes: modes.collect(), table: policy.modes().iter().map(row).collect() })
-    }
+/// The policy that holds here, with its whole table.
+///
+/// # Errors
+/// When the project has a policy that cannot be used.
+pub fn table(cx: &Context) -> Result<PolicyReport> {
+    let project = cx.project();
+    let (policy, origin) = definition::policy_of(&cx.catalog(project.as_ref().ok()))?;
+    let modes = policy.modes().iter().map(|mode| PolicyMode {
+        mode: mode.name.clone(),
+        kind: mode.kind,
+        aliases: mode.aliases.clone(),
+    });
+    let row = |active: &Mode| PolicyRow {
+        active: active.name.clone(),
+        requested: policy.modes().iter().map(|requested| cell(&policy, active, requested)).collect(),
+    };
+    let path = match origin {
+        Origin::Shipped => None,
+        Origin::Project(path) => Some(match &project {
+            Ok(project) => project.relative(&path),
+            Err(_) => path,
+        }),
+    };
+    Ok(PolicyReport { path, modes: modes.collect(), table: policy.modes().iter().map(row).collect() })
 }
 
 /// What happens, and what else when a condition holds.

@@ -6,13 +6,13 @@ use serde_json::{Map, Value};
 use crate::model::{ModeName, Scope, mode_file};
 use crate::modes::change::is_dead;
 use crate::modes::error::{Error, Result};
-use crate::modes::load::{ModeScope, ScopeReport, board, mode, names, parse};
+use crate::modes::load::{ModeScope, ScopeReport, board, mode, names, parse, scope_of};
 use crate::modes::policy::{Outcome, Said, read_outcome};
 use crate::modes::state::{Board, ModeState, why_over};
 use crate::modes::state_dir::StateDir;
 use crate::modes::{definition, say};
 use crate::runs;
-use crate::runs::context::Flow;
+use crate::runs::context::Context;
 use crate::store::Project;
 
 /// Which modes to list.
@@ -111,116 +111,114 @@ pub struct OutcomeReport {
     pub notes: Vec<String>,
 }
 
-impl Flow {
-    /// The modes of a scope. Never writes.
-    ///
-    /// # Errors
-    /// When the files cannot be looked at; one that makes no sense is listed with the reason.
-    pub fn mode_list(&self, request: &ModeListRequest) -> Result<ModeListReport> {
-        let project = self.project()?;
-        let (policy, _) = definition::policy_of(&self.catalog(Some(&project)))?;
-        let scope = if request.all { Scope::Root } else { self.scope(&request.scope)? };
-        let (active, modes, warnings) = (Vec::new(), Vec::new(), Vec::new());
-        let seen_by = ScopeReport(scope.session().cloned());
-        let mut report = ModeListReport { scope: seen_by, active, modes, warnings };
-        let Some(state) = project.state()? else { return Ok(report) };
-        let scopes = match request.all {
-            true => None,
-            // What a request in this scope is decided on.
-            false => Some(vec![Scope::Root, scope.clone()]),
-        };
-        if request.all {
-            report.warnings.extend(say::closed(&state.sessions()?));
-        }
-        let board = board(&policy, &state.read(scopes.as_deref(), &names(&policy))?);
-        let views: Vec<Scope> = if request.all { board.scopes() } else { vec![scope] };
-        for view in &views {
-            // Of all scopes, each file is listed once, with its own scope.
-            let lists = |owner: &Scope| !request.all || owner == view;
-            for mode in policy.modes() {
-                let Some((owner, file)) = board.seen(view, &mode.name).filter(|(owner, _)| lists(owner)) else {
-                    continue;
-                };
-                let Some(decided) = decided(&project, &state, &board, view, &mode.name) else { continue };
-                report.modes.push(listed(&mode.name, &owner, file, decided));
-            }
-            let (active, unknown) = board.known_active(&policy, view);
-            report.active.extend(active.into_iter().filter(|one| lists(&one.scope)).map(|one| one.mode));
-            let unknown: Vec<_> = unknown.into_iter().filter(|one| lists(&one.scope)).collect();
-            report.warnings.extend(say::unknown(&unknown));
-        }
-        Ok(report)
+/// The modes of a scope. Never writes.
+///
+/// # Errors
+/// When the files cannot be looked at; one that makes no sense is listed with the reason.
+pub fn list(cx: &Context, request: &ModeListRequest) -> Result<ModeListReport> {
+    let project = cx.project()?;
+    let (policy, _) = definition::policy_of(&cx.catalog(Some(&project)))?;
+    let scope = if request.all { Scope::Root } else { scope_of(cx, &request.scope)? };
+    let (active, modes, warnings) = (Vec::new(), Vec::new(), Vec::new());
+    let seen_by = ScopeReport(scope.session().cloned());
+    let mut report = ModeListReport { scope: seen_by, active, modes, warnings };
+    let Some(state) = project.state()? else { return Ok(report) };
+    let scopes = match request.all {
+        true => None,
+        // What a request in this scope is decided on.
+        false => Some(vec![Scope::Root, scope.clone()]),
+    };
+    if request.all {
+        report.warnings.extend(say::closed(&state.sessions()?));
     }
+    let board = board(&policy, &state.read(scopes.as_deref(), &names(&policy))?);
+    let views: Vec<Scope> = if request.all { board.scopes() } else { vec![scope] };
+    for view in &views {
+        // Of all scopes, each file is listed once, with its own scope.
+        let lists = |owner: &Scope| !request.all || owner == view;
+        for mode in policy.modes() {
+            let Some((owner, file)) = board.seen(view, &mode.name).filter(|(owner, _)| lists(owner)) else {
+                continue;
+            };
+            let Some(decided) = decided(&project, &state, &board, view, &mode.name) else { continue };
+            report.modes.push(listed(&mode.name, &owner, file, decided));
+        }
+        let (active, unknown) = board.known_active(&policy, view);
+        report.active.extend(active.into_iter().filter(|one| lists(&one.scope)).map(|one| one.mode));
+        let unknown: Vec<_> = unknown.into_iter().filter(|one| lists(&one.scope)).collect();
+        report.warnings.extend(say::unknown(&unknown));
+    }
+    Ok(report)
+}
 
-    /// A mode's file. Never writes.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] when it cannot be read.
-    pub fn mode_show(&self, word: &str, scope: &ModeScope) -> Result<ModeShowReport> {
-        let project = self.project()?;
-        let (policy, _) = definition::policy_of(&self.catalog(Some(&project)))?;
-        let mode = mode(&policy, word)?;
-        let view = self.scope(scope)?;
-        let absent = ModeShowReport {
-            mode: mode.name.clone(),
-            exists: false,
-            scope: ScopeReport(view.session().cloned()),
-            path: None,
-            state: None,
-            outcome: None,
-            decided_by: None,
-            notes: Vec::new(),
-        };
-        let Some(state) = project.state()? else { return Ok(absent) };
-        let board = board(&policy, &state.read(Some(&[Scope::Root, view.clone()]), &[mode_file(&mode.name)])?);
-        let absent = ModeShowReport { decided_by: decided(&project, &state, &board, &view, &mode.name), ..absent };
-        let alone = speaks_alone(&state, scope, &view)?;
-        let is_shown = |owner: &Scope| *owner == view || !alone;
-        let seen = board.seen(&view, &mode.name);
-        let Some((owner, file)) = seen.filter(|(owner, _)| is_shown(owner)) else { return Ok(absent) };
-        let path = state.file_path(&owner, &mode_file(&mode.name));
-        match file {
-            ModeState::Broken(why) => {
-                let refusal = crate::modes::state::ModeRefusal::Unreadable {
-                    mode: mode.name.clone(),
-                    scope: owner,
-                    why: why.clone(),
-                };
-                Err(Error::Refused { refusal: Box::new(refusal), path: Some(path), message: None })
-            }
-            ModeState::Known(fields) => {
-                let reading = read_outcome(fields);
-                Ok(ModeShowReport {
-                    exists: true,
-                    scope: ScopeReport(owner.session().cloned()),
-                    path: Some(Self::relative(&project, &path)),
-                    state: Some(fields.clone()),
-                    outcome: reading.outcome,
-                    notes: reading.notes,
-                    ..absent
-                })
-            }
+/// A mode's file. Never writes.
+///
+/// # Errors
+/// [`Error::Refused`] when it cannot be read.
+pub fn show(cx: &Context, word: &str, scope: &ModeScope) -> Result<ModeShowReport> {
+    let project = cx.project()?;
+    let (policy, _) = definition::policy_of(&cx.catalog(Some(&project)))?;
+    let mode = mode(&policy, word)?;
+    let view = scope_of(cx, scope)?;
+    let absent = ModeShowReport {
+        mode: mode.name.clone(),
+        exists: false,
+        scope: ScopeReport(view.session().cloned()),
+        path: None,
+        state: None,
+        outcome: None,
+        decided_by: None,
+        notes: Vec::new(),
+    };
+    let Some(state) = project.state()? else { return Ok(absent) };
+    let board = board(&policy, &state.read(Some(&[Scope::Root, view.clone()]), &[mode_file(&mode.name)])?);
+    let absent = ModeShowReport { decided_by: decided(&project, &state, &board, &view, &mode.name), ..absent };
+    let alone = speaks_alone(&state, scope, &view)?;
+    let is_shown = |owner: &Scope| *owner == view || !alone;
+    let seen = board.seen(&view, &mode.name);
+    let Some((owner, file)) = seen.filter(|(owner, _)| is_shown(owner)) else { return Ok(absent) };
+    let path = state.file_path(&owner, &mode_file(&mode.name));
+    match file {
+        ModeState::Broken(why) => {
+            let refusal = crate::modes::state::ModeRefusal::Unreadable {
+                mode: mode.name.clone(),
+                scope: owner,
+                why: why.clone(),
+            };
+            Err(Error::Refused { refusal: Box::new(refusal), path: Some(path), message: None })
+        }
+        ModeState::Known(fields) => {
+            let reading = read_outcome(fields);
+            Ok(ModeShowReport {
+                exists: true,
+                scope: ScopeReport(owner.session().cloned()),
+                path: Some(project.relative(&path)),
+                state: Some(fields.clone()),
+                outcome: reading.outcome,
+                notes: reading.notes,
+                ..absent
+            })
         }
     }
+}
 
-    /// How the mode of a file ended, whatever program wrote the file.
-    ///
-    /// # Errors
-    /// [`runs::Error::InputJson`] when it is not a JSON object.
-    pub fn mode_outcome(&self, origin: &str, bytes: &[u8]) -> Result<OutcomeReport> {
-        let fields: Map<String, Value> = match parse(bytes) {
-            ModeState::Known(fields) => fields,
-            ModeState::Broken(why) => return Err(runs::Error::InputJson { origin: origin.to_owned(), why }.into()),
-        };
-        let reading = read_outcome(&fields);
-        Ok(OutcomeReport {
-            outcome: reading.outcome,
-            terminal: reading.outcome.is_some(),
-            source: reading.source,
-            user_wait: reading.user_wait,
-            notes: reading.notes,
-        })
-    }
+/// How the mode of a file ended, whatever program wrote the file.
+///
+/// # Errors
+/// [`runs::Error::InputJson`] when it is not a JSON object.
+pub fn outcome(origin: &str, bytes: &[u8]) -> Result<OutcomeReport> {
+    let fields: Map<String, Value> = match parse(bytes) {
+        ModeState::Known(fields) => fields,
+        ModeState::Broken(why) => return Err(runs::Error::InputJson { origin: origin.to_owned(), why }.into()),
+    };
+    let reading = read_outcome(&fields);
+    Ok(OutcomeReport {
+        outcome: reading.outcome,
+        terminal: reading.outcome.is_some(),
+        source: reading.source,
+        user_wait: reading.user_wait,
+        notes: reading.notes,
+    })
 }
 
 /// Whether `show` looks at nothing but the session's own file: a session that was named and has a directory speaks for
@@ -232,7 +230,7 @@ fn speaks_alone(state: &StateDir, asked: &ModeScope, view: &Scope) -> Result<boo
 /// Which file counts for `mode` in `view`, and why.
 fn decided(project: &Project, state: &StateDir, board: &Board, view: &Scope, mode: &ModeName) -> Option<DecidedBy> {
     let (owner, file) = board.seen(view, mode)?;
-    let path_of = |scope: &Scope| Flow::relative(project, &state.file_path(scope, &mode_file(mode)));
+    let path_of = |scope: &Scope| project.relative(&state.file_path(scope, &mode_file(mode)));
     let roots = board.file(&Scope::Root, mode).filter(|_| owner != Scope::Root);
     let why = match (view, &owner) {
         (Scope::Root, _) => "it is the root's own file".to_owned(),

@@ -6,9 +6,12 @@ use crate::catalog::CatalogError;
 use crate::engine::{Command, Decision};
 use crate::machine::Machine;
 use crate::model::{EventKind, RunDocument, RunId, Seq, SessionId, StateName, WorkflowId};
-use crate::runs::context::Flow;
+use crate::runs::claim::{judge_holder, replace_dead_holder};
+use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::load::for_writing;
+use crate::runs::select::select_run_to_write;
+use crate::runs::workflow::workflow_machine;
 use crate::store::Project;
 
 /// Which run moves over.
@@ -43,63 +46,58 @@ pub struct WorkflowAdoptReport {
     pub warnings: Vec<String>,
 }
 
-impl Flow {
-    /// The definition that a run is to follow.
-    fn newer(&self, project: &Project, run: &RunDocument, from: Option<&str>) -> Result<Machine> {
-        let Some(from) = from else {
-            let found = self.catalog(Some(project)).find(run.workflow.as_str()).map_err(|error| match error {
-                CatalogError::Unknown { .. } => {
-                    Error::DefinitionGone { run: run.id.clone(), workflow: run.workflow.clone() }
-                }
-                error => error.into(),
-            });
-            return Ok(found?.machine);
-        };
-        let machine = self.workflow_machine(from, &[])?;
-        if *machine.id() != run.workflow {
-            let (id, follows) = (machine.id(), &run.workflow);
-            return Err(Error::Usage(format!(
-                "{from} defines the workflow {id}, and run {} follows {follows}",
-                run.id
-            )));
-        }
-        Ok(machine)
-    }
-
-    /// Pins today's definition in a run, whose position has to exist in it; a run that follows it already stays as it is.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when a file is named that defines another workflow, [`Error::DefinitionGone`],
-    /// [`Error::Catalog`] when the definition does not compile, [`Error::Refused`] when a rule forbids it,
-    /// [`Error::Store`] when it cannot be written.
-    pub fn workflow_adopt(&self, request: &AdoptRequest) -> Result<WorkflowAdoptReport> {
-        let project = self.project()?;
-        let caller = self.caller(request.session.clone(), request.epoch)?;
-        let now = self.clock.now();
-        let run = self.select_to_write(&project, request.run.as_deref(), caller.session.as_ref(), now)?;
-        let mut loaded = for_writing(self, &project, &run, now)?;
-        let caller = self.judge_holder(&loaded, caller)?;
-        let newer = self.newer(&project, loaded.state.document(), request.from.as_deref())?;
-        let newer = newer.spelled_as(loaded.state.document().state.positions());
-        let command = Command::AdoptWorkflow(Box::new(newer));
-        let decision = loaded.decide(self, &project, &caller, command)?;
-        let mut differences = Vec::new();
-        if let Decision::Commit(kind) = decision {
-            if let EventKind::WorkflowAdopted(adopted) = &kind {
-                differences.clone_from(&adopted.differences);
+/// The definition that a run is to follow.
+fn newer(cx: &Context, project: &Project, run: &RunDocument, from: Option<&str>) -> Result<Machine> {
+    let Some(from) = from else {
+        let found = cx.catalog(Some(project)).find(run.workflow.as_str()).map_err(|error| match error {
+            CatalogError::Unknown { .. } => {
+                Error::DefinitionGone { run: run.id.clone(), workflow: run.workflow.clone() }
             }
-            self.replace_dead_holder(&mut loaded, &caller, now)?;
-            loaded.commit(self, kind, None, now, Vec::new())?;
-        }
-        let state = loaded.state.document();
-        Ok(WorkflowAdoptReport {
-            run_id: state.id.clone(),
-            workflow: state.workflow.clone(),
-            phase: state.state.current_phase.clone(),
-            seq: state.state.last_seq.unwrap_or_default(),
-            changed: !differences.is_empty(),
-            differences,
-            warnings: loaded.warnings.clone(),
-        })
+            error => error.into(),
+        });
+        return Ok(found?.machine);
+    };
+    let machine = workflow_machine(cx, from, &[])?;
+    if *machine.id() != run.workflow {
+        let (id, follows) = (machine.id(), &run.workflow);
+        return Err(Error::Usage(format!("{from} defines the workflow {id}, and run {} follows {follows}", run.id)));
     }
+    Ok(machine)
+}
+
+/// Pins today's definition in a run, whose position has to exist in it; a run that follows it already stays as it is.
+///
+/// # Errors
+/// [`Error::Usage`] when a file is named that defines another workflow, [`Error::DefinitionGone`],
+/// [`Error::Catalog`] when the definition does not compile, [`Error::Refused`] when a rule forbids it,
+/// [`Error::Store`] when it cannot be written.
+pub fn workflow_adopt(cx: &Context, request: &AdoptRequest) -> Result<WorkflowAdoptReport> {
+    let project = cx.project()?;
+    let caller = cx.caller(request.session.clone(), request.epoch)?;
+    let now = cx.clock.now();
+    let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref(), now)?;
+    let mut loaded = for_writing(cx, &project, &run, now)?;
+    let caller = judge_holder(&loaded, caller)?;
+    let newer = newer(cx, &project, loaded.state.document(), request.from.as_deref())?;
+    let newer = newer.spelled_as(loaded.state.document().state.positions());
+    let command = Command::AdoptWorkflow(Box::new(newer));
+    let decision = loaded.decide(cx, &project, &caller, command)?;
+    let mut differences = Vec::new();
+    if let Decision::Commit(kind) = decision {
+        if let EventKind::WorkflowAdopted(adopted) = &kind {
+            differences.clone_from(&adopted.differences);
+        }
+        replace_dead_holder(cx, &mut loaded, &caller, now)?;
+        loaded.commit(cx, kind, None, now, Vec::new())?;
+    }
+    let state = loaded.state.document();
+    Ok(WorkflowAdoptReport {
+        run_id: state.id.clone(),
+        workflow: state.workflow.clone(),
+        phase: state.state.current_phase.clone(),
+        seq: state.state.last_seq.unwrap_or_default(),
+        changed: !differences.is_empty(),
+        differences,
+        warnings: loaded.warnings.clone(),
+    })
 }

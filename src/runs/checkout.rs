@@ -6,7 +6,7 @@ use crate::engine::joined;
 use crate::host::GitRef;
 use crate::model::{RunId, Seq, Suggestion, quoted};
 use crate::runs::advice::Alternative;
-use crate::runs::context::Flow;
+use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::store::{LogScan, Project, RunDir, layout};
 
@@ -23,38 +23,36 @@ pub(crate) fn ends_at(last: Seq) -> String {
     if last == Seq(0) { "is not in this checkout".to_owned() } else { format!("ends at event {last}") }
 }
 
-impl Flow {
-    /// The refusal of a run whose older log was put back.
-    pub(crate) fn rewound(&self, project: &Project, run: &RunDir, last: Seq, noted: Seq) -> Error {
-        Error::Rewound { run: run.id().clone(), last, noted, places: self.places_with(project, run, noted) }
-    }
+/// The refusal of a run whose older log was put back.
+pub(crate) fn rewound(cx: &Context, project: &Project, run: &RunDir, last: Seq, noted: Seq) -> Error {
+    Error::Rewound { run: run.id().clone(), last, noted, places: places_with(cx, project, run, noted) }
+}
 
-    /// The refusal of a run whose files were put away.
-    pub(crate) fn elsewhere(&self, project: &Project, run: &RunDir) -> Error {
-        Error::Elsewhere { run: run.id().clone(), places: self.places_with(project, run, Seq(1)) }
-    }
+/// The refusal of a run whose files were put away.
+pub(crate) fn elsewhere(cx: &Context, project: &Project, run: &RunDir) -> Error {
+    Error::Elsewhere { run: run.id().clone(), places: places_with(cx, project, run, Seq(1)) }
+}
 
-    /// Where git keeps a log that is not in this checkout, although `run.yaml` shows the event `shown`: it was not lost.
-    pub(crate) fn places_of_log(&self, project: &Project, run: &RunDir, shown: Option<Seq>) -> Vec<GitRef> {
-        match shown {
-            Some(shown) if shown > Seq(0) => self.places_with(project, run, shown),
-            _ => Vec::new(),
-        }
+/// Where git keeps a log that is not in this checkout, although `run.yaml` shows the event `shown`: it was not lost.
+pub(crate) fn places_of_log(cx: &Context, project: &Project, run: &RunDir, shown: Option<Seq>) -> Vec<GitRef> {
+    match shown {
+        Some(shown) if shown > Seq(0) => places_with(cx, project, run, shown),
+        _ => Vec::new(),
     }
+}
 
-    /// Where git keeps a version of a run's log that has the event `seq`.
-    pub(crate) fn places_with(&self, project: &Project, run: &RunDir, seq: Seq) -> Vec<GitRef> {
-        let log = run.file_path(layout::LOG);
-        let log = log.strip_prefix(project.root()).unwrap_or(&log);
-        self.git.refs_with(project.root(), log, &format!("{{\"v\":1,\"seq\":{seq},"))
-    }
+/// Where git keeps a version of a run's log that has the event `seq`.
+pub(crate) fn places_with(cx: &Context, project: &Project, run: &RunDir, seq: Seq) -> Vec<GitRef> {
+    let log = run.file_path(layout::LOG);
+    let log = log.strip_prefix(project.root()).unwrap_or(&log);
+    cx.git.refs_with(project.root(), log, &format!("{{\"v\":1,\"seq\":{seq},"))
+}
 
-    /// How to get the version of a run that is at these places.
-    pub(crate) fn ways_back(&self, project: &Project, run: &RunDir, places: &[GitRef]) -> Vec<Alternative> {
-        let now = self.git.facts(project.root()).branch;
-        let relative = Self::relative(project, run.path());
-        places.iter().map(|place| way_back(place, now.as_deref(), &relative)).collect()
-    }
+/// How to get the version of a run that is at these places.
+pub(crate) fn ways_back(cx: &Context, project: &Project, run: &RunDir, places: &[GitRef]) -> Vec<Alternative> {
+    let now = cx.git.facts(project.root()).branch;
+    let relative = project.relative(run.path());
+    places.iter().map(|place| way_back(place, now.as_deref(), &relative)).collect()
 }
 
 fn way_back(place: &GitRef, now: Option<&str>, run: &Path) -> Alternative {

@@ -10,12 +10,13 @@ use crate::engine::Caller;
 use crate::host::{Clock, Env, Git, Holder, Ids, Setting, boot_id};
 use crate::model::{RunId, Seq, SessionId, Timestamp};
 use crate::runs::error::{Error, Result};
+use crate::runs::worktrees::worktree_with_flow;
 use crate::store::{LockRequest, Project, StoreError, WriterNote, git_stamp, layout};
 
 /// How long a writer waits for another one unless told otherwise.
 pub const LOCK_WAIT: Duration = Duration::from_secs(30);
 
-/// Settings of a [`Flow`] that a caller chooses.
+/// Settings of a [`Context`] that a caller chooses.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The project's directory; otherwise it is found from the working directory.
@@ -33,15 +34,15 @@ pub struct Options {
 /// A part of flow above the runs that has to know when a run or a session ends.
 pub trait Observer: std::fmt::Debug + Send + Sync {
     /// The run is over; what to warn of.
-    fn run_ended(&self, flow: &Flow, project: &Project, run: &RunId) -> Vec<String>;
+    fn run_ended(&self, cx: &Context, project: &Project, run: &RunId) -> Vec<String>;
 
     /// The session is over; what to warn of. A host's hook waits for this, so it takes no longer than 0.1 s.
-    fn session_ended(&self, flow: &Flow, project: &Project, session: &SessionId) -> Vec<String>;
+    fn session_ended(&self, cx: &Context, project: &Project, session: &SessionId) -> Vec<String>;
 }
 
 /// The entry to all verbs. Cheap to make; nothing is opened before a verb needs it.
 #[derive(Debug, Clone)]
-pub struct Flow {
+pub struct Context {
     pub(crate) clock: Clock,
     pub(crate) ids: Ids,
     pub(crate) env: Env,
@@ -51,7 +52,7 @@ pub struct Flow {
     pub(crate) observers: Vec<Arc<dyn Observer>>,
 }
 
-impl Flow {
+impl Context {
     /// From its parts; see [`crate::host`] for the real ones.
     #[must_use]
     pub fn new(clock: Clock, ids: Ids, env: Env, git: Git, options: Options) -> Self {
@@ -159,7 +160,7 @@ impl Flow {
     pub(crate) fn project_above(&self, start: &Path) -> Result<Project> {
         let missing = || {
             let around = self.project_around(start);
-            Error::NoProject { start: start.to_owned(), around, worktree: self.worktree_with_flow(start) }
+            Error::NoProject { start: start.to_owned(), around, worktree: worktree_with_flow(self, start) }
         };
         let parent = Project::find(&*self.disk, start, || self.git.top(start))?.ok_or_else(missing)?;
         Ok(Project::open(&*self.disk, &parent, self.trust()?)?)
@@ -259,10 +260,5 @@ impl Flow {
             None => self.env.holder()?,
         };
         Ok(Holder::current(pid))
-    }
-
-    /// `path` relative to the project, when it is inside.
-    pub(crate) fn relative(project: &Project, path: &Path) -> PathBuf {
-        path.strip_prefix(project.root()).unwrap_or(path).to_owned()
     }
 }

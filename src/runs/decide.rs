@@ -4,7 +4,7 @@ use std::cell::{OnceCell, RefCell};
 
 use crate::engine::{Caller, Command, Decision, History, Refusal, Trail, asks_workflow, decide};
 use crate::runs::checkout::refuse_joined;
-use crate::runs::context::Flow;
+use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::load::Loaded;
 use crate::runs::view::with_earlier;
@@ -59,25 +59,25 @@ impl Loaded<'_> {
     /// [`Error::Refused`] when a rule forbids it; [`Error::Store`] when the log cannot be read.
     pub(crate) fn decide(
         &mut self,
-        flow: &Flow,
+        cx: &Context,
         project: &Project,
         caller: &Caller,
         command: Command,
     ) -> Result<Decision> {
         let asks = asks_workflow(&self.state, &command);
-        let machine = if asks { self.machine(flow, project)? } else { None };
+        let machine = if asks { self.machine(cx, project)? } else { None };
         let trail = LoadedTrail::of(self);
         let decision = decide(&self.state, machine.as_deref(), caller, command, &trail);
         if let Some(fault) = trail.fault() {
             return Err(fault);
         }
-        decision.map_err(|refusal| self.refused(flow, project, refusal))
+        decision.map_err(|refusal| self.refused(cx, project, refusal))
     }
 
     /// A refusal as an error. One that rests on the run's workflow says so when today's definition is another one.
-    pub(crate) fn refused(&self, flow: &Flow, project: &Project, refusal: Refusal) -> Error {
+    pub(crate) fn refused(&self, cx: &Context, project: &Project, refusal: Refusal) -> Error {
         let run = self.state.id().clone();
-        let today = || flow.catalog(Some(project)).find(self.state.document().workflow.as_str()).ok();
+        let today = || cx.catalog(Some(project)).find(self.state.document().workflow.as_str()).ok();
         let pinned = self.known_machine().filter(|_| refusal.rests_on_workflow());
         let changed =
             pinned.is_some_and(|pinned| today().is_some_and(|today| !pinned.differences(&today.machine).is_empty()));

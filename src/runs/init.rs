@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::runs::context::Flow;
+use crate::runs::context::Context;
 use crate::runs::error::Result;
 
 /// The schemas that `init` puts into `.flow/schemas/`, for editors.
@@ -27,13 +27,11 @@ pub struct InitReport {
     pub created: Vec<String>,
 }
 
-impl Flow {
-    /// Makes `.flow`, or completes the one that is there. Doing it again changes nothing.
-    ///
-    /// # Errors
-    /// [`crate::runs::Error::Store`] when it cannot be made, or belongs to another program.
-    pub fn init(&self) -> Result<InitReport> {
-        let (_, done) = self.init_project()?;
-        Ok(InitReport { path: done.path, created: done.created })
-    }
+/// Makes `.flow`, or completes the one that is there. Doing it again changes nothing.
+///
+/// # Errors
+/// [`crate::runs::Error::Store`] when it cannot be made, or belongs to another program.
+pub fn init(cx: &Context) -> Result<InitReport> {
+    let (_, done) = cx.init_project()?;
+    Ok(InitReport { path: done.path, created: done.created })
 }

@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use crate::model::{Doing, RunId, RunStatus, RunSummary, SessionId, StateName, Timestamp, WorkflowId};
-use crate::runs::context::Flow;
+use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::select::{Unreadable, read_runs};
-use crate::runs::worktrees::OtherWorktree;
+use crate::runs::worktrees::{OtherWorktree, other_worktrees};
 
 /// Which runs to list; nothing given lists all.
 #[derive(Debug, Clone, Default)]
@@ -150,26 +150,24 @@ impl From<RunSummary> for ListedRun {
     }
 }
 
-impl Flow {
-    /// Lists runs, newest first. Without a `.flow` there are none.
-    ///
-    /// # Errors
-    /// [`Error::Store`] when the project cannot be read; a single unreadable run is in the report.
-    pub fn list(&self, filter: &ListFilter) -> Result<ListReport> {
-        let project = match self.project() {
-            Ok(project) => project,
-            Err(Error::NoProject { .. }) => {
-                let worktrees = self.other_worktrees(filter.worktrees);
-                return Ok(ListReport { runs: Vec::new(), unreadable: Vec::new(), worktrees });
-            }
-            Err(error) => return Err(error),
-        };
-        let listed = |run: RunSummary| filter.takes(&run).then(|| ListedRun::from(run));
-        let (mut runs, unreadable) = read_runs(self, &project, &project.run_names()?, listed)?;
-        runs.sort_by(|a, b| (b.created_at, &b.run_id).cmp(&(a.created_at, &a.run_id)));
-        runs.truncate(filter.limit.unwrap_or(usize::MAX));
-        Ok(ListReport { runs, unreadable, worktrees: self.other_worktrees(filter.worktrees) })
-    }
+/// Lists runs, newest first. Without a `.flow` there are none.
+///
+/// # Errors
+/// [`Error::Store`] when the project cannot be read; a single unreadable run is in the report.
+pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
+    let project = match cx.project() {
+        Ok(project) => project,
+        Err(Error::NoProject { .. }) => {
+            let worktrees = other_worktrees(cx, filter.worktrees);
+            return Ok(ListReport { runs: Vec::new(), unreadable: Vec::new(), worktrees });
+        }
+        Err(error) => return Err(error),
+    };
+    let listed = |run: RunSummary| filter.takes(&run).then(|| ListedRun::from(run));
+    let (mut runs, unreadable) = read_runs(cx, &project, &project.run_names()?, listed)?;
+    runs.sort_by(|a, b| (b.created_at, &b.run_id).cmp(&(a.created_at, &a.run_id)));
+    runs.truncate(filter.limit.unwrap_or(usize::MAX));
+    Ok(ListReport { runs, unreadable, worktrees: other_worktrees(cx, filter.worktrees) })
 }
 
 /// Reads a point in time: RFC 3339, a date, or an age such as `90m`, `12h`, `7d`, `2w`.

@@ -15,8 +15,10 @@ use crate::machine::Machine;
 use crate::model::{
     ActivityRecorded, Event, EventKind, Explain as _, Number, RunAdopted, RunEdited, Seq, TextDigest, Timestamp,
 };
-use crate::runs::context::Flow;
+use crate::runs::checkout::{elsewhere, places_of_log, rewound};
+use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
+use crate::runs::fault::refusal;
 use crate::runs::pinned::catalog_machine;
 use crate::store::{ActivityFile, Batch, LockedRun, LogTail, Project, RunDir, layout};
 
@@ -46,13 +48,13 @@ impl From<Option<Machine>> for Workflow {
 }
 
 /// Locks `run` and brings it in order: recovers what a dead writer left, adopts what a person changed.
-pub(crate) fn for_writing<'a>(flow: &Flow, project: &Project, run: &'a RunDir, now: Timestamp) -> Result<Loaded<'a>> {
-    for_writing_within(flow, project, run, now, flow.lock_wait()?)
+pub(crate) fn for_writing<'a>(cx: &Context, project: &Project, run: &'a RunDir, now: Timestamp) -> Result<Loaded<'a>> {
+    for_writing_within(cx, project, run, now, cx.lock_wait()?)
 }
 
 /// As [`for_writing`], waiting at most `wait` for another writer.
 pub(crate) fn for_writing_within<'a>(
-    flow: &Flow,
+    cx: &Context,
     project: &Project,
     run: &'a RunDir,
     now: Timestamp,
@@ -60,30 +62,30 @@ pub(crate) fn for_writing_within<'a>(
 ) -> Result<Loaded<'a>> {
     if run.is_leftover() {
         // Before the lock is taken, which would make a log for it.
-        return Err(flow.elsewhere(project, run));
+        return Err(elsewhere(cx, project, run));
     }
     if run.lacks_log() {
         let shown = run.read_text()?.and_then(|text| RunText::parse(text).ok()?.document().state.last_seq);
-        if !flow.places_of_log(project, run, shown).is_empty() {
-            return Err(flow.rewound(project, run, Seq(0), shown.unwrap_or_default()));
+        if !places_of_log(cx, project, run, shown).is_empty() {
+            return Err(rewound(cx, project, run, Seq(0), shown.unwrap_or_default()));
         }
     }
-    let request = flow.lock_request(now, wait);
+    let request = cx.lock_request(now, wait);
     project.keep_out_of_git(&request)?;
     let mut locked = run.lock(&request)?;
     let found = judge(&mut locked, run)?;
     if let Some(fault) = found.faults.iter().find(|fault| fault.forbids_writing()) {
-        return Err(flow.refusal(project, run, fault.clone()));
+        return Err(refusal(cx, project, run, fault.clone()));
     }
     let warnings = warnings(&found, locked.tail().last_seq);
     let shown = found.faults.iter().find_map(Fault::beyond_the_log).unwrap_or_default();
     clear_leftovers(&mut locked, shown, now)?;
     let is_foreign = found.repairs.contains(&Repair::AdoptRun);
-    let Some(current) = found.run else { return Err(flow.refusal(project, run, Fault::Empty)) };
+    let Some(current) = found.run else { return Err(refusal(cx, project, run, Fault::Empty)) };
     let (text, state) = current.into_parts();
     let mut loaded = Loaded { state, locked, text, warnings, run, workflow: Workflow::Unread };
     for repair in found.repairs {
-        loaded.repair(flow, project, repair, now)?;
+        loaded.repair(cx, project, repair, now)?;
     }
     if is_foreign {
         return Ok(loaded);
@@ -160,7 +162,7 @@ impl Loaded<'_> {
     }
 
     /// The workflow that the run pins. Read when it is first asked for: most records stay in their phase and need none.
-    pub(crate) fn machine(&mut self, flow: &Flow, project: &Project) -> Result<Option<Rc<Machine>>> {
+    pub(crate) fn machine(&mut self, cx: &Context, project: &Project) -> Result<Option<Rc<Machine>>> {
         if matches!(self.workflow, Workflow::Unread) {
             let first = match self.state.document().state.workflow_seq {
                 None => self.run.first_event()?,
@@ -177,7 +179,7 @@ impl Loaded<'_> {
                 None => pinned(self.locked.read_log()?.events(), &mut self.warnings),
             };
             // Its log is lost or begins elsewhere: today's definition is nearer to the truth than none.
-            let today = || catalog_machine(flow, project, self.state.document(), &mut self.warnings);
+            let today = || catalog_machine(cx, project, self.state.document(), &mut self.warnings);
             self.workflow = pinned.or_else(today).into();
         }
         Ok(self.known_machine())
@@ -192,7 +194,7 @@ impl Loaded<'_> {
     }
 
     /// Takes one step that brings the run in order.
-    fn repair(&mut self, flow: &Flow, project: &Project, repair: Repair, now: Timestamp) -> Result<()> {
+    fn repair(&mut self, cx: &Context, project: &Project, repair: Repair, now: Timestamp) -> Result<()> {
         match repair {
             Repair::Rebuild { text } => {
                 let log = self.locked.read_log()?;
@@ -214,12 +216,12 @@ impl Loaded<'_> {
                 let files = files_of(newer.iter());
                 Ok(self.locked.roll_forward(Some(old.text()), text.text(), &files, now, &mut merge)?)
             }
-            Repair::AdoptRun => self.adopt_run(flow, project, now),
+            Repair::AdoptRun => self.adopt_run(cx, project, now),
             Repair::AdoptEdit { log, changes } => {
                 self.state = *log;
                 let text = self.text.text().to_owned();
                 let edit = RunEdited { changes: *changes, by_command: false, session: None, text };
-                self.commit(flow, EventKind::RunEdited(Box::new(edit)), None, now, Vec::new()).map(|_| ())
+                self.commit(cx, EventKind::RunEdited(Box::new(edit)), None, now, Vec::new()).map(|_| ())
             }
         }
     }
@@ -257,11 +259,11 @@ impl Loaded<'_> {
     }
 
     /// Takes over a run that another program wrote.
-    fn adopt_run(&mut self, flow: &Flow, project: &Project, now: Timestamp) -> Result<()> {
+    fn adopt_run(&mut self, cx: &Context, project: &Project, now: Timestamp) -> Result<()> {
         let names = self.run.activity_names()?;
         let mut document = self.text.document().clone();
         document.state.last_number = names.last().map_or(Number(0), |(number, _)| *number);
-        let known = catalog_machine(flow, project, &document, &mut self.warnings);
+        let known = catalog_machine(cx, project, &document, &mut self.warnings);
         if known.is_some() {
             self.warnings.pop();
         }
@@ -269,27 +271,27 @@ impl Loaded<'_> {
         self.workflow = known.into();
         let text = self.text.text().to_owned();
         let kind = EventKind::RunAdopted(Box::new(RunAdopted { machine, document, text }));
-        self.commit(flow, kind, None, now, Vec::new())?;
+        self.commit(cx, kind, None, now, Vec::new())?;
         Ok(())
     }
 
     /// Commits one event on top of the state. `key` makes it recognisable on a retry.
     pub(crate) fn commit(
         &mut self,
-        flow: &Flow,
+        cx: &Context,
         kind: EventKind,
         key: Option<&str>,
         now: Timestamp,
         activities: Vec<ActivityFile>,
     ) -> Result<Seq> {
         let text = self.text.clone();
-        self.commit_over(flow, &text, kind, key, now, activities)
+        self.commit_over(cx, &text, kind, key, now, activities)
     }
 
     /// As [`Self::commit`], with `base` in place of what `run.yaml` says.
     pub(crate) fn commit_over(
         &mut self,
-        flow: &Flow,
+        cx: &Context,
         base: &RunText,
         kind: EventKind,
         key: Option<&str>,
@@ -301,7 +303,7 @@ impl Loaded<'_> {
         let seq = self.locked.tail().last_seq.max(shown).max(noted).next();
         let id = match key {
             Some(key) => crate::model::EventId::new(key)?,
-            None => flow.ids.next(now),
+            None => cx.ids.next(now),
         };
         let mut event = Event { seq, id, at: now, kind, run: None };
         let mut state = self.state.clone();

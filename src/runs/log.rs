@@ -6,8 +6,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::model::{Seq, SessionId};
-use crate::runs::context::Flow;
+use crate::runs::checkout::elsewhere;
+use crate::runs::context::Context;
 use crate::runs::error::Result;
+use crate::runs::select::{open_run, select_run};
 use crate::runs::view::for_listing;
 use crate::store::{LogPosition, LogScan, RunDir};
 
@@ -44,30 +46,28 @@ pub struct SkippedLine {
     pub text: String,
 }
 
-impl Flow {
-    /// The events of a run.
-    ///
-    /// # Errors
-    /// [`crate::runs::Error::NoSuchRun`], and [`crate::runs::Error::Store`] when the log cannot be read.
-    pub fn log(&self, request: &LogRequest) -> Result<LogReport> {
-        Ok(report(&self.logged_run(request)?.read_log()?, request.after))
-    }
+/// The events of a run.
+///
+/// # Errors
+/// [`crate::runs::Error::NoSuchRun`], and [`crate::runs::Error::Store`] when the log cannot be read.
+pub fn log(cx: &Context, request: &LogRequest) -> Result<LogReport> {
+    Ok(report(&logged_run(cx, request)?.read_log()?, request.after))
+}
 
-    /// Begins to follow a run's log.
-    ///
-    /// # Errors
-    /// As [`Self::log`].
-    pub fn follow(&self, request: &LogRequest) -> Result<Follow> {
-        let run = self.logged_run(request)?;
-        Ok(Follow { flow: self.clone(), run, after: request.after, position: LogPosition::default() })
-    }
+/// Begins to follow a run's log.
+///
+/// # Errors
+/// As [`log`].
+pub fn follow(cx: &Context, request: &LogRequest) -> Result<Follow> {
+    let run = logged_run(cx, request)?;
+    Ok(Follow { cx: cx.clone(), run, after: request.after, position: LogPosition::default() })
+}
 
-    fn logged_run(&self, request: &LogRequest) -> Result<RunDir> {
-        let project = self.project()?;
-        let caller = self.caller(request.session.clone(), None)?;
-        let run = self.select(&project, request.run.as_deref(), caller.session.as_ref())?;
-        if run.is_leftover() { Err(self.elsewhere(&project, &run)) } else { Ok(run) }
-    }
+fn logged_run(cx: &Context, request: &LogRequest) -> Result<RunDir> {
+    let project = cx.project()?;
+    let caller = cx.caller(request.session.clone(), None)?;
+    let run = select_run(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
+    if run.is_leftover() { Err(elsewhere(cx, &project, &run)) } else { Ok(run) }
 }
 
 fn report(scan: &LogScan, after: Seq) -> LogReport {
@@ -84,7 +84,7 @@ fn report(scan: &LogScan, after: Seq) -> LogReport {
 
 /// A log that is followed.
 pub struct Follow {
-    flow: Flow,
+    cx: Context,
     run: RunDir,
     after: Seq,
     position: LogPosition,
@@ -100,11 +100,11 @@ impl Follow {
     /// Whether nothing more is to be expected: the run is completed, failed or cancelled.
     ///
     /// # Errors
-    /// [`crate::runs::Error::NoSuchRun`] when it was removed, and as [`Flow::log`].
+    /// [`crate::runs::Error::NoSuchRun`] when it was removed, and as [`log()`].
     pub fn is_over(&self) -> Result<bool> {
-        let project = self.flow.project()?;
-        let run = self.flow.run(&project, self.run.id().as_str())?;
-        Ok(for_listing(&self.flow, &project, &run)?.status.is_terminal())
+        let project = self.cx.project()?;
+        let run = open_run(&self.cx, &project, self.run.id().as_str())?;
+        Ok(for_listing(&self.cx, &project, &run)?.status.is_terminal())
     }
 
     /// What came since the last call. Only lines that end in a line break count.

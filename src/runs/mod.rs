@@ -37,26 +37,37 @@ mod worktrees;
 
 pub use crate::codec::{DocumentKind, schema_text};
 pub use crate::engine::Advance;
-pub use adopt::{AdoptRequest, WorkflowAdoptReport};
+pub use adopt::{AdoptRequest, WorkflowAdoptReport, workflow_adopt};
 pub use advice::Alternative;
 pub use claim::{ClaimReport, ClaimRequest};
-pub use context::{Flow, LOCK_WAIT, Observer, Options};
-pub use emit::{EmitData, EmitReport, EmitRequest, EmittedActivity, EmittedReport};
+pub(crate) use claim::{claim, presence};
+pub use context::{Context, LOCK_WAIT, Observer, Options};
+pub(crate) use emit::emit_by;
+pub use emit::{EmitData, EmitReport, EmitRequest, EmittedActivity, EmittedReport, emit};
 pub use error::{Error, Result};
-pub use init::InitReport;
-pub use list::{ListFilter, ListReport, ListStatus, ListedRun, parse_since};
-pub use log::{Follow, LogReport, LogRequest, SkippedLine, reader_left};
-pub use next::{AdvanceReport, AdvanceRequest, NextStatesReport};
+pub(crate) use here::named_in;
+pub use init::{InitReport, init};
+pub use list::{ListFilter, ListReport, ListStatus, ListedRun, list, parse_since};
+pub use log::{Follow, LogReport, LogRequest, SkippedLine, follow, log, reader_left};
+pub use next::{AdvanceReport, AdvanceRequest, NextStatesReport, advance, next_states};
 pub use payload::{ReportRequest, parse_batch};
-pub use record::{RecordReport, RecordRequest, Source};
-pub use resume::{Candidate, NextReport, ResumeReport, ResumeRequest, TreeState, WorkingTreeReport};
-pub use select::Unreadable;
-pub use session_end::{EndedRun, HookInput, SessionEndReport, SessionEndRequest};
-pub use set::{SetReport, SetRequest};
-pub use start::{StartReport, StartRequest};
-pub use status::{StatusReport, StatusRequest, StatusVerb};
-pub use workflow::{WorkflowConvertReport, WorkflowEntry, WorkflowGraphReport, WorkflowListReport, WorkflowReport};
+pub use record::{RecordReport, RecordRequest, Source, record_activity};
+pub use resume::{Candidate, NextReport, ResumeReport, ResumeRequest, TreeState, WorkingTreeReport, resume};
+pub use select::{MeantRun, Unreadable, meant_run};
+pub(crate) use session_end::end_in;
+pub use session_end::{EndedRun, HookInput, SessionEndReport, SessionEndRequest, session_end};
+pub(crate) use set::change_context;
+pub use set::{SetReport, SetRequest, set};
+pub use show::show;
+pub use source::read_source;
+pub use start::{StartReport, StartRequest, start};
+pub use status::{StatusReport, StatusRequest, StatusVerb, change_status};
+pub use workflow::{
+    WorkflowConvertReport, WorkflowEntry, WorkflowGraphReport, WorkflowListReport, WorkflowReport, workflow_check,
+    workflow_convert, workflow_graph, workflow_list, workflow_show,
+};
 pub use worktrees::OtherWorktree;
+pub(crate) use worktrees::{in_other_worktrees, other_worktrees};
 
 /// A path as an argument: one that begins with a hyphen is not an option.
 pub(crate) fn path_argument(path: &std::path::Path) -> String {

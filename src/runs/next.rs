@@ -9,10 +9,11 @@ use crate::machine::Machine;
 use crate::model::{
     Event, EventId, EventKind, ReportType, RunId, Seq, SessionId, StateName, StepStatus, TextDigest, WorkflowId,
 };
-use crate::runs::context::Flow;
-use crate::runs::emit::{EmitRequest, EmittedActivity};
+use crate::runs::context::Context;
+use crate::runs::emit::{EmitRequest, EmittedActivity, emit_by};
 use crate::runs::error::{Error, Result};
 use crate::runs::payload::ReportRequest;
+use crate::runs::select::{select_run, select_run_to_write};
 use crate::runs::view::for_reading;
 
 /// Which run goes where.
@@ -77,109 +78,106 @@ pub struct AdvanceReport {
     pub warnings: Vec<String>,
 }
 
-impl Flow {
-    /// The states that can follow, ready for a model's structured output.
-    ///
-    /// # Errors
-    /// Those of reading a run.
-    pub fn next_states(&self, run: Option<&str>, session: Option<SessionId>) -> Result<NextStatesReport> {
-        let project = self.project()?;
-        let caller = self.caller(session, None)?;
-        let run = self.select(&project, run, caller.session.as_ref())?;
-        let view = for_reading(self, &project, &run)?;
-        let state = view.history.state();
-        let over = state.status().is_terminal();
-        let choices = match &view.machine {
-            Some(machine) if !over => Choices::of(machine, state.phase()),
-            _ => Choices::default(),
-        };
-        let is_terminal = |machine: &Machine| state.phase().is_some_and(|phase| machine.is_terminal(phase));
-        Ok(NextStatesReport {
-            run_id: run.id().clone(),
-            workflow: state.document().workflow.clone(),
-            state: state.phase().cloned(),
-            terminal: view.machine.as_ref().is_some_and(is_terminal),
-            schema: choices.schema(),
-            choices,
-            notes: view.notes.into_iter().chain(over.then(|| format!("the run is {}", state.status()))).collect(),
-        })
-    }
+/// The states that can follow, ready for a model's structured output.
+///
+/// # Errors
+/// Those of reading a run.
+pub fn next_states(cx: &Context, run: Option<&str>, session: Option<SessionId>) -> Result<NextStatesReport> {
+    let project = cx.project()?;
+    let caller = cx.caller(session, None)?;
+    let run = select_run(cx, &project, run, caller.session.as_ref())?;
+    let view = for_reading(cx, &project, &run)?;
+    let state = view.history.state();
+    let over = state.status().is_terminal();
+    let choices = match &view.machine {
+        Some(machine) if !over => Choices::of(machine, state.phase()),
+        _ => Choices::default(),
+    };
+    let is_terminal = |machine: &Machine| state.phase().is_some_and(|phase| machine.is_terminal(phase));
+    Ok(NextStatesReport {
+        run_id: run.id().clone(),
+        workflow: state.document().workflow.clone(),
+        state: state.phase().cloned(),
+        terminal: view.machine.as_ref().is_some_and(is_terminal),
+        schema: choices.schema(),
+        choices,
+        notes: view.notes.into_iter().chain(over.then(|| format!("the run is {}", state.status()))).collect(),
+    })
+}
 
-    /// Lets a run go to a state that can follow: the one that it leaves is completed with that, and recorded.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] when no transition leads there, or none is named and several do; [`Error::Store`] when it
-    /// cannot be written.
-    pub fn advance(&self, request: &AdvanceRequest) -> Result<AdvanceReport> {
-        if let Some(agent) = request.to.as_ref().and_then(StateName::agent) {
-            let message =
-                format!("--to names a state of the workflow; report a step of the agent {agent} with flow emit");
-            return Err(Error::Usage(message));
-        }
-        let project = self.project()?;
-        let caller = self.caller(request.session.clone(), request.epoch)?;
-        let run = self.select_to_write(&project, request.run.as_deref(), caller.session.as_ref(), self.now())?;
-        let view = for_reading(self, &project, &run)?;
-        let state = view.history.state();
-        // What the run would leave is another state the second time, so a retry is known by what was asked.
-        let basis = TextDigest(digest(serde_json::json!([request.to, request.summary]).to_string().as_bytes()));
-        let before = request.id.as_ref().and_then(|id| view.log.events().find(|event| event.id == *id));
-        let before = before.and_then(went_to);
-        let from = state.phase().cloned();
-        let choices = view.machine.as_ref().map(|machine| Choices::of(machine, from.as_ref())).unwrap_or_default();
-        let to = match before {
-            Some(to) => to,
-            None if state.status().is_terminal() => {
-                let refusal = Refusal::Terminal { status: state.status() };
-                return Err(Error::Refused { run: run.id().clone(), refusal });
-            }
-            None => {
-                let to = destination(request, &choices, &view.history, view.machine.as_ref());
-                to.map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })?
-            }
-        };
-        let status = |step: &StateName, status: StepStatus, message: Option<&String>| {
-            let mut data = serde_json::json!({ "status": status });
-            if let Some(message) = message {
-                data["message"] = message.as_str().into();
-            }
-            let kind = Some(ReportType::StatusChange.as_str().to_owned());
-            ReportRequest { kind, step: Some(step.to_string()), unit: None, data: Some(data) }
-        };
-        let mut reports = Vec::new();
-        if let (Some(from), Some(_)) = (&from, &request.summary) {
-            reports.push(status(from, StepStatus::Completed, request.summary.as_ref()));
-        }
-        reports.push(status(&to, StepStatus::Running, None));
-        let declared = view.machine.as_ref().and_then(|machine| machine.state(&to));
-        if declared.is_some_and(|state| state.kind.as_deref() == Some("terminal")) {
-            // There is nothing to do in it: to be there is the end.
-            reports.push(status(&to, StepStatus::Completed, None));
-        }
-        let asked = EmitRequest {
-            workflow: state.document().workflow.to_string(),
-            run: run.id().to_string(),
-            reports,
-            id: request.id.clone(),
-            name: None,
-            session: request.session.clone(),
-            epoch: request.epoch,
-        };
-        let data = self.emit_by(&asked, None, Some(&basis))?.data;
-        let following = view.machine.as_ref().filter(|_| data.run_status != "completed");
-        Ok(AdvanceReport {
-            run_id: data.run_id,
-            from,
-            to: to.clone(),
-            phase: data.phase,
-            run_status: data.run_status,
-            seq: data.seq,
-            activities: data.activities,
-            next: following.map(|machine| Choices::of(machine, Some(&to))).unwrap_or_default(),
-            repeated: data.repeated,
-            warnings: data.warnings,
-        })
+/// Lets a run go to a state that can follow: the one that it leaves is completed with that, and recorded.
+///
+/// # Errors
+/// [`Error::Refused`] when no transition leads there, or none is named and several do; [`Error::Store`] when it
+/// cannot be written.
+pub fn advance(cx: &Context, request: &AdvanceRequest) -> Result<AdvanceReport> {
+    if let Some(agent) = request.to.as_ref().and_then(StateName::agent) {
+        let message = format!("--to names a state of the workflow; report a step of the agent {agent} with flow emit");
+        return Err(Error::Usage(message));
     }
+    let project = cx.project()?;
+    let caller = cx.caller(request.session.clone(), request.epoch)?;
+    let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref(), cx.now())?;
+    let view = for_reading(cx, &project, &run)?;
+    let state = view.history.state();
+    // What the run would leave is another state the second time, so a retry is known by what was asked.
+    let basis = TextDigest(digest(serde_json::json!([request.to, request.summary]).to_string().as_bytes()));
+    let before = request.id.as_ref().and_then(|id| view.log.events().find(|event| event.id == *id));
+    let before = before.and_then(went_to);
+    let from = state.phase().cloned();
+    let choices = view.machine.as_ref().map(|machine| Choices::of(machine, from.as_ref())).unwrap_or_default();
+    let to = match before {
+        Some(to) => to,
+        None if state.status().is_terminal() => {
+            let refusal = Refusal::Terminal { status: state.status() };
+            return Err(Error::Refused { run: run.id().clone(), refusal });
+        }
+        None => {
+            let to = destination(request, &choices, &view.history, view.machine.as_ref());
+            to.map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })?
+        }
+    };
+    let status = |step: &StateName, status: StepStatus, message: Option<&String>| {
+        let mut data = serde_json::json!({ "status": status });
+        if let Some(message) = message {
+            data["message"] = message.as_str().into();
+        }
+        let kind = Some(ReportType::StatusChange.as_str().to_owned());
+        ReportRequest { kind, step: Some(step.to_string()), unit: None, data: Some(data) }
+    };
+    let mut reports = Vec::new();
+    if let (Some(from), Some(_)) = (&from, &request.summary) {
+        reports.push(status(from, StepStatus::Completed, request.summary.as_ref()));
+    }
+    reports.push(status(&to, StepStatus::Running, None));
+    let declared = view.machine.as_ref().and_then(|machine| machine.state(&to));
+    if declared.is_some_and(|state| state.kind.as_deref() == Some("terminal")) {
+        // There is nothing to do in it: to be there is the end.
+        reports.push(status(&to, StepStatus::Completed, None));
+    }
+    let asked = EmitRequest {
+        workflow: state.document().workflow.to_string(),
+        run: run.id().to_string(),
+        reports,
+        id: request.id.clone(),
+        name: None,
+        session: request.session.clone(),
+        epoch: request.epoch,
+    };
+    let data = emit_by(cx, &asked, None, Some(&basis))?.data;
+    let following = view.machine.as_ref().filter(|_| data.run_status != "completed");
+    Ok(AdvanceReport {
+        run_id: data.run_id,
+        from,
+        to: to.clone(),
+        phase: data.phase,
+        run_status: data.run_status,
+        seq: data.seq,
+        activities: data.activities,
+        next: following.map(|machine| Choices::of(machine, Some(&to))).unwrap_or_default(),
+        repeated: data.repeated,
+        warnings: data.warnings,
+    })
 }
 
 /// Where an earlier call of `advance` went.

@@ -2,17 +2,17 @@
 
 use crate::machine::Machine;
 use crate::model::RunDocument;
-use crate::runs::context::Flow;
+use crate::runs::context::Context;
 use crate::store::Project;
 
 /// Today's definition of the run's workflow, when it knows the run's phase.
 pub(crate) fn catalog_machine(
-    flow: &Flow,
+    cx: &Context,
     project: &Project,
     run: &RunDocument,
     warnings: &mut Vec<String>,
 ) -> Option<Machine> {
-    let found = flow.catalog(Some(project)).find(run.workflow.as_str()).ok();
+    let found = cx.catalog(Some(project)).find(run.workflow.as_str()).ok();
     let found = found.map(|found| found.machine.spelled_as(run.state.positions()));
     let fits = |machine: &Machine| run.state.current_phase.as_ref().is_none_or(|phase| machine.contains(phase));
     let machine = found.filter(fits);

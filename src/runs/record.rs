@@ -11,9 +11,11 @@ use crate::model::{
     Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, Confidence, EventKind, Number, RunId, Seq,
     SessionId, StateName, TextDigest, Timestamp, fill, slug,
 };
-use crate::runs::context::Flow;
+use crate::runs::claim::{judge_holder, replace_dead_holder};
+use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::load::{Loaded, file_of, for_writing};
+use crate::runs::select::select_run_to_write;
 use crate::store::Project;
 
 /// What to record.
@@ -89,83 +91,81 @@ pub struct RecordReport {
     pub warnings: Vec<String>,
 }
 
-impl Flow {
-    /// Records a piece of work: activity file, event and `run.yaml` in one commit.
-    ///
-    /// # Errors
-    /// [`Error::InputYaml`] and [`Error::InputSchema`] for a document that cannot be recorded, [`Error::Refused`] when a
-    /// rule forbids it, [`Error::Store`] when it cannot be written. Nothing is recorded then, except after
-    /// [`crate::store::StoreError::Unconfirmed`], where a retry with the same id is safe.
-    pub fn record_activity(&self, request: &RecordRequest) -> Result<RecordReport> {
-        let project = self.project()?;
-        let caller = self.caller(request.session.clone(), request.epoch)?;
-        let (mut document, from_file) = self.document(request)?;
-        let run_id = request.run.clone().or_else(|| text_of(&document, "metadata", "run_id"));
-        let now = self.clock.now();
-        let run = self.select_to_write(&project, run_id.as_deref(), caller.session.as_ref(), now)?;
-        let asked = request.id.as_ref().map(|_| TextDigest(digest(&canonical(&document, request))));
-        fill_defaults(&mut document, request, run.id().as_str(), now, from_file);
-        check(&document, request)?;
-        let activity = Activity::new(document)?;
-        let key = request.id.as_ref().map(ActivityId::as_str);
-        let mut loaded = for_writing(self, &project, &run, now)?;
-        let id = activity.id();
-        let (advance, skip) = (request.advance.clone(), request.skip_reason.clone());
-        let mut record = Record { activity, advance, skip, request: asked, number: Number(0) };
-        if key.is_some() {
-            let before = loaded.recorded_before(&id)?;
-            let verdict = retry(before.iter().map(|(_, record)| record), &record);
-            match verdict.map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })? {
-                Retry::Same(at) => return loaded.recorded_already(&project, before[at].0, &before[at].1),
-                Retry::Another => {}
-            }
-        }
-        record.number = loaded.next_number(&id)?;
-        let caller = self.judge_holder(&loaded, caller)?;
-        let command = Command::Record(Box::new(record));
-        match loaded.decide(self, &project, &caller, command)? {
-            Decision::Commit(kind) => {
-                let EventKind::ActivityRecorded(recorded) = &kind else { unreachable!("BUG: a record is no record") };
-                let recorded = (**recorded).clone();
-                if request.skip_reason.is_some() && recorded.skipped.is_none() {
-                    loaded.warnings.push("--skip-reason was not needed: nothing is left undone".to_owned());
-                }
-                check_size(&recorded)?;
-                let file = file_of(&recorded);
-                self.replace_dead_holder(&mut loaded, &caller, now)?;
-                let seq = loaded.commit(self, kind, key, now, vec![file])?;
-                Ok(report(&project, &loaded, seq, &recorded, false))
-            }
-            Decision::Already => unreachable!("BUG: a record cannot be there already"),
+/// Records a piece of work: activity file, event and `run.yaml` in one commit.
+///
+/// # Errors
+/// [`Error::InputYaml`] and [`Error::InputSchema`] for a document that cannot be recorded, [`Error::Refused`] when a
+/// rule forbids it, [`Error::Store`] when it cannot be written. Nothing is recorded then, except after
+/// [`crate::store::StoreError::Unconfirmed`], where a retry with the same id is safe.
+pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordReport> {
+    let project = cx.project()?;
+    let caller = cx.caller(request.session.clone(), request.epoch)?;
+    let (mut document, from_file) = document(request)?;
+    let run_id = request.run.clone().or_else(|| text_of(&document, "metadata", "run_id"));
+    let now = cx.clock.now();
+    let run = select_run_to_write(cx, &project, run_id.as_deref(), caller.session.as_ref(), now)?;
+    let asked = request.id.as_ref().map(|_| TextDigest(digest(&canonical(&document, request))));
+    fill_defaults(&mut document, request, run.id().as_str(), now, from_file);
+    check(&document, request)?;
+    let activity = Activity::new(document)?;
+    let key = request.id.as_ref().map(ActivityId::as_str);
+    let mut loaded = for_writing(cx, &project, &run, now)?;
+    let id = activity.id();
+    let (advance, skip) = (request.advance.clone(), request.skip_reason.clone());
+    let mut record = Record { activity, advance, skip, request: asked, number: Number(0) };
+    if key.is_some() {
+        let before = loaded.recorded_before(&id)?;
+        let verdict = retry(before.iter().map(|(_, record)| record), &record);
+        match verdict.map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })? {
+            Retry::Same(at) => return loaded.recorded_already(&project, before[at].0, &before[at].1),
+            Retry::Another => {}
         }
     }
+    record.number = loaded.next_number(&id)?;
+    let caller = judge_holder(&loaded, caller)?;
+    let command = Command::Record(Box::new(record));
+    match loaded.decide(cx, &project, &caller, command)? {
+        Decision::Commit(kind) => {
+            let EventKind::ActivityRecorded(recorded) = &kind else { unreachable!("BUG: a record is no record") };
+            let recorded = (**recorded).clone();
+            if request.skip_reason.is_some() && recorded.skipped.is_none() {
+                loaded.warnings.push("--skip-reason was not needed: nothing is left undone".to_owned());
+            }
+            check_size(&recorded)?;
+            let file = file_of(&recorded);
+            replace_dead_holder(cx, &mut loaded, &caller, now)?;
+            let seq = loaded.commit(cx, kind, key, now, vec![file])?;
+            Ok(report(&project, &loaded, seq, &recorded, false))
+        }
+        Decision::Already => unreachable!("BUG: a record cannot be there already"),
+    }
+}
 
-    /// The document as the caller gave it, with its single fields on top.
-    fn document(&self, request: &RecordRequest) -> Result<(Map<String, Value>, bool)> {
-        let Some(source) = &request.source else {
-            let mut document = Map::new();
-            document.insert("apiVersion".into(), "flow.synapti.ai/v1".into());
-            document.insert("kind".into(), "FlowActivity".into());
-            for section in ["metadata", "activity"] {
-                document.insert(section.into(), Value::Object(Map::new()));
-            }
+/// The document as the caller gave it, with its single fields on top.
+fn document(request: &RecordRequest) -> Result<(Map<String, Value>, bool)> {
+    let Some(source) = &request.source else {
+        let mut document = Map::new();
+        document.insert("apiVersion".into(), "flow.synapti.ai/v1".into());
+        document.insert("kind".into(), "FlowActivity".into());
+        for section in ["metadata", "activity"] {
+            document.insert(section.into(), Value::Object(Map::new()));
+        }
+        overlay(&mut document, request);
+        return Ok((document, false));
+    };
+    let root = parse(&source.text).map_err(|error| Error::InputYaml { origin: source.origin.clone(), error })?;
+    let mut whole = root.to_value();
+    if let Some(metadata) = whole.get_mut("metadata").and_then(Value::as_object_mut) {
+        // The command line says which run it is; a document for any run need not.
+        metadata.entry("run_id").or_insert_with(|| "any".into());
+    }
+    let violations = validate(DocumentKind::Activity, &whole, Some(&root));
+    match root.to_value() {
+        Value::Object(mut document) if violations.is_empty() => {
             overlay(&mut document, request);
-            return Ok((document, false));
-        };
-        let root = parse(&source.text).map_err(|error| Error::InputYaml { origin: source.origin.clone(), error })?;
-        let mut whole = root.to_value();
-        if let Some(metadata) = whole.get_mut("metadata").and_then(Value::as_object_mut) {
-            // The command line says which run it is; a document for any run need not.
-            metadata.entry("run_id").or_insert_with(|| "any".into());
+            Ok((document, true))
         }
-        let violations = validate(DocumentKind::Activity, &whole, Some(&root));
-        match root.to_value() {
-            Value::Object(mut document) if violations.is_empty() => {
-                overlay(&mut document, request);
-                Ok((document, true))
-            }
-            _ => Err(Error::InputSchema { origin: source.origin.clone(), what: "FlowActivity document", violations }),
-        }
+        _ => Err(Error::InputSchema { origin: source.origin.clone(), what: "FlowActivity document", violations }),
     }
 }
 
@@ -275,7 +275,7 @@ fn report(
         seq,
         number: recorded.number,
         activity: recorded.id().to_string(),
-        path: Flow::relative(project, &file),
+        path: project.relative(&file),
         phase: state.state.current_phase.as_ref().unwrap_or(phase).clone(),
         status: recorded.activity.status(),
         completed_activities: state.state.completed_activities.len(),

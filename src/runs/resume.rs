@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::disk::Links;
 use crate::engine::{
-    Action, Completed, Damage, Drift, Fault, History, InDoubt, Outlook, Plan, RunState, Verdict, joined, resume,
+    self, Action, Completed, Damage, Drift, Fault, History, InDoubt, Outlook, Plan, RunState, Verdict, joined,
 };
 use crate::host::WorkingTree;
 use crate::machine::Machine;
@@ -14,14 +14,15 @@ use crate::model::{
     LostRange, RunDocument, RunId, RunStatus, RunSummary, Seq, SessionId, StateName, Suggestion, Timestamp, WorkflowId,
 };
 use crate::runs::advice::{Alternative, adopt, advice, bring_back, join, known_driver, unknown_driver};
-use crate::runs::checkout::ends_at;
-use crate::runs::claim::{ClaimReport, ClaimRequest};
-use crate::runs::context::Flow;
+use crate::runs::checkout::{ends_at, places_of_log, places_with, ways_back};
+use crate::runs::claim::{ClaimReport, ClaimRequest, claim, presence};
+use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::select::{Runs, Unreadable};
+use crate::runs::here::{named_here, place_from, place_of_caller};
+use crate::runs::select::{Runs, Unreadable, open_run};
 use crate::runs::view::{View, for_listing, for_reading};
 use crate::runs::workflow::names_a_file;
-use crate::runs::worktrees::OtherWorktree;
+use crate::runs::worktrees::{OtherWorktree, other_worktrees};
 use crate::runs::{journal, path_argument, quoted_path};
 use crate::store::{Project, RunDir};
 
@@ -140,300 +141,293 @@ pub struct Candidate {
     pub updated_at: Timestamp,
 }
 
-impl Flow {
-    /// Finds the next safe action. Writes nothing, except the claim when one is asked for.
-    ///
-    /// # Errors
-    /// [`Error::NoSuchRun`] for a run that does not exist; [`Error::RunFile`] and the like when the named run cannot be
-    /// read; [`Error::Refused`] when a claim is refused.
-    pub fn resume(&self, request: &ResumeRequest) -> Result<ResumeReport> {
-        let mut report = self.resume_here(request)?;
-        report.worktrees = self.other_worktrees(request.worktrees);
-        if report.verdict == Verdict::None {
-            let others = report.worktrees.iter().take(WORKTREES);
-            report.next.alternatives.extend(others.map(|other| in_place(&other.path)));
-        }
-        Ok(report)
+/// Finds the next safe action. Writes nothing, except the claim when one is asked for.
+///
+/// # Errors
+/// [`Error::NoSuchRun`] for a run that does not exist; [`Error::RunFile`] and the like when the named run cannot be
+/// read; [`Error::Refused`] when a claim is refused.
+pub fn resume(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
+    let mut report = resume_here(cx, request)?;
+    report.worktrees = other_worktrees(cx, request.worktrees);
+    if report.verdict == Verdict::None {
+        let others = report.worktrees.iter().take(WORKTREES);
+        report.next.alternatives.extend(others.map(|other| in_place(&other.path)));
     }
+    Ok(report)
+}
 
-    fn resume_here(&self, request: &ResumeRequest) -> Result<ResumeReport> {
-        let project = match self.project() {
-            Ok(project) => project,
-            Err(Error::NoProject { around, .. }) if request.run.is_none() => {
-                let nothing = nothing(Vec::new());
-                let alternatives = around.iter().map(|root| in_place(root)).collect();
-                let next = NextReport { alternatives, ..nothing.next.clone() };
-                return Ok(ResumeReport { next, ..nothing });
+fn resume_here(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
+    let project = match cx.project() {
+        Ok(project) => project,
+        Err(Error::NoProject { around, .. }) if request.run.is_none() => {
+            let nothing = nothing(Vec::new());
+            let alternatives = around.iter().map(|root| in_place(root)).collect();
+            let next = NextReport { alternatives, ..nothing.next.clone() };
+            return Ok(ResumeReport { next, ..nothing });
+        }
+        Err(error) => return Err(error),
+    };
+    let caller = cx.caller(request.session.clone(), None)?;
+    let runs = Runs::read_open(cx, &project)?;
+    let run = match &request.run {
+        Some(id) => open_run(cx, &project, id)?,
+        None => match most_promising(&runs, caller.session.as_ref())? {
+            Some(promising) => project.run(&promising.id)?,
+            None => return nothing_readable(cx, &project, runs),
+        },
+    };
+    let claim = match request.claim {
+        // A run that is over is held by nobody.
+        Some(_) if for_listing(cx, &project, &run).is_ok_and(|run| run.status.is_terminal()) => None,
+        Some(how) => Some(claim(cx, &project, &run, request.session.clone(), how)?),
+        None => None,
+    };
+    let view = match for_reading(cx, &project, &run) {
+        Ok(view) => view,
+        Err(error) => {
+            let others = candidates(&runs, run.id().as_str());
+            return conflict(cx, &project, &run, error).map(|report| ResumeReport { candidates: others, ..report });
+        }
+    };
+    let outlook = outlook(cx, &project, &run, &view, &caller, claim.as_ref())?;
+    let plan = engine::resume(&view.history, &outlook);
+    let mut plan = plan;
+    let completed = plan.completed.len();
+    if !request.all {
+        plan.completed.drain(..completed.saturating_sub(COMPLETED));
+    }
+    let mut report = report_of(cx, &project, &run, &view, &outlook, plan, claim, runs);
+    if report.verdict == Verdict::Rewound {
+        let shown = view.history.state().document().state.last_seq.unwrap_or_default();
+        let places = places_with(cx, &project, &run, view.noted.max(shown));
+        let advice = bring_back(run.id(), ways_back(cx, &project, &run, &places));
+        report.next.alternatives = advice.in_project(place_of_caller(cx, &project).as_deref()).alternatives;
+    }
+    Ok(ResumeReport { completed_activities: completed, ..report })
+}
+
+/// The answer about a run in which a merge left conflict markers or two histories, so that it cannot be read; otherwise
+/// the error.
+fn conflict(cx: &Context, project: &Project, run: &RunDir, error: Error) -> Result<ResumeReport> {
+    let what = match &error {
+        Error::Joined { what, .. } => what.clone(),
+        _ => match joined(&run.read_log()?) {
+            Some(what) => what,
+            None => return Err(error),
+        },
+    };
+    let reason = format!("a merge joined two histories of the run: {what}");
+    let advice = join(run.id()).in_project(place_of_caller(cx, project).as_deref());
+    let next = bare_next(Action::Join, advice.command);
+    let next = NextReport { alternatives: advice.alternatives, ..next };
+    Ok(ResumeReport { run_id: Some(run.id().clone()), ..bare(Verdict::Conflict, reason, next) })
+}
+
+/// The answer when no readable run is open: runs that cannot be read are not nothing.
+fn nothing_readable(cx: &Context, project: &Project, runs: Runs) -> Result<ResumeReport> {
+    if let [only] = runs.unreadable.as_slice() {
+        let run = project.run(&RunId::new(only.run_id.as_str())?)?;
+        if let Some(Ok(report)) = for_reading(cx, project, &run).err().map(|error| conflict(cx, project, &run, error)) {
+            return Ok(report);
+        }
+    }
+    Ok(nothing(runs.unreadable))
+}
+
+/// The session's own run before others, an active one before a blocked one, then the one that changed last.
+fn most_promising<'a>(runs: &'a Runs, session: Option<&SessionId>) -> Result<Option<&'a RunSummary>> {
+    Ok(runs.open().max_by_key(|run| {
+        let own = session.is_some() && run.session.as_ref() == session;
+        let free = run.session.is_none() || own;
+        (own, run.status == RunStatus::Active, free, run.updated_at, run.created_at)
+    }))
+}
+
+fn outlook<'a>(
+    cx: &Context,
+    project: &Project,
+    run: &RunDir,
+    view: &'a View,
+    caller: &crate::engine::Caller,
+    claim: Option<&ClaimReport>,
+) -> Result<Outlook<'a>> {
+    let state = view.history.state();
+    let presence = match claim {
+        // Whoever has just been given the run is not kept from it.
+        Some(_) => crate::engine::Presence::Free,
+        None => presence(cx, view.history.hold(), caller)?,
+    };
+    let drift = match (&view.machine, state.status().is_terminal()) {
+        (Some(pinned), false) => drift(cx, project, pinned, state),
+        _ => Drift::None,
+    };
+    let machine = view.machine.as_ref();
+    let shown = state.document().state.last_seq;
+    let is_away = view.log.last_seq() == Seq(0) && !places_of_log(cx, project, run, shown).is_empty();
+    let damage = damage(view, is_away);
+    Ok(Outlook { machine, drift, damage, presence, now: cx.clock.now() })
+}
+
+fn drift(cx: &Context, project: &Project, pinned: &Machine, state: &RunState) -> Drift {
+    match cx.catalog(Some(project)).find(pinned.id().as_str()) {
+        Ok(current) => {
+            let current = current.machine.spelled_as(pinned.states().iter().map(|state| &state.name));
+            Drift::between(pinned, &current, state.document().state.positions())
+        }
+        // The run goes on with what it pinned; a broken or removed file is another command's business.
+        Err(_) => Drift::None,
+    }
+}
+
+/// Following today's definition, when the run can, or going on under the one that it started with.
+fn ways_after_drift(cx: &Context, project: &Project, view: &View, outlook: &Outlook<'_>) -> Vec<Alternative> {
+    let state = view.history.state().document();
+    let today = cx.catalog(Some(project)).find(state.workflow.as_str());
+    let fits = today.is_ok_and(|today| state.state.positions().all(|phase| today.machine.contains(phase)));
+    let before = Outlook { drift: Drift::None, ..outlook.clone() };
+    let driver = driver_from_here(cx, project, state);
+    let older = advice(&view.history, &engine::resume(&view.history, &before), view.machine.as_ref(), driver);
+    let begin = older.command.map(|command| Alternative { when: "it is to be begun".to_owned(), command });
+    let under = |way: Alternative| {
+        let when = format!("the run goes on under the definition it started with, and {}", way.when);
+        Alternative { when, ..way }
+    };
+    let older = begin.into_iter().chain(older.alternatives).map(under);
+    fits.then(|| adopt(&state.id, None)).into_iter().chain(older).collect()
+}
+
+#[expect(clippy::too_many_arguments, reason = "one call puts the answer together from its parts")]
+fn report_of(
+    cx: &Context,
+    project: &Project,
+    run: &RunDir,
+    view: &View,
+    outlook: &Outlook<'_>,
+    mut plan: Plan,
+    claim: Option<ClaimReport>,
+    runs: Runs,
+) -> ResumeReport {
+    let document = view.history.state().document();
+    let mut notes = std::mem::take(&mut plan.notes);
+    let driver = driver_from_here(cx, project, document);
+    let mut advice = advice(&view.history, &plan, view.machine.as_ref(), driver);
+    if plan.verdict == Verdict::Drifted {
+        advice.alternatives = ways_after_drift(cx, project, view, outlook);
+    }
+    let mut advice = advice.in_project(place_of_caller(cx, project).as_deref());
+    notes.extend(unknown_driver(document, plan.next.action).map(str::to_owned));
+    if let Some(document) = asked_in(&view.history, &plan) {
+        let command = interview_command(cx, project, run.id().as_str(), document, &mut notes);
+        let when = format!("the person is there to go on with {document}");
+        advice.alternatives = command.map(|command| Alternative { when, command }).into_iter().collect();
+    }
+    notes.extend(view.notes.iter().cloned());
+    let journals = runs.open().filter_map(|run| run.journal.as_deref()).chain(document.context_text("journal"));
+    let working_tree = working_tree(cx, project, document, journals, &mut notes);
+    let candidates = candidates(&runs, run.id().as_str());
+    let description = match (&view.machine, &plan.next.phase) {
+        (Some(machine), Some(phase)) => machine.state(phase).and_then(|state| state.description.clone()),
+        _ => None,
+    };
+    ResumeReport {
+        verdict: plan.verdict,
+        run_id: Some(run.id().clone()),
+        workflow: Some(document.workflow.clone()),
+        status: Some(document.state.status),
+        phase: document.state.current_phase.clone(),
+        reason: plan.reason,
+        next: NextReport {
+            command: advice.command,
+            action: plan.next.action,
+            phase: plan.next.phase,
+            choices: plan.next.choices,
+            description,
+            alternatives: advice.alternatives,
+        },
+        completed_activities: plan.completed.len(),
+        completed: plan.completed,
+        in_doubt: plan.in_doubt,
+        blocked_reason: document.state.blocked_reason.clone(),
+        working_tree,
+        candidates,
+        unreadable: runs.unreadable,
+        notes,
+        claim,
+        worktrees: Vec::new(),
+    }
+}
+
+/// The command that drives a run. None when the run knows none.
+fn driver_from_here(cx: &Context, project: &Project, run: &RunDocument) -> Option<Suggestion> {
+    let (graph, options) = known_driver(run)?;
+    let graph = if names_a_file(&graph) { named_here(cx, project, Path::new(&graph)) } else { graph };
+    let mut command = Suggestion::flow("drive").value(graph);
+    let mut words = options.iter();
+    while let Some(word) = words.next() {
+        command = match (word.strip_prefix("--"), words.clone().next()) {
+            (Some(name), Some(value)) => {
+                words.next();
+                command.option(name, value)
             }
-            Err(error) => return Err(error),
+            _ => command.value(word),
         };
-        let caller = self.caller(request.session.clone(), None)?;
-        let runs = Runs::read_open(self, &project)?;
-        let run = match &request.run {
-            Some(id) => self.run(&project, id)?,
-            None => match self.most_promising(&runs, caller.session.as_ref())? {
-                Some(promising) => project.run(&promising.id)?,
-                None => return self.nothing_readable(&project, runs),
-            },
-        };
-        let claim = match request.claim {
-            // A run that is over is held by nobody.
-            Some(_) if for_listing(self, &project, &run).is_ok_and(|run| run.status.is_terminal()) => None,
-            Some(how) => Some(self.claim(&project, &run, request.session.clone(), how)?),
-            None => None,
-        };
-        let view = match for_reading(self, &project, &run) {
-            Ok(view) => view,
-            Err(error) => {
-                let others = candidates(&runs, run.id().as_str());
-                return self
-                    .conflict(&project, &run, error)
-                    .map(|report| ResumeReport { candidates: others, ..report });
-            }
-        };
-        let outlook = self.outlook(&project, &run, &view, &caller, claim.as_ref())?;
-        let plan = resume(&view.history, &outlook);
-        let mut plan = plan;
-        let completed = plan.completed.len();
-        if !request.all {
-            plan.completed.drain(..completed.saturating_sub(COMPLETED));
-        }
-        let mut report = self.report(&project, &run, &view, &outlook, plan, claim, runs);
-        if report.verdict == Verdict::Rewound {
-            let shown = view.history.state().document().state.last_seq.unwrap_or_default();
-            let places = self.places_with(&project, &run, view.noted.max(shown));
-            let advice = bring_back(run.id(), self.ways_back(&project, &run, &places));
-            report.next.alternatives = advice.in_project(self.place_of_caller(&project).as_deref()).alternatives;
-        }
-        Ok(ResumeReport { completed_activities: completed, ..report })
     }
+    Some(command)
+}
 
-    /// The answer about a run in which a merge left conflict markers or two histories, so that it cannot be read; otherwise
-    /// the error.
-    fn conflict(&self, project: &Project, run: &RunDir, error: Error) -> Result<ResumeReport> {
-        let what = match &error {
-            Error::Joined { what, .. } => what.clone(),
-            _ => match joined(&run.read_log()?) {
-                Some(what) => what,
-                None => return Err(error),
-            },
-        };
-        let reason = format!("a merge joined two histories of the run: {what}");
-        let advice = join(run.id()).in_project(self.place_of_caller(project).as_deref());
-        let next = bare_next(Action::Join, advice.command);
-        let next = NextReport { alternatives: advice.alternatives, ..next };
-        Ok(ResumeReport { run_id: Some(run.id().clone()), ..bare(Verdict::Conflict, reason, next) })
+/// The command that goes on with an interview. None when its document is gone: a person decides then what is lost, and
+/// the notes say how.
+fn interview_command(
+    cx: &Context,
+    project: &Project,
+    run: &str,
+    document: &str,
+    notes: &mut Vec<String>,
+) -> Option<Suggestion> {
+    let path = project.root().join(document);
+    // A document in another project is taken for one of that.
+    let place = place_from(cx, project, path.parent().unwrap_or(project.root()));
+    let interview = |verb: &str| {
+        let named = named_here(cx, project, Path::new(document));
+        Suggestion::flow(verb).value(named).in_project(place.as_deref())
+    };
+    let command = interview("interview run").option("run-id", run);
+    if cx.disk.look(&path, Links::Follow).is_ok() {
+        return Some(command);
     }
+    notes.push(format!(
+        "{document} is gone: put it back, begin anew with `{command}`, or end the interview with `{}`",
+        interview("interview abandon")
+    ));
+    None
+}
 
-    /// The answer when no readable run is open: runs that cannot be read are not nothing.
-    fn nothing_readable(&self, project: &Project, runs: Runs) -> Result<ResumeReport> {
-        if let [only] = runs.unreadable.as_slice() {
-            let run = project.run(&RunId::new(only.run_id.as_str())?)?;
-            if let Some(Ok(report)) =
-                for_reading(self, project, &run).err().map(|error| self.conflict(project, &run, error))
-            {
-                return Ok(report);
-            }
-        }
-        Ok(nothing(runs.unreadable))
+/// What is uncommitted but for flow's own files and the `journals` of runs.
+fn working_tree<'a>(
+    cx: &Context,
+    project: &Project,
+    run: &RunDocument,
+    journals: impl Iterator<Item = &'a str>,
+    notes: &mut Vec<String>,
+) -> WorkingTreeReport {
+    let root = project.root();
+    let top = cx.git.top(root);
+    let below = top.as_ref().and_then(|top| root.strip_prefix(top).ok()).unwrap_or(std::path::Path::new(""));
+    let mut own: Vec<_> = [".flow/", ".decisions/"].map(|name| below.join(name).to_string_lossy().into_owned()).into();
+    own.extend(journals.flat_map(|journal| own_journal(project, journal, below)));
+    let own: Vec<&str> = own.iter().map(String::as_str).collect();
+    if top.is_some()
+        && let Some(branch) = run.context_text("branch")
+        && let Some(now) = cx.git.facts(root).branch
+        && now != branch
+    {
+        notes.push(format!("the run is about branch {branch}; {now} is checked out"));
     }
-
-    /// The session's own run before others, an active one before a blocked one, then the one that changed last.
-    fn most_promising<'a>(&self, runs: &'a Runs, session: Option<&SessionId>) -> Result<Option<&'a RunSummary>> {
-        Ok(runs.open().max_by_key(|run| {
-            let own = session.is_some() && run.session.as_ref() == session;
-            let free = run.session.is_none() || own;
-            (own, run.status == RunStatus::Active, free, run.updated_at, run.created_at)
-        }))
-    }
-
-    fn outlook<'a>(
-        &self,
-        project: &Project,
-        run: &RunDir,
-        view: &'a View,
-        caller: &crate::engine::Caller,
-        claim: Option<&ClaimReport>,
-    ) -> Result<Outlook<'a>> {
-        let state = view.history.state();
-        let presence = match claim {
-            // Whoever has just been given the run is not kept from it.
-            Some(_) => crate::engine::Presence::Free,
-            None => self.presence(view.history.hold(), caller)?,
-        };
-        let drift = match (&view.machine, state.status().is_terminal()) {
-            (Some(pinned), false) => self.drift(project, pinned, state),
-            _ => Drift::None,
-        };
-        let machine = view.machine.as_ref();
-        let shown = state.document().state.last_seq;
-        let is_away = view.log.last_seq() == Seq(0) && !self.places_of_log(project, run, shown).is_empty();
-        let damage = damage(view, is_away);
-        Ok(Outlook { machine, drift, damage, presence, now: self.clock.now() })
-    }
-
-    fn drift(&self, project: &Project, pinned: &Machine, state: &RunState) -> Drift {
-        match self.catalog(Some(project)).find(pinned.id().as_str()) {
-            Ok(current) => {
-                let current = current.machine.spelled_as(pinned.states().iter().map(|state| &state.name));
-                Drift::between(pinned, &current, state.document().state.positions())
-            }
-            // The run goes on with what it pinned; a broken or removed file is another command's business.
-            Err(_) => Drift::None,
-        }
-    }
-
-    /// Following today's definition, when the run can, or going on under the one that it started with.
-    fn ways_after_drift(&self, project: &Project, view: &View, outlook: &Outlook<'_>) -> Vec<Alternative> {
-        let state = view.history.state().document();
-        let today = self.catalog(Some(project)).find(state.workflow.as_str());
-        let fits = today.is_ok_and(|today| state.state.positions().all(|phase| today.machine.contains(phase)));
-        let before = Outlook { drift: Drift::None, ..outlook.clone() };
-        let driver = self.driver_from_here(project, state);
-        let older = advice(&view.history, &resume(&view.history, &before), view.machine.as_ref(), driver);
-        let begin = older.command.map(|command| Alternative { when: "it is to be begun".to_owned(), command });
-        let under = |way: Alternative| {
-            let when = format!("the run goes on under the definition it started with, and {}", way.when);
-            Alternative { when, ..way }
-        };
-        let older = begin.into_iter().chain(older.alternatives).map(under);
-        fits.then(|| adopt(&state.id, None)).into_iter().chain(older).collect()
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "one call puts the answer together from its parts")]
-    fn report(
-        &self,
-        project: &Project,
-        run: &RunDir,
-        view: &View,
-        outlook: &Outlook<'_>,
-        mut plan: Plan,
-        claim: Option<ClaimReport>,
-        runs: Runs,
-    ) -> ResumeReport {
-        let document = view.history.state().document();
-        let mut notes = std::mem::take(&mut plan.notes);
-        let driver = self.driver_from_here(project, document);
-        let mut advice = advice(&view.history, &plan, view.machine.as_ref(), driver);
-        if plan.verdict == Verdict::Drifted {
-            advice.alternatives = self.ways_after_drift(project, view, outlook);
-        }
-        let mut advice = advice.in_project(self.place_of_caller(project).as_deref());
-        notes.extend(unknown_driver(document, plan.next.action).map(str::to_owned));
-        if let Some(document) = asked_in(&view.history, &plan) {
-            let command = self.interview_command(project, run.id().as_str(), document, &mut notes);
-            let when = format!("the person is there to go on with {document}");
-            advice.alternatives = command.map(|command| Alternative { when, command }).into_iter().collect();
-        }
-        notes.extend(view.notes.iter().cloned());
-        let journals = runs.open().filter_map(|run| run.journal.as_deref()).chain(document.context_text("journal"));
-        let working_tree = self.working_tree(project, document, journals, &mut notes);
-        let candidates = candidates(&runs, run.id().as_str());
-        let description = match (&view.machine, &plan.next.phase) {
-            (Some(machine), Some(phase)) => machine.state(phase).and_then(|state| state.description.clone()),
-            _ => None,
-        };
-        ResumeReport {
-            verdict: plan.verdict,
-            run_id: Some(run.id().clone()),
-            workflow: Some(document.workflow.clone()),
-            status: Some(document.state.status),
-            phase: document.state.current_phase.clone(),
-            reason: plan.reason,
-            next: NextReport {
-                command: advice.command,
-                action: plan.next.action,
-                phase: plan.next.phase,
-                choices: plan.next.choices,
-                description,
-                alternatives: advice.alternatives,
-            },
-            completed_activities: plan.completed.len(),
-            completed: plan.completed,
-            in_doubt: plan.in_doubt,
-            blocked_reason: document.state.blocked_reason.clone(),
-            working_tree,
-            candidates,
-            unreadable: runs.unreadable,
-            notes,
-            claim,
-            worktrees: Vec::new(),
-        }
-    }
-
-    /// The command that drives a run. None when the run knows none.
-    fn driver_from_here(&self, project: &Project, run: &RunDocument) -> Option<Suggestion> {
-        let (graph, options) = known_driver(run)?;
-        let graph = if names_a_file(&graph) { self.named_here(project, Path::new(&graph)) } else { graph };
-        let mut command = Suggestion::flow("drive").value(graph);
-        let mut words = options.iter();
-        while let Some(word) = words.next() {
-            command = match (word.strip_prefix("--"), words.clone().next()) {
-                (Some(name), Some(value)) => {
-                    words.next();
-                    command.option(name, value)
-                }
-                _ => command.value(word),
-            };
-        }
-        Some(command)
-    }
-
-    /// The command that goes on with an interview. None when its document is gone: a person decides then what is lost, and
-    /// the notes say how.
-    fn interview_command(
-        &self,
-        project: &Project,
-        run: &str,
-        document: &str,
-        notes: &mut Vec<String>,
-    ) -> Option<Suggestion> {
-        let path = project.root().join(document);
-        // A document in another project is taken for one of that.
-        let place = self.place(project, path.parent().unwrap_or(project.root()));
-        let interview = |verb: &str| {
-            let named = self.named_here(project, Path::new(document));
-            Suggestion::flow(verb).value(named).in_project(place.as_deref())
-        };
-        let command = interview("interview run").option("run-id", run);
-        if self.disk.look(&path, Links::Follow).is_ok() {
-            return Some(command);
-        }
-        notes.push(format!(
-            "{document} is gone: put it back, begin anew with `{command}`, or end the interview with `{}`",
-            interview("interview abandon")
-        ));
-        None
-    }
-
-    /// What is uncommitted but for flow's own files and the `journals` of runs.
-    fn working_tree<'a>(
-        &self,
-        project: &Project,
-        run: &RunDocument,
-        journals: impl Iterator<Item = &'a str>,
-        notes: &mut Vec<String>,
-    ) -> WorkingTreeReport {
-        let root = project.root();
-        let top = self.git.top(root);
-        let below = top.as_ref().and_then(|top| root.strip_prefix(top).ok()).unwrap_or(std::path::Path::new(""));
-        let mut own: Vec<_> =
-            [".flow/", ".decisions/"].map(|name| below.join(name).to_string_lossy().into_owned()).into();
-        own.extend(journals.flat_map(|journal| own_journal(project, journal, below)));
-        let own: Vec<&str> = own.iter().map(String::as_str).collect();
-        if top.is_some()
-            && let Some(branch) = run.context_text("branch")
-            && let Some(now) = self.git.facts(root).branch
-            && now != branch
-        {
-            notes.push(format!("the run is about branch {branch}; {now} is checked out"));
-        }
-        match self.git.working_tree(root, &own) {
-            WorkingTree::Clean => WorkingTreeReport { state: TreeState::Clean, paths: Vec::new(), reason: None },
-            WorkingTree::Dirty(paths) => WorkingTreeReport { state: TreeState::Dirty, paths, reason: None },
-            WorkingTree::Unknown(why) => {
-                WorkingTreeReport { state: TreeState::Unknown, paths: Vec::new(), reason: Some(why) }
-            }
+    match cx.git.working_tree(root, &own) {
+        WorkingTree::Clean => WorkingTreeReport { state: TreeState::Clean, paths: Vec::new(), reason: None },
+        WorkingTree::Dirty(paths) => WorkingTreeReport { state: TreeState::Dirty, paths, reason: None },
+        WorkingTree::Unknown(why) => {
+            WorkingTreeReport { state: TreeState::Unknown, paths: Vec::new(), reason: Some(why) }
         }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::engine::{Command, Decision, NoTrail, decide};
 use crate::model::{Explain as _, RunId, RunStatus, RunSummary, SESSION_ENDED, Seq, SessionId, Timestamp};
-use crate::runs::context::Flow;
+use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::load::for_writing_within;
 use crate::runs::select::Runs;
@@ -72,65 +72,62 @@ pub struct EndedRun {
     pub seq: Seq,
 }
 
-impl Flow {
-    /// Marks the ending session's runs, and runs without owner, so that the next session finds them. Ends within a
-    /// second.
-    ///
-    /// # Errors
-    /// When the project cannot be used. A single run's trouble is a warning.
-    pub fn session_end(&self, request: &SessionEndRequest) -> Result<SessionEndReport> {
-        let started = Instant::now();
-        let project = match (self.project(), &request.hook.cwd) {
-            // A host may run its hooks elsewhere, and says where the session worked.
-            (Err(Error::NoProject { .. }), Some(cwd)) => self.project_above(cwd)?,
-            (found, _) => found?,
-        };
-        let session = request.session.clone().or_else(|| request.hook.session.clone());
-        let caller = self.caller(session, None)?;
-        let now = self.clock.now();
-        let runs = Runs::read_open_and_remember(self, &project, now)?;
-        let mut report =
-            SessionEndReport { session: caller.session.clone(), persisted: Vec::new(), warnings: Vec::new() };
-        for unreadable in runs.unreadable {
-            report.warnings.push(format!("run {} cannot be read: {}", unreadable.run_id, unreadable.reason));
-        }
-        for run in runs.summaries.iter().filter(|run| concerns(run, caller.session.as_ref())) {
-            if started.elapsed() >= TIME {
-                report.warnings.push(format!("no time was left to mark run {}", run.id));
-                continue;
-            }
-            let reason = request.hook.reason.clone();
-            match self.end_in(&project, &run.id, caller.clone(), reason, now) {
-                Ok(Some(ended)) => report.persisted.push(ended),
-                Ok(None) => {}
-                Err(error) => report.warnings.push(format!("run {}: {}", run.id, error.one_line())),
-            }
-        }
-        if let Some(session) = caller.session.as_ref().filter(|_| started.elapsed() < TIME) {
-            let told = self.observers.iter().flat_map(|observer| observer.session_ended(self, &project, session));
-            report.warnings.extend(told);
-        }
-        Ok(report)
+/// Marks the ending session's runs, and runs without owner, so that the next session finds them. Ends within a
+/// second.
+///
+/// # Errors
+/// When the project cannot be used. A single run's trouble is a warning.
+pub fn session_end(cx: &Context, request: &SessionEndRequest) -> Result<SessionEndReport> {
+    let started = Instant::now();
+    let project = match (cx.project(), &request.hook.cwd) {
+        // A host may run its hooks elsewhere, and says where the session worked.
+        (Err(Error::NoProject { .. }), Some(cwd)) => cx.project_above(cwd)?,
+        (found, _) => found?,
+    };
+    let session = request.session.clone().or_else(|| request.hook.session.clone());
+    let caller = cx.caller(session, None)?;
+    let now = cx.clock.now();
+    let runs = Runs::read_open_and_remember(cx, &project, now)?;
+    let mut report = SessionEndReport { session: caller.session.clone(), persisted: Vec::new(), warnings: Vec::new() };
+    for unreadable in runs.unreadable {
+        report.warnings.push(format!("run {} cannot be read: {}", unreadable.run_id, unreadable.reason));
     }
-
-    pub(crate) fn end_in(
-        &self,
-        project: &Project,
-        id: &RunId,
-        caller: crate::engine::Caller,
-        reason: Option<String>,
-        now: Timestamp,
-    ) -> Result<Option<EndedRun>> {
-        let run = project.run(id)?;
-        let mut loaded = for_writing_within(self, project, &run, now, LOCK_WAIT)?;
-        let command = Command::EndSession { reason };
-        match decide(&loaded.state, None, &caller, command, &NoTrail) {
-            Ok(Decision::Commit(kind)) => {
-                let seq = loaded.commit(self, kind, None, now, Vec::new())?;
-                Ok(Some(EndedRun { run_id: id.clone(), seq }))
-            }
-            Ok(Decision::Already) | Err(_) => Ok(None),
+    for run in runs.summaries.iter().filter(|run| concerns(run, caller.session.as_ref())) {
+        if started.elapsed() >= TIME {
+            report.warnings.push(format!("no time was left to mark run {}", run.id));
+            continue;
         }
+        let reason = request.hook.reason.clone();
+        match end_in(cx, &project, &run.id, caller.clone(), reason, now) {
+            Ok(Some(ended)) => report.persisted.push(ended),
+            Ok(None) => {}
+            Err(error) => report.warnings.push(format!("run {}: {}", run.id, error.one_line())),
+        }
+    }
+    if let Some(session) = caller.session.as_ref().filter(|_| started.elapsed() < TIME) {
+        let told = cx.observers.iter().flat_map(|observer| observer.session_ended(cx, &project, session));
+        report.warnings.extend(told);
+    }
+    Ok(report)
+}
+
+pub(crate) fn end_in(
+    cx: &Context,
+    project: &Project,
+    id: &RunId,
+    caller: crate::engine::Caller,
+    reason: Option<String>,
+    now: Timestamp,
+) -> Result<Option<EndedRun>> {
+    let run = project.run(id)?;
+    let mut loaded = for_writing_within(cx, project, &run, now, LOCK_WAIT)?;
+    let command = Command::EndSession { reason };
+    match decide(&loaded.state, None, &caller, command, &NoTrail) {
+        Ok(Decision::Commit(kind)) => {
+            let seq = loaded.commit(cx, kind, None, now, Vec::new())?;
+            Ok(Some(EndedRun { run_id: id.clone(), seq }))
+        }
+        Ok(Decision::Already) | Err(_) => Ok(None),
     }
 }
 

@@ -5,10 +5,12 @@ use serde_json::{Map, Value};
 
 use crate::engine::{Caller, refuse_other_session};
 use crate::model::{EventKind, RunChanges, RunDocument, RunEdited, RunId, Seq, SessionId, Timestamp};
-use crate::runs::context::Flow;
+use crate::runs::claim::{judge_holder, replace_dead_holder};
+use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::load::{Loaded, for_writing};
-use crate::runs::start::SameWork;
+use crate::runs::select::{open_run, select_run_to_write};
+use crate::runs::start::{SameWork, refuse_second_run};
 
 /// What to change; `None` stays as it is.
 #[derive(Debug, Clone, Default)]
@@ -56,100 +58,98 @@ pub struct SetReport {
     pub warnings: Vec<String>,
 }
 
-impl Flow {
-    /// Changes what a run is about, and its limits, as an edit of `run.yaml` would: the change is an event. What a run
-    /// says already is not written again.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] when another session holds the run, [`Error::RunFile`] when `run.yaml` is written in a way that
-    /// cannot be changed safely, [`Error::Store`] when it cannot be written.
-    pub fn set(&self, request: &SetRequest) -> Result<SetReport> {
-        let project = self.project()?;
-        let caller = self.caller(request.session.clone(), request.epoch)?;
-        let now = self.clock.now();
-        let run = self.select_to_write(&project, request.run.as_deref(), caller.session.as_ref(), now)?;
-        let mut loaded = for_writing(self, &project, &run, now)?;
-        let caller = self.judge_holder(&loaded, caller)?;
-        refuse_other_session(&loaded.state, &caller)
-            .map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })?;
-        let mut wanted = loaded.state.document().clone();
-        let texts = [("branch", &request.branch), ("repo", &request.repo), ("feature", &request.feature)];
-        for (key, text) in texts.into_iter().filter_map(|(key, text)| Some((key, text.as_ref()?))) {
-            wanted.context.insert(key.to_owned(), text.as_str().into());
-        }
-        let numbers = [("issue", request.issue), ("pr", request.pr)];
-        for (key, number) in numbers.into_iter().filter_map(|(key, number)| Some((key, number?))) {
-            wanted.context.insert(key.to_owned(), number.into());
-        }
-        for (name, limit) in &request.limits {
-            wanted.limits.insert(name.clone(), limit.map_or(Value::Null, Value::from));
-        }
-        wanted.goal = request.goal.clone().or(wanted.goal);
-        let moves = request.issue.is_some() || request.pr.is_some();
-        if moves && !request.another && !loaded.state.status().is_terminal() {
-            self.refuse_second_run(&project, Some(run.id()), &SameWork::of(&wanted))?;
-        }
-        let changed = self.change_facts(&mut loaded, &caller, now, &wanted)?;
-        let document = loaded.state.document();
-        Ok(SetReport {
-            run_id: document.id.clone(),
-            seq: document.state.last_seq.unwrap_or_default(),
-            changed,
-            goal: document.goal.clone(),
-            context: document.context.clone(),
-            limits: document.limits.clone(),
-            warnings: loaded.warnings.clone(),
-        })
+/// Changes what a run is about, and its limits, as an edit of `run.yaml` would: the change is an event. What a run
+/// says already is not written again.
+///
+/// # Errors
+/// [`Error::Refused`] when another session holds the run, [`Error::RunFile`] when `run.yaml` is written in a way that
+/// cannot be changed safely, [`Error::Store`] when it cannot be written.
+pub fn set(cx: &Context, request: &SetRequest) -> Result<SetReport> {
+    let project = cx.project()?;
+    let caller = cx.caller(request.session.clone(), request.epoch)?;
+    let now = cx.clock.now();
+    let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref(), now)?;
+    let mut loaded = for_writing(cx, &project, &run, now)?;
+    let caller = judge_holder(&loaded, caller)?;
+    refuse_other_session(&loaded.state, &caller)
+        .map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })?;
+    let mut wanted = loaded.state.document().clone();
+    let texts = [("branch", &request.branch), ("repo", &request.repo), ("feature", &request.feature)];
+    for (key, text) in texts.into_iter().filter_map(|(key, text)| Some((key, text.as_ref()?))) {
+        wanted.context.insert(key.to_owned(), text.as_str().into());
     }
+    let numbers = [("issue", request.issue), ("pr", request.pr)];
+    for (key, number) in numbers.into_iter().filter_map(|(key, number)| Some((key, number?))) {
+        wanted.context.insert(key.to_owned(), number.into());
+    }
+    for (name, limit) in &request.limits {
+        wanted.limits.insert(name.clone(), limit.map_or(Value::Null, Value::from));
+    }
+    wanted.goal = request.goal.clone().or(wanted.goal);
+    let moves = request.issue.is_some() || request.pr.is_some();
+    if moves && !request.another && !loaded.state.status().is_terminal() {
+        refuse_second_run(cx, &project, Some(run.id()), &SameWork::of(&wanted))?;
+    }
+    let changed = change_facts(cx, &mut loaded, &caller, now, &wanted)?;
+    let document = loaded.state.document();
+    Ok(SetReport {
+        run_id: document.id.clone(),
+        seq: document.state.last_seq.unwrap_or_default(),
+        changed,
+        goal: document.goal.clone(),
+        context: document.context.clone(),
+        limits: document.limits.clone(),
+        warnings: loaded.warnings.clone(),
+    })
+}
 
-    /// Changes the context of a run that this session drives.
-    ///
-    /// # Errors
-    /// As [`Flow::set`].
-    pub(crate) fn change_context(
-        &self,
-        run: &RunId,
-        session: &SessionId,
-        epoch: u64,
-        change: impl FnOnce(&mut Map<String, Value>),
-    ) -> Result<()> {
-        let project = self.project()?;
-        let run = self.run(&project, run.as_str())?;
-        let now = self.clock.now();
-        let mut loaded = for_writing(self, &project, &run, now)?;
-        let caller = self.judge_holder(&loaded, self.caller(Some(session.clone()), Some(epoch))?)?;
-        refuse_other_session(&loaded.state, &caller)
-            .map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })?;
-        let mut wanted = loaded.state.document().clone();
-        change(&mut wanted.context);
-        self.change_facts(&mut loaded, &caller, now, &wanted).map(drop)
-    }
+/// Changes the context of a run that this session drives.
+///
+/// # Errors
+/// As [`Context::set`].
+pub(crate) fn change_context(
+    cx: &Context,
+    run: &RunId,
+    session: &SessionId,
+    epoch: u64,
+    change: impl FnOnce(&mut Map<String, Value>),
+) -> Result<()> {
+    let project = cx.project()?;
+    let run = open_run(cx, &project, run.as_str())?;
+    let now = cx.clock.now();
+    let mut loaded = for_writing(cx, &project, &run, now)?;
+    let caller = judge_holder(&loaded, cx.caller(Some(session.clone()), Some(epoch))?)?;
+    refuse_other_session(&loaded.state, &caller)
+        .map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })?;
+    let mut wanted = loaded.state.document().clone();
+    change(&mut wanted.context);
+    change_facts(cx, &mut loaded, &caller, now, &wanted).map(drop)
+}
 
-    /// Writes the facts of `wanted` that differ, as one event. Gives whether any did.
-    fn change_facts(
-        &self,
-        loaded: &mut Loaded<'_>,
-        caller: &Caller,
-        now: Timestamp,
-        wanted: &RunDocument,
-    ) -> Result<bool> {
-        let before = loaded.state.document().clone();
-        if *wanted == before {
-            return Ok(false);
-        }
-        let fault = |error| Error::RunFile { path: loaded.locked.run_file(), error };
-        let text = loaded.text.with_facts(wanted).map_err(fault)?;
-        let differs = |old: &Map<String, Value>, new: &Map<String, Value>| (old != new).then(|| new.clone());
-        let changes = RunChanges {
-            goal: (before.goal != wanted.goal).then(|| wanted.goal.clone()),
-            context: differs(&before.context, &wanted.context),
-            limits: differs(&before.limits, &wanted.limits),
-            ..RunChanges::default()
-        };
-        self.replace_dead_holder(loaded, caller, now)?;
-        let session = caller.session.clone();
-        let edit = RunEdited { changes, by_command: true, session, text: text.text().to_owned() };
-        loaded.commit_over(self, &text, EventKind::RunEdited(Box::new(edit)), None, now, Vec::new())?;
-        Ok(true)
+/// Writes the facts of `wanted` that differ, as one event. Gives whether any did.
+fn change_facts(
+    cx: &Context,
+    loaded: &mut Loaded<'_>,
+    caller: &Caller,
+    now: Timestamp,
+    wanted: &RunDocument,
+) -> Result<bool> {
+    let before = loaded.state.document().clone();
+    if *wanted == before {
+        return Ok(false);
     }
+    let fault = |error| Error::RunFile { path: loaded.locked.run_file(), error };
+    let text = loaded.text.with_facts(wanted).map_err(fault)?;
+    let differs = |old: &Map<String, Value>, new: &Map<String, Value>| (old != new).then(|| new.clone());
+    let changes = RunChanges {
+        goal: (before.goal != wanted.goal).then(|| wanted.goal.clone()),
+        context: differs(&before.context, &wanted.context),
+        limits: differs(&before.limits, &wanted.limits),
+        ..RunChanges::default()
+    };
+    replace_dead_holder(cx, loaded, caller, now)?;
+    let session = caller.session.clone();
+    let edit = RunEdited { changes, by_command: true, session, text: text.text().to_owned() };
+    loaded.commit_over(cx, &text, EventKind::RunEdited(Box::new(edit)), None, now, Vec::new())?;
+    Ok(true)
 }

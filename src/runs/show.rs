@@ -7,41 +7,42 @@ use serde_json::{Map, Value, json};
 use crate::codec::parse_value;
 use crate::engine::reconcile;
 use crate::model::{ReportType, RunId, Seq, SessionId, StepStatus};
-use crate::runs::context::Flow;
+use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
+use crate::runs::select::select_run;
 use crate::runs::view::{View, for_reading};
 
-impl Flow {
-    /// The run document with `steps`, `activities` and `artifacts`. With `at` it is the state after that event.
-    ///
-    /// # Errors
-    /// [`Error::NoSuchRun`], [`Error::NoSuchEvent`], and those of reading a run.
-    pub fn show(&self, run: Option<&str>, session: Option<SessionId>, at: Option<u64>) -> Result<Map<String, Value>> {
-        let project = self.project()?;
-        let caller = self.caller(session, None)?;
-        let run = self.select(&project, run, caller.session.as_ref())?;
-        let mut view = for_reading(self, &project, &run)?;
-        if let Some(at) = at {
-            go_back(run.id(), &mut view, at)?;
-        }
-        let mut shown = match parse_value(&view.text) {
-            Ok(Value::Object(document)) => document,
-            _ => Map::new(),
-        };
-        shown.insert("steps".into(), steps(&view));
-        shown.insert("activities".into(), json!(view.history.attempts()));
-        shown.insert("artifacts".into(), artifacts(&view));
-        let skipped = view
-            .history
-            .skips()
-            .iter()
-            .map(|skip| json!({ "phase": skip.phase, "reason": skip.reason, "seq": skip.seq }));
-        shown.insert("skipped".into(), skipped.collect());
-        let features: BTreeSet<_> = view.history.reports().iter().filter_map(|report| report.text("feature")).collect();
-        shown.insert("features".into(), json!(features));
-        shown.insert("notes".into(), json!(view.notes));
-        Ok(shown)
+/// The run document with `steps`, `activities` and `artifacts`. With `at` it is the state after that event.
+///
+/// # Errors
+/// [`Error::NoSuchRun`], [`Error::NoSuchEvent`], and those of reading a run.
+pub fn show(
+    cx: &Context,
+    run: Option<&str>,
+    session: Option<SessionId>,
+    at: Option<u64>,
+) -> Result<Map<String, Value>> {
+    let project = cx.project()?;
+    let caller = cx.caller(session, None)?;
+    let run = select_run(cx, &project, run, caller.session.as_ref())?;
+    let mut view = for_reading(cx, &project, &run)?;
+    if let Some(at) = at {
+        go_back(run.id(), &mut view, at)?;
     }
+    let mut shown = match parse_value(&view.text) {
+        Ok(Value::Object(document)) => document,
+        _ => Map::new(),
+    };
+    shown.insert("steps".into(), steps(&view));
+    shown.insert("activities".into(), json!(view.history.attempts()));
+    shown.insert("artifacts".into(), artifacts(&view));
+    let skipped =
+        view.history.skips().iter().map(|skip| json!({ "phase": skip.phase, "reason": skip.reason, "seq": skip.seq }));
+    shown.insert("skipped".into(), skipped.collect());
+    let features: BTreeSet<_> = view.history.reports().iter().filter_map(|report| report.text("feature")).collect();
+    shown.insert("features".into(), json!(features));
+    shown.insert("notes".into(), json!(view.notes));
+    Ok(shown)
 }
 
 /// The run as it was after the event `at`: that of a log which ends there.

@@ -6,35 +6,33 @@ use std::path::Path;
 use crate::disk::{FileType, Links, read_named};
 use crate::host::open_stream;
 use crate::model::limits;
-use crate::runs::context::Flow;
+use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::record::Source;
 
-impl Flow {
-    /// The document in the file at `path`, from the working directory.
-    ///
-    /// # Errors
-    /// [`Error::Input`] for what is missing, too large, not text, or could keep the command waiting for ever.
-    pub fn source(&self, path: &Path) -> Result<Source> {
-        let origin = path.display().to_string();
-        let bytes = self.read_source(path).map_err(|source| Error::Input { origin: origin.clone(), source })?;
-        Source::of(origin, bytes)
-    }
+/// The document in the file at `path`, from the working directory.
+///
+/// # Errors
+/// [`Error::Input`] for what is missing, too large, not text, or could keep the command waiting for ever.
+pub fn read_source(cx: &Context, path: &Path) -> Result<Source> {
+    let origin = path.display().to_string();
+    let bytes = read_file(cx, path).map_err(|source| Error::Input { origin: origin.clone(), source })?;
+    Source::of(origin, bytes)
+}
 
-    /// A FIFO could keep the command waiting for ever, unless a shell put it there (`<(…)`).
-    fn read_source(&self, path: &Path) -> io::Result<Vec<u8>> {
-        let path = self.env.cwd.clone().unwrap_or_default().join(path);
-        let odd = |what| Err(io::Error::new(ErrorKind::InvalidInput, what));
-        match self.disk.look(&path, Links::Follow)?.kind {
-            FileType::RegularFile => read_named(&*self.disk, &path, limits::ACTIVITY_BYTES)
-                .map_err(|error| if error.kind() == ErrorKind::FileTooLarge { too_large() } else { error }),
-            FileType::Directory => odd("it is a directory"),
-            FileType::Fifo if !path.starts_with("/dev") && !path.starts_with("/proc") => {
-                odd("it is a FIFO; use `-` and a redirection")
-            }
-            FileType::Socket | FileType::BlockDevice => odd("it is not a file"),
-            _ => read_bounded(open_stream(&path)?),
+/// A FIFO could keep the command waiting for ever, unless a shell put it there (`<(…)`).
+fn read_file(cx: &Context, path: &Path) -> io::Result<Vec<u8>> {
+    let path = cx.env.cwd.clone().unwrap_or_default().join(path);
+    let odd = |what| Err(io::Error::new(ErrorKind::InvalidInput, what));
+    match cx.disk.look(&path, Links::Follow)?.kind {
+        FileType::RegularFile => read_named(&*cx.disk, &path, limits::ACTIVITY_BYTES)
+            .map_err(|error| if error.kind() == ErrorKind::FileTooLarge { too_large() } else { error }),
+        FileType::Directory => odd("it is a directory"),
+        FileType::Fifo if !path.starts_with("/dev") && !path.starts_with("/proc") => {
+            odd("it is a FIFO; use `-` and a redirection")
         }
+        FileType::Socket | FileType::BlockDevice => odd("it is not a file"),
+        _ => read_bounded(open_stream(&path)?),
     }
 }
 

@@ -12,10 +12,12 @@ use crate::model::{
     Event, EventKind, RunDocument, RunId, RunStarted, RunSummary, Seq, SessionId, StateName, TextDigest, Timestamp,
     WorkflowId, slug,
 };
-use crate::runs::context::Flow;
+use crate::runs::checkout::elsewhere;
+use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::journal;
 use crate::runs::select::Runs;
+use crate::runs::token::token_of_new_run;
 use crate::store::{NewRun, Project, RunDir};
 
 /// What to start.
@@ -90,153 +92,156 @@ pub struct StartReport {
     pub warnings: Vec<String>,
 }
 
-impl Flow {
-    /// Creates a run, atomically, and notes it in the decision journal.
-    ///
-    /// # Errors
-    /// [`Error::Catalog`] for a workflow that is unknown or invalid, [`Error::Usage`] for arguments that do not fit,
-    /// [`Error::Store`] when the run cannot be written.
-    pub fn start(&self, request: &StartRequest) -> Result<StartReport> {
-        let now = self.clock.now();
-        let existing = match self.project() {
-            Err(error @ Error::Store(_)) => return Err(error),
-            existing => existing.ok(),
-        };
-        let catalog = self.catalog(existing.as_ref());
-        if let (Some(project), Some(id)) = (&existing, &request.id)
-            && let Ok(run) = project.run(id)
-            && run.is_leftover()
-        {
-            return Err(self.elsewhere(project, &run));
-        }
-        let machine = catalog.find(&request.workflow)?.machine;
-        let phase = initial_phase(&machine, request.phase.as_ref())?;
-        let caller = self.caller(request.session.clone(), None)?;
-        let base = run_id_base(request, now)?;
-        if let Some(why) = request.journal.as_ref().and_then(|journal| journal::refuse_path(journal.as_ref())) {
-            return Err(Error::Usage(format!("--journal: {why}")));
-        }
-        let project = self.project_or_init()?;
-        if let Some(id) = &request.id {
-            refuse_same_but_for_case(&project, id)?;
-        }
-        let holder = match caller.session {
-            Some(_) => self.holder()?.map(|holder| holder.to_string()),
-            None => None,
-        };
-        let token = self.token_of_new_run(&caller, now)?;
-        let started = RunStarted {
-            run_id: RunId::new(base.as_str())?,
-            workflow: machine.id().clone(),
-            workflow_version: machine.version(),
-            phase: Some(phase.clone()),
-            goal: request.goal.clone(),
-            context: self.context(&project, request),
-            limits: default_limits(),
-            session: caller.session,
-            holder,
-            token: token.as_ref().map(|token| token.digest.clone()),
-            machine: machine.to_value(),
-        };
-        let (run, document) = self.create(&project, &started, request, now)?;
-        let warning = journal::note(&*self.disk, &project, &document, now);
-        Ok(StartReport {
-            run_id: run.id().clone(),
-            path: Self::relative(&project, run.path()),
-            workflow: document.workflow,
-            phase,
-            seq: Seq(1),
-            session: started.session,
-            token: token.map(|token| token.text),
-            epoch: document.state.epoch,
-            warnings: warning.into_iter().collect(),
-        })
+/// Creates a run, atomically, and notes it in the decision journal.
+///
+/// # Errors
+/// [`Error::Catalog`] for a workflow that is unknown or invalid, [`Error::Usage`] for arguments that do not fit,
+/// [`Error::Store`] when the run cannot be written.
+pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
+    let now = cx.clock.now();
+    let existing = match cx.project() {
+        Err(error @ Error::Store(_)) => return Err(error),
+        existing => existing.ok(),
+    };
+    let catalog = cx.catalog(existing.as_ref());
+    if let (Some(project), Some(id)) = (&existing, &request.id)
+        && let Ok(run) = project.run(id)
+        && run.is_leftover()
+    {
+        return Err(elsewhere(cx, project, &run));
     }
+    let machine = catalog.find(&request.workflow)?.machine;
+    let phase = initial_phase(&machine, request.phase.as_ref())?;
+    let caller = cx.caller(request.session.clone(), None)?;
+    let base = run_id_base(request, now)?;
+    if let Some(why) = request.journal.as_ref().and_then(|journal| journal::refuse_path(journal.as_ref())) {
+        return Err(Error::Usage(format!("--journal: {why}")));
+    }
+    let project = cx.project_or_init()?;
+    if let Some(id) = &request.id {
+        refuse_same_but_for_case(&project, id)?;
+    }
+    let holder = match caller.session {
+        Some(_) => cx.holder()?.map(|holder| holder.to_string()),
+        None => None,
+    };
+    let token = token_of_new_run(cx, &caller, now)?;
+    let started = RunStarted {
+        run_id: RunId::new(base.as_str())?,
+        workflow: machine.id().clone(),
+        workflow_version: machine.version(),
+        phase: Some(phase.clone()),
+        goal: request.goal.clone(),
+        context: context_of(cx, &project, request),
+        limits: default_limits(),
+        session: caller.session,
+        holder,
+        token: token.as_ref().map(|token| token.digest.clone()),
+        machine: machine.to_value(),
+    };
+    let (run, document) = create_run(cx, &project, &started, request, now)?;
+    let warning = journal::note(&*cx.disk, &project, &document, now);
+    Ok(StartReport {
+        run_id: run.id().clone(),
+        path: project.relative(run.path()),
+        workflow: document.workflow,
+        phase,
+        seq: Seq(1),
+        session: started.session,
+        token: token.map(|token| token.text),
+        epoch: document.state.epoch,
+        warnings: warning.into_iter().collect(),
+    })
+}
 
-    /// Creates the run under the first free id: the given one alone, or `…-2`, `…-3` for a second start in one second.
-    fn create(
-        &self,
-        project: &Project,
-        started: &RunStarted,
-        asked: &StartRequest,
-        now: Timestamp,
-    ) -> Result<(RunDir, RunDocument)> {
-        let event_id = self.ids.next(now);
-        let mut document = None;
-        let outside = self.outside(project);
-        let request = self.lock_request(now, self.lock_wait()?);
-        let mut refused = None;
-        let created = project.create_run(&request, outside.as_deref(), &mut |attempt| {
-            // Under the lock of the project: of two starts at once, the second one sees the first one's run.
-            if attempt == 1 && !asked.another {
-                let work = SameWork { issue: asked.issue, pr: asked.pr, workflow: started.workflow.as_str() };
-                refused = self.refuse_second_run(project, asked.id.as_ref(), &work).err();
-            }
-            if refused.is_some() {
-                return None;
-            }
-            let run_id = match attempt {
-                1 => started.run_id.clone(),
-                _ if asked.id.is_some() => return None,
-                n => RunId::new(format!("{}-{n}", started.run_id)).ok()?,
-            };
-            let kind = EventKind::RunStarted(Box::new(RunStarted { run_id: run_id.clone(), ..started.clone() }));
-            let mut event = Event { seq: Seq(1), id: event_id.clone(), at: now, kind, run: None };
-            let state = RunState::begin(&event)?;
-            let text = RunText::create(state.document());
-            event.run = Some(TextDigest(digest(text.text().as_bytes())));
-            document = Some(state.document().clone());
-            Some(NewRun { id: run_id, text: text.text().to_owned(), events: vec![event], activities: Vec::new() })
-        });
-        if let Some(refused) = refused {
-            return Err(refused);
+/// Creates the run under the first free id: the given one alone, or `…-2`, `…-3` for a second start in one second.
+fn create_run(
+    cx: &Context,
+    project: &Project,
+    started: &RunStarted,
+    asked: &StartRequest,
+    now: Timestamp,
+) -> Result<(RunDir, RunDocument)> {
+    let event_id = cx.ids.next(now);
+    let mut document = None;
+    let outside = cx.outside(project);
+    let request = cx.lock_request(now, cx.lock_wait()?);
+    let mut refused = None;
+    let created = project.create_run(&request, outside.as_deref(), &mut |attempt| {
+        // Under the lock of the project: of two starts at once, the second one sees the first one's run.
+        if attempt == 1 && !asked.another {
+            let work = SameWork { issue: asked.issue, pr: asked.pr, workflow: started.workflow.as_str() };
+            refused = refuse_second_run(cx, project, asked.id.as_ref(), &work).err();
         }
-        let run = created?;
-        Ok((run, document.expect("BUG: a run was created without a document")))
+        if refused.is_some() {
+            return None;
+        }
+        let run_id = match attempt {
+            1 => started.run_id.clone(),
+            _ if asked.id.is_some() => return None,
+            n => RunId::new(format!("{}-{n}", started.run_id)).ok()?,
+        };
+        let kind = EventKind::RunStarted(Box::new(RunStarted { run_id: run_id.clone(), ..started.clone() }));
+        let mut event = Event { seq: Seq(1), id: event_id.clone(), at: now, kind, run: None };
+        let state = RunState::begin(&event)?;
+        let text = RunText::create(state.document());
+        event.run = Some(TextDigest(digest(text.text().as_bytes())));
+        document = Some(state.document().clone());
+        Some(NewRun { id: run_id, text: text.text().to_owned(), events: vec![event], activities: Vec::new() })
+    });
+    if let Some(refused) = refused {
+        return Err(refused);
     }
+    let run = created?;
+    Ok((run, document.expect("BUG: a run was created without a document")))
+}
 
-    /// Refuses `run` when another open run is about the same work. A retry of a start with its id is told that the run is
-    /// there, and not that there is another one.
-    pub(crate) fn refuse_second_run(&self, project: &Project, run: Option<&RunId>, work: &SameWork<'_>) -> Result<()> {
-        if work.issue.is_none() && work.pr.is_none() {
-            return Ok(());
-        }
-        let runs = Runs::read_open(self, project)?;
-        let same_issue = |other: &RunSummary| work.issue.is_some() && other.issue == work.issue;
-        let same_pr =
-            |other: &RunSummary| work.pr.is_some() && other.pr == work.pr && other.workflow.as_str() == work.workflow;
-        for other in runs.open().filter(|other| Some(&other.id) != run) {
-            let about = match (same_issue(other), same_pr(other)) {
-                (true, _) => format!("issue {}", work.issue.unwrap_or_default()),
-                (_, true) => format!("pull request {}", work.pr.unwrap_or_default()),
-                _ => continue,
-            };
-            return Err(Error::SecondRun { run: other.id.clone(), about });
-        }
-        Ok(())
+/// Refuses `run` when another open run is about the same work. A retry of a start with its id is told that the run is
+/// there, and not that there is another one.
+pub(crate) fn refuse_second_run(
+    cx: &Context,
+    project: &Project,
+    run: Option<&RunId>,
+    work: &SameWork<'_>,
+) -> Result<()> {
+    if work.issue.is_none() && work.pr.is_none() {
+        return Ok(());
     }
+    let runs = Runs::read_open(cx, project)?;
+    let same_issue = |other: &RunSummary| work.issue.is_some() && other.issue == work.issue;
+    let same_pr =
+        |other: &RunSummary| work.pr.is_some() && other.pr == work.pr && other.workflow.as_str() == work.workflow;
+    for other in runs.open().filter(|other| Some(&other.id) != run) {
+        let about = match (same_issue(other), same_pr(other)) {
+            (true, _) => format!("issue {}", work.issue.unwrap_or_default()),
+            (_, true) => format!("pull request {}", work.pr.unwrap_or_default()),
+            _ => continue,
+        };
+        return Err(Error::SecondRun { run: other.id.clone(), about });
+    }
+    Ok(())
+}
 
-    pub(crate) fn context(&self, project: &Project, request: &StartRequest) -> Map<String, Value> {
-        let known = request.repo.is_some() && request.branch.is_some();
-        let facts = if known { None } else { Some(self.git.facts(project.root())) };
-        let git = |pick: fn(crate::host::GitFacts) -> Option<String>| facts.clone().and_then(pick);
-        let repo = request.repo.clone().or_else(|| git(|facts| facts.repo));
-        let branch = request.branch.clone().or_else(|| git(|facts| facts.branch));
-        let mut context = Map::new();
-        context.insert("repo".into(), repo.unwrap_or_default().into());
-        context.insert("branch".into(), branch.unwrap_or_default().into());
-        context.insert("issue".into(), request.issue.map_or(Value::Null, Value::from));
-        context.insert("pr".into(), request.pr.map_or(Value::Null, Value::from));
-        let journal = request.journal.clone();
-        let journal = journal.or_else(|| request.issue.map(|issue| format!(".decisions/issue-{issue}.md")));
-        if let Some(journal) = journal {
-            context.insert("journal".into(), journal.into());
-        }
-        if let Some(head) = git(|facts| facts.head) {
-            context.insert("head".into(), head.into());
-        }
-        context
+pub(crate) fn context_of(cx: &Context, project: &Project, request: &StartRequest) -> Map<String, Value> {
+    let known = request.repo.is_some() && request.branch.is_some();
+    let facts = if known { None } else { Some(cx.git.facts(project.root())) };
+    let git = |pick: fn(crate::host::GitFacts) -> Option<String>| facts.clone().and_then(pick);
+    let repo = request.repo.clone().or_else(|| git(|facts| facts.repo));
+    let branch = request.branch.clone().or_else(|| git(|facts| facts.branch));
+    let mut context = Map::new();
+    context.insert("repo".into(), repo.unwrap_or_default().into());
+    context.insert("branch".into(), branch.unwrap_or_default().into());
+    context.insert("issue".into(), request.issue.map_or(Value::Null, Value::from));
+    context.insert("pr".into(), request.pr.map_or(Value::Null, Value::from));
+    let journal = request.journal.clone();
+    let journal = journal.or_else(|| request.issue.map(|issue| format!(".decisions/issue-{issue}.md")));
+    if let Some(journal) = journal {
+        context.insert("journal".into(), journal.into());
     }
+    if let Some(head) = git(|facts| facts.head) {
+        context.insert("head".into(), head.into());
+    }
+    context
 }
 
 fn initial_phase(machine: &Machine, asked: Option<&StateName>) -> Result<StateName> {

@@ -6,13 +6,14 @@ use serde::Serialize;
 
 use crate::engine::{Command, Decision, History, Trail};
 use crate::model::{EventKind, RunId, RunStatus, Seq, SessionId, StateName, Timestamp};
-use crate::runs::context::Flow;
+use crate::runs::claim::{judge_holder, replace_dead_holder};
+use crate::runs::context::Context;
 use crate::runs::decide::LoadedTrail;
 use crate::runs::error::Result;
 use crate::runs::journal;
 use crate::runs::load::{Loaded, for_writing};
-use crate::runs::select::Runs;
-use crate::runs::start::SameWork;
+use crate::runs::select::{Runs, select_run_to_write};
+use crate::runs::start::{SameWork, refuse_second_run};
 use crate::store::Project;
 
 /// A change of status.
@@ -70,95 +71,91 @@ pub struct StatusReport {
     pub warnings: Vec<String>,
 }
 
-impl Flow {
-    /// Changes a run's status; a run that is there already stays as it is.
-    ///
-    /// # Errors
-    /// [`crate::runs::Error::Refused`] when a rule forbids it, [`crate::runs::Error::Store`] when it cannot be written.
-    pub fn change_status(&self, request: &StatusRequest) -> Result<StatusReport> {
-        let project = self.project()?;
-        let caller = self.caller(request.session.clone(), request.epoch)?;
-        let now = self.clock.now();
-        let run = self.select_to_write(&project, request.run.as_deref(), caller.session.as_ref(), now)?;
-        let forget = || {
-            let wait = self.lock_wait().unwrap_or_default();
-            project.forget_open(&self.lock_request(now, wait));
-        };
-        if request.verb == StatusVerb::Reopen {
-            // Before, since this command may die; and after, since another one may have looked in between.
-            forget();
+/// Changes a run's status; a run that is there already stays as it is.
+///
+/// # Errors
+/// [`crate::runs::Error::Refused`] when a rule forbids it, [`crate::runs::Error::Store`] when it cannot be written.
+pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusReport> {
+    let project = cx.project()?;
+    let caller = cx.caller(request.session.clone(), request.epoch)?;
+    let now = cx.clock.now();
+    let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref(), now)?;
+    let forget = || {
+        let wait = cx.lock_wait().unwrap_or_default();
+        project.forget_open(&cx.lock_request(now, wait));
+    };
+    if request.verb == StatusVerb::Reopen {
+        // Before, since this command may die; and after, since another one may have looked in between.
+        forget();
+    }
+    let mut loaded = for_writing(cx, &project, &run, now)?;
+    let caller = judge_holder(&loaded, caller)?;
+    if request.verb == StatusVerb::Reopen && !request.another {
+        let document = loaded.state.document();
+        refuse_second_run(cx, &project, Some(run.id()), &SameWork::of(document))?;
+    }
+    let reason = request.reason.clone();
+    let command = match request.verb {
+        StatusVerb::Block => Command::Block { reason },
+        StatusVerb::Unblock => Command::Unblock { reason },
+        StatusVerb::Complete => Command::Complete { reason, skip: request.skip_reason.clone() },
+        StatusVerb::Fail => Command::Fail { reason },
+        StatusVerb::Cancel => Command::Cancel { reason },
+        StatusVerb::Reopen => Command::Reopen { reason },
+    };
+    let decision = loaded.decide(cx, &project, &caller, command)?;
+    let mut changed = false;
+    if matches!(decision, Decision::Commit(EventKind::RunCompleted(_))) {
+        warn_of_early_end(cx, &project, &mut loaded)?;
+    }
+    if let Decision::Commit(kind) = decision {
+        if !matches!(request.verb, StatusVerb::Cancel) {
+            replace_dead_holder(cx, &mut loaded, &caller, now)?;
         }
-        let mut loaded = for_writing(self, &project, &run, now)?;
-        let caller = self.judge_holder(&loaded, caller)?;
-        if request.verb == StatusVerb::Reopen && !request.another {
-            let document = loaded.state.document();
-            self.refuse_second_run(&project, Some(run.id()), &SameWork::of(document))?;
-        }
-        let reason = request.reason.clone();
-        let command = match request.verb {
-            StatusVerb::Block => Command::Block { reason },
-            StatusVerb::Unblock => Command::Unblock { reason },
-            StatusVerb::Complete => Command::Complete { reason, skip: request.skip_reason.clone() },
-            StatusVerb::Fail => Command::Fail { reason },
-            StatusVerb::Cancel => Command::Cancel { reason },
-            StatusVerb::Reopen => Command::Reopen { reason },
-        };
-        let decision = loaded.decide(self, &project, &caller, command)?;
-        let mut changed = false;
-        if matches!(decision, Decision::Commit(EventKind::RunCompleted(_))) {
-            self.warn_of_early_end(&project, &mut loaded)?;
-        }
-        if let Decision::Commit(kind) = decision {
-            if !matches!(request.verb, StatusVerb::Cancel) {
-                self.replace_dead_holder(&mut loaded, &caller, now)?;
-            }
-            loaded.commit(self, kind, None, now, Vec::new())?;
-            changed = true;
-        }
-        let mut report = report(&loaded, changed);
-        let document = loaded.state.document().clone();
-        // Others may record while the journal is written.
-        drop(loaded);
-        if changed && document.state.status.is_terminal() {
-            self.remember_end(&project, run.id(), now);
-            let told = self.observers.iter().flat_map(|observer| observer.run_ended(self, &project, run.id()));
-            report.warnings.extend(told);
-        }
-        if request.verb == StatusVerb::Reopen {
-            forget();
-        }
-        if changed && (document.state.status.is_terminal() || request.verb == StatusVerb::Reopen) {
-            report.warnings.extend(journal::note(&*self.disk, &project, &document, now));
-        }
-        Ok(report)
+        loaded.commit(cx, kind, None, now, Vec::new())?;
+        changed = true;
+    }
+    let mut report = report(&loaded, changed);
+    let document = loaded.state.document().clone();
+    // Others may record while the journal is written.
+    drop(loaded);
+    if changed && document.state.status.is_terminal() {
+        remember_end(cx, &project, run.id(), now);
+        let told = cx.observers.iter().flat_map(|observer| observer.run_ended(cx, &project, run.id()));
+        report.warnings.extend(told);
+    }
+    if request.verb == StatusVerb::Reopen {
+        forget();
+    }
+    if changed && (document.state.status.is_terminal() || request.verb == StatusVerb::Reopen) {
+        report.warnings.extend(journal::note(&*cx.disk, &project, &document, now));
+    }
+    Ok(report)
+}
+
+/// Keeps the cache of open runs up to date; nothing that goes wrong with it matters.
+pub(crate) fn remember_end(cx: &Context, project: &Project, run: &RunId, now: Timestamp) {
+    let request = cx.lock_request(now, Duration::ZERO);
+    if !project.remember_end(&request, run, cx.outside(project).as_deref()) {
+        let _ = Runs::read_open_and_remember(cx, project, now);
     }
 }
 
-impl Flow {
-    /// Keeps the cache of open runs up to date; nothing that goes wrong with it matters.
-    pub(crate) fn remember_end(&self, project: &Project, run: &RunId, now: Timestamp) {
-        let request = self.lock_request(now, Duration::ZERO);
-        if !project.remember_end(&request, run, self.outside(project).as_deref()) {
-            let _ = Runs::read_open_and_remember(self, project, now);
-        }
+/// Ending before the last phase, or over units that are not done, is the caller's decision, but not a silent one.
+fn warn_of_early_end(cx: &Context, project: &Project, loaded: &mut Loaded<'_>) -> Result<()> {
+    let units = LoadedTrail::of(loaded).history().map(History::open_workers).unwrap_or_default();
+    if !units.is_empty() {
+        loaded.warnings.push(format!("completed while these are not done: {}", units.join(", ")));
     }
-
-    /// Ending before the last phase, or over units that are not done, is the caller's decision, but not a silent one.
-    fn warn_of_early_end(&self, project: &Project, loaded: &mut Loaded<'_>) -> Result<()> {
-        let units = LoadedTrail::of(loaded).history().map(History::open_workers).unwrap_or_default();
-        if !units.is_empty() {
-            loaded.warnings.push(format!("completed while these are not done: {}", units.join(", ")));
-        }
-        let machine = loaded.machine(self, project)?;
-        if let (Some(phase), Some(machine)) = (loaded.state.phase(), machine)
-            && !machine.is_terminal(phase)
-            && !machine.terminal().is_empty()
-        {
-            let last = machine.terminal().iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-            loaded.warnings.push(format!("completed in `{phase}`; the workflow ends in {last}"));
-        }
-        Ok(())
+    let machine = loaded.machine(cx, project)?;
+    if let (Some(phase), Some(machine)) = (loaded.state.phase(), machine)
+        && !machine.is_terminal(phase)
+        && !machine.terminal().is_empty()
+    {
+        let last = machine.terminal().iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        loaded.warnings.push(format!("completed in `{phase}`; the workflow ends in {last}"));
     }
+    Ok(())
 }
 
 fn report(loaded: &Loaded<'_>, changed: bool) -> StatusReport {

@@ -7,7 +7,8 @@ use sha2::{Digest, Sha256};
 use crate::engine::{Caller, Refusal, Report, refuse_other_session};
 use crate::host::Holder;
 use crate::model::{EventKind, StateName, Timestamp};
-use crate::runs::context::Flow;
+use crate::runs::claim::holder_evidence;
+use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::load::Loaded;
 
@@ -28,45 +29,43 @@ impl Token {
     }
 }
 
-impl Flow {
-    /// The token of a run that is about to begin: `FLOW_RUN_TOKEN`, or a new one. None when no session holds it, since
-    /// then it is open to every one.
-    pub(super) fn token_of_new_run(&self, caller: &Caller, now: Timestamp) -> Result<Option<Token>> {
-        if caller.session.is_none() {
-            return Ok(None);
-        }
-        let given = self.env.token()?;
-        Ok(Some(Token::new(given.unwrap_or_else(|| format!("{}{}", self.ids.next(now), self.ids.next(now))))))
+/// The token of a run that is about to begin: `FLOW_RUN_TOKEN`, or a new one. None when no session holds it, since
+/// then it is open to every one.
+pub(super) fn token_of_new_run(cx: &Context, caller: &Caller, now: Timestamp) -> Result<Option<Token>> {
+    if caller.session.is_none() {
+        return Ok(None);
     }
+    let given = cx.env.token()?;
+    Ok(Some(Token::new(given.unwrap_or_else(|| format!("{}{}", cx.ids.next(now), cx.ids.next(now))))))
+}
 
-    /// Refuses reports of another session than the holder's. Work of units is open to the processes that the holder
-    /// started, and to those that have the run's token: a sub-agent often has a session of its own.
-    pub(super) fn refuse_reports(
-        &self,
-        loaded: &Loaded<'_>,
-        caller: &Caller,
-        reports: &[Report],
-    ) -> Result<std::result::Result<(), Refusal>> {
-        let refused = match refuse_other_session(&loaded.state, caller) {
-            Err(Refusal::Held { session }) => Refusal::HeldFromReports { session },
-            other => return Ok(other),
-        };
-        let of_unit = |report: &Report| {
-            report.unit.is_some() || report.step.as_ref().is_some_and(|step| StateName::agent(step).is_some())
-        };
-        if !reports.iter().all(of_unit) {
-            return Ok(Err(refused));
-        }
-        let first = loaded.first_event()?;
-        let digest = match first.as_ref().map(|event| &event.kind) {
-            Some(EventKind::RunStarted(started)) => started.token.clone(),
-            _ => None,
-        };
-        let token = self.env.token()?.map(|text| Token::new(text).digest);
-        let has_token = token.is_some() && token == digest;
-        if has_token || self.holder_evidence(loaded)?.is_some_and(|holder: Holder| holder.is_ancestor()) {
-            return Ok(Ok(()));
-        }
-        Ok(Err(refused))
+/// Refuses reports of another session than the holder's. Work of units is open to the processes that the holder
+/// started, and to those that have the run's token: a sub-agent often has a session of its own.
+pub(super) fn refuse_reports(
+    cx: &Context,
+    loaded: &Loaded<'_>,
+    caller: &Caller,
+    reports: &[Report],
+) -> Result<std::result::Result<(), Refusal>> {
+    let refused = match refuse_other_session(&loaded.state, caller) {
+        Err(Refusal::Held { session }) => Refusal::HeldFromReports { session },
+        other => return Ok(other),
+    };
+    let of_unit = |report: &Report| {
+        report.unit.is_some() || report.step.as_ref().is_some_and(|step| StateName::agent(step).is_some())
+    };
+    if !reports.iter().all(of_unit) {
+        return Ok(Err(refused));
     }
+    let first = loaded.first_event()?;
+    let digest = match first.as_ref().map(|event| &event.kind) {
+        Some(EventKind::RunStarted(started)) => started.token.clone(),
+        _ => None,
+    };
+    let token = cx.env.token()?.map(|text| Token::new(text).digest);
+    let has_token = token.is_some() && token == digest;
+    if has_token || holder_evidence(loaded)?.is_some_and(|holder: Holder| holder.is_ancestor()) {
+        return Ok(Ok(()));
+    }
+    Ok(Err(refused))
 }

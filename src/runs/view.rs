@@ -4,8 +4,9 @@ use crate::codec::{RunText, digest};
 use crate::engine::{Attempt, Fault, History, is_free, pinned, read_run, reconcile, reconcile_end};
 use crate::machine::Machine;
 use crate::model::{Activity, Doing, EventKind, RunSummary, Seq, limits};
-use crate::runs::context::Flow;
+use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
+use crate::runs::fault::refusal;
 use crate::runs::load::end_of;
 use crate::runs::pinned::catalog_machine;
 use crate::store::{LogScan, Project, RunDir};
@@ -24,7 +25,7 @@ pub(crate) struct View {
 }
 
 /// Reads `run` without a lock and without writing.
-pub(crate) fn for_reading(flow: &Flow, project: &Project, run: &RunDir) -> Result<View> {
+pub(crate) fn for_reading(cx: &Context, project: &Project, run: &RunDir) -> Result<View> {
     // Before the log, so that a writer who is at work now does not look like one who got further.
     let noted = run.writer_note().map(|note| note.seq).unwrap_or_default();
     let text = run.read_text()?;
@@ -36,13 +37,13 @@ pub(crate) fn for_reading(flow: &Flow, project: &Project, run: &RunDir) -> Resul
     let log = run.read_log()?;
     let found = reconcile(read_run(run.id(), text), &log, noted);
     if let Some(fault) = found.faults.iter().find(|fault| fault.forbids_reading()) {
-        return Err(flow.refusal(project, run, fault.clone()));
+        return Err(refusal(cx, project, run, fault.clone()));
     }
-    let Some(current) = found.run else { return Err(flow.refusal(project, run, Fault::Empty)) };
+    let Some(current) = found.run else { return Err(refusal(cx, project, run, Fault::Empty)) };
     let text = current.text();
     let mut machine = pinned(log.events(), &mut notes);
     if machine.is_none() && !log.events().any(is_free) {
-        machine = catalog_machine(flow, project, text.document(), &mut notes);
+        machine = catalog_machine(cx, project, text.document(), &mut notes);
     }
     let mut history = current.history(&log);
     with_earlier(&mut history, run, &log)?;
@@ -85,18 +86,18 @@ fn earlier_attempts(run: &RunDir, history: &History) -> Result<Vec<Attempt>> {
 }
 
 /// Only what a list shows: `run.yaml`, and for runs that are not over the events behind it.
-pub(crate) fn for_listing(flow: &Flow, project: &Project, run: &RunDir) -> Result<RunSummary> {
+pub(crate) fn for_listing(cx: &Context, project: &Project, run: &RunDir) -> Result<RunSummary> {
     let Some(text) = run.read_text()? else {
         if run.is_leftover() {
             // Where its files are is not asked: there may be many such runs.
             return Err(Error::Elsewhere { run: run.id().clone(), places: Vec::new() });
         }
-        return careful_summary(flow, project, run);
+        return careful_summary(cx, project, run);
     };
     let read = |text| match read_run(run.id(), Some(text)) {
         Ok(Some(text)) => Ok(text),
-        Ok(None) => Err(flow.refusal(project, run, Fault::Empty)),
-        Err(fault) => Err(flow.refusal(project, run, fault)),
+        Ok(None) => Err(refusal(cx, project, run, Fault::Empty)),
+        Err(fault) => Err(refusal(cx, project, run, fault)),
     };
     let summary = match RunText::glance(&text) {
         Some(summary) if summary.id == *run.id() => summary,
@@ -106,7 +107,7 @@ pub(crate) fn for_listing(flow: &Flow, project: &Project, run: &RunDir) -> Resul
     let (false, Some(shown)) = (summary.status.is_terminal(), summary.last_seq) else {
         return Ok(summary);
     };
-    let Some(tail) = run.read_tail(shown)? else { return careful_summary(flow, project, run) };
+    let Some(tail) = run.read_tail(shown)? else { return careful_summary(cx, project, run) };
     let end = end_of(&tail);
     if end.ordered && end.newer.is_empty() && end.proves(shown, &digest(text.as_bytes())) {
         return Ok(summary);
@@ -114,13 +115,13 @@ pub(crate) fn for_listing(flow: &Flow, project: &Project, run: &RunDir) -> Resul
     match reconcile_end(read(text)?, &end, Seq(0)).map(|found| found.run) {
         Ok(Some(current)) => Ok(current.state.document().into()),
         // A person changed it, or it is behind a log that cannot be found: worth a careful look.
-        _ => careful_summary(flow, project, run),
+        _ => careful_summary(cx, project, run),
     }
 }
 
 /// The summary by everything that can be read; it says so when a merge joined two histories in the log.
-fn careful_summary(flow: &Flow, project: &Project, run: &RunDir) -> Result<RunSummary> {
-    let view = for_reading(flow, project, run)?;
+fn careful_summary(cx: &Context, project: &Project, run: &RunDir) -> Result<RunSummary> {
+    let view = for_reading(cx, project, run)?;
     let summary = RunSummary::from(view.history.state().document());
     let is_joined = view.faults.iter().any(|fault| matches!(fault, Fault::Joined(_)));
     Ok(if is_joined { RunSummary { doing: Some(Doing::Conflict), ..summary } } else { summary })

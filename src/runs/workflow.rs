@@ -10,7 +10,7 @@ use crate::machine::{
     Diagnostic, Form, Machine, Notation, State, Transition, Written, compile_text, description, picture, unsaid, write,
 };
 use crate::model::{StateName, WorkflowId, limits};
-use crate::runs::context::Flow;
+use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 
 /// The known workflows.
@@ -82,151 +82,146 @@ pub struct WorkflowConvertReport {
     pub losses: Vec<String>,
 }
 
-impl Flow {
-    /// The known workflows, by id.
-    ///
-    /// # Errors
-    /// [`Error::Catalog`] when the project's definitions cannot be listed.
-    pub fn workflow_list(&self) -> Result<WorkflowListReport> {
-        let project = self.project_if_any()?;
-        let entries = self.catalog(project.as_ref()).list()?;
-        let workflows = entries.into_iter().map(|entry| WorkflowEntry {
-            id: entry.id,
-            notation: entry.notation,
-            origin: origin(&entry.origin),
-            description: entry.description,
-            error: entry.error,
-        });
-        Ok(WorkflowListReport { workflows: workflows.collect() })
-    }
+/// The known workflows, by id.
+///
+/// # Errors
+/// [`Error::Catalog`] when the project's definitions cannot be listed.
+pub fn workflow_list(cx: &Context) -> Result<WorkflowListReport> {
+    let project = project_if_any(cx)?;
+    let entries = cx.catalog(project.as_ref()).list()?;
+    let workflows = entries.into_iter().map(|entry| WorkflowEntry {
+        id: entry.id,
+        notation: entry.notation,
+        origin: origin(&entry.origin),
+        description: entry.description,
+        error: entry.error,
+    });
+    Ok(WorkflowListReport { workflows: workflows.collect() })
+}
 
-    /// One workflow, with its text.
-    ///
-    /// # Errors
-    /// [`Error::Catalog`] when it is unknown or does not compile.
-    pub fn workflow_show(&self, name: &str) -> Result<(WorkflowReport, String)> {
-        let project = self.project_if_any()?;
-        let found = self.catalog(project.as_ref()).find(name)?;
-        Ok((
-            report(Some(&found.machine), found.machine.notation(), origin(&found.origin), found.diagnostics),
-            found.text,
-        ))
-    }
+/// One workflow, with its text.
+///
+/// # Errors
+/// [`Error::Catalog`] when it is unknown or does not compile.
+pub fn workflow_show(cx: &Context, name: &str) -> Result<(WorkflowReport, String)> {
+    let project = project_if_any(cx)?;
+    let found = cx.catalog(project.as_ref()).find(name)?;
+    Ok((report(Some(&found.machine), found.machine.notation(), origin(&found.origin), found.diagnostics), found.text))
+}
 
-    /// Compiles a file, or a workflow by its name; the graph of a file may use `types` of states besides those of the
-    /// project. Errors in the definition are in the report; the text is for rendering them.
-    ///
-    /// # Errors
-    /// [`Error::Input`] when the file cannot be read, [`Error::Catalog`] when there is neither such a file nor such a
-    /// workflow.
-    pub fn workflow_check(&self, target: &str, types: &[String]) -> Result<(WorkflowReport, String)> {
-        let Definition { machine, notation, origin, text, diagnostics } = self.definition(target, types)?;
-        Ok((report(machine.as_ref(), notation, origin, diagnostics), text))
-    }
+/// Compiles a file, or a workflow by its name; the graph of a file may use `types` of states besides those of the
+/// project. Errors in the definition are in the report; the text is for rendering them.
+///
+/// # Errors
+/// [`Error::Input`] when the file cannot be read, [`Error::Catalog`] when there is neither such a file nor such a
+/// workflow.
+pub fn workflow_check(cx: &Context, target: &str, types: &[String]) -> Result<(WorkflowReport, String)> {
+    let Definition { machine, notation, origin, text, diagnostics } = definition(cx, target, types)?;
+    Ok((report(machine.as_ref(), notation, origin, diagnostics), text))
+}
 
-    /// A file or a workflow as a Mermaid diagram and as a picture of characters.
-    ///
-    /// # Errors
-    /// As [`Flow::workflow_check`], and [`Error::Catalog`] when it does not compile.
-    pub fn workflow_graph(&self, target: &str, types: &[String]) -> Result<WorkflowGraphReport> {
-        let machine = self.definition(target, types)?.machine()?;
-        let picture = picture(&machine);
-        Ok(WorkflowGraphReport {
-            id: machine.id().clone(),
-            mermaid: write(&machine, Notation::Mermaid, None).text,
-            picture,
-        })
-    }
+/// A file or a workflow as a Mermaid diagram and as a picture of characters.
+///
+/// # Errors
+/// As [`workflow_check`], and [`Error::Catalog`] when it does not compile.
+pub fn workflow_graph(cx: &Context, target: &str, types: &[String]) -> Result<WorkflowGraphReport> {
+    let machine = definition(cx, target, types)?.machine()?;
+    let picture = picture(&machine);
+    Ok(WorkflowGraphReport {
+        id: machine.id().clone(),
+        mermaid: write(&machine, Notation::Mermaid, None).text,
+        picture,
+    })
+}
 
-    /// A file or a workflow in another notation.
-    ///
-    /// # Errors
-    /// As [`Flow::workflow_graph`].
-    pub fn workflow_convert(&self, target: &str, to: Notation, types: &[String]) -> Result<WorkflowConvertReport> {
-        let definition = self.definition(target, types)?;
-        let text = definition.text.clone();
-        let description = description(&text);
-        let unsaid = unsaid(definition.notation, &text, to);
-        let machine = definition.machine()?;
-        // Already said, with all that only the text says. A diagram may have a document around it.
-        if machine.notation() == to && to != Notation::Mermaid {
-            let (id, from) = (machine.id().clone(), machine.notation());
-            return Ok(WorkflowConvertReport { id, from, to, text, losses: Vec::new() });
-        }
-        let Written { text, mut losses } = write(&machine, to, description.as_deref());
-        losses.extend(unsaid);
-        Ok(WorkflowConvertReport { id: machine.id().clone(), from: machine.notation(), to, text, losses })
+/// A file or a workflow in another notation.
+///
+/// # Errors
+/// As [`workflow_graph`].
+pub fn workflow_convert(cx: &Context, target: &str, to: Notation, types: &[String]) -> Result<WorkflowConvertReport> {
+    let definition = definition(cx, target, types)?;
+    let text = definition.text.clone();
+    let description = description(&text);
+    let unsaid = unsaid(definition.notation, &text, to);
+    let machine = definition.machine()?;
+    // Already said, with all that only the text says. A diagram may have a document around it.
+    if machine.notation() == to && to != Notation::Mermaid {
+        let (id, from) = (machine.id().clone(), machine.notation());
+        return Ok(WorkflowConvertReport { id, from, to, text, losses: Vec::new() });
     }
+    let Written { text, mut losses } = write(&machine, to, description.as_deref());
+    losses.extend(unsaid);
+    Ok(WorkflowConvertReport { id: machine.id().clone(), from: machine.notation(), to, text, losses })
+}
 
-    /// The machine of a file or a workflow; the graph of a file may use these types of states besides the project's.
-    pub(crate) fn workflow_machine(&self, target: &str, types: &[String]) -> Result<Machine> {
-        self.definition(target, types)?.machine()
-    }
+/// The machine of a file or a workflow; the graph of a file may use these types of states besides the project's.
+pub(crate) fn workflow_machine(cx: &Context, target: &str, types: &[String]) -> Result<Machine> {
+    definition(cx, target, types)?.machine()
+}
 
-    /// The definition that `target` names: a file, or a workflow of the catalog.
-    fn definition(&self, target: &str, types: &[String]) -> Result<Definition> {
-        let path = self.path_of(target);
-        let project = self.project_if_any()?;
-        let catalog = self.catalog(project.as_ref());
-        if self.disk.is_file(&path) {
-            let text = match definition_text(Path::new(target), self.read_definition(&path, target)?) {
-                Err(CatalogError::Invalid { text, diagnostics, .. }) => {
-                    let (notation, origin) = (Form::of_file(target, &text).notation(), target.to_owned());
-                    return Ok(Definition { machine: None, notation, origin, text, diagnostics });
-                }
-                text => text?,
-            };
-            let form = Form::of_file(target, &text);
-            let checked = compile_text(form, &text, &id_of_file(&path), &catalog.state_types()?.and(types));
-            return Ok(Definition {
-                machine: checked.machine,
-                notation: form.notation(),
-                origin: target.to_owned(),
-                text,
-                diagnostics: checked.diagnostics,
-            });
-        }
-        if names_a_file(target) {
-            let source = std::io::Error::from(std::io::ErrorKind::NotFound);
-            return Err(Error::Input { origin: target.to_owned(), source });
-        }
-        match catalog.find(target) {
-            Ok(found) => Ok(Definition {
-                notation: found.machine.notation(),
-                origin: origin(&found.origin),
-                machine: Some(found.machine),
-                text: found.text,
-                diagnostics: found.diagnostics,
-            }),
-            Err(CatalogError::Invalid { path, text, diagnostics }) => {
-                let origin = path.display().to_string();
-                let notation = Form::of_file(&origin, &text).notation();
-                Ok(Definition { machine: None, notation, origin, text, diagnostics })
+/// The definition that `target` names: a file, or a workflow of the catalog.
+fn definition(cx: &Context, target: &str, types: &[String]) -> Result<Definition> {
+    let path = path_of(cx, target);
+    let project = project_if_any(cx)?;
+    let catalog = cx.catalog(project.as_ref());
+    if cx.disk.is_file(&path) {
+        let text = match definition_text(Path::new(target), read_definition(cx, &path, target)?) {
+            Err(CatalogError::Invalid { text, diagnostics, .. }) => {
+                let (notation, origin) = (Form::of_file(target, &text).notation(), target.to_owned());
+                return Ok(Definition { machine: None, notation, origin, text, diagnostics });
             }
-            Err(error) => Err(error.into()),
+            text => text?,
+        };
+        let form = Form::of_file(target, &text);
+        let checked = compile_text(form, &text, &id_of_file(&path), &catalog.state_types()?.and(types));
+        return Ok(Definition {
+            machine: checked.machine,
+            notation: form.notation(),
+            origin: target.to_owned(),
+            text,
+            diagnostics: checked.diagnostics,
+        });
+    }
+    if names_a_file(target) {
+        let source = std::io::Error::from(std::io::ErrorKind::NotFound);
+        return Err(Error::Input { origin: target.to_owned(), source });
+    }
+    match catalog.find(target) {
+        Ok(found) => Ok(Definition {
+            notation: found.machine.notation(),
+            origin: origin(&found.origin),
+            machine: Some(found.machine),
+            text: found.text,
+            diagnostics: found.diagnostics,
+        }),
+        Err(CatalogError::Invalid { path, text, diagnostics }) => {
+            let origin = path.display().to_string();
+            let notation = Form::of_file(&origin, &text).notation();
+            Ok(Definition { machine: None, notation, origin, text, diagnostics })
         }
+        Err(error) => Err(error.into()),
     }
+}
 
-    /// Whether a definition that is named so is a file.
-    pub(crate) fn is_file(&self, target: &str) -> bool {
-        self.disk.is_file(&self.path_of(target))
-    }
+/// Whether a definition that is named so is a file.
+pub(crate) fn is_file(cx: &Context, target: &str) -> bool {
+    cx.disk.is_file(&path_of(cx, target))
+}
 
-    fn read_definition(&self, path: &Path, origin: &str) -> Result<Vec<u8>> {
-        let fault = |source| Error::Input { origin: origin.to_owned(), source };
-        read_named(&*self.disk, path, limits::WORKFLOW_BYTES).map_err(fault)
-    }
+fn read_definition(cx: &Context, path: &Path, origin: &str) -> Result<Vec<u8>> {
+    let fault = |source| Error::Input { origin: origin.to_owned(), source };
+    read_named(&*cx.disk, path, limits::WORKFLOW_BYTES).map_err(fault)
+}
 
-    fn path_of(&self, target: &str) -> PathBuf {
-        self.env.cwd.clone().unwrap_or_default().join(target)
-    }
+fn path_of(cx: &Context, target: &str) -> PathBuf {
+    cx.env.cwd.clone().unwrap_or_default().join(target)
+}
 
-    fn project_if_any(&self) -> Result<Option<crate::store::Project>> {
-        match self.project() {
-            Ok(project) => Ok(Some(project)),
-            Err(Error::NoProject { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+fn project_if_any(cx: &Context) -> Result<Option<crate::store::Project>> {
+    match cx.project() {
+        Ok(project) => Ok(Some(project)),
+        Err(Error::NoProject { .. }) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

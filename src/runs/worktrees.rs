@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::model::{Explain as _, RunId};
-use crate::runs::context::Flow;
+use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::list::ListedRun;
 use crate::runs::select::{Runs, Unreadable};
@@ -24,67 +24,65 @@ pub struct OtherWorktree {
     pub error: Option<String>,
 }
 
-impl Flow {
-    /// The other worktrees of the repository that have a `.flow`, each with the verbs for it. None when `FLOW_DIR` names
-    /// the one for all of them.
-    pub(crate) fn in_other_worktrees(&self) -> Vec<(PathBuf, Self)> {
-        if self.env.flow_dir.is_some() && self.options.project.is_none() {
-            return Vec::new();
+/// The other worktrees of the repository that have a `.flow`, each with the verbs for it. None when `FLOW_DIR` names
+/// the one for all of them.
+pub(crate) fn in_other_worktrees(cx: &Context) -> Vec<(PathBuf, Context)> {
+    if cx.env.flow_dir.is_some() && cx.options.project.is_none() {
+        return Vec::new();
+    }
+    let root = match cx.project() {
+        Ok(project) => project.root().to_owned(),
+        Err(_) => match cx.root_to_be() {
+            Ok(root) => root,
+            Err(_) => return Vec::new(),
+        },
+    };
+    let Some(top) = cx.git.top(&root) else { return Vec::new() };
+    let below = root.strip_prefix(&top).map(PathBuf::from).unwrap_or_default();
+    // Without an empty last part.
+    let roots = cx.git.other_worktrees(&root).into_iter().map(|top| top.join(&below).components().collect());
+    roots
+        .filter(|root: &PathBuf| cx.disk.is_dir(&root.join(layout::FLOW)))
+        .map(|root| (root.clone(), cx.in_project(&root)))
+        .collect()
+}
+
+/// What is open in the other worktrees; those in which nothing is are left out. `named` says whether the runs are to be
+/// named, or only counted.
+pub(crate) fn other_worktrees(cx: &Context, named: bool) -> Vec<OtherWorktree> {
+    let look = |(path, cx): (PathBuf, Context)| match open_runs(&cx) {
+        Ok((runs, unreadable)) => {
+            let error = unreadable.first().map(|run| format!("{} cannot be read: {}", run.run_id, run.reason));
+            OtherWorktree { path, open_runs: runs.len(), runs, error }
         }
-        let root = match self.project() {
-            Ok(project) => project.root().to_owned(),
-            Err(_) => match self.root_to_be() {
-                Ok(root) => root,
-                Err(_) => return Vec::new(),
-            },
-        };
-        let Some(top) = self.git.top(&root) else { return Vec::new() };
-        let below = root.strip_prefix(&top).map(PathBuf::from).unwrap_or_default();
-        // Without an empty last part.
-        let roots = self.git.other_worktrees(&root).into_iter().map(|top| top.join(&below).components().collect());
-        roots
-            .filter(|root: &PathBuf| self.disk.is_dir(&root.join(layout::FLOW)))
-            .map(|root| (root.clone(), self.in_project(&root)))
-            .collect()
+        Err(error) => OtherWorktree { path, open_runs: 0, runs: Vec::new(), error: Some(error.one_line()) },
+    };
+    let mut others: Vec<_> = in_other_worktrees(cx).into_iter().map(look).collect();
+    others.retain(|worktree| worktree.open_runs > 0 || worktree.error.is_some());
+    if !named {
+        others.iter_mut().for_each(|worktree| worktree.runs.clear());
     }
+    others
+}
 
-    /// What is open in the other worktrees; those in which nothing is are left out. `named` says whether the runs are to be
-    /// named, or only counted.
-    pub(crate) fn other_worktrees(&self, named: bool) -> Vec<OtherWorktree> {
-        let look = |(path, flow): (PathBuf, Self)| match flow.open_runs() {
-            Ok((runs, unreadable)) => {
-                let error = unreadable.first().map(|run| format!("{} cannot be read: {}", run.run_id, run.reason));
-                OtherWorktree { path, open_runs: runs.len(), runs, error }
-            }
-            Err(error) => OtherWorktree { path, open_runs: 0, runs: Vec::new(), error: Some(error.one_line()) },
-        };
-        let mut others: Vec<_> = self.in_other_worktrees().into_iter().map(look).collect();
-        others.retain(|worktree| worktree.open_runs > 0 || worktree.error.is_some());
-        if !named {
-            others.iter_mut().for_each(|worktree| worktree.runs.clear());
-        }
-        others
-    }
+fn open_runs(cx: &Context) -> Result<(Vec<ListedRun>, Vec<Unreadable>)> {
+    let project = cx.project()?;
+    let runs = Runs::read_open(cx, &project)?;
+    Ok((runs.open().cloned().map(ListedRun::from).collect(), runs.unreadable))
+}
 
-    fn open_runs(&self) -> Result<(Vec<ListedRun>, Vec<Unreadable>)> {
-        let project = self.project()?;
-        let runs = Runs::read_open(self, &project)?;
-        Ok((runs.open().cloned().map(ListedRun::from).collect(), runs.unreadable))
-    }
+/// Another worktree that has the run `id`.
+pub(crate) fn worktree_with(cx: &Context, id: &str) -> Option<PathBuf> {
+    let id = RunId::new(id).ok()?;
+    let has = |cx: &Context| {
+        let run = cx.project().and_then(|project| Ok(project.run(&id)?));
+        run.is_ok_and(|run| !run.is_leftover())
+    };
+    in_other_worktrees(cx).into_iter().find(|(_, cx)| has(cx)).map(|(path, _)| path)
+}
 
-    /// Another worktree that has the run `id`.
-    pub(crate) fn worktree_with(&self, id: &str) -> Option<PathBuf> {
-        let id = RunId::new(id).ok()?;
-        let has = |flow: &Self| {
-            let run = flow.project().and_then(|project| Ok(project.run(&id)?));
-            run.is_ok_and(|run| !run.is_leftover())
-        };
-        self.in_other_worktrees().into_iter().find(|(_, flow)| has(flow)).map(|(path, _)| path)
-    }
-
-    /// The first other worktree of the repository of `start` that has a `.flow`, when `start` has none.
-    pub(crate) fn worktree_with_flow(&self, start: &Path) -> Option<PathBuf> {
-        let others = self.git.other_worktrees(start).into_iter();
-        others.into_iter().find(|top| self.disk.is_dir(&top.join(layout::FLOW)))
-    }
+/// The first other worktree of the repository of `start` that has a `.flow`, when `start` has none.
+pub(crate) fn worktree_with_flow(cx: &Context, start: &Path) -> Option<PathBuf> {
+    let others = cx.git.other_worktrees(start).into_iter();
+    others.into_iter().find(|top| cx.disk.is_dir(&top.join(layout::FLOW)))
 }

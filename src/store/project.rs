@@ -215,6 +215,12 @@ impl Project {
         self.path().parent().unwrap_or(Path::new("."))
     }
 
+    /// `path` relative to the project, when it is inside.
+    #[must_use]
+    pub fn relative(&self, path: &Path) -> PathBuf {
+        path.strip_prefix(self.root()).unwrap_or(path).to_owned()
+    }
+
     /// Something in `.flow` that flow never puts there, when nothing says that it is flow's.
     fn foreign(&self) -> Result<Option<String>, DiskError> {
         if self.is_marked {

@@ -4,10 +4,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::support::alone;
 use crate::support::clinic::{assert_nothing_lost, files, troubles};
 use crate::support::shaky::{DiskCall, Ill, Shaky};
-use crate::support::{Past, Tree, calls, can_inject, injected, killed_at, try_all};
+use crate::support::{Past, Tree, alone, calls, can_inject, injected, killed_at, try_all};
 
 const REPAIR: [&str; 3] = ["doctor", "--repair", "--json"];
 /// Of the real program, one death of so many is tried.

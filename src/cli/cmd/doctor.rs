@@ -5,10 +5,10 @@ use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{BAD, CARE, FAINT, GOOD, Page};
-use crate::doctor::{DoctorReport, DoctorRequest, FindingReport, FindingState, Severity};
-use crate::runs::Flow;
+use crate::doctor::{self, DoctorReport, DoctorRequest, FindingReport, FindingState, Severity};
+use crate::runs::Context;
 
-pub(super) fn run(flow: &Flow, args: DoctorArgs, out: &mut Out) -> Exit {
+pub(super) fn run(cx: &Context, args: DoctorArgs, out: &mut Out) -> Exit {
     let request = DoctorRequest {
         run: args.run,
         repair: args.repair,
@@ -16,7 +16,7 @@ pub(super) fn run(flow: &Flow, args: DoctorArgs, out: &mut Out) -> Exit {
         strict: args.strict,
         worktrees: args.worktrees,
     };
-    match flow.doctor(&request) {
+    match doctor::doctor(cx, &request) {
         Ok(report) => {
             if report.repaired && !report.plan.is_empty() {
                 out.committed("the repair is done".to_owned());

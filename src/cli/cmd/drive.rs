@@ -5,13 +5,13 @@ use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
 use crate::cli::prompt::Prompt;
-use crate::drive::{Choose, DriveReport, DriveRequest, DriveStop, Given, Person};
-use crate::runs::Flow;
+use crate::drive::{self, Choose, DriveReport, DriveRequest, DriveStop, Given, Person};
+use crate::runs::Context;
 
-pub(super) fn run(flow: &Flow, args: DriveArgs, out: &mut Out) -> Exit {
+pub(super) fn run(cx: &Context, args: DriveArgs, out: &mut Out) -> Exit {
     let choose = match (args.choose, args.choose_url) {
         (Some(command), _) => Choose::Command(command),
-        (None, Some(url)) => match flow.endpoint(url) {
+        (None, Some(url)) => match drive::endpoint(cx, url) {
             Ok(endpoint) => Choose::Endpoint(endpoint),
             Err(error) => return out.error(&error),
         },
@@ -29,7 +29,7 @@ pub(super) fn run(flow: &Flow, args: DriveArgs, out: &mut Out) -> Exit {
         session: args.session,
     };
     let mut caller = Caller { prompt: Prompt::new(out), shown: None, is_silent: out.is_json() };
-    let driven = flow.drive(&request, &mut caller);
+    let driven = drive::drive(cx, &request, &mut caller);
     if let Ok(DriveReport { given: Some(given), .. }) = &driven
         && caller.shown.as_ref() != Some(given)
     {

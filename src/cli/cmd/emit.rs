@@ -3,15 +3,15 @@
 use crate::cli::args::EmitArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::runs::{EmitRequest, Error, Flow, ReportRequest, Source, parse_batch};
+use crate::runs::{self, Context, EmitRequest, Error, ReportRequest, Source, parse_batch};
 
-pub(super) fn run(flow: &Flow, args: EmitArgs, out: &mut Out) -> Exit {
+pub(super) fn run(cx: &Context, args: EmitArgs, out: &mut Out) -> Exit {
     out.errors_begin_with("Error");
     let request = match request(args) {
         Ok(request) => request,
         Err(error) => return out.error(&error),
     };
-    match flow.emit(&request) {
+    match runs::emit(cx, &request) {
         Ok(report) => {
             out.committed(format!("the report is in the log as event {}", report.data.seq));
             out.warnings(&report.data.warnings);

@@ -14,17 +14,16 @@ use crate::interviews::pad::{
     Answer as InterviewAnswer, Question as InterviewQuestion, SectionChange as InterviewChange,
 };
 use crate::interviews::{
-    AnswerRequest, EntryStatus, Error, FinishRequest, InterviewAnswerReport, InterviewFault, InterviewNext,
+    self, AnswerRequest, EntryStatus, Error, FinishRequest, InterviewAnswerReport, InterviewFault, InterviewNext,
     InterviewRequest, InterviewRunReport, InterviewStartReport, InterviewStatusReport, InterviewStep, InterviewStop,
     Replaces, Result, TalkRequest, read_content,
 };
-use crate::runs;
-use crate::runs::{Flow, Source};
+use crate::runs::{self, Context, Source};
 
-pub(super) fn run(flow: &Flow, args: InterviewArgs, out: &mut Out) -> Exit {
+pub(super) fn run(cx: &Context, args: InterviewArgs, out: &mut Out) -> Exit {
     let done = match args.command {
-        InterviewCommand::Start(begin) => start(flow, begin, out),
-        InterviewCommand::Next { document } => flow.interview_next(&document).map(|next| {
+        InterviewCommand::Start(begin) => start(cx, begin, out),
+        InterviewCommand::Next { document } => interviews::next(cx, &document).map(|next| {
             let mut page = Page::default();
             of_next(&mut page, &next);
             out.answer(&next, || page.finish())
@@ -33,28 +32,24 @@ pub(super) fn run(flow: &Flow, args: InterviewArgs, out: &mut Out) -> Exit {
             let asked = topic.zip(asked).map(|(topic, asked)| InterviewQuestion { topic, asked });
             let given = given.read().map_err(|why| runs::Error::Usage(why.to_owned()).into());
             given.and_then(|(document, given)| {
-                let (text, question) = answer_text(flow, &document, given, question, asked.as_ref(), out)?;
+                let (text, question) = answer_text(cx, &document, given, question, asked.as_ref(), out)?;
                 let answer = InterviewAnswer::Given(text);
                 let replaces = if replace { Replaces::Anything } else { Replaces::Nothing };
-                answer_with(flow, AnswerRequest { document, question, asked, answer, replaces }, out)
+                answer_with(cx, AnswerRequest { document, question, asked, answer, replaces }, out)
             })
         }
         InterviewCommand::Skip { document, reason, question } => {
             let answer = InterviewAnswer::Skipped(reason.unwrap_or_default());
-            answer_with(
-                flow,
-                AnswerRequest { document, question, asked: None, answer, replaces: Replaces::Nothing },
-                out,
-            )
+            answer_with(cx, AnswerRequest { document, question, asked: None, answer, replaces: Replaces::Nothing }, out)
         }
         InterviewCommand::Status { document } => {
-            flow.interview_status(&document).map(|report| out.answer(&report, || status(&report)))
+            interviews::status(cx, &document).map(|report| out.answer(&report, || status(&report)))
         }
-        InterviewCommand::Finish { document, content, early } => finish(flow, document, content, early, out),
-        InterviewCommand::Abandon { document, yes } => abandon(flow, document, yes, out),
+        InterviewCommand::Finish { document, content, early } => finish(cx, document, content, early, out),
+        InterviewCommand::Abandon { document, yes } => abandon(cx, document, yes, out),
         InterviewCommand::Run { begin, agent, timeout, record, replay } => {
             let request = TalkRequest { interview: request(begin), agent, timeout, record, replay };
-            talk(flow, &request, out)
+            talk(cx, &request, out)
         }
     };
     done.unwrap_or_else(|error| out.error(&error))
@@ -67,7 +62,7 @@ fn request(begin: BeginArgs) -> InterviewRequest {
 /// The answer that is given, or what standard input says, and the number of its question. A person at the terminal is shown
 /// that question, and answers no other one.
 fn answer_text(
-    flow: &Flow,
+    cx: &Context,
     document: &Path,
     given: Given,
     question: Option<u32>,
@@ -79,7 +74,7 @@ fn answer_text(
         Given::Nothing if io::stdin().is_terminal() => {}
         _ => return Ok((Source::of_standard_input()?.text, question)),
     }
-    let status = flow.interview_status(document)?;
+    let status = interviews::status(cx, document)?;
     let next = status.next.next_question.as_ref().map(|_| status.next.metadata.question_number);
     let meant = if asked.is_none() { question.or(next) } else { question };
     let there = status.entries.into_iter().find(|entry| Some(entry.number) == meant).map(|entry| entry.asked);
@@ -93,8 +88,8 @@ fn answer_text(
     Ok((text, meant))
 }
 
-fn start(flow: &Flow, begin: BeginArgs, out: &mut Out) -> Result<Exit> {
-    let report = flow.interview_start(&request(begin))?;
+fn start(cx: &Context, begin: BeginArgs, out: &mut Out) -> Result<Exit> {
+    let report = interviews::start(cx, &request(begin))?;
     if report.begun {
         out.committed(format!("the interview in {} was begun", report.document.display()));
     }
@@ -133,8 +128,8 @@ fn of_next(page: &mut Page, next: &InterviewNext) {
     }
 }
 
-fn answer_with(flow: &Flow, request: AnswerRequest, out: &mut Out) -> Result<Exit> {
-    let report = flow.interview_answer(&request)?;
+fn answer_with(cx: &Context, request: AnswerRequest, out: &mut Out) -> Result<Exit> {
+    let report = interviews::answer(cx, &request)?;
     let number = report.question;
     out.committed(format!("question {number} is {} in {}", report.status.as_str(), report.document.display()));
     out.warnings(&report.warnings);
@@ -181,12 +176,12 @@ fn status(report: &InterviewStatusReport) -> String {
     page.finish()
 }
 
-fn finish(flow: &Flow, document: PathBuf, content: Option<PathBuf>, early: bool, out: &mut Out) -> Result<Exit> {
+fn finish(cx: &Context, document: PathBuf, content: Option<PathBuf>, early: bool, out: &mut Out) -> Result<Exit> {
     let content = match content {
-        Some(path) => Some(read_content(&source(flow, &path)?)?),
+        Some(path) => Some(read_content(&source(cx, &path)?)?),
         None => None,
     };
-    let report = flow.interview_finish(&FinishRequest { document, content, early, seen: None })?;
+    let report = interviews::finish(cx, &FinishRequest { document, content, early, seen: None })?;
     out.committed(format!("{} is finished", report.document.display()));
     out.warnings(&report.warnings);
     Ok(out.answer(&report, || {
@@ -209,8 +204,8 @@ fn of_sections(page: &mut Page, sections: &[InterviewChange]) {
     page.table(2, &rows);
 }
 
-fn abandon(flow: &Flow, document: PathBuf, yes: bool, out: &mut Out) -> Result<Exit> {
-    let what = match (!yes).then(|| flow.interview_status(&document)) {
+fn abandon(cx: &Context, document: PathBuf, yes: bool, out: &mut Out) -> Result<Exit> {
+    let what = match (!yes).then(|| interviews::status(cx, &document)) {
         Some(Ok(status)) => {
             let answers = status.entries.iter().filter(|entry| entry.status == EntryStatus::Answered).count();
             Some(format!("{answers} answers leave the document"))
@@ -233,7 +228,7 @@ fn abandon(flow: &Flow, document: PathBuf, yes: bool, out: &mut Out) -> Result<E
             return Err(Error::Stopped { document, fault: InterviewFault::NoConsent });
         }
     }
-    let report = flow.interview_abandon(&document)?;
+    let report = interviews::abandon(cx, &document)?;
     out.committed(format!("the interview in {} was given up", report.document.display()));
     out.warnings(&report.warnings);
     Ok(out.answer(&report, || {
@@ -247,8 +242,8 @@ fn abandon(flow: &Flow, document: PathBuf, yes: bool, out: &mut Out) -> Result<E
     }))
 }
 
-fn talk(flow: &Flow, request: &TalkRequest, out: &mut Out) -> Result<Exit> {
-    let report = flow.interview_run(request, &mut Person::new(out))?;
+fn talk(cx: &Context, request: &TalkRequest, out: &mut Out) -> Result<Exit> {
+    let report = interviews::run(cx, request, &mut Person::new(out))?;
     out.committed(format!("{} questions were answered in {}", report.answered, report.document.display()));
     out.warnings(&report.warnings);
     let exit = out.answer(&report, || talked(&report));

@@ -8,10 +8,10 @@ use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{Page, brief};
 use crate::model::{Doing, StateName};
-use crate::runs::{Error, Flow, ListFilter, ListReport, ListedRun, parse_since};
+use crate::runs::{self, Context, Error, ListFilter, ListReport, ListedRun, parse_since};
 
-pub(super) fn run(flow: &Flow, args: ListArgs, out: &mut Out) -> Exit {
-    let since = match args.since.map(|text| parse_since(&text, flow.now())).transpose() {
+pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> Exit {
+    let since = match args.since.map(|text| parse_since(&text, cx.now())).transpose() {
         Ok(since) => since,
         Err(message) => return out.error(&Error::Usage(format!("--since: {message}"))),
     };
@@ -25,7 +25,7 @@ pub(super) fn run(flow: &Flow, args: ListArgs, out: &mut Out) -> Exit {
         limit: args.limit.and_then(|limit| usize::try_from(limit).ok()),
         worktrees: args.worktrees,
     };
-    match flow.list(&filter) {
+    match runs::list(cx, &filter) {
         Ok(report) => {
             let unreadable = report.unreadable.iter();
             let warnings = unreadable.map(|run| format!("{} cannot be read: {}", run.run_id, run.reason));

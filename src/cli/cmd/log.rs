@@ -9,29 +9,29 @@ use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{Page, clip};
 use crate::model::{Seq, answer_in};
-use crate::runs::{Flow, LogReport, LogRequest, reader_left};
+use crate::runs::{self, Context, LogReport, LogRequest, reader_left};
 
 /// How often a followed log is looked at.
 const PAUSE: Duration = Duration::from_millis(200);
 
-pub(super) fn run(flow: &Flow, args: LogArgs, out: &mut Out) -> Exit {
-    let run = match super::meant(flow, args.run, out, false) {
+pub(super) fn run(cx: &Context, args: LogArgs, out: &mut Out) -> Exit {
+    let run = match super::meant(cx, args.run, out, false) {
         Ok(run) => run,
         Err(exit) => return exit,
     };
     let request = LogRequest { run, after: Seq(args.after), session: None };
     if args.follow {
-        return follow(flow, &request, out);
+        return follow(cx, &request, out);
     }
-    match flow.log(&request) {
+    match runs::log(cx, &request) {
         Ok(report) => out.answer(&report, || page(&report)),
         Err(error) => out.error(&error),
     }
 }
 
 /// Prints events until the run is over or removed, or nobody reads them any more.
-fn follow(flow: &Flow, request: &LogRequest, out: &mut Out) -> Exit {
-    let mut follow = match flow.follow(request) {
+fn follow(cx: &Context, request: &LogRequest, out: &mut Out) -> Exit {
+    let mut follow = match runs::follow(cx, request) {
         Ok(follow) => follow,
         Err(error) => return out.error(&error),
     };

@@ -24,12 +24,12 @@ mod worktrees;
 use crate::cli::args::{Command, RunArg};
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::runs::{Flow, StatusVerb};
+use crate::runs::{self, Context, StatusVerb};
 
 /// The run that is meant by a command that only looks, and a word about which one that is when none was named;
 /// for an open run only where the answer itself does not say.
-fn meant(flow: &Flow, run: RunArg, out: &Out, says_which: bool) -> Result<Option<String>, Exit> {
-    let meant = flow.meant_run(run.name().as_deref(), None).map_err(|error| out.error(&error))?;
+fn meant(cx: &Context, run: RunArg, out: &Out, says_which: bool) -> Result<Option<String>, Exit> {
+    let meant = runs::meant_run(cx, run.name().as_deref(), None).map_err(|error| out.error(&error))?;
     if let Some(why) = meant.why.filter(|_| !meant.open || !says_which) {
         out.aside(&format!("{} ({why})\n", meant.run_id));
     }
@@ -37,33 +37,33 @@ fn meant(flow: &Flow, run: RunArg, out: &Out, says_which: bool) -> Result<Option
 }
 
 /// Runs one command.
-pub(super) fn run(flow: &Flow, command: Command, out: &mut Out) -> Exit {
+pub(super) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit {
     match command {
-        Command::Init => setup::init(flow, out),
-        Command::Start(args) => start::run(flow, args, out),
-        Command::RecordActivity(args) => record::run(flow, *args, out),
-        Command::Emit(args) => emit::run(flow, *args, out),
-        Command::Next(args) => next::next(flow, args, out),
-        Command::Advance(args) => next::advance(flow, args, out),
-        Command::Drive(args) => drive::run(flow, *args, out),
-        Command::Block(args) => status::run(flow, StatusVerb::Block, args, out),
-        Command::Unblock(args) => status::run(flow, StatusVerb::Unblock, args, out),
-        Command::Complete(args) => status::complete(flow, args, out),
-        Command::Fail(args) => status::run(flow, StatusVerb::Fail, args, out),
-        Command::Cancel(args) => status::run(flow, StatusVerb::Cancel, args, out),
-        Command::Reopen(args) => status::reopen(flow, args, out),
-        Command::Set(args) => set::run(flow, args, out),
-        Command::SessionEnd(args) => session_end::run(flow, args, out),
-        Command::Resume(args) => resume::run(flow, args, out),
-        Command::List(args) => list::run(flow, args, out),
-        Command::Show(args) => show::run(flow, args, out),
-        Command::Log(args) => log::run(flow, args, out),
-        Command::Validate(args) => validate::run(flow, &args, out),
-        Command::Doctor(args) => doctor::run(flow, args, out),
-        Command::Verify(args) => verify::run(flow, args, out),
-        Command::Workflow(args) => workflow::run(flow, args.command, out),
-        Command::Mode(args) => mode::run(flow, args.command, out),
-        Command::Interview(args) => interview::run(flow, *args, out),
+        Command::Init => setup::init(cx, out),
+        Command::Start(args) => start::run(cx, args, out),
+        Command::RecordActivity(args) => record::run(cx, *args, out),
+        Command::Emit(args) => emit::run(cx, *args, out),
+        Command::Next(args) => next::next(cx, args, out),
+        Command::Advance(args) => next::advance(cx, args, out),
+        Command::Drive(args) => drive::run(cx, *args, out),
+        Command::Block(args) => status::run(cx, StatusVerb::Block, args, out),
+        Command::Unblock(args) => status::run(cx, StatusVerb::Unblock, args, out),
+        Command::Complete(args) => status::complete(cx, args, out),
+        Command::Fail(args) => status::run(cx, StatusVerb::Fail, args, out),
+        Command::Cancel(args) => status::run(cx, StatusVerb::Cancel, args, out),
+        Command::Reopen(args) => status::reopen(cx, args, out),
+        Command::Set(args) => set::run(cx, args, out),
+        Command::SessionEnd(args) => session_end::run(cx, args, out),
+        Command::Resume(args) => resume::run(cx, args, out),
+        Command::List(args) => list::run(cx, args, out),
+        Command::Show(args) => show::run(cx, args, out),
+        Command::Log(args) => log::run(cx, args, out),
+        Command::Validate(args) => validate::run(cx, &args, out),
+        Command::Doctor(args) => doctor::run(cx, args, out),
+        Command::Verify(args) => verify::run(cx, args, out),
+        Command::Workflow(args) => workflow::run(cx, args.command, out),
+        Command::Mode(args) => mode::run(cx, args.command, out),
+        Command::Interview(args) => interview::run(cx, *args, out),
         Command::Schema(args) => setup::schema(&args, out),
         Command::Completions(args) => setup::completions(&args, out),
         Command::Man => setup::man(out),

@@ -12,46 +12,45 @@ use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
 use crate::model::{ModeName, limits};
 use crate::modes::{
-    DecidedBy, Error, ModeDecision, ModeEndReport, ModeListReport, ModeListRequest, ModePromptReport,
+    self, DecidedBy, Error, ModeDecision, ModeEndReport, ModeListReport, ModeListRequest, ModePromptReport,
     ModePromptRequest, ModeRequest, ModeRequestReport, ModeScope, ModeShowReport, ModeWriteReport, ModeWriteRequest,
     OutcomeReport, PolicyReport,
 };
-use crate::runs;
-use crate::runs::{Flow, Source};
+use crate::runs::{self, Context, Source};
 
-pub(super) fn run(flow: &Flow, command: ModeCommand, out: &mut Out) -> Exit {
+pub(super) fn run(cx: &Context, command: ModeCommand, out: &mut Out) -> Exit {
     match command {
         ModeCommand::Request { mode, scope, review, run_id } => {
             let review_clean = review.map(ReviewArg::is_clean);
             let request = ModeRequest { mode, scope: whose(scope), review_clean, run: run_id };
-            answered(out, flow.mode_request(&request), requested)
+            answered(out, modes::request(cx, &request), requested)
         }
         ModeCommand::List { scope, all } => {
             let request = ModeListRequest { scope: whose(scope), all };
-            answered(out, flow.mode_list(&request), |report, out| {
+            answered(out, modes::list(cx, &request), |report, out| {
                 out.warnings(&report.warnings);
                 out.answer(report, || list(report, all))
             })
         }
-        ModeCommand::Show { mode, scope } => answered(out, flow.mode_show(&mode, &whose(scope)), |report, out| {
+        ModeCommand::Show { mode, scope } => answered(out, modes::show(cx, &mode, &whose(scope)), |report, out| {
             let exit = out.answer(report, || shown(report));
             if report.exists { exit } else { Exit::NotFound }
         }),
-        command @ ModeCommand::Write { .. } => write(flow, command, out),
+        command @ ModeCommand::Write { .. } => write(cx, command, out),
         ModeCommand::Clear { mode, scope, all } => {
-            answered(out, flow.mode_clear(mode.as_deref(), &whose(scope), all), |report, out| {
+            answered(out, modes::clear(cx, mode.as_deref(), &whose(scope), all), |report, out| {
                 ended(report, "cleared", out)
             })
         }
         ModeCommand::Cancel { mode, scope, all } => {
-            answered(out, flow.mode_cancel(mode.as_deref(), &whose(scope), all), |report, out| {
+            answered(out, modes::cancel(cx, mode.as_deref(), &whose(scope), all), |report, out| {
                 ended(report, "cancelled", out)
             })
         }
         ModeCommand::Outcome { file } => {
-            let told = source(flow, Path::new(&file))
+            let told = source(cx, Path::new(&file))
                 .map_err(Error::Run)
-                .and_then(|read| flow.mode_outcome(&read.origin, read.text.as_bytes()));
+                .and_then(|read| modes::outcome(&read.origin, read.text.as_bytes()));
             answered(out, told, |report, out| out.answer(report, || outcome(report)))
         }
         ModeCommand::Prompt { text, scope } => {
@@ -59,11 +58,11 @@ pub(super) fn run(flow: &Flow, command: ModeCommand, out: &mut Out) -> Exit {
             let told = text
                 .map_err(Error::Run)
                 .and_then(|text| ModePromptRequest::read(&text, whose(scope)))
-                .and_then(|request| flow.mode_prompt(&request));
+                .and_then(|request| modes::prompt(cx, &request));
             answered(out, told, prompt)
         }
         ModeCommand::Policy { table } => {
-            answered(out, flow.mode_policy(), |report, out| out.answer(report, || policy(report, table)))
+            answered(out, modes::table(cx), |report, out| out.answer(report, || policy(report, table)))
         }
     }
 }
@@ -160,7 +159,7 @@ fn of_decided(page: &mut Page, decided: &DecidedBy) {
     decided.hides.iter().for_each(|file| page.field("hides", &file.display().to_string()));
 }
 
-fn write(flow: &Flow, command: ModeCommand, out: &mut Out) -> Exit {
+fn write(cx: &Context, command: ModeCommand, out: &mut Out) -> Exit {
     let ModeCommand::Write { mode, scope, data, active, phase, iteration, outcome, run_id, review } = command else {
         return Exit::Usage;
     };
@@ -177,7 +176,7 @@ fn write(flow: &Flow, command: ModeCommand, out: &mut Out) -> Exit {
     });
     let review_clean = review.map(ReviewArg::is_clean);
     let written = fields
-        .and_then(|fields| flow.mode_write(&ModeWriteRequest { mode, scope: whose(scope), fields, review_clean }));
+        .and_then(|fields| modes::write(cx, &ModeWriteRequest { mode, scope: whose(scope), fields, review_clean }));
     answered(out, written, |report: &ModeWriteReport, out| {
         if report.changed {
             out.committed(format!("{} is written", report.path.display()));

@@ -5,10 +5,10 @@ use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
 use crate::model::StateName;
-use crate::runs::{AdvanceReport, AdvanceRequest, Flow, NextStatesReport};
+use crate::runs::{self, AdvanceReport, AdvanceRequest, Context, NextStatesReport};
 
-pub(super) fn next(flow: &Flow, args: NextArgs, out: &mut Out) -> Exit {
-    match flow.next_states(args.run.name().as_deref(), None) {
+pub(super) fn next(cx: &Context, args: NextArgs, out: &mut Out) -> Exit {
+    match runs::next_states(cx, args.run.name().as_deref(), None) {
         Ok(report) => out.answer(&report, || next_page(&report)),
         Err(error) => out.error(&error),
     }
@@ -31,7 +31,7 @@ fn next_page(report: &NextStatesReport) -> String {
     page.finish()
 }
 
-pub(super) fn advance(flow: &Flow, args: AdvanceArgs, out: &mut Out) -> Exit {
+pub(super) fn advance(cx: &Context, args: AdvanceArgs, out: &mut Out) -> Exit {
     let request = AdvanceRequest {
         run: args.run.name(),
         to: args.to,
@@ -40,7 +40,7 @@ pub(super) fn advance(flow: &Flow, args: AdvanceArgs, out: &mut Out) -> Exit {
         session: args.caller.session,
         epoch: args.caller.epoch,
     };
-    match flow.advance(&request) {
+    match runs::advance(cx, &request) {
         Ok(report) => {
             out.committed(format!("{} is in {}, as event {} says", report.run_id, report.to, report.seq));
             out.warnings(&report.warnings);

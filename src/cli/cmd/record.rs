@@ -6,14 +6,14 @@ use crate::cli::args::RecordArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
-use crate::runs::{Advance, Error, Flow, RecordReport, RecordRequest, Source};
+use crate::runs::{self, Advance, Context, Error, RecordReport, RecordRequest, Source};
 
-pub(super) fn run(flow: &Flow, args: RecordArgs, out: &mut Out) -> Exit {
-    let request = match request(flow, args) {
+pub(super) fn run(cx: &Context, args: RecordArgs, out: &mut Out) -> Exit {
+    let request = match request(cx, args) {
         Ok(request) => request,
         Err(error) => return out.error(&error),
     };
-    match flow.record_activity(&request) {
+    match runs::record_activity(cx, &request) {
         Ok(report) => {
             out.committed(format!("the activity is recorded as event {} ({})", report.seq, report.number));
             out.warnings(&report.warnings);
@@ -33,7 +33,7 @@ fn page(report: &RecordReport) -> String {
     page.finish()
 }
 
-fn request(flow: &Flow, args: RecordArgs) -> Result<RecordRequest, Error> {
+fn request(cx: &Context, args: RecordArgs) -> Result<RecordRequest, Error> {
     let says_something = args.activity_file.is_some()
         || args.id.is_some()
         || args.phase.is_some()
@@ -47,7 +47,7 @@ fn request(flow: &Flow, args: RecordArgs) -> Result<RecordRequest, Error> {
     }
     Ok(RecordRequest {
         run: args.run_id,
-        source: args.activity_file.as_deref().map(|file| source(flow, file)).transpose()?,
+        source: args.activity_file.as_deref().map(|file| source(cx, file)).transpose()?,
         id: args.id,
         phase: args.phase,
         kind: args.kind.map(Into::into),
@@ -67,6 +67,6 @@ fn request(flow: &Flow, args: RecordArgs) -> Result<RecordRequest, Error> {
 }
 
 /// The document in a file, or on standard input when it is called `-`.
-pub(super) fn source(flow: &Flow, path: &Path) -> Result<Source, Error> {
-    if path == Path::new("-") { Source::of_standard_input() } else { flow.source(path) }
+pub(super) fn source(cx: &Context, path: &Path) -> Result<Source, Error> {
+    if path == Path::new("-") { Source::of_standard_input() } else { runs::read_source(cx, path) }
 }

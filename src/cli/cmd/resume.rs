@@ -7,9 +7,9 @@ use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
 use crate::engine::Verdict;
 use crate::model::StateName;
-use crate::runs::{ClaimRequest, Flow, ResumeReport, ResumeRequest, TreeState};
+use crate::runs::{self, ClaimRequest, Context, ResumeReport, ResumeRequest, TreeState};
 
-pub(super) fn run(flow: &Flow, args: ResumeArgs, out: &mut Out) -> Exit {
+pub(super) fn run(cx: &Context, args: ResumeArgs, out: &mut Out) -> Exit {
     let claim = match (args.claim, args.take_over) {
         (_, true) => Some(ClaimRequest::TakeOver),
         (true, false) => Some(ClaimRequest::Claim),
@@ -22,7 +22,7 @@ pub(super) fn run(flow: &Flow, args: ResumeArgs, out: &mut Out) -> Exit {
         session: args.session,
         worktrees: args.worktrees,
     };
-    match flow.resume(&request) {
+    match runs::resume(cx, &request) {
         Ok(report) => {
             if let Some(claim) = report.claim.as_ref().filter(|claim| claim.changed) {
                 let session = claim.session.as_ref().map_or("a person", |session| session.as_str());

@@ -10,14 +10,14 @@ use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
 use crate::model::limits;
-use crate::runs::{Error, Flow, HookInput, SessionEndRequest};
+use crate::runs::{self, Context, Error, HookInput, SessionEndRequest};
 
 /// A host that opens a pipe and writes nothing must not keep the hook.
 const STDIN_WAIT: Duration = Duration::from_millis(200);
 
-pub(super) fn run(flow: &Flow, args: SessionEndArgs, out: &mut Out) -> Exit {
+pub(super) fn run(cx: &Context, args: SessionEndArgs, out: &mut Out) -> Exit {
     let hook = HookInput::read(&payload());
-    match flow.session_end(&SessionEndRequest { session: args.session, hook }) {
+    match runs::session_end(cx, &SessionEndRequest { session: args.session, hook }) {
         Ok(report) => {
             out.warnings(&report.warnings);
             out.answer(&report, || {

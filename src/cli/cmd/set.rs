@@ -4,9 +4,9 @@ use crate::cli::args::SetArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
-use crate::runs::{Flow, SetReport, SetRequest};
+use crate::runs::{self, Context, SetReport, SetRequest};
 
-pub(super) fn run(flow: &Flow, args: SetArgs, out: &mut Out) -> Exit {
+pub(super) fn run(cx: &Context, args: SetArgs, out: &mut Out) -> Exit {
     let request = SetRequest {
         run: args.run.name(),
         issue: args.issue,
@@ -20,7 +20,7 @@ pub(super) fn run(flow: &Flow, args: SetArgs, out: &mut Out) -> Exit {
         session: args.caller.session,
         epoch: args.caller.epoch,
     };
-    match flow.set(&request) {
+    match runs::set(cx, &request) {
         Ok(report) => {
             if report.changed {
                 out.committed(format!("{} is changed", report.run_id));

@@ -7,10 +7,10 @@ use crate::cli::args::{CompletionArgs, SchemaArgs};
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
-use crate::runs::{Flow, schema_text};
+use crate::runs::{self, Context, schema_text};
 
-pub(super) fn init(flow: &Flow, out: &mut Out) -> Exit {
-    match flow.init() {
+pub(super) fn init(cx: &Context, out: &mut Out) -> Exit {
+    match runs::init(cx) {
         Ok(report) => out.answer(&report, || {
             let mut page = Page::default();
             let path = report.path.display();

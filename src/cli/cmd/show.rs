@@ -6,14 +6,14 @@ use crate::cli::args::ShowArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
-use crate::runs::Flow;
+use crate::runs::{self, Context};
 
-pub(super) fn run(flow: &Flow, args: ShowArgs, out: &mut Out) -> Exit {
-    let run = match super::meant(flow, args.run, out, true) {
+pub(super) fn run(cx: &Context, args: ShowArgs, out: &mut Out) -> Exit {
+    let run = match super::meant(cx, args.run, out, true) {
         Ok(run) => run,
         Err(exit) => return exit,
     };
-    match flow.show(run.as_deref(), None, args.at) {
+    match runs::show(cx, run.as_deref(), None, args.at) {
         Ok(shown) => out.answer(&shown, || page(&shown)),
         Err(error) => out.error(&error),
     }

@@ -3,9 +3,9 @@
 use crate::cli::args::StartArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::runs::{Flow, StartRequest};
+use crate::runs::{self, Context, StartRequest};
 
-pub(super) fn run(flow: &Flow, args: StartArgs, out: &mut Out) -> Exit {
+pub(super) fn run(cx: &Context, args: StartArgs, out: &mut Out) -> Exit {
     let request = StartRequest {
         workflow: args.workflow,
         issue: args.issue,
@@ -20,7 +20,7 @@ pub(super) fn run(flow: &Flow, args: StartArgs, out: &mut Out) -> Exit {
         id: args.id,
         another: args.another,
     };
-    match flow.start(&request) {
+    match runs::start(cx, &request) {
         Ok(report) => {
             out.committed(format!("the run was started as {}", report.run_id));
             out.warnings(&report.warnings);

@@ -4,20 +4,20 @@ use crate::cli::args::{CompleteArgs, ReopenArgs, StatusArgs};
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
-use crate::runs::{Flow, StatusRequest, StatusVerb};
+use crate::runs::{self, Context, StatusRequest, StatusVerb};
 
-pub(super) fn run(flow: &Flow, verb: StatusVerb, args: StatusArgs, out: &mut Out) -> Exit {
-    change(flow, request(verb, args), out)
+pub(super) fn run(cx: &Context, verb: StatusVerb, args: StatusArgs, out: &mut Out) -> Exit {
+    change(cx, request(verb, args), out)
 }
 
-pub(super) fn complete(flow: &Flow, args: CompleteArgs, out: &mut Out) -> Exit {
+pub(super) fn complete(cx: &Context, args: CompleteArgs, out: &mut Out) -> Exit {
     let skip_reason = args.skip_reason;
-    change(flow, StatusRequest { skip_reason, ..request(StatusVerb::Complete, args.change) }, out)
+    change(cx, StatusRequest { skip_reason, ..request(StatusVerb::Complete, args.change) }, out)
 }
 
-pub(super) fn reopen(flow: &Flow, args: ReopenArgs, out: &mut Out) -> Exit {
+pub(super) fn reopen(cx: &Context, args: ReopenArgs, out: &mut Out) -> Exit {
     let another = args.another;
-    change(flow, StatusRequest { another, ..request(StatusVerb::Reopen, args.change) }, out)
+    change(cx, StatusRequest { another, ..request(StatusVerb::Reopen, args.change) }, out)
 }
 
 fn request(verb: StatusVerb, args: StatusArgs) -> StatusRequest {
@@ -32,8 +32,8 @@ fn request(verb: StatusVerb, args: StatusArgs) -> StatusRequest {
     }
 }
 
-fn change(flow: &Flow, request: StatusRequest, out: &mut Out) -> Exit {
-    match flow.change_status(&request) {
+fn change(cx: &Context, request: StatusRequest, out: &mut Out) -> Exit {
+    match runs::change_status(cx, &request) {
         Ok(report) => {
             if report.changed {
                 out.committed(format!("{} is {}", report.run_id, report.status));

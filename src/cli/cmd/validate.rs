@@ -4,11 +4,11 @@ use crate::cli::args::ValidateArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
-use crate::doctor::ValidateReport;
-use crate::runs::Flow;
+use crate::doctor::{self, ValidateReport};
+use crate::runs::Context;
 
-pub(super) fn run(flow: &Flow, args: &ValidateArgs, out: &mut Out) -> Exit {
-    match flow.validate(args.target.as_deref()) {
+pub(super) fn run(cx: &Context, args: &ValidateArgs, out: &mut Out) -> Exit {
+    match doctor::validate(cx, args.target.as_deref()) {
         Ok(report) => match out.answer(&report, || page(&report)) {
             Exit::Done if !report.ok => Exit::Refused,
             exit => exit,

@@ -4,15 +4,15 @@ use crate::cli::args::VerifyArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{BAD, GOOD, Page};
-use crate::doctor::VerifyReport;
-use crate::runs::Flow;
+use crate::doctor::{self, VerifyReport};
+use crate::runs::Context;
 
-pub(super) fn run(flow: &Flow, args: VerifyArgs, out: &mut Out) -> Exit {
-    let run = match super::meant(flow, args.run, out, true) {
+pub(super) fn run(cx: &Context, args: VerifyArgs, out: &mut Out) -> Exit {
+    let run = match super::meant(cx, args.run, out, true) {
         Ok(run) => run,
         Err(exit) => return exit,
     };
-    match flow.verify(run.as_deref(), None) {
+    match doctor::verify(cx, run.as_deref(), None) {
         Ok(report) => match out.answer(&report, || page(&report)) {
             Exit::Done if !report.ok => Exit::Damaged,
             exit => exit,

@@ -8,35 +8,35 @@ use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
 use crate::machine::{Diagnostic, Notation, render};
 use crate::model::StateName;
-use crate::runs::{AdoptRequest, Error, Flow, WorkflowListReport, WorkflowReport};
+use crate::runs::{self, AdoptRequest, Context, Error, WorkflowListReport, WorkflowReport};
 
-pub(super) fn run(flow: &Flow, command: WorkflowCommand, out: &mut Out) -> Exit {
+pub(super) fn run(cx: &Context, command: WorkflowCommand, out: &mut Out) -> Exit {
     match command {
-        WorkflowCommand::List => match flow.workflow_list() {
+        WorkflowCommand::List => match runs::workflow_list(cx) {
             Ok(report) => out.answer(&report, || list(&report)),
             Err(error) => out.error(&error),
         },
-        WorkflowCommand::Show { name, source } => match flow.workflow_show(&name) {
+        WorkflowCommand::Show { name, source } => match runs::workflow_show(cx, &name) {
             Ok((_, text)) if source => out.plain(&text),
             Ok((report, _)) => out.answer(&report, || shown(&report)),
             Err(error) => out.error(&error),
         },
-        WorkflowCommand::Check { target, types } => check(flow.workflow_check(&target, &types), out),
-        WorkflowCommand::Graph { target, mermaid, types } => match flow.workflow_graph(&target, &types) {
+        WorkflowCommand::Check { target, types } => check(runs::workflow_check(cx, &target, &types), out),
+        WorkflowCommand::Graph { target, mermaid, types } => match runs::workflow_graph(cx, &target, &types) {
             Ok(report) => {
                 let drawn = out.is_terminal() && !mermaid;
                 out.answer(&report, || page::clean_lines(if drawn { &report.picture } else { &report.mermaid }))
             }
             Err(error) => out.error(&error),
         },
-        WorkflowCommand::Adopt { run, from, caller } => adopt(flow, run.name(), from, caller, out),
-        WorkflowCommand::Convert { target, to, types } => convert(flow, &target, &to, &types, out),
+        WorkflowCommand::Adopt { run, from, caller } => adopt(cx, run.name(), from, caller, out),
+        WorkflowCommand::Convert { target, to, types } => convert(cx, &target, &to, &types, out),
     }
 }
 
-fn adopt(flow: &Flow, run: Option<String>, from: Option<String>, caller: CallerArgs, out: &mut Out) -> Exit {
+fn adopt(cx: &Context, run: Option<String>, from: Option<String>, caller: CallerArgs, out: &mut Out) -> Exit {
     let request = AdoptRequest { run, from, session: caller.session, epoch: caller.epoch };
-    match flow.workflow_adopt(&request) {
+    match runs::workflow_adopt(cx, &request) {
         Ok(report) => {
             if report.changed {
                 out.committed(format!("{} follows today's {}", report.run_id, report.workflow));
@@ -54,13 +54,13 @@ fn adopt(flow: &Flow, run: Option<String>, from: Option<String>, caller: CallerA
     }
 }
 
-fn convert(flow: &Flow, target: &str, to: &str, types: &[String], out: &mut Out) -> Exit {
+fn convert(cx: &Context, target: &str, to: &str, types: &[String], out: &mut Out) -> Exit {
     let to = match to {
         "mermaid" => Notation::Mermaid,
         "graph" => Notation::Graph,
         _ => Notation::Phases,
     };
-    match flow.workflow_convert(target, to, types) {
+    match runs::workflow_convert(cx, target, to, types) {
         Ok(report) => {
             let lost = report.losses.iter().map(|loss| format!("left out or changed in the {to} notation: {loss}"));
             out.warnings(&lost.collect::<Vec<_>>());

@@ -53,7 +53,7 @@ impl Mode {
             return Ok(());
         }
         let Some(meant) = self.meant(phase).cloned() else {
-            // Flow's own words for an end, whatever the mode's are.
+            // Context's own words for an end, whatever the mode's are.
             if matches!(phase, COMPLETED | CANCELLED | CLEARED) {
                 return Ok(());
             }

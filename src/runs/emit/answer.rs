@@ -11,7 +11,7 @@ use crate::model::{
     ActivityStatus, Emitted, Event, EventId, Number, Question, ReportType, RunId, Seq, StateName, StepReport,
     StepStatus, Unit, quoted,
 };
-use crate::runs::context::Flow;
+use crate::runs::context::Context;
 use crate::runs::emit::Asked;
 use crate::runs::load::Loaded;
 use crate::store::layout::ACTIVITIES;
@@ -111,87 +111,84 @@ pub struct EmittedReport {
     pub completed_predecessors: Vec<StateName>,
 }
 
-impl Flow {
-    /// The answer. `log` is asked for the work of sub-agents, when nothing else tells how far the run is.
-    pub(super) fn answer(
-        &self,
-        project: &Project,
-        asked: &Asked<'_>,
-        outcome: Outcome<'_>,
-        log: impl FnOnce() -> Option<History>,
-    ) -> EmitReport {
-        let emitted = outcome.emitted;
-        let history = OnceCell::new();
-        let log = RefCell::new(Some(log));
-        let history = || history.get_or_init(|| log.take().and_then(|log| log()));
-        let children = || history().as_ref().map(History::children).unwrap_or_default();
-        let progress = progress(outcome.state, children);
-        let results = results(emitted);
-        let activities = outcome.run.file_path(ACTIVITIES);
-        let activities = emitted.records.iter().map(|record| EmittedActivity {
-            number: record.number,
-            activity: record.id().to_string(),
-            path: Self::relative(project, &activities.join(record.number.file_name(&record.id()))),
-            status: record.activity.status(),
-        });
-        let kind = match results.as_slice() {
-            [only] => only.kind.clone(),
-            _ => "batch".to_owned(),
-        };
-        let mut warnings = outcome.warnings;
-        warnings.extend(self.unknown_children(project, emitted));
-        if emitted.ends {
-            let left = outcome.state.document().state.running_steps();
-            warnings.extend(left.map(|step| format!("the run is completed, and `{step}` was never reported as done")));
-            let open = history().as_ref().map(History::open_workers).unwrap_or_default();
-            if !open.is_empty() {
-                warnings.push(format!("the run is completed while these are not done: {}", open.join(", ")));
-            }
-        }
-        if let Some(machine) = outcome.machine.filter(|_| !outcome.repeated) {
-            warnings.extend(entered_beside(outcome.state, machine, emitted));
-            warnings.extend(kept_open(outcome.state, machine, emitted));
-            if may_leave_undone(outcome.state, emitted) {
-                warnings.extend(history().as_ref().map(|history| left_undone(history, emitted)).unwrap_or_default());
-            }
-        }
-        EmitReport {
-            success: true,
-            tool: "emit",
-            data: EmitData {
-                event_id: outcome.id,
-                run_id: asked.run.clone(),
-                kind,
-                run_status: progress.as_str().to_owned(),
-                completed_predecessors: results.iter().flat_map(|one| one.completed_predecessors.clone()).collect(),
-                phase: outcome.state.phase().cloned(),
-                seq: outcome.seq,
-                created: outcome.created,
-                run_token: outcome.token,
-                repeated: outcome.repeated,
-                activities: activities.collect(),
-                results,
-                warnings,
-            },
+/// The answer. `log` is asked for the work of sub-agents, when nothing else tells how far the run is.
+pub(super) fn answer(
+    cx: &Context,
+    project: &Project,
+    asked: &Asked<'_>,
+    outcome: Outcome<'_>,
+    log: impl FnOnce() -> Option<History>,
+) -> EmitReport {
+    let emitted = outcome.emitted;
+    let history = OnceCell::new();
+    let log = RefCell::new(Some(log));
+    let history = || history.get_or_init(|| log.take().and_then(|log| log()));
+    let children = || history().as_ref().map(History::children).unwrap_or_default();
+    let progress = progress(outcome.state, children);
+    let results = results(emitted);
+    let activities = outcome.run.file_path(ACTIVITIES);
+    let activities = emitted.records.iter().map(|record| EmittedActivity {
+        number: record.number,
+        activity: record.id().to_string(),
+        path: project.relative(&activities.join(record.number.file_name(&record.id()))),
+        status: record.activity.status(),
+    });
+    let kind = match results.as_slice() {
+        [only] => only.kind.clone(),
+        _ => "batch".to_owned(),
+    };
+    let mut warnings = outcome.warnings;
+    warnings.extend(unknown_children(cx, project, emitted));
+    if emitted.ends {
+        let left = outcome.state.document().state.running_steps();
+        warnings.extend(left.map(|step| format!("the run is completed, and `{step}` was never reported as done")));
+        let open = history().as_ref().map(History::open_workers).unwrap_or_default();
+        if !open.is_empty() {
+            warnings.push(format!("the run is completed while these are not done: {}", open.join(", ")));
         }
     }
+    if let Some(machine) = outcome.machine.filter(|_| !outcome.repeated) {
+        warnings.extend(entered_beside(outcome.state, machine, emitted));
+        warnings.extend(kept_open(outcome.state, machine, emitted));
+        if may_leave_undone(outcome.state, emitted) {
+            warnings.extend(history().as_ref().map(|history| left_undone(history, emitted)).unwrap_or_default());
+        }
+    }
+    EmitReport {
+        success: true,
+        tool: "emit",
+        data: EmitData {
+            event_id: outcome.id,
+            run_id: asked.run.clone(),
+            kind,
+            run_status: progress.as_str().to_owned(),
+            completed_predecessors: results.iter().flat_map(|one| one.completed_predecessors.clone()).collect(),
+            phase: outcome.state.phase().cloned(),
+            seq: outcome.seq,
+            created: outcome.created,
+            run_token: outcome.token,
+            repeated: outcome.repeated,
+            activities: activities.collect(),
+            results,
+            warnings,
+        },
+    }
+}
 
-    /// States of sub-agents that their own machines do not have. Nobody checks them against the workflow's.
-    fn unknown_children(&self, project: &Project, emitted: &Emitted) -> Vec<String> {
-        let mut warnings = Vec::new();
-        for step in emitted.reports.iter().filter_map(|report| report.step.as_ref()) {
-            let Some((agent, state)) = step.as_str().split_once(':') else { continue };
-            let Ok(found) = self.catalog(Some(project)).find(agent) else { continue };
-            let machine = found.machine;
-            if StateName::new(state).is_ok_and(|state| !machine.contains(&state)) {
-                let known = machine.states().iter().map(|state| state.name.as_str()).collect::<Vec<_>>().join(", ");
-                warnings.push(format!(
-                    "step \"{step}\": \"{state}\" is no state of the agent {agent}, which has [{known}]"
-                ));
-            }
+/// States of sub-agents that their own machines do not have. Nobody checks them against the workflow's.
+fn unknown_children(cx: &Context, project: &Project, emitted: &Emitted) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for step in emitted.reports.iter().filter_map(|report| report.step.as_ref()) {
+        let Some((agent, state)) = step.as_str().split_once(':') else { continue };
+        let Ok(found) = cx.catalog(Some(project)).find(agent) else { continue };
+        let machine = found.machine;
+        if StateName::new(state).is_ok_and(|state| !machine.contains(&state)) {
+            let known = machine.states().iter().map(|state| state.name.as_str()).collect::<Vec<_>>().join(", ");
+            warnings
+                .push(format!("step \"{step}\": \"{state}\" is no state of the agent {agent}, which has [{known}]"));
         }
-        warnings
     }
+    warnings
 }
 
 /// Steps that were entered beside a step that follows the same one and is not done: the definition may mean one of them

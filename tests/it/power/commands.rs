@@ -1,8 +1,8 @@
 //! The writing commands, each with a project in which it has something to do. A new command is a new row.
 
 use flowrun::runs::{
-    ClaimRequest, EmitRequest, Flow, RecordRequest, ReportRequest, ResumeRequest, SessionEndRequest, StatusRequest,
-    StatusVerb,
+    self, ClaimRequest, Context, EmitRequest, RecordRequest, ReportRequest, ResumeRequest, SessionEndRequest,
+    StatusRequest, StatusVerb,
 };
 
 use super::reference::{Again, done};
@@ -103,7 +103,7 @@ pub const ALL: &[Case] = &[
     LONG_ONE,
     FIRST_START,
     COMPLETE,
-    Case { name: "init", commands: &[&["init"]], again: Some(|flow, _, _| done(flow.init())), ..FIRST_START },
+    Case { name: "init", commands: &[&["init"]], again: Some(|flow, _, _| done(runs::init(flow))), ..FIRST_START },
     Case { name: "start (first) with a journal", commands: &[START_NOTED], ..FIRST_START },
     Case { name: "start (further)", scene: with_another_run, commands: &[START_NOTED], ..FIRST_START },
     Case { name: "record-activity after a hand edit", scene: edited, kept: &[COMMENT, LATER], ..ONE_RECORD },
@@ -169,12 +169,10 @@ pub const ALL: &[Case] = &[
         commands: &[&["resume", RUN, "--claim", "--session", "s1"]],
         again: Some(|flow, run, _| {
             let (run, session) = (Some(run.to_owned()), Some("s1".parse().unwrap()));
-            done(flow.resume(&ResumeRequest {
-                run,
-                session,
-                claim: Some(ClaimRequest::Claim),
-                ..ResumeRequest::default()
-            }))
+            done(runs::resume(
+                flow,
+                &ResumeRequest { run, session, claim: Some(ClaimRequest::Claim), ..ResumeRequest::default() },
+            ))
         }),
         ..COMPLETE
     },
@@ -183,16 +181,16 @@ pub const ALL: &[Case] = &[
         commands: &[&["session-end", "--session", "s1"]],
         again: Some(|flow, _, _| {
             let session = Some("s1".parse().unwrap());
-            done(flow.session_end(&SessionEndRequest { session, ..SessionEndRequest::default() }))
+            done(runs::session_end(flow, &SessionEndRequest { session, ..SessionEndRequest::default() }))
         }),
         ..COMPLETE
     },
 ];
 
 /// [`RECOVERY`] once more.
-pub fn recover(flow: &Flow, run: &str, _: usize) -> Result<(), String> {
+pub fn recover(flow: &Context, run: &str, _: usize) -> Result<(), String> {
     let (run, id) = (Some(run.to_owned()), Some(RECOVERED.parse().unwrap()));
-    done(flow.record_activity(&RecordRequest { run, id, ..RecordRequest::default() }))
+    done(runs::record_activity(flow, &RecordRequest { run, id, ..RecordRequest::default() }))
 }
 
 /// Twenty thousand bytes of text.
@@ -200,22 +198,17 @@ pub fn long() -> String {
     (0..2000).map(|line| format!("{line:>9}\n")).collect()
 }
 
-fn record(flow: &Flow, run: &str, phase: &str, id: &str, summary: Option<String>) -> Result<(), String> {
+fn record(flow: &Context, run: &str, phase: &str, id: &str, summary: Option<String>) -> Result<(), String> {
     let (run, id, phase) = (Some(run.to_owned()), Some(id.parse().unwrap()), Some(phase.parse().unwrap()));
-    done(flow.record_activity(&RecordRequest { run, id, phase, summary, ..RecordRequest::default() }))
+    done(runs::record_activity(flow, &RecordRequest { run, id, phase, summary, ..RecordRequest::default() }))
 }
 
-fn status(flow: &Flow, run: &str, verb: StatusVerb, reason: &str) -> Result<(), String> {
+fn status(flow: &Context, run: &str, verb: StatusVerb, reason: &str) -> Result<(), String> {
     let (run, reason) = (Some(run.to_owned()), Some(reason.to_owned()).filter(|reason| !reason.is_empty()));
-    done(flow.change_status(&StatusRequest {
-        run,
-        verb,
-        reason,
-        skip_reason: None,
-        another: false,
-        session: None,
-        epoch: None,
-    }))
+    done(runs::change_status(
+        flow,
+        &StatusRequest { run, verb, reason, skip_reason: None, another: false, session: None, epoch: None },
+    ))
 }
 
 /// Two records, and a person's comment that the second one adopted.
@@ -277,14 +270,17 @@ fn reported(sandbox: &Sandbox) -> String {
 }
 
 /// The report of the row `emit` once more.
-fn report(flow: &Flow, run: &str, step: &str) -> Result<(), String> {
+fn report(flow: &Context, run: &str, step: &str) -> Result<(), String> {
     let kind = Some("status_change".to_owned());
     let reports = vec![ReportRequest::from_texts(kind, Some(step.to_owned()), None, Some(RUNNING)).unwrap()];
-    done(flow.emit(&EmitRequest {
-        workflow: "build".to_owned(),
-        run: run.to_owned(),
-        reports,
-        id: Some("k1".parse().unwrap()),
-        ..EmitRequest::default()
-    }))
+    done(runs::emit(
+        flow,
+        &EmitRequest {
+            workflow: "build".to_owned(),
+            run: run.to_owned(),
+            reports,
+            id: Some("k1".parse().unwrap()),
+            ..EmitRequest::default()
+        },
+    ))
 }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use flowrun::modes::{Error, ModeListRequest, ModeRequest, ModeScope};
-use flowrun::runs::{self, Flow};
+use flowrun::modes::{self, Error, ModeListRequest, ModeRequest, ModeScope};
+use flowrun::runs::{self, Context};
 use serde_json::{Value, json};
 
 use super::enumerate::{Row, crashes, look_at_all, sample};
@@ -175,7 +175,7 @@ impl<'a> Changed<'a> {
         }
         let scope = ModeScope { session: Some("s2".parse().unwrap()), root: false };
         let request = ModeRequest { mode: "ultrawork".to_owned(), scope, ..ModeRequest::default() };
-        flow.mode_request(&request).map_err(|error| format!("the next request fails: {}", cause(&error)))?;
+        modes::request(&flow, &request).map_err(|error| format!("the next request fails: {}", cause(&error)))?;
         match modes_sound(root)?.as_slice() {
             [] => Ok(()),
             aside => Err(format!("put aside: {aside:?}")),
@@ -184,8 +184,8 @@ impl<'a> Changed<'a> {
 }
 
 /// Which modes there are, by the library, without times.
-fn told(flow: &Flow) -> Result<Value, String> {
-    match flow.mode_list(&ModeListRequest { all: true, ..ModeListRequest::default() }) {
+fn told(flow: &Context) -> Result<Value, String> {
+    match modes::list(flow, &ModeListRequest { all: true, ..ModeListRequest::default() }) {
         Ok(list) if list.warnings.is_empty() => Ok(json!(list)),
         Ok(list) => Err(format!("readers complain: {:?}", list.warnings)),
         Err(Error::Run(runs::Error::NoProject { .. })) => Ok(Value::Null),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use flowrun::disk::{Disk, Os};
 use flowrun::host::{Clock, Env, Git, Ids};
-use flowrun::runs::{Flow, Options};
+use flowrun::runs::{Context, Options};
 
 use super::commands::Case;
 use super::enumerate::{Crash, Row, look, promised, sample};
@@ -79,7 +79,7 @@ impl Device {
             Some(mistake) => Arc::new(FaultyDisk::new(Arc::new(Os), mistake)),
             None => Arc::new(Os),
         };
-        let flow = Flow::new(clock, Ids::seeded(text("__FLOW_SEED")), env, Git::default(), options).on(disk);
+        let flow = Context::new(clock, Ids::seeded(text("__FLOW_SEED")), env, Git::default(), options).on(disk);
         let again = self.recorded.reference.again.expect("a command that can be given as a call");
         let (stdout, stderr, code) = match again(&flow, &self.recorded.reference.run, 1) {
             Ok(()) => ("done".to_owned(), String::new(), 0),

@@ -5,13 +5,15 @@ use std::path::Path;
 
 use flowrun::host::{Clock, Env, Git, Ids};
 use flowrun::model::Explain;
-use flowrun::runs::{Error, Flow, ListFilter, LogRequest, Options, RecordRequest, ResumeRequest, StartRequest};
+use flowrun::runs::{
+    self, Context, Error, ListFilter, LogRequest, Options, RecordRequest, ResumeRequest, StartRequest,
+};
 use serde_json::{Value, json};
 
 use crate::support::{Tree, essence};
 
 /// Doing one of the commands again, the first, second, …, in this process.
-pub type Again = fn(&Flow, &str, usize) -> Result<(), String>;
+pub type Again = fn(&Context, &str, usize) -> Result<(), String>;
 
 /// The activity that is recorded after each crash.
 pub const NEXT: &str = "after-the-cut";
@@ -41,12 +43,12 @@ pub struct Reference {
     pub by_id: bool,
 }
 
-/// Flow as a library on the files in `root`, at a time after all commands.
-pub fn flow(root: &Path) -> Flow {
+/// Context as a library on the files in `root`, at a time after all commands.
+pub fn flow(root: &Path) -> Context {
     let clock = Clock::fixed("2026-05-21T09:00:00Z".parse().unwrap());
     let options = Options { project: Some(root.to_owned()), command: "flow after".to_owned(), ..Options::default() };
     // What git says of the checkout is not about the run, and asking takes longer than all the rest.
-    Flow::new(clock, Ids::seeded("after"), Env::default(), Git::new("no\0git"), options)
+    Context::new(clock, Ids::seeded("after"), Env::default(), Git::new("no\0git"), options)
 }
 
 /// An answer without what it says, or the error with its causes.
@@ -55,9 +57,9 @@ pub fn done<T>(answer: flowrun::runs::Result<T>) -> Result<(), String> {
 }
 
 /// Records what comes next, in the phase where the run stands. `false` when a rule forbids it.
-pub fn record_next(flow: &Flow, run: &str) -> Result<bool, String> {
+pub fn record_next(flow: &Context, run: &str) -> Result<bool, String> {
     let id = Some(NEXT.parse().unwrap());
-    match flow.record_activity(&RecordRequest { run: Some(run.to_owned()), id, ..RecordRequest::default() }) {
+    match runs::record_activity(flow, &RecordRequest { run: Some(run.to_owned()), id, ..RecordRequest::default() }) {
         Ok(_) => Ok(true),
         Err(Error::Refused { .. }) => Ok(false),
         Err(error) => Err(cause(&error)),
@@ -65,9 +67,9 @@ pub fn record_next(flow: &Flow, run: &str) -> Result<bool, String> {
 }
 
 /// Starts the run that a crash prevented.
-pub fn start(flow: &Flow, run: &str) -> Result<(), String> {
+pub fn start(flow: &Context, run: &str) -> Result<(), String> {
     let id = Some(run.parse().unwrap());
-    done(flow.start(&StartRequest { workflow: "start-issue".to_owned(), id, ..StartRequest::default() }))
+    done(runs::start(flow, &StartRequest { workflow: "start-issue".to_owned(), id, ..StartRequest::default() }))
 }
 
 /// How many events readers see, and all they say about the run. No run is no event.
@@ -77,7 +79,7 @@ pub fn start(flow: &Flow, run: &str) -> Result<(), String> {
 pub fn told(root: &Path, run: &str) -> Result<(Vec<Value>, Value), String> {
     let flow = flow(root);
     let named = || Some(run.to_owned());
-    let list = match flow.list(&ListFilter::default()) {
+    let list = match runs::list(&flow, &ListFilter::default()) {
         Ok(list) => list,
         Err(Error::NoProject { .. }) => return Ok((Vec::new(), Value::Null)),
         Err(error) => return Err(format!("list fails: {}", cause(&error))),
@@ -86,12 +88,12 @@ pub fn told(root: &Path, run: &str) -> Result<(Vec<Value>, Value), String> {
         return Err(format!("list cannot read {:?}", list.unreadable));
     }
     let Some(listed) = list.runs.iter().find(|listed| listed.run_id.as_str() == run) else {
-        return match flow.resume(&ResumeRequest { run: named(), ..ResumeRequest::default() }) {
+        return match runs::resume(&flow, &ResumeRequest { run: named(), ..ResumeRequest::default() }) {
             Err(Error::NoSuchRun { .. } | Error::NoProject { .. }) => Ok((Vec::new(), Value::Null)),
             other => Err(format!("list knows nothing of the run, and resume says {other:?}")),
         };
     };
-    let log = flow.log(&LogRequest { run: named(), ..LogRequest::default() });
+    let log = runs::log(&flow, &LogRequest { run: named(), ..LogRequest::default() });
     let log = log.map_err(|error| format!("log fails: {}", cause(&error)))?;
     let raw = std::fs::read(root.join(".flow/runs").join(run).join("events.jsonl")).unwrap_or_default();
     let raw = String::from_utf8_lossy(&raw);
@@ -99,7 +101,7 @@ pub fn told(root: &Path, run: &str) -> Result<(Vec<Value>, Value), String> {
     if let Some(skipped) = log.skipped.iter().find(|skipped| !explained(skipped.line)) {
         return Err(format!("log skips {skipped:?}"));
     }
-    let resumed = flow.resume(&ResumeRequest { run: named(), ..ResumeRequest::default() });
+    let resumed = runs::resume(&flow, &ResumeRequest { run: named(), ..ResumeRequest::default() });
     let resumed = resumed.map_err(|error| format!("resume fails: {}", cause(&error)))?;
     let events = log.events.into_iter().map(Value::Object).collect();
     Ok((events, json!({ "resume": essence(&json!(resumed)), "list": listed })))

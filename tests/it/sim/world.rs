@@ -10,8 +10,8 @@ use flowrun::disk::{Disk, DiskDir, Open, Rename};
 use flowrun::host::{Clock, Env, Git, Ids};
 use flowrun::model::{RunId, SessionId, Timestamp};
 use flowrun::runs::{
-    ClaimRequest, Error, Flow, Options, RecordRequest, ResumeRequest, SessionEndRequest, StartRequest, StatusRequest,
-    StatusVerb,
+    self, ClaimRequest, Context, Error, Options, RecordRequest, ResumeRequest, SessionEndRequest, StartRequest,
+    StatusRequest, StatusVerb,
 };
 use serde_json::{Map, Value};
 
@@ -103,7 +103,7 @@ impl World {
         Self { mistake, ..self }
     }
 
-    fn flow(&mut self) -> Flow {
+    fn flow(&mut self) -> Context {
         self.processes += 1;
         // A process of its own, a minute after the one before.
         let begin: Timestamp = "2026-05-20T14:30:00Z".parse().unwrap();
@@ -112,7 +112,7 @@ impl World {
         let (lock_wait, boot) = (Some(Duration::ZERO), Some(self.boot.clone()));
         let options = Options { lock_wait, boot, ..Options::default() };
         let ids = Ids::seeded(self.processes.to_le_bytes());
-        let flow = Flow::new(Clock::fixed(now), ids, env, Git::new("no\0git"), options);
+        let flow = Context::new(Clock::fixed(now), ids, env, Git::new("no\0git"), options);
         let disk: Arc<dyn Disk> = Arc::new(self.disk.clone());
         match self.mistake {
             Some(mistake) => flow.on(Arc::new(FaultyDisk::new(disk, mistake))),
@@ -136,26 +136,28 @@ impl World {
         let result = match deed {
             Deed::Start(workflow) => {
                 let id = Some(RunId::new(RUN).unwrap());
-                flow.start(&StartRequest { workflow: (*workflow).to_owned(), id, ..Default::default() }).map(drop)
+                runs::start(&flow, &StartRequest { workflow: (*workflow).to_owned(), id, ..Default::default() })
+                    .map(drop)
             }
             Deed::Record(id, size) => {
                 let summary = Some("x".repeat(*size));
-                flow.record_activity(&RecordRequest { summary, ..record(id) }).map(drop)
+                runs::record_activity(&flow, &RecordRequest { summary, ..record(id) }).map(drop)
             }
             Deed::Advance(id) => {
                 let advance = Some(flowrun::runs::Advance::Next);
-                flow.record_activity(&RecordRequest { advance, ..record(id) }).map(drop)
+                runs::record_activity(&flow, &RecordRequest { advance, ..record(id) }).map(drop)
             }
-            Deed::Block => flow.change_status(&status(StatusVerb::Block)).map(drop),
-            Deed::Unblock => flow.change_status(&status(StatusVerb::Unblock)).map(drop),
-            Deed::Complete => flow.change_status(&status(StatusVerb::Complete)).map(drop),
-            Deed::Cancel => flow.change_status(&status(StatusVerb::Cancel)).map(drop),
+            Deed::Block => runs::change_status(&flow, &status(StatusVerb::Block)).map(drop),
+            Deed::Unblock => runs::change_status(&flow, &status(StatusVerb::Unblock)).map(drop),
+            Deed::Complete => runs::change_status(&flow, &status(StatusVerb::Complete)).map(drop),
+            Deed::Cancel => runs::change_status(&flow, &status(StatusVerb::Cancel)).map(drop),
             Deed::Claim(id) => {
                 let (run, claim) = (Some(RUN.to_owned()), Some(ClaimRequest::TakeOver));
-                flow.resume(&ResumeRequest { run, claim, session: session(id), ..ResumeRequest::default() }).map(drop)
+                runs::resume(&flow, &ResumeRequest { run, claim, session: session(id), ..ResumeRequest::default() })
+                    .map(drop)
             }
             Deed::SessionEnd(id) => {
-                flow.session_end(&SessionEndRequest { session: session(id), ..Default::default() }).map(drop)
+                runs::session_end(&flow, &SessionEndRequest { session: session(id), ..Default::default() }).map(drop)
             }
         };
         self.acknowledged = result.is_ok() && !self.disk.died();
@@ -179,7 +181,7 @@ impl World {
     /// What `resume` says about the run, as far as states differ in it; null without a run.
     pub fn resumed(&mut self) -> Result<Value, Box<Error>> {
         let request = ResumeRequest { run: Some(RUN.to_owned()), ..ResumeRequest::default() };
-        match self.flow().resume(&request) {
+        match runs::resume(&self.flow(), &request) {
             Ok(report) => Ok(essence(&serde_json::to_value(report).unwrap())),
             Err(Error::NoSuchRun { .. } | Error::NoProject { .. }) => Ok(Value::Null),
             Err(error) => Err(Box::new(error)),
@@ -188,7 +190,8 @@ impl World {
 
     /// The ids of all runs, by `list`; none may be unreadable.
     pub fn listed(&mut self) -> Result<Vec<String>, String> {
-        let report = self.flow().list(&flowrun::runs::ListFilter::default()).map_err(|error| error.to_string())?;
+        let report =
+            runs::list(&self.flow(), &flowrun::runs::ListFilter::default()).map_err(|error| error.to_string())?;
         match report.unreadable.first() {
             Some(unreadable) => Err(format!("{unreadable:?}")),
             None => Ok(report.runs.iter().map(|run| run.run_id.to_string()).collect()),

@@ -10,7 +10,7 @@ use flowrun::disk::{Disk, Os};
 use flowrun::host::{Clock, Env, Git, Ids};
 use flowrun::model::{Explain as _, SessionId};
 use flowrun::modes::ModesObserver;
-use flowrun::runs::{Error, Flow, Options, SessionEndRequest};
+use flowrun::runs::{self, Context, Error, Options, SessionEndRequest};
 use serde_json::json;
 
 use super::faulty::{FaultyDisk, Mistake};
@@ -59,7 +59,7 @@ impl Sandbox {
         let env = Env::from_lookup(lookup, Some(cwd.to_owned()));
         // No program has such a name, so that none is started only to find that out.
         let nobody = Git::new("no\0git");
-        let flow = |options| Flow::new(clock, ids, env, nobody, options).on(disk);
+        let flow = |options| Context::new(clock, ids, env, nobody, options).on(disk);
         match catch_unwind(AssertUnwindSafe(|| answer(&line, flow))) {
             Ok(answer) => answer,
             Err(died) if died.is::<Died>() => Answer { stdout: String::new(), stderr: String::new(), code: None },
@@ -68,7 +68,7 @@ impl Sandbox {
     }
 }
 
-fn answer(line: &[OsString], flow: impl FnOnce(Options) -> Flow) -> Answer {
+fn answer(line: &[OsString], flow: impl FnOnce(Options) -> Context) -> Answer {
     if line[1] == "session-end" {
         let flow = flow(Options { command: "flow session-end".to_owned(), ..Options::default() });
         return session_end(line, &flow.observed_by(Arc::new(ModesObserver)));
@@ -78,10 +78,10 @@ fn answer(line: &[OsString], flow: impl FnOnce(Options) -> Flow) -> Answer {
 }
 
 /// A hook looks into standard input for what its host has to say, and this process's is not the test's.
-fn session_end(line: &[OsString], flow: &Flow) -> Answer {
+fn session_end(line: &[OsString], flow: &Context) -> Answer {
     let named = line.iter().position(|arg| arg == "--session").map(|at| line[at + 1].to_str().unwrap());
     let request = SessionEndRequest { session: named.map(|id| SessionId::new(id).unwrap()), ..Default::default() };
-    let (stdout, stderr) = match flow.session_end(&request) {
+    let (stdout, stderr) = match runs::session_end(flow, &request) {
         Ok(report) => (serde_json::to_string(&report).unwrap(), String::new()),
         Err(Error::NoProject { .. }) => (String::new(), String::new()),
         Err(error) => (String::new(), json!({ "error": error.problem() }).to_string()),
