@@ -122,6 +122,45 @@ impl LogScan {
     }
 }
 
+/// The end of a log: all that a writer needs, whatever the length of the log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogEnd {
+    /// Sealed events behind the asked position, in order.
+    pub newer: Vec<Event>,
+    /// The nearest sealed event at or before the asked position.
+    pub at: Option<Event>,
+    /// The highest sealed position that was seen; 0 without any.
+    pub last: Seq,
+    /// Whether positions rise from line to line as far as it was read; after a merge of two branches they start over.
+    pub ordered: bool,
+}
+
+impl LogEnd {
+    /// The end of a whole log behind `since`.
+    #[must_use]
+    pub fn of(scan: &LogScan, since: Seq) -> Self {
+        let newer = scan.events().filter(|event| event.seq > since).cloned().collect();
+        let at = scan.events().rfind(|event| event.seq <= since).cloned();
+        let ordered =
+            scan.lines.windows(2).all(|two| two[0].number < two[1].number && two[0].event.seq < two[1].event.seq);
+        Self { newer, at, last: scan.last_seq(), ordered }
+    }
+
+    /// Whether the `run.yaml` with this digest is the one that was written with the event `shown`.
+    #[must_use]
+    pub fn proves(&self, shown: Seq, digest: &str) -> bool {
+        let written = self.at.as_ref().filter(|event| event.seq == shown).and_then(|event| event.run.as_ref());
+        written.is_some_and(|written| written.0 == digest)
+    }
+
+    /// Notes an event that was appended, behind which the next one is looked for.
+    pub(crate) fn advance(&mut self, event: &Event) {
+        self.last = event.seq;
+        self.newer.clear();
+        self.at = Some(event.clone());
+    }
+}
+
 /// The event that a line says, without its line break.
 pub(crate) fn event_of(line: &[u8]) -> Result<Event, LineFault> {
     Event::from_object(unseal(line)?).map_err(|_| LineFault::NotAnEvent)

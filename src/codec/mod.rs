@@ -22,7 +22,7 @@ mod yaml;
 pub use journal::{Artifact, JournalError, JournalFault, JournalHead, append_artifact, coerce};
 pub(crate) use json::{parse_json, parse_json_values};
 pub(crate) use log::event_of;
-pub use log::{Line, LogScan, Skipped};
+pub use log::{Line, LogEnd, LogScan, Skipped};
 pub use place::Place;
 pub use run_text::{RunText, RunTextError};
 pub use run_versions::RunVersions;

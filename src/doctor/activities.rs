@@ -9,14 +9,14 @@ use crate::doctor::facts::{Content, RunFacts};
 use crate::doctor::finding::{Action, Findings};
 use crate::doctor::rewrite::{Rewrite, activity, file_number};
 use crate::model::{EventKind, Number, Seq};
-use crate::runs::load::activity_files;
-use crate::store::is_cut_off;
-use crate::store::layout::{ACTIVITIES, ACTIVITY_TMP, EVIDENCE};
+use crate::store::ActivityFile;
+use crate::store::local::is_cut_off;
+use crate::store::local::layout::{ACTIVITIES, ACTIVITY_TMP, EVIDENCE};
 
 /// Checks the files against the log. `rewrite` is the repair of the log, when one is due: it takes what the log lost.
 pub(super) fn check(facts: &RunFacts, rewrite: Option<&Rewrite>, found: &mut Findings) {
     let known: BTreeMap<String, String> =
-        facts.scan.events().flat_map(activity_files).map(|file| (file.name, file.text)).collect();
+        ActivityFile::of_all(facts.scan.events()).into_iter().map(|file| (file.name, file.text)).collect();
     // While somebody writes, the newest file is on its way.
     let newest = known.keys().filter_map(|name| file_number(name)).max().filter(|_| facts.writer.is_some());
     for (name, wanted) in &known {

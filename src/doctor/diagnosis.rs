@@ -11,7 +11,8 @@ use crate::model::{Number, Seq, Timestamp};
 use crate::runs::Context;
 use crate::runs::checkout::places_of_log;
 use crate::runs::pinned::catalog_machine;
-use crate::store::{Project, RunDir};
+use crate::store::local::RunDir;
+use crate::store::{Project, StoredRun as _};
 
 /// What is wrong with a run, and the log that would take the place of its log.
 pub(super) struct Diagnosis {

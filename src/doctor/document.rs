@@ -4,7 +4,7 @@ use crate::codec::{DocumentKind, RunText, RunTextError, Violation, parse, valida
 use crate::doctor::facts::{Content, RunFacts};
 use crate::doctor::finding::{Action, Findings};
 use crate::engine::{Fault, Reconciled, Repair};
-use crate::store::layout::RUN_FILE;
+use crate::store::local::layout::RUN_FILE;
 
 /// Checks it. Gives what commands can use of `read`, the file as it was read.
 pub(super) fn check(

@@ -9,7 +9,7 @@ use crate::doctor::report::{DoctorReport, FindingReport, FindingState, Severity}
 use crate::model::Explain as _;
 use crate::runs::select::open_run;
 use crate::runs::{Context, Error, Result, in_other_worktrees, other_worktrees};
-use crate::store::{Project, StoreError};
+use crate::store::{Project, StoreError, StoredRun as _};
 
 /// What to look at, and what to do about it.
 #[derive(Debug, Clone, Default)]
@@ -95,7 +95,7 @@ fn survey(cx: &Context, project: &Project, request: &DoctorRequest) -> Result<Su
     let mut survey = Survey { parts: Vec::new(), runs: 0 };
     let now = cx.clock.now();
     if let Some(id) = &request.run {
-        let run = open_run(cx, project, id)?;
+        let run = project.run(open_run(cx, project, id)?.id())?;
         survey.runs = 1;
         survey.parts.push(diagnose(cx, project, &run, None, true, now).findings);
         return Ok(survey);
@@ -103,14 +103,14 @@ fn survey(cx: &Context, project: &Project, request: &DoctorRequest) -> Result<Su
     let mut found = Findings::default();
     project::check(&cx.disk, project, cx.env.trust_any_owner, &mut found);
     let mut runs = Vec::new();
-    let listed = project.each_run(|name, run| {
+    let listed = project.each_run(|id, run| {
         survey.runs += 1;
         match run {
             Ok(run) => runs.push(run),
             // What stands there and why flow refuses it has been said above; what cannot be opened has not.
             Err(StoreError::Disk(DiskError::Unsafe { .. })) => {}
             Err(error) => {
-                let path = project.path().join(crate::store::layout::RUNS).join(name);
+                let path = project.path().join(crate::store::local::layout::RUNS).join(id.as_str());
                 found.add("unreadable", &path, error.one_line());
             }
         }

@@ -12,8 +12,9 @@ use crate::disk::inspect::{Entry, FileKind, entries};
 use crate::engine::{Fault, Reconciled, Repair, read_run, reconcile};
 use crate::host::lock_holder;
 use crate::model::{Explain as _, RunId};
-use crate::store::layout::{ACTIVITIES, EVIDENCE, LOCK, QUARANTINE};
-use crate::store::{LogScan, RunDir, Skipped, StoreError, WriterNote};
+use crate::store::local::layout::{ACTIVITIES, EVIDENCE, LOCK, QUARANTINE};
+use crate::store::local::{RunDir, WriterNote};
+use crate::store::{LogScan, Presence, Skipped, StoreError, StoredRun as _};
 
 /// A file.
 #[derive(Debug, Clone, PartialEq)]
@@ -113,7 +114,7 @@ impl RunFacts {
         }
         let mut facts = Self::read(disk, run);
         // Somebody writes all the time, also when nobody does at this very moment.
-        facts.writer = facts.writer.or(facts.note.as_ref().map(|note| note.pid));
+        facts.writer = facts.writer.or(facts.note.as_ref().map(|note| note.writer.pid));
         facts
     }
 
@@ -138,7 +139,7 @@ impl RunFacts {
         let lock = top.iter().find(|entry| entry.text() == Some(LOCK));
         let writer = lock.and_then(|lock| lock_holder(lock.id.1)).filter(|&pid| pid != std::process::id());
         // run.yaml before the log, as every reader does.
-        let text = Content::of(run.read_text());
+        let text = Content::of(run.text());
         let log = Content::of(run.log_bytes());
         let scan = log.here().map_or_else(LogScan::default, |bytes| LogScan::parse(bytes));
         let plain = activities.iter().filter(|entry| entry.kind == FileKind::File).filter_map(Entry::text);
@@ -158,7 +159,7 @@ impl RunFacts {
             files,
             note: run.writer_note(),
             writer,
-            leftover: run.is_leftover(),
+            leftover: run.presence() == Presence::Away,
             unreadable,
         }
     }

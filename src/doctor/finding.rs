@@ -6,7 +6,7 @@ use crate::codec::Place;
 use crate::doctor::codes::severity;
 use crate::doctor::report::{FindingReport, FindingState, Severity};
 use crate::model::RunId;
-use crate::store::Shelf;
+use crate::store::local::Shelf;
 
 /// Something that is not as it should be.
 #[derive(Debug, Clone, PartialEq)]

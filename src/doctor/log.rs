@@ -6,7 +6,7 @@ use crate::doctor::finding::{Action, Findings};
 use crate::doctor::rewrite::numbers_of;
 use crate::engine::{Fault, Reconciled, machine_of};
 use crate::model::{Event, EventKind, LostRange, Seq, limits};
-use crate::store::layout::LOG;
+use crate::store::local::layout::LOG;
 
 /// Checks it. `rewrite` says whether a new one can be made from it, `named` whether the run was asked about by name.
 /// `is_away` says that git keeps a log which is not in this checkout.

@@ -16,7 +16,7 @@ use crate::modes::policy::Policy;
 use crate::modes::state::ModeState;
 use crate::modes::{Error, clear_command, policy_of, read_state};
 use crate::store::LogScan;
-use crate::store::layout::{LOG, QUARANTINE, SESSIONS, STATE};
+use crate::store::local::layout::{LOG, QUARANTINE, SESSIONS, STATE};
 
 /// Checks `.flow/state` and `.flow/modes.yaml`. What is no plain file is told of where all names are looked at.
 pub(super) fn check(disk: &Arc<dyn Disk>, root: &Path, found: &mut Findings) {

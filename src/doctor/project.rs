@@ -18,7 +18,7 @@ use crate::model::{Explain as _, RunId, WorkflowId, limits};
 use crate::modes::POLICY_FILE;
 use crate::runs::init::SCHEMAS;
 use crate::store::Project;
-use crate::store::layout::{
+use crate::store::local::layout::{
     CACHE, GITATTRIBUTES, GITIGNORE, INIT_TMP, INTERVIEWS, LOCK, NEW_RUN, QUARANTINE, RUNS, SCHEMAS as SCHEMA_DIR,
     STATE, WORKFLOWS,
 };

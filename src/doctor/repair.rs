@@ -9,10 +9,12 @@ use crate::doctor::diagnosis::{Diagnosis, diagnose};
 use crate::doctor::examine::{DoctorRequest, Survey};
 use crate::doctor::finding::{Action, Finding, Findings};
 use crate::doctor::report::PlanStep;
+use crate::engine::Caller;
 use crate::model::{Explain as _, RunId, Timestamp};
-use crate::runs::load::{activity_files, for_writing};
+use crate::runs::transaction::transact;
 use crate::runs::{Context, Result};
-use crate::store::{Project, RunDir, Shelf};
+use crate::store::local::{RunDir, Shelf};
+use crate::store::{ActivityFile, Project, StoredRun as _};
 
 /// How often a run is looked at and mended: each round can only leave what the one before could not see.
 const ROUNDS: usize = 4;
@@ -97,7 +99,7 @@ fn take_steps(cx: &Context, project: &Project, actions: &[Action], mending: &mut
     for action in actions {
         // Each step takes the lock for itself: completing `.flow` takes it too.
         let done = cx.lock_wait().and_then(|wait| {
-            let request = cx.lock_request(now, wait);
+            let request = cx.write_request(now, wait);
             match action {
                 Action::Complete => cx.init_project().map(|_| ()),
                 Action::AddLines(name, lines) => Ok(project.lock_for_repair(&request)?.add_lines(name, lines)?),
@@ -149,13 +151,13 @@ fn mend_files(
     now: Timestamp,
     mending: &mut Mending,
 ) -> Result<Vec<Action>> {
-    let mut locked = run.lock_for_repair(&cx.lock_request(now, cx.lock_wait()?))?;
+    let mut locked = run.lock_for_repair(&cx.write_request(now, cx.lock_wait()?))?;
     let Diagnosis { findings, rewrite } = diagnose(cx, project, run, Some(locked.high_water()), named, now);
     let actions = findings.actions();
     for action in actions.iter().filter(|action| action.is_mending()) {
         match action {
             Action::Shelve(name) => drop(locked.set_aside(Shelf::Top, name, now)?),
-            Action::Rebuild => drop(locked.set_aside(Shelf::Top, crate::store::layout::RUN_FILE, now)?),
+            Action::Rebuild => drop(locked.set_aside(Shelf::Top, crate::store::local::layout::RUN_FILE, now)?),
             Action::OwnLog => locked.own_log()?,
             Action::RewriteLog => {
                 if let Some(rewrite) = &rewrite {
@@ -179,32 +181,18 @@ fn recover(
     now: Timestamp,
     mending: &mut Mending,
 ) -> Result<()> {
-    let loaded = for_writing(cx, project, run, now)?;
-    let locked = &loaded.locked;
-    let log = locked.read_log()?;
-    let files: Vec<_> = log.events().flat_map(activity_files).collect();
-    let restore = |name: &str| match files.iter().find(|file| file.name == name) {
-        Some(file) => locked.restore_activity(file),
-        None => Ok(()),
-    };
-    for action in actions.iter().filter(|action| !action.is_mending()) {
-        match action {
-            Action::ShelveActivity(name) => drop(locked.set_activity_aside(name, now)?),
-            Action::ReplaceActivity(name) => {
-                locked.set_activity_aside(name, now)?;
-                restore(name)?;
+    transact(cx, project, run, Caller::default(), now, |tx| {
+        for action in actions.iter().filter(|action| !action.is_mending()) {
+            if let Action::ShelveActivity(name) | Action::ReplaceActivity(name) = action {
+                tx.writer.set_aside(name, now)?;
             }
-            Action::RestoreActivity(name) => restore(name)?,
-            _ => {}
         }
+        // Also those of a log that was replaced, and of links that were taken away: whatever has no file by now.
+        let files = ActivityFile::of_all(tx.writer.log()?.events());
+        Ok(tx.writer.restore(&files)?)
+    })?;
+    for action in actions.iter().filter(|action| !action.is_mending()) {
         mending.step(Some(run.id()), action);
     }
-    // Of a log that was replaced, and of links that were taken away: whatever has no file by now.
-    for file in &files {
-        if locked.is_free(&file.name)? {
-            locked.restore_activity(file)?;
-        }
-    }
-    locked.flush_activities()?;
     Ok(())
 }

@@ -8,7 +8,7 @@ use crate::doctor::facts::RunFacts;
 use crate::doctor::finding::{Action, Findings};
 use crate::doctor::log::counted;
 use crate::model::EventKind;
-use crate::store::layout::{
+use crate::store::local::layout::{
     ACTIVITIES, ACTIVITY_TMP, EVIDENCE, LOCK, LOG, LOG_TMP, QUARANTINE, RUN_FILE, RUN_MERGE_TMP, RUN_TMP,
 };
 
@@ -67,8 +67,11 @@ pub(super) fn check(facts: &RunFacts, any_owner: bool, found: &mut Findings) {
     }
     match (facts.writer, facts.entry(LOCK)) {
         (Some(pid), _) => {
-            let command =
-                facts.note.as_ref().filter(|note| note.pid == pid).map(|note| format!(", `{}`", note.command));
+            let command = facts
+                .note
+                .as_ref()
+                .filter(|note| note.writer.pid == pid)
+                .map(|note| format!(", `{}`", note.writer.command));
             let message = format!("process {pid}{} is writing the run", command.unwrap_or_default());
             found.add("lock_held", &facts.path(LOCK), message);
         }

@@ -16,7 +16,8 @@ use crate::modes::{POLICY_FILE, read_policy};
 use crate::runs::select::open_run;
 use crate::runs::workflow::id_of_file;
 use crate::runs::{Context, Error, Result};
-use crate::store::{LogScan, Project, layout};
+use crate::store::local::layout;
+use crate::store::{LogScan, Project};
 
 /// The result of a check.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -94,7 +95,7 @@ fn validate_target(cx: &Context, target: &str, project: Result<Project>, checker
         Err(_) => {
             let project = project?;
             let run = open_run(cx, &project, target)?;
-            checker.tree(run.path())?;
+            checker.tree(project.run(run.id())?.path())?;
             return Ok(project.root().to_owned());
         }
     }

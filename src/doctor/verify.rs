@@ -12,11 +12,11 @@ use crate::doctor::rewrite::file_number;
 use crate::engine::{Fault, History, Reconciled, Repair, Replay, blind_spots};
 use crate::model::{Event, EventKind, RunId, SessionId};
 use crate::runs::checkout::elsewhere;
-use crate::runs::load::activity_files;
 use crate::runs::select::select_run;
 use crate::runs::{Context, Result};
-use crate::store::layout::{ACTIVITIES, ACTIVITY_TMP, LOCK, LOG, RUN_FILE};
-use crate::store::{ActivityFile, StoreError, is_cut_off};
+use crate::store::local::is_cut_off;
+use crate::store::local::layout::{ACTIVITIES, ACTIVITY_TMP, LOCK, LOG, RUN_FILE};
+use crate::store::{ActivityFile, Presence, StoreError, StoredRun as _};
 
 /// The answer of `verify`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -74,7 +74,8 @@ pub fn verify(cx: &Context, run: Option<&str>, session: Option<SessionId>) -> Re
     let project = cx.project()?;
     let caller = cx.caller(session, None)?;
     let run = select_run(cx, &project, run, caller.session.as_ref())?;
-    if run.is_leftover() {
+    let run = project.run(run.id())?;
+    if run.presence() == Presence::Away {
         return Err(elsewhere(cx, &project, &run));
     }
     let begun = Instant::now();
@@ -91,8 +92,8 @@ pub fn verify(cx: &Context, run: Option<&str>, session: Option<SessionId>) -> Re
         // Between the line in the log and the files that show it.
         let waited = begun.elapsed();
         if waited >= wait {
-            let holder = facts.note.clone().map(Box::new);
-            return Err(StoreError::Held { path: run.file_path(LOCK), holder, waited }.into());
+            let holder = facts.note.clone().map(|note| Box::new(note.writer));
+            return Err(StoreError::Held { at: run.file_path(LOCK).into(), holder, waited }.into());
         }
     };
     for difference in &mut differences {
@@ -266,7 +267,7 @@ impl Proof<'_> {
 
     /// Every file equals the record in the log, and there is no other.
     fn activities(&mut self) {
-        let recorded: Vec<ActivityFile> = self.facts.scan.events().flat_map(activity_files).collect();
+        let recorded = ActivityFile::of_all(self.facts.scan.events());
         let known: BTreeSet<&str> = recorded.iter().map(|file| file.name.as_str()).collect();
         for file in &recorded {
             let path = self.facts.path(ACTIVITIES).join(&file.name);

@@ -25,7 +25,7 @@ use crate::runs::select::open_run_exactly;
 use crate::runs::view::for_reading;
 use crate::runs::workflow::{is_file, workflow_machine};
 use crate::runs::{self, Context, end_in};
-use crate::store::layout;
+use crate::store::Project;
 
 /// What to drive.
 #[derive(Debug, Clone, Default)]
@@ -198,9 +198,9 @@ pub fn drive(cx: &Context, request: &DriveRequest, person: &mut dyn Person) -> R
     };
     let flow_dir = match &project {
         Some(project) => project.path().to_owned(),
-        None => cx.root_to_be()?.join(layout::FLOW),
+        None => Project::path_in(&cx.root_to_be()?),
     };
-    drive.dir = std::path::absolute(flow_dir.join(layout::RUNS).join(drive.run.as_str())).unwrap_or(flow_dir);
+    drive.dir = std::path::absolute(Project::path_of_run(&flow_dir, &drive.run)).unwrap_or(flow_dir);
     let mut known = Known::new(definition);
     known.file = is_file(cx, &request.graph).then(|| request.graph.clone());
     known.context.about = json!({ "goal": request.goal });
@@ -224,7 +224,7 @@ pub fn drive(cx: &Context, request: &DriveRequest, person: &mut dyn Person) -> R
     if own && let Ok(project) = cx.project() {
         let caller = Caller { session: Some(drive.session.clone()), ..Caller::default() };
         // The run is free again; when this cannot be noted, the driver's end shows it.
-        let _ = end_in(cx, &project, &drive.run, caller, Some("the driver stopped".to_owned()), cx.now());
+        let _ = end_in(cx, &project, &drive.run, caller, Some("the driver stopped"), cx.now());
     }
     driven
 }
@@ -295,7 +295,7 @@ fn go_through(
 /// Somebody ended or moved the run while a state was at work, so what it gave has no place in it.
 fn overtaken(cx: &Context, drive: &Drive, done: &Done, refusal: &Refusal, ran: usize) -> Result<DriveReport> {
     let project = cx.project()?;
-    let view = for_reading(cx, &project, &open_run_exactly(&project, drive.run.as_str())?)?;
+    let view = for_reading(cx, &project, &*open_run_exactly(&project, drive.run.as_str())?)?;
     let state = view.history.state();
     let meanwhile = match state.status() {
         RunStatus::Active => refusal.to_string(),

@@ -53,8 +53,8 @@ pub(super) fn take_up(
     drive: &mut Drive,
     known: &mut Known,
 ) -> Result<Option<DriveReport>> {
-    let run = project.run(run)?;
-    let view = for_reading(cx, project, &run)?;
+    let run = project.runs().open(run)?;
+    let view = for_reading(cx, project, &*run)?;
     let state = view.history.state();
     let follows = &state.document().workflow;
     if follows.as_str() != drive.workflow {
@@ -116,7 +116,7 @@ pub(super) fn take_up(
             return Err(Error::StillRuns { run: run.id().clone(), pid });
         }
     }
-    drive.epoch = claim(cx, project, &run, Some(drive.session.clone()), ClaimRequest::Claim)?.epoch;
+    drive.epoch = claim(cx, project, &*run, Some(drive.session.clone()), ClaimRequest::Claim)?.epoch;
     known.machine = view.machine.or(known.machine.take());
     known.warnings = warnings;
     known.read(&view.history);

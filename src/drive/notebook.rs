@@ -54,7 +54,8 @@ impl<'a, 'p> RunNotebook<'a, 'p> {
         };
         let command = graph.and_then(|graph| driver(run, &graph, self.request));
         let command = command.unwrap_or_else(|| UNKNOWN_DRIVER.to_owned());
-        let change = |context: &mut Map<String, Value>| drop(context.insert(DRIVER.to_owned(), command.into()));
+        let change =
+            |context: &mut Map<String, Value>| drop(context.insert(DRIVER.to_owned(), command.as_str().into()));
         let remembered = change_context(self.cx, run, session, *epoch, change);
         // The work itself goes on without it.
         self.warnings.extend(
@@ -133,7 +134,7 @@ impl Notebook for RunNotebook<'_, '_> {
         // The same command once more asks nothing new.
         let project = self.cx.project()?;
         let run = open_run(self.cx, &project, self.drive.run.as_str())?;
-        let view = crate::runs::view::for_reading(self.cx, &project, &run)?;
+        let view = crate::runs::view::for_reading(self.cx, &project, &*run)?;
         let questions = &view.history.state().document().state.questions;
         if questions.iter().any(|question| question.is_of(state, None) && question.asks(prompt)) {
             return Ok(());
@@ -146,7 +147,7 @@ impl Notebook for RunNotebook<'_, '_> {
         // The same command once more waits for nothing new.
         let project = self.cx.project()?;
         let run = open_run(self.cx, &project, self.drive.run.as_str())?;
-        let history = crate::runs::view::for_reading(self.cx, &project, &run)?.history;
+        let history = crate::runs::view::for_reading(self.cx, &project, &*run)?.history;
         let waits = history.state().document().state.steps.get(state) == Some(StepStatus::Waiting);
         if waits && history.message(state) == Some(why) {
             return Ok(());

@@ -29,7 +29,7 @@ pub use join::{Histories, Join, Side, join};
 pub use leave::complete_by_leaving;
 pub use phases::{PhaseWork, SkippedPhase};
 pub(crate) use pinned::{is_free, machine_of, pinned};
-pub use reconcile::{Current, Fault, LogEnd, Reconciled, Repair, read_run, reconcile, reconcile_end};
+pub use reconcile::{Current, Fault, Reconciled, Repair, read_run, reconcile, reconcile_end};
 pub(crate) use reconcile::{Replay, blind_spots, caught_up, histories, joined, merge_save, rebuilt};
 pub use refusal::{Refusal, StepFault, Unanswered, Undone};
 pub use resume::{Action, Completed, Damage, Drift, InDoubt, Limit, Next, Outlook, Plan, Presence, Verdict, resume};

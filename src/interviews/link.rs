@@ -19,7 +19,7 @@ use crate::runs::context::Context;
 use crate::runs::select::{Runs, open_run};
 use crate::runs::view::{View, for_reading};
 use crate::runs::{self, EmitRequest, RecordRequest, ReportRequest, Source, record_activity};
-use crate::store::{Project, RunDir};
+use crate::store::{Project, StoredRun};
 
 /// What the unit of an interview begins with; the document's path in the project follows.
 const UNIT: &str = "interview ";
@@ -78,7 +78,7 @@ fn tell_of_interview(cx: &Context, paper: &Paper, document: &Document<'_>, endin
         let cx = &beside(cx, paper);
         let project = cx.project()?;
         let known = known_as(paper, &project)?;
-        let mut link = link_of(cx, &project, &open_run(cx, &project, run)?, known)?;
+        let mut link = link_of(cx, &project, &*open_run(cx, &project, run)?, known)?;
         let script = script_of(cx, paper, document)?;
         let standing = Standing::of(paper, document, &script)?;
         link.begin(cx)?;
@@ -108,14 +108,14 @@ pub(super) fn tell_late_end(cx: &Context, paper: &Paper, ending: &Ending) -> Lat
 }
 
 fn tell_late_end_of(cx: &Context, paper: &Paper, project: &Project, run: &RunId, ending: &Ending) -> Result<bool> {
-    let run = project.run(run)?;
+    let run = project.runs().open(run)?;
     let (document, unit) = known_as(paper, project)?;
     // Most runs know nothing of it, which their text tells more quickly than their log.
     let may_know = |text: String| text.contains(unit.as_str()) || text.contains(&activity_name(&document));
-    if !run.read_text()?.is_some_and(may_know) {
+    if !run.text()?.is_some_and(may_know) {
         return Ok(false);
     }
-    let mut link = link_of(cx, project, &run, (document, unit))?;
+    let mut link = link_of(cx, project, &*run, (document, unit))?;
     let waits = link.open.is_some() || link.recorded.is_some();
     if waits {
         link.end(cx, ending)?;
@@ -123,7 +123,7 @@ fn tell_late_end_of(cx: &Context, paper: &Paper, project: &Project, run: &RunId,
     Ok(waits)
 }
 
-fn link_of(cx: &Context, project: &Project, run: &RunDir, (document, unit): (String, Unit)) -> Result<Link> {
+fn link_of(cx: &Context, project: &Project, run: &dyn StoredRun, (document, unit): (String, Unit)) -> Result<Link> {
     let View { history, log, .. } = for_reading(cx, project, run)?;
     let state = &history.state().document().state;
     let open = state.questions.iter().find(|question| question.unit.as_ref() == Some(&unit)).cloned();

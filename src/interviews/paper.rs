@@ -1,7 +1,7 @@
 //! The document of an interview, as a file: where it is, how it is read and replaced, and by which script it goes.
 
 use std::ffi::OsString;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::interviews::pad::{Document, EditError, Head, Mode, Pad, Script};
 use crate::model::{Suggestion, limits};
 use crate::runs::context::Context;
 use crate::runs::{self, path_argument};
-use crate::store::{Project, layout};
+use crate::store::Project;
 
 /// The script of a document that names none.
 pub(super) const CHARTER: &str = "charter";
@@ -62,10 +62,8 @@ impl Paper {
         let (wait, known) = (cx.lock_wait()?, Vec::new());
         let disk = Arc::clone(&cx.disk);
         let mut paper = Self { disk, named: named.to_owned(), root, relative, wait, copy_of: None, known };
-        let is_own = |part: &Component<'_>| {
-            part.as_os_str().eq_ignore_ascii_case(layout::FLOW) || part.as_os_str().eq_ignore_ascii_case(".git")
-        };
-        if paper.path().components().any(|part| is_own(&part)) {
+        let path = paper.path();
+        if Project::is_inside(&path) || path.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git")) {
             return Err(refuse("is inside .git or .flow, where no document of an interview can be"));
         }
         paper.known = scripts_of(cx, &paper);

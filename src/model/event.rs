@@ -28,7 +28,7 @@ pub struct Event {
 }
 
 /// A short digest of a text: its length in bytes and its CRC-32C, `1042-9f3c2a11`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TextDigest(pub String);
 

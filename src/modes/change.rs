@@ -295,7 +295,7 @@ pub(super) fn change_modes<T>(
 ) -> Result<Done<T>> {
     let now = cx.clock.now();
     let wait = if cause == Cause::SessionEnd { HOOK_WAIT } else { cx.lock_wait()? };
-    let request = cx.lock_request(now, wait);
+    let request = cx.write_request(now, wait);
     project.keep_out_of_git(&request)?;
     let state = project.make_state()?;
     let mut locked = state.lock(&request)?;
@@ -368,8 +368,8 @@ fn run_meant(cx: &Context, project: &Project, run: Option<&str>) -> Result<Optio
 fn run_goes_on(project: &Project, ended: &Ended) -> Option<String> {
     let (id, mode) = (RunId::new(ended.run.as_deref()?).ok()?, &ended.mode);
     let worked = format!("{mode} worked on run {id}, which");
-    let Ok(run) = project.run(&id) else { return Some(format!("{worked} is not there (any more)")) };
-    let text = run.read_text().ok().flatten();
+    let Ok(run) = project.runs().open(&id) else { return Some(format!("{worked} is not there (any more)")) };
+    let text = run.text().ok().flatten();
     match text.and_then(|text| Some(RunText::parse(&text).ok()?.document().state.status)) {
         Some(status) if status.is_terminal() => None,
         Some(status) => Some(format!("{worked} is still {status}: `flow resume {id}` says what is next")),

@@ -13,12 +13,11 @@ use serde::Deserialize;
 use crate::codec::{digest, seal};
 use crate::disk::{Dir, DiskError, FileType, NEW_FILE, Rename, flush};
 use crate::model::{Event, EventKind, ModeFile, Scope, Seq, SessionId, Timestamp, VISIBLE, limits};
-use crate::store::layout::{LOG, LOG_TMP, QUARANTINE, SESSIONS, STATE};
-use crate::store::lock::note_of;
-use crate::store::log::LogTail;
-use crate::store::log_file::{LockedLog, log_fault};
-use crate::store::project::Project;
-use crate::store::{Committed, LockRequest, StoreError};
+use crate::store::local::layout::{LOG, LOG_TMP, QUARANTINE, SESSIONS, STATE};
+use crate::store::local::lock::note_of;
+use crate::store::local::log::LogTail;
+use crate::store::local::log_file::{LockedLog, log_fault};
+use crate::store::{Committed, Project, StoreError, WriteRequest};
 
 /// `.flow/state`.
 #[derive(Debug)]
@@ -190,7 +189,7 @@ impl StateDir {
         let Some(file) = self.dir.open_read(LOG)? else { return Ok(Unshown::default()) };
         let shown = self.shown()?.max(note_of(&self.dir).map_or(Seq(0), |note| note.seq));
         let tail = LogTail::read(&*file, shown).map_err(|source| log_fault(&self.dir, "read", source))?;
-        Ok(Unshown { shown, last: tail.last_seq, newer: unshown_of(tail.newer, shown) })
+        Ok(Unshown { shown, last: tail.end.last, newer: unshown_of(tail.end.newer, shown) })
     }
 
     /// The position that the files show, as far as the visible set says.
@@ -224,9 +223,9 @@ impl StateDir {
     ///
     /// # Errors
     /// As [`crate::store::RunDir::lock`].
-    pub fn lock(&self, request: &LockRequest) -> Result<LockedState<'_>, StoreError> {
+    pub fn lock(&self, request: &WriteRequest) -> Result<LockedState<'_>, StoreError> {
         let mut locked = LockedState { state: self, log: LockedLog::take(&self.dir, request)? };
-        locked.catch_up(request.note.since)?;
+        locked.catch_up(request.writer.since)?;
         Ok(locked)
     }
 }
@@ -309,7 +308,7 @@ impl LockedState<'_> {
     /// The position of the next event.
     #[must_use]
     pub fn next_seq(&self) -> Seq {
-        self.log.tail.last_seq.max(self.log.lock.high_water().0).next()
+        self.log.tail.end.last.max(self.log.lock.high_water().0).next()
     }
 
     /// As [`StateDir::read`], under the lock.
@@ -333,7 +332,7 @@ impl LockedState<'_> {
         self.log.reread_tail(since)?;
         // The log may lag behind the files when somebody put back an older one.
         self.log.lock.note_seq(shown);
-        let newer = unshown_of(self.log.tail.newer.clone(), since);
+        let newer = unshown_of(self.log.tail.end.newer.clone(), since);
         let Some(last) = newer.last() else { return Ok(()) };
         // Only what is on stable storage may be shown.
         self.log.renew_once()?;
@@ -381,7 +380,7 @@ impl LockedState<'_> {
         }
         self.clear_leftovers(files)?;
         self.log.check_place()?;
-        if self.log.tail.last_seq <= Seq(1) {
+        if self.log.tail.end.last <= Seq(1) {
             // Whoever made the directory may have been killed before its name was on stable storage.
             self.state.flow.sync()?;
             self.state.dir.sync()?;
@@ -409,7 +408,7 @@ impl LockedState<'_> {
         if lagging.is_none() {
             self.log.lock.note_seq(event.seq);
         }
-        self.log.tail.advance(event);
+        self.log.tail.end.advance(event);
         Ok(Committed { seq: event.seq, lagging: lagging.map(|error| error.in_words()) })
     }
 

@@ -6,11 +6,10 @@ use crate::catalog::CatalogError;
 use crate::engine::{Command, Decision};
 use crate::machine::Machine;
 use crate::model::{EventKind, RunDocument, RunId, Seq, SessionId, StateName, WorkflowId};
-use crate::runs::claim::{judge_holder, replace_dead_holder};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::load::for_writing;
 use crate::runs::select::select_run_to_write;
+use crate::runs::transaction::transact;
 use crate::runs::workflow::workflow_machine;
 use crate::store::Project;
 
@@ -74,30 +73,29 @@ fn newer(cx: &Context, project: &Project, run: &RunDocument, from: Option<&str>)
 pub fn workflow_adopt(cx: &Context, request: &AdoptRequest) -> Result<WorkflowAdoptReport> {
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), request.epoch)?;
-    let now = cx.clock.now();
+    let now = cx.now();
     let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref(), now)?;
-    let mut loaded = for_writing(cx, &project, &run, now)?;
-    let caller = judge_holder(&loaded, caller)?;
-    let newer = newer(cx, &project, loaded.state.document(), request.from.as_deref())?;
-    let newer = newer.spelled_as(loaded.state.document().state.positions());
-    let command = Command::AdoptWorkflow(Box::new(newer));
-    let decision = loaded.decide(cx, &project, &caller, command)?;
-    let mut differences = Vec::new();
-    if let Decision::Commit(kind) = decision {
-        if let EventKind::WorkflowAdopted(adopted) = &kind {
-            differences.clone_from(&adopted.differences);
+    transact(cx, &project, &*run, caller, now, |tx| {
+        let newer = newer(cx, &project, tx.state.document(), request.from.as_deref())?;
+        let newer = newer.spelled_as(tx.state.document().state.positions());
+        let mut differences = Vec::new();
+        if let Decision::Commit(kind) = tx.decide(Command::AdoptWorkflow(Box::new(newer)))? {
+            if let EventKind::WorkflowAdopted(adopted) = &kind {
+                differences.clone_from(&adopted.differences);
+            }
+            tx.replace_dead_holder()?;
+            tx.append(kind, None)?;
+            tx.commit()?;
         }
-        replace_dead_holder(cx, &mut loaded, &caller, now)?;
-        loaded.commit(cx, kind, None, now, Vec::new())?;
-    }
-    let state = loaded.state.document();
-    Ok(WorkflowAdoptReport {
-        run_id: state.id.clone(),
-        workflow: state.workflow.clone(),
-        phase: state.state.current_phase.clone(),
-        seq: state.state.last_seq.unwrap_or_default(),
-        changed: !differences.is_empty(),
-        differences,
-        warnings: loaded.warnings.clone(),
+        let state = tx.state.document();
+        Ok(WorkflowAdoptReport {
+            run_id: state.id.clone(),
+            workflow: state.workflow.clone(),
+            phase: state.state.current_phase.clone(),
+            seq: state.state.last_seq.unwrap_or_default(),
+            changed: !differences.is_empty(),
+            differences,
+            warnings: tx.warnings.clone(),
+        })
     })
 }

@@ -1,14 +1,12 @@
 //! What version control did to a run: put an older log back, joined two histories, or took the files away.
 
-use std::path::Path;
-
 use crate::engine::joined;
 use crate::host::GitRef;
 use crate::model::{RunId, Seq, Suggestion, quoted};
 use crate::runs::advice::Alternative;
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::store::{LogScan, Project, RunDir, layout};
+use crate::store::{Document, LogScan, Project, StoredRun};
 
 /// Refuses a log in which two histories are joined: what is recorded on top of one of them would hide the other.
 pub(crate) fn refuse_joined(run: &RunId, log: &LogScan) -> Result<()> {
@@ -24,17 +22,17 @@ pub(crate) fn ends_at(last: Seq) -> String {
 }
 
 /// The refusal of a run whose older log was put back.
-pub(crate) fn rewound(cx: &Context, project: &Project, run: &RunDir, last: Seq, noted: Seq) -> Error {
+pub(crate) fn rewound(cx: &Context, project: &Project, run: &dyn StoredRun, last: Seq, noted: Seq) -> Error {
     Error::Rewound { run: run.id().clone(), last, noted, places: places_with(cx, project, run, noted) }
 }
 
 /// The refusal of a run whose files were put away.
-pub(crate) fn elsewhere(cx: &Context, project: &Project, run: &RunDir) -> Error {
+pub(crate) fn elsewhere(cx: &Context, project: &Project, run: &dyn StoredRun) -> Error {
     Error::Elsewhere { run: run.id().clone(), places: places_with(cx, project, run, Seq(1)) }
 }
 
 /// Where git keeps a log that is not in this checkout, although `run.yaml` shows the event `shown`: it was not lost.
-pub(crate) fn places_of_log(cx: &Context, project: &Project, run: &RunDir, shown: Option<Seq>) -> Vec<GitRef> {
+pub(crate) fn places_of_log(cx: &Context, project: &Project, run: &dyn StoredRun, shown: Option<Seq>) -> Vec<GitRef> {
     match shown {
         Some(shown) if shown > Seq(0) => places_with(cx, project, run, shown),
         _ => Vec::new(),
@@ -42,25 +40,24 @@ pub(crate) fn places_of_log(cx: &Context, project: &Project, run: &RunDir, shown
 }
 
 /// Where git keeps a version of a run's log that has the event `seq`.
-pub(crate) fn places_with(cx: &Context, project: &Project, run: &RunDir, seq: Seq) -> Vec<GitRef> {
-    let log = run.file_path(layout::LOG);
-    let log = log.strip_prefix(project.root()).unwrap_or(&log);
-    cx.git.refs_with(project.root(), log, &format!("{{\"v\":1,\"seq\":{seq},"))
+pub(crate) fn places_with(cx: &Context, project: &Project, run: &dyn StoredRun, seq: Seq) -> Vec<GitRef> {
+    let log = run.address(Document::Log).from(project.root());
+    cx.git.refs_with(project.root(), log.as_ref(), &format!("{{\"v\":1,\"seq\":{seq},"))
 }
 
 /// How to get the version of a run that is at these places.
-pub(crate) fn ways_back(cx: &Context, project: &Project, run: &RunDir, places: &[GitRef]) -> Vec<Alternative> {
+pub(crate) fn ways_back(cx: &Context, project: &Project, run: &dyn StoredRun, places: &[GitRef]) -> Vec<Alternative> {
     let now = cx.git.facts(project.root()).branch;
-    let relative = project.relative(run.path());
-    places.iter().map(|place| way_back(place, now.as_deref(), &relative)).collect()
+    let run = run.address(Document::Run).from(project.root());
+    places.iter().map(|place| way_back(place, now.as_deref(), &run)).collect()
 }
 
-fn way_back(place: &GitRef, now: Option<&str>, run: &Path) -> Alternative {
+fn way_back(place: &GitRef, now: Option<&str>, run: &str) -> Alternative {
     let (when, command) = match place {
         GitRef::Stash => ("the rest is wanted, which is in the stash".to_owned(), "git stash pop".to_owned()),
         GitRef::Branch(branch) if Some(branch.as_str()) == now => {
             // Also when the removal is staged.
-            let run = quoted(&run.to_string_lossy());
+            let run = quoted(run);
             let command = format!("git restore --source=HEAD --staged --worktree -- {run}");
             (format!("the rest is wanted as `{branch}` has it"), command)
         }

@@ -4,11 +4,11 @@ use serde::Serialize;
 
 use crate::engine::{Caller, Claim, Command, Decision, NoTrail, Presence, decide};
 use crate::host::{Holder, Liveness};
-use crate::model::{Event, EventKind, SessionId, Timestamp};
+use crate::model::{Event, EventKind, SessionId};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::load::{Loaded, for_writing};
-use crate::store::{Project, RunDir};
+use crate::runs::transaction::{Transaction, transact};
+use crate::store::{Project, StoredRun};
 
 /// How to take a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct ClaimReport {
 pub(crate) fn claim(
     cx: &Context,
     project: &Project,
-    run: &RunDir,
+    run: &dyn StoredRun,
     session: Option<SessionId>,
     how: ClaimRequest,
 ) -> Result<ClaimReport> {
@@ -42,57 +42,50 @@ pub(crate) fn claim(
     if caller.session.is_none() && how == ClaimRequest::Claim {
         return Err(Error::Usage("--claim needs a session: name it with --session or FLOW_SESSION".to_owned()));
     }
-    let now = cx.clock.now();
-    let mut loaded = for_writing(cx, project, run, now)?;
-    let caller = judge_holder(&loaded, caller)?;
     let holder = cx.holder()?.map(|holder| holder.to_string());
-    let command = Command::Claim(Claim { holder, take_over: how == ClaimRequest::TakeOver });
-    let decision = loaded.decide(cx, project, &caller, command)?;
-    let changed = match decision {
-        Decision::Commit(kind) => {
-            loaded.commit(cx, kind, None, now, Vec::new())?;
-            true
-        }
-        Decision::Already => false,
-    };
-    let state = &loaded.state.document().state;
-    Ok(ClaimReport { session: state.session.clone(), epoch: state.epoch, changed })
+    transact(cx, project, run, caller, cx.now(), |tx| {
+        let claim = Claim { holder: holder.clone(), take_over: how == ClaimRequest::TakeOver };
+        let changed = match tx.decide(Command::Claim(claim))? {
+            Decision::Commit(kind) => {
+                tx.append(kind, None)?;
+                tx.commit()?;
+                true
+            }
+            Decision::Already => false,
+        };
+        let state = &tx.state.document().state;
+        Ok(ClaimReport { session: state.session.clone(), epoch: state.epoch, changed })
+    })
 }
 
-/// Completes `caller` with what is known about the run's holder. Costs nothing unless somebody else holds the run.
-pub(crate) fn judge_holder(loaded: &Loaded<'_>, caller: Caller) -> Result<Caller> {
-    let held = &loaded.state.document().state.session;
+/// Who writes, with what is known about the run's holder. Costs nothing unless another session holds the run.
+pub(super) fn judge_holder(tx: &Transaction<'_>) -> Result<Caller> {
+    let (held, caller) = (&tx.state.document().state.session, tx.caller.clone());
     if held.is_none() || caller.session.is_none() || *held == caller.session {
         return Ok(caller);
     }
-    let holder = holder_evidence(loaded)?;
-    let dead = holder.is_some_and(|holder| holder.liveness() == Liveness::Dead);
+    let dead = holder_evidence(tx)?.is_some_and(|holder| holder.liveness() == Liveness::Dead);
     Ok(Caller { holder_dead: dead, ..caller })
 }
 
 /// The process that holds the run, when that is known.
-pub(crate) fn holder_evidence(loaded: &Loaded<'_>) -> Result<Option<Holder>> {
-    let log = loaded.locked.read_log()?;
+pub(super) fn holder_evidence(tx: &Transaction<'_>) -> Result<Option<Holder>> {
+    let log = tx.writer.log()?;
     let evidence = log.events().rev().find_map(holder_of).flatten();
     Ok(evidence.and_then(|text| text.parse().ok()))
 }
 
-/// Gives the run to the caller when its holder is known dead.
-pub(crate) fn replace_dead_holder(
-    cx: &Context,
-    loaded: &mut Loaded<'_>,
-    caller: &Caller,
-    now: Timestamp,
-) -> Result<()> {
-    if !caller.holder_dead || caller.session.is_none() {
-        return Ok(());
+/// The event that gives the run to the caller when its holder is known dead.
+pub(super) fn claim_of_dead(tx: &Transaction<'_>) -> Result<Option<EventKind>> {
+    if !tx.caller.holder_dead || tx.caller.session.is_none() {
+        return Ok(None);
     }
-    let holder = cx.holder()?.map(|holder| holder.to_string());
+    let holder = tx.cx.holder()?.map(|holder| holder.to_string());
     let claim = Command::Claim(Claim { holder, take_over: false });
-    if let Ok(Decision::Commit(kind)) = decide(&loaded.state, None, caller, claim, &NoTrail) {
-        loaded.commit(cx, kind, None, now, Vec::new())?;
+    match decide(&tx.state, None, &tx.caller, claim, &NoTrail) {
+        Ok(Decision::Commit(kind)) => Ok(Some(kind)),
+        _ => Ok(None),
     }
-    Ok(())
 }
 
 /// Whether whoever holds a run keeps the caller from it. A caller without a session is the holder when it comes

@@ -8,10 +8,10 @@ use crate::catalog::Catalog;
 use crate::disk::{Disk, DiskError, Errno, Os, Trust};
 use crate::engine::Caller;
 use crate::host::{Clock, Env, Git, Holder, Ids, Setting, boot_id};
-use crate::model::{RunId, Seq, SessionId, Timestamp};
+use crate::model::{RunId, SessionId, Timestamp};
 use crate::runs::error::{Error, Result};
 use crate::runs::worktrees::worktree_with_flow;
-use crate::store::{LockRequest, Project, StoreError, WriterNote, git_stamp, layout};
+use crate::store::{Initialised, Project, RunStore, StoreError, WriteRequest, Writer, git_stamp};
 
 /// How long a writer waits for another one unless told otherwise.
 pub const LOCK_WAIT: Duration = Duration::from_secs(30);
@@ -50,19 +50,34 @@ pub struct Context {
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) options: Options,
     pub(crate) observers: Vec<Arc<dyn Observer>>,
+    runs: Option<Arc<dyn RunStore>>,
 }
 
 impl Context {
     /// From its parts; see [`crate::host`] for the real ones.
     #[must_use]
     pub fn new(clock: Clock, ids: Ids, env: Env, git: Git, options: Options) -> Self {
-        Self { clock, ids, env, git, disk: Arc::new(Os), options, observers: Vec::new() }
+        Self { clock, ids, env, git, disk: Arc::new(Os), options, observers: Vec::new(), runs: None }
     }
 
     /// The same with another file system for everything below `.flow`.
     #[must_use]
     pub fn on(self, disk: Arc<dyn Disk>) -> Self {
         Self { disk, ..self }
+    }
+
+    /// The same with runs in another store than `.flow`, where all else stays.
+    #[must_use]
+    pub fn with_runs_in(self, store: Arc<dyn RunStore>) -> Self {
+        Self { runs: Some(store), ..self }
+    }
+
+    /// A project with the store in which its runs are.
+    fn own(&self, project: Project) -> Project {
+        match &self.runs {
+            Some(store) => project.with_runs_in(Arc::clone(store)),
+            None => project,
+        }
     }
 
     /// The same, and `observer` is told when a run or a session ends.
@@ -147,7 +162,8 @@ impl Context {
 
     /// Opens the `.flow` that the environment names. Only `init` makes it: another command would hide a typing error.
     fn open_named(&self, named: &Path) -> Result<Project> {
-        Project::open_named(&*self.disk, named, self.trust()?).map_err(|error| match error {
+        let project = Project::open_named(&*self.disk, named, self.trust()?).map(|project| self.own(project));
+        project.map_err(|error| match error {
             StoreError::Disk(DiskError::NotFound { .. }) => Error::Usage(format!(
                 "FLOW_DIR is {}, and there is no such directory; correct or unset it, or make one with `flow init`",
                 named.display()
@@ -163,7 +179,7 @@ impl Context {
             Error::NoProject { start: start.to_owned(), around, worktree: worktree_with_flow(self, start) }
         };
         let parent = Project::find(&*self.disk, start, || self.git.top(start))?.ok_or_else(missing)?;
-        Ok(Project::open(&*self.disk, &parent, self.trust()?)?)
+        Ok(self.own(Project::open(&*self.disk, &parent, self.trust()?)?))
     }
 
     /// The project of the repository around that in which `start` is.
@@ -190,25 +206,27 @@ impl Context {
     ///
     /// # Errors
     /// [`Error::Store`] when it cannot be made or used.
-    pub fn init_project(&self) -> Result<(Project, crate::store::Initialised)> {
+    pub fn init_project(&self) -> Result<(Project, Initialised)> {
         let schemas = crate::runs::init::SCHEMAS;
-        let request = self.lock_request(self.clock.now(), self.lock_wait()?);
+        let request = self.write_request(self.clock.now(), self.lock_wait()?);
         if let Some(named) = self.named()? {
-            return Ok(Project::init_named(&*self.disk, &named, self.trust()?, &schemas, &request)?);
+            let (project, made) = Project::init_named(&*self.disk, &named, self.trust()?, &schemas, &request)?;
+            return Ok((self.own(project), made));
         }
         let start = self.search_from()?;
         // A second tree in a subdirectory would hide the work of the first one.
         let fault = |source| DiskError::Io { action: "inspect", path: start.join(".git"), source };
         let top = self.git.find_top(&start).map_err(fault).map_err(StoreError::from)?;
         let parent = Project::find(&*self.disk, &start, || top.clone())?.or(top).unwrap_or(start);
-        Ok(Project::init(&*self.disk, &parent, self.trust()?, &schemas, &request)?)
+        let (project, made) = Project::init(&*self.disk, &parent, self.trust()?, &schemas, &request)?;
+        Ok((self.own(project), made))
     }
 
     /// The definitions that can be used here: those of `project`, or of the one that would be made.
     pub(crate) fn catalog(&self, project: Option<&Project>) -> Catalog {
         let flow_dir = match project {
             Some(project) => Some(project.path().to_owned()),
-            None => self.named().ok().flatten().or_else(|| Some(self.root_to_be().ok()?.join(layout::FLOW))),
+            None => self.named().ok().flatten().or_else(|| Some(Project::path_in(&self.root_to_be().ok()?))),
         };
         Catalog::new(Arc::clone(&self.disk), flow_dir)
     }
@@ -229,12 +247,10 @@ impl Context {
         }
     }
 
-    /// What is written into a lock, and how long to wait for it.
-    pub(crate) fn lock_request(&self, now: Timestamp, wait: Duration) -> LockRequest {
-        let (pid, command) = (std::process::id(), self.options.command.clone());
-        let boot = self.options.boot.clone().or_else(boot_id).unwrap_or_default();
-        let note = WriterNote { pid, command, since: now, seq: Seq(0), number: 0, boot, suspect: false, log_len: 0 };
-        LockRequest { wait, note }
+    /// Who writes, and how long it waits for another writer.
+    pub(crate) fn write_request(&self, now: Timestamp, wait: Duration) -> WriteRequest {
+        let writer = Writer { pid: std::process::id(), command: self.options.command.clone(), since: now };
+        WriteRequest { wait, writer, boot: self.options.boot.clone().or_else(boot_id).unwrap_or_default() }
     }
 
     /// Who calls: the session given, or the environment's.

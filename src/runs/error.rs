@@ -12,7 +12,7 @@ use crate::host::{BadSetting, GitRef};
 use crate::model::{BadName, RunId, Seq, WorkflowId};
 use crate::runs::checkout::ends_at;
 use crate::runs::refused;
-use crate::store::StoreError;
+use crate::store::{Address, StoreError};
 
 /// Why a verb failed.
 #[derive(Debug, Error)]
@@ -121,36 +121,36 @@ pub enum Error {
         unreadable: String,
     },
     /// A run's `run.yaml` cannot be used as it is.
-    #[error("{}{} {error}", path.display(), suffix(error.place()))]
+    #[error("{at}{} {error}", suffix(error.place()))]
     RunFile {
         /// The file.
-        path: PathBuf,
+        at: Address,
         /// Why.
         error: RunTextError,
     },
     /// A run's `run.yaml` breaks its schema.
-    #[error("{} is not a valid run: {}", located(path.display(), violations), first(violations))]
+    #[error("{} is not a valid run: {}", located(at, violations), first(violations))]
     RunSchema {
         /// The file.
-        path: PathBuf,
+        at: Address,
         /// All violations.
         violations: Vec<Violation>,
     },
     /// A person changed in `run.yaml` what cannot be changed there.
-    #[error("{}{}: {fault}", path.display(), suffix(*place))]
+    #[error("{at}{}: {fault}", suffix(*place))]
     Edit {
         /// The file.
-        path: PathBuf,
+        at: Address,
         /// Where.
         place: Option<Place>,
         /// What.
         fault: EditFault,
     },
     /// A run without a usable document and without a usable log.
-    #[error("{} has neither a run.yaml nor a log that could rebuild it", path.display())]
+    #[error("{at} has neither a run.yaml nor a log that could rebuild it")]
     EmptyRun {
         /// The run's directory.
-        path: PathBuf,
+        at: Address,
     },
     /// Version control put an older log back, and the rest of the run is elsewhere.
     #[error("the log of run {run} was put back: it {}, and event {noted} was written", ends_at(*last))]

@@ -4,24 +4,24 @@ use crate::engine::Fault;
 use crate::runs::checkout::{elsewhere, rewound};
 use crate::runs::context::Context;
 use crate::runs::error::Error;
-use crate::store::{Project, RunDir, layout};
+use crate::store::{Document, Presence, Project, StoredRun};
 
 /// The error of a command that cannot go on because of `fault`.
-pub(crate) fn refusal(cx: &Context, project: &Project, run: &RunDir, fault: Fault) -> Error {
-    let path = run.file_path(layout::RUN_FILE);
+pub(crate) fn refusal(cx: &Context, project: &Project, run: &dyn StoredRun, fault: Fault) -> Error {
+    let at = run.address(Document::Text);
     match fault {
-        Fault::Unreadable(error) | Fault::Fixed(error) => Error::RunFile { path, error },
+        Fault::Unreadable(error) | Fault::Fixed(error) => Error::RunFile { at, error },
         Fault::ConflictMarkers { line } => {
-            let what = format!("{}:{line}:1 is a conflict marker", path.display());
+            let what = format!("{at}:{line}:1 is a conflict marker");
             Error::Joined { run: run.id().clone(), what }
         }
-        Fault::Schema(violations) | Fault::ForeignSchema(violations) => Error::RunSchema { path, violations },
-        Fault::Edit { fault, place } => Error::Edit { path, place, fault },
+        Fault::Schema(violations) | Fault::ForeignSchema(violations) => Error::RunSchema { at, violations },
+        Fault::Edit { fault, place } => Error::Edit { at, place, fault },
         Fault::Rewound { last, noted } => rewound(cx, project, run, last, noted),
         Fault::Joined(what) => Error::Joined { run: run.id().clone(), what },
-        Fault::Empty if run.is_leftover() => elsewhere(cx, project, run),
+        Fault::Empty if run.presence() == Presence::Away => elsewhere(cx, project, run),
         Fault::Empty | Fault::Unread | Fault::Line(_) | Fault::Gap(_) | Fault::EndLost(_) | Fault::Double(_) => {
-            Error::EmptyRun { path: run.path().to_owned() }
+            Error::EmptyRun { at: run.address(Document::Run) }
         }
     }
 }

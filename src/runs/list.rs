@@ -164,7 +164,7 @@ pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
         Err(error) => return Err(error),
     };
     let listed = |run: RunSummary| filter.takes(&run).then(|| ListedRun::from(run));
-    let (mut runs, unreadable) = read_runs(cx, &project, &project.run_names()?, listed)?;
+    let (mut runs, unreadable) = read_runs(cx, &project, &project.runs().ids()?, listed)?;
     runs.sort_by(|a, b| (b.created_at, &b.run_id).cmp(&(a.created_at, &a.run_id)));
     runs.truncate(filter.limit.unwrap_or(usize::MAX));
     Ok(ListReport { runs, unreadable, worktrees: other_worktrees(cx, filter.worktrees) })

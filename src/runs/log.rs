@@ -11,7 +11,7 @@ use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::select::{open_run, select_run};
 use crate::runs::view::for_listing;
-use crate::store::{LogPosition, LogScan, RunDir};
+use crate::store::{LogScan, Position, Presence, StoredRun};
 
 /// Which events.
 #[derive(Debug, Clone, Default)]
@@ -51,7 +51,7 @@ pub struct SkippedLine {
 /// # Errors
 /// [`crate::runs::Error::NoSuchRun`], and [`crate::runs::Error::Store`] when the log cannot be read.
 pub fn log(cx: &Context, request: &LogRequest) -> Result<LogReport> {
-    Ok(report(&logged_run(cx, request)?.read_log()?, request.after))
+    Ok(report(&logged_run(cx, request)?.log()?, request.after))
 }
 
 /// Begins to follow a run's log.
@@ -60,14 +60,14 @@ pub fn log(cx: &Context, request: &LogRequest) -> Result<LogReport> {
 /// As [`log`].
 pub fn follow(cx: &Context, request: &LogRequest) -> Result<Follow> {
     let run = logged_run(cx, request)?;
-    Ok(Follow { cx: cx.clone(), run, after: request.after, position: LogPosition::default() })
+    Ok(Follow { cx: cx.clone(), run, after: request.after, position: Position::default() })
 }
 
-fn logged_run(cx: &Context, request: &LogRequest) -> Result<RunDir> {
+fn logged_run(cx: &Context, request: &LogRequest) -> Result<Box<dyn StoredRun>> {
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), None)?;
     let run = select_run(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
-    if run.is_leftover() { Err(elsewhere(cx, &project, &run)) } else { Ok(run) }
+    if run.presence() == Presence::Away { Err(elsewhere(cx, &project, &*run)) } else { Ok(run) }
 }
 
 fn report(scan: &LogScan, after: Seq) -> LogReport {
@@ -85,9 +85,9 @@ fn report(scan: &LogScan, after: Seq) -> LogReport {
 /// A log that is followed.
 pub struct Follow {
     cx: Context,
-    run: RunDir,
+    run: Box<dyn StoredRun>,
     after: Seq,
-    position: LogPosition,
+    position: Position,
 }
 
 /// Waits for so long, or until nobody reads standard output any more, which is what it answers.
@@ -104,7 +104,7 @@ impl Follow {
     pub fn is_over(&self) -> Result<bool> {
         let project = self.cx.project()?;
         let run = open_run(&self.cx, &project, self.run.id().as_str())?;
-        Ok(for_listing(&self.cx, &project, &run)?.status.is_terminal())
+        Ok(for_listing(&self.cx, &project, &*run)?.status.is_terminal())
     }
 
     /// What came since the last call. Only lines that end in a line break count.
@@ -112,7 +112,7 @@ impl Follow {
     /// # Errors
     /// [`crate::runs::Error::Store`] when the log cannot be read.
     pub fn poll(&mut self) -> Result<LogReport> {
-        let scan = self.run.read_log_from(&mut self.position)?;
+        let scan = self.run.log_from(&mut self.position)?;
         let report = report(&scan, self.after);
         self.after = self.after.max(scan.last_seq());
         Ok(report)

@@ -6,7 +6,7 @@ pub(crate) mod answer;
 pub(crate) mod checkout;
 mod claim;
 pub(crate) mod context;
-mod decide;
+
 mod emit;
 mod error;
 mod explain;
@@ -15,7 +15,7 @@ mod here;
 pub(crate) mod init;
 mod journal;
 mod list;
-pub(crate) mod load;
+
 mod log;
 mod next;
 mod payload;
@@ -31,6 +31,7 @@ mod source;
 mod start;
 mod status;
 mod token;
+pub(crate) mod transaction;
 pub(crate) mod view;
 pub(crate) mod workflow;
 mod worktrees;

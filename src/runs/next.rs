@@ -86,7 +86,7 @@ pub fn next_states(cx: &Context, run: Option<&str>, session: Option<SessionId>) 
     let project = cx.project()?;
     let caller = cx.caller(session, None)?;
     let run = select_run(cx, &project, run, caller.session.as_ref())?;
-    let view = for_reading(cx, &project, &run)?;
+    let view = for_reading(cx, &project, &*run)?;
     let state = view.history.state();
     let over = state.status().is_terminal();
     let choices = match &view.machine {
@@ -118,7 +118,7 @@ pub fn advance(cx: &Context, request: &AdvanceRequest) -> Result<AdvanceReport> 
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), request.epoch)?;
     let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref(), cx.now())?;
-    let view = for_reading(cx, &project, &run)?;
+    let view = for_reading(cx, &project, &*run)?;
     let state = view.history.state();
     // What the run would leave is another state the second time, so a retry is known by what was asked.
     let basis = TextDigest(digest(serde_json::json!([request.to, request.summary]).to_string().as_bytes()));

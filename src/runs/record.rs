@@ -1,7 +1,5 @@
 //! `record-activity`: one piece of work, recorded.
 
-use std::path::PathBuf;
-
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -11,12 +9,10 @@ use crate::model::{
     Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, Confidence, EventKind, Number, RunId, Seq,
     SessionId, StateName, TextDigest, Timestamp, fill, slug,
 };
-use crate::runs::claim::{judge_holder, replace_dead_holder};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::load::{Loaded, file_of, for_writing};
 use crate::runs::select::select_run_to_write;
-use crate::store::Project;
+use crate::runs::transaction::{Transaction, transact};
 
 /// What to record.
 #[derive(Debug, Clone, Default)]
@@ -78,7 +74,7 @@ pub struct RecordReport {
     /// Its id.
     pub activity: String,
     /// Its file, relative to the project.
-    pub path: PathBuf,
+    pub path: String,
     /// Where the run stands now.
     pub phase: StateName,
     /// How the activity stands.
@@ -102,43 +98,41 @@ pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordRe
     let caller = cx.caller(request.session.clone(), request.epoch)?;
     let (mut document, from_file) = document(request)?;
     let run_id = request.run.clone().or_else(|| text_of(&document, "metadata", "run_id"));
-    let now = cx.clock.now();
+    let now = cx.now();
     let run = select_run_to_write(cx, &project, run_id.as_deref(), caller.session.as_ref(), now)?;
     let asked = request.id.as_ref().map(|_| TextDigest(digest(&canonical(&document, request))));
     fill_defaults(&mut document, request, run.id().as_str(), now, from_file);
     check(&document, request)?;
-    let activity = Activity::new(document)?;
-    let key = request.id.as_ref().map(ActivityId::as_str);
-    let mut loaded = for_writing(cx, &project, &run, now)?;
-    let id = activity.id();
-    let (advance, skip) = (request.advance.clone(), request.skip_reason.clone());
-    let mut record = Record { activity, advance, skip, request: asked, number: Number(0) };
-    if key.is_some() {
-        let before = loaded.recorded_before(&id)?;
-        let verdict = retry(before.iter().map(|(_, record)| record), &record);
-        match verdict.map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })? {
-            Retry::Same(at) => return loaded.recorded_already(&project, before[at].0, &before[at].1),
-            Retry::Another => {}
-        }
-    }
-    record.number = loaded.next_number(&id)?;
-    let caller = judge_holder(&loaded, caller)?;
-    let command = Command::Record(Box::new(record));
-    match loaded.decide(cx, &project, &caller, command)? {
-        Decision::Commit(kind) => {
-            let EventKind::ActivityRecorded(recorded) = &kind else { unreachable!("BUG: a record is no record") };
-            let recorded = (**recorded).clone();
-            if request.skip_reason.is_some() && recorded.skipped.is_none() {
-                loaded.warnings.push("--skip-reason was not needed: nothing is left undone".to_owned());
+    let (activity, key) = (Activity::new(document)?, request.id.as_ref().map(ActivityId::as_str));
+    let (id, advance, skip) = (activity.id(), request.advance.clone(), request.skip_reason.clone());
+    let record = Record { activity, advance, skip, request: asked, number: Number(0) };
+    transact(cx, &project, &*run, caller, now, |tx| {
+        let mut record = record.clone();
+        if key.is_some() {
+            let before = recorded_before(tx, &id)?;
+            let verdict = retry(before.iter().map(|(_, record)| record), &record);
+            match verdict.map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })? {
+                Retry::Same(at) => return recorded_already(tx, before[at].0, &before[at].1),
+                Retry::Another => {}
             }
-            check_size(&recorded)?;
-            let file = file_of(&recorded);
-            replace_dead_holder(cx, &mut loaded, &caller, now)?;
-            let seq = loaded.commit(cx, kind, key, now, vec![file])?;
-            Ok(report(&project, &loaded, seq, &recorded, false))
         }
-        Decision::Already => unreachable!("BUG: a record cannot be there already"),
-    }
+        record.number = tx.next_number(&id)?;
+        match tx.decide(Command::Record(Box::new(record)))? {
+            Decision::Commit(kind) => {
+                let EventKind::ActivityRecorded(recorded) = &kind else { unreachable!("BUG: a record is no record") };
+                let recorded = (**recorded).clone();
+                if request.skip_reason.is_some() && recorded.skipped.is_none() {
+                    tx.warnings.push("--skip-reason was not needed: nothing is left undone".to_owned());
+                }
+                check_size(&recorded)?;
+                tx.replace_dead_holder()?;
+                tx.append(kind, key)?;
+                let seq = tx.commit()?;
+                Ok(report_of(tx, seq, &recorded, false))
+            }
+            Decision::Already => unreachable!("BUG: a record cannot be there already"),
+        }
+    })
 }
 
 /// The document as the caller gave it, with its single fields on top.
@@ -260,53 +254,44 @@ fn check_size(recorded: &ActivityRecorded) -> Result<()> {
     )))
 }
 
-fn report(
-    project: &Project,
-    loaded: &Loaded<'_>,
-    seq: Seq,
-    recorded: &ActivityRecorded,
-    repeated: bool,
-) -> RecordReport {
-    let state = loaded.state.document();
-    let file = loaded.locked.activity_path(&recorded.number.file_name(&recorded.id()));
+fn report_of(tx: &Transaction<'_>, seq: Seq, recorded: &ActivityRecorded, repeated: bool) -> RecordReport {
+    let state = tx.state.document();
     let phase = recorded.advanced_to.as_ref().unwrap_or(&recorded.phase);
     RecordReport {
         run_id: state.id.clone(),
         seq,
         number: recorded.number,
         activity: recorded.id().to_string(),
-        path: project.relative(&file),
+        path: tx.path_of(recorded),
         phase: state.state.current_phase.as_ref().unwrap_or(phase).clone(),
         status: recorded.activity.status(),
         completed_activities: state.state.completed_activities.len(),
         repeated,
-        warnings: loaded.warnings.clone(),
+        warnings: tx.warnings.clone(),
     }
 }
 
-impl Loaded<'_> {
-    /// The answer to a retry, which says when it is one of an earlier round: the caller may mean new work.
-    fn recorded_already(&mut self, project: &Project, seq: Seq, record: &ActivityRecorded) -> Result<RecordReport> {
-        let history = History::fold(self.locked.read_log()?.events());
-        if history.is_some_and(|history| history.is_of_earlier_round(&record.phase, record.number)) {
-            let (number, id) = (record.number, record.id());
-            self.warnings
-                .push(format!("{number} {id} is a record of an earlier round; work of this round needs another --id"));
-        }
-        Ok(report(project, self, seq, record, true))
+/// The answer to a retry, which says when it is one of an earlier round: the caller may mean new work.
+fn recorded_already(tx: &mut Transaction<'_>, seq: Seq, record: &ActivityRecorded) -> Result<RecordReport> {
+    let history = History::fold(tx.writer.log()?.events());
+    if history.is_some_and(|history| history.is_of_earlier_round(&record.phase, record.number)) {
+        let (number, id) = (record.number, record.id());
+        tx.warnings
+            .push(format!("{number} {id} is a record of an earlier round; work of this round needs another --id"));
     }
+    Ok(report_of(tx, seq, record, true))
+}
 
-    /// The records of this id, latest first; looked up only when the state says that there are some: the log is long.
-    fn recorded_before(&self, id: &ActivityId) -> Result<Vec<(Seq, ActivityRecorded)>> {
-        let state = &self.state.document().state;
-        if !state.open_activities.contains(id.as_str()) && !state.completed_activities.contains(id.as_str()) {
-            return Ok(Vec::new());
-        }
-        let log = self.locked.read_log()?;
-        let records = log.events().rev().flat_map(|event| {
-            let of_id = event.kind.records().iter().filter(|record| record.id() == *id);
-            of_id.map(|record| (event.seq, record.clone()))
-        });
-        Ok(records.collect())
+/// The records of this id, latest first; looked up only when the state says that there are some: the log is long.
+fn recorded_before(tx: &Transaction<'_>, id: &ActivityId) -> Result<Vec<(Seq, ActivityRecorded)>> {
+    let state = &tx.state.document().state;
+    if !state.open_activities.contains(id.as_str()) && !state.completed_activities.contains(id.as_str()) {
+        return Ok(Vec::new());
     }
+    let log = tx.writer.log()?;
+    let records = log.events().rev().flat_map(|event| {
+        let of_id = event.kind.records().iter().filter(|record| record.id() == *id);
+        of_id.map(|record| (event.seq, record.clone()))
+    });
+    Ok(records.collect())
 }

@@ -24,7 +24,7 @@ use crate::runs::view::{View, for_listing, for_reading};
 use crate::runs::workflow::names_a_file;
 use crate::runs::worktrees::{OtherWorktree, other_worktrees};
 use crate::runs::{journal, path_argument, quoted_path};
-use crate::store::{Project, RunDir};
+use crate::store::{Project, StoredRun};
 
 /// What to resume.
 #[derive(Debug, Clone, Default)]
@@ -172,35 +172,35 @@ fn resume_here(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
     let run = match &request.run {
         Some(id) => open_run(cx, &project, id)?,
         None => match most_promising(&runs, caller.session.as_ref())? {
-            Some(promising) => project.run(&promising.id)?,
+            Some(promising) => project.runs().open(&promising.id)?,
             None => return nothing_readable(cx, &project, runs),
         },
     };
     let claim = match request.claim {
         // A run that is over is held by nobody.
-        Some(_) if for_listing(cx, &project, &run).is_ok_and(|run| run.status.is_terminal()) => None,
-        Some(how) => Some(claim(cx, &project, &run, request.session.clone(), how)?),
+        Some(_) if for_listing(cx, &project, &*run).is_ok_and(|run| run.status.is_terminal()) => None,
+        Some(how) => Some(claim(cx, &project, &*run, request.session.clone(), how)?),
         None => None,
     };
-    let view = match for_reading(cx, &project, &run) {
+    let view = match for_reading(cx, &project, &*run) {
         Ok(view) => view,
         Err(error) => {
             let others = candidates(&runs, run.id().as_str());
-            return conflict(cx, &project, &run, error).map(|report| ResumeReport { candidates: others, ..report });
+            return conflict(cx, &project, &*run, error).map(|report| ResumeReport { candidates: others, ..report });
         }
     };
-    let outlook = outlook(cx, &project, &run, &view, &caller, claim.as_ref())?;
+    let outlook = outlook(cx, &project, &*run, &view, &caller, claim.as_ref())?;
     let plan = engine::resume(&view.history, &outlook);
     let mut plan = plan;
     let completed = plan.completed.len();
     if !request.all {
         plan.completed.drain(..completed.saturating_sub(COMPLETED));
     }
-    let mut report = report_of(cx, &project, &run, &view, &outlook, plan, claim, runs);
+    let mut report = report_of(cx, &project, &*run, &view, &outlook, plan, claim, runs);
     if report.verdict == Verdict::Rewound {
         let shown = view.history.state().document().state.last_seq.unwrap_or_default();
-        let places = places_with(cx, &project, &run, view.noted.max(shown));
-        let advice = bring_back(run.id(), ways_back(cx, &project, &run, &places));
+        let places = places_with(cx, &project, &*run, view.noted.max(shown));
+        let advice = bring_back(run.id(), ways_back(cx, &project, &*run, &places));
         report.next.alternatives = advice.in_project(place_of_caller(cx, &project).as_deref()).alternatives;
     }
     Ok(ResumeReport { completed_activities: completed, ..report })
@@ -208,10 +208,10 @@ fn resume_here(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
 
 /// The answer about a run in which a merge left conflict markers or two histories, so that it cannot be read; otherwise
 /// the error.
-fn conflict(cx: &Context, project: &Project, run: &RunDir, error: Error) -> Result<ResumeReport> {
+fn conflict(cx: &Context, project: &Project, run: &dyn StoredRun, error: Error) -> Result<ResumeReport> {
     let what = match &error {
         Error::Joined { what, .. } => what.clone(),
-        _ => match joined(&run.read_log()?) {
+        _ => match joined(&run.log()?) {
             Some(what) => what,
             None => return Err(error),
         },
@@ -226,8 +226,9 @@ fn conflict(cx: &Context, project: &Project, run: &RunDir, error: Error) -> Resu
 /// The answer when no readable run is open: runs that cannot be read are not nothing.
 fn nothing_readable(cx: &Context, project: &Project, runs: Runs) -> Result<ResumeReport> {
     if let [only] = runs.unreadable.as_slice() {
-        let run = project.run(&RunId::new(only.run_id.as_str())?)?;
-        if let Some(Ok(report)) = for_reading(cx, project, &run).err().map(|error| conflict(cx, project, &run, error)) {
+        let run = project.runs().open(&RunId::new(only.run_id.as_str())?)?;
+        if let Some(Ok(report)) = for_reading(cx, project, &*run).err().map(|error| conflict(cx, project, &*run, error))
+        {
             return Ok(report);
         }
     }
@@ -246,7 +247,7 @@ fn most_promising<'a>(runs: &'a Runs, session: Option<&SessionId>) -> Result<Opt
 fn outlook<'a>(
     cx: &Context,
     project: &Project,
-    run: &RunDir,
+    run: &dyn StoredRun,
     view: &'a View,
     caller: &crate::engine::Caller,
     claim: Option<&ClaimReport>,
@@ -300,7 +301,7 @@ fn ways_after_drift(cx: &Context, project: &Project, view: &View, outlook: &Outl
 fn report_of(
     cx: &Context,
     project: &Project,
-    run: &RunDir,
+    run: &dyn StoredRun,
     view: &View,
     outlook: &Outlook<'_>,
     mut plan: Plan,

@@ -7,13 +7,12 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::disk::DiskError;
 use crate::model::{Explain as _, RunId, RunStatus, RunSummary, SessionId, Timestamp};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::view::for_listing;
 use crate::runs::worktrees::worktree_with;
-use crate::store::{Project, RunDir, StoreError};
+use crate::store::{Project, StoredRun};
 
 /// A thread more costs as much as reading some runs.
 const RUNS_A_THREAD: usize = 128;
@@ -23,26 +22,26 @@ const RUNS_A_THREAD: usize = 128;
 pub(crate) fn read_runs<T: Send>(
     cx: &Context,
     project: &Project,
-    names: &[String],
+    ids: &[RunId],
     pick: impl Fn(RunSummary) -> Option<T> + Sync,
 ) -> Result<(Vec<T>, Vec<Unreadable>)> {
-    let read = |names: &[String]| -> Result<_> {
+    let read = |ids: &[RunId]| -> Result<_> {
         let (mut picked, mut unreadable) = (Vec::new(), Vec::new());
-        project.each_of(names, |name, run| {
-            match run.map_err(Error::from).and_then(|run| for_listing(cx, project, &run)) {
+        project.runs().each(ids, &mut |id, run| {
+            match run.map_err(Error::from).and_then(|run| for_listing(cx, project, &*run)) {
                 Ok(summary) => picked.extend(pick(summary)),
                 // Not here: it is another branch's.
                 Err(Error::Elsewhere { .. }) => {}
-                Err(error) => unreadable.push(Unreadable { run_id: name.to_owned(), reason: error.one_line() }),
+                Err(error) => unreadable.push(Unreadable { run_id: id.to_string(), reason: error.one_line() }),
             }
         })?;
         Ok((picked, unreadable))
     };
-    let useful = names.len() / RUNS_A_THREAD;
+    let useful = ids.len() / RUNS_A_THREAD;
     let threads = if useful < 2 { 1 } else { thread::available_parallelism().map_or(1, usize::from).min(useful) };
-    let (own, others) = names.split_at(names.len().div_ceil(threads));
+    let (own, others) = ids.split_at(ids.len().div_ceil(threads));
     let (picked, mut unreadable) = thread::scope(|scope| {
-        let others: Vec<_> = others.chunks(own.len().max(1)).map(|names| scope.spawn(|| read(names))).collect();
+        let others: Vec<_> = others.chunks(own.len().max(1)).map(|ids| scope.spawn(|| read(ids))).collect();
         let mut all = read(own)?;
         for other in others {
             let (picked, unreadable) = other.join().unwrap_or_else(|panic| resume_unwind(panic))?;
@@ -64,24 +63,24 @@ pub(crate) struct Runs {
 impl Runs {
     /// Those that are not over, and maybe some others.
     pub(crate) fn read_open(cx: &Context, project: &Project) -> Result<Self> {
-        let found = project.maybe_open(cx.outside(project).as_deref())?;
-        Self::read_of(cx, project, &found.names)
+        let found = project.runs().maybe_open(cx.outside(project).as_deref())?;
+        Self::read_of(cx, project, &found.ids)
     }
 
     /// As [`Self::read_open`], for commands that write: what was found out is remembered.
     pub(crate) fn read_open_and_remember(cx: &Context, project: &Project, now: Timestamp) -> Result<Self> {
         let outside = cx.outside(project);
-        let found = project.maybe_open(outside.as_deref())?;
-        let runs = Self::read_of(cx, project, &found.names)?;
-        let over = runs.summaries.iter().filter(|run| run.status.is_terminal()).map(|run| run.id.as_str());
+        let found = project.runs().maybe_open(outside.as_deref())?;
+        let runs = Self::read_of(cx, project, &found.ids)?;
+        let over = runs.summaries.iter().filter(|run| run.status.is_terminal()).map(|run| &run.id);
         let over: HashSet<_> = over.collect();
-        let request = || cx.lock_request(now, Duration::ZERO);
-        project.remember_over(request, found, outside.as_deref(), |name| over.contains(name));
+        let request = cx.write_request(now, Duration::ZERO);
+        project.runs().remember_over(&request, found, outside.as_deref(), &|id| over.contains(id));
         Ok(runs)
     }
 
-    fn read_of(cx: &Context, project: &Project, names: &[String]) -> Result<Self> {
-        let (mut summaries, unreadable) = read_runs(cx, project, names, Some)?;
+    fn read_of(cx: &Context, project: &Project, ids: &[RunId]) -> Result<Self> {
+        let (mut summaries, unreadable) = read_runs(cx, project, ids, Some)?;
         summaries.sort_by(|a, b| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));
         Ok(Self { summaries, unreadable })
     }
@@ -131,22 +130,25 @@ pub struct Unreadable {
 }
 
 /// Opens the run that `given` means: its id, the beginning of the id of one run alone, or [`LATEST`].
-pub(crate) fn open_run(cx: &Context, project: &Project, given: &str) -> Result<RunDir> {
+pub(crate) fn open_run(cx: &Context, project: &Project, given: &str) -> Result<Box<dyn StoredRun>> {
     if given == LATEST {
-        return Ok(project.run(&latest_run(cx, project)?)?);
+        return Ok(project.runs().open(&latest_run(cx, project)?)?);
     }
     match open_run_exactly(project, given) {
         Err(Error::NoSuchRun { suggestion, .. }) => {
-            let names = project.run_names()?;
-            let mut begun: Vec<_> = names.into_iter().filter(|name| name.starts_with(given)).collect();
+            let ids = project.runs().ids()?.into_iter();
+            let mut begun: Vec<_> = ids.filter(|id| id.as_str().starts_with(given)).collect();
             begun.sort_unstable();
             match begun.as_slice() {
                 [] => {
                     let worktree = worktree_with(cx, given);
                     Err(Error::NoSuchRun { id: given.to_owned(), suggestion, worktree })
                 }
-                [only] => Ok(project.run(&RunId::new(only.as_str())?)?),
-                _ => Err(Error::AmbiguousRun { given: given.to_owned(), candidates: begun }),
+                [only] => Ok(project.runs().open(only)?),
+                _ => Err(Error::AmbiguousRun {
+                    given: given.to_owned(),
+                    candidates: begun.iter().map(RunId::to_string).collect(),
+                }),
             }
         }
         found => found,
@@ -154,11 +156,11 @@ pub(crate) fn open_run(cx: &Context, project: &Project, given: &str) -> Result<R
 }
 
 /// Opens the run of this id.
-pub(crate) fn open_run_exactly(project: &Project, id: &str) -> Result<RunDir> {
-    match project.run(&RunId::new(id)?) {
-        Err(StoreError::Disk(DiskError::NotFound { .. })) => {
-            let names = project.run_names().unwrap_or_default();
-            let suggestion = crate::codec::similar(id, names.iter().map(String::as_str)).map(str::to_owned);
+pub(crate) fn open_run_exactly(project: &Project, id: &str) -> Result<Box<dyn StoredRun>> {
+    match project.runs().open(&RunId::new(id)?) {
+        Err(error) if error.is_not_found() => {
+            let ids = project.runs().ids().unwrap_or_default();
+            let suggestion = crate::codec::similar(id, ids.iter().map(RunId::as_str)).map(str::to_owned);
             Err(Error::NoSuchRun { id: id.to_owned(), suggestion, worktree: None })
         }
         found => Ok(found?),
@@ -166,7 +168,7 @@ pub(crate) fn open_run_exactly(project: &Project, id: &str) -> Result<RunDir> {
 }
 
 pub(crate) fn latest_run(cx: &Context, project: &Project) -> Result<RunId> {
-    let (runs, unreadable) = read_runs(cx, project, &project.run_names()?, |run| Some((run.created_at, run.id)))?;
+    let (runs, unreadable) = read_runs(cx, project, &project.runs().ids()?, |run| Some((run.created_at, run.id)))?;
     let latest = runs.into_iter().max().map(|(_, id)| id);
     latest.ok_or_else(|| Error::NoActiveRun { unreadable: in_words(&unreadable) })
 }
@@ -201,7 +203,7 @@ pub(crate) fn select_run_to_write(
     named: Option<&str>,
     session: Option<&SessionId>,
     now: Timestamp,
-) -> Result<RunDir> {
+) -> Result<Box<dyn StoredRun>> {
     if let Some(id) = named {
         return open_run(cx, project, id);
     }
@@ -212,7 +214,7 @@ pub(crate) fn select_run_to_write(
             let unreadable = unreadable.run_id.clone();
             Err(Error::UnsureRun { candidate: run.id.clone(), unreadable })
         }
-        _ => Ok(project.run(&run.id)?),
+        _ => Ok(project.runs().open(&run.id)?),
     }
 }
 
@@ -222,10 +224,10 @@ pub(crate) fn select_run(
     project: &Project,
     named: Option<&str>,
     session: Option<&SessionId>,
-) -> Result<RunDir> {
+) -> Result<Box<dyn StoredRun>> {
     match named {
         Some(id) => open_run(cx, project, id),
-        None => Ok(project.run(&Runs::read_open(cx, project)?.meant(session)?.id)?),
+        None => Ok(project.runs().open(&Runs::read_open(cx, project)?.meant(session)?.id)?),
     }
 }
 

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::engine::{Command, Decision, NoTrail, decide};
+use crate::engine::{Caller, Command, Decision, NoTrail, decide};
 use crate::model::{Explain as _, RunId, RunStatus, RunSummary, SESSION_ENDED, Seq, SessionId, Timestamp};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::load::for_writing_within;
 use crate::runs::select::Runs;
+use crate::runs::transaction::transact_within;
 use crate::store::Project;
 
 /// Whose session ends.
@@ -86,7 +86,7 @@ pub fn session_end(cx: &Context, request: &SessionEndRequest) -> Result<SessionE
     };
     let session = request.session.clone().or_else(|| request.hook.session.clone());
     let caller = cx.caller(session, None)?;
-    let now = cx.clock.now();
+    let now = cx.now();
     let runs = Runs::read_open_and_remember(cx, &project, now)?;
     let mut report = SessionEndReport { session: caller.session.clone(), persisted: Vec::new(), warnings: Vec::new() };
     for unreadable in runs.unreadable {
@@ -97,8 +97,7 @@ pub fn session_end(cx: &Context, request: &SessionEndRequest) -> Result<SessionE
             report.warnings.push(format!("no time was left to mark run {}", run.id));
             continue;
         }
-        let reason = request.hook.reason.clone();
-        match end_in(cx, &project, &run.id, caller.clone(), reason, now) {
+        match end_in(cx, &project, &run.id, caller.clone(), request.hook.reason.as_deref(), now) {
             Ok(Some(ended)) => report.persisted.push(ended),
             Ok(None) => {}
             Err(error) => report.warnings.push(format!("run {}: {}", run.id, error.one_line())),
@@ -111,24 +110,26 @@ pub fn session_end(cx: &Context, request: &SessionEndRequest) -> Result<SessionE
     Ok(report)
 }
 
+/// Marks one run. None when there is nothing to mark in it.
 pub(crate) fn end_in(
     cx: &Context,
     project: &Project,
     id: &RunId,
-    caller: crate::engine::Caller,
-    reason: Option<String>,
+    caller: Caller,
+    reason: Option<&str>,
     now: Timestamp,
 ) -> Result<Option<EndedRun>> {
-    let run = project.run(id)?;
-    let mut loaded = for_writing_within(cx, project, &run, now, LOCK_WAIT)?;
-    let command = Command::EndSession { reason };
-    match decide(&loaded.state, None, &caller, command, &NoTrail) {
-        Ok(Decision::Commit(kind)) => {
-            let seq = loaded.commit(cx, kind, None, now, Vec::new())?;
-            Ok(Some(EndedRun { run_id: id.clone(), seq }))
+    let run = project.runs().open(id)?;
+    transact_within(cx, project, &*run, caller, (now, LOCK_WAIT), |tx| {
+        let command = Command::EndSession { reason: reason.map(str::to_owned) };
+        match decide(&tx.state, None, &tx.caller, command, &NoTrail) {
+            Ok(Decision::Commit(kind)) => {
+                tx.append(kind, None)?;
+                Ok(Some(EndedRun { run_id: id.clone(), seq: tx.commit()? }))
+            }
+            Ok(Decision::Already) | Err(_) => Ok(None),
         }
-        Ok(Decision::Already) | Err(_) => Ok(None),
-    }
+    })
 }
 
 fn concerns(run: &RunSummary, session: Option<&SessionId>) -> bool {

@@ -3,14 +3,13 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::engine::{Caller, refuse_other_session};
-use crate::model::{EventKind, RunChanges, RunDocument, RunEdited, RunId, Seq, SessionId, Timestamp};
-use crate::runs::claim::{judge_holder, replace_dead_holder};
+use crate::engine::refuse_other_session;
+use crate::model::{EventKind, RunChanges, RunDocument, RunEdited, RunId, Seq, SessionId};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::load::{Loaded, for_writing};
 use crate::runs::select::{open_run, select_run_to_write};
 use crate::runs::start::{SameWork, refuse_second_run};
+use crate::runs::transaction::{Transaction, transact};
 
 /// What to change; `None` stays as it is.
 #[derive(Debug, Clone, Default)]
@@ -67,79 +66,88 @@ pub struct SetReport {
 pub fn set(cx: &Context, request: &SetRequest) -> Result<SetReport> {
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), request.epoch)?;
-    let now = cx.clock.now();
+    let now = cx.now();
     let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref(), now)?;
-    let mut loaded = for_writing(cx, &project, &run, now)?;
-    let caller = judge_holder(&loaded, caller)?;
-    refuse_other_session(&loaded.state, &caller)
-        .map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })?;
-    let mut wanted = loaded.state.document().clone();
-    let texts = [("branch", &request.branch), ("repo", &request.repo), ("feature", &request.feature)];
-    for (key, text) in texts.into_iter().filter_map(|(key, text)| Some((key, text.as_ref()?))) {
-        wanted.context.insert(key.to_owned(), text.as_str().into());
-    }
-    let numbers = [("issue", request.issue), ("pr", request.pr)];
-    for (key, number) in numbers.into_iter().filter_map(|(key, number)| Some((key, number?))) {
-        wanted.context.insert(key.to_owned(), number.into());
-    }
-    for (name, limit) in &request.limits {
-        wanted.limits.insert(name.clone(), limit.map_or(Value::Null, Value::from));
-    }
-    wanted.goal = request.goal.clone().or(wanted.goal);
-    let moves = request.issue.is_some() || request.pr.is_some();
-    if moves && !request.another && !loaded.state.status().is_terminal() {
-        refuse_second_run(cx, &project, Some(run.id()), &SameWork::of(&wanted))?;
-    }
-    let changed = change_facts(cx, &mut loaded, &caller, now, &wanted)?;
-    let document = loaded.state.document();
-    Ok(SetReport {
-        run_id: document.id.clone(),
-        seq: document.state.last_seq.unwrap_or_default(),
-        changed,
-        goal: document.goal.clone(),
-        context: document.context.clone(),
-        limits: document.limits.clone(),
-        warnings: loaded.warnings.clone(),
+    transact(cx, &project, &*run, caller, now, |tx| {
+        refuse_other_session(&tx.state, &tx.caller)
+            .map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })?;
+        let wanted = request.wanted(tx.state.document());
+        let moves = request.issue.is_some() || request.pr.is_some();
+        if moves && !request.another && !tx.state.status().is_terminal() {
+            refuse_second_run(cx, &project, Some(run.id()), &SameWork::of(&wanted))?;
+        }
+        let changed = change_facts(tx, &wanted)?;
+        let document = tx.state.document();
+        Ok(SetReport {
+            run_id: document.id.clone(),
+            seq: document.state.last_seq.unwrap_or_default(),
+            changed,
+            goal: document.goal.clone(),
+            context: document.context.clone(),
+            limits: document.limits.clone(),
+            warnings: tx.warnings.clone(),
+        })
     })
+}
+
+impl SetRequest {
+    /// What the run is to say.
+    fn wanted(&self, before: &RunDocument) -> RunDocument {
+        let mut wanted = before.clone();
+        let texts = [("branch", &self.branch), ("repo", &self.repo), ("feature", &self.feature)];
+        for (key, text) in texts.into_iter().filter_map(|(key, text)| Some((key, text.as_ref()?))) {
+            wanted.context.insert(key.to_owned(), text.as_str().into());
+        }
+        let numbers = [("issue", self.issue), ("pr", self.pr)];
+        for (key, number) in numbers.into_iter().filter_map(|(key, number)| Some((key, number?))) {
+            wanted.context.insert(key.to_owned(), number.into());
+        }
+        for (name, limit) in &self.limits {
+            wanted.limits.insert(name.clone(), limit.map_or(Value::Null, Value::from));
+        }
+        wanted.goal = self.goal.clone().or(wanted.goal);
+        wanted
+    }
 }
 
 /// Changes the context of a run that this session drives.
 ///
 /// # Errors
-/// As [`Context::set`].
+/// As [`set`].
 pub(crate) fn change_context(
     cx: &Context,
     run: &RunId,
     session: &SessionId,
     epoch: u64,
-    change: impl FnOnce(&mut Map<String, Value>),
+    change: impl Fn(&mut Map<String, Value>),
 ) -> Result<()> {
     let project = cx.project()?;
     let run = open_run(cx, &project, run.as_str())?;
-    let now = cx.clock.now();
-    let mut loaded = for_writing(cx, &project, &run, now)?;
-    let caller = judge_holder(&loaded, cx.caller(Some(session.clone()), Some(epoch))?)?;
-    refuse_other_session(&loaded.state, &caller)
-        .map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })?;
-    let mut wanted = loaded.state.document().clone();
-    change(&mut wanted.context);
-    change_facts(cx, &mut loaded, &caller, now, &wanted).map(drop)
+    let caller = cx.caller(Some(session.clone()), Some(epoch))?;
+    transact(cx, &project, &*run, caller, cx.now(), |tx| {
+        refuse_other_session(&tx.state, &tx.caller)
+            .map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })?;
+        let mut wanted = tx.state.document().clone();
+        change(&mut wanted.context);
+        change_facts(tx, &wanted).map(drop)
+    })
 }
 
 /// Writes the facts of `wanted` that differ, as one event. Gives whether any did.
-fn change_facts(
-    cx: &Context,
-    loaded: &mut Loaded<'_>,
-    caller: &Caller,
-    now: Timestamp,
-    wanted: &RunDocument,
-) -> Result<bool> {
-    let before = loaded.state.document().clone();
+fn change_facts(tx: &mut Transaction<'_>, wanted: &RunDocument) -> Result<bool> {
+    let before = tx.state.document().clone();
     if *wanted == before {
         return Ok(false);
     }
-    let fault = |error| Error::RunFile { path: loaded.locked.run_file(), error };
-    let text = loaded.text.with_facts(wanted).map_err(fault)?;
+    tx.replace_dead_holder()?;
+    append_facts(tx, wanted, &before)?;
+    tx.commit()?;
+    Ok(true)
+}
+
+/// Adds the event that says which facts of `wanted` differ from those of `before`.
+fn append_facts(tx: &mut Transaction<'_>, wanted: &RunDocument, before: &RunDocument) -> Result<()> {
+    let text = tx.text.with_facts(wanted).map_err(|error| tx.unusable(error))?;
     let differs = |old: &Map<String, Value>, new: &Map<String, Value>| (old != new).then(|| new.clone());
     let changes = RunChanges {
         goal: (before.goal != wanted.goal).then(|| wanted.goal.clone()),
@@ -147,9 +155,7 @@ fn change_facts(
         limits: differs(&before.limits, &wanted.limits),
         ..RunChanges::default()
     };
-    replace_dead_holder(cx, loaded, caller, now)?;
-    let session = caller.session.clone();
+    let session = tx.caller.session.clone();
     let edit = RunEdited { changes, by_command: true, session, text: text.text().to_owned() };
-    loaded.commit_over(cx, &text, EventKind::RunEdited(Box::new(edit)), None, now, Vec::new())?;
-    Ok(true)
+    tx.append_over(&text, EventKind::RunEdited(Box::new(edit)), None).map(drop)
 }

@@ -25,7 +25,7 @@ pub fn show(
     let project = cx.project()?;
     let caller = cx.caller(session, None)?;
     let run = select_run(cx, &project, run, caller.session.as_ref())?;
-    let mut view = for_reading(cx, &project, &run)?;
+    let mut view = for_reading(cx, &project, &*run)?;
     if let Some(at) = at {
         go_back(run.id(), &mut view, at)?;
     }

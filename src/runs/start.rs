@@ -1,7 +1,5 @@
 //! `start`: create a run.
 
-use std::path::PathBuf;
-
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -18,7 +16,7 @@ use crate::runs::error::{Error, Result};
 use crate::runs::journal;
 use crate::runs::select::Runs;
 use crate::runs::token::token_of_new_run;
-use crate::store::{NewRun, Project, RunDir};
+use crate::store::{Document, NewRun, Presence, Project, StoredRun};
 
 /// What to start.
 #[derive(Debug, Clone, Default)]
@@ -73,7 +71,7 @@ pub struct StartReport {
     /// Its id.
     pub run_id: RunId,
     /// Its directory, relative to the project.
-    pub path: PathBuf,
+    pub path: String,
     /// Its workflow.
     pub workflow: WorkflowId,
     /// Where it stands.
@@ -105,10 +103,10 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
     };
     let catalog = cx.catalog(existing.as_ref());
     if let (Some(project), Some(id)) = (&existing, &request.id)
-        && let Ok(run) = project.run(id)
-        && run.is_leftover()
+        && let Ok(run) = project.runs().open(id)
+        && run.presence() == Presence::Away
     {
-        return Err(elsewhere(cx, project, &run));
+        return Err(elsewhere(cx, project, &*run));
     }
     let machine = catalog.find(&request.workflow)?.machine;
     let phase = initial_phase(&machine, request.phase.as_ref())?;
@@ -143,7 +141,7 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
     let warning = journal::note(&*cx.disk, &project, &document, now);
     Ok(StartReport {
         run_id: run.id().clone(),
-        path: project.relative(run.path()),
+        path: run.address(Document::Run).from(project.root()),
         workflow: document.workflow,
         phase,
         seq: Seq(1),
@@ -161,13 +159,13 @@ fn create_run(
     started: &RunStarted,
     asked: &StartRequest,
     now: Timestamp,
-) -> Result<(RunDir, RunDocument)> {
+) -> Result<(Box<dyn StoredRun>, RunDocument)> {
     let event_id = cx.ids.next(now);
     let mut document = None;
     let outside = cx.outside(project);
-    let request = cx.lock_request(now, cx.lock_wait()?);
+    let request = cx.write_request(now, cx.lock_wait()?);
     let mut refused = None;
-    let created = project.create_run(&request, outside.as_deref(), &mut |attempt| {
+    let created = project.runs().create(&request, outside.as_deref(), &mut |attempt| {
         // Under the lock of the project: of two starts at once, the second one sees the first one's run.
         if attempt == 1 && !asked.another {
             let work = SameWork { issue: asked.issue, pr: asked.pr, workflow: started.workflow.as_str() };
@@ -187,7 +185,7 @@ fn create_run(
         let text = RunText::create(state.document());
         event.run = Some(TextDigest(digest(text.text().as_bytes())));
         document = Some(state.document().clone());
-        Some(NewRun { id: run_id, text: text.text().to_owned(), events: vec![event], activities: Vec::new() })
+        Some(NewRun { id: run_id, text: text.text().to_owned(), events: vec![event] })
     });
     if let Some(refused) = refused {
         return Err(refused);
@@ -282,9 +280,9 @@ fn run_id_base(request: &StartRequest, now: Timestamp) -> Result<String> {
 /// On a file system that ignores case the two would share a directory.
 pub(crate) fn refuse_same_but_for_case(project: &Project, id: &RunId) -> Result<()> {
     let twin =
-        project.run_names()?.into_iter().find(|name| name != id.as_str() && name.eq_ignore_ascii_case(id.as_str()));
+        project.runs().ids()?.into_iter().find(|other| other != id && other.as_str().eq_ignore_ascii_case(id.as_str()));
     match twin {
-        Some(twin) => Err(Error::TwinRun { id: id.clone(), twin }),
+        Some(twin) => Err(Error::TwinRun { id: id.clone(), twin: twin.to_string() }),
         None => Ok(()),
     }
 }

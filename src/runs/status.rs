@@ -6,14 +6,12 @@ use serde::Serialize;
 
 use crate::engine::{Command, Decision, History, Trail};
 use crate::model::{EventKind, RunId, RunStatus, Seq, SessionId, StateName, Timestamp};
-use crate::runs::claim::{judge_holder, replace_dead_holder};
 use crate::runs::context::Context;
-use crate::runs::decide::LoadedTrail;
 use crate::runs::error::Result;
 use crate::runs::journal;
-use crate::runs::load::{Loaded, for_writing};
 use crate::runs::select::{Runs, select_run_to_write};
 use crate::runs::start::{SameWork, refuse_second_run};
+use crate::runs::transaction::{Transaction, transact};
 use crate::store::Project;
 
 /// A change of status.
@@ -78,88 +76,91 @@ pub struct StatusReport {
 pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusReport> {
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), request.epoch)?;
-    let now = cx.clock.now();
+    let now = cx.now();
     let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref(), now)?;
-    let forget = || {
-        let wait = cx.lock_wait().unwrap_or_default();
-        project.forget_open(&cx.lock_request(now, wait));
-    };
-    if request.verb == StatusVerb::Reopen {
+    let reopens = request.verb == StatusVerb::Reopen;
+    let forget = || project.runs().forget_over(&cx.write_request(now, cx.lock_wait().unwrap_or_default()));
+    if reopens {
         // Before, since this command may die; and after, since another one may have looked in between.
         forget();
     }
-    let mut loaded = for_writing(cx, &project, &run, now)?;
-    let caller = judge_holder(&loaded, caller)?;
-    if request.verb == StatusVerb::Reopen && !request.another {
-        let document = loaded.state.document();
-        refuse_second_run(cx, &project, Some(run.id()), &SameWork::of(document))?;
-    }
-    let reason = request.reason.clone();
-    let command = match request.verb {
-        StatusVerb::Block => Command::Block { reason },
-        StatusVerb::Unblock => Command::Unblock { reason },
-        StatusVerb::Complete => Command::Complete { reason, skip: request.skip_reason.clone() },
-        StatusVerb::Fail => Command::Fail { reason },
-        StatusVerb::Cancel => Command::Cancel { reason },
-        StatusVerb::Reopen => Command::Reopen { reason },
-    };
-    let decision = loaded.decide(cx, &project, &caller, command)?;
-    let mut changed = false;
-    if matches!(decision, Decision::Commit(EventKind::RunCompleted(_))) {
-        warn_of_early_end(cx, &project, &mut loaded)?;
-    }
-    if let Decision::Commit(kind) = decision {
-        if !matches!(request.verb, StatusVerb::Cancel) {
-            replace_dead_holder(cx, &mut loaded, &caller, now)?;
+    let (mut report, document) = transact(cx, &project, &*run, caller, now, |tx| {
+        if reopens && !request.another {
+            refuse_second_run(cx, &project, Some(run.id()), &SameWork::of(tx.state.document()))?;
         }
-        loaded.commit(cx, kind, None, now, Vec::new())?;
-        changed = true;
-    }
-    let mut report = report(&loaded, changed);
-    let document = loaded.state.document().clone();
+        let changed = match tx.decide(request.command())? {
+            Decision::Commit(kind) => {
+                if matches!(kind, EventKind::RunCompleted(_)) {
+                    warn_of_early_end(tx)?;
+                }
+                if request.verb != StatusVerb::Cancel {
+                    tx.replace_dead_holder()?;
+                }
+                tx.append(kind, None)?;
+                tx.commit()?;
+                true
+            }
+            Decision::Already => false,
+        };
+        Ok((report_of(tx, changed), tx.state.document().clone()))
+    })?;
     // Others may record while the journal is written.
-    drop(loaded);
-    if changed && document.state.status.is_terminal() {
+    let ended = report.changed && report.status.is_terminal();
+    if ended {
         remember_end(cx, &project, run.id(), now);
         let told = cx.observers.iter().flat_map(|observer| observer.run_ended(cx, &project, run.id()));
         report.warnings.extend(told);
     }
-    if request.verb == StatusVerb::Reopen {
+    if reopens {
         forget();
     }
-    if changed && (document.state.status.is_terminal() || request.verb == StatusVerb::Reopen) {
+    if ended || report.changed && reopens {
         report.warnings.extend(journal::note(&*cx.disk, &project, &document, now));
     }
     Ok(report)
 }
 
-/// Keeps the cache of open runs up to date; nothing that goes wrong with it matters.
+impl StatusRequest {
+    fn command(&self) -> Command {
+        let reason = self.reason.clone();
+        match self.verb {
+            StatusVerb::Block => Command::Block { reason },
+            StatusVerb::Unblock => Command::Unblock { reason },
+            StatusVerb::Complete => Command::Complete { reason, skip: self.skip_reason.clone() },
+            StatusVerb::Fail => Command::Fail { reason },
+            StatusVerb::Cancel => Command::Cancel { reason },
+            StatusVerb::Reopen => Command::Reopen { reason },
+        }
+    }
+}
+
+/// Keeps the store's knowledge of open runs up to date; nothing that goes wrong with it matters.
 pub(crate) fn remember_end(cx: &Context, project: &Project, run: &RunId, now: Timestamp) {
-    let request = cx.lock_request(now, Duration::ZERO);
-    if !project.remember_end(&request, run, cx.outside(project).as_deref()) {
+    let request = cx.write_request(now, Duration::ZERO);
+    if !project.runs().remember_end(&request, run, cx.outside(project).as_deref()) {
         let _ = Runs::read_open_and_remember(cx, project, now);
     }
 }
 
 /// Ending before the last phase, or over units that are not done, is the caller's decision, but not a silent one.
-fn warn_of_early_end(cx: &Context, project: &Project, loaded: &mut Loaded<'_>) -> Result<()> {
-    let units = LoadedTrail::of(loaded).history().map(History::open_workers).unwrap_or_default();
+fn warn_of_early_end(tx: &mut Transaction<'_>) -> Result<()> {
+    let units = tx.trail().history().map(History::open_workers).unwrap_or_default();
     if !units.is_empty() {
-        loaded.warnings.push(format!("completed while these are not done: {}", units.join(", ")));
+        tx.warnings.push(format!("completed while these are not done: {}", units.join(", ")));
     }
-    let machine = loaded.machine(cx, project)?;
-    if let (Some(phase), Some(machine)) = (loaded.state.phase(), machine)
+    let machine = tx.machine()?;
+    if let (Some(phase), Some(machine)) = (tx.state.phase(), machine)
         && !machine.is_terminal(phase)
         && !machine.terminal().is_empty()
     {
         let last = machine.terminal().iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-        loaded.warnings.push(format!("completed in `{phase}`; the workflow ends in {last}"));
+        tx.warnings.push(format!("completed in `{phase}`; the workflow ends in {last}"));
     }
     Ok(())
 }
 
-fn report(loaded: &Loaded<'_>, changed: bool) -> StatusReport {
-    let state = loaded.state.document();
+fn report_of(tx: &Transaction<'_>, changed: bool) -> StatusReport {
+    let state = tx.state.document();
     StatusReport {
         run_id: state.id.clone(),
         status: state.state.status,
@@ -167,6 +168,6 @@ fn report(loaded: &Loaded<'_>, changed: bool) -> StatusReport {
         seq: state.state.last_seq.unwrap_or_default(),
         changed,
         blocked_reason: state.state.blocked_reason.clone(),
-        warnings: loaded.warnings.clone(),
+        warnings: tx.warnings.clone(),
     }
 }

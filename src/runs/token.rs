@@ -10,7 +10,7 @@ use crate::model::{EventKind, StateName, Timestamp};
 use crate::runs::claim::holder_evidence;
 use crate::runs::context::Context;
 use crate::runs::error::Result;
-use crate::runs::load::Loaded;
+use crate::runs::transaction::Transaction;
 
 /// A token and what the log keeps of it.
 #[derive(Debug, Clone)]
@@ -41,13 +41,8 @@ pub(super) fn token_of_new_run(cx: &Context, caller: &Caller, now: Timestamp) ->
 
 /// Refuses reports of another session than the holder's. Work of units is open to the processes that the holder
 /// started, and to those that have the run's token: a sub-agent often has a session of its own.
-pub(super) fn refuse_reports(
-    cx: &Context,
-    loaded: &Loaded<'_>,
-    caller: &Caller,
-    reports: &[Report],
-) -> Result<std::result::Result<(), Refusal>> {
-    let refused = match refuse_other_session(&loaded.state, caller) {
+pub(super) fn refuse_reports(tx: &Transaction<'_>, reports: &[Report]) -> Result<std::result::Result<(), Refusal>> {
+    let refused = match refuse_other_session(&tx.state, &tx.caller) {
         Err(Refusal::Held { session }) => Refusal::HeldFromReports { session },
         other => return Ok(other),
     };
@@ -57,14 +52,14 @@ pub(super) fn refuse_reports(
     if !reports.iter().all(of_unit) {
         return Ok(Err(refused));
     }
-    let first = loaded.first_event()?;
+    let first = tx.first_event()?;
     let digest = match first.as_ref().map(|event| &event.kind) {
         Some(EventKind::RunStarted(started)) => started.token.clone(),
         _ => None,
     };
-    let token = cx.env.token()?.map(|text| Token::new(text).digest);
+    let token = tx.cx.env.token()?.map(|text| Token::new(text).digest);
     let has_token = token.is_some() && token == digest;
-    if has_token || holder_evidence(loaded)?.is_some_and(|holder: Holder| holder.is_ancestor()) {
+    if has_token || holder_evidence(tx)?.is_some_and(|holder: Holder| holder.is_ancestor()) {
         return Ok(Ok(()));
     }
     Ok(Err(refused))

@@ -7,9 +7,8 @@ use crate::model::{Activity, Doing, EventKind, RunSummary, Seq, limits};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::fault::refusal;
-use crate::runs::load::end_of;
 use crate::runs::pinned::catalog_machine;
-use crate::store::{LogScan, Project, RunDir};
+use crate::store::{LogScan, Presence, Project, StoredRun};
 
 /// A run as a reader sees it.
 pub(crate) struct View {
@@ -25,16 +24,16 @@ pub(crate) struct View {
 }
 
 /// Reads `run` without a lock and without writing.
-pub(crate) fn for_reading(cx: &Context, project: &Project, run: &RunDir) -> Result<View> {
+pub(crate) fn for_reading(cx: &Context, project: &Project, run: &dyn StoredRun) -> Result<View> {
     // Before the log, so that a writer who is at work now does not look like one who got further.
-    let noted = run.writer_note().map(|note| note.seq).unwrap_or_default();
-    let text = run.read_text()?;
+    let noted = run.noted();
+    let text = run.text()?;
     let mut notes = Vec::new();
     if text.is_none() {
         notes.push("run.yaml is missing; the next record rebuilds it from the log".to_owned());
     }
     // The log is read after run.yaml, so it is never behind it.
-    let log = run.read_log()?;
+    let log = run.log()?;
     let found = reconcile(read_run(run.id(), text), &log, noted);
     if let Some(fault) = found.faults.iter().find(|fault| fault.forbids_reading()) {
         return Err(refusal(cx, project, run, fault.clone()));
@@ -51,7 +50,7 @@ pub(crate) fn for_reading(cx: &Context, project: &Project, run: &RunDir) -> Resu
 }
 
 /// Adds what another program recorded before the log of flow began.
-pub(crate) fn with_earlier(history: &mut History, run: &RunDir, log: &LogScan) -> Result<()> {
+pub(crate) fn with_earlier(history: &mut History, run: &dyn StoredRun, log: &LogScan) -> Result<()> {
     let is_own = log.events().any(|event| matches!(event.kind, EventKind::RunStarted(_)));
     if !is_own {
         let earlier = earlier_attempts(run, history)?;
@@ -61,11 +60,11 @@ pub(crate) fn with_earlier(history: &mut History, run: &RunDir, log: &LogScan) -
 }
 
 /// Activities that another program recorded, from their files.
-fn earlier_attempts(run: &RunDir, history: &History) -> Result<Vec<Attempt>> {
+fn earlier_attempts(run: &dyn StoredRun, history: &History) -> Result<Vec<Attempt>> {
     let mut attempts = Vec::new();
     for (number, name) in run.activity_names()? {
         let known = history.attempts().iter().any(|attempt| attempt.number == number);
-        let text = if known { None } else { run.read_activity(&name).ok().flatten() };
+        let text = if known { None } else { run.activity(&name).ok().flatten() };
         let activity = text
             .filter(|text| text.len() <= limits::ACTIVITY_BYTES)
             .and_then(|text| crate::codec::parse_value(&text).ok())
@@ -86,9 +85,9 @@ fn earlier_attempts(run: &RunDir, history: &History) -> Result<Vec<Attempt>> {
 }
 
 /// Only what a list shows: `run.yaml`, and for runs that are not over the events behind it.
-pub(crate) fn for_listing(cx: &Context, project: &Project, run: &RunDir) -> Result<RunSummary> {
-    let Some(text) = run.read_text()? else {
-        if run.is_leftover() {
+pub(crate) fn for_listing(cx: &Context, project: &Project, run: &dyn StoredRun) -> Result<RunSummary> {
+    let Some(text) = run.text()? else {
+        if run.presence() == Presence::Away {
             // Where its files are is not asked: there may be many such runs.
             return Err(Error::Elsewhere { run: run.id().clone(), places: Vec::new() });
         }
@@ -107,8 +106,7 @@ pub(crate) fn for_listing(cx: &Context, project: &Project, run: &RunDir) -> Resu
     let (false, Some(shown)) = (summary.status.is_terminal(), summary.last_seq) else {
         return Ok(summary);
     };
-    let Some(tail) = run.read_tail(shown)? else { return careful_summary(cx, project, run) };
-    let end = end_of(&tail);
+    let Some(end) = run.end(shown)? else { return careful_summary(cx, project, run) };
     if end.ordered && end.newer.is_empty() && end.proves(shown, &digest(text.as_bytes())) {
         return Ok(summary);
     }
@@ -120,7 +118,7 @@ pub(crate) fn for_listing(cx: &Context, project: &Project, run: &RunDir) -> Resu
 }
 
 /// The summary by everything that can be read; it says so when a merge joined two histories in the log.
-fn careful_summary(cx: &Context, project: &Project, run: &RunDir) -> Result<RunSummary> {
+fn careful_summary(cx: &Context, project: &Project, run: &dyn StoredRun) -> Result<RunSummary> {
     let view = for_reading(cx, project, run)?;
     let summary = RunSummary::from(view.history.state().document());
     let is_joined = view.faults.iter().any(|fault| matches!(fault, Fault::Joined(_)));

@@ -9,7 +9,7 @@ use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::list::ListedRun;
 use crate::runs::select::{Runs, Unreadable};
-use crate::store::layout;
+use crate::store::{Presence, Project};
 
 /// Another worktree of the repository, with a `.flow` of its own.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -42,7 +42,7 @@ pub(crate) fn in_other_worktrees(cx: &Context) -> Vec<(PathBuf, Context)> {
     // Without an empty last part.
     let roots = cx.git.other_worktrees(&root).into_iter().map(|top| top.join(&below).components().collect());
     roots
-        .filter(|root: &PathBuf| cx.disk.is_dir(&root.join(layout::FLOW)))
+        .filter(|root: &PathBuf| cx.disk.is_dir(&Project::path_in(root)))
         .map(|root| (root.clone(), cx.in_project(&root)))
         .collect()
 }
@@ -75,8 +75,8 @@ fn open_runs(cx: &Context) -> Result<(Vec<ListedRun>, Vec<Unreadable>)> {
 pub(crate) fn worktree_with(cx: &Context, id: &str) -> Option<PathBuf> {
     let id = RunId::new(id).ok()?;
     let has = |cx: &Context| {
-        let run = cx.project().and_then(|project| Ok(project.run(&id)?));
-        run.is_ok_and(|run| !run.is_leftover())
+        let run = cx.project().and_then(|project| Ok(project.runs().open(&id)?));
+        run.is_ok_and(|run| run.presence() != Presence::Away)
     };
     in_other_worktrees(cx).into_iter().find(|(_, cx)| has(cx)).map(|(path, _)| path)
 }
@@ -84,5 +84,5 @@ pub(crate) fn worktree_with(cx: &Context, id: &str) -> Option<PathBuf> {
 /// The first other worktree of the repository of `start` that has a `.flow`, when `start` has none.
 pub(crate) fn worktree_with_flow(cx: &Context, start: &Path) -> Option<PathBuf> {
     let others = cx.git.other_worktrees(start).into_iter();
-    others.into_iter().find(|top| cx.disk.is_dir(&top.join(layout::FLOW)))
+    others.into_iter().find(|top| cx.disk.is_dir(&Project::path_in(top)))
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::disk::DiskError;
-use crate::model::{Explain, Kind, Problem};
-use crate::store::note::WriterNote;
+use crate::model::{Explain, Kind, Problem, RunId};
+use crate::store::run_store::{Address, Writer};
 
 /// Why a file operation of flow failed.
 #[derive(Debug, Error)]
@@ -31,26 +31,44 @@ pub enum StoreError {
         limit: usize,
     },
     /// Another program put a file of its own in the place of the log.
-    #[error("another program replaced {} just now", path.display())]
+    #[error("another program replaced {at} just now")]
     Replaced {
         /// The log.
-        path: PathBuf,
+        at: Address,
+    },
+    /// Another writer was faster, so what was decided may not hold any more. The transaction decides again.
+    #[error("another process wrote to {run} at the same time, again and again")]
+    Conflict {
+        /// The run.
+        run: RunId,
+    },
+    /// There is a run of this id already.
+    #[error("{at} exists already")]
+    Taken {
+        /// The run.
+        at: Address,
+    },
+    /// There is no run of this id.
+    #[error("{at} does not exist")]
+    NoRun {
+        /// Where it would be.
+        at: Address,
     },
     /// Another live process holds the lock.
-    #[error("{} is held by another process ({}); waited {:.1} s", path.display(), described(.holder.as_deref()), waited.as_secs_f64())]
+    #[error("{at} is held by another process ({}); waited {:.1} s", described(.holder.as_deref()), waited.as_secs_f64())]
     Held {
-        /// The lock file.
-        path: PathBuf,
+        /// What is held.
+        at: Address,
         /// Who holds it, as far as it wrote that down.
-        holder: Option<Box<WriterNote>>,
+        holder: Option<Box<Writer>>,
         /// How long was waited.
         waited: Duration,
     },
     /// The record may or may not be on stable storage: a flush failed, and a second one could not be trusted.
-    #[error("the record in {} could not be confirmed", path.display())]
+    #[error("the record in {at} could not be confirmed")]
     Unconfirmed {
         /// The log.
-        path: PathBuf,
+        at: Address,
         /// Why not.
         source: io::Error,
     },
@@ -69,7 +87,10 @@ impl StoreError {
     /// Whether the error says that nothing is there.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
-        matches!(self, Self::Disk(error) if error.is_not_found())
+        match self {
+            Self::Disk(error) => error.is_not_found(),
+            other => matches!(other, Self::NoRun { .. }),
+        }
     }
 
     /// Whether something is not to be touched: it is not flow's, or its permissions do not allow it.
@@ -95,6 +116,9 @@ impl Explain for StoreError {
             ),
             Self::TooLong { .. } => new(Kind::Refused, "record_too_large")
                 .help("put long texts into a file and refer to it as evidence; nothing was written"),
+            Self::Conflict { .. } => new(Kind::Held, "conflict").help("try again; nothing was written"),
+            Self::Taken { .. } => new(Kind::Refused, "run_exists").help("use another id, or go on with that run"),
+            Self::NoRun { .. } => new(Kind::NotFound, "not_found"),
             Self::Replaced { .. } => new(Kind::Held, "log_replaced").help("try again; nothing was written"),
             Self::Held { .. } => new(Kind::Held, "lock_timeout")
                 .help("try again, or wait longer with --lock-timeout SECONDS; nothing was written"),
@@ -106,7 +130,7 @@ impl Explain for StoreError {
 }
 
 /// Who holds a lock, as far as that process noted it.
-fn described(holder: Option<&WriterNote>) -> String {
+fn described(holder: Option<&Writer>) -> String {
     match holder {
         Some(note) => format!("process {}, `{}`, since {}", note.pid, note.command, note.since),
         None => "another process".to_owned(),

@@ -24,7 +24,7 @@ pub use repair::Repair;
 pub(crate) use replay::Replay;
 pub(crate) use text::{caught_up, merge_save, rebuilt};
 
-use crate::codec::{DocumentKind, LogScan, Place, RunText, Violation, digest, parse, validate};
+use crate::codec::{DocumentKind, LogEnd, LogScan, Place, RunText, Violation, digest, parse, validate};
 use crate::engine::{EditFault, History, RunState, edited, pinned, with_edit};
 use crate::model::{Event, LostRange, RunChanges, RunId, Seq};
 use position::Position;
@@ -48,28 +48,6 @@ pub struct Current {
     pub state: RunState,
     /// The `run.yaml` to which the state is to be written.
     base: RunText,
-}
-
-/// The end of a log: the events behind the one that `run.yaml` shows.
-#[derive(Debug, Clone, Copy)]
-pub struct LogEnd<'a> {
-    /// Those events, in order.
-    pub newer: &'a [Event],
-    /// The nearest event at or before the one that `run.yaml` shows.
-    pub at: Option<&'a Event>,
-    /// The last position.
-    pub last: Seq,
-    /// Whether positions rise from line to line.
-    pub ordered: bool,
-}
-
-impl LogEnd<'_> {
-    /// Whether the text with this digest is the one that was written with the event `shown`.
-    #[must_use]
-    pub fn proves(&self, shown: Seq, digest: &str) -> bool {
-        let written = self.at.filter(|event| event.seq == shown).and_then(|event| event.run.as_ref());
-        written.is_some_and(|written| written.0 == digest)
-    }
 }
 
 /// Reads the `run.yaml` of the run `id`; none when it is missing.
@@ -121,7 +99,7 @@ pub fn reconcile(file: Result<Option<RunText>, Fault>, log: &LogScan, noted: Seq
 /// # Errors
 /// The text is given back where only the whole log can tell: when `run.yaml` was edited or is not known, when the log was
 /// repaired, put back or joined with another one.
-pub fn reconcile_end(text: RunText, end: &LogEnd<'_>, noted: Seq) -> Result<Reconciled, Box<RunText>> {
+pub fn reconcile_end(text: RunText, end: &LogEnd, noted: Seq) -> Result<Reconciled, Box<RunText>> {
     let Some(shown) = text.document().state.last_seq.filter(|&shown| shown <= end.last && noted <= end.last) else {
         return Err(Box::new(text));
     };

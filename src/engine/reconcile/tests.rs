@@ -207,9 +207,7 @@ proptest! {
         if let Some(text) = files.text.as_ref().and_then(|text| RunText::parse(text.as_str()).ok())
             && let Some(shown) = text.document().state.last_seq
         {
-            let newer: Vec<_> = log.events().filter(|event| event.seq > shown).cloned().collect();
-            let at = log.events().rfind(|event| event.seq <= shown);
-            let end = LogEnd { newer: &newer, at, last: log.last_seq(), ordered: true };
+            let end = LogEnd { ordered: true, ..LogEnd::of(&log, shown) };
             if let Ok(short) = reconcile_end(text, &end, noted) {
                 prop_assert_eq!((&short.run, &short.repairs), (&found.run, &found.repairs));
             }

@@ -1,7 +1,6 @@
 //! What `emit` answers.
 
 use std::cell::{OnceCell, RefCell};
-use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -13,13 +12,12 @@ use crate::model::{
 };
 use crate::runs::context::Context;
 use crate::runs::emit::Asked;
-use crate::runs::load::Loaded;
-use crate::store::layout::ACTIVITIES;
-use crate::store::{Project, RunDir};
+use crate::runs::transaction::Transaction;
+use crate::store::{Document, Project, StoredRun};
 
 /// Where the reports left a run.
 pub(super) struct Outcome<'a> {
-    pub(super) run: &'a RunDir,
+    pub(super) run: &'a dyn StoredRun,
     pub(super) state: &'a RunState,
     /// The run's workflow, when it is known.
     pub(super) machine: Option<&'a Machine>,
@@ -89,7 +87,7 @@ pub struct EmittedActivity {
     /// Its id.
     pub activity: String,
     /// Its file, relative to the project.
-    pub path: PathBuf,
+    pub path: String,
     /// How it stands.
     pub status: ActivityStatus,
 }
@@ -126,11 +124,11 @@ pub(super) fn answer(
     let children = || history().as_ref().map(History::children).unwrap_or_default();
     let progress = progress(outcome.state, children);
     let results = results(emitted);
-    let activities = outcome.run.file_path(ACTIVITIES);
+    let path = |name: &str| outcome.run.address(Document::Activity(name)).from(project.root());
     let activities = emitted.records.iter().map(|record| EmittedActivity {
         number: record.number,
         activity: record.id().to_string(),
-        path: project.relative(&activities.join(record.number.file_name(&record.id()))),
+        path: path(&record.number.file_name(&record.id())),
         status: record.activity.status(),
     });
     let kind = match results.as_slice() {
@@ -289,9 +287,9 @@ pub(super) fn unanswered_questions(before: &RunState, event: &Event, emitted: &E
 }
 
 /// What reports that change nothing say. They are no events, so the run's last one answers for them.
-pub(super) fn nothing_new(loaded: &Loaded<'_>, asked: &Asked<'_>) -> Emitted {
-    let tail = loaded.locked.tail();
-    let last = tail.newer.last().or(tail.at.as_ref()).map_or(&asked.id, |event| &event.id);
+pub(super) fn nothing_new(tx: &Transaction<'_>, asked: &Asked<'_>) -> Emitted {
+    let end = tx.writer.end();
+    let last = end.newer.last().or(end.at.as_ref()).map_or(&asked.id, |event| &event.id);
     let repeated = |report: &Report| StepReport { id: last.clone(), ..report.clone().at(asked.now) };
     Emitted {
         reports: asked.reports.iter().map(repeated).collect(),

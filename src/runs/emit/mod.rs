@@ -4,33 +4,29 @@ mod answer;
 
 pub use answer::{EmitData, EmitReport, EmittedActivity, EmittedReport};
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Map, Value};
 
 use crate::catalog::CatalogError;
 use crate::codec::{RunText, digest};
-use crate::disk::DiskError;
 use crate::engine::{Decision, Emit, History, NoTrail, Refusal, Report, RunState, Supply, decide_emit};
 use crate::machine::Machine;
 use crate::model::{
     ActivityId, Emitted, Event, EventId, EventKind, Number, RunChanges, RunEdited, RunId, RunStarted, Seq, SessionId,
     TextDigest, Timestamp, WorkflowId,
 };
-use crate::runs::claim::{judge_holder, replace_dead_holder};
 use crate::runs::context::Context;
-use crate::runs::decide::LoadedTrail;
 use crate::runs::emit::answer::{Outcome, answer, nothing_new, unanswered_questions};
 use crate::runs::error::{Error, Result};
 use crate::runs::journal;
-use crate::runs::load::{Loaded, activity_files, for_writing};
 use crate::runs::payload::{ReportRequest, in_batch};
 use crate::runs::select::{LATEST, latest_run, open_run_exactly};
 use crate::runs::start::{StartRequest, context_of, default_limits, refuse_same_but_for_case};
 use crate::runs::status::remember_end;
 use crate::runs::token::{refuse_reports, token_of_new_run};
-use crate::store::layout::RUN_FILE;
-use crate::store::{NewRun, Project, RunDir, StoreError};
+use crate::runs::transaction::{Transaction, transact};
+use crate::store::{Address, NewRun, Project, StoreError, StoredRun};
 
 /// What to report.
 #[derive(Debug, Clone, Default)]
@@ -106,14 +102,14 @@ pub(crate) fn emit_by(
         None => None,
     };
     if let (Some(project), Some(run)) = (&project, found) {
-        return emit_into(cx, project, &run, &asked);
+        return emit_into(cx, project, &*run, &asked);
     }
     match begin_with(cx, project.as_ref(), &asked, definition) {
         // Another first report was faster.
-        Err(Error::Store(StoreError::Disk(DiskError::Exists { .. }))) => {
+        Err(Error::Store(StoreError::Taken { .. })) => {
             let project = cx.project()?;
             let run = open_run_exactly(&project, asked.run.as_str())?;
-            emit_into(cx, &project, &run, &asked)
+            emit_into(cx, &project, &*run, &asked)
         }
         begun => begun,
     }
@@ -145,106 +141,101 @@ fn ask<'a>(
 }
 
 /// Reports on a run that is there.
-fn emit_into(cx: &Context, project: &Project, run: &RunDir, asked: &Asked<'_>) -> Result<EmitReport> {
+fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &Asked<'_>) -> Result<EmitReport> {
     let caller = cx.caller(asked.request.session.clone(), asked.request.epoch)?;
-    let mut loaded = for_writing(cx, project, run, asked.now)?;
     let refused = |refusal| Error::Refused { run: run.id().clone(), refusal };
-    let follows = &loaded.state.document().workflow;
-    if follows.as_str() != asked.request.workflow {
-        let (follows, named) = (follows.clone(), asked.request.workflow.clone());
-        return Err(refused(Refusal::OtherWorkflow { follows, named }));
-    }
-    let answer = |loaded: &Loaded<'_>, seq: Seq, emitted: &Emitted, repeated: bool| {
-        let (state, warnings) = (&loaded.state, loaded.warnings.clone());
-        // Reports that change nothing are no event of their own.
-        let id = match (&asked.request.id, emitted.reports.last()) {
-            (None, Some(last)) if repeated => last.id.clone(),
-            _ => asked.id.clone(),
-        };
-        let machine = loaded.known_machine();
-        let outcome = Outcome {
-            run,
-            state,
-            machine: machine.as_deref(),
-            id,
-            seq,
-            emitted,
-            created: false,
-            token: None,
-            repeated,
-            warnings,
-        };
-        let log = || History::fold(loaded.locked.read_log().ok()?.events());
-        answer(cx, project, asked, outcome, log)
-    };
-    if let Some((seq, emitted)) = said_before(&loaded, asked)? {
-        return Ok(answer(&loaded, seq, &emitted, true));
-    }
-    let caller = judge_holder(&loaded, caller)?;
-    refuse_reports(cx, &loaded, &caller, &asked.reports)?.map_err(refused)?;
-    let machine = loaded.machine(cx, project)?;
-    let trail = LoadedTrail::of(&loaded);
-    let mut supply = Numbers { cx, now: asked.now, loaded: Some(&loaded), last: None, fault: None };
-    let decision = decide_emit(&loaded.state, machine.as_deref(), &caller, asked.emit(), &trail, &mut supply);
-    if let Some(fault) = trail.fault().or(supply.fault) {
-        return Err(fault);
-    }
-    let kind = match decision.map_err(|refusal| loaded.refused(cx, project, refusal))? {
-        Decision::Commit(kind) => kind,
-        Decision::Already => {
-            loaded.warnings.push("nothing was recorded: the run says so already".to_owned());
-            return Ok(answer(&loaded, loaded.locked.tail().last_seq, &nothing_new(&loaded, asked), true));
+    let (mut report, ended) = transact(cx, project, run, caller, asked.now, |tx| {
+        let follows = &tx.state.document().workflow;
+        if follows.as_str() != asked.request.workflow {
+            let (follows, named) = (follows.clone(), asked.request.workflow.clone());
+            return Err(refused(Refusal::OtherWorkflow { follows, named }));
         }
-    };
-    let EventKind::Emitted(emitted) = &kind else { unreachable!("BUG: reports are no reports") };
-    let emitted = (**emitted).clone();
-    let event = Event { seq: Seq(0), id: asked.id.clone(), at: asked.now, kind: kind.clone(), run: None };
-    let unanswered = unanswered_questions(&loaded.state, &event, &emitted);
-    loaded.warnings.extend(unanswered);
-    replace_dead_holder(cx, &mut loaded, &caller, asked.now)?;
-    let files = emitted.records.iter().map(crate::runs::load::file_of).collect();
-    let seq = loaded.commit(cx, kind, Some(asked.id.as_str()), asked.now, files)?;
-    note_feature(cx, &mut loaded, asked)?;
-    let mut report = answer(&loaded, seq, &emitted, false);
-    let document = loaded.state.document().clone();
+        if let Some((seq, emitted)) = said_before(tx, asked)? {
+            return Ok((outcome(tx, asked, seq, &emitted, true), None));
+        }
+        refuse_reports(tx, &asked.reports)?.map_err(refused)?;
+        let machine = tx.machine()?;
+        let trail = tx.trail();
+        let mut supply = Numbers { cx, now: asked.now, tx: Some(tx), last: None, fault: None };
+        let decision = decide_emit(&tx.state, machine.as_deref(), &tx.caller, asked.emit(), &trail, &mut supply);
+        if let Some(fault) = trail.fault().or(supply.fault) {
+            return Err(fault);
+        }
+        let kind = match decision.map_err(|refusal| tx.refused(refusal))? {
+            Decision::Commit(kind) => kind,
+            Decision::Already => {
+                tx.warnings.push("nothing was recorded: the run says so already".to_owned());
+                let emitted = nothing_new(tx, asked);
+                return Ok((outcome(tx, asked, tx.writer.end().last, &emitted, true), None));
+            }
+        };
+        let EventKind::Emitted(emitted) = &kind else { unreachable!("BUG: reports are no reports") };
+        let emitted = (**emitted).clone();
+        let event = Event { seq: Seq(0), id: asked.id.clone(), at: asked.now, kind: kind.clone(), run: None };
+        let unanswered = unanswered_questions(&tx.state, &event, &emitted);
+        tx.warnings.extend(unanswered);
+        tx.replace_dead_holder()?;
+        let seq = tx.append(kind, Some(asked.id.as_str()))?;
+        note_feature(tx, asked)?;
+        tx.commit()?;
+        Ok((outcome(tx, asked, seq, &emitted, false), emitted.ends.then(|| tx.state.document().clone())))
+    })?;
     // Others may report while the journal is written.
-    drop(loaded);
-    if emitted.ends {
+    if let Some(document) = ended {
         remember_end(cx, project, run.id(), asked.now);
         report.data.warnings.extend(journal::note(&*cx.disk, project, &document, asked.now));
     }
     Ok(report)
 }
 
+/// The answer to reports on a run that is there.
+fn outcome(tx: &Transaction<'_>, asked: &Asked<'_>, seq: Seq, emitted: &Emitted, repeated: bool) -> EmitReport {
+    // Reports that change nothing are no event of their own.
+    let id = match (&asked.request.id, emitted.reports.last()) {
+        (None, Some(last)) if repeated => last.id.clone(),
+        _ => asked.id.clone(),
+    };
+    let machine = tx.known_machine();
+    let outcome = Outcome {
+        run: tx.run,
+        state: &tx.state,
+        machine: machine.as_deref(),
+        id,
+        seq,
+        emitted,
+        created: false,
+        token: None,
+        repeated,
+        warnings: tx.warnings.clone(),
+    };
+    answer(tx.cx, tx.project, asked, outcome, || History::fold(tx.writer.log().ok()?.events()))
+}
+
 /// Notes what the reports say that the run is about, so that it can be found by it.
-fn note_feature(cx: &Context, loaded: &mut Loaded<'_>, asked: &Asked<'_>) -> Result<()> {
-    let before = loaded.state.document();
+fn note_feature(tx: &mut Transaction<'_>, asked: &Asked<'_>) -> Result<()> {
+    let before = tx.state.document();
     let known = before.context.get(FEATURE).is_some_and(|feature| !feature.is_null());
     let Some(feature) = feature(&asked.reports).filter(|_| !known && !before.state.status.is_terminal()) else {
         return Ok(());
     };
     let mut wanted = before.clone();
     wanted.context.insert(FEATURE.to_owned(), feature.into());
-    match loaded.text.with_facts(&wanted) {
+    match tx.next_text().with_facts(&wanted) {
         Ok(text) => {
             let changes = RunChanges { context: Some(wanted.context), ..RunChanges::default() };
-            let edit = RunEdited {
-                changes,
-                by_command: true,
-                session: asked.request.session.clone(),
-                text: text.text().to_owned(),
-            };
-            loaded.commit_over(cx, &text, EventKind::RunEdited(Box::new(edit)), None, asked.now, Vec::new())?;
+            let session = asked.request.session.clone();
+            let edit = RunEdited { changes, by_command: true, session, text: text.text().to_owned() };
+            tx.append_over(&text, EventKind::RunEdited(Box::new(edit)), None)?;
         }
-        Err(error) => loaded.warnings.push(format!("the feature is not noted in run.yaml: it {error}")),
+        Err(error) => tx.warnings.push(format!("the feature is not noted in run.yaml: it {error}")),
     }
     Ok(())
 }
 
 /// The same request, when it was reported already.
-fn said_before(loaded: &Loaded<'_>, asked: &Asked<'_>) -> Result<Option<(Seq, Emitted)>> {
+fn said_before(tx: &Transaction<'_>, asked: &Asked<'_>) -> Result<Option<(Seq, Emitted)>> {
     let Some(id) = &asked.request.id else { return Ok(None) };
-    let log = loaded.locked.read_log()?;
+    let log = tx.writer.log()?;
     let Some(event) = log.events().find(|event| event.id == *id) else { return Ok(None) };
     match &event.kind {
         EventKind::Emitted(emitted) if emitted.request == asked.digest => Ok(Some((event.seq, (**emitted).clone()))),
@@ -301,7 +292,7 @@ fn begin_with(
     let first_id = cx.ids.next(asked.now);
     let state = RunState::begin(&begin(started.clone(), first_id.clone())).expect("BUG: a start begins no run");
     let refused = |refusal| Error::Refused { run: asked.run.clone(), refusal };
-    let mut supply = Numbers { cx, now: asked.now, loaded: None, last: None, fault: None };
+    let mut supply = Numbers { cx, now: asked.now, tx: None, last: None, fault: None };
     let decision =
         decide_emit(&state, machine.as_ref(), &caller, asked.emit(), &NoTrail, &mut supply).map_err(refused)?;
     let Decision::Commit(kind) = decision else { unreachable!("BUG: a new run has reports") };
@@ -322,13 +313,13 @@ fn begin_with(
     let history = History::fold(&new.events);
     let mut new = Some(new);
     let outside = cx.outside(&project);
-    let request = cx.lock_request(asked.now, cx.lock_wait()?);
-    let run = project.create_run(&request, outside.as_deref(), &mut |_| new.take())?;
+    let request = cx.write_request(asked.now, cx.lock_wait()?);
+    let run = project.runs().create(&request, outside.as_deref(), &mut |_| new.take())?;
     if emitted.ends {
         remember_end(cx, &project, run.id(), asked.now);
     }
     let outcome = Outcome {
-        run: &run,
+        run: &*run,
         state: &state,
         machine: machine.as_ref(),
         id: asked.id.clone(),
@@ -348,15 +339,10 @@ fn begun(mut first: Event, mut second: Event) -> Result<(NewRun, RunState)> {
     let text = RunText::create(state.document());
     first.run = Some(TextDigest(digest(text.text().as_bytes())));
     state.apply(&second);
-    let path = PathBuf::from(RUN_FILE);
-    let text = text.with_state(&state.document().state).map_err(|error| Error::RunFile { path, error })?;
+    let fault = |error| Error::RunFile { at: Address::new("run.yaml"), error };
+    let text = text.with_state(&state.document().state).map_err(fault)?;
     second.run = Some(TextDigest(digest(text.text().as_bytes())));
-    let new = NewRun {
-        id: state.id().clone(),
-        text: text.text().to_owned(),
-        activities: activity_files(&second),
-        events: vec![first, second],
-    };
+    let new = NewRun { id: state.id().clone(), text: text.text().to_owned(), events: vec![first, second] };
     Ok((new, state))
 }
 
@@ -371,8 +357,8 @@ fn feature(reports: &[Report]) -> Option<&str> {
 /// The longest name of a feature that is noted.
 const FEATURE_BYTES: usize = 200;
 
-fn find(project: &Project, run: &RunId) -> Result<Option<RunDir>> {
-    match project.run(run) {
+fn find(project: &Project, run: &RunId) -> Result<Option<Box<dyn StoredRun>>> {
+    match project.runs().open(run) {
         Ok(run) => Ok(Some(run)),
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error.into()),
@@ -384,7 +370,7 @@ struct Numbers<'a, 'b> {
     cx: &'a Context,
     now: Timestamp,
     /// None for a run that is about to begin.
-    loaded: Option<&'a Loaded<'b>>,
+    tx: Option<&'a Transaction<'b>>,
     last: Option<Number>,
     fault: Option<Error>,
 }
@@ -395,8 +381,8 @@ impl Supply for Numbers<'_, '_> {
     }
 
     fn number(&mut self, id: &ActivityId) -> Number {
-        let number = match self.loaded {
-            Some(loaded) => loaded.next_number_after(self.last, id).unwrap_or_else(|error| {
+        let number = match self.tx {
+            Some(tx) => tx.next_number_after(self.last, id).unwrap_or_else(|error| {
                 self.fault = Some(error);
                 Number(0)
             }),

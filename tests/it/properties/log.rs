@@ -12,7 +12,8 @@ use std::path::PathBuf;
 
 use flowrun::disk::{Os, Trust};
 use flowrun::model::{Event, RunId, Seq, limits};
-use flowrun::store::{LogScan, LogTail, Project, RunDir};
+use flowrun::store::local::{LogTail, RunDir};
+use flowrun::store::{LogScan, Project, StoredRun as _};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -29,9 +30,9 @@ pub fn holds(bytes: &[u8]) {
     let scan = LogScan::parse(&log);
     HOME.with(|home| {
         fs::write(&home.log, &log).expect("a temporary file can be written");
-        assert_eq!(home.run.read_log().expect("a log can be read"), scan);
+        assert_eq!(home.run.log().expect("a log can be read"), scan);
         for since in questions(&scan) {
-            let tail = home.run.read_tail(since).expect("a log can be read").expect("there is a log");
+            let tail = home.run.tail(since).expect("a log can be read").expect("there is a log");
             check(&log, &scan, &tail, since);
         }
         let found = home.run.first_event().expect("a log can be read");
@@ -52,14 +53,14 @@ fn check(log: &[u8], scan: &LogScan, tail: &LogTail, since: Seq) {
     let (in_order, usual) = looks(log);
     if !in_order && (log.len() > limits::TAIL_BYTES || !usual) {
         // Two branches were merged, and the end alone may not show it. Nothing is made up all the same.
-        assert!(tail.last_seq <= scan.last_seq(), "{since}: {} is not in the log", tail.last_seq);
-        assert!(tail.newer.iter().all(|event| newer.contains(event)), "{since}");
+        assert!(tail.end.last <= scan.last_seq(), "{since}: {} is not in the log", tail.end.last);
+        assert!(tail.end.newer.iter().all(|event| newer.contains(event)), "{since}");
         return;
     }
-    assert_eq!(tail.last_seq, scan.last_seq(), "since {since}");
-    assert_eq!(tail.newer, newer, "since {since}");
+    assert_eq!(tail.end.last, scan.last_seq(), "since {since}");
+    assert_eq!(tail.end.newer, newer, "since {since}");
     let at = scan.events().rfind(|event| event.seq <= since).map(|event| event.seq);
-    assert_eq!(tail.at.as_ref().map(|event| event.seq), at, "since {since}");
+    assert_eq!(tail.end.at.as_ref().map(|event| event.seq), at, "since {since}");
 }
 
 /// The length without the last lines that have zeros in them: a power cut took their blocks.

@@ -3,7 +3,6 @@
 
 use std::fmt::Debug;
 
-use flowrun::disk::DiskError;
 use flowrun::runs::Error;
 use flowrun::store::StoreError;
 use serde_json::Value;
@@ -112,11 +111,7 @@ impl Story<'_> {
         let mut world = self.world(leftover);
         for deed in &self.deeds[done..] {
             match world.act(deed) {
-                Err(error)
-                    if matches!(
-                        (deed, &*error),
-                        (Deed::Start(_), Error::Store(StoreError::Disk(DiskError::Exists { .. })))
-                    ) => {}
+                Err(error) if matches!((deed, &*error), (Deed::Start(_), Error::Store(StoreError::Taken { .. }))) => {}
                 result => result.map_err(|error| format!("{deed:?} again: {error}"))?,
             }
         }

@@ -2,17 +2,18 @@
 
 use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::disk::{Dir, Disk, DiskError, Errno, Hazard, Links, NEW_FILE, Rename, Trust, flush};
 use crate::model::{RunId, limits};
 use crate::store::error::StoreError;
-use crate::store::layout::{
+use crate::store::local::layout::{
     CACHE, FLOW, GITATTRIBUTES, GITIGNORE, INIT_TMP, INTERVIEWS, LOCK, NEW_RUN, QUARANTINE, RUN_FILE, RUNS, SCHEMAS,
     STATE, WORKFLOWS,
 };
-use crate::store::lock::Lock;
-use crate::store::note::LockRequest;
-use crate::store::run_dir::{RunDir, is_leftover};
+use crate::store::local::lock::Lock;
+use crate::store::local::run_dir::{RunDir, is_leftover};
+use crate::store::run_store::{RunStore, WriteRequest};
 
 /// A project with a `.flow` that is flow's own.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub struct Project {
     pub(crate) flow: Dir,
     /// Whether its `.gitignore` says that it is flow's.
     is_marked: bool,
+    /// Where its runs are when they are not in it.
+    elsewhere: Option<Arc<dyn RunStore>>,
 }
 
 /// What `init` did.
@@ -81,6 +84,24 @@ impl Project {
         Ok(None)
     }
 
+    /// Where the `.flow` in `parent` is or would be.
+    #[must_use]
+    pub fn path_in(parent: &Path) -> PathBuf {
+        parent.join(FLOW)
+    }
+
+    /// Where the files of a run are or would be, for programs that work with them. `flow` is a `.flow` directory.
+    #[must_use]
+    pub fn path_of_run(flow: &Path, id: &RunId) -> PathBuf {
+        flow.join(RUNS).join(id.as_str())
+    }
+
+    /// Whether a path leads into a `.flow`, also on a file system that does not distinguish case.
+    #[must_use]
+    pub fn is_inside(path: &Path) -> bool {
+        path.components().any(|part| part.as_os_str().eq_ignore_ascii_case(FLOW))
+    }
+
     /// Opens the `.flow` in `parent`.
     ///
     /// # Errors
@@ -102,7 +123,8 @@ impl Project {
     fn open_flow(parent: &Dir, name: &str) -> Result<Self, StoreError> {
         let flow = parent.open_dir(name)?;
         let text = flow.read_text(".gitignore", limits::JOURNAL_BYTES).ok().flatten();
-        let project = Self { flow, is_marked: text.is_some_and(|text| text.contains(MARK)) };
+        let is_marked = text.is_some_and(|text| text.contains(MARK));
+        let project = Self { flow, is_marked, elsewhere: None };
         match project.foreign()? {
             Some(evidence) => Err(StoreError::Foreign { path: project.path().to_owned(), evidence }),
             None => Ok(project),
@@ -118,7 +140,7 @@ impl Project {
         parent: &Path,
         trust: Trust,
         schemas: &[(&str, &str)],
-        request: &LockRequest,
+        request: &WriteRequest,
     ) -> Result<(Self, Initialised), StoreError> {
         Self::init_in(&Dir::open_path(disk, parent, trust)?, FLOW, schemas, request)
     }
@@ -132,7 +154,7 @@ impl Project {
         flow: &Path,
         trust: Trust,
         schemas: &[(&str, &str)],
-        request: &LockRequest,
+        request: &WriteRequest,
     ) -> Result<(Self, Initialised), StoreError> {
         let (parent, name) = split(flow)?;
         Self::init_in(&Dir::open_path(disk, &parent, trust)?, &name, schemas, request)
@@ -142,7 +164,7 @@ impl Project {
         parent: &Dir,
         name: &str,
         schemas: &[(&str, &str)],
-        request: &LockRequest,
+        request: &WriteRequest,
     ) -> Result<(Self, Initialised), StoreError> {
         parent.ensure_dir(name)?;
         let project = Self::open_flow(parent, name)?;
@@ -153,7 +175,7 @@ impl Project {
     }
 
     /// Makes what is missing, and says what that was.
-    fn complete(&self, schemas: &[(&str, &str)], request: &LockRequest) -> Result<Vec<String>, StoreError> {
+    fn complete(&self, schemas: &[(&str, &str)], request: &WriteRequest) -> Result<Vec<String>, StoreError> {
         let mut created = Vec::new();
         for dir in [RUNS, WORKFLOWS, SCHEMAS] {
             if self.flow.ensure_dir(dir)?.1 {
@@ -199,8 +221,20 @@ impl Project {
     ///
     /// # Errors
     /// As [`Self::init`].
-    pub fn keep_out_of_git(&self, request: &LockRequest) -> Result<(), StoreError> {
+    pub fn keep_out_of_git(&self, request: &WriteRequest) -> Result<(), StoreError> {
         if self.is_marked { Ok(()) } else { self.complete(&[], request).map(|_| ()) }
+    }
+
+    /// The same with its runs in another store.
+    #[must_use]
+    pub fn with_runs_in(self, store: Arc<dyn RunStore>) -> Self {
+        Self { elsewhere: Some(store), ..self }
+    }
+
+    /// Its runs.
+    #[must_use]
+    pub fn runs(&self) -> &dyn RunStore {
+        self.elsewhere.as_deref().unwrap_or(self)
     }
 
     /// The path of `.flow`, for messages and for reading definitions.
@@ -274,47 +308,44 @@ impl Project {
     ///
     /// # Errors
     /// [`StoreError`] when the directory of runs cannot be read; a single bad run is `visit`'s business.
-    pub fn each_run(&self, visit: impl FnMut(&str, Result<RunDir, StoreError>)) -> Result<(), StoreError> {
-        match self.flow.find_dir(RUNS)? {
-            Some(runs) => self.each_of(&runs.names()?, visit),
-            None => Ok(()),
-        }
+    pub fn each_run(&self, visit: impl FnMut(&RunId, Result<RunDir, StoreError>)) -> Result<(), StoreError> {
+        self.each_of(&self.run_ids()?, visit)
     }
 
-    /// As [`Self::each_run`], with those of these names that are there.
+    /// As [`Self::each_run`], with those of these runs that are there.
     ///
     /// # Errors
     /// As [`Self::each_run`].
     pub fn each_of(
         &self,
-        names: &[String],
-        mut visit: impl FnMut(&str, Result<RunDir, StoreError>),
+        ids: &[RunId],
+        mut visit: impl FnMut(&RunId, Result<RunDir, StoreError>),
     ) -> Result<(), StoreError> {
         let Some(runs) = self.flow.find_dir(RUNS)? else {
             return Ok(());
         };
-        for name in names {
-            // Dot names are flow's own half-made things; plain files are not runs.
-            let Ok(id) = RunId::new(name.as_str()) else { continue };
-            match runs.open_dir(name) {
-                Ok(dir) => visit(name, Ok(RunDir { dir, runs: runs.clone(), id })),
+        for id in ids {
+            match runs.open_dir(id.as_str()) {
+                Ok(dir) => visit(id, Ok(RunDir { dir, runs: runs.clone(), id: id.clone() })),
+                // Plain files are not runs.
                 Err(DiskError::Unsafe { hazard: Hazard::File, .. }) => {}
                 Err(error) if error.is_not_found() => {}
-                Err(error) => visit(name, Err(error.into())),
+                Err(error) => visit(id, Err(error.into())),
             }
         }
         Ok(())
     }
 
-    /// Names of all runs, in no order.
+    /// All runs, in no order.
     ///
     /// # Errors
     /// [`StoreError`] when the directory of runs cannot be read.
-    pub fn run_names(&self) -> Result<Vec<String>, StoreError> {
+    pub fn run_ids(&self) -> Result<Vec<RunId>, StoreError> {
         let Some(runs) = self.flow.find_dir(RUNS)? else {
             return Ok(Vec::new());
         };
-        Ok(runs.names()?.into_iter().filter(|name| RunId::new(name.as_str()).is_ok()).collect())
+        // Dot names are flow's own half-made things.
+        Ok(runs.names()?.into_iter().filter_map(|name| RunId::new(name).ok()).collect())
     }
 }
 

@@ -4,11 +4,12 @@
 use crate::disk::{Dir, DiskError, NEW_FILE, Rename, flush};
 use crate::model::{Number, Seq, Timestamp, limits};
 use crate::store::error::StoreError;
-use crate::store::layout::{ACTIVITIES, INIT_TMP, LOG, LOG_TMP, QUARANTINE, RUNS};
-use crate::store::lock::{Lock, note_of};
-use crate::store::note::{LockRequest, WriterNote};
-use crate::store::project::Project;
-use crate::store::run_dir::{LockedRun, RunDir};
+use crate::store::local::layout::{ACTIVITIES, INIT_TMP, LOG, LOG_TMP, QUARANTINE, RUNS};
+use crate::store::local::lock::{Lock, note_of};
+use crate::store::local::note::WriterNote;
+use crate::store::local::project::Project;
+use crate::store::local::run_dir::{LockedRun, RunDir};
+use crate::store::run_store::WriteRequest;
 
 /// Where a name stands that goes to quarantine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +54,7 @@ impl RunDir {
     ///
     /// # Errors
     /// As [`RunDir::lock`].
-    pub fn lock_for_repair(&self, request: &LockRequest) -> Result<Mender<'_>, StoreError> {
+    pub fn lock_for_repair(&self, request: &WriteRequest) -> Result<Mender<'_>, StoreError> {
         Ok(Mender { lock: Lock::take(&self.dir, request)?, run: self })
     }
 }
@@ -127,7 +128,7 @@ impl LockedRun<'_> {
     ///
     /// # Errors
     /// [`StoreError`] when the copy is not on stable storage.
-    pub fn keep_copy(&self, name: &str, now: Timestamp) -> Result<Option<String>, StoreError> {
+    pub(super) fn keep_copy(&self, name: &str, now: Timestamp) -> Result<Option<String>, StoreError> {
         Ok(keep_copy(&self.run.dir, name, now)?)
     }
 
@@ -135,16 +136,8 @@ impl LockedRun<'_> {
     ///
     /// # Errors
     /// [`StoreError`]; it stands where it stood then.
-    pub fn set_activity_aside(&self, name: &str, now: Timestamp) -> Result<String, StoreError> {
+    pub(super) fn set_activity_aside(&self, name: &str, now: Timestamp) -> Result<String, StoreError> {
         Ok(set_aside(&self.activities, name, &self.run.dir, now)?)
-    }
-
-    /// Puts the names of all activity files on stable storage.
-    ///
-    /// # Errors
-    /// [`StoreError`] when they may be lost in a power cut.
-    pub fn flush_activities(&self) -> Result<(), StoreError> {
-        Ok(self.activities.sync()?)
     }
 }
 
@@ -153,7 +146,7 @@ impl Project {
     ///
     /// # Errors
     /// As for creating a run.
-    pub fn lock_for_repair(&self, request: &LockRequest) -> Result<ProjectMender<'_>, StoreError> {
+    pub fn lock_for_repair(&self, request: &WriteRequest) -> Result<ProjectMender<'_>, StoreError> {
         Ok(ProjectMender { _lock: Lock::take(&self.flow, request)?, flow: &self.flow })
     }
 }

@@ -2,41 +2,24 @@
 
 use crate::codec::seal;
 use crate::disk::{DiskError, NEW_FILE, Rename, flush};
-use crate::model::{Event, RunId};
-use crate::store::batch::ActivityFile;
+use crate::store::batch::{ActivityFile, NewRun};
 use crate::store::error::StoreError;
-use crate::store::layout::{ACTIVITIES, EVIDENCE, LOCK, LOG, LOG_TMP, NEW_RUN, RUN_FILE, RUN_MERGE_TMP, RUN_TMP, RUNS};
-use crate::store::lock::Lock;
-use crate::store::note::LockRequest;
-use crate::store::project::Project;
-use crate::store::run_dir::RunDir;
-
-/// The first files of a run.
-#[derive(Debug)]
-pub struct NewRun {
-    /// Its id, the name of its directory.
-    pub id: RunId,
-    /// `run.yaml`.
-    pub text: String,
-    /// The first events.
-    pub events: Vec<Event>,
-    /// The files of the activities that they record.
-    pub activities: Vec<ActivityFile>,
-}
+use crate::store::local::layout::{
+    ACTIVITIES, EVIDENCE, LOCK, LOG, LOG_TMP, NEW_RUN, RUN_FILE, RUN_MERGE_TMP, RUN_TMP, RUNS,
+};
+use crate::store::local::lock::Lock;
+use crate::store::local::project::Project;
+use crate::store::local::run_dir::RunDir;
+use crate::store::run_store::WriteRequest;
 
 /// How many suffixes are tried for a run id that is taken.
 const ID_TRIES: usize = 10_000;
 
 impl Project {
-    /// Creates a run. `propose` is called with 1, 2, 3, … until the id that it proposes is free; when it answers `None`
-    /// the run cannot be created under another id. `outside` is as in [`Project::maybe_open`].
-    ///
-    /// # Errors
-    /// [`DiskError::Exists`] when every proposal is taken; others when files cannot be written, and nothing is left
-    /// behind. [`StoreError::Unconfirmed`] when the run is there, but maybe not after a power cut.
-    pub fn create_run(
+    /// As [`RunStore::create`](crate::store::RunStore::create).
+    pub(super) fn create_run(
         &self,
-        request: &LockRequest,
+        request: &WriteRequest,
         outside: Option<&str>,
         propose: &mut dyn FnMut(usize) -> Option<NewRun>,
     ) -> Result<RunDir, StoreError> {
@@ -50,7 +33,7 @@ impl Project {
         let mut taken = runs.path().to_owned();
         for attempt in 1..=ID_TRIES {
             let Some(new) = propose(attempt) else {
-                return Err(DiskError::Exists { path: taken }.into());
+                return Err(StoreError::Taken { at: taken.into() });
             };
             taken = runs.join(new.id.as_str());
             if runs.exists(new.id.as_str())? {
@@ -63,7 +46,7 @@ impl Project {
             match built {
                 Ok(()) => {
                     runs.sync().map_err(|error| match error {
-                        DiskError::Io { source, .. } => StoreError::Unconfirmed { path: taken.clone(), source },
+                        DiskError::Io { source, .. } => StoreError::Unconfirmed { at: (&taken).into(), source },
                         other => other.into(),
                     })?;
                     if let Some(known) = known {
@@ -81,7 +64,7 @@ impl Project {
                 }
             }
         }
-        Err(DiskError::Exists { path: taken }.into())
+        Err(StoreError::Taken { at: taken.into() })
     }
 
     fn build(&self, aside: &str, new: &NewRun) -> Result<(), DiskError> {
@@ -89,9 +72,10 @@ impl Project {
         let dir = self.flow.open_dir(aside)?;
         dir.make_dir(ACTIVITIES)?;
         dir.make_dir(EVIDENCE)?;
-        if !new.activities.is_empty() {
+        let files = ActivityFile::of_records(&new.events);
+        if !files.is_empty() {
             let activities = dir.open_dir(ACTIVITIES)?;
-            for file in &new.activities {
+            for file in &files {
                 let made = activities.create(&file.name, file.text.as_bytes(), NEW_FILE)?;
                 flush(&*made, || activities.join(&file.name))?;
             }

@@ -7,10 +7,10 @@ use crate::codec::LogScan;
 use crate::disk::{Dir, DiskError, DiskFile, Errno, File, NEW_FILE, Open, Rename, read_exact_at, write_all};
 use crate::model::{Seq, Timestamp, limits};
 use crate::store::error::StoreError;
-use crate::store::layout::{LOG, LOG_TMP, QUARANTINE};
-use crate::store::lock::Lock;
-use crate::store::log::{LogTail, scan};
-use crate::store::note::LockRequest;
+use crate::store::local::layout::{LOG, LOG_TMP, QUARANTINE};
+use crate::store::local::lock::Lock;
+use crate::store::local::log::{LogTail, scan};
+use crate::store::run_store::WriteRequest;
 
 /// The log of a directory, and the lock under which it is written.
 #[derive(Debug)]
@@ -28,13 +28,13 @@ pub(crate) struct LockedLog {
 
 impl LockedLog {
     /// Locks `dir` and brings its log in order: a torn tail is cut off, and after a failed flush the log is copied.
-    pub(crate) fn take(dir: &Dir, request: &LockRequest) -> Result<Self, StoreError> {
+    pub(crate) fn take(dir: &Dir, request: &WriteRequest) -> Result<Self, StoreError> {
         let lock = Lock::take(dir, request)?;
         let file = dir.open_own(LOG, Open::Append { mode: NEW_FILE })?;
         let tail = LogTail::read(&*file, Seq(u64::MAX)).map_err(|source| log_fault(dir, "read", source))?;
         let mut log = Self { dir: dir.clone(), lock, file, tail, renewed: false, put_aside: RefCell::default() };
         if log.tail.unended || log.tail.whole < log.tail.len {
-            log.mend_torn_tail(request.note.since)?;
+            log.mend_torn_tail(request.writer.since)?;
         }
         if log.lock.is_log_suspect() {
             log.renew()?;
@@ -67,18 +67,18 @@ impl LockedLog {
     pub(crate) fn check_place(&self) -> Result<(), StoreError> {
         match self.dir.is_still(LOG, &self.file)? {
             true => Ok(()),
-            false => Err(StoreError::Replaced { path: self.dir.join(LOG) }),
+            false => Err(StoreError::Replaced { at: self.dir.join(LOG).into() }),
         }
     }
 
-    /// Appends the line with one write; a short write is taken back.
-    pub(crate) fn append(&mut self, line: &str) -> Result<(), StoreError> {
+    /// Appends whole lines with one write; a short write is taken back.
+    pub(crate) fn append(&mut self, lines: &str) -> Result<(), StoreError> {
         let before = self.tail.len;
-        if let Err(source) = write_once(&*self.file, line.as_bytes()) {
+        if let Err(source) = write_once(&*self.file, lines.as_bytes()) {
             self.take_back(before);
             return Err(log_fault(&self.dir, "append to", source));
         }
-        self.tail.len = before + line.len() as u64;
+        self.tail.len = before + lines.len() as u64;
         self.tail.whole = self.tail.len;
         Ok(())
     }
@@ -97,7 +97,7 @@ impl LockedLog {
         self.unconfirmed(source)
     }
 
-    /// The line that was appended behind `before` went into a file that is the log no more.
+    /// What was appended behind `before` went into a file that is the log no more.
     pub(crate) fn misplaced(&self, before: u64) -> StoreError {
         self.take_back(before);
         self.unconfirmed(io::Error::other("another program replaced the log meanwhile"))
@@ -105,10 +105,10 @@ impl LockedLog {
 
     /// Whether the line is on the disk nobody knows.
     fn unconfirmed(&self, source: io::Error) -> StoreError {
-        StoreError::Unconfirmed { path: self.dir.join(LOG), source }
+        StoreError::Unconfirmed { at: self.dir.join(LOG).into(), source }
     }
 
-    /// Cuts off the line that was appended behind `before`.
+    /// Cuts off what was appended behind `before`.
     fn take_back(&self, before: u64) {
         let _ = self.file.set_len(before);
     }
@@ -171,7 +171,7 @@ impl LockedLog {
         copy(&*self.file, 0..self.tail.whole, &*renewed).map_err(fault)?;
         renewed.sync_all().map_err(|errno| fault(errno.into()))?;
         if !dir.is_still(LOG, &self.file)? {
-            return Err(StoreError::Replaced { path: dir.join(LOG) });
+            return Err(StoreError::Replaced { at: dir.join(LOG).into() });
         }
         dir.rename(LOG_TMP, LOG, Rename::Replace)?;
         dir.sync()?;

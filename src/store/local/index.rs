@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 use crate::disk::{Dir, Disk, DiskError, Errno, FileType, Links, NEW_FILE, Open, Rename, Stat, write_all};
 use crate::model::{RunId, limits};
 use crate::store::error::StoreError;
-use crate::store::layout::{CACHE, CACHE_TMP, FINISHED_RUNS, OPEN_RUNS, RUN_FILE, RUNS};
-use crate::store::lock::Lock;
-use crate::store::note::LockRequest;
-use crate::store::project::Project;
+use crate::store::local::layout::{CACHE, CACHE_TMP, FINISHED_RUNS, OPEN_RUNS, RUN_FILE, RUNS};
+use crate::store::local::lock::Lock;
+use crate::store::local::project::Project;
+use crate::store::run_store::{Found, MaybeOpen, WriteRequest};
 
 /// The version of the cache.
 const VERSION: u32 = 1;
@@ -25,89 +25,57 @@ const RECENT: usize = 16;
 /// Keeps the cache out of version control, whatever else says.
 const IGNORE_ALL: &str = "# Written by flow: a cache.\n*\n";
 
-/// What a file looks like from outside; another one when it was changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Stamp(String);
-
-impl Stamp {
-    pub(super) fn of(stat: &Stat) -> Self {
-        let Stat { device, inode, len, links, changed: (seconds, nanos), .. } = stat;
-        Self(format!("{device:x}.{inode:x}.{len:x}.{links:x}.{seconds:x}.{nanos:x}"))
-    }
-}
-
 #[derive(Debug, Serialize, Deserialize)]
 struct OpenRuns {
     v: u32,
     world: String,
-    open: Vec<String>,
-    recent: Vec<(String, Stamp)>,
-}
-
-/// Runs that are to be read to know which are open.
-#[derive(Debug)]
-pub struct MaybeOpen {
-    /// Their names.
-    pub names: Vec<String>,
-    /// What was known about the others; none when the cache needs no mending.
-    mend: Option<Mend>,
-}
-
-#[derive(Debug)]
-struct Mend {
-    world: String,
-    over: Vec<(String, Stamp)>,
-    looked_at: Vec<(String, Stamp)>,
+    open: Vec<RunId>,
+    recent: Vec<(RunId, String)>,
 }
 
 impl Project {
-    /// The runs that may be open. `outside` is what else, changed, may have changed runs; `None` when that cannot be
-    /// told. Takes no lock and writes nothing.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the directory of runs cannot be read.
-    pub fn maybe_open(&self, outside: Option<&str>) -> Result<MaybeOpen, StoreError> {
+    /// As [`RunStore::maybe_open`](crate::store::RunStore::maybe_open).
+    pub(super) fn not_known_over(&self, outside: Option<&str>) -> Result<MaybeOpen, StoreError> {
         let Some(runs) = self.flow.find_dir(RUNS)? else {
-            return Ok(MaybeOpen { names: Vec::new(), mend: None });
+            return Ok(MaybeOpen { ids: Vec::new(), found: None });
         };
         let world = world(&runs, outside)?;
         let cache = self.flow.find_dir(CACHE).ok().flatten();
         if let Some(known) = cache.as_ref().and_then(read_open).filter(|known| Some(&known.world) == world.as_ref()) {
-            let again = known.recent.into_iter().filter(|(name, stamp)| stamp_of(&runs, name).as_ref() != Some(stamp));
-            let names = known.open.into_iter().chain(again.map(|(name, _)| name)).collect();
-            return Ok(MaybeOpen { names, mend: None });
+            let again = known.recent.into_iter().filter(|(id, stamp)| stamp_of(&runs, id).as_ref() != Some(stamp));
+            let ids = known.open.into_iter().chain(again.map(|(id, _)| id)).collect();
+            return Ok(MaybeOpen { ids, found: None });
         }
         let finished = cache.as_ref().map(read_finished).unwrap_or_default();
-        let (mut names, mut over, mut looked_at) = (Vec::new(), Vec::new(), Vec::new());
-        for name in runs.names()?.into_iter().filter(|name| RunId::new(name.as_str()).is_ok()) {
-            match stamp_of(&runs, &name) {
-                Some(stamp) if finished.get(&name) == Some(&stamp) => over.push((name, stamp)),
+        let (mut ids, mut over, mut looked_at) = (Vec::new(), Vec::new(), Vec::new());
+        for id in self.run_ids()? {
+            match stamp_of(&runs, &id) {
+                Some(stamp) if finished.get(&id) == Some(&stamp) => over.push((id, stamp)),
                 stamp => {
                     // Before it is read: what changes it afterwards gives it another stamp.
-                    looked_at.extend(stamp.map(|stamp| (name.clone(), stamp)));
-                    names.push(name);
+                    looked_at.extend(stamp.map(|stamp| (id.clone(), stamp)));
+                    ids.push(id);
                 }
             }
         }
-        Ok(MaybeOpen { names, mend: world.map(|world| Mend { world, over, looked_at }) })
+        Ok(MaybeOpen { ids, found: world.map(|world| Found { world, over, looked_at }) })
     }
 
-    /// Remembers which of the runs that were read are over. Only a cache, so nothing that goes wrong matters.
-    pub fn remember_over(
+    /// As [`RunStore::remember_over`](crate::store::RunStore::remember_over).
+    pub(super) fn note_over(
         &self,
-        request: impl FnOnce() -> LockRequest,
+        request: &WriteRequest,
         read: MaybeOpen,
         outside: Option<&str>,
-        is_over: impl Fn(&str) -> bool,
+        is_over: &dyn Fn(&RunId) -> bool,
     ) {
-        let Some(Mend { world: before, mut over, looked_at }) = read.mend else { return };
-        let _: Result<(), StoreError> = self.with_cache(&request(), |cache, runs| {
+        let Some(Found { world: before, mut over, looked_at }) = read.found else { return };
+        let _: Result<(), StoreError> = self.with_cache(request, |cache, runs| {
             let now = world(runs, outside)?.filter(|now| *now == before);
             let Some(world) = now else { return Ok(()) };
-            over.extend(looked_at.into_iter().filter(|(name, _)| is_over(name)));
-            let known: HashSet<_> = over.iter().map(|(name, _)| name.as_str()).collect();
-            let open = read.names.iter().filter(|name| !known.contains(name.as_str())).cloned().collect();
+            over.extend(looked_at.into_iter().filter(|(id, _)| is_over(id)));
+            let known: HashSet<_> = over.iter().map(|(id, _)| id).collect();
+            let open = read.ids.iter().filter(|id| !known.contains(id)).cloned().collect();
             let recent = over[over.len().saturating_sub(RECENT)..].to_vec();
             let lines: String = over.iter().map(line).collect();
             replace(cache, FINISHED_RUNS, &lines)?;
@@ -115,14 +83,14 @@ impl Project {
         });
     }
 
-    /// Remembers that a run is over. `false` when too little is known about the others.
-    pub fn remember_end(&self, request: &LockRequest, id: &RunId, outside: Option<&str>) -> bool {
+    /// As [`RunStore::remember_end`](crate::store::RunStore::remember_end).
+    pub(super) fn note_end(&self, request: &WriteRequest, id: &RunId, outside: Option<&str>) -> bool {
         let mut remembered = false;
         let _: Result<(), StoreError> = self.with_cache(request, |cache, runs| {
             let Some(mut known) = fresh(cache, runs, outside)? else { return Ok(()) };
-            let Some(stamp) = stamp_of(runs, id.as_str()) else { return Ok(()) };
-            known.open.retain(|name| name != id.as_str());
-            known.recent.push((id.to_string(), stamp));
+            let Some(stamp) = stamp_of(runs, id) else { return Ok(()) };
+            known.open.retain(|open| open != id);
+            known.recent.push((id.clone(), stamp));
             known.recent.drain(..known.recent.len().saturating_sub(RECENT));
             let ended = known.recent.last().map(line).unwrap_or_default();
             let finished = cache.open_own(FINISHED_RUNS, Open::Append { mode: NEW_FILE })?;
@@ -135,7 +103,7 @@ impl Project {
     }
 
     /// Forgets which runs are open: one that was over goes on.
-    pub fn forget_open(&self, request: &LockRequest) {
+    pub(super) fn forget_open(&self, request: &WriteRequest) {
         let _: Result<(), StoreError> = self.with_cache(request, |cache, _| cache.remove(OPEN_RUNS));
     }
 
@@ -163,7 +131,7 @@ impl Project {
                 return Ok(());
             }
             let Some(world) = world(runs, outside)? else { return Ok(()) };
-            known.open.push(id.to_string());
+            known.open.push(id.clone());
             known.world = world;
             write_open(cache, &known)
         });
@@ -172,7 +140,7 @@ impl Project {
     /// Writes the cache under the project's lock.
     fn with_cache(
         &self,
-        request: &LockRequest,
+        request: &WriteRequest,
         write: impl FnOnce(&Dir, &Dir) -> Result<(), DiskError>,
     ) -> Result<(), StoreError> {
         let _lock = Lock::take(&self.flow, request)?;
@@ -205,7 +173,7 @@ pub fn git_stamp(disk: &dyn Disk, top: &Path) -> Option<String> {
         _ => return None,
     }
     match disk.look(&top.join(".git/index"), Links::Refuse) {
-        Ok(stat) => Some(Stamp::of(&stat).0),
+        Ok(stat) => Some(stamp(&stat)),
         Err(Errno::NOENT) => Some("none".to_owned()),
         Err(_) => None,
     }
@@ -218,12 +186,18 @@ fn fresh(cache: &Dir, runs: &Dir, outside: Option<&str>) -> Result<Option<OpenRu
 
 /// What the directory of runs and everything `outside` looks like.
 fn world(runs: &Dir, outside: Option<&str>) -> Result<Option<String>, DiskError> {
-    let stamp = Stamp::of(&runs.stat()?);
-    Ok(outside.map(|outside| format!("{}|{outside}", stamp.0)))
+    let stamp = stamp(&runs.stat()?);
+    Ok(outside.map(|outside| format!("{stamp}|{outside}")))
 }
 
-fn stamp_of(runs: &Dir, name: &str) -> Option<Stamp> {
-    runs.open_dir(name).ok()?.look(RUN_FILE).ok().map(|stat| Stamp::of(&stat))
+/// What a file looks like from outside; another text when it was changed.
+fn stamp(stat: &Stat) -> String {
+    let Stat { device, inode, len, links, changed: (seconds, nanos), .. } = stat;
+    format!("{device:x}.{inode:x}.{len:x}.{links:x}.{seconds:x}.{nanos:x}")
+}
+
+fn stamp_of(runs: &Dir, id: &RunId) -> Option<String> {
+    runs.open_dir(id.as_str()).ok()?.look(RUN_FILE).ok().map(|stat| stamp(&stat))
 }
 
 fn read_open(cache: &Dir) -> Option<OpenRuns> {
@@ -231,14 +205,14 @@ fn read_open(cache: &Dir) -> Option<OpenRuns> {
     serde_json::from_slice(&bytes).ok().filter(|known: &OpenRuns| known.v == VERSION)
 }
 
-fn read_finished(cache: &Dir) -> HashMap<String, Stamp> {
+fn read_finished(cache: &Dir) -> HashMap<RunId, String> {
     let text = cache.read_text(FINISHED_RUNS, limits::CACHE_BYTES).ok().flatten().unwrap_or_default();
     let pairs = text.lines().filter_map(|line| line.split_once(' '));
-    pairs.map(|(name, stamp)| (name.to_owned(), Stamp(stamp.to_owned()))).collect()
+    pairs.filter_map(|(id, stamp)| Some((RunId::new(id).ok()?, stamp.to_owned()))).collect()
 }
 
-fn line((name, stamp): &(String, Stamp)) -> String {
-    format!("{name} {}\n", stamp.0)
+fn line((id, stamp): &(RunId, String)) -> String {
+    format!("{id} {stamp}\n")
 }
 
 fn write_open(cache: &Dir, known: &OpenRuns) -> Result<(), DiskError> {

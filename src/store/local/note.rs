@@ -1,21 +1,17 @@
-//! What a writer leaves in the lock, and how it waits for it.
-
-use std::time::Duration;
+//! What a writer leaves in the lock.
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Seq, Timestamp};
+use crate::model::Seq;
+use crate::store::run_store::{WriteRequest, Writer};
 
 /// What a writer leaves in `.lock`: who it is, the highest counters it has seen, so that neither is used again even when
 /// somebody puts back an older log, and what the next writer has to look after. A lost note is no error.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WriterNote {
-    /// Process id.
-    pub pid: u32,
-    /// What it runs: `flow record-activity`.
-    pub command: String,
-    /// When it took the lock.
-    pub since: Timestamp,
+    /// Who holds the lock, or held it last.
+    #[serde(flatten)]
+    pub writer: Writer,
     /// The highest event position given so far.
     #[serde(default)]
     pub seq: Seq,
@@ -35,11 +31,10 @@ pub struct WriterNote {
     pub log_len: u64,
 }
 
-/// How to wait for a lock.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LockRequest {
-    /// At most so long.
-    pub wait: Duration,
-    /// Written into the lock for those who wait.
-    pub note: WriterNote,
+impl WriterNote {
+    /// The note of a writer that knows nothing of those before.
+    pub(super) fn first(request: &WriteRequest) -> Self {
+        let (writer, boot) = (request.writer.clone(), request.boot.clone());
+        Self { writer, seq: Seq(0), number: 0, boot, suspect: false, log_len: 0 }
+    }
 }

@@ -4,8 +4,8 @@ use crate::disk::{DiskError, Rename, flush};
 use crate::model::{Timestamp, limits};
 use crate::store::batch::Merge;
 use crate::store::error::StoreError;
-use crate::store::layout::{RUN_FILE, RUN_MERGE_TMP, RUN_TMP};
-use crate::store::run_dir::LockedRun;
+use crate::store::local::layout::{RUN_FILE, RUN_MERGE_TMP, RUN_TMP};
+use crate::store::local::run_dir::LockedRun;
 
 /// How often a `run.yaml` that somebody saves again and again is merged before the next command is left to do it.
 const MERGE_TRIES: usize = 3;
@@ -56,7 +56,7 @@ impl LockedRun<'_> {
         match dir.read_text(RUN_TMP, limits::RUN_BYTES)? {
             Some(text) if text == placed && placed == new => Ok(dir.remove(RUN_TMP)?),
             // Saved once more meanwhile, or an earlier save that this one does not know.
-            _ => self.set_aside(RUN_TMP, now),
+            _ => self.set_text_aside(RUN_TMP, now),
         }
     }
 

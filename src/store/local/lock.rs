@@ -5,8 +5,9 @@ use std::time::Instant;
 use crate::disk::{Dir, File, FileLock, Taken};
 use crate::model::{Number, Seq, limits};
 use crate::store::error::StoreError;
-use crate::store::layout::LOCK;
-use crate::store::note::{LockRequest, WriterNote};
+use crate::store::local::layout::LOCK;
+use crate::store::local::note::WriterNote;
+use crate::store::run_store::WriteRequest;
 
 /// The held lock; free again when it is dropped.
 #[derive(Debug)]
@@ -21,16 +22,16 @@ const NOTE_BYTES: usize = 512;
 
 impl Lock {
     /// Locks `dir`, waiting as `request` says.
-    pub(crate) fn take(dir: &Dir, request: &LockRequest) -> Result<Self, StoreError> {
+    pub(crate) fn take(dir: &Dir, request: &WriteRequest) -> Result<Self, StoreError> {
         let started = Instant::now();
         let lock = match FileLock::take(dir, LOCK, request.wait)? {
             Taken::Ours(lock) => lock,
             Taken::Theirs(file) => {
-                let holder = read_note(&file).map(Box::new);
-                return Err(StoreError::Held { path: dir.join(LOCK), holder, waited: started.elapsed() });
+                let holder = read_note(&file).map(|note| Box::new(note.writer));
+                return Err(StoreError::Held { at: dir.join(LOCK).into(), holder, waited: started.elapsed() });
             }
         };
-        let mut note = request.note.clone();
+        let mut note = WriterNote::first(request);
         match read_note(&lock.file) {
             Some(before) => {
                 let WriterNote { seq, number, boot, suspect, log_len, .. } = before;
@@ -38,7 +39,7 @@ impl Lock {
             }
             None => note.boot = String::new(),
         }
-        let lock = Self { lock, note, boot: request.note.boot.clone() };
+        let lock = Self { lock, note, boot: request.boot.clone() };
         lock.write();
         Ok(lock)
     }

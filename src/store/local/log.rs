@@ -4,9 +4,10 @@
 
 use std::io;
 
-use crate::codec::{LogScan, event_of};
+use crate::codec::{LogEnd, LogScan, event_of};
 use crate::disk::{DiskFile, read_exact_at, read_up_to};
-use crate::model::{Event, Seq, limits};
+use crate::model::{Seq, limits};
+use crate::store::run_store::Position;
 
 /// Reads a whole log.
 ///
@@ -27,43 +28,29 @@ fn said_position(line: &[u8]) -> Option<u64> {
     std::str::from_utf8(&digits[..len]).ok()?.parse().ok().filter(|seq| *seq <= limits::COUNTER)
 }
 
-/// How far a log was read by somebody who follows it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LogPosition {
-    inode: u64,
-    offset: u64,
-}
-
-impl LogPosition {
-    pub(crate) fn read(&mut self, file: &dyn DiskFile) -> io::Result<LogScan> {
-        let stat = file.stat()?;
-        if stat.inode != self.inode || self.offset > stat.len {
-            *self = Self { inode: stat.inode, offset: 0 };
-        }
-        let bytes = read_up_to(file, self.offset, stat.len - self.offset, limits::LOG_BYTES)?;
-        let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-        self.offset += whole as u64;
-        Ok(LogScan::parse(&bytes[..whole]))
+/// The whole lines behind `position`, which moves on.
+pub(super) fn scan_from(file: &dyn DiskFile, position: &mut Position) -> io::Result<LogScan> {
+    let stat = file.stat()?;
+    if stat.inode != position.log || position.offset > stat.len {
+        *position = Position { log: stat.inode, offset: 0 };
     }
+    let bytes = read_up_to(file, position.offset, stat.len - position.offset, limits::LOG_BYTES)?;
+    let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    position.offset += whole as u64;
+    Ok(LogScan::parse(&bytes[..whole]))
 }
 
-/// The end of a log: all that a writer needs, whatever the length of the log.
+/// The end of a log, and where in its file that is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogTail {
-    /// Sealed events behind the asked position, in order.
-    pub newer: Vec<Event>,
-    /// The sealed event at which reading stopped: the nearest one at or before the asked position.
-    pub at: Option<Event>,
-    /// The highest sealed position that was seen; 0 without any.
-    pub last_seq: Seq,
+    /// What it says.
+    pub end: LogEnd,
     /// Length up to and including the last line break; the whole file when only that break is missing.
     pub whole: u64,
     /// Whether the last line verifies and only its line break is missing, as an editor may leave it.
     pub unended: bool,
     /// Length of the file.
     pub len: u64,
-    /// Whether positions rise from line to line as far as it was read; after a merge of two branches they start over.
-    pub ordered: bool,
 }
 
 impl LogTail {
@@ -94,58 +81,49 @@ impl LogTail {
                 whole -= torn;
                 continue;
             }
-            let (tail, reached) = Self::collect(lines, since);
+            let (end, reached) = collect(lines, since);
             let said: Vec<_> = lines.split(|&byte| byte == b'\n').filter_map(said_position).collect();
             // After a merge of two branches the last line is not the latest event, and what comes before an older one
             // may be newer: look at all of them.
             let rises = said.windows(2).all(|two| two[0] < two[1]);
-            if !rises || said.last() > Some(&tail.last_seq.0) {
+            if !rises || said.last() > Some(&end.last.0) {
                 if start > 0 {
                     window = whole;
                     continue;
                 }
-                let scan = LogScan::parse(&bytes);
-                let newer = scan.events().filter(|event| event.seq > since).cloned().collect();
-                let at = scan.events().rfind(|event| event.seq <= since).cloned();
-                return Ok(Self { newer, at, last_seq: scan.last_seq(), whole, unended, len, ordered: false });
+                let end = LogEnd { ordered: false, ..LogEnd::of(&LogScan::parse(&bytes), since) };
+                return Ok(Self { end, whole, unended, len });
             }
             if reached || start == 0 {
-                return Ok(Self { whole, len, unended, ..tail });
+                return Ok(Self { end, whole, unended, len });
             }
             window *= 8;
         }
     }
+}
 
-    /// Notes an event that was appended.
-    pub(crate) fn advance(&mut self, event: &Event) {
-        self.last_seq = event.seq;
-        self.newer.clear();
-        self.at = Some(event.clone());
-    }
-
-    fn collect(lines: &[u8], since: Seq) -> (Self, bool) {
-        let mut tail =
-            Self { newer: Vec::new(), at: None, last_seq: Seq(0), whole: 0, unended: false, len: 0, ordered: true };
-        let mut reached = false;
-        for line in lines.split_inclusive(|&byte| byte == b'\n').rev() {
-            let Ok(event) = event_of(line.strip_suffix(b"\n").unwrap_or(line)) else {
-                continue;
-            };
-            tail.last_seq = tail.last_seq.max(event.seq);
-            if event.seq > since {
-                tail.newer.push(event);
-            } else {
-                reached = true;
-                tail.at = Some(event);
-                break;
-            }
+/// The events at the end of these lines, and whether the asked position was reached.
+fn collect(lines: &[u8], since: Seq) -> (LogEnd, bool) {
+    let mut end = LogEnd { newer: Vec::new(), at: None, last: Seq(0), ordered: true };
+    let mut reached = false;
+    for line in lines.split_inclusive(|&byte| byte == b'\n').rev() {
+        let Ok(event) = event_of(line.strip_suffix(b"\n").unwrap_or(line)) else {
+            continue;
+        };
+        end.last = end.last.max(event.seq);
+        if event.seq > since {
+            end.newer.push(event);
+        } else {
+            reached = true;
+            end.at = Some(event);
+            break;
         }
-        // Back into the order of the file, which decides between two of the same id.
-        tail.newer.reverse();
-        tail.newer.sort_by(|a, b| (a.seq, &a.id).cmp(&(b.seq, &b.id)));
-        tail.newer.dedup();
-        (tail, reached)
     }
+    // Back into the order of the file, which decides between two of the same id.
+    end.newer.reverse();
+    end.newer.sort_by(|a, b| (a.seq, &a.id).cmp(&(b.seq, &b.id)));
+    end.newer.dedup();
+    (end, reached)
 }
 
 /// How long the last line is when it has zeros in it: a power cut took blocks of a line, but not the one with its end.

@@ -1,0 +1,104 @@
+//! The commit: sealed lines, and what follows from them.
+
+use crate::codec::seal;
+use crate::disk::{DiskError, File, NEW_FILE, Rename};
+use crate::model::{Seq, Timestamp, limits};
+use crate::store::batch::{ActivityFile, Batch, Committed, Merge};
+use crate::store::error::StoreError;
+use crate::store::local::layout::{ACTIVITY_TMP, RUN_FILE, RUN_TMP};
+use crate::store::local::run_dir::LockedRun;
+
+impl LockedRun<'_> {
+    /// As [`RunWriter::commit`](crate::store::RunWriter::commit).
+    pub(super) fn commit_batch(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<Committed, StoreError> {
+        let lines = self.sealed(batch)?;
+        let last = batch.events.last().expect("BUG: nothing is committed");
+        if batch.new_text.len() > limits::RUN_BYTES {
+            return Err(DiskError::TooLarge { path: self.run.dir.join(RUN_FILE), limit: limits::RUN_BYTES }.into());
+        }
+        self.log.check_place()?;
+        if self.log.tail.end.last <= Seq(1) {
+            // Whoever created the run may have been killed before its name was on stable storage.
+            self.run.runs.sync()?;
+        }
+        let files = ActivityFile::of_records(batch.events);
+        let now = last.at;
+        let new_run = self.prepare(batch.new_text, files.first(), now)?;
+        // File systems with a journal give the file its blocks now, and the flush of the log takes them along: the
+        // second flush below then finds almost nothing to do.
+        new_run.write_soon();
+        let before = self.log.tail.len;
+        self.log.append(&lines).inspect_err(|_| self.discard())?;
+        if let Err(errno) = self.log.sync().and_then(|()| new_run.sync_all()) {
+            self.discard();
+            return Err(self.log.unflushed(before, errno.into()));
+        }
+        match self.log.check_place() {
+            // Git or an editor put another file there: the line went into the old one.
+            Err(StoreError::Replaced { .. }) => {
+                self.discard();
+                return Err(self.log.misplaced(before));
+            }
+            placed => placed?,
+        }
+        // Acknowledged from here on: nothing below may fail the operation.
+        let lagging = self.publish(batch, &files, now, merge).err().map(|error| error.in_words());
+        let records = batch.events.iter().flat_map(|event| event.kind.records());
+        let number = records.map(|record| record.number).max();
+        let len = self.log.tail.len;
+        self.log.lock.note_commit(last.seq, number.unwrap_or_default(), len);
+        self.log.tail.end.advance(last);
+        Ok(Committed { seq: last.seq, lagging })
+    }
+
+    /// The lines of the log that say the events.
+    fn sealed(&self, batch: &Batch<'_>) -> Result<String, StoreError> {
+        let mut lines = String::new();
+        let mut before = self.log.tail.end.last;
+        for event in batch.events {
+            assert!(event.seq > before, "BUG: event {} does not follow {before}", event.seq);
+            before = event.seq;
+            let line = seal(&event.to_object());
+            if line.len() > limits::LINE_BYTES {
+                return Err(StoreError::TooLong { limit: limits::LINE_BYTES });
+            }
+            lines.push_str(&line);
+        }
+        Ok(lines)
+    }
+
+    /// Writes `run.yaml` and the first activity under their temporary names. Few commits record more than one.
+    fn prepare(&self, new_text: &str, first: Option<&ActivityFile>, now: Timestamp) -> Result<File, StoreError> {
+        let dir = &self.run.dir;
+        // Somebody saved run.yaml during an earlier commit under this lock.
+        self.set_text_aside(RUN_TMP, now)?;
+        let new_run = dir.create(RUN_TMP, new_text.as_bytes(), dir.mode_of(RUN_FILE))?;
+        if let Some(file) = first {
+            self.activities.create(ACTIVITY_TMP, file.text.as_bytes(), NEW_FILE).inspect_err(|_| self.discard())?;
+        }
+        Ok(new_run)
+    }
+
+    fn discard(&self) {
+        let _ = self.run.dir.remove(RUN_TMP);
+        let _ = self.activities.remove(ACTIVITY_TMP);
+    }
+
+    /// Puts all files into their places, the activities first: while `run.yaml` shows the older position, the next command
+    /// restores whatever is missing.
+    fn publish(
+        &self,
+        batch: &Batch<'_>,
+        files: &[ActivityFile],
+        now: Timestamp,
+        merge: Merge<'_>,
+    ) -> Result<(), StoreError> {
+        for (at, file) in files.iter().enumerate() {
+            if at > 0 {
+                self.activities.create(ACTIVITY_TMP, file.text.as_bytes(), NEW_FILE)?;
+            }
+            self.activities.rename(ACTIVITY_TMP, &file.name, Rename::NoReplace)?;
+        }
+        self.publish_run(Some(batch.old_text), batch.new_text, now, merge)
+    }
+}

@@ -1,0 +1,36 @@
+//! Runs in a directory: `.flow/runs/<id>/` with `run.yaml`, `activities/` and `events.jsonl`, written under a lock.
+//!
+//! The commit protocol, in the order that every crash analysis in `docs/durability.md` rests on:
+//!
+//! 1. lock the run ([`RunDir::lock`]); remove what a dead writer left, cut a torn tail off the log;
+//! 2. build all bytes: the new `run.yaml`, the activity files, one sealed line an event;
+//! 3. write both files under temporary names (a full disk shows up here, before anything is said);
+//! 4. append the lines with one `write`; flush the log: **the commit point**; flush the new `run.yaml`;
+//! 5. rename both files into place; acknowledge.
+//!
+//! Everything but the lines is a projection that they can rebuild. Paths are never used twice: a directory handle
+//! plus one name, and no symbolic link is followed anywhere below `.flow`.
+
+mod commit;
+mod create;
+mod index;
+pub mod layout;
+pub(crate) mod lock;
+pub(crate) mod log;
+pub(crate) mod log_file;
+mod mend;
+pub(crate) mod note;
+mod project;
+mod publish;
+mod recover;
+mod run_dir;
+mod runs;
+mod writer;
+
+pub use index::git_stamp;
+pub use log::LogTail;
+pub use mend::{Mender, ProjectMender, Shelf};
+pub use note::WriterNote;
+pub use project::{Initialised, Project};
+pub use recover::is_cut_off;
+pub use run_dir::{LockedRun, RunDir};

@@ -1,0 +1,211 @@
+//! One run on disk: reading it without a lock, and the guard under which it is written.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::codec::{LogEnd, LogScan};
+use crate::disk::{Dir, DiskError, File, Rename, read_exact_at};
+use crate::model::{Event, Number, RunId, Seq, Timestamp, limits};
+use crate::store::error::StoreError;
+use crate::store::local::layout::{ACTIVITIES, EVIDENCE, LOCK, LOG, QUARANTINE, RUN_FILE};
+use crate::store::local::lock::note_of;
+use crate::store::local::log::{LogTail, scan, scan_from};
+use crate::store::local::log_file::{LockedLog, log_fault};
+use crate::store::run_store::{Address, Document, Position, Presence, RunWriter, StoredRun, WriteRequest};
+
+/// The directory of a run.
+#[derive(Debug)]
+pub struct RunDir {
+    pub(super) dir: Dir,
+    /// The directory that its name is in.
+    pub(super) runs: Dir,
+    pub(super) id: RunId,
+}
+
+impl RunDir {
+    /// Where it is, for messages.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// The path of one of its files, for messages.
+    #[must_use]
+    pub fn file_path(&self, name: &str) -> PathBuf {
+        self.dir.join(name)
+    }
+
+    /// Locks the run for writing and brings its log in order: what a dead writer left is removed or quarantined, and a
+    /// torn tail is cut off. Projections are not touched yet; [`RunWriter::end`] says what they lack.
+    ///
+    /// # Errors
+    /// [`StoreError::Held`] when another process keeps the lock; others when files cannot be used.
+    pub fn lock(&self, request: &WriteRequest) -> Result<LockedRun<'_>, StoreError> {
+        let log = LockedLog::take(&self.dir, request)?;
+        let (activities, _) = self.dir.ensure_dir(ACTIVITIES)?;
+        Ok(LockedRun { run: self, log, activities })
+    }
+
+    /// The log's end behind `since`, and where in the file that is; `None` without a log.
+    ///
+    /// # Errors
+    /// [`StoreError`] when there is a log that cannot be read.
+    pub fn tail(&self, since: Seq) -> Result<Option<LogTail>, StoreError> {
+        self.read(|file| LogTail::read(&**file, since))
+    }
+
+    fn read<T>(&self, read: impl FnOnce(&File) -> io::Result<T>) -> Result<Option<T>, StoreError> {
+        let Some(file) = self.dir.open_read(LOG)? else { return Ok(None) };
+        read(&file).map(Some).map_err(|source| log_fault(&self.dir, "read", source))
+    }
+}
+
+impl StoredRun for RunDir {
+    fn id(&self) -> &RunId {
+        &self.id
+    }
+
+    fn address(&self, document: Document<'_>) -> Address {
+        match document {
+            Document::Run => self.path().into(),
+            Document::Text => self.file_path(RUN_FILE).into(),
+            Document::Log => self.file_path(LOG).into(),
+            Document::Activity(name) => self.file_path(ACTIVITIES).join(name).into(),
+        }
+    }
+
+    fn presence(&self) -> Presence {
+        if is_leftover(&self.dir) {
+            return Presence::Away;
+        }
+        let lacks_log = !self.dir.exists(LOG).unwrap_or(true) && self.dir.exists(RUN_FILE).unwrap_or(false);
+        if lacks_log { Presence::WithoutLog } else { Presence::Whole }
+    }
+
+    fn noted(&self) -> Seq {
+        note_of(&self.dir).map(|note| note.seq).unwrap_or_default()
+    }
+
+    fn text(&self) -> Result<Option<String>, StoreError> {
+        Ok(self.dir.read_text(RUN_FILE, limits::RUN_BYTES)?)
+    }
+
+    fn log(&self) -> Result<LogScan, StoreError> {
+        Ok(self.read(|file| scan(&**file))?.unwrap_or_default())
+    }
+
+    fn end(&self, since: Seq) -> Result<Option<LogEnd>, StoreError> {
+        Ok(self.tail(since)?.map(|tail| tail.end))
+    }
+
+    fn log_from(&self, position: &mut Position) -> Result<LogScan, StoreError> {
+        Ok(self.read(|file| scan_from(&**file, position))?.unwrap_or_default())
+    }
+
+    fn first_event(&self) -> Result<Option<Event>, StoreError> {
+        let Some(file) = self.dir.open_read(LOG)? else {
+            return Ok(None);
+        };
+        let mut window = limits::TAIL_BYTES;
+        let first = loop {
+            let mut head = vec![0; window];
+            let len = file.read_at(&mut head, 0).map_err(|errno| log_fault(&self.dir, "read", errno.into()))?;
+            match head[..len].iter().position(|&byte| byte == b'\n') {
+                Some(end) => break LogScan::parse(&head[..=end]).lines.pop().map(|line| line.event),
+                None if len < window || window > limits::LINE_BYTES => break None,
+                None => window *= 8,
+            }
+        };
+        match first {
+            Some(event) if event.seq == Seq(1) => Ok(Some(event)),
+            // An unusual head, or a first line longer than the window.
+            _ => Ok(self.log()?.lines.into_iter().next().map(|line| line.event).filter(|first| first.seq == Seq(1))),
+        }
+    }
+
+    fn activity_names(&self) -> Result<Vec<(Number, String)>, StoreError> {
+        let Some(dir) = self.dir.find_dir(ACTIVITIES)? else {
+            return Ok(Vec::new());
+        };
+        let numbered = |name: String| {
+            let number: Number = name.split_once('-').filter(|_| name.ends_with(".yaml"))?.0.parse().ok()?;
+            if number.0 > limits::COUNTER {
+                return None;
+            }
+            Some((number, name))
+        };
+        let mut names: Vec<_> = dir.names()?.into_iter().filter_map(numbered).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    fn activity(&self, name: &str) -> Result<Option<String>, StoreError> {
+        let Some(dir) = self.dir.find_dir(ACTIVITIES)? else {
+            return Ok(None);
+        };
+        Ok(dir.read_text(name, limits::ACTIVITY_BYTES)?)
+    }
+
+    fn begin(&self, request: &WriteRequest) -> Result<Box<dyn RunWriter + '_>, StoreError> {
+        Ok(Box::new(self.lock(request)?))
+    }
+}
+
+/// A run under its lock: the only way to write it.
+#[derive(Debug)]
+#[must_use]
+pub struct LockedRun<'a> {
+    pub(super) run: &'a RunDir,
+    pub(super) log: LockedLog,
+    pub(super) activities: Dir,
+}
+
+impl LockedRun<'_> {
+    /// Whether the file of a recorded activity was lost in a power cut: missing, empty, or ending in zeros.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be looked at.
+    pub(super) fn is_lost(&self, name: &str) -> Result<bool, StoreError> {
+        let Some((file, stat)) = self.activities.find_file(name)? else { return Ok(true) };
+        let mut last = [0];
+        if stat.len > 0 {
+            let fault = |source| DiskError::Io { action: "read", path: self.activities.join(name), source };
+            read_exact_at(&*file, &mut last, stat.len - 1).map_err(fault)?;
+        }
+        Ok(last == [0])
+    }
+
+    /// Moves a leftover beside `run.yaml` into quarantine; nothing of that name is fine.
+    pub(super) fn set_text_aside(&self, name: &str, now: Timestamp) -> Result<(), StoreError> {
+        if !self.run.dir.exists(name)? {
+            return Ok(());
+        }
+        let (quarantine, _) = self.run.dir.ensure_dir(QUARANTINE)?;
+        let free = quarantine.free_name(&format!("run-{}", now.compact()), ".yaml")?;
+        self.run.dir.rename_into(name, &quarantine, &free, Rename::Replace)?;
+        self.log.note("a text saved while run.yaml was being written", &quarantine, &free);
+        Ok(())
+    }
+}
+
+/// Whether a run's directory holds nothing that version control would know.
+pub(super) fn is_leftover(run: &Dir) -> bool {
+    if run.exists(RUN_FILE).unwrap_or(true) {
+        return false;
+    }
+    let is_empty = |name: &str| {
+        run.open_dir(name)
+            .and_then(|dir| dir.names())
+            .is_ok_and(|names| names.iter().all(|name| is_never_committed(name)))
+    };
+    let own =
+        |name: &String| is_never_committed(name) || [ACTIVITIES, EVIDENCE].contains(&name.as_str()) && is_empty(name);
+    // Without its lock where nothing was recorded in this checkout: then git leaves the empty directories.
+    let is_trace = |name: &String| [LOCK, EVIDENCE].contains(&name.as_str());
+    run.names().is_ok_and(|names| names.iter().any(is_trace) && names.iter().all(own))
+}
+
+/// Whether `.flow/.gitignore` keeps a name of a run out of version control.
+fn is_never_committed(name: &str) -> bool {
+    [LOCK, QUARANTINE].contains(&name) || name.starts_with('.') && name.ends_with(".tmp")
+}

@@ -1,0 +1,52 @@
+//! A project as the store of its runs.
+
+use crate::model::RunId;
+use crate::store::batch::NewRun;
+use crate::store::error::StoreError;
+use crate::store::local::project::Project;
+use crate::store::run_store::{MaybeOpen, RunStore, StoredRun, Visit, WriteRequest};
+
+impl RunStore for Project {
+    fn ids(&self) -> Result<Vec<RunId>, StoreError> {
+        self.run_ids()
+    }
+
+    fn open(&self, id: &RunId) -> Result<Box<dyn StoredRun>, StoreError> {
+        Ok(Box::new(self.run(id)?))
+    }
+
+    fn each(&self, ids: &[RunId], visit: Visit<'_>) -> Result<(), StoreError> {
+        self.each_of(ids, |id, run| visit(id, run.map(|run| Box::new(run) as Box<dyn StoredRun>)))
+    }
+
+    fn create(
+        &self,
+        request: &WriteRequest,
+        outside: Option<&str>,
+        propose: &mut dyn FnMut(usize) -> Option<NewRun>,
+    ) -> Result<Box<dyn StoredRun>, StoreError> {
+        Ok(Box::new(self.create_run(request, outside, propose)?))
+    }
+
+    fn maybe_open(&self, outside: Option<&str>) -> Result<MaybeOpen, StoreError> {
+        self.not_known_over(outside)
+    }
+
+    fn remember_over(
+        &self,
+        request: &WriteRequest,
+        read: MaybeOpen,
+        outside: Option<&str>,
+        over: &dyn Fn(&RunId) -> bool,
+    ) {
+        self.note_over(request, read, outside, over);
+    }
+
+    fn remember_end(&self, request: &WriteRequest, id: &RunId, outside: Option<&str>) -> bool {
+        self.note_end(request, id, outside)
+    }
+
+    fn forget_over(&self, request: &WriteRequest) {
+        self.forget_open(request);
+    }
+}

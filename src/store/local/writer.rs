@@ -1,0 +1,81 @@
+//! A locked run as its callers write it.
+
+use crate::codec::{LogEnd, LogScan};
+use crate::model::{Number, Seq, Timestamp};
+use crate::store::batch::{ActivityFile, Batch, Committed, Merge};
+use crate::store::error::StoreError;
+use crate::store::local::layout::RUN_FILE;
+use crate::store::local::run_dir::LockedRun;
+use crate::store::run_store::{RunWriter, StoredRun as _};
+
+impl RunWriter for LockedRun<'_> {
+    fn text(&self) -> Result<Option<String>, StoreError> {
+        self.run.text()
+    }
+
+    fn end(&self) -> &LogEnd {
+        &self.log.tail.end
+    }
+
+    fn read_end(&mut self, since: Seq) -> Result<(), StoreError> {
+        self.log.reread_tail(since)
+    }
+
+    fn log(&self) -> Result<LogScan, StoreError> {
+        self.log.read()
+    }
+
+    fn noted(&self) -> (Seq, Number) {
+        self.log.lock.high_water()
+    }
+
+    fn is_as_left(&self) -> bool {
+        self.log.tail.len > 0 && self.log.tail.len == self.log.lock.log_len()
+    }
+
+    fn is_free(&self, name: &str) -> Result<bool, StoreError> {
+        Ok(!self.activities.exists(name)?)
+    }
+
+    fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<Committed, StoreError> {
+        self.commit_batch(batch, merge)
+    }
+
+    fn roll_forward(
+        &mut self,
+        old: Option<&str>,
+        new: &str,
+        files: &[ActivityFile],
+        now: Timestamp,
+        merge: Merge<'_>,
+    ) -> Result<(), StoreError> {
+        self.bring_forward(old, new, files, now, merge)
+    }
+
+    fn clear_leftovers(&mut self, shown: Seq, now: Timestamp) -> Result<(), StoreError> {
+        if self.has_leftovers()? { self.clear(shown, now) } else { Ok(()) }
+    }
+
+    fn restore_lost(&mut self) -> Result<Option<String>, StoreError> {
+        // A power cut may have taken files that were recorded a while ago: their bytes are not flushed by their commits,
+        // and only the newest one is looked at every time.
+        if self.log.lock.is_another_boot() { self.restore_all() } else { self.restore_latest().map(|()| None) }
+    }
+
+    fn restore(&mut self, files: &[ActivityFile]) -> Result<(), StoreError> {
+        files.iter().try_for_each(|file| self.restore_activity(file))?;
+        Ok(self.activities.sync()?)
+    }
+
+    fn keep_text(&mut self, now: Timestamp) -> Result<(), StoreError> {
+        self.keep_copy(RUN_FILE, now).map(drop)
+    }
+
+    fn set_aside(&mut self, name: &str, now: Timestamp) -> Result<(), StoreError> {
+        self.set_activity_aside(name, now).map(drop)
+    }
+
+    fn take_notes(&mut self) -> Vec<String> {
+        self.log.take_notes()
+    }
+}

@@ -1,0 +1,319 @@
+//! Runs in memory: for tests of what works with runs, and the second store that the trait is held against.
+//!
+//! No writer waits for another one here. Who commits behind somebody else's commit gets a [`StoreError::Conflict`], as a
+//! store elsewhere would answer that can compare and swap, and no more.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::codec::{LogEnd, LogScan, seal};
+use crate::model::{Event, Number, RunId, Seq, Timestamp, limits};
+use crate::store::batch::{ActivityFile, Batch, Committed, Merge, NewRun};
+use crate::store::error::StoreError;
+use crate::store::run_store::{Address, Document, Position, Presence, RunStore, RunWriter, StoredRun, WriteRequest};
+
+/// Runs that are gone when the last clone of it is dropped.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryStore {
+    runs: Arc<Mutex<BTreeMap<RunId, Kept>>>,
+}
+
+/// What is kept of a run.
+#[derive(Debug, Clone, Default)]
+struct Kept {
+    text: Option<String>,
+    log: String,
+    activities: BTreeMap<String, String>,
+    aside: Vec<String>,
+    noted: (Seq, Number),
+    /// How long the log was behind the last commit.
+    left: usize,
+    /// How often the log was replaced.
+    replaced: u64,
+}
+
+impl Kept {
+    fn scan(&self) -> LogScan {
+        LogScan::parse(self.log.as_bytes())
+    }
+
+    fn append(&mut self, lines: &str, events: &[Event]) {
+        self.log.push_str(lines);
+        self.left = self.log.len();
+        for file in ActivityFile::of_records(events) {
+            self.activities.insert(file.name, file.text);
+        }
+        let last = events.last().map(|event| event.seq).unwrap_or_default();
+        let number = events.iter().flat_map(|event| event.kind.records()).map(|record| record.number).max();
+        self.noted = (self.noted.0.max(last), self.noted.1.max(number.unwrap_or_default()));
+    }
+
+    /// Puts `new` in the place of `old`, or what `merge` makes of a text that a person saved meanwhile.
+    fn publish(&mut self, old: Option<&str>, new: &str, merge: Merge<'_>) {
+        match &self.text {
+            Some(text) if Some(text.as_str()) != old => self.text = merge(text).or_else(|| self.text.take()),
+            _ => self.text = Some(new.to_owned()),
+        }
+    }
+}
+
+impl MemoryStore {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<RunId, Kept>> {
+        // Whoever panicked changed a run wholly or not at all.
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets a person save `run.yaml`; `None` removes it.
+    pub fn save(&self, id: &RunId, text: Option<String>) {
+        if let Some(run) = self.all().get_mut(id) {
+            run.text = text;
+        }
+    }
+
+    /// Lets another program put its own version of the log in place.
+    pub fn put_log(&self, id: &RunId, change: impl FnOnce(&str) -> String) {
+        if let Some(run) = self.all().get_mut(id) {
+            run.log = change(&run.log);
+            run.replaced += 1;
+        }
+    }
+}
+
+impl RunStore for MemoryStore {
+    fn ids(&self) -> Result<Vec<RunId>, StoreError> {
+        Ok(self.all().keys().cloned().collect())
+    }
+
+    fn open(&self, id: &RunId) -> Result<Box<dyn StoredRun>, StoreError> {
+        let run = MemoryRun { store: self.clone(), id: id.clone() };
+        if self.all().contains_key(id) { Ok(Box::new(run)) } else { Err(run.gone()) }
+    }
+
+    fn create(
+        &self,
+        _: &WriteRequest,
+        _: Option<&str>,
+        propose: &mut dyn FnMut(usize) -> Option<NewRun>,
+    ) -> Result<Box<dyn StoredRun>, StoreError> {
+        let mut taken = Address::new("the run");
+        for attempt in 1.. {
+            let Some(NewRun { id, text, events }) = propose(attempt) else { break };
+            let run = MemoryRun { store: self.clone(), id: id.clone() };
+            let mut all = self.all();
+            if all.contains_key(&id) {
+                taken = run.address(Document::Run);
+                continue;
+            }
+            let mut kept = Kept { text: Some(text), ..Kept::default() };
+            kept.append(&sealed(&events)?, &events);
+            all.insert(id, kept);
+            return Ok(Box::new(run));
+        }
+        Err(StoreError::Taken { at: taken })
+    }
+}
+
+fn sealed(events: &[Event]) -> Result<String, StoreError> {
+    let lines: Vec<_> = events.iter().map(|event| seal(&event.to_object())).collect();
+    if lines.iter().any(|line| line.len() > limits::LINE_BYTES) {
+        return Err(StoreError::TooLong { limit: limits::LINE_BYTES });
+    }
+    Ok(lines.concat())
+}
+
+#[derive(Debug, Clone)]
+struct MemoryRun {
+    store: MemoryStore,
+    id: RunId,
+}
+
+impl MemoryRun {
+    fn gone(&self) -> StoreError {
+        StoreError::NoRun { at: self.address(Document::Run) }
+    }
+
+    fn with<T>(&self, look: impl FnOnce(&mut Kept) -> T) -> Result<T, StoreError> {
+        self.store.all().get_mut(&self.id).map(look).ok_or_else(|| self.gone())
+    }
+}
+
+impl StoredRun for MemoryRun {
+    fn id(&self) -> &RunId {
+        &self.id
+    }
+
+    fn address(&self, document: Document<'_>) -> Address {
+        let run = format!("memory:{}", self.id);
+        Address::new(match document {
+            Document::Run => run,
+            Document::Text => format!("{run}/run.yaml"),
+            Document::Log => format!("{run}/events.jsonl"),
+            Document::Activity(name) => format!("{run}/activities/{name}"),
+        })
+    }
+
+    fn presence(&self) -> Presence {
+        match self.with(|run| run.log.is_empty() && run.text.is_some()) {
+            Ok(true) => Presence::WithoutLog,
+            _ => Presence::Whole,
+        }
+    }
+
+    fn noted(&self) -> Seq {
+        self.with(|run| run.noted.0).unwrap_or_default()
+    }
+
+    fn text(&self) -> Result<Option<String>, StoreError> {
+        self.with(|run| run.text.clone())
+    }
+
+    fn log(&self) -> Result<LogScan, StoreError> {
+        self.with(|run| run.scan())
+    }
+
+    fn end(&self, since: Seq) -> Result<Option<LogEnd>, StoreError> {
+        self.with(|run| (!run.log.is_empty()).then(|| LogEnd::of(&run.scan(), since)))
+    }
+
+    fn log_from(&self, position: &mut Position) -> Result<LogScan, StoreError> {
+        self.with(|run| {
+            if position.log != run.replaced {
+                *position = Position { log: run.replaced, offset: 0 };
+            }
+            let from = usize::try_from(position.offset).unwrap_or(usize::MAX).min(run.log.len());
+            let whole = run.log[from..].rfind('\n').map_or(from, |at| from + at + 1);
+            position.offset = whole as u64;
+            LogScan::parse(&run.log.as_bytes()[from..whole])
+        })
+    }
+
+    fn first_event(&self) -> Result<Option<Event>, StoreError> {
+        Ok(self.log()?.events().next().filter(|first| first.seq == Seq(1)).cloned())
+    }
+
+    fn activity_names(&self) -> Result<Vec<(Number, String)>, StoreError> {
+        let number = |name: &str| name.split_once('-')?.0.parse().ok();
+        self.with(|run| run.activities.keys().filter_map(|name| Some((number(name)?, name.clone()))).collect())
+    }
+
+    fn activity(&self, name: &str) -> Result<Option<String>, StoreError> {
+        self.with(|run| run.activities.get(name).cloned())
+    }
+
+    fn begin(&self, _: &WriteRequest) -> Result<Box<dyn RunWriter + '_>, StoreError> {
+        let seen = self.with(|run| run.clone())?;
+        let end = LogEnd::of(&seen.scan(), Seq(u64::MAX));
+        Ok(Box::new(MemoryWriter { run: self, seen, end }))
+    }
+}
+
+/// A writer with the run as it was when it began.
+#[derive(Debug)]
+struct MemoryWriter<'a> {
+    run: &'a MemoryRun,
+    seen: Kept,
+    end: LogEnd,
+}
+
+impl MemoryWriter<'_> {
+    /// Changes the run, unless its log is not the one on which that was decided.
+    fn change<T>(&mut self, change: impl FnOnce(&mut Kept) -> T) -> Result<T, StoreError> {
+        let seen = &self.seen;
+        let changed = self.run.with(|run| {
+            if run.log != seen.log {
+                return None;
+            }
+            let done = change(run);
+            Some((done, run.clone()))
+        })?;
+        let (done, now) = changed.ok_or_else(|| StoreError::Conflict { run: self.run.id.clone() })?;
+        self.seen = now;
+        Ok(done)
+    }
+}
+
+impl RunWriter for MemoryWriter<'_> {
+    fn text(&self) -> Result<Option<String>, StoreError> {
+        self.run.text()
+    }
+
+    fn end(&self) -> &LogEnd {
+        &self.end
+    }
+
+    fn read_end(&mut self, since: Seq) -> Result<(), StoreError> {
+        self.end = LogEnd::of(&self.seen.scan(), since);
+        Ok(())
+    }
+
+    fn log(&self) -> Result<LogScan, StoreError> {
+        Ok(self.seen.scan())
+    }
+
+    fn noted(&self) -> (Seq, Number) {
+        self.seen.noted
+    }
+
+    fn is_as_left(&self) -> bool {
+        !self.seen.log.is_empty() && self.seen.left == self.seen.log.len()
+    }
+
+    fn is_free(&self, name: &str) -> Result<bool, StoreError> {
+        Ok(!self.seen.activities.contains_key(name))
+    }
+
+    fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<Committed, StoreError> {
+        let lines = sealed(batch.events)?;
+        let last = batch.events.last().expect("BUG: nothing is committed");
+        assert!(batch.events[0].seq > self.end.last, "BUG: event {} does not follow {}", last.seq, self.end.last);
+        self.change(|run| {
+            run.append(&lines, batch.events);
+            run.publish(Some(batch.old_text), batch.new_text, merge);
+        })?;
+        self.end.advance(last);
+        Ok(Committed { seq: last.seq, lagging: None })
+    }
+
+    fn roll_forward(
+        &mut self,
+        old: Option<&str>,
+        new: &str,
+        files: &[ActivityFile],
+        _: Timestamp,
+        merge: Merge<'_>,
+    ) -> Result<(), StoreError> {
+        self.restore(files)?;
+        self.change(|run| run.publish(old, new, merge))
+    }
+
+    fn clear_leftovers(&mut self, _: Seq, _: Timestamp) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn restore_lost(&mut self) -> Result<Option<String>, StoreError> {
+        Ok(None)
+    }
+
+    fn restore(&mut self, files: &[ActivityFile]) -> Result<(), StoreError> {
+        self.change(|run| {
+            for file in files {
+                run.activities.entry(file.name.clone()).or_insert_with(|| file.text.clone());
+            }
+        })
+    }
+
+    fn keep_text(&mut self, _: Timestamp) -> Result<(), StoreError> {
+        self.change(|run| run.aside.extend(run.text.clone()))
+    }
+
+    fn set_aside(&mut self, name: &str, _: Timestamp) -> Result<(), StoreError> {
+        self.change(|run| {
+            let text = run.activities.remove(name);
+            run.aside.extend(text);
+        })
+    }
+
+    fn take_notes(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,196 @@
+//! What verbs make of a store.
+
+use std::thread;
+use std::time::Duration;
+
+use flowrun::model::{ActivityId, RunId, RunStatus, Seq, SessionId};
+use flowrun::runs::{
+    self, ClaimRequest, Context, EmitRequest, ListFilter, LogRequest, RecordRequest, ReportRequest, ResumeRequest,
+    SetRequest, StartRequest, StatusRequest, StatusVerb,
+};
+use flowrun::store::StoredRun;
+use serde_json::json;
+
+use crate::keeper::Keeper;
+
+const RUN: &str = "run-1";
+
+fn started(cx: &Context) -> RunId {
+    let id = Some(RunId::new(RUN).unwrap());
+    // Otherwise the directory of the test would be the name of the repository.
+    let (workflow, repo) = ("debug".to_owned(), Some("parser".to_owned()));
+    let request = StartRequest { workflow, id, repo, issue: Some(7), ..StartRequest::default() };
+    runs::start(cx, &request).unwrap().run_id
+}
+
+fn work(id: &str, advance: bool) -> RecordRequest {
+    let id = Some(ActivityId::new(id).unwrap());
+    let advance = advance.then_some(runs::Advance::Next);
+    RecordRequest { run: Some(RUN.to_owned()), id, advance, ..RecordRequest::default() }
+}
+
+fn status(verb: StatusVerb) -> StatusRequest {
+    let (run, reason) = (Some(RUN.to_owned()), Some("for the test".to_owned()));
+    StatusRequest { run, verb, reason, skip_reason: reason_of(verb), another: false, session: None, epoch: None }
+}
+
+fn reason_of(verb: StatusVerb) -> Option<String> {
+    (verb == StatusVerb::Complete).then(|| "the rest is of no use here".to_owned())
+}
+
+fn stored(keeper: &dyn Keeper) -> Box<dyn StoredRun> {
+    keeper.store().open(&RunId::new(RUN).unwrap()).unwrap()
+}
+
+/// All that a run says: its text, its log and its activities.
+fn all_of(run: &dyn StoredRun) -> Vec<String> {
+    let log = run.log().unwrap();
+    let lines = log.events().map(|event| json!(event.to_object()).to_string());
+    let names = run.activity_names().unwrap();
+    let activities = names.iter().map(|(_, name)| format!("{name}\n{}", run.activity(name).unwrap().unwrap()));
+    run.text().unwrap().into_iter().chain(lines).chain(activities).collect()
+}
+
+/// A run with some of everything, as its store has it in the end.
+pub fn whole_run(keeper: &dyn Keeper) -> Vec<String> {
+    let cx = &keeper.context();
+    started(cx);
+    runs::record_activity(cx, &work("look-around", true)).unwrap();
+    let text = stored(keeper).text().unwrap().unwrap();
+    keeper.save(&RunId::new(RUN).unwrap(), Some(&text.replace("issue: 7", "issue: 8 # the right one")));
+    runs::record_activity(cx, &work("reproduced", false)).unwrap();
+    runs::set(cx, &SetRequest { run: Some(RUN.into()), goal: Some("no crash".into()), ..SetRequest::default() })
+        .unwrap();
+    for verb in [StatusVerb::Block, StatusVerb::Unblock, StatusVerb::Complete, StatusVerb::Reopen, StatusVerb::Cancel] {
+        runs::change_status(cx, &status(verb)).unwrap();
+    }
+    all_of(&*stored(keeper))
+}
+
+pub fn a_run_goes_from_its_start_to_its_end(keeper: &dyn Keeper) {
+    let said = whole_run(keeper);
+    assert!(said[0].contains("issue: 8 # the right one") && said[0].contains("status: cancelled"), "{}", said[0]);
+    let cx = &keeper.context();
+    let list = runs::list(cx, &ListFilter::default()).unwrap();
+    assert_eq!((list.runs.len(), list.unreadable), (1, vec![]));
+    assert_eq!(list.runs[0].status, RunStatus::Cancelled);
+    assert_eq!(runs::log(cx, &LogRequest { run: Some(RUN.into()), ..LogRequest::default() }).unwrap().skipped, []);
+}
+
+pub fn many_writers_at_once_lose_nothing_and_use_no_position_twice(keeper: &dyn Keeper) {
+    started(&keeper.context());
+    let writer = |writer: usize| {
+        let cx = keeper.context();
+        let record =
+            |nth: usize| runs::record_activity(&cx, &work(&format!("work-{writer}-{nth}"), false)).unwrap().seq;
+        (0..5).map(record).collect::<Vec<_>>()
+    };
+    let mut given: Vec<Seq> = thread::scope(|scope| {
+        let all: Vec<_> = (0..8).map(|nth| scope.spawn(move || writer(nth))).collect();
+        all.into_iter().flat_map(|one| one.join().unwrap()).collect()
+    });
+    given.sort_unstable();
+    assert_eq!(given, (2..42).map(Seq).collect::<Vec<_>>());
+    let run = stored(keeper);
+    let log = run.log().unwrap();
+    assert_eq!((log.last_seq(), log.gaps(), log.doubles()), (Seq(41), vec![], vec![]));
+    let numbers: Vec<_> = run.activity_names().unwrap().into_iter().map(|(number, _)| number.0).collect();
+    assert_eq!(numbers, (1..41).collect::<Vec<_>>());
+}
+
+pub fn a_repeated_record_with_an_id_is_recorded_once(keeper: &dyn Keeper) {
+    let cx = &keeper.context();
+    started(cx);
+    let first = runs::record_activity(cx, &work("once", false)).unwrap();
+    let second = runs::record_activity(cx, &work("once", false)).unwrap();
+    assert_eq!((first.seq, first.repeated), (Seq(2), false));
+    assert_eq!((second.seq, second.number, second.repeated), (Seq(2), first.number, true));
+}
+
+pub fn an_edit_by_hand_is_adopted_by_the_next_record(keeper: &dyn Keeper) {
+    let cx = &keeper.context();
+    let id = started(cx);
+    let text = stored(keeper).text().unwrap().unwrap();
+    keeper.save(&id, Some(&text.replace("issue: 7", "issue: 9")));
+    assert_eq!(runs::record_activity(cx, &work("after", false)).unwrap().seq, Seq(3));
+    let log = stored(keeper).log().unwrap();
+    let kinds: Vec<_> = log.events().map(|event| event.kind.name().to_owned()).collect();
+    assert_eq!(kinds, ["run_started", "run_edited", "activity_recorded"]);
+    assert!(stored(keeper).text().unwrap().unwrap().contains("issue: 9"));
+}
+
+pub fn a_run_without_its_text_is_rebuilt_from_its_log(keeper: &dyn Keeper) {
+    let cx = &keeper.context();
+    let id = started(cx);
+    runs::record_activity(cx, &work("before", false)).unwrap();
+    keeper.save(&id, None);
+    let report = runs::record_activity(cx, &work("after", false)).unwrap();
+    assert_eq!((report.seq, report.completed_activities), (Seq(3), 2));
+    assert!(report.warnings.iter().any(|warning| warning.contains("rebuilt")), "{:?}", report.warnings);
+}
+
+pub fn who_lost_a_run_to_a_claim_cannot_write_to_it(keeper: &dyn Keeper) {
+    let cx = &keeper.context();
+    started(cx);
+    let claim = |session: &str, how| {
+        let (session, run, claim) = (Some(SessionId::new(session).unwrap()), Some(RUN.to_owned()), Some(how));
+        runs::resume(cx, &ResumeRequest { run, session, claim, ..ResumeRequest::default() }).unwrap().claim.unwrap()
+    };
+    let first = claim("first", ClaimRequest::Claim);
+    let second = claim("second", ClaimRequest::TakeOver);
+    assert_eq!(second.epoch, first.epoch + 1);
+    let late = RecordRequest {
+        session: Some(SessionId::new("first").unwrap()),
+        epoch: Some(first.epoch),
+        ..work("too-late", false)
+    };
+    let refused = runs::record_activity(cx, &late).unwrap_err();
+    assert!(matches!(refused, runs::Error::Refused { .. }), "{refused}");
+    let last = stored(keeper).log().unwrap().last_seq();
+    assert_eq!(last, Seq(3));
+}
+
+pub fn a_run_that_ends_is_open_no_more_and_goes_on_when_it_is_reopened(keeper: &dyn Keeper) {
+    let cx = &keeper.context();
+    let id = started(cx);
+    runs::change_status(cx, &status(StatusVerb::Cancel)).unwrap();
+    let meant = || runs::meant_run(cx, None, None).unwrap();
+    assert_eq!((meant().run_id, meant().open), (id.clone(), false));
+    runs::change_status(cx, &status(StatusVerb::Reopen)).unwrap();
+    assert_eq!((meant().run_id, meant().open), (id, true));
+    assert!(runs::record_activity(cx, &work("again", false)).is_ok());
+}
+
+pub fn reports_begin_a_run_and_carry_it_to_its_end(keeper: &dyn Keeper) {
+    let cx = &keeper.context();
+    let report = |step: &str, status: &str| {
+        let report = ReportRequest {
+            kind: Some("status_change".to_owned()),
+            step: Some(step.to_owned()),
+            unit: None,
+            data: Some(json!({ "status": status, "feature": "parser" })),
+        };
+        let (workflow, run) = ("debug".to_owned(), RUN.to_owned());
+        runs::emit(cx, &EmitRequest { workflow, run, reports: vec![report], ..EmitRequest::default() }).unwrap().data
+    };
+    assert!(report("preflight", "running").created);
+    let second = report("preflight", "completed");
+    assert_eq!((second.created, second.seq, second.activities.len()), (false, Seq(3), 1));
+    let found = runs::list(cx, &ListFilter { feature: Some("parser".into()), ..ListFilter::default() }).unwrap();
+    assert_eq!(found.runs.len(), 1);
+    runs::change_status(cx, &status(StatusVerb::Fail)).unwrap();
+    assert_eq!(runs::show(cx, Some(RUN), None, None).unwrap()["state"]["status"], "failed");
+}
+
+pub fn a_followed_log_ends_with_its_run(keeper: &dyn Keeper) {
+    let cx = &keeper.context();
+    started(cx);
+    let request = LogRequest { run: Some(RUN.into()), ..LogRequest::default() };
+    let mut follow = runs::follow(cx, &request).unwrap();
+    assert_eq!(follow.poll().unwrap().events.len(), 1);
+    assert!(!follow.is_over().unwrap());
+    runs::change_status(cx, &status(StatusVerb::Cancel)).unwrap();
+    assert!(follow.is_over().unwrap());
+    assert_eq!(follow.poll().unwrap().events.len(), 1);
+    thread::sleep(Duration::ZERO);
+}
