@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::codec::{DocumentKind, LineFault, Node, RunText, Violation, parse, validate};
@@ -18,7 +19,7 @@ use crate::runs::{Error, Flow, Result};
 use crate::store::{LogScan, Project, layout};
 
 /// The result of a check.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ValidateReport {
     /// Whether everything is valid.
     pub ok: bool,
@@ -29,7 +30,7 @@ pub struct ValidateReport {
 }
 
 /// A file and what is wrong with it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CheckedFile {
     /// The file.
     pub path: PathBuf,
@@ -40,7 +41,7 @@ pub struct CheckedFile {
 }
 
 /// One thing that is wrong.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ViolationReport {
     /// Line, from 1, when it is known.
     pub line: Option<usize>,

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::codec::LineFault;
@@ -17,7 +18,7 @@ use crate::store::layout::{ACTIVITIES, ACTIVITY_TMP, LOCK, LOG, RUN_FILE};
 use crate::store::{ActivityFile, StoreError, is_cut_off};
 
 /// The answer of `verify`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct VerifyReport {
     /// Whether nothing differs.
     pub ok: bool,
@@ -32,7 +33,7 @@ pub struct VerifyReport {
 }
 
 /// How much was compared.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Checked {
     /// Lines of the log that are sealed events.
     pub events: usize,
@@ -45,7 +46,7 @@ pub struct Checked {
 }
 
 /// A place where a file and the log differ.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Difference {
     /// The file, relative to the project.
     pub path: PathBuf,

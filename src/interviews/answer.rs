@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::interviews::error::{InterviewFault, Result};
 use crate::interviews::next::{EntryStatus, InterviewNext, Standing, entry, faults, next};
@@ -12,7 +13,8 @@ use crate::model::limits;
 use crate::runs::context::Flow;
 
 /// What to say to a question.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct AnswerRequest {
     /// The document.
     pub document: PathBuf,
@@ -23,11 +25,13 @@ pub struct AnswerRequest {
     /// The answer, or why there is none.
     pub answer: Answer,
     /// Which other answer it takes the place of.
+    #[serde(default)]
     pub replaces: Replaces,
 }
 
 /// Which answer another one takes the place of.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Replaces {
     /// None.
     #[default]
@@ -50,7 +54,7 @@ impl Replaces {
 }
 
 /// The answer of `interview answer` and `interview skip`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InterviewAnswerReport {
     /// The document, as it was named.
     pub document: PathBuf,

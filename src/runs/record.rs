@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::codec::{DocumentKind, digest, parse, validate};
@@ -17,9 +18,11 @@ use crate::runs::load::{Loaded, file_of, for_writing};
 use crate::store::Project;
 
 /// What to record.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct RecordRequest {
     /// The run; otherwise the session's or the only active one.
+    #[serde(rename = "run_id")]
     pub run: Option<String>,
     /// A FlowActivity document; what the fields below say goes over it.
     pub source: Option<Source>,
@@ -28,6 +31,7 @@ pub struct RecordRequest {
     /// The phase; otherwise the current one.
     pub phase: Option<StateName>,
     /// What kind of work it was; `task` unless the document says otherwise.
+    #[serde(rename = "type")]
     pub kind: Option<ActivityType>,
     /// How it stands; `passed` unless the document says otherwise.
     pub status: Option<ActivityStatus>,
@@ -56,7 +60,8 @@ pub struct RecordRequest {
 }
 
 /// A document that the caller gives.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Source {
     /// Its path, or `standard input`.
     pub origin: String,
@@ -65,7 +70,7 @@ pub struct Source {
 }
 
 /// An activity that was recorded.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RecordReport {
     /// The run.
     pub run_id: RunId,

@@ -2,7 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::disk::Links;
 use crate::engine::{
@@ -26,9 +27,11 @@ use crate::runs::{journal, path_argument, quoted_path};
 use crate::store::{Project, RunDir};
 
 /// What to resume.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct ResumeRequest {
     /// The run; otherwise the session's, otherwise the one that changed last.
+    #[serde(rename = "run_id")]
     pub run: Option<String>,
     /// Whether to hold it from now on.
     pub claim: Option<ClaimRequest>,
@@ -46,7 +49,7 @@ const WORKTREES: usize = 5;
 pub const COMPLETED: usize = 20;
 
 /// The answer of `resume`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ResumeReport {
     /// In one word.
     pub verdict: Verdict,
@@ -85,7 +88,7 @@ pub struct ResumeReport {
 }
 
 /// What to do next.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct NextReport {
     /// What to do.
     pub action: Action,
@@ -103,7 +106,7 @@ pub struct NextReport {
 }
 
 /// Uncommitted changes.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WorkingTreeReport {
     /// Whether there are any.
     pub state: TreeState,
@@ -114,7 +117,7 @@ pub struct WorkingTreeReport {
 }
 
 /// Whether there are uncommitted changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TreeState {
     /// None outside flow's own files.
@@ -126,7 +129,7 @@ pub enum TreeState {
 }
 
 /// Another run that could be resumed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Candidate {
     /// The run.
     pub run_id: RunId,

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::engine::{Command, Decision, History, Trail};
 use crate::model::{EventKind, RunId, RunStatus, Seq, SessionId, StateName, Timestamp};
@@ -16,7 +17,8 @@ use crate::runs::start::SameWork;
 use crate::store::Project;
 
 /// A change of status.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum StatusVerb {
     /// Wait for a person.
     Block,
@@ -33,9 +35,11 @@ pub enum StatusVerb {
 }
 
 /// Whose status to change, and why.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct StatusRequest {
     /// The run; otherwise the session's or the only active one.
+    #[serde(rename = "run_id")]
     pub run: Option<String>,
     /// What to do with it.
     pub verb: StatusVerb,
@@ -44,6 +48,7 @@ pub struct StatusRequest {
     /// Why phases whose work is not done may be completed with the run; logged, and shown from then on.
     pub skip_reason: Option<String>,
     /// Whether a run may be reopened while another one about the same work is open.
+    #[serde(default)]
     pub another: bool,
     /// Who asks.
     pub session: Option<SessionId>,
@@ -52,7 +57,7 @@ pub struct StatusRequest {
 }
 
 /// A run whose status was to change.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StatusReport {
     /// The run.
     pub run_id: RunId,

@@ -6,6 +6,8 @@ pub use answer::{EmitData, EmitReport, EmittedActivity, EmittedReport};
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::catalog::CatalogError;
@@ -30,11 +32,13 @@ use crate::store::layout::RUN_FILE;
 use crate::store::{NewRun, Project, RunDir, StoreError};
 
 /// What to report.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct EmitRequest {
     /// The workflow's name.
     pub workflow: String,
     /// The run.
+    #[serde(rename = "run_id")]
     pub run: String,
     /// The reports; all of them happen, or none.
     pub reports: Vec<ReportRequest>,
