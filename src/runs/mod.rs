@@ -53,6 +53,7 @@ pub use resume::{Candidate, NextReport, ResumeReport, ResumeRequest, TreeState, 
 pub use select::Unreadable;
 pub use session_end::{EndedRun, HookInput, SessionEndReport, SessionEndRequest};
 pub use set::{SetReport, SetRequest};
+pub use show::{ArtifactKind, ShowReport, ShownArtifact, ShownSkip, ShownStep, ShownUnit};
 pub use start::{StartReport, StartRequest};
 pub use status::{StatusReport, StatusRequest, StatusVerb};
 pub use workflow::{WorkflowConvertReport, WorkflowEntry, WorkflowGraphReport, WorkflowListReport, WorkflowReport};
