@@ -99,7 +99,7 @@ pub struct NextReport {
     /// What the workflow says about that phase.
     pub description: Option<String>,
     /// A command line that is safe to run without reading on: it begins work or looks at something, and never says that
-    /// something is done. None where a judgement is needed; then [`Self::alternatives`] holds one command for each outcome.
+    /// something is done. None where a judgement is needed; then `alternatives` holds one command for each outcome.
     pub command: Option<Suggestion>,
     /// What can be done instead, or once the outcome is known.
     pub alternatives: Vec<Alternative>,

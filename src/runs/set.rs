@@ -32,7 +32,7 @@ pub struct SetRequest {
     pub feature: Option<String>,
     /// `metadata.goal`.
     pub goal: Option<String>,
-    /// `limits`: names of [`crate::model::LIMITS`] with a positive number, or none for no limit.
+    /// `limits`: `max_iterations` and `max_runtime_minutes`, each a positive number, or none for no limit.
     #[serde(with = "pairs")]
     #[schemars(with = "BTreeMap<String, Option<u64>>")]
     pub limits: Vec<(String, Option<u64>)>,
