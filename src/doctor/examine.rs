@@ -1,5 +1,8 @@
 //! The verb: look, mend, look again, report.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::disk::DiskError;
 use crate::doctor::diagnosis::diagnose;
 use crate::doctor::finding::{Finding, Findings};
@@ -12,9 +15,11 @@ use crate::runs::{Context, Error, Result, in_other_worktrees, other_worktrees};
 use crate::store::{Project, StoreError, StoredRun as _};
 
 /// What to look at, and what to do about it.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct DoctorRequest {
     /// Only this run; otherwise the project and all of its runs.
+    #[serde(rename = "run_id")]
     pub run: Option<String>,
     /// Mend what can be mended.
     pub repair: bool,

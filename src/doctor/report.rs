@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::model::RunId;
 use crate::runs::OtherWorktree;
 
 /// The answer of `doctor`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DoctorReport {
     /// Whether no error is left, and nothing that was to be mended.
     pub ok: bool,
@@ -25,7 +26,7 @@ pub struct DoctorReport {
 }
 
 /// How much a finding matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// flow cannot get over it by itself, or acknowledged data is gone.
@@ -49,7 +50,7 @@ impl Severity {
 }
 
 /// What became of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingState {
     /// It is there; nothing was tried.
@@ -61,7 +62,7 @@ pub enum FindingState {
 }
 
 /// One finding.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FindingReport {
     /// Stable and documented in `docs/doctor.md`.
     pub code: &'static str,
@@ -86,7 +87,7 @@ pub struct FindingReport {
 }
 
 /// One step of a repair.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PlanStep {
     /// The run; none for the project.
     pub run_id: Option<RunId>,

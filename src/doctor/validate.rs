@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::codec::{self, DocumentKind, LineFault, Node, RunText, Violation, parse};
@@ -20,7 +21,7 @@ use crate::store::local::layout;
 use crate::store::{LogScan, Project};
 
 /// The result of a check.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ValidateReport {
     /// Whether everything is valid.
     pub ok: bool,
@@ -31,7 +32,7 @@ pub struct ValidateReport {
 }
 
 /// A file and what is wrong with it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CheckedFile {
     /// The file.
     pub path: PathBuf,
@@ -42,7 +43,7 @@ pub struct CheckedFile {
 }
 
 /// One thing that is wrong.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ViolationReport {
     /// Line, from 1, when it is known.
     pub line: Option<usize>,

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::codec::LineFault;
@@ -19,7 +20,7 @@ use crate::store::local::layout::{ACTIVITIES, ACTIVITY_TMP, LOCK, LOG, RUN_FILE}
 use crate::store::{ActivityFile, Presence, StoreError, StoredRun as _};
 
 /// The answer of `verify`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct VerifyReport {
     /// Whether nothing differs.
     pub ok: bool,
@@ -34,7 +35,7 @@ pub struct VerifyReport {
 }
 
 /// How much was compared.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Checked {
     /// Lines of the log that are sealed events.
     pub events: usize,
@@ -47,7 +48,7 @@ pub struct Checked {
 }
 
 /// A place where a file and the log differ.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Difference {
     /// The file, relative to the project.
     pub path: PathBuf,

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::drive::agent::{Chooser, Context, StateError};
@@ -13,7 +15,8 @@ use crate::machine::Machine;
 use crate::model::RunId;
 
 /// Who chooses.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Choose {
     /// A person, later.
     #[default]
@@ -25,13 +28,15 @@ pub enum Choose {
 }
 
 /// A model that is asked over HTTP.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Endpoint {
     /// Its address, up to `/v1` or to `/chat/completions`.
     pub url: String,
     /// The model.
     pub model: String,
     /// The key; none where none is needed.
+    #[serde(skip_serializing)]
     pub key: Option<String>,
 }
 

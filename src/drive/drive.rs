@@ -2,11 +2,13 @@
 //! chosen, so the same command goes on where it was, and repeats no state that is done.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::drive::agent::{self, Agent, AgentError, Done, Standing, StateHandler, Stop};
@@ -20,7 +22,7 @@ use crate::drive::notebook::RunNotebook;
 use crate::drive::{Choose, Endpoint};
 use crate::engine::{Caller, Refusal};
 use crate::host::Setting;
-use crate::model::{Explain as _, RunId, RunStatus, SessionId, StateName, slug};
+use crate::model::{Explain as _, RunId, RunStatus, SessionId, StateName, pairs, seconds, slug};
 use crate::runs::select::open_run_exactly;
 use crate::runs::view::for_reading;
 use crate::runs::workflow::{is_file, workflow_machine};
@@ -28,21 +30,29 @@ use crate::runs::{self, Context, end_in};
 use crate::store::Project;
 
 /// What to drive.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct DriveRequest {
     /// The graph: a file, or a workflow by its name.
     pub graph: String,
     /// The run; otherwise the open one of that workflow, or a new one.
+    #[serde(rename = "run_id")]
     pub run: Option<String>,
     /// The command for each type of state.
+    #[serde(with = "pairs", default)]
+    #[schemars(with = "BTreeMap<String, String>")]
     pub on: Vec<(String, String)>,
     /// Types of states that a person does, unless they have a command: they are asked for what came out.
+    #[serde(default)]
     pub types: Vec<String>,
     /// Who chooses among several states.
+    #[serde(default)]
     pub choose: Choose,
     /// How many states may be run.
     pub max_iter: usize,
-    /// How long one command may take.
+    /// How long one command may take, in seconds.
+    #[serde(with = "seconds")]
+    #[schemars(with = "f64", range(min = 0))]
     pub timeout: Duration,
     /// What a new run is for.
     pub goal: Option<String>,
@@ -51,7 +61,7 @@ pub struct DriveRequest {
 }
 
 /// Where a driver stopped.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DriveReport {
     /// The run.
     pub run_id: RunId,
@@ -72,7 +82,7 @@ pub struct DriveReport {
 }
 
 /// What a state gave, as people are shown it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Given {
     /// The state.
     pub state: StateName,
@@ -81,7 +91,7 @@ pub struct Given {
 }
 
 /// Why a driver stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DriveStop {
     /// The run is completed.

@@ -1,5 +1,6 @@
 //! Where an agent can go, and what it is said to choose.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -8,7 +9,7 @@ use crate::machine::Machine;
 use crate::model::{StateName, without_fence};
 
 /// The states that can follow, with their descriptions.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Choices {
     /// Their names, in the order of the definition, each once.
     pub tt: Vec<StateName>,

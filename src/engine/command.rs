@@ -1,5 +1,8 @@
 //! What callers can ask of a run.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::machine::Machine;
 use crate::model::{Activity, EventKind, Number, SessionId, StateName, TextDigest};
 
@@ -78,7 +81,8 @@ pub struct Record {
 }
 
 /// Moving on after a record.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Advance {
     /// To the only next phase.
     Next,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::RunState;
@@ -13,7 +14,7 @@ use crate::model::{
 };
 
 /// One record of an activity.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Attempt {
     /// Its number.
     pub number: Number,

@@ -1,5 +1,6 @@
 //! What is the next safe action? One verdict, with its reason and what to do.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::{Attempt, History, PhaseWork, Undone};
@@ -7,7 +8,7 @@ use crate::machine::Machine;
 use crate::model::{ActivityStatus, Number, RunStatus, SESSION_ENDED, StateName, StepStatus, Timestamp};
 
 /// The answer of `resume` in one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The next phase or the valid transitions are known.
@@ -55,7 +56,7 @@ impl Verdict {
 }
 
 /// What to do next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// Begin the next phase.
@@ -106,7 +107,7 @@ pub struct Next {
 }
 
 /// A completed activity.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Completed {
     /// Its number; none when a person wrote the entry.
     pub number: Option<Number>,
@@ -119,7 +120,7 @@ pub struct Completed {
 }
 
 /// Begun work whose outcome is unknown.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InDoubt {
     /// Its number; none for a step whose begin was reported.
     pub number: Option<Number>,

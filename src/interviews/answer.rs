@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::interviews::error::{InterviewFault, Result};
 use crate::interviews::link::tell_run;
@@ -13,7 +14,8 @@ use crate::model::limits;
 use crate::runs::context::Context;
 
 /// What to say to a question.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct AnswerRequest {
     /// The document.
     pub document: PathBuf,
@@ -24,11 +26,13 @@ pub struct AnswerRequest {
     /// The answer, or why there is none.
     pub answer: Answer,
     /// Which other answer it takes the place of.
+    #[serde(default)]
     pub replaces: Replaces,
 }
 
 /// Which answer another one takes the place of.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Replaces {
     /// None.
     #[default]
@@ -51,7 +55,7 @@ impl Replaces {
 }
 
 /// The answer of `interview answer` and `interview skip`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InterviewAnswerReport {
     /// The document, as it was named.
     pub document: PathBuf,

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::codec::parse_json;
@@ -14,13 +15,15 @@ use crate::runs::context::Context;
 use crate::runs::{self, Source};
 
 /// How to finish.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct FinishRequest {
     /// The document.
     pub document: PathBuf,
     /// What belongs into the sections, by their ids, in the place of the answers.
     pub content: Option<Map<String, Value>>,
     /// Whether questions may be left.
+    #[serde(default)]
     pub early: bool,
     /// The text for which the content was made; another one is not finished with it.
     pub seen: Option<String>,
@@ -30,7 +33,7 @@ pub struct FinishRequest {
 const TRIES: usize = 3;
 
 /// The answer of `interview finish`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InterviewFinishReport {
     /// The document, as it was named.
     pub document: PathBuf,
@@ -47,7 +50,7 @@ pub struct InterviewFinishReport {
 }
 
 /// The answer of `interview abandon`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InterviewAbandonReport {
     /// The document, as it was named.
     pub document: PathBuf,

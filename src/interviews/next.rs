@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -12,7 +13,7 @@ use crate::model::Suggestion;
 use crate::runs::context::Context;
 
 /// What comes next, in one word (rp1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InterviewStep {
     /// A question waits for its answer, or is to be asked.
@@ -24,7 +25,7 @@ pub enum InterviewStep {
 }
 
 /// The answer of `interview next`, and what other answers say of it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InterviewNext {
     /// In one word.
     #[serde(rename = "type")]
@@ -55,7 +56,7 @@ pub struct InterviewNext {
 }
 
 /// What became of a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryStatus {
     /// Nothing yet.
@@ -79,7 +80,7 @@ impl EntryStatus {
 }
 
 /// A question of the scratch pad.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InterviewEntry {
     /// Its number.
     pub number: u32,

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::interviews::error::{InterviewFault, Result};
 use crate::interviews::link::{Ending, LateEnd, tell_late_end, tell_run};
@@ -14,18 +15,20 @@ use crate::runs::context::Context;
 use crate::runs::select::open_run;
 
 /// Where to begin an interview.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct InterviewRequest {
     /// The document.
     pub document: PathBuf,
     /// The script; otherwise the one that the document names, or the charter's.
     pub script: Option<String>,
     /// The run that it belongs to.
+    #[serde(rename = "run_id")]
     pub run: Option<String>,
 }
 
 /// The answer of `interview start`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InterviewStartReport {
     /// The document, as it was named.
     pub document: PathBuf,

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::interviews::error::Result;
@@ -11,7 +12,7 @@ use crate::interviews::paper::{Paper, script_of};
 use crate::runs::context::Context;
 
 /// A section of the script, as the document has it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InterviewSection {
     /// Its name in the script.
     pub id: String,
@@ -24,7 +25,7 @@ pub struct InterviewSection {
 }
 
 /// The answer of `interview status`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InterviewStatusReport {
     /// The document, as it was named.
     pub document: PathBuf,

@@ -4,7 +4,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::interviews::agent::{Agent, state};
 use crate::interviews::answer::{self, AnswerRequest, Replaces};
@@ -15,17 +16,20 @@ use crate::interviews::next::{InterviewEntry, InterviewNext, InterviewStep, Stan
 use crate::interviews::pad::{Answer, Document, Entry, Metadata, Mode, Pad, Question, Reply, Script, SectionChange};
 use crate::interviews::paper::{Paper, absolute, head_of, script};
 use crate::interviews::start::{InterviewRequest, start};
-use crate::model::quoted;
+use crate::model::{quoted, seconds};
 use crate::runs::context::Context;
 
 /// Which conversation to hold.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct TalkRequest {
     /// Where.
     pub interview: InterviewRequest,
     /// The command that says what to ask; otherwise the script does.
     pub agent: Option<String>,
-    /// How long it may take.
+    /// How long it may take, in seconds.
+    #[serde(with = "seconds")]
+    #[schemars(with = "f64", range(min = 0))]
     pub timeout: Duration,
     /// A file to which its answers are added.
     pub record: Option<PathBuf>,
@@ -136,7 +140,7 @@ enum Round {
 }
 
 /// Why a conversation stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InterviewStop {
     /// The document is finished.
@@ -163,7 +167,7 @@ impl InterviewStop {
 }
 
 /// The answer of `interview run`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InterviewRunReport {
     /// The document, as it was named.
     pub document: PathBuf,

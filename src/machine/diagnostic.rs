@@ -3,14 +3,15 @@
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
-use serde::ser::{Serialize, SerializeStruct, Serializer};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::codec::{Place, YamlError, YamlFault};
 use crate::machine::Name;
 use crate::model::is_obeyed;
 
 /// Whether a definition can be used in spite of a problem.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// It cannot.
@@ -20,7 +21,7 @@ pub enum Severity {
 }
 
 /// A problem of a definition.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Diagnostic {
     /// How bad it is.
     pub severity: Severity,
@@ -29,8 +30,10 @@ pub struct Diagnostic {
     /// What is wrong, for people.
     pub message: String,
     /// Where it begins.
+    #[serde(flatten)]
     pub place: Place,
     /// The bytes concerned; empty when only the beginning is known.
+    #[serde(skip)]
     pub span: Range<usize>,
     /// How to repair it.
     pub help: Option<String>,
@@ -67,19 +70,6 @@ impl Diagnostic {
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
-    }
-}
-
-impl Serialize for Diagnostic {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut to = to.serialize_struct("Diagnostic", 6)?;
-        to.serialize_field("severity", &self.severity)?;
-        to.serialize_field("code", self.code)?;
-        to.serialize_field("message", &self.message)?;
-        to.serialize_field("line", &self.place.line)?;
-        to.serialize_field("column", &self.place.column)?;
-        to.serialize_field("help", &self.help)?;
-        to.end()
     }
 }
 

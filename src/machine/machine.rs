@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::fmt::Write as _;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -14,7 +15,7 @@ use crate::machine::{Diagnostic, MachineSource, Name, SourceState, SourceTransit
 use crate::model::{StateName, WorkflowId};
 
 /// How a definition was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Notation {
     /// Ordered phases in YAML.
@@ -61,7 +62,7 @@ pub struct Machine {
 }
 
 /// Where a run can be.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct State {
     /// Its name, unique in the machine.
     pub name: StateName,
@@ -83,7 +84,7 @@ impl State {
 }
 
 /// A way from one state to another, or to itself.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Transition {
     /// Where it leaves.
     pub from: StateName,

@@ -3,13 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::{ActivityId, BadName, StateName};
 
 /// How an activity stands. `passed` and `skipped` count as completed; the others do not (design, section 6).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ActivityStatus {
     /// Planned, not begun.
@@ -63,7 +64,7 @@ impl fmt::Display for ActivityStatus {
 }
 
 /// What kind of work an activity was (FlowRun).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ActivityType {
     /// A shell command.
@@ -113,7 +114,8 @@ macro_rules! from_str_by_all {
     };
 }
 /// How sure the author of a result is of it (FlowRun).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Confidence {
     /// Checked by evidence.
     High,

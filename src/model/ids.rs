@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 use thiserror::Error;
@@ -40,45 +41,117 @@ fn is_reserved(name: &str) -> bool {
     is("con") || is("prn") || is("aux") || is("nul") || numbered("com") || numbered("lpt")
 }
 
-fn check(
+/// Letters and digits that a name may have.
+#[derive(Clone, Copy)]
+enum Letters {
+    /// Small ones of ASCII.
+    Small,
+    /// Those of ASCII.
+    Ascii,
+    /// Those of any script.
+    Any,
+}
+
+/// Characters that a name may have.
+#[derive(Clone, Copy)]
+enum Characters {
+    /// Letters and digits, and these.
+    Word(Letters, &'static str),
+    /// Printable ones of ASCII without blanks.
+    Graphic,
+    /// All but control characters.
+    Text,
+}
+
+impl Characters {
+    fn has(self, c: char) -> bool {
+        match self {
+            Self::Word(letters, more) => {
+                more.contains(c)
+                    || match letters {
+                        Letters::Small => c.is_ascii_lowercase() || c.is_ascii_digit(),
+                        Letters::Ascii => c.is_ascii_alphanumeric(),
+                        Letters::Any => c.is_alphanumeric(),
+                    }
+            }
+            Self::Graphic => c.is_ascii_graphic(),
+            Self::Text => !c.is_control(),
+        }
+    }
+
+    /// The same as a class of a regular expression; `more` has its hyphen last.
+    fn class(self) -> String {
+        match self {
+            Self::Word(Letters::Small, more) => format!("[a-z0-9{more}]"),
+            Self::Word(Letters::Ascii, more) => format!("[A-Za-z0-9{more}]"),
+            Self::Word(Letters::Any, more) => format!(r"[\p{{Alphabetic}}\p{{N}}{more}]"),
+            Self::Graphic => "[!-~]".to_owned(),
+            Self::Text => r"\P{Cc}".to_owned(),
+        }
+    }
+}
+
+/// What a name has to be.
+struct Rule {
+    /// What the name is for.
     what: &'static str,
-    name: &str,
+    /// Its longest length in bytes.
     max: usize,
-    first: fn(char) -> bool,
-    rest: fn(char) -> bool,
-    allowed: &str,
-) -> Result<(), BadName> {
-    let Some(head) = name.chars().next() else {
-        return Err(bad(what, name, "is empty"));
-    };
-    if name.len() > max {
-        return Err(bad(what, name, format!("is longer than {max} bytes")));
+    /// What it begins with.
+    first: Characters,
+    /// What it consists of.
+    rest: Characters,
+    /// The same in words.
+    allowed: &'static str,
+    /// What else is wrong with it.
+    also: fn(&str) -> Option<&'static str>,
+}
+
+impl Rule {
+    fn check(&self, name: &str) -> Result<(), BadName> {
+        let Self { what, max, first, rest, allowed, also } = self;
+        let Some(head) = name.chars().next() else {
+            return Err(bad(what, name, "is empty"));
+        };
+        if name.len() > *max {
+            return Err(bad(what, name, format!("is longer than {max} bytes")));
+        }
+        if let Some(odd) = name.chars().find(|&c| !rest.has(c)) {
+            return Err(bad(what, name, format!("contains {odd:?}; allowed are {allowed}")));
+        }
+        if !first.has(head) {
+            return Err(bad(what, name, format!("starts with {head:?}; allowed are {allowed}")));
+        }
+        match also(name) {
+            Some(reason) => Err(bad(what, name, reason)),
+            None => Ok(()),
+        }
     }
-    if let Some(odd) = name.chars().find(|&c| !rest(c)) {
-        return Err(bad(what, name, format!("contains {odd:?}; allowed are {allowed}")));
+
+    /// What schemas say of it.
+    fn pattern(&self) -> String {
+        format!("^{}{}*$", self.first.class(), self.rest.class())
     }
-    if !first(head) {
-        return Err(bad(what, name, format!("starts with {head:?}; allowed are {allowed}")));
-    }
-    Ok(())
 }
 
 macro_rules! name_type {
-    ($(#[$doc:meta])* $name:ident, $check:expr) => {
+    ($(#[$doc:meta])* $name:ident, $rule:expr) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
         #[serde(transparent)]
-        pub struct $name(SmolStr);
+        #[schemars(extend("pattern" = Self::RULE.pattern(), "maxLength" = Self::RULE.max))]
+        pub struct $name(#[schemars(with = "String")] SmolStr);
 
         impl $name {
+            const RULE: Rule = $rule;
+
             /// Checks `name`.
             ///
             /// # Errors
             /// [`BadName`] when a rule of the type's description is broken.
             pub fn new(name: impl Into<SmolStr>) -> Result<Self, BadName> {
                 let name = name.into();
-                let check: fn(&str) -> Result<(), BadName> = $check;
-                check(&name)?;
+                Self::RULE.check(&name)?;
                 Ok(Self(name))
             }
 
@@ -114,89 +187,84 @@ name_type!(
     /// A run: `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`, no trailing dot, no Windows device name. It is the name of the
     /// run's directory. `flow start` makes `<compact UTC time>-<slug>` (FlowRun); others may bring a UUID (rp1).
     RunId,
-    |name| {
-        check(
-            "run id",
-            name,
-            128,
-            |c| c.is_ascii_alphanumeric(),
-            |c| c.is_ascii_alphanumeric() || "._-".contains(c),
-            "letters, digits, `.`, `_` and `-`, with a letter or digit first",
-        )?;
-        if name.ends_with('.') {
-            return Err(bad("run id", name, "ends with a dot"));
-        }
-        if is_reserved(name) {
-            return Err(bad("run id", name, "is a device name on Windows"));
-        }
-        Ok(())
+    Rule {
+        what: "run id",
+        max: 128,
+        first: Characters::Word(Letters::Ascii, ""),
+        rest: Characters::Word(Letters::Ascii, "._-"),
+        allowed: "letters, digits, `.`, `_` and `-`, with a letter or digit first",
+        also: |name| match name {
+            _ if name.ends_with('.') => Some("ends with a dot"),
+            _ if is_reserved(name) => Some("is a device name on Windows"),
+            _ => None,
+        },
     }
 );
 
 name_type!(
     /// A mode: `[a-z0-9][a-z0-9_-]{0,63}` (RCS). It is a part of its file's name.
     ModeName,
-    |name| check(
-        "mode",
-        name,
-        64,
-        |c| c.is_ascii_lowercase() || c.is_ascii_digit(),
-        |c| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c),
-        "small letters, digits, `_` and `-`, with a letter or digit first",
-    )
+    Rule {
+        what: "mode",
+        max: 64,
+        first: Characters::Word(Letters::Small, ""),
+        rest: Characters::Word(Letters::Small, "_-"),
+        allowed: "small letters, digits, `_` and `-`, with a letter or digit first",
+        also: |_| None,
+    }
 );
 
 name_type!(
     /// An activity: `[a-z0-9][a-z0-9_-]*`, at most 200 bytes (FlowRun). Several records may carry the same id.
     ActivityId,
-    |name| check(
-        "activity id",
-        name,
-        200,
-        |c| c.is_ascii_lowercase() || c.is_ascii_digit(),
-        |c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-',
-        "lower-case letters, digits, `_` and `-`, with a letter or digit first",
-    )
+    Rule {
+        what: "activity id",
+        max: 200,
+        first: Characters::Word(Letters::Small, ""),
+        rest: Characters::Word(Letters::Small, "_-"),
+        allowed: "lower-case letters, digits, `_` and `-`, with a letter or digit first",
+        also: |_| None,
+    }
 );
 
 name_type!(
     /// An agent session: `[A-Za-z0-9_-]{1,64}`.
     SessionId,
-    |name| check(
-        "session id",
-        name,
-        64,
-        |c| c.is_ascii_alphanumeric() || c == '_' || c == '-',
-        |c| c.is_ascii_alphanumeric() || c == '_' || c == '-',
-        "letters, digits, `_` and `-`",
-    )
+    Rule {
+        what: "session id",
+        max: 64,
+        first: Characters::Word(Letters::Ascii, "_-"),
+        rest: Characters::Word(Letters::Ascii, "_-"),
+        allowed: "letters, digits, `_` and `-`",
+        also: |_| None,
+    }
 );
 
 name_type!(
     /// A workflow: `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`; the stem of its file's name.
     WorkflowId,
-    |name| check(
-        "workflow id",
-        name,
-        128,
-        |c| c.is_ascii_alphanumeric(),
-        |c| c.is_ascii_alphanumeric() || "._-".contains(c),
-        "letters, digits, `.`, `_` and `-`, with a letter or digit first",
-    )
+    Rule {
+        what: "workflow id",
+        max: 128,
+        first: Characters::Word(Letters::Ascii, ""),
+        rest: Characters::Word(Letters::Ascii, "._-"),
+        allowed: "letters, digits, `.`, `_` and `-`, with a letter or digit first",
+        also: |_| None,
+    }
 );
 
 name_type!(
     /// Where a run is: a phase, step or state of its workflow. Letters of any script, digits, `_`, `-`, `.` and
     /// `:` (a namespaced step, rp1); at most 200 bytes.
     StateName,
-    |name| check(
-        "phase",
-        name,
-        200,
-        |c| c.is_alphanumeric() || c == '_',
-        |c| c.is_alphanumeric() || "_-.:".contains(c),
-        "letters, digits, `_`, `-`, `.` and `:`, with a letter, digit or `_` first",
-    )
+    Rule {
+        what: "phase",
+        max: 200,
+        first: Characters::Word(Letters::Any, "_"),
+        rest: Characters::Word(Letters::Any, "_.:-"),
+        allowed: "letters, digits, `_`, `-`, `.` and `:`, with a letter, digit or `_` first",
+        also: |_| None,
+    }
 );
 
 impl StateName {
@@ -210,32 +278,32 @@ impl StateName {
 name_type!(
     /// A unit of work within a step, such as a task (rp1): any text without control characters, 1 to 200 bytes.
     Unit,
-    |name| check(
-        "unit",
-        name,
-        200,
-        |c| !c.is_control(),
-        |c| !c.is_control(),
-        "all characters but control characters",
-    )
+    Rule {
+        what: "unit",
+        max: 200,
+        first: Characters::Text,
+        rest: Characters::Text,
+        allowed: "all characters but control characters",
+        also: |_| None,
+    }
 );
 
 name_type!(
     /// What makes an operation recognisable on a retry: a ULID that flow makes, or the caller's key.
     /// 1 to 200 printable ASCII characters without blanks.
     EventId,
-    |name| check(
-        "operation id",
-        name,
-        200,
-        |c| c.is_ascii_graphic(),
-        |c| c.is_ascii_graphic(),
-        "printable ASCII characters without blanks",
-    )
+    Rule {
+        what: "operation id",
+        max: 200,
+        first: Characters::Graphic,
+        rest: Characters::Graphic,
+        allowed: "printable ASCII characters without blanks",
+        also: |_| None,
+    }
 );
 
 /// Position of an event in its run's log: 1, 2, 3, … without gaps. 0 stands before the first.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Seq(pub u64);
 
@@ -254,10 +322,13 @@ impl fmt::Display for Seq {
 }
 
 /// Number of an activity in its run: 1, 2, 3, …, shown with at least three digits. Never used twice.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Number(pub u64);
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, JsonSchema)]
+#[schemars(transparent, extend("pattern" = format!("^[0-9]{{{},}}$", Self::DIGITS)))]
+pub struct Number(#[schemars(with = "String")] pub u64);
 
 impl Number {
+    const DIGITS: usize = 3;
+
     /// The number after this one.
     #[must_use]
     pub fn next(self) -> Self {
@@ -273,7 +344,7 @@ impl Number {
 
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:03}", self.0)
+        write!(f, "{:0digits$}", self.0, digits = Self::DIGITS)
     }
 }
 

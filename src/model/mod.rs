@@ -19,6 +19,7 @@ mod step;
 mod suggestion;
 mod terminal;
 mod time;
+mod written;
 
 pub use activity::{Activity, ActivityStatus, ActivityType, Confidence, fill};
 pub use event::{
@@ -40,3 +41,4 @@ pub use step::{Emitted, Question, ReportType, StepReport, StepStatus, Steps, ans
 pub use suggestion::{Argument, Invocation, Suggestion, quoted};
 pub use terminal::is_obeyed;
 pub use time::{BadTime, Timestamp};
+pub use written::{pairs, seconds};

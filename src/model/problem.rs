@@ -2,6 +2,7 @@
 
 use std::error::Error;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What kind of trouble it is; decides the exit status.
@@ -26,7 +27,7 @@ pub enum Kind {
 }
 
 /// An error for people in trouble: what is wrong, where, and what to do now.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Problem {
     /// Stable and documented in `docs/errors.md`.
     pub code: &'static str,

@@ -3,13 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::{ActivityRecorded, ActivityStatus, EventId, SessionId, StateName, TextDigest, Timestamp, Unit};
 
 /// What is going on in a step; where in the workflow that is, its name says (the two layers of rp1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepStatus {
     /// Nothing yet.
@@ -168,7 +169,8 @@ impl Question {
 }
 
 /// What a report is about (`--type`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
+#[schemars(rename_all = "snake_case")]
 pub enum ReportType {
     /// A step changed its status.
     StatusChange,

@@ -1,7 +1,9 @@
 //! A command to give next, as data.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
 /// A command to give next. Faces show it in their own way; `Display` is a line for a POSIX shell, which is also what
@@ -139,6 +141,16 @@ impl fmt::Display for Invocation {
 impl Serialize for Suggestion {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(self)
+    }
+}
+
+impl JsonSchema for Suggestion {
+    fn schema_name() -> Cow<'static, str> {
+        "Suggestion".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "description": "A command to give next: a line for a POSIX shell." })
     }
 }
 

@@ -4,13 +4,15 @@ use std::fmt;
 use std::str::FromStr;
 
 use chrono::{DateTime, SecondsFormat, Utc};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// A point in time in UTC; written as RFC 3339 with milliseconds, `2026-05-20T14:30:00.000Z`.
-/// Times inform people; order comes from [`crate::model::Seq`] alone, since clocks go backwards.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Timestamp(DateTime<Utc>);
+/// Times inform people; order comes from positions in the log alone, since clocks go backwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
+#[schemars(transparent, extend("format" = "date-time"))]
+pub struct Timestamp(#[schemars(with = "String")] DateTime<Utc>);
 
 impl Timestamp {
     /// From a clock's reading.

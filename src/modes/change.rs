@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::codec::{RunText, parse_json};
@@ -20,24 +21,29 @@ use crate::runs::{self, Source};
 use crate::store::Project;
 
 /// A mode that is asked for.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ModeRequest {
     /// Its name or an alias.
     pub mode: String,
     /// Whose.
+    #[serde(default)]
     pub scope: ModeScope,
     /// Whether the review of the mode that would hand over is clean; otherwise its file may say so.
     pub review_clean: Option<bool>,
     /// The run that it works on: its id, the beginning of it, or `@latest`.
+    #[serde(rename = "run_id")]
     pub run: Option<String>,
 }
 
 /// Fields of a mode's file.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ModeWriteRequest {
     /// The mode.
     pub mode: String,
     /// Whose.
+    #[serde(default)]
     pub scope: ModeScope,
     /// The fields; null takes one away.
     pub fields: Map<String, Value>,
@@ -102,7 +108,7 @@ pub(super) struct Done<T> {
 }
 
 /// By which rule a request was decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ModeDecision {
     /// Nothing was active.
@@ -132,7 +138,7 @@ impl ModeDecision {
 }
 
 /// The answer of `mode request`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ModeRequestReport {
     /// By which rule.
     pub decision: ModeDecision,
@@ -155,7 +161,7 @@ pub struct ModeRequestReport {
 }
 
 /// The answer of `mode write`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ModeWriteReport {
     /// The mode.
     pub mode: ModeName,

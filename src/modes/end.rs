@@ -1,5 +1,6 @@
 //! `mode clear | cancel`: they work whatever else is broken.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -15,7 +16,7 @@ use crate::runs::{self, Context, Observer};
 use crate::store::{Project, StoreError};
 
 /// The answer of `mode clear` and `mode cancel`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ModeEndReport {
     /// The modes whose files changed.
     pub ended: Vec<EndedMode>,
@@ -28,7 +29,7 @@ pub struct ModeEndReport {
 }
 
 /// A mode that was ended.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct EndedMode {
     /// The mode.
     pub mode: ModeName,

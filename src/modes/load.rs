@@ -1,6 +1,9 @@
 //! Whose modes a command is about, and what their files say.
 
-use serde::{Serialize, Serializer};
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::codec::digest;
@@ -16,7 +19,8 @@ use crate::modes::state_dir::{LockedState, StateFile, StateFiles};
 use crate::runs::context::Context;
 
 /// Whose modes: as the caller says.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct ModeScope {
     /// The session that was named.
     pub session: Option<SessionId>,
@@ -34,6 +38,16 @@ impl Serialize for ScopeReport {
             None => to.serialize_str("root"),
             Some(session) => to.collect_str(&format_args!("session {session}")),
         }
+    }
+}
+
+impl JsonSchema for ScopeReport {
+    fn schema_name() -> Cow<'static, str> {
+        "ScopeReport".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^(root|session .+)$", "description": "Whose modes: `root` or `session ID`." })
     }
 }
 

@@ -1,6 +1,7 @@
 //! `mode prompt`: the skills that a prompt asks for, all of them or none.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::machine::prose;
@@ -17,11 +18,13 @@ use crate::runs::context::Context;
 use crate::store::Project;
 
 /// A prompt.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ModePromptRequest {
     /// What was typed.
     pub text: String,
     /// Whose modes.
+    #[serde(default)]
     pub scope: ModeScope,
 }
 
@@ -66,7 +69,7 @@ struct Followed {
 }
 
 /// The answer of `mode prompt`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ModePromptReport {
     /// The skills that the prompt names, each once.
     pub skills: Vec<Skill>,
@@ -91,7 +94,7 @@ pub struct ModePromptReport {
 }
 
 /// Why a prompt changed nothing.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PromptError {
     /// Which rule, or `unreadable_state`.
     pub kind: String,

@@ -1,5 +1,6 @@
 //! `mode policy`.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::catalog::Origin;
@@ -10,7 +11,7 @@ use crate::modes::policy::{Admission, DenialKind, Kind, Mode, Policy};
 use crate::runs::context::Context;
 
 /// The answer of `mode policy`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PolicyReport {
     /// Its file; none for the shipped one.
     pub path: Option<std::path::PathBuf>,
@@ -21,7 +22,7 @@ pub struct PolicyReport {
 }
 
 /// A mode of a policy.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PolicyMode {
     /// Its name.
     pub mode: ModeName,
@@ -32,7 +33,7 @@ pub struct PolicyMode {
 }
 
 /// What happens while one mode is active.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PolicyRow {
     /// The active mode.
     pub active: ModeName,

@@ -1,6 +1,7 @@
 //! `mode list | show | outcome`.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::{ModeName, Scope, mode_file};
@@ -16,7 +17,8 @@ use crate::runs::context::Context;
 use crate::store::Project;
 
 /// Which modes to list.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct ModeListRequest {
     /// Whose.
     pub scope: ModeScope,
@@ -25,7 +27,7 @@ pub struct ModeListRequest {
 }
 
 /// Which file says whether a mode is active, of those that could.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DecidedBy {
     /// Whose file it is.
     pub scope: ScopeReport,
@@ -40,7 +42,7 @@ pub struct DecidedBy {
 }
 
 /// A mode in a list.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ListedMode {
     /// Its name.
     pub mode: ModeName,
@@ -63,7 +65,7 @@ pub struct ListedMode {
 }
 
 /// The answer of `mode list`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ModeListReport {
     /// Who sees them; everybody's are listed, each with its own, for the root scope alone.
     pub scope: ScopeReport,
@@ -76,7 +78,7 @@ pub struct ModeListReport {
 }
 
 /// The answer of `mode show`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ModeShowReport {
     /// The mode.
     pub mode: ModeName,
@@ -97,7 +99,7 @@ pub struct ModeShowReport {
 }
 
 /// The answer of `mode outcome`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct OutcomeReport {
     /// How it ended; null while it goes on.
     pub outcome: Option<Outcome>,

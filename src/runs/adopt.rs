@@ -1,6 +1,7 @@
 //! `workflow adopt`: a run moves over to today's definition of its workflow.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::catalog::CatalogError;
 use crate::engine::{Command, Decision};
@@ -14,9 +15,11 @@ use crate::runs::workflow::workflow_machine;
 use crate::store::Project;
 
 /// Which run moves over.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct AdoptRequest {
     /// The run; otherwise the session's or the only active one.
+    #[serde(rename = "run_id")]
     pub run: Option<String>,
     /// A file with the definition; otherwise the workflow is looked up by its name.
     pub from: Option<String>,
@@ -27,7 +30,7 @@ pub struct AdoptRequest {
 }
 
 /// A run that follows another definition of its workflow, or does so already.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WorkflowAdoptReport {
     /// The run.
     pub run_id: RunId,

@@ -1,5 +1,6 @@
 //! The command lines of a verdict: one that is safe to run unread, and one for each outcome that only the caller knows.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -10,7 +11,7 @@ use crate::model::{
 };
 
 /// One way on, and when to take it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Alternative {
     /// The outcome or decision for which the command is right, in words.
     pub when: String,

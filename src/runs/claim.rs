@@ -1,6 +1,7 @@
 //! Holding a run: `resume --claim` and `--take-over`, and who counts as its holder.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::engine::{Caller, Claim, Command, Decision, NoTrail, Presence, decide};
 use crate::host::{Holder, Liveness};
@@ -11,7 +12,8 @@ use crate::runs::transaction::{Transaction, transact};
 use crate::store::{Project, StoredRun};
 
 /// How to take a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum ClaimRequest {
     /// Only when nobody else who may be alive holds it.
     Claim,
@@ -20,7 +22,7 @@ pub enum ClaimRequest {
 }
 
 /// A run that was claimed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ClaimReport {
     /// Who holds it now.
     pub session: Option<SessionId>,

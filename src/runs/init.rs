@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::runs::context::Context;
@@ -19,7 +20,7 @@ pub(crate) const SCHEMAS: [(&str, &str); 7] = [
 ];
 
 /// What `init` did.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InitReport {
     /// The `.flow` directory.
     pub path: PathBuf,

@@ -1,6 +1,10 @@
 //! `list`: the runs of a project.
 
-use serde::Serialize;
+use std::borrow::Cow;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::model::{Doing, RunId, RunStatus, RunSummary, SessionId, StateName, Timestamp, WorkflowId};
 use crate::runs::context::Context;
@@ -9,7 +13,8 @@ use crate::runs::select::{Unreadable, read_runs};
 use crate::runs::worktrees::{OtherWorktree, other_worktrees};
 
 /// Which runs to list; nothing given lists all.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct ListFilter {
     /// With one of these statuses.
     pub status: Vec<ListStatus>,
@@ -61,12 +66,69 @@ pub enum ListStatus {
 }
 
 impl ListStatus {
+    /// All of them that have a word of their own.
+    pub const ALL: [Self; 8] = [
+        Self::Run(RunStatus::Active),
+        Self::Run(RunStatus::Blocked),
+        Self::Doing(Doing::Asking),
+        Self::Doing(Doing::Waiting),
+        Self::Doing(Doing::Conflict),
+        Self::AnyFailed,
+        Self::Run(RunStatus::Completed),
+        Self::Run(RunStatus::Cancelled),
+    ];
+
+    /// As in requests.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Run(status) => status.as_str(),
+            Self::Doing(doing) => doing.as_str(),
+            Self::AnyFailed => RunStatus::Failed.as_str(),
+        }
+    }
+
     fn is_of(self, run: &RunSummary) -> bool {
         match self {
             Self::Run(status) => run.status == status,
             Self::Doing(doing) => run.doing == Some(doing),
             Self::AnyFailed => run.status == RunStatus::Failed || run.doing == Some(Doing::Failed),
         }
+    }
+}
+
+impl FromStr for ListStatus {
+    type Err = String;
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let known = || Self::ALL.map(Self::as_str).join(", ");
+        let named = Self::ALL.into_iter().find(|status| status.as_str() == text);
+        named.ok_or_else(|| format!("`{text}` is not a status; known are {}", known()))
+    }
+}
+
+impl Serialize for ListStatus {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        to.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for ListStatus {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for ListStatus {
+    fn schema_name() -> Cow<'static, str> {
+        "ListStatus".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "enum": Self::ALL.map(Self::as_str),
+            "description": "A run's own status, or what an active run is doing. `failed`: the run failed, or the step where it stands did.",
+        })
     }
 }
 
@@ -86,7 +148,7 @@ fn mentions(run: &RunSummary, text: &str) -> bool {
 }
 
 /// All runs that were asked for.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ListReport {
     /// Newest first.
     pub runs: Vec<ListedRun>,
@@ -97,7 +159,7 @@ pub struct ListReport {
 }
 
 /// One line of a list.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ListedRun {
     /// The run.
     pub run_id: RunId,

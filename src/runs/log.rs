@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::{Seq, SessionId};
@@ -14,9 +15,11 @@ use crate::runs::view::for_listing;
 use crate::store::{LogScan, Position, Presence, StoredRun};
 
 /// Which events.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct LogRequest {
     /// The run; otherwise the session's or the only active one.
+    #[serde(rename = "run_id")]
     pub run: Option<String>,
     /// Only events behind this position.
     pub after: Seq,
@@ -25,9 +28,9 @@ pub struct LogRequest {
 }
 
 /// Events of a run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct LogReport {
-    /// The sealed events in order, as on disk without their checksum.
+    /// The sealed events in order, as on disk without their checksum; `flow schema event` says what is in them.
     pub events: Vec<Map<String, Value>>,
     /// Lines that are not state; the first ten thousand.
     pub skipped: Vec<SkippedLine>,
@@ -36,7 +39,7 @@ pub struct LogReport {
 }
 
 /// A line that is not state.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SkippedLine {
     /// Its number in the file, from 1.
     pub line: usize,

@@ -59,7 +59,7 @@ pub(crate) use session_end::end_in;
 pub use session_end::{EndedRun, HookInput, SessionEndReport, SessionEndRequest, session_end};
 pub(crate) use set::change_context;
 pub use set::{SetReport, SetRequest, set};
-pub use show::show;
+pub use show::{ArtifactKind, ShowReport, ShownArtifact, ShownSkip, ShownStep, ShownUnit, show};
 pub use source::read_source;
 pub use start::{StartReport, StartRequest, start};
 pub use status::{StatusReport, StatusRequest, StatusVerb, change_status};

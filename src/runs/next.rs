@@ -1,6 +1,7 @@
 //! `next` and `advance`: where a run can go, and going there.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::codec::digest;
@@ -17,9 +18,11 @@ use crate::runs::select::{select_run, select_run_to_write};
 use crate::runs::view::for_reading;
 
 /// Which run goes where.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct AdvanceRequest {
     /// The run; otherwise the session's or the only active one.
+    #[serde(rename = "run_id")]
     pub run: Option<String>,
     /// The next state; otherwise the only one that can follow.
     pub to: Option<StateName>,
@@ -34,7 +37,7 @@ pub struct AdvanceRequest {
 }
 
 /// Where a run can go, in the words of ARKOS.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct NextStatesReport {
     /// The run.
     pub run_id: RunId,
@@ -54,7 +57,7 @@ pub struct NextStatesReport {
 }
 
 /// A run that went on.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct AdvanceReport {
     /// The run.
     pub run_id: RunId,

@@ -2,7 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::codec::{parse_json, parse_json_values};
@@ -12,17 +13,19 @@ use crate::model::{EventId, ReportType, StateName, StepStatus, Unit};
 use crate::runs::error::{Error, Result};
 
 /// A report as a caller writes it.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReportRequest {
     /// What it is about: `status_change`, `artifact_registered`, …
     #[serde(rename = "type")]
+    #[schemars(with = "Option<ReportType>")]
     pub kind: Option<String>,
     /// The step.
     pub step: Option<String>,
     /// The unit of work in the step.
     pub unit: Option<String>,
     /// What it says.
+    #[schemars(with = "Option<Map<String, Value>>")]
     pub data: Option<Value>,
 }
 

@@ -1,6 +1,7 @@
 //! `record-activity`: one piece of work, recorded.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::codec::{DocumentKind, digest, parse, validate};
@@ -15,9 +16,11 @@ use crate::runs::select::select_run_to_write;
 use crate::runs::transaction::{Transaction, transact};
 
 /// What to record.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct RecordRequest {
     /// The run; otherwise the session's or the only active one.
+    #[serde(rename = "run_id")]
     pub run: Option<String>,
     /// A FlowActivity document; what the fields below say goes over it.
     pub source: Option<Source>,
@@ -26,6 +29,7 @@ pub struct RecordRequest {
     /// The phase; otherwise the current one.
     pub phase: Option<StateName>,
     /// What kind of work it was; `task` unless the document says otherwise.
+    #[serde(rename = "type")]
     pub kind: Option<ActivityType>,
     /// How it stands; `passed` unless the document says otherwise.
     pub status: Option<ActivityStatus>,
@@ -54,7 +58,8 @@ pub struct RecordRequest {
 }
 
 /// A document that the caller gives.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Source {
     /// Its path, or `standard input`.
     pub origin: String,
@@ -63,7 +68,7 @@ pub struct Source {
 }
 
 /// An activity that was recorded.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RecordReport {
     /// The run.
     pub run_id: RunId,

@@ -2,7 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::disk::Links;
 use crate::engine::{
@@ -27,9 +28,11 @@ use crate::runs::{journal, path_argument, quoted_path};
 use crate::store::{Project, StoredRun};
 
 /// What to resume.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct ResumeRequest {
     /// The run; otherwise the session's, otherwise the one that changed last.
+    #[serde(rename = "run_id")]
     pub run: Option<String>,
     /// Whether to hold it from now on.
     pub claim: Option<ClaimRequest>,
@@ -47,7 +50,7 @@ const WORKTREES: usize = 5;
 pub const COMPLETED: usize = 20;
 
 /// The answer of `resume`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ResumeReport {
     /// In one word.
     pub verdict: Verdict,
@@ -86,7 +89,7 @@ pub struct ResumeReport {
 }
 
 /// What to do next.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct NextReport {
     /// What to do.
     pub action: Action,
@@ -97,14 +100,14 @@ pub struct NextReport {
     /// What the workflow says about that phase.
     pub description: Option<String>,
     /// A command line that is safe to run without reading on: it begins work or looks at something, and never says that
-    /// something is done. None where a judgement is needed; then [`Self::alternatives`] holds one command for each outcome.
+    /// something is done. None where a judgement is needed; then `alternatives` holds one command for each outcome.
     pub command: Option<Suggestion>,
     /// What can be done instead, or once the outcome is known.
     pub alternatives: Vec<Alternative>,
 }
 
 /// Uncommitted changes.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WorkingTreeReport {
     /// Whether there are any.
     pub state: TreeState,
@@ -115,7 +118,7 @@ pub struct WorkingTreeReport {
 }
 
 /// Whether there are uncommitted changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TreeState {
     /// None outside flow's own files.
@@ -127,7 +130,7 @@ pub enum TreeState {
 }
 
 /// Another run that could be resumed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Candidate {
     /// The run.
     pub run_id: RunId,

@@ -5,6 +5,7 @@ use std::panic::resume_unwind;
 use std::thread;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::model::{Explain as _, RunId, RunStatus, RunSummary, SessionId, Timestamp};
@@ -121,7 +122,7 @@ pub struct MeantRun {
 }
 
 /// A run that cannot be read.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Unreadable {
     /// The name of its directory.
     pub run_id: String,

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::engine::{Caller, Command, Decision, NoTrail, decide};
@@ -14,7 +15,8 @@ use crate::runs::transaction::transact_within;
 use crate::store::Project;
 
 /// Whose session ends.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct SessionEndRequest {
     /// The session; otherwise the hook's, otherwise the environment's.
     pub session: Option<SessionId>,
@@ -23,9 +25,11 @@ pub struct SessionEndRequest {
 }
 
 /// What a host says about the end of a session, on standard input: `{"session_id": …, "reason": …}`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct HookInput {
     /// The session that ends.
+    #[serde(rename = "session_id")]
     pub session: Option<SessionId>,
     /// Why it ends.
     pub reason: Option<String>,
@@ -53,7 +57,7 @@ const TIME: Duration = Duration::from_millis(500);
 const LOCK_WAIT: Duration = Duration::from_millis(100);
 
 /// The end of a session.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SessionEndReport {
     /// The session, when it is known.
     pub session: Option<SessionId>,
@@ -64,7 +68,7 @@ pub struct SessionEndReport {
 }
 
 /// A run that outlives its session.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct EndedRun {
     /// The run.
     pub run_id: RunId,

@@ -1,10 +1,13 @@
 //! `set`: change what a run is about, and its limits.
 
-use serde::Serialize;
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::engine::refuse_other_session;
-use crate::model::{EventKind, RunChanges, RunDocument, RunEdited, RunId, Seq, SessionId};
+use crate::model::{EventKind, RunChanges, RunDocument, RunEdited, RunId, Seq, SessionId, pairs};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::select::{open_run, select_run_to_write};
@@ -12,9 +15,11 @@ use crate::runs::start::{SameWork, refuse_second_run};
 use crate::runs::transaction::{Transaction, transact};
 
 /// What to change; `None` stays as it is.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct SetRequest {
     /// The run; otherwise the session's or the only active one.
+    #[serde(rename = "run_id")]
     pub run: Option<String>,
     /// `context.issue`.
     pub issue: Option<u64>,
@@ -28,7 +33,9 @@ pub struct SetRequest {
     pub feature: Option<String>,
     /// `metadata.goal`.
     pub goal: Option<String>,
-    /// `limits`: names of [`crate::model::LIMITS`] with a positive number, or none for no limit.
+    /// `limits`: `max_iterations` and `max_runtime_minutes`, each a positive number, or none for no limit.
+    #[serde(with = "pairs")]
+    #[schemars(with = "BTreeMap<String, Option<u64>>")]
     pub limits: Vec<(String, Option<u64>)>,
     /// Whether the run may be about what another open run is about.
     pub another: bool,
@@ -39,7 +46,7 @@ pub struct SetRequest {
 }
 
 /// A run of which something was to change.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SetReport {
     /// The run.
     pub run_id: RunId,

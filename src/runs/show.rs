@@ -2,26 +2,107 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::codec::parse_value;
-use crate::engine::reconcile;
-use crate::model::{ReportType, RunId, Seq, SessionId, StepStatus};
+use crate::engine::{Attempt, reconcile};
+use crate::model::{ReportType, RunId, Seq, SessionId, StateName, StepStatus, Timestamp, Unit};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::select::select_run;
 use crate::runs::view::{View, for_reading};
 
+/// A run: its document, and what its log says.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ShowReport {
+    /// `run.yaml` as an object, keys that flow does not know included; `flow schema run` says what is in it.
+    #[serde(flatten)]
+    pub document: Map<String, Value>,
+    /// The phases of its workflow in order, and what was reported below others.
+    pub steps: Vec<ShownStep>,
+    /// All records of activities, in the order of their numbers.
+    pub activities: Vec<Attempt>,
+    /// What was registered, the latest of each place.
+    pub artifacts: Vec<ShownArtifact>,
+    /// Phases that were left although their work was not done.
+    pub skipped: Vec<ShownSkip>,
+    /// The features that its artifacts belong to.
+    pub features: BTreeSet<String>,
+    /// Things to know.
+    pub notes: Vec<String>,
+}
+
+/// A phase, and how its work stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ShownStep {
+    /// Its name.
+    pub step: StateName,
+    /// How its work stands.
+    pub status: StepStatus,
+    /// Whether the run is there.
+    pub current: bool,
+    /// The units of its work, and the work of sub-agents.
+    pub units: Vec<ShownUnit>,
+    /// Why it was left although its work was not done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skip_reason: Option<String>,
+}
+
+/// A unit of work, or the work of a sub-agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ShownUnit {
+    /// Where it is: a step of the workflow, or `agent:step`.
+    pub step: StateName,
+    /// The unit; none for a sub-agent that reports as a whole.
+    pub unit: Option<Unit>,
+    /// How it stands.
+    pub status: StepStatus,
+}
+
+/// A file or link that was registered.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ShownArtifact {
+    /// What the report says of it: `path` or `url`, `label`, and whatever else its author wrote.
+    #[serde(flatten)]
+    pub data: Map<String, Value>,
+    /// What it is.
+    pub kind: ArtifactKind,
+    /// The step that it is of.
+    pub step: Option<StateName>,
+    /// The unit that it is of.
+    pub unit: Option<Unit>,
+    /// When it was registered.
+    pub at: Timestamp,
+}
+
+/// What an artifact is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ArtifactKind {
+    /// It is elsewhere, and has a `url`.
+    Link,
+    /// It is in the project, and has a `path`.
+    File,
+}
+
+/// A phase that was left although its work was not done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ShownSkip {
+    /// The phase.
+    pub phase: StateName,
+    /// Why, in the words of the caller.
+    pub reason: String,
+    /// The event that says so.
+    pub seq: Seq,
+}
+
 /// The run document with `steps`, `activities` and `artifacts`. With `at` it is the state after that event.
 ///
 /// # Errors
 /// [`Error::NoSuchRun`], [`Error::NoSuchEvent`], and those of reading a run.
-pub fn show(
-    cx: &Context,
-    run: Option<&str>,
-    session: Option<SessionId>,
-    at: Option<u64>,
-) -> Result<Map<String, Value>> {
+pub fn show(cx: &Context, run: Option<&str>, session: Option<SessionId>, at: Option<u64>) -> Result<ShowReport> {
     let project = cx.project()?;
     let caller = cx.caller(session, None)?;
     let run = select_run(cx, &project, run, caller.session.as_ref())?;
@@ -29,20 +110,36 @@ pub fn show(
     if let Some(at) = at {
         go_back(run.id(), &mut view, at)?;
     }
-    let mut shown = match parse_value(&view.text) {
+    Ok(report(view))
+}
+
+fn report(view: View) -> ShowReport {
+    let mut document = match parse_value(&view.text) {
         Ok(Value::Object(document)) => document,
         _ => Map::new(),
     };
-    shown.insert("steps".into(), steps(&view));
-    shown.insert("activities".into(), json!(view.history.attempts()));
-    shown.insert("artifacts".into(), artifacts(&view));
-    let skipped =
-        view.history.skips().iter().map(|skip| json!({ "phase": skip.phase, "reason": skip.reason, "seq": skip.seq }));
-    shown.insert("skipped".into(), skipped.collect());
-    let features: BTreeSet<_> = view.history.reports().iter().filter_map(|report| report.text("feature")).collect();
-    shown.insert("features".into(), json!(features));
-    shown.insert("notes".into(), json!(view.notes));
-    Ok(shown)
+    // A person's own keys may have these names, and an object has each name once.
+    without(&mut document, &["steps", "activities", "artifacts", "skipped", "features", "notes"]);
+    let history = &view.history;
+    let skips = history.skips().iter();
+    let features = history.reports().iter().filter_map(|report| report.text("feature"));
+    ShowReport {
+        document,
+        steps: steps(&view),
+        activities: history.attempts().to_vec(),
+        artifacts: artifacts(&view),
+        skipped: skips
+            .map(|skip| ShownSkip { phase: skip.phase.clone(), reason: skip.reason.clone(), seq: skip.seq })
+            .collect(),
+        features: features.map(str::to_owned).collect(),
+        notes: view.notes,
+    }
+}
+
+fn without(object: &mut Map<String, Value>, names: &[&str]) {
+    for name in names {
+        object.shift_remove(*name);
+    }
 }
 
 /// The run as it was after the event `at`: that of a log which ends there.
@@ -60,7 +157,7 @@ fn go_back(run: &RunId, view: &mut View, at: u64) -> Result<()> {
 }
 
 /// The workflow's phases in order, each with how its work stands and with its units.
-fn steps(view: &View) -> Value {
+fn steps(view: &View) -> Vec<ShownStep> {
     let history = &view.history;
     let state = history.state();
     let run = &state.document().state;
@@ -81,34 +178,34 @@ fn steps(view: &View) -> Value {
         let at_work = here && work.status == StepStatus::NotStarted && !work.reported;
         let status = if at_work { StepStatus::Running } else { work.status };
         let below = units.iter().filter(|unit| *unit.below == name);
-        let units: Vec<_> =
-            below.map(|unit| json!({ "step": unit.step, "unit": unit.unit, "status": unit.status })).collect();
-        let mut step = json!({ "step": name, "status": status, "current": here, "units": units });
-        if let Some(reason) = work.skipped {
-            step["skip_reason"] = reason.into();
+        let shown =
+            below.map(|unit| ShownUnit { step: unit.step.clone(), unit: unit.unit.cloned(), status: unit.status });
+        ShownStep {
+            status,
+            current: here,
+            units: shown.collect(),
+            skip_reason: work.skipped.map(str::to_owned),
+            step: name,
         }
-        step
     });
     steps.collect()
 }
 
 /// What was registered, the latest of each place.
-fn artifacts(view: &View) -> Value {
-    let mut artifacts: Vec<(String, Value)> = Vec::new();
+fn artifacts(view: &View) -> Vec<ShownArtifact> {
+    let mut artifacts: Vec<(String, ShownArtifact)> = Vec::new();
     let registered =
         view.history.reports().iter().filter(|report| report.kind() == Some(ReportType::ArtifactRegistered));
     for report in registered {
         let (kind, place) = match report.text("url") {
-            Some(url) => ("link", url.trim_end_matches('/')),
-            None => ("file", report.text("path").unwrap_or_default()),
+            Some(url) => (ArtifactKind::Link, url.trim_end_matches('/')),
+            None => (ArtifactKind::File, report.text("path").unwrap_or_default()),
         };
-        let mut artifact = report.data.clone();
-        artifact.insert("kind".into(), kind.into());
-        artifact.insert("step".into(), json!(report.step));
-        artifact.insert("unit".into(), json!(report.unit));
-        artifact.insert("at".into(), json!(report.at));
+        let mut data = report.data.clone();
+        without(&mut data, &["kind", "step", "unit", "at"]);
+        let (step, unit) = (report.step.clone(), report.unit.clone());
         artifacts.retain(|(known, _)| known != place);
-        artifacts.push((place.to_owned(), Value::Object(artifact)));
+        artifacts.push((place.to_owned(), ShownArtifact { data, kind, step, unit, at: report.at }));
     }
     artifacts.into_iter().map(|(_, artifact)| artifact).collect()
 }

@@ -1,6 +1,7 @@
 //! `start`: create a run.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::codec::{RunText, digest};
@@ -19,7 +20,8 @@ use crate::runs::token::token_of_new_run;
 use crate::store::{Document, NewRun, Presence, Project, StoredRun};
 
 /// What to start.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct StartRequest {
     /// The workflow's name.
     pub workflow: String,
@@ -42,8 +44,10 @@ pub struct StartRequest {
     /// Who starts it and holds it.
     pub session: Option<SessionId>,
     /// The whole run id.
+    #[serde(rename = "run_id")]
     pub id: Option<RunId>,
     /// Whether another run about the same issue, or of the same workflow about the same pull request, may be open.
+    #[serde(default)]
     pub another: bool,
 }
 
@@ -66,7 +70,7 @@ impl<'a> SameWork<'a> {
 const SLUG_BYTES: usize = 80;
 
 /// A run that was started.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StartReport {
     /// Its id.
     pub run_id: RunId,

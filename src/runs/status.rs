@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::engine::{Command, Decision, History, Trail};
 use crate::model::{EventKind, RunId, RunStatus, Seq, SessionId, StateName, Timestamp};
@@ -15,7 +16,8 @@ use crate::runs::transaction::{Transaction, transact};
 use crate::store::Project;
 
 /// A change of status.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum StatusVerb {
     /// Wait for a person.
     Block,
@@ -32,9 +34,11 @@ pub enum StatusVerb {
 }
 
 /// Whose status to change, and why.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct StatusRequest {
     /// The run; otherwise the session's or the only active one.
+    #[serde(rename = "run_id")]
     pub run: Option<String>,
     /// What to do with it.
     pub verb: StatusVerb,
@@ -43,6 +47,7 @@ pub struct StatusRequest {
     /// Why phases whose work is not done may be completed with the run; logged, and shown from then on.
     pub skip_reason: Option<String>,
     /// Whether a run may be reopened while another one about the same work is open.
+    #[serde(default)]
     pub another: bool,
     /// Who asks.
     pub session: Option<SessionId>,
@@ -51,7 +56,7 @@ pub struct StatusRequest {
 }
 
 /// A run whose status was to change.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StatusReport {
     /// The run.
     pub run_id: RunId,

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::catalog::{CatalogError, Origin, definition_text};
@@ -14,14 +15,14 @@ use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 
 /// The known workflows.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WorkflowListReport {
     /// By id.
     pub workflows: Vec<WorkflowEntry>,
 }
 
 /// One known workflow.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WorkflowEntry {
     /// Its id.
     pub id: String,
@@ -36,7 +37,7 @@ pub struct WorkflowEntry {
 }
 
 /// A compiled workflow, or what is wrong with it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WorkflowReport {
     /// Its id.
     pub id: Option<WorkflowId>,
@@ -57,7 +58,7 @@ pub struct WorkflowReport {
 }
 
 /// A workflow drawn.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WorkflowGraphReport {
     /// Its id.
     pub id: WorkflowId,
@@ -68,7 +69,7 @@ pub struct WorkflowGraphReport {
 }
 
 /// A workflow in another notation.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WorkflowConvertReport {
     /// Its id.
     pub id: WorkflowId,

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::model::{Explain as _, RunId};
@@ -12,7 +13,7 @@ use crate::runs::select::{Runs, Unreadable};
 use crate::store::{Presence, Project};
 
 /// Another worktree of the repository, with a `.flow` of its own.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct OtherWorktree {
     /// Where its project is.
     pub path: PathBuf,

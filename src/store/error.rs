@@ -8,7 +8,8 @@ use thiserror::Error;
 
 use crate::disk::DiskError;
 use crate::model::{Explain, Kind, Problem, RunId};
-use crate::store::run_store::{Address, Writer};
+use crate::store::address::Address;
+use crate::store::request::Writer;
 
 /// Why a file operation of flow failed.
 #[derive(Debug, Error)]

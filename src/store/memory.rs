@@ -8,9 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::codec::{LogEnd, LogScan, seal};
 use crate::model::{Event, Number, RunId, Seq, Timestamp, limits};
+use crate::store::address::{Address, Document};
 use crate::store::batch::{ActivityFile, Batch, Committed, Merge, NewRun};
 use crate::store::error::StoreError;
-use crate::store::run_store::{Address, Document, Position, Presence, RunStore, RunWriter, StoredRun, WriteRequest};
+use crate::store::request::WriteRequest;
+use crate::store::run_store::{Position, Presence, RunStore, RunWriter, StoredRun};
 
 /// Runs that are gone when the last clone of it is dropped.
 #[derive(Debug, Clone, Default)]

@@ -3,17 +3,19 @@
 //! [`RunStore`] says what every store does. [`local`] keeps runs in `.flow` and is what the program uses; its documentation
 //! tells the commit protocol. [`MemoryStore`] keeps them in memory, where a test wants runs and no files.
 
+mod address;
 mod batch;
 mod error;
 pub mod local;
 mod memory;
+mod request;
 mod run_store;
 
 pub use crate::codec::{Line, LogEnd, LogScan, Skipped};
+pub use address::{Address, Document};
 pub use batch::{ActivityFile, Batch, Committed, Merge, NewRun};
 pub use error::StoreError;
 pub use local::{Initialised, Project, git_stamp};
 pub use memory::MemoryStore;
-pub use run_store::{
-    Address, Document, MaybeOpen, Position, Presence, RunStore, RunWriter, StoredRun, Visit, WriteRequest, Writer,
-};
+pub use request::{WriteRequest, Writer};
+pub use run_store::{MaybeOpen, Position, Presence, RunStore, RunWriter, StoredRun, Visit};

@@ -6,13 +6,13 @@
 //! a [`StoreError::Conflict`] and it decides again on what is there then. `tests/it/conformance/` is what a store has to pass.
 
 use std::fmt;
-use std::path::Path;
-use std::time::Duration;
 
 use crate::codec::{LogEnd, LogScan};
 use crate::model::{Event, Number, RunId, Seq, Timestamp};
+use crate::store::address::{Address, Document};
 use crate::store::batch::{ActivityFile, Batch, Committed, Merge, NewRun};
 use crate::store::error::StoreError;
+use crate::store::request::WriteRequest;
 
 /// The runs of a project.
 pub trait RunStore: fmt::Debug + Send + Sync {
@@ -47,7 +47,7 @@ pub trait RunStore: fmt::Debug + Send + Sync {
     /// look at those that are there. `outside` is as in [`Self::maybe_open`].
     ///
     /// # Errors
-    /// One that [`StoreError::is_taken`] when every proposal is taken; others when it cannot be written, and nothing is left
+    /// [`StoreError::Taken`] when every proposal is taken; others when it cannot be written, and nothing is left
     /// behind. [`StoreError::Unconfirmed`] when the run is there, but maybe not after a power cut.
     fn create(
         &self,
@@ -254,50 +254,6 @@ pub trait RunWriter: fmt::Debug {
     fn take_notes(&mut self) -> Vec<String>;
 }
 
-/// A document of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Document<'a> {
-    /// The run itself.
-    Run,
-    /// `run.yaml`.
-    Text,
-    /// `events.jsonl`.
-    Log,
-    /// An activity file.
-    Activity(&'a str),
-}
-
-/// Where something is, for messages: a path, or how else its store calls it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Address(String);
-
-impl Address {
-    /// From what it is called.
-    #[must_use]
-    pub fn new(called: impl Into<String>) -> Self {
-        Self(called.into())
-    }
-
-    /// What it is called from `root`, when it is a path below.
-    #[must_use]
-    pub fn from(&self, root: &Path) -> String {
-        let path = Path::new(&self.0);
-        path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned()
-    }
-}
-
-impl<P: AsRef<Path>> From<P> for Address {
-    fn from(path: P) -> Self {
-        Self::new(path.as_ref().to_string_lossy())
-    }
-}
-
-impl fmt::Display for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 /// Which parts of a run are there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
@@ -336,26 +292,4 @@ pub struct Position {
     pub(in crate::store) log: u64,
     /// How much of it.
     pub(in crate::store) offset: u64,
-}
-
-/// Who wants to write, and how long it waits for another writer.
-#[derive(Debug, Clone, PartialEq)]
-pub struct WriteRequest {
-    /// At most so long.
-    pub wait: Duration,
-    /// For those who wait then.
-    pub writer: Writer,
-    /// Which boot of the machine this is; empty where that cannot be told.
-    pub boot: String,
-}
-
-/// Who writes.
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Writer {
-    /// Process id.
-    pub pid: u32,
-    /// What it runs: `flow record-activity`.
-    pub command: String,
-    /// Since when.
-    pub since: Timestamp,
 }

@@ -179,7 +179,7 @@ pub fn reports_begin_a_run_and_carry_it_to_its_end(keeper: &dyn Keeper) {
     let found = runs::list(cx, &ListFilter { feature: Some("parser".into()), ..ListFilter::default() }).unwrap();
     assert_eq!(found.runs.len(), 1);
     runs::change_status(cx, &status(StatusVerb::Fail)).unwrap();
-    assert_eq!(runs::show(cx, Some(RUN), None, None).unwrap()["state"]["status"], "failed");
+    assert_eq!(runs::show(cx, Some(RUN), None, None).unwrap().document["state"]["status"], "failed");
 }
 
 pub fn a_followed_log_ends_with_its_run(keeper: &dyn Keeper) {

@@ -45,6 +45,7 @@ mod power;
 mod properties;
 mod recovery;
 mod saying;
+mod schemas;
 mod signals;
 mod sim;
 mod storm;

@@ -1,12 +1,12 @@
 //! `show`.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::cli::args::ShowArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
-use crate::runs::{self, Context};
+use crate::runs::{self, Context, ShowReport};
 
 pub(super) fn run(cx: &Context, args: ShowArgs, out: &mut Out) -> Exit {
     let run = match super::meant(cx, args.run, out, true) {
@@ -19,8 +19,8 @@ pub(super) fn run(cx: &Context, args: ShowArgs, out: &mut Out) -> Exit {
     }
 }
 
-fn text(shown: &Map<String, Value>, section: &str, key: &str) -> Option<String> {
-    plain(shown.get(section)?.get(key)?)
+fn text(shown: &ShowReport, section: &str, key: &str) -> Option<String> {
+    plain(shown.document.get(section)?.get(key)?)
 }
 
 fn plain(value: &Value) -> Option<String> {
@@ -32,7 +32,7 @@ fn plain(value: &Value) -> Option<String> {
     }
 }
 
-fn page(shown: &Map<String, Value>) -> String {
+fn page(shown: &ShowReport) -> String {
     let mut page = Page::clipping();
     let status = text(shown, "state", "status").unwrap_or_default();
     page.head(page::STRONG, &status, &text(shown, "metadata", "id").unwrap_or_default());
@@ -56,56 +56,54 @@ fn page(shown: &Map<String, Value>) -> String {
             page.field(label, &value);
         }
     }
-    table(shown, "steps", "phases", &["step", "status", "skip_reason"], &mut page);
+    let steps = shown
+        .steps
+        .iter()
+        .map(|step| vec![step.step.to_string(), step.status.to_string(), step.skip_reason.clone().unwrap_or_default()]);
+    table("phases", steps, &mut page);
     units(shown, &mut page);
     questions(shown, &mut page);
-    table(shown, "activities", "activities", &["number", "id", "phase", "status", "summary"], &mut page);
-    table(shown, "artifacts", "artifacts", &["path", "url", "step", "label"], &mut page);
-    for note in shown.get("notes").and_then(Value::as_array).into_iter().flatten() {
-        page.field("note", &plain(note).unwrap_or_default());
+    let activities = shown.activities.iter().map(|activity| {
+        let phase = activity.phase.as_ref().map(ToString::to_string);
+        let summary = activity.summary.clone();
+        let head = [activity.number.to_string(), activity.id.clone(), phase.unwrap_or_default()];
+        head.into_iter().chain([activity.status.to_string(), summary.unwrap_or_default()]).collect()
+    });
+    table("activities", activities, &mut page);
+    let artifacts = shown.artifacts.iter().map(|artifact| {
+        let said = |key: &str| artifact.data.get(key).and_then(plain).unwrap_or_default();
+        let step = artifact.step.as_ref().map(ToString::to_string);
+        vec![said("path"), said("url"), step.unwrap_or_default(), said("label")]
+    });
+    table("artifacts", artifacts, &mut page);
+    for note in &shown.notes {
+        page.field("note", note);
     }
     page.finish()
 }
 
 /// What waits for an answer.
-fn questions(shown: &Map<String, Value>, page: &mut Page) {
-    let open = shown.get("state").and_then(|state| state.get("questions")).and_then(Value::as_object);
+fn questions(shown: &ShowReport, page: &mut Page) {
+    let open = shown.document.get("state").and_then(|state| state.get("questions")).and_then(Value::as_object);
     for (who, prompt) in open.into_iter().flatten() {
         page.field("question", &format!("{who}: {}", plain(prompt).unwrap_or_default()));
     }
 }
 
 /// What goes on within the phases.
-fn units(shown: &Map<String, Value>, page: &mut Page) {
-    let steps = shown.get("steps").and_then(Value::as_array).into_iter().flatten();
-    let units = steps.filter_map(|step| Some((step.get("step")?, step.get("units")?.as_array()?)));
-    let row = |phase: &Value, unit: &Value| {
-        let cell = |key: &str| unit.get(key).and_then(plain).unwrap_or_default();
-        let step = cell("step");
-        vec![
-            cell("unit"),
-            if plain(phase).as_ref() == Some(&step) {
-                step
-            } else {
-                format!("{step} in {}", plain(phase).unwrap_or_default())
-            },
-            cell("status"),
-        ]
-    };
-    let rows: Vec<_> = units.flat_map(|(phase, units)| units.iter().map(move |unit| row(phase, unit))).collect();
-    if !rows.is_empty() {
-        page.line("  units");
-        page.table(4, &rows);
-    }
+fn units(shown: &ShowReport, page: &mut Page) {
+    let units = shown.steps.iter().flat_map(|phase| phase.units.iter().map(|unit| (&phase.step, unit)));
+    let rows = units.map(|(phase, unit)| {
+        let place = if unit.step == *phase { phase.to_string() } else { format!("{} in {phase}", unit.step) };
+        vec![unit.unit.as_ref().map(ToString::to_string).unwrap_or_default(), place, unit.status.to_string()]
+    });
+    table("units", rows, page);
 }
 
-fn table(shown: &Map<String, Value>, key: &str, title: &str, columns: &[&str], page: &mut Page) {
-    let Some(items) = shown.get(key).and_then(Value::as_array).filter(|items| !items.is_empty()) else {
-        return;
-    };
-    page.line(&format!("  {title}"));
-    let cell = |item: &Value, column: &&str| item.get(column).and_then(plain).unwrap_or_default();
-    let rows: Vec<Vec<String>> =
-        items.iter().map(|item| columns.iter().map(|column| cell(item, column)).collect()).collect();
-    page.table(4, &rows);
+fn table(title: &str, rows: impl Iterator<Item = Vec<String>>, page: &mut Page) {
+    let rows: Vec<_> = rows.collect();
+    if !rows.is_empty() {
+        page.line(&format!("  {title}"));
+        page.table(4, &rows);
+    }
 }

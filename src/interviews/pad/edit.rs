@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::interviews::pad::document::Document;
@@ -13,7 +15,8 @@ use crate::interviews::pad::script::folded;
 use crate::model::limits;
 
 /// What is asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Question {
     /// What it is about, in a few words.
     pub topic: String,

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -14,7 +15,7 @@ use crate::interviews::pad::scratch::{Answer, Entry, Pad};
 use crate::interviews::pad::script::{Script, folded};
 
 /// What became of a section.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Filled {
     /// It was a gap, and is written now.
@@ -38,7 +39,7 @@ impl Filled {
 }
 
 /// What became of a section, and of which.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SectionChange {
     /// Its heading.
     pub heading: String,

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::interviews::pad::document::Document;
@@ -10,7 +11,7 @@ use crate::interviews::pad::outline::{Heading, Outline, lines};
 use crate::interviews::pad::script::{Script, folded};
 
 /// How much stands in a section.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Fill {
     /// There is no such section, or nothing in it.

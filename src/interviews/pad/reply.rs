@@ -1,10 +1,11 @@
 //! What an interviewer answers: a question, that there is none, what it made of the answers, or that it cannot go on.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// How far an interview is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Metadata {
     /// The number of the question; of the last one, when none comes.

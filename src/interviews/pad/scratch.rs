@@ -5,7 +5,8 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::interviews::pad::edit::Question;
 use crate::interviews::pad::outline::{Heading, Outline, lines};
@@ -22,7 +23,7 @@ const END: &str = "End scratch pad";
 pub(super) const MOST: u32 = 9_999;
 
 /// How an interview began.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Mode {
     /// There was no document.
@@ -72,11 +73,13 @@ pub struct Head {
 }
 
 /// What became of a question.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// Nothing yet.
     Open,
     /// It was answered.
+    #[serde(rename = "answered")]
     Given(String),
     /// It was passed over, for this reason.
     Skipped(String),
@@ -116,7 +119,7 @@ pub struct Entry {
 }
 
 /// Something in a pad that cannot be read. It is kept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Fault {
     /// Its line, from 1.
     pub line: usize,

@@ -1,5 +1,6 @@
 //! May a mode begin while others are active?
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::model::ModeName;
@@ -32,7 +33,7 @@ pub struct Denial {
 }
 
 /// By which rule a mode cannot begin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DenialKind {
     /// From execution back to planning, which never completes anything by itself.

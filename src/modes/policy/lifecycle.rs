@@ -1,5 +1,8 @@
 //! How a mode ended, in one vocabulary (RCS, "Terminal lifecycle outcome compatibility").
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -23,6 +26,10 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Finished, Self::Blocked, Self::Failed, Self::UserInterlude, Self::AskUserQuestion];
+
     /// The canonical word.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -50,6 +57,17 @@ impl Outcome {
 impl Serialize for Outcome {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(self.as_str())
+    }
+}
+
+impl JsonSchema for Outcome {
+    fn schema_name() -> Cow<'static, str> {
+        "Outcome".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let words = Self::ALL.map(Self::as_str);
+        json_schema!({ "type": "string", "enum": words, "description": "How a mode ended, for people." })
     }
 }
 
@@ -99,7 +117,7 @@ impl Word {
 }
 
 /// Where an answer comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Said {
     /// The canonical field.

@@ -10,8 +10,10 @@
 //! first block counts, wherever it stands; names that nobody knows are passed over, and a first block of such names alone
 //! says nothing at all.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
 use crate::model::ModeName;
@@ -44,6 +46,19 @@ impl Skill {
 impl Serialize for Skill {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(self.as_str())
+    }
+}
+
+impl JsonSchema for Skill {
+    fn schema_name() -> Cow<'static, str> {
+        "Skill".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "description": "A skill that a prompt names: a mode, the end of all modes, or a skill without a mode.",
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::cell::{OnceCell, RefCell};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::{History, PhaseWork, Report, RunState, Undone, progress};
@@ -34,7 +35,7 @@ pub(super) struct Outcome<'a> {
 }
 
 /// Reports that were made.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct EmitReport {
     /// Always true: what fails is an error.
     pub success: bool,
@@ -45,7 +46,7 @@ pub struct EmitReport {
 }
 
 /// What came of reports.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EmitData {
     /// The id of the event that holds all of them.
@@ -80,7 +81,7 @@ pub struct EmitData {
 }
 
 /// An activity of a step that was reported.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct EmittedActivity {
     /// Its number in the run.
     pub number: Number,
@@ -93,7 +94,7 @@ pub struct EmittedActivity {
 }
 
 /// One report.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EmittedReport {
     /// Its id.

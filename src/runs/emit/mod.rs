@@ -6,6 +6,8 @@ pub use answer::{EmitData, EmitReport, EmittedActivity, EmittedReport};
 
 use std::path::Path;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::catalog::CatalogError;
@@ -29,11 +31,13 @@ use crate::runs::transaction::{Transaction, transact};
 use crate::store::{Address, NewRun, Project, StoreError, StoredRun};
 
 /// What to report.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct EmitRequest {
     /// The workflow's name.
     pub workflow: String,
     /// The run.
+    #[serde(rename = "run_id")]
     pub run: String,
     /// The reports; all of them happen, or none.
     pub reports: Vec<ReportRequest>,

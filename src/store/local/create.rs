@@ -10,7 +10,7 @@ use crate::store::local::layout::{
 use crate::store::local::lock::Lock;
 use crate::store::local::project::Project;
 use crate::store::local::run_dir::RunDir;
-use crate::store::run_store::WriteRequest;
+use crate::store::request::WriteRequest;
 
 /// How many suffixes are tried for a run id that is taken.
 const ID_TRIES: usize = 10_000;

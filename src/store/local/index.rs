@@ -16,7 +16,8 @@ use crate::store::error::StoreError;
 use crate::store::local::layout::{CACHE, CACHE_TMP, FINISHED_RUNS, OPEN_RUNS, RUN_FILE, RUNS};
 use crate::store::local::lock::Lock;
 use crate::store::local::project::Project;
-use crate::store::run_store::{Found, MaybeOpen, WriteRequest};
+use crate::store::request::WriteRequest;
+use crate::store::run_store::{Found, MaybeOpen};
 
 /// The version of the cache.
 const VERSION: u32 = 1;

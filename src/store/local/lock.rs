@@ -7,7 +7,7 @@ use crate::model::{Number, Seq, limits};
 use crate::store::error::StoreError;
 use crate::store::local::layout::LOCK;
 use crate::store::local::note::WriterNote;
-use crate::store::run_store::WriteRequest;
+use crate::store::request::WriteRequest;
 
 /// The held lock; free again when it is dropped.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use crate::store::error::StoreError;
 use crate::store::local::layout::{LOG, LOG_TMP, QUARANTINE};
 use crate::store::local::lock::Lock;
 use crate::store::local::log::{LogTail, scan};
-use crate::store::run_store::WriteRequest;
+use crate::store::request::WriteRequest;
 
 /// The log of a directory, and the lock under which it is written.
 #[derive(Debug)]

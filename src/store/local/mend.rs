@@ -9,7 +9,7 @@ use crate::store::local::lock::{Lock, note_of};
 use crate::store::local::note::WriterNote;
 use crate::store::local::project::Project;
 use crate::store::local::run_dir::{LockedRun, RunDir};
-use crate::store::run_store::WriteRequest;
+use crate::store::request::WriteRequest;
 
 /// Where a name stands that goes to quarantine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

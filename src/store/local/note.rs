@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::Seq;
-use crate::store::run_store::{WriteRequest, Writer};
+use crate::store::request::{WriteRequest, Writer};
 
 /// What a writer leaves in `.lock`: who it is, the highest counters it has seen, so that neither is used again even when
 /// somebody puts back an older log, and what the next writer has to look after. A lost note is no error.

@@ -13,7 +13,8 @@ use crate::store::local::layout::{
 };
 use crate::store::local::lock::Lock;
 use crate::store::local::run_dir::{RunDir, is_leftover};
-use crate::store::run_store::{RunStore, WriteRequest};
+use crate::store::request::WriteRequest;
+use crate::store::run_store::RunStore;
 
 /// A project with a `.flow` that is flow's own.
 #[derive(Debug)]

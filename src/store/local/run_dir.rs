@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 use crate::codec::{LogEnd, LogScan};
 use crate::disk::{Dir, DiskError, File, Rename, read_exact_at};
 use crate::model::{Event, Number, RunId, Seq, Timestamp, limits};
+use crate::store::address::{Address, Document};
 use crate::store::error::StoreError;
 use crate::store::local::layout::{ACTIVITIES, EVIDENCE, LOCK, LOG, QUARANTINE, RUN_FILE};
 use crate::store::local::lock::note_of;
 use crate::store::local::log::{LogTail, scan, scan_from};
 use crate::store::local::log_file::{LockedLog, log_fault};
-use crate::store::run_store::{Address, Document, Position, Presence, RunWriter, StoredRun, WriteRequest};
+use crate::store::request::WriteRequest;
+use crate::store::run_store::{Position, Presence, RunWriter, StoredRun};
 
 /// The directory of a run.
 #[derive(Debug)]

@@ -4,7 +4,8 @@ use crate::model::RunId;
 use crate::store::batch::NewRun;
 use crate::store::error::StoreError;
 use crate::store::local::project::Project;
-use crate::store::run_store::{MaybeOpen, RunStore, StoredRun, Visit, WriteRequest};
+use crate::store::request::WriteRequest;
+use crate::store::run_store::{MaybeOpen, RunStore, StoredRun, Visit};
 
 impl RunStore for Project {
     fn ids(&self) -> Result<Vec<RunId>, StoreError> {

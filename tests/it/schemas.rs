@@ -1,0 +1,588 @@
+//! The schemas of requests and reports say what is read and what is printed, no more and no less.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use clap::CommandFactory;
+use flowrun::cli::Cli;
+use flowrun::doctor::{DoctorReport, DoctorRequest, ValidateReport, VerifyReport};
+use flowrun::drive::{DriveReport, DriveRequest, Endpoint};
+use flowrun::interviews::{
+    AnswerRequest, FinishRequest, InterviewAbandonReport, InterviewAnswerReport, InterviewFinishReport, InterviewNext,
+    InterviewRequest, InterviewRunReport, InterviewStartReport, InterviewStatusReport, TalkRequest,
+};
+use flowrun::model::{
+    ActivityId, ActivityStatus, ActivityType, Confidence, EventId, ModeName, Number, Problem, ReportType, RunId,
+    RunStatus, SessionId, StateName, StepStatus, Timestamp, Unit, WorkflowId,
+};
+use flowrun::modes::{
+    ModeEndReport, ModeListReport, ModeListRequest, ModePromptReport, ModePromptRequest, ModeRequest,
+    ModeRequestReport, ModeScope, ModeShowReport, ModeWriteReport, ModeWriteRequest, OutcomeReport, PolicyReport,
+};
+use flowrun::runs::{
+    AdoptRequest, AdvanceReport, AdvanceRequest, ClaimRequest, DocumentKind, EmitReport, EmitRequest, HookInput,
+    InitReport, ListFilter, ListReport, ListStatus, LogReport, LogRequest, NextStatesReport, RecordReport,
+    RecordRequest, ReportRequest, ResumeReport, ResumeRequest, SessionEndReport, SessionEndRequest, SetReport,
+    SetRequest, ShowReport, Source, StartReport, StartRequest, StatusReport, StatusRequest, WorkflowAdoptReport,
+    WorkflowConvertReport, WorkflowGraphReport, WorkflowListReport, WorkflowReport, schema_text,
+};
+use jsonschema::Validator;
+use proptest::prelude::*;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::support::cases::CASES;
+use crate::support::{Answer, Sandbox, alone, quick, run};
+
+/// The schema of what is printed.
+fn printed<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    settings.into_generator().into_root_schema_for::<T>().into()
+}
+
+/// The schema of what is read.
+fn read<T: JsonSchema>() -> Value {
+    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().into()
+}
+
+/// What `flow show` prints: its document is open, so that its keys are taken from the schema of `run.yaml`.
+fn shown() -> Value {
+    let mut schema = printed::<ShowReport>();
+    let document: Value = serde_json::from_str(schema_text(DocumentKind::Run)).unwrap();
+    for key in document["properties"].as_object().unwrap().keys() {
+        schema["properties"][key] = json!(true);
+    }
+    schema.as_object_mut().unwrap().shift_remove("additionalProperties").expect("the document is open");
+    schema
+}
+
+type Form = fn() -> Value;
+
+/// Every command that answers with JSON, and the schema of its answer.
+const ANSWERS: [(&str, Form); 45] = [
+    ("init", printed::<InitReport>),
+    ("start", printed::<StartReport>),
+    ("record-activity", printed::<RecordReport>),
+    ("emit", printed::<EmitReport>),
+    ("next", printed::<NextStatesReport>),
+    ("advance", printed::<AdvanceReport>),
+    ("drive", printed::<DriveReport>),
+    ("block", printed::<StatusReport>),
+    ("unblock", printed::<StatusReport>),
+    ("complete", printed::<StatusReport>),
+    ("fail", printed::<StatusReport>),
+    ("cancel", printed::<StatusReport>),
+    ("reopen", printed::<StatusReport>),
+    ("set", printed::<SetReport>),
+    ("session-end", printed::<SessionEndReport>),
+    ("resume", printed::<ResumeReport>),
+    ("list", printed::<ListReport>),
+    ("show", shown),
+    ("log", printed::<LogReport>),
+    ("validate", printed::<ValidateReport>),
+    ("doctor", printed::<DoctorReport>),
+    ("verify", printed::<VerifyReport>),
+    ("workflow list", printed::<WorkflowListReport>),
+    ("workflow show", printed::<WorkflowReport>),
+    ("workflow check", printed::<WorkflowReport>),
+    ("workflow graph", printed::<WorkflowGraphReport>),
+    ("workflow adopt", printed::<WorkflowAdoptReport>),
+    ("workflow convert", printed::<WorkflowConvertReport>),
+    ("mode request", printed::<ModeRequestReport>),
+    ("mode list", printed::<ModeListReport>),
+    ("mode show", printed::<ModeShowReport>),
+    ("mode write", printed::<ModeWriteReport>),
+    ("mode clear", printed::<ModeEndReport>),
+    ("mode cancel", printed::<ModeEndReport>),
+    ("mode outcome", printed::<OutcomeReport>),
+    ("mode prompt", printed::<ModePromptReport>),
+    ("mode policy", printed::<PolicyReport>),
+    ("interview start", printed::<InterviewStartReport>),
+    ("interview next", printed::<InterviewNext>),
+    ("interview answer", printed::<InterviewAnswerReport>),
+    ("interview skip", printed::<InterviewAnswerReport>),
+    ("interview status", printed::<InterviewStatusReport>),
+    ("interview finish", printed::<InterviewFinishReport>),
+    ("interview abandon", printed::<InterviewAbandonReport>),
+    ("interview run", printed::<InterviewRunReport>),
+];
+
+/// Commands that print a text of their own, whatever was asked for.
+const TEXTS: [&str; 3] = ["schema", "completions", "man"];
+
+/// Lets no object have a property that its schema does not name.
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            object.values_mut().for_each(close);
+            if object.contains_key("properties") && !object.contains_key("additionalProperties") {
+                object.insert("unevaluatedProperties".to_owned(), json!(false));
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(close),
+        _ => {}
+    }
+}
+
+fn validator(mut schema: Value) -> Validator {
+    // Who reads a schema knows no paths of modules.
+    assert!(!schema.to_string().contains("[`"), "a link in a description: {schema:#}");
+    close(&mut schema);
+    jsonschema::draft202012::options().should_validate_formats(true).build(&schema).unwrap()
+}
+
+#[track_caller]
+fn assert_valid(validator: &Validator, value: &Value, what: &str) {
+    let errors: Vec<_> =
+        validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "{what}:\n{}\n{value:#}", errors.join("\n"));
+}
+
+/// The schemas of all answers, and which commands gave one that fits.
+struct Forms {
+    answers: BTreeMap<&'static str, Validator>,
+    problem: Validator,
+    seen: RefCell<BTreeSet<&'static str>>,
+}
+
+impl Forms {
+    fn new() -> Self {
+        Self {
+            answers: ANSWERS.iter().map(|(command, form)| (*command, validator(form()))).collect(),
+            problem: validator(printed::<Problem>()),
+            seen: RefCell::default(),
+        }
+    }
+
+    /// Holds what a command printed against its schema.
+    #[track_caller]
+    fn check(&self, args: &[impl AsRef<str>], answer: &Answer) {
+        let line = args.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(" ");
+        let is_called = |command: &&&str| line == **command || line.starts_with(&format!("{command} "));
+        let command = *self.answers.keys().find(is_called).unwrap_or_else(|| panic!("no schema for flow {line}"));
+        if answer.stdout.is_empty() {
+            let error = answer.error();
+            return assert_valid(&self.problem, &error, &line);
+        }
+        assert_valid(&self.answers[command], &answer.json(), &line);
+        self.seen.borrow_mut().insert(command);
+    }
+
+    /// What commands that only look print of a project.
+    fn look(&self, sandbox: &Sandbox) {
+        for line in LOOKS {
+            let args: Vec<_> = line.split(' ').chain(["--json"]).collect();
+            self.check(&args, &sandbox.inside(&args));
+        }
+        for run in sandbox.runs() {
+            for line in LOOKS_AT_A_RUN {
+                let (command, more) = line.split_once(' ').unwrap_or((line, ""));
+                let args: Vec<_> =
+                    [command, &run].into_iter().chain(more.split_whitespace()).chain(["--json"]).collect();
+                self.check(&args, &sandbox.inside(&args));
+            }
+        }
+    }
+
+    /// A command of the real program, which answers.
+    #[track_caller]
+    fn ask(&self, sandbox: &Sandbox, args: &[&str]) {
+        self.ask_in(&sandbox.root(), sandbox, args);
+    }
+
+    /// The same in another directory.
+    #[track_caller]
+    fn ask_in(&self, dir: &Path, sandbox: &Sandbox, args: &[&str]) {
+        let args: Vec<_> = args.iter().chain(&["--json"]).copied().collect();
+        let mut command = sandbox.flow_command();
+        command.args(&args).current_dir(dir);
+        let answer = run(command, "");
+        assert!(!answer.stdout.is_empty(), "{args:?}: {answer:?}");
+        self.check(&args, &answer);
+    }
+}
+
+const LOOKS: [&str; 20] = [
+    "list",
+    "list --worktrees",
+    "resume",
+    "doctor",
+    "doctor --repair --dry-run",
+    "validate",
+    "mode list --all",
+    "mode list --session s1",
+    "mode show forge",
+    "mode show forge --session s1",
+    "mode policy",
+    "mode outcome .flow/state/forge-state.json",
+    "interview next docs/charter.md",
+    "interview status docs/charter.md",
+    "workflow list",
+    "workflow show start-issue",
+    "workflow check build",
+    "workflow graph debug",
+    "workflow convert debug --to mermaid",
+    "workflow show nothing",
+];
+
+const LOOKS_AT_A_RUN: [&str; 7] = ["show", "show --at 1", "log", "next", "resume --all", "verify", "doctor"];
+
+const BROKEN: &str = "apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: broken\nphases:\n  - id: one\n    \
+                      next: [two]\n";
+
+/// A run with artifacts, units, sub-agents, a question and a phase that was passed over; another one that cannot be read;
+/// one in another worktree; a graph to drive.
+fn varied(forms: &Forms) {
+    let sandbox = Sandbox::within(&quick());
+    forms.ask(&sandbox, &["init"]);
+    let emit = |kind: &str, more: &[&str]| {
+        let args = ["emit", "--workflow", "build", "--run-id", "r1", "--session", "s1", "--type", kind];
+        forms.ask(&sandbox, &[&args[..], more].concat());
+    };
+    let running = r#"{"status":"running"}"#;
+    emit("status_change", &["--step", "requirements", "--data", running]);
+    std::fs::write(sandbox.path("a.md"), "a").unwrap();
+    emit(
+        "artifact_registered",
+        &["--step", "requirements", "--data", r#"{"path":"a.md","feature":"f","kind":"mine"}"#],
+    );
+    let link = r#"{"url":"https://example.com/a","label":"A","relationship":"about"}"#;
+    emit("artifact_registered", &["--unit", "T1", "--data", link]);
+    emit("status_change", &["--step", "requirements", "--unit", "T1", "--data", running]);
+    emit("status_change", &["--step", "helper:reading", "--data", running]);
+    emit("waiting_for_user", &["--step", "requirements", "--data", r#"{"prompt":"Which?"}"#]);
+    forms.ask(&sandbox, &["resume", "r1"]);
+    forms.ask(&sandbox, &["start", "debug", "--id", "r2", "--session", "s1"]);
+    forms
+        .ask(&sandbox, &["record-activity", "--run-id", "r2", "--session", "s1", "--status", "running", "--id", "try"]);
+    let skip = ["--phase", "reproduce", "--id", "seen", "--skip-reason", "known"];
+    forms.ask(&sandbox, &[&["record-activity", "--run-id", "r2", "--session", "s1"], &skip[..]].concat());
+    forms.ask(&sandbox, &["resume", "r2", "--session", "s2"]);
+    forms.ask(&sandbox, &["set", "r2", "--limit", "max_iterations=1", "--feature", "f", "--session", "s1"]);
+
+    sandbox.git(&["worktree", "add", "-q", "../tree", "-b", "tree"]);
+    forms.ask_in(&sandbox.root().join("../tree"), &sandbox, &["start", "debug", "--id", "r9"]);
+
+    sandbox.flow(["start", "debug", "--id", "r3"]).ok();
+    std::fs::write(sandbox.run_dir("r3").join("run.yaml"), "state: [").unwrap();
+    std::fs::write(sandbox.run_dir("r3").join("events.jsonl"), "nothing\n").unwrap();
+    std::fs::write(sandbox.path("broken.workflow.yaml"), BROKEN).unwrap();
+    for args in [
+        &["list", "--worktrees"][..],
+        &["list", "--status", "failed"],
+        &["doctor", "--worktrees"],
+        &["resume", "--worktrees"],
+        &["validate", ".flow"],
+        &["validate", "broken.workflow.yaml"],
+        &["workflow", "check", "broken.workflow.yaml"],
+        &["doctor", "--repair"],
+    ] {
+        forms.ask(&sandbox, args);
+    }
+    forms.look(&sandbox);
+
+    let graph = "initial: call\nstates:\n  call: {type: tool, transition: {next: [ask]}}\n  \
+                 ask: {type: user, transition: {next: [end]}}\n  end: {type: terminal}\n";
+    std::fs::write(sandbox.path("job.graph.yaml"), graph).unwrap();
+    let drive = ["drive", "job.graph.yaml", "--run-id", "r4", "--on", "tool=echo done"];
+    forms.ask(&sandbox, &drive);
+    forms.ask(&sandbox, &[&drive[..], &["--on", "user=false"]].concat());
+    forms.ask(&sandbox, &["workflow", "check", "job.graph.yaml"]);
+    forms.ask(&sandbox, &["interview", "run", "docs/charter.md"]);
+}
+
+#[test]
+fn what_a_command_prints_is_what_the_schema_of_its_report_says() {
+    let forms = Forms::new();
+    for case in CASES {
+        let sandbox = Sandbox::within(&quick());
+        let order = (case.prepare)(&sandbox);
+        forms.look(&sandbox);
+        for args in std::iter::once(&order.args).chain(order.then.iter().map(|(args, _)| args)) {
+            let args: Vec<_> = args.iter().map(String::as_str).chain(["--json"]).collect();
+            forms.check(&args, &sandbox.inside_on(alone(), &order.env, &args));
+        }
+        forms.look(&sandbox);
+    }
+    varied(&forms);
+    let seen = forms.seen.into_inner();
+    let unseen: Vec<_> = ANSWERS.iter().map(|(command, _)| *command).filter(|name| !seen.contains(name)).collect();
+    assert!(unseen.is_empty(), "gave no answer: {unseen:?}");
+}
+
+#[test]
+fn a_field_that_is_printed_and_not_in_the_schema_is_noticed() {
+    let sandbox = Sandbox::within(&quick());
+    let run = sandbox.start("debug");
+    let forms = Forms::new();
+    for args in [&["list"][..], &["show", &run], &["resume", &run], &["workflow", "show", "debug"]] {
+        let answer = sandbox.inside(args.iter().chain(&["--json"])).json();
+        let name = args.iter().take(if args[0] == "workflow" { 2 } else { 1 }).copied().collect::<Vec<_>>().join(" ");
+        let validator = &forms.answers[name.as_str()];
+        assert_valid(validator, &answer, &name);
+        let objects = ["", "/runs/0", "/next", "/steps/0", "/states/0"];
+        let there: Vec<_> = objects.iter().filter(|at| answer.pointer(at).is_some_and(Value::is_object)).collect();
+        assert!(there.len() > 1, "{name}: {answer}");
+        for at in there {
+            let mut more = answer.clone();
+            more.pointer_mut(at).unwrap()["unheard_of"] = json!(1);
+            assert!(!validator.is_valid(&more), "{name}: `{at}` takes a field that it does not name");
+        }
+    }
+}
+
+/// The commands of the program that have no commands below them.
+fn leaves(command: &clap::Command, above: &str, found: &mut BTreeSet<String>) {
+    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+        let name = format!("{above}{}", sub.get_name());
+        match sub.has_subcommands() {
+            true => leaves(sub, &format!("{name} "), found),
+            false => drop(found.insert(name)),
+        }
+    }
+}
+
+#[test]
+fn every_command_has_a_schema_of_its_answer_or_prints_a_text_of_its_own() {
+    let mut tree = Cli::command();
+    tree.build();
+    let mut found = BTreeSet::new();
+    leaves(&tree, "", &mut found);
+    let known = ANSWERS.iter().map(|(command, _)| *command).chain(TEXTS);
+    assert_eq!(found, known.map(str::to_owned).collect());
+}
+
+/// A request as JSON with a value for every field, and what it lacks when only what it needs is given.
+fn holds<T: Serialize + DeserializeOwned + JsonSchema>(sample: &Value) {
+    let name = std::any::type_name::<T>();
+    let schema = read::<T>();
+    let validator = validator(schema.clone());
+    let parse = |value: &Value| serde_json::from_value::<T>(value.clone());
+    let fields: BTreeSet<_> = schema["properties"].as_object().unwrap().keys().cloned().collect();
+    let given: BTreeSet<_> = sample.as_object().unwrap().keys().cloned().collect();
+    assert_eq!(given, fields, "{name}: the sample has every field");
+    assert_valid(&validator, sample, name);
+    let written = serde_json::to_value(parse(sample).unwrap_or_else(|error| panic!("{name}: {error}"))).unwrap();
+    assert_eq!(written, *sample, "{name}");
+    for (field, property) in schema["properties"].as_object().unwrap() {
+        assert!(property.get("description").is_some(), "{name}: `{field}` is not described");
+    }
+
+    let needed = schema["required"].as_array().cloned().unwrap_or_default();
+    let least: Value = needed
+        .iter()
+        .map(|field| (field.as_str().unwrap().to_owned(), sample[field.as_str().unwrap()].clone()))
+        .collect();
+    assert_valid(&validator, &least, name);
+    let filled = parse(&least).unwrap_or_else(|error| panic!("{name}, only what is needed: {error}"));
+    let filled = serde_json::to_value(filled).unwrap();
+    assert_valid(&validator, &filled, name);
+    assert_eq!(serde_json::to_value(parse(&filled).unwrap()).unwrap(), filled, "{name}");
+    for field in needed {
+        let mut less = sample.clone();
+        less.as_object_mut().unwrap().shift_remove(field.as_str().unwrap());
+        assert!(parse(&less).is_err() && !validator.is_valid(&less), "{name} is read without {field}");
+    }
+
+    let mut more = sample.clone();
+    more["unheard_of"] = json!(1);
+    assert!(parse(&more).is_err(), "{name} takes a field that it does not know");
+    assert!(!validator.is_valid(&more), "the schema of {name} takes a field that it does not know");
+}
+
+#[test]
+fn every_request_over_runs_reads_what_it_writes_and_refuses_unknown_fields() {
+    let report = json!({ "type": "status_change", "step": "a", "unit": "T1", "data": { "status": "running" } });
+    holds::<ReportRequest>(&report);
+    holds::<AdoptRequest>(&json!({ "run_id": "r1", "from": "a.yaml", "session": "s1", "epoch": 2 }));
+    holds::<EmitRequest>(&json!({
+        "workflow": "build", "run_id": "r1", "reports": [report], "id": "k1", "name": "N", "session": "s1", "epoch": 2,
+    }));
+    holds::<ListFilter>(&json!({
+        "status": ["active", "blocked", "asking", "waiting", "conflict", "failed", "completed", "cancelled"],
+        "feature": "f", "search": "#42", "workflow": "debug", "session": "s1", "since": "2026-05-20T14:30:00.000Z",
+        "limit": 3, "worktrees": true,
+    }));
+    holds::<LogRequest>(&json!({ "run_id": "r1", "after": 3, "session": "s1" }));
+    holds::<AdvanceRequest>(&json!({
+        "run_id": "r1", "to": "plan", "summary": "s", "id": "k1", "session": "s1", "epoch": 2,
+    }));
+    holds::<Source>(&json!({ "origin": "a.yaml", "text": "kind: FlowActivity" }));
+    for advance in [json!("next"), json!({ "to": "plan" })] {
+        holds::<RecordRequest>(&json!({
+            "run_id": "r1", "source": { "origin": "a.yaml", "text": "" }, "id": "a", "phase": "plan", "type": "gate",
+            "status": "passed", "name": "N", "summary": "s", "confidence": "high", "evidence": ["e"], "files": ["f"],
+            "exit_code": -1, "started_at": "2026-05-20T14:30:00Z", "advance": advance, "skip_reason": "w",
+            "session": "s1", "epoch": 2,
+        }));
+    }
+    for claim in ["claim", "take_over"] {
+        assert!(serde_json::from_value::<ClaimRequest>(json!(claim)).is_ok());
+        holds::<ResumeRequest>(&json!({
+            "run_id": "r1", "claim": claim, "all": true, "session": "s1", "worktrees": true,
+        }));
+    }
+    let hook = json!({ "session_id": "s1", "reason": "exit", "cwd": "/tmp" });
+    holds::<HookInput>(&hook);
+    holds::<SessionEndRequest>(&json!({ "session": "s1", "hook": hook }));
+    holds::<SetRequest>(&json!({
+        "run_id": "r1", "issue": 1, "pr": 2, "branch": "b", "repo": "r", "feature": "f", "goal": "g",
+        "limits": { "max_iterations": 20, "max_runtime_minutes": null }, "another": true, "session": "s1", "epoch": 2,
+    }));
+    holds::<StartRequest>(&json!({
+        "workflow": "debug", "issue": 1, "pr": 2, "goal": "g", "branch": "b", "repo": "r", "journal": "j", "slug": "s",
+        "phase": "fix", "session": "s1", "run_id": "r1", "another": true,
+    }));
+    for verb in ["block", "unblock", "complete", "fail", "cancel", "reopen"] {
+        holds::<StatusRequest>(&json!({
+            "run_id": "r1", "verb": verb, "reason": "w", "skip_reason": "w", "another": true, "session": "s1", "epoch": 2,
+        }));
+    }
+}
+
+#[test]
+fn every_other_request_reads_what_it_writes_and_refuses_unknown_fields() {
+    let scope = json!({ "session": "s1", "root": false });
+    holds::<ModeScope>(&scope);
+    holds::<ModeRequest>(&json!({ "mode": "forge", "scope": scope, "review_clean": true, "run_id": "r1" }));
+    holds::<ModeWriteRequest>(&json!({
+        "mode": "forge", "scope": scope, "fields": { "task": "t", "gone": null }, "review_clean": false,
+    }));
+    holds::<ModePromptRequest>(&json!({ "text": "$forge go", "scope": scope }));
+    holds::<ModeListRequest>(&json!({ "scope": scope, "all": true }));
+
+    holds::<DoctorRequest>(&json!({
+        "run_id": "r1", "repair": true, "dry_run": true, "strict": true, "worktrees": true,
+    }));
+
+    let endpoint = json!({ "url": "http://localhost/v1", "model": "m" });
+    for choose in [json!("nobody"), json!({ "command": "choose" }), json!({ "endpoint": endpoint })] {
+        holds::<DriveRequest>(&json!({
+            "graph": "job.graph.yaml", "run_id": "r1", "on": { "tool": "echo", "agent": "cat" }, "types": ["t"],
+            "choose": choose, "max_iter": 3, "timeout": 2.5, "goal": "g", "session": "s1",
+        }));
+    }
+
+    let interview = json!({ "document": "docs/charter.md", "script": "charter", "run_id": "r1" });
+    holds::<InterviewRequest>(&interview);
+    holds::<TalkRequest>(&json!({
+        "interview": interview, "agent": "ask", "timeout": 2.5, "record": "a.jsonl", "replay": "b.jsonl",
+    }));
+    for answer in [json!("open"), json!({ "answered": "Tasks." }), json!({ "skipped": "ask Ada" })] {
+        for replaces in [json!("nothing"), json!("anything"), json!({ "seen": answer })] {
+            holds::<AnswerRequest>(&json!({
+                "document": "docs/charter.md", "question": 3, "asked": { "topic": "t", "asked": "Why?" },
+                "answer": answer, "replaces": replaces,
+            }));
+        }
+    }
+    holds::<FinishRequest>(&json!({
+        "document": "docs/charter.md", "content": { "scope": "Tasks." }, "early": true, "seen": "text",
+    }));
+}
+
+#[test]
+fn the_key_of_an_endpoint_is_read_and_never_written() {
+    let endpoint: Endpoint = serde_json::from_value(json!({ "url": "u", "model": "m", "key": "secret" })).unwrap();
+    assert_eq!(endpoint.key.as_deref(), Some("secret"));
+    assert!(!serde_json::to_string(&endpoint).unwrap().contains("secret"));
+}
+
+#[test]
+fn a_time_span_that_cannot_be_is_refused() {
+    for timeout in [json!(-1), json!(1e300), json!("3")] {
+        let request = json!({ "graph": "g", "max_iter": 1, "timeout": timeout });
+        assert!(serde_json::from_value::<DriveRequest>(request).is_err(), "{timeout}");
+    }
+}
+
+/// The words that a schema allows.
+fn words(schema: &Value) -> Vec<String> {
+    let listed = schema["enum"].as_array().into_iter().flatten();
+    let alone = schema.get("const");
+    let mut found: Vec<String> = listed.chain(alone).map(|word| word.as_str().unwrap().to_owned()).collect();
+    found.extend(schema["oneOf"].as_array().into_iter().flatten().flat_map(words));
+    found
+}
+
+#[test]
+fn the_words_of_a_schema_are_those_of_files_and_command_lines() {
+    fn same<T: JsonSchema + Copy, const N: usize>(all: [T; N], as_str: fn(T) -> &'static str) {
+        assert_eq!(words(&read::<T>()), all.map(as_str));
+    }
+    same(ActivityStatus::ALL, ActivityStatus::as_str);
+    same(ActivityType::ALL, ActivityType::as_str);
+    same(Confidence::ALL, Confidence::as_str);
+    same(ReportType::ALL, ReportType::as_str);
+    same(RunStatus::ALL, RunStatus::as_str);
+    same(StepStatus::ALL, StepStatus::as_str);
+    same(ListStatus::ALL, ListStatus::as_str);
+    let mut tree = Cli::command();
+    tree.build();
+    let status = tree.find_subcommand("list").unwrap().get_arguments().find(|arg| arg.get_id() == "status").unwrap();
+    let taken: Vec<_> = status.get_possible_values().iter().map(|word| word.get_name().to_owned()).collect();
+    assert_eq!(taken, ListStatus::ALL.map(ListStatus::as_str));
+}
+
+/// Whether the schema of a name takes `text`, for each kind of name beside whether the name itself does.
+fn takes(text: &str) -> Vec<(&'static str, bool, bool)> {
+    thread_local! {
+        static SCHEMAS: Vec<Validator> = [
+            read::<RunId>(),
+            read::<ModeName>(),
+            read::<ActivityId>(),
+            read::<SessionId>(),
+            read::<WorkflowId>(),
+            read::<StateName>(),
+            read::<Unit>(),
+            read::<EventId>(),
+        ]
+        .iter()
+        .map(|schema| jsonschema::draft202012::new(schema).unwrap())
+        .collect();
+    }
+    let names = [
+        ("run id", RunId::new(text).is_ok()),
+        ("mode", ModeName::new(text).is_ok()),
+        ("activity id", ActivityId::new(text).is_ok()),
+        ("session id", SessionId::new(text).is_ok()),
+        ("workflow id", WorkflowId::new(text).is_ok()),
+        ("phase", StateName::new(text).is_ok()),
+        ("unit", Unit::new(text).is_ok()),
+        ("operation id", EventId::new(text).is_ok()),
+    ];
+    SCHEMAS.with(|schemas| {
+        let said = names.into_iter().zip(schemas);
+        said.map(|((what, taken), schema)| (what, taken, schema.is_valid(&json!(text)))).collect()
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_name_is_taken_when_its_schema_takes_it(
+        text in prop_oneof!["[A-Za-z0-9._:-]{0,5}", "\\PC{0,8}", "(?s).{0,3}", "[a-z]{199,202}", "[a-z]{63,66}", "[a-z]{127,130}"],
+    ) {
+        for (what, taken, said) in takes(&text) {
+            // Its description says so.
+            let of_windows = what == "run id" && RunId::new(format!("{text}x")).is_ok();
+            prop_assert!(taken == said || said && of_windows, "{what} {text:?}: {taken}, and the schema says {said}");
+        }
+    }
+}
+
+#[test]
+fn numbers_and_times_are_written_as_their_schemas_say() {
+    let numbers = validator(printed::<Number>());
+    for number in [1, 42, 999, 1000, u64::MAX] {
+        assert_valid(&numbers, &json!(Number(number)), "a number");
+    }
+    assert!(!numbers.is_valid(&json!("1")) && !numbers.is_valid(&json!(1)));
+    let times = validator(printed::<Timestamp>());
+    let time: Timestamp = "2026-05-20T16:30:00+02:00".parse().unwrap();
+    assert_valid(&times, &json!(time), "a time");
+    assert!(!times.is_valid(&json!("yesterday")));
+}
