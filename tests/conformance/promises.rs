@@ -142,6 +142,7 @@ pub fn a_batch_is_committed_as_a_whole_or_not_at_all(keeper: &dyn Keeper) {
     assert_eq!(commit(&mut *writer, &[plain(2, "short"), record(3, 1), plain(4, "last")]).unwrap().seq, Seq(4));
     assert_eq!(run.log().unwrap().last_seq(), Seq(4));
     assert_eq!(run.text().unwrap(), Some(text(4)));
+    assert_eq!(run.activity_names().unwrap().len(), 1);
 }
 
 pub fn the_text_and_the_activity_files_follow_a_commit(keeper: &dyn Keeper) {

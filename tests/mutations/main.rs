@@ -163,7 +163,7 @@ fn ranges(text: &str, sought: &str) -> Vec<(usize, usize)> {
 /// Builds the tests of the copy, and gives their programs.
 fn built(copy: &Path, target: &Path) -> Result<Vec<PathBuf>, String> {
     let mut build = Command::new(env!("CARGO"));
-    build.args(["test", "--locked", "--lib", "--test", "it", "--no-run", "--message-format=json"]).current_dir(copy);
+    build.args(["test", "--locked", "--lib", "--test", "it", "--test", "conformance", "--no-run", "--message-format=json"]).current_dir(copy);
     build.env("CARGO_TARGET_DIR", target).stderr(Stdio::inherit());
     let output = build.output().map_err(|error| format!("cargo: {error}"))?;
     if !output.status.success() {
@@ -173,7 +173,7 @@ fn built(copy: &Path, target: &Path) -> Result<Vec<PathBuf>, String> {
     let messages = messages.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
     let tests = messages.filter(|message| message["profile"]["test"] == true);
     let programs: Vec<_> = tests.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).collect();
-    if programs.len() == 2 { Ok(programs) } else { Err(format!("cargo built {programs:?}")) }
+    if programs.len() == 3 { Ok(programs) } else { Err(format!("cargo built {programs:?}")) }
 }
 
 /// Whether the tests with these words in their names pass with this mistake.
