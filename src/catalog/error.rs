@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::machine::Diagnostic;
-use crate::model::{Explain, Kind, Problem};
+use crate::model::{Explain, Kind, Problem, Suggestion};
 
 /// Why a workflow cannot be had.
 #[derive(Debug, Error)]
@@ -104,7 +104,7 @@ impl Explain for CatalogError {
             Self::Invalid { path, diagnostics, .. } => {
                 let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
                 new(Kind::Refused, "invalid_workflow")
-                    .help(format!("`flow workflow check {}` shows where", path.display()))
+                    .help(Suggestion::flow("workflow check").value(path.display()) + " shows where")
                     .because(errors.map(|error| format!("{} {}", error.place, error.message)))
             }
             Self::NoMachine { .. } => new(Kind::Refused, "no_state_machine")

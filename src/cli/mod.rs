@@ -18,7 +18,7 @@ pub use args::Cli;
 pub use exit::Exit;
 
 use crate::cli::out::{Kept, Out};
-use crate::model::{Kind, Problem};
+use crate::model::{Help, Kind, Problem, Suggestion};
 use crate::modes::ModesObserver;
 use crate::runs::{Context, Options, Result};
 
@@ -45,17 +45,17 @@ pub struct Answered {
 }
 
 /// Runs a command line, the program's name first, within this process: with the clock, the environment and the file system
-/// that `flow` brings. Standard input is this process's.
-pub fn within(args: &[OsString], flow: impl FnOnce(Options) -> Result<Context>) -> Answered {
+/// that `context` brings. Standard input is this process's.
+pub fn within(args: &[OsString], context: impl FnOnce(Options) -> Result<Context>) -> Answered {
     let mut out = Out::keeping(args.iter().any(|arg| arg == "--json"));
-    let exit = answer(args, &mut out, flow);
+    let exit = answer(args, &mut out, context);
     let Kept { stdout, stderr } = out.kept();
     Answered { exit, stdout, stderr }
 }
 
-fn answer(args: &[OsString], out: &mut Out, flow: impl FnOnce(Options) -> Result<Context>) -> Exit {
+fn answer(args: &[OsString], out: &mut Out, context: impl FnOnce(Options) -> Result<Context>) -> Exit {
     match Cli::read(args) {
-        Ok(cli) => run(cli, out, flow),
+        Ok(cli) => run(cli, out, context),
         Err(error) => usage(&error, out),
     }
 }
@@ -82,10 +82,10 @@ fn usage(error: &clap::Error, out: &mut Out) -> Exit {
     let said: Vec<_> = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
     let said = said.join(" ");
     let message = said.strip_prefix("error: ").unwrap_or(&said).to_owned();
-    out.problem(&Problem::of_message(Kind::Usage, "usage", message).help("see `flow help`"))
+    out.problem(&Problem::of_message(Kind::Usage, "usage", message).help(Help::from("see ") + Suggestion::flow("help")))
 }
 
-fn run(cli: Cli, out: &mut Out, flow: impl FnOnce(Options) -> Result<Context>) -> Exit {
+fn run(cli: Cli, out: &mut Out, context: impl FnOnce(Options) -> Result<Context>) -> Exit {
     out.runs(cli.command.name());
     let options = Options {
         project: cli.everywhere.project,
@@ -95,8 +95,11 @@ fn run(cli: Cli, out: &mut Out, flow: impl FnOnce(Options) -> Result<Context>) -
         holder_pid: cli.command.is_driver().then(std::process::id),
         boot: None,
     };
-    match flow(options) {
-        Ok(flow) => cmd::run(&flow.observed_by(Arc::new(ModesObserver)), cli.command, out),
+    match context(options) {
+        Ok(cx) => {
+            out.runs_for(&cx);
+            cmd::run(&cx.observed_by(Arc::new(ModesObserver)), cli.command, out)
+        }
         Err(error) => out.error(&error),
     }
 }

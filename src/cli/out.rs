@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use crate::cli::exit::Exit;
 use crate::cli::page::{self, Page};
-use crate::model::{Explain, Kind, Problem};
+use crate::model::{Explain, Help, Kind, Problem, Suggestion};
+use crate::runs::{self, Context};
 
 /// Where answers go.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub(super) struct Out {
     error: &'static str,
     /// The command that runs, for those who used it in a wrong way.
     command: Option<String>,
+    /// For whom it runs: commands in an error name the project where they do not find it.
+    caller: Option<Context>,
 }
 
 /// What would have been on standard output and standard error, without colours.
@@ -34,7 +37,7 @@ pub(super) struct Kept {
 
 impl Out {
     pub(super) fn new(json: bool) -> Self {
-        Self { json, kept: None, done: None, error: "error", command: None }
+        Self { json, kept: None, done: None, error: "error", command: None, caller: None }
     }
 
     /// Writes to no stream, but keeps what is said.
@@ -54,6 +57,11 @@ impl Out {
     /// The word before an error, for callers that know it from elsewhere.
     pub(super) fn errors_begin_with(&mut self, word: &'static str) {
         self.error = word;
+    }
+
+    /// Notes for whom a command runs.
+    pub(super) fn runs_for(&mut self, caller: &Context) {
+        self.caller = Some(caller.clone());
     }
 
     /// Notes which command runs.
@@ -145,9 +153,10 @@ impl Out {
     pub(super) fn error(&self, error: &dyn Explain) -> Exit {
         let mut problem = error.problem();
         if let ("usage", Some(command)) = (problem.code, &self.command) {
-            problem.help = Some(format!("see `flow help {command}`"));
+            problem = problem.help(Help::from("see ") + Suggestion::flow(format!("help {command}")));
         }
-        self.problem(&problem)
+        let place = self.caller.as_ref().and_then(runs::place_of_project);
+        self.problem(&problem.in_project(place.as_deref()))
     }
 
     /// A command line that is not understood, explained.

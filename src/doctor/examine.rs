@@ -1,17 +1,19 @@
 //! The verb: look, mend, look again, report.
 
+use std::path::Path;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::disk::DiskError;
 use crate::doctor::diagnosis::diagnose;
-use crate::doctor::finding::{Finding, Findings};
+use crate::doctor::finding::{Caller, Finding, Findings};
 use crate::doctor::project;
 use crate::doctor::repair::{Mending, mend};
 use crate::doctor::report::{DoctorReport, FindingReport, FindingState, Severity};
-use crate::model::Explain as _;
+use crate::model::{Explain as _, Help, Suggestion};
 use crate::runs::select::open_run;
-use crate::runs::{Context, Error, Result, in_other_worktrees, other_worktrees};
+use crate::runs::{Context, Error, Result, in_other_worktrees, other_worktrees, place_of_caller};
 use crate::store::{Project, StoreError, StoredRun as _};
 
 /// What to look at, and what to do about it.
@@ -58,12 +60,14 @@ fn doctor_here(cx: &Context, request: &DoctorRequest) -> Result<DoctorReport> {
         Ok(project) => project,
         Err(error) => return no_project(error, request),
     };
+    let place = place_of_caller(cx, &project);
+    let by = Caller { root: project.root(), place: place.as_deref() };
     let mut before = survey(cx, &project, request)?;
     let mut mending = Mending::default();
     if request.repair && !request.dry_run {
         mend(cx, &project, request, &before, &mut mending)?;
         let after = survey(cx, &project, request)?;
-        return Ok(report(&project, request, before, Some(after), mending));
+        return Ok(report(&by, request, before, Some(after), mending));
     }
     if request.dry_run {
         for findings in &before.parts {
@@ -71,7 +75,7 @@ fn doctor_here(cx: &Context, request: &DoctorRequest) -> Result<DoctorReport> {
         }
     }
     before.parts.iter_mut().for_each(|part| part.list.sort_by_key(Finding::severity));
-    Ok(report(&project, request, before, None, mending))
+    Ok(report(&by, request, before, None, mending))
 }
 
 /// The report of a project that cannot be opened.
@@ -83,7 +87,8 @@ fn no_project(error: Error, request: &DoctorRequest) -> Result<DoctorReport> {
     let line = error.one_line();
     match &error {
         Error::NoProject { start, .. } => {
-            found.add("flow_missing", start, format!("{line}; `flow init` makes one"));
+            let init = Suggestion::flow("init");
+            found.add("flow_missing", start, Help::from(line + "; ") + init + " makes one");
         }
         Error::Store(StoreError::Foreign { path, .. }) => drop(found.add("flow_foreign", path, line)),
         Error::Store(StoreError::Disk(DiskError::Unsafe { path, .. })) => {
@@ -91,8 +96,8 @@ fn no_project(error: Error, request: &DoctorRequest) -> Result<DoctorReport> {
         }
         _ => return Err(error),
     }
-    let root = std::path::Path::new("");
-    let findings = found.list.iter().map(|finding| finding.report(root, FindingState::Found, None)).collect();
+    let by = Caller { root: Path::new(""), place: None };
+    let findings = found.list.iter().map(|finding| finding.report(&by, FindingState::Found, None)).collect();
     Ok(DoctorReport { ok: false, runs: 0, findings, plan: Vec::new(), repaired: false, worktrees: Vec::new() })
 }
 
@@ -133,13 +138,12 @@ fn survey(cx: &Context, project: &Project, request: &DoctorRequest) -> Result<Su
 
 /// Puts both looks together: what is mended, what is left, what is new.
 fn report(
-    project: &Project,
+    by: &Caller<'_>,
     request: &DoctorRequest,
     before: Survey,
     after: Option<Survey>,
     mending: Mending,
 ) -> DoctorReport {
-    let root = project.root();
     let repaired = after.is_some();
     let runs = before.runs;
     let found: Vec<Finding> = before.parts.into_iter().flat_map(|part| part.list).collect();
@@ -147,14 +151,14 @@ fn report(
     let mut left: Vec<Finding> = match after {
         Some(after) => after.parts.into_iter().flat_map(|part| part.list).collect(),
         None => {
-            findings.extend(found.iter().map(|one| one.report(root, FindingState::Found, None)));
+            findings.extend(found.iter().map(|one| one.report(by, FindingState::Found, None)));
             Vec::new()
         }
     };
     if repaired {
         // What is still there comes from the second look, in its words.
         for one in found.iter().filter(|one| one.severity() != Severity::Info && !left.iter().any(|now| now.is(one))) {
-            findings.push(one.report(root, FindingState::Mended, mending.trouble_with(one)));
+            findings.push(one.report(by, FindingState::Mended, mending.trouble_with(one)));
         }
         left.sort_by_key(Finding::severity);
         for one in &left {
@@ -162,7 +166,7 @@ fn report(
                 Severity::Info => FindingState::Found,
                 _ => FindingState::Left,
             };
-            findings.push(one.report(root, state, mending.trouble_with(one)));
+            findings.push(one.report(by, state, mending.trouble_with(one)));
         }
     }
     let bad = |one: &FindingReport| match one.severity {

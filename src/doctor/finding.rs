@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::codec::Place;
 use crate::doctor::codes::severity;
 use crate::doctor::report::{FindingReport, FindingState, Severity};
-use crate::model::RunId;
+use crate::model::{Help, RunId};
 use crate::store::local::Shelf;
 
 /// Something that is not as it should be.
@@ -15,7 +15,7 @@ pub(super) struct Finding {
     pub(super) run: Option<RunId>,
     pub(super) path: PathBuf,
     pub(super) place: Option<Place>,
-    pub(super) message: String,
+    pub(super) message: Help,
     pub(super) repair: Option<Action>,
 }
 
@@ -46,21 +46,30 @@ impl Finding {
             == (other.code, &other.path, other.place.map(|place| place.line))
     }
 
-    /// As callers see it; paths are relative to `root`.
-    pub(super) fn report(&self, root: &Path, state: FindingState, why: Option<String>) -> FindingReport {
+    /// As the caller sees it.
+    pub(super) fn report(&self, by: &Caller<'_>, state: FindingState, why: Option<String>) -> FindingReport {
         FindingReport {
             code: self.code,
             severity: self.severity(),
-            path: self.path.strip_prefix(root).unwrap_or(&self.path).to_owned(),
+            path: self.path.strip_prefix(by.root).unwrap_or(&self.path).to_owned(),
             line: self.place.map(|place| place.line),
             column: self.place.map(|place| place.column),
             run_id: self.run.clone(),
-            message: self.message.clone(),
+            message: self.message.clone().in_project(by.place).to_string(),
             repair: self.repair.as_ref().map(Action::in_words),
             state,
             why,
         }
     }
+}
+
+/// For whom findings are reported.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Caller<'a> {
+    /// From where paths are named.
+    pub(super) root: &'a Path,
+    /// How the caller has to name the project in a command; none where it is found.
+    pub(super) place: Option<&'a str>,
 }
 
 /// Findings as they come in.
@@ -75,7 +84,7 @@ impl Findings {
         Self { run: Some(run.clone()), list: Vec::new() }
     }
 
-    pub(super) fn add(&mut self, code: &'static str, path: &Path, message: impl Into<String>) -> &mut Finding {
+    pub(super) fn add(&mut self, code: &'static str, path: &Path, message: impl Into<Help>) -> &mut Finding {
         let (run, path, message) = (self.run.clone(), path.to_owned(), message.into());
         // Asked here, so that a code that no page explains is noticed by the first test that meets it.
         let _ = severity(code);

@@ -5,8 +5,13 @@ use crate::doctor::facts::{Content, RunFacts};
 use crate::doctor::finding::{Action, Findings};
 use crate::doctor::rewrite::numbers_of;
 use crate::engine::{Fault, Reconciled, machine_of};
-use crate::model::{Event, EventKind, LostRange, Seq, limits};
+use crate::model::{Event, EventKind, Help, LostRange, Seq, Suggestion, limits};
 use crate::store::local::layout::LOG;
+
+/// The command that goes on without what is missing.
+fn repair(facts: &RunFacts) -> Suggestion {
+    Suggestion::flow("doctor").value(&facts.id).flag("repair")
+}
 
 /// Checks it. `rewrite` says whether a new one can be made from it, `named` whether the run was asked about by name.
 /// `is_away` says that git keeps a log which is not in this checkout.
@@ -26,11 +31,12 @@ pub(super) fn check(
             tail(facts, bytes, found);
         }
         Content::Missing if is_away => {
-            let message = format!(
-                "the log is not in this checkout, and git keeps it: bring it back with git, or go on without it with \
-                 `flow doctor {} --repair`; `flow resume {}` names the branches",
-                facts.id, facts.id
-            );
+            let message = Help::from(
+                "the log is not in this checkout, and git keeps it: bring it back with git, or go on without it with ",
+            ) + repair(facts)
+                + "; "
+                + Suggestion::flow("resume").value(&facts.id)
+                + " names the branches";
             found.add("log_put_back", &path, message).mend(mend.filter(|_| named));
             return;
         }
@@ -165,9 +171,9 @@ fn position(fault: &Fault, facts: &RunFacts, named: bool, mend: Option<&Action>,
             let lost = is(LostRange { from: last.next(), to: *noted });
             let message = format!(
                 "{lost} not in the log, but .lock says that they were: an older version was put back; bring the rest \
-                 back with git, or go on from here with `flow doctor {} --repair`",
-                facts.id
+                 back with git, or go on from here with "
             );
+            let message = Help::from(message) + repair(facts);
             // Whether to go on without the rest is a decision about this run alone.
             found.add("log_put_back", &path, message).mend(mend.filter(|_| named).cloned());
         }

@@ -11,10 +11,10 @@ use crate::codec::LineFault;
 use crate::doctor::facts::{Content, RunFacts};
 use crate::doctor::rewrite::file_number;
 use crate::engine::{Fault, History, Reconciled, Repair, Replay, blind_spots};
-use crate::model::{Event, EventKind, RunId, SessionId};
+use crate::model::{Event, EventKind, RunId, SessionId, Suggestion};
 use crate::runs::checkout::elsewhere;
 use crate::runs::select::select_run;
-use crate::runs::{Context, Result};
+use crate::runs::{Context, Result, place_of_caller};
 use crate::store::local::is_cut_off;
 use crate::store::local::layout::{ACTIVITIES, ACTIVITY_TMP, LOCK, LOG, RUN_FILE};
 use crate::store::{ActivityFile, Presence, StoreError, StoredRun as _};
@@ -106,8 +106,8 @@ pub fn verify(cx: &Context, run: Option<&str>, session: Option<SessionId>) -> Re
         _ => None,
     });
     notes.extend(noted.map(|noted| {
-        let id = &facts.id;
-        format!("an older version of the run was put back: event {noted} was written here; `flow resume {id}` says where it is")
+        let resume = Suggestion::flow("resume").value(&facts.id).in_project(place_of_caller(cx, &project).as_deref());
+        format!("an older version of the run was put back: event {noted} was written here; `{resume}` says where it is")
     }));
     if facts.is_not_adopted(&found) {
         notes.push("another program made the run, and no command of flow has written it: nothing to prove".to_owned());
@@ -194,9 +194,7 @@ impl Proof<'_> {
                     self.differs(path.clone(), line, &lost.in_words(), &found, "acknowledged events are gone");
                 }
                 Fault::Joined(what) => {
-                    let why = format!(
-                        "a merge joined two histories of the run: {what}; `flow doctor --repair` makes one of them"
-                    );
+                    let why = format!("a merge joined two histories of the run: {what}");
                     self.differs(path.clone(), None, "one history", "two", &why);
                 }
                 Fault::Double(seq) => {

@@ -10,11 +10,11 @@ use crate::drive::error::{Error, Result};
 use crate::drive::{DriveReport, DriveStop};
 use crate::engine::{Caller, Drift, History, Presence};
 use crate::machine::Machine;
-use crate::model::{ReportType, RunId, RunStatus, StateName, StepReport, StepStatus};
+use crate::model::{ReportType, RunId, RunStatus, StateName, StepReport, StepStatus, Suggestion};
 use crate::runs::advice::{Alternative, DRIVER, adopt};
 use crate::runs::select::{Runs, open_run_exactly};
 use crate::runs::view::for_reading;
-use crate::runs::{self, ClaimRequest, Context, claim, presence};
+use crate::runs::{self, ClaimRequest, Context, claim, place_of_caller, presence};
 use crate::store::Project;
 
 /// The run that the same command drove before: the one that is named, or the only open one of the workflow.
@@ -61,10 +61,13 @@ pub(super) fn take_up(
         let (run, named) = (run.id(), &drive.workflow);
         return Err(runs::Error::Usage(match known.machine {
             Some(_) => format!("run {run} follows the workflow {follows}, not {named}"),
-            None => format!(
-                "there is no workflow {named}; run {run} keeps the one that it follows, and \
-                 `flow drive {follows} --run-id {run}` goes on with it"
-            ),
+            None => {
+                let drive = Suggestion::flow("drive").value(follows).option("run-id", run);
+                let drive = drive.in_project(place_of_caller(cx, project).as_deref());
+                format!(
+                    "there is no workflow {named}; run {run} keeps the one that it follows, and `{drive}` goes on with it"
+                )
+            }
         })
         .into());
     }

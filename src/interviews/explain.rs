@@ -6,8 +6,8 @@ use crate::catalog::known_names;
 use crate::codec::violations::all;
 use crate::interviews::error::{Error, InterviewFault};
 use crate::interviews::pad::{Answer, EditError};
-use crate::model::{Explain, Kind, Problem};
-use crate::runs::quoted_path;
+use crate::model::{Explain, Help, Kind, Problem, Suggestion};
+use crate::runs::path_argument;
 
 impl Explain for Error {
     fn problem(&self) -> Problem {
@@ -18,7 +18,7 @@ impl Explain for Error {
                 new(Kind::NotFound, "unknown_interview").help(known_names(known, suggestion.as_deref()))
             }
             Self::Script { path, violations } => new(Kind::Refused, "invalid_interview")
-                .help(format!("`flow validate {}` shows everything that is wrong", path.display()))
+                .help(Suggestion::flow("validate").value(path.display()) + " shows everything that is wrong")
                 .because(all(violations)),
             Self::Document(fault) => fault.problem(),
             Self::Stopped { document, fault } => explained(document, fault),
@@ -27,8 +27,12 @@ impl Explain for Error {
     }
 }
 
-fn new(kind: Kind, code: &'static str, message: String, help: Option<String>) -> Problem {
-    Problem { help, ..Problem::of_message(kind, code, message) }
+fn new(kind: Kind, code: &'static str, message: String, help: impl Into<Help>) -> Problem {
+    Problem::of_message(kind, code, message).help(help)
+}
+
+fn interview(verb: &str, document: &Path) -> Suggestion {
+    Suggestion::flow(format!("interview {verb}")).value(path_argument(document))
 }
 
 /// What to know after a refusal.
@@ -37,67 +41,57 @@ const NOTHING: &str = "; nothing was written";
 /// Why an interview does not go on.
 pub(super) fn explained(path: &Path, fault: &InterviewFault) -> Problem {
     let document = path.display();
-    let named = quoted_path(path);
-    let say = |kind, code, message: String, help: String| new(kind, code, message, Some(help));
     match fault {
         InterviewFault::Edit(error) => edit(path, error),
         InterviewFault::Missing => {
             let message = format!("there is no document {document}");
-            say(Kind::NotFound, "document_not_found", message, format!("begin it with `flow interview start {named}`"))
+            new(Kind::NotFound, "document_not_found", message, Help::from("begin it with ") + interview("start", path))
         }
         InterviewFault::Unreadable { fault } => {
             let message = format!(
                 "{document}:{} the scratch pad has no question that can be read: {}",
                 fault.line, fault.message
             );
-            say(Kind::Damaged, "unreadable_pad", message, "correct it by hand; nothing was written".to_owned())
+            new(Kind::Damaged, "unreadable_pad", message, "correct it by hand; nothing was written")
         }
         InterviewFault::ScriptLost { line, known } => {
             let message = format!(
                 "{document}:{line} the questions of a scratch pad stand here, and it is not plain to which script they belong"
             );
-            let help =
-                format!("name it with `flow interview start {named} --script NAME`: {}{NOTHING}", known.join(", "));
-            say(Kind::Damaged, "pad_script_lost", message, help)
+            let help = Help::from("name it with ")
+                + interview("start", path).option("script", "NAME")
+                + format!(": {}{NOTHING}", known.join(", "));
+            new(Kind::Damaged, "pad_script_lost", message, help)
         }
         InterviewFault::OtherScript { script } => {
             let message = format!("the interview in {document} goes by the script `{script}`");
-            say(
-                Kind::Refused,
-                "wrong_interview",
-                message,
-                "leave --script out, or abandon that interview first".to_owned(),
-            )
+            new(Kind::Refused, "wrong_interview", message, "leave --script out, or abandon that interview first")
         }
         InterviewFault::OtherRun { run } => {
             let message = match run {
                 Some(run) => format!("the interview in {document} belongs to the run {run}"),
                 None => format!("the interview in {document} belongs to no run"),
             };
-            say(
+            new(
                 Kind::Refused,
                 "wrong_run",
                 message,
-                "leave --run-id out, or write `<!-- Run: ID -->` below the heading of the scratch pad".to_owned(),
+                "leave --run-id out, or write `<!-- Run: ID -->` below the heading of the scratch pad",
             )
         }
         InterviewFault::StillOpen { number, total, topic } => {
             let message = format!("question {number} of {total} in {document} is open: {topic}");
-            let help = format!("answer or skip it, or finish with --early; `flow interview next {named}` shows it");
-            say(Kind::Refused, "questions_left", message, help)
+            let help =
+                Help::from("answer or skip it, or finish with --early; ") + interview("next", path) + " shows it";
+            new(Kind::Refused, "questions_left", message, help)
         }
         InterviewFault::ChangedMeanwhile => {
             let message = format!("{document} was changed by another program in the meantime");
-            say(Kind::Held, "document_changed", message, "try again; nothing of it was removed".to_owned())
+            new(Kind::Held, "document_changed", message, "try again; nothing of it was removed")
         }
         InterviewFault::NoConsent => {
             let message = format!("giving up the interview in {document} has to be confirmed");
-            say(
-                Kind::NeedsHuman,
-                "not_confirmed",
-                message,
-                "say it with --yes; a copy with all answers is kept".to_owned(),
-            )
+            new(Kind::NeedsHuman, "not_confirmed", message, "say it with --yes; a copy with all answers is kept")
         }
         other => of_answer(path, other),
     }
@@ -106,8 +100,6 @@ pub(super) fn explained(path: &Path, fault: &InterviewFault) -> Problem {
 /// Why an answer is not taken.
 fn of_answer(path: &Path, fault: &InterviewFault) -> Problem {
     let document = path.display();
-    let named = quoted_path(path);
-    let say = |kind, code, message: String, help: String| new(kind, code, message, Some(help));
     match fault {
         InterviewFault::AnsweredMeanwhile { number, there, given } => {
             let message = match there {
@@ -121,37 +113,32 @@ fn of_answer(path: &Path, fault: &InterviewFault) -> Problem {
                 Answer::Open => format!("question {number} of {document} is open"),
             };
             let instead = if given.is_some() { "with --replace yours takes its place; " } else { "" };
-            let help = format!("`flow interview status {named}` shows all answers; {instead}nothing was written");
-            unwritten(say(Kind::Held, "already_answered", message, help), given.as_deref())
+            let help = interview("status", path) + " shows all answers; " + instead + "nothing was written";
+            unwritten(new(Kind::Held, "already_answered", message, help), given.as_deref())
         }
         InterviewFault::OtherQuestion { number, asked, given } => {
             let message = format!("question {number} of {document} is another one by now: {}", short(asked));
-            let help = format!("`flow interview next {named}` shows what is asked; nothing was written");
-            unwritten(say(Kind::Held, "other_question", message, help), given.as_deref())
+            let help = interview("next", path) + " shows what is asked; nothing was written";
+            unwritten(new(Kind::Held, "other_question", message, help), given.as_deref())
         }
         InterviewFault::NothingToAsk => {
             let message = format!("nothing is asked in {document} any more");
-            say(
+            new(
                 Kind::Refused,
                 "nothing_asked",
                 message,
-                format!("write the answers into it with `flow interview finish {named}`"),
+                Help::from("write the answers into it with ") + interview("finish", path),
             )
         }
         InterviewFault::SameAnswer { last, next } => {
             let message =
                 format!("question {last} of {document} has this very answer, so it is not taken for question {next}");
-            say(Kind::Refused, "answer_repeated", message, format!("when it is meant for both, say --question {next}"))
+            new(Kind::Refused, "answer_repeated", message, format!("when it is meant for both, say --question {next}"))
         }
         InterviewFault::AnswerTooLong => {
             let message =
                 format!("the answer for {document} is longer than {} bytes", crate::model::limits::ANSWER_BYTES);
-            say(
-                Kind::Refused,
-                "answer_too_long",
-                message,
-                "put it into a file, and name that file in the answer".to_owned(),
-            )
+            new(Kind::Refused, "answer_too_long", message, "put it into a file, and name that file in the answer")
         }
         other => of_agent(path, other),
     }
@@ -165,30 +152,29 @@ fn unwritten(mut problem: Problem, given: Option<&str>) -> Problem {
 
 /// What an agent does wrong.
 fn of_agent(path: &Path, fault: &InterviewFault) -> Problem {
-    let help =
-        || Some("correct the agent; what was answered is in the document, and the same command goes on".to_owned());
+    let help = "correct the agent; what was answered is in the document, and the same command goes on";
     let document = path.display();
     match fault {
         InterviewFault::Agent { why } => {
-            new(Kind::Refused, "agent_failed", format!("the interviewer gave no answer: {why}"), help())
+            new(Kind::Refused, "agent_failed", format!("the interviewer gave no answer: {why}"), help)
         }
         InterviewFault::Reply { violations } => {
             let first = violations.first().map(|violation| violation.message.clone()).unwrap_or_default();
-            let help = "`flow schema interview-reply` prints what it may answer; what was answered is in the document"
-                .to_owned();
+            let help = Suggestion::flow("schema interview-reply")
+                + " prints what it may answer; what was answered is in the document";
             let message = format!("the interviewer's answer is of no use: {first}");
-            new(Kind::Refused, "invalid_reply", message, Some(help)).because(all(violations))
+            new(Kind::Refused, "invalid_reply", message, help).because(all(violations))
         }
         InterviewFault::TooManyQuestions { most } => new(
             Kind::Refused,
             "too_many_questions",
             format!("the interviewer asks more than {most} questions about {document}"),
-            help(),
+            help,
         ),
         InterviewFault::AskedAgain { number, topic } => {
             let message =
                 format!("the interviewer asks about `{topic}` again, which was question {number} of {document}");
-            new(Kind::Refused, "asked_again", message, help())
+            new(Kind::Refused, "asked_again", message, help)
         }
         _ => {
             let message = format!("no recorded call fits the state of {document}");
@@ -196,7 +182,7 @@ fn of_agent(path: &Path, fault: &InterviewFault) -> Problem {
                 Kind::NotFound,
                 "not_recorded",
                 message,
-                Some("give the agent with --agent as well, and --record to keep what it answers".to_owned()),
+                "give the agent with --agent as well, and --record to keep what it answers",
             )
         }
     }
@@ -205,59 +191,51 @@ fn of_agent(path: &Path, fault: &InterviewFault) -> Problem {
 /// Why the scratch pad is not edited.
 fn edit(path: &Path, error: &EditError) -> Problem {
     let document = path.display();
-    let named = quoted_path(path);
     let message = format!("{document}: {error}");
     match error {
         EditError::NoPad => {
             let message = format!("there is no interview in {document}");
             let help =
-                format!("begin one with `flow interview start {named}`; one that is finished left no scratch pad");
-            new(Kind::NotFound, "no_interview", message, Some(help))
+                Help::from("begin one with ") + interview("start", path) + "; one that is finished left no scratch pad";
+            new(Kind::NotFound, "no_interview", message, help)
         }
         EditError::HeadingLost { line } => {
             let message =
                 format!("{document}:{line} the questions of a scratch pad stand here, and its heading is gone");
-            let help = format!(
-                "`flow interview start {named}` puts the heading back and goes on, or write `## Scratch Pad` above them{NOTHING}"
-            );
-            new(Kind::Damaged, "pad_heading_lost", message, Some(help))
+            let help = interview("start", path)
+                + " puts the heading back and goes on, or write `## Scratch Pad` above them"
+                + NOTHING;
+            new(Kind::Damaged, "pad_heading_lost", message, help)
         }
         EditError::PadExists { .. } | EditError::SecondPad { .. } => new(
             Kind::Damaged,
             "two_scratch_pads",
             message,
-            Some(format!("put the questions of both into one by hand{NOTHING}")),
+            format!("put the questions of both into one by hand{NOTHING}"),
         ),
         EditError::Conflict { line } => new(
             Kind::Damaged,
             "merge_conflict",
             format!("{document}:{line} a merge of two versions is not settled"),
-            Some(format!("keep of both what is right, and remove the marks{NOTHING}")),
+            format!("keep of both what is right, and remove the marks{NOTHING}"),
         ),
         EditError::NoQuestion { number, next } => {
             let yet = if number >= next { " yet" } else { "" };
             let message = format!("there is no question {number} in {document}{yet}");
-            let help = format!("`flow interview next {named}` shows what is asked{NOTHING}");
-            new(Kind::NotFound, "no_such_question", message, Some(help))
+            let help = interview("next", path) + " shows what is asked" + NOTHING;
+            new(Kind::NotFound, "no_such_question", message, help)
         }
-        EditError::Answered { .. } => new(Kind::Held, "already_answered", message, None),
-        EditError::EmptyAnswer => new(
-            Kind::Usage,
-            "empty_answer",
-            message,
-            Some(format!("`flow interview skip {named}` passes a question over")),
-        ),
-        EditError::Empty { .. } => {
-            new(Kind::Usage, "empty_answer", message, Some(format!("say it in some words{NOTHING}")))
+        EditError::Answered { .. } => new(Kind::Held, "already_answered", message, ""),
+        EditError::EmptyAnswer => {
+            new(Kind::Usage, "empty_answer", message, interview("skip", path) + " passes a question over")
         }
-        EditError::Reserved => {
-            new(Kind::Usage, "reserved_topic", message, Some(format!("call it something else{NOTHING}")))
-        }
+        EditError::Empty { .. } => new(Kind::Usage, "empty_answer", message, format!("say it in some words{NOTHING}")),
+        EditError::Reserved => new(Kind::Usage, "reserved_topic", message, format!("call it something else{NOTHING}")),
         EditError::NoNumberLeft => new(
             Kind::Refused,
             "no_number_left",
             message,
-            Some(format!("give the questions in it other numbers by hand{NOTHING}")),
+            format!("give the questions in it other numbers by hand{NOTHING}"),
         ),
         other => of_text(path, other),
     }
@@ -272,18 +250,18 @@ fn of_text(path: &Path, error: &EditError) -> Problem {
             let meant = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
             let message = format!("there is a text for `{id}`, which is no section of {document} and no topic in it");
             let help = format!("{meant}There are {}{NOTHING}", known.join(", "));
-            new(Kind::Refused, "unknown_section", message, Some(help))
+            new(Kind::Refused, "unknown_section", message, help)
         }
         EditError::Unfit { .. } => new(
             Kind::Refused,
             "unsound_document",
             format!("{document}: {error}"),
-            Some(format!("use deeper headings, and close code blocks and comments{NOTHING}")),
+            format!("use deeper headings, and close code blocks and comments{NOTHING}"),
         ),
         EditError::Faults { faults } => {
             let first = faults.first().map(|fault| format!(":{} {}", fault.line, fault.message)).unwrap_or_default();
             let help = format!("correct it by hand, or it would be lost with the scratch pad{NOTHING}");
-            let mut problem = new(Kind::Refused, "unreadable_entries", format!("{document}{first}"), Some(help));
+            let mut problem = new(Kind::Refused, "unreadable_entries", format!("{document}{first}"), help);
             problem.causes =
                 faults.iter().skip(1).map(|fault| format!("line {} {}", fault.line, fault.message)).collect();
             problem
@@ -292,13 +270,13 @@ fn of_text(path: &Path, error: &EditError) -> Problem {
             Kind::Refused,
             "unsound_document",
             format!("{document}:{line} what would stand there could not be read: {why}"),
-            Some(format!("correct the document by hand{NOTHING}")),
+            format!("correct the document by hand{NOTHING}"),
         ),
         other => new(
             Kind::Refused,
             "document_too_large",
             format!("{document}: {other}"),
-            Some(format!("put long texts into files of their own{NOTHING}")),
+            format!("put long texts into files of their own{NOTHING}"),
         ),
     }
 }

@@ -8,6 +8,7 @@ mod event;
 mod fence;
 mod flaw;
 mod front_matter;
+mod help;
 mod idlist;
 mod ids;
 pub mod limits;
@@ -29,6 +30,7 @@ pub use event::{
 pub use fence::without_fence;
 pub use flaw::Flaw;
 pub use front_matter::behind_front_matter;
+pub use help::Help;
 pub use idlist::IdList;
 pub use ids::{
     ActivityId, BadName, EventId, ModeName, Number, RunId, Seq, SessionId, StateName, Unit, WorkflowId, slug,

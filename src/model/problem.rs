@@ -5,6 +5,8 @@ use std::error::Error;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::model::help::Help;
+
 /// What kind of trouble it is; decides the exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -34,7 +36,7 @@ pub struct Problem {
     /// One sentence: what is wrong, and where.
     pub message: String,
     /// What to do now.
-    pub help: Option<String>,
+    pub help: Option<Help>,
     /// Underlying reasons, nearest first.
     pub causes: Vec<String>,
     /// What kind of trouble it is.
@@ -57,8 +59,14 @@ impl Problem {
 
     /// With what to do now.
     #[must_use]
-    pub fn help(self, help: impl Into<String>) -> Self {
-        Self { help: Some(help.into()), ..self }
+    pub fn help(self, help: impl Into<Help>) -> Self {
+        Self { help: Some(help.into()).filter(|help| !help.is_empty()), ..self }
+    }
+
+    /// The same for a caller who has to name the project in each command.
+    #[must_use]
+    pub fn in_project(self, project: Option<&str>) -> Self {
+        Self { help: self.help.map(|help| help.in_project(project)), ..self }
     }
 
     /// With these reasons behind the others.

@@ -95,11 +95,13 @@ impl Suggestion {
         self.with(Argument::ValueExample(value.to_string()))
     }
 
-    /// The same for a caller who has to name the project; unchanged when it names one already.
+    /// The same for a caller who has to name the project; unchanged when it names one already, or has none to look for.
     #[must_use]
     pub fn in_project(mut self, project: Option<&str>) -> Self {
+        const WITHOUT: [&str; 3] = ["help", "schema", "init"];
         if let Self::Flow(invocation) = &mut self
             && invocation.project.is_none()
+            && !WITHOUT.iter().any(|verb| invocation.verb.starts_with(verb))
         {
             invocation.project = project.map(str::to_owned);
         }

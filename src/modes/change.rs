@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::codec::{RunText, parse_json};
 use crate::host::{Holder, Liveness};
-use crate::model::{ModeName, RunId, Scope, SessionId, mode_file};
+use crate::model::{ModeName, RunId, Scope, SessionId, Suggestion, mode_file};
 use crate::modes::error::{Error, Result};
 use crate::modes::load::{ModeScope, ScopeReport, board, commit, concerned, list, mode, names, scope_of};
 use crate::modes::policy::{Admission, DenialKind, Outcome, Policy, read_outcome};
@@ -17,7 +17,7 @@ use crate::modes::state_dir::StateDir;
 use crate::modes::{definition, say};
 use crate::runs::context::Context;
 use crate::runs::select::open_run;
-use crate::runs::{self, Source};
+use crate::runs::{self, Source, place_of_caller};
 use crate::store::Project;
 
 /// A mode that is asked for.
@@ -313,7 +313,7 @@ pub(super) fn change_modes<T>(
     }
     let answer = act(&mut draft).map_err(|refusal| refused(&state, &draft, refusal))?;
     let mut warnings: Vec<String> = draft.warnings().to_vec();
-    warnings.extend(draft.ended().iter().filter_map(|ended| run_goes_on(project, ended)));
+    warnings.extend(draft.ended().iter().filter_map(|ended| run_goes_on(cx, project, ended)));
     let changed = !draft.is_empty();
     if changed {
         let summary = summary(&draft);
@@ -371,15 +371,17 @@ fn run_meant(cx: &Context, project: &Project, run: Option<&str>) -> Result<Optio
 }
 
 /// What to say of the run of a mode that ended: the run does not end with it.
-fn run_goes_on(project: &Project, ended: &Ended) -> Option<String> {
+fn run_goes_on(cx: &Context, project: &Project, ended: &Ended) -> Option<String> {
     let (id, mode) = (RunId::new(ended.run.as_deref()?).ok()?, &ended.mode);
     let worked = format!("{mode} worked on run {id}, which");
     let Ok(run) = project.runs().open(&id) else { return Some(format!("{worked} is not there (any more)")) };
+    let place = place_of_caller(cx, project);
+    let command = |verb: &str| Suggestion::flow(verb).value(&id).in_project(place.as_deref());
     let text = run.text().ok().flatten();
     match text.and_then(|text| Some(RunText::parse(&text).ok()?.document().state.status)) {
         Some(status) if status.is_terminal() => None,
-        Some(status) => Some(format!("{worked} is still {status}: `flow resume {id}` says what is next")),
-        None => Some(format!("{worked} cannot be read: `flow doctor {id}` says why")),
+        Some(status) => Some(format!("{worked} is still {status}: `{}` says what is next", command("resume"))),
+        None => Some(format!("{worked} cannot be read: `{}` says why", command("doctor"))),
     }
 }
 

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::codec::Violation;
 use crate::codec::violations::{all, first_with_line};
-use crate::model::{Explain, Kind, Problem};
+use crate::model::{Explain, Help, Kind, Problem, Suggestion};
 use crate::modes::policy::{LifecycleFault, PhaseFault};
 use crate::modes::say::clear_command;
 use crate::modes::state::ModeRefusal;
@@ -67,16 +67,18 @@ impl Explain for Error {
                 new(Kind::Usage, "unknown_mode").help(format!("{meant}The modes are {}", known.join(", ")))
             }
             Self::Policy { path, violations } => new(Kind::Refused, "invalid_policy")
-                .help(format!("`flow validate {}` shows everything that is wrong", path.display()))
+                .help(Suggestion::flow("validate").value(path.display()) + " shows everything that is wrong")
                 .because(all(violations)),
             Self::Refused { refusal, .. } => match &**refusal {
                 ModeRefusal::Denied { .. } => {
-                    new(Kind::Refused, "mode_denied").help("`flow mode policy --table` shows what goes together")
+                    let table = Suggestion::flow("mode policy").flag("table");
+                    new(Kind::Refused, "mode_denied").help(table + " shows what goes together")
                 }
-                ModeRefusal::Unreadable { mode, scope, .. } => new(Kind::Damaged, "unreadable_state").help(format!(
-                    "repair it, or clear it: `{}`; its bytes are kept in quarantine",
-                    clear_command(mode, scope)
-                )),
+                ModeRefusal::Unreadable { mode, scope, .. } => new(Kind::Damaged, "unreadable_state").help(
+                    Help::from("repair it, or clear it: ")
+                        + clear_command(mode, scope)
+                        + "; its bytes are kept in quarantine",
+                ),
                 ModeRefusal::Lifecycle { fault, .. } => {
                     let (kind, code, help) = lifecycle_help(fault);
                     new(kind, code).help(help)

@@ -6,9 +6,13 @@ use std::path::Path;
 use crate::codec::violations::all;
 use crate::engine::{EditFault, Refusal};
 use crate::host::GitRef;
-use crate::model::{Explain, Kind, Problem, RunId, StateName};
+use crate::model::{Explain, Help, Kind, Problem, RunId, StateName, Suggestion};
 use crate::runs::error::Error;
 use crate::runs::{quoted_path, refused};
+
+fn flow(verb: &str) -> Suggestion {
+    Suggestion::flow(verb)
+}
 
 impl Explain for Error {
     fn problem(&self) -> Problem {
@@ -16,28 +20,31 @@ impl Explain for Error {
         match self {
             Self::Store(error) => error.problem(),
             Self::Catalog(error) => error.problem(),
-            Self::DefinitionGone { workflow, .. } => new(Kind::NotFound, "unknown_workflow").help(format!(
-                "put it back as .flow/workflows/{workflow}.workflow.yaml or where it was, and repeat the command; without it \
-                 the run goes on under the definition that it started with, as `flow resume` says"
-            )),
+            Self::DefinitionGone { workflow, .. } => new(Kind::NotFound, "unknown_workflow").help(
+                Help::from(format!(
+                    "put it back as .flow/workflows/{workflow}.workflow.yaml or where it was, and repeat the command; \
+                     without it the run goes on under the definition that it started with, as "
+                )) + flow("resume")
+                    + " says",
+            ),
             Self::Name(_) => new(Kind::Usage, "invalid_name"),
             Self::Setting(_) => new(Kind::Usage, "invalid_setting"),
-            Self::Usage(_) => new(Kind::Usage, "usage").help("see `flow help`"),
-            Self::Refused { run, refusal } => refusal_of(self, run, refusal, ""),
+            Self::Usage(_) => new(Kind::Usage, "usage").help(Help::from("see ") + flow("help")),
+            Self::Refused { run, refusal } => refusal_of(self, run, refusal, None),
             Self::RefusedByOlder { run, refusal } => {
-                let older = format!(
-                    ". The run follows the definition that it started with, and today's is another one: `flow workflow adopt \
-                     {run}` moves it over"
-                );
-                refusal_of(self, run, refusal, &older)
+                let older =
+                    Help::from("the run follows the definition that it started with, and today's is another one: ");
+                refusal_of(self, run, refusal, Some(older + flow("workflow adopt").value(run) + " moves it over"))
             }
             Self::NoProject { around, worktree, .. } => {
                 let there =
                     |what: &str, root: &Path| format!("{what} has a .flow: name it with -C {}; or ", quoted_path(root));
                 let around = around.as_ref().map(|root| there("the repository around this one", root));
                 let around = around.or_else(|| worktree.as_ref().map(|root| there("another worktree", root)));
-                let help = "start a run with `flow start WORKFLOW`, or make an empty one with `flow init`";
-                new(Kind::NotFound, "no_project").help(format!("{}{help}", around.unwrap_or_default()))
+                let help = Help::from(around.unwrap_or_default())
+                    + "start a run with "
+                    + flow("start").value("WORKFLOW");
+                new(Kind::NotFound, "no_project").help(help + ", or make an empty one with " + flow("init"))
             }
             Self::NoSuchRun { .. }
             | Self::AmbiguousRun { .. }
@@ -49,7 +56,11 @@ impl Explain for Error {
             Self::RunFile { .. } => new(Kind::Damaged, "run_file_invalid")
                 .help("correct the file by hand, or bring an earlier one back with git; nothing was written"),
             Self::RunSchema { violations, .. } => new(Kind::Damaged, "run_file_invalid")
-                .help("correct the file by hand; `flow validate RUN` shows everything that is wrong; nothing was written")
+                .help(
+                    Help::from("correct the file by hand; ")
+                        + flow("validate").value("RUN")
+                        + " shows everything that is wrong; nothing was written",
+                )
                 .because(all(violations)),
             Self::Edit { fault, .. } => new(Kind::Damaged, "edit_refused").help(edit_help(fault)),
             Self::EmptyRun { .. } => new(Kind::Damaged, "run_empty")
@@ -57,22 +68,22 @@ impl Explain for Error {
             Self::Rewound { .. } | Self::Joined { .. } | Self::Elsewhere { .. } => moved(self),
             Self::InputYaml { .. } => new(Kind::Refused, "invalid_document").help("nothing was recorded"),
             Self::InputSchema { violations, .. } => new(Kind::Refused, "invalid_document")
-                .help("`flow schema activity` prints the schema; nothing was recorded")
+                .help(flow("schema activity") + " prints the schema; nothing was recorded")
                 .because(all(violations)),
             Self::InputJson { .. } => new(Kind::Refused, "invalid_document").help("nothing was written"),
             Self::Input { source, .. } => unreadable_input(self, source),
             Self::NoSuchEvent { run, .. } => {
-                new(Kind::NotFound, "event_not_found").help(format!("`flow log {run}` shows all events"))
+                new(Kind::NotFound, "event_not_found").help(flow("log").value(run) + " shows all events")
             }
         }
     }
 }
 
 /// A refusal with its help; `more` follows that.
-fn refusal_of(error: &Error, run: &RunId, refusal: &Refusal, more: &str) -> Problem {
+fn refusal_of(error: &Error, run: &RunId, refusal: &Refusal, more: Option<Help>) -> Problem {
     let (kind, code, help) = refused::explained(run, refusal);
-    let help = if help.is_empty() { more.trim_start_matches(". ").to_owned() } else { format!("{help}{more}") };
-    Problem::new(kind, code, error).help(help)
+    let between = if help.is_empty() || more.is_none() { "" } else { "; " };
+    Problem::new(kind, code, error).help(help + between + more.unwrap_or_default())
 }
 
 /// A file of the caller's that cannot be read.
@@ -87,7 +98,7 @@ fn unreadable_input(error: &Error, source: &std::io::Error) -> Problem {
         _ => (Kind::Io, None),
     };
     let problem = Problem::new(kind, "input_unreadable", error).caused_by(source);
-    Problem { help: help.map(str::to_owned), ..problem }
+    Problem { help: help.map(Help::from), ..problem }
 }
 
 /// Which run is meant cannot be told, or may not be meant.
@@ -96,24 +107,29 @@ fn which_run(error: &Error) -> Problem {
     match error {
         Error::NoSuchRun { suggestion, worktree, .. } => {
             new(Kind::NotFound, "run_not_found").help(match (worktree, suggestion) {
-                (Some(root), _) => format!("it is in another worktree: name that with -C {}", quoted_path(root)),
-                (None, Some(near)) => format!("did you mean {near}? `flow list` shows all runs"),
-                (None, None) => "`flow list` shows all runs".into(),
+                (Some(root), _) => format!("it is in another worktree: name that with -C {}", quoted_path(root)).into(),
+                (None, near) => {
+                    let meant = near.as_ref().map(|near| format!("did you mean {near}? ")).unwrap_or_default();
+                    Help::from(meant) + flow("list") + " shows all runs"
+                }
             })
         }
         Error::AmbiguousRun { .. } => new(Kind::Usage, "ambiguous_run").help("give more of the id"),
         Error::SecondRun { run, .. } => new(Kind::Refused, "run_open")
-            .help(format!("go on with it: `flow resume {run}`; or have two with --another")),
+            .help(Help::from("go on with it: ") + flow("resume").value(run) + "; or have two with --another"),
         Error::TwinRun { twin, .. } => {
             new(Kind::Refused, "run_exists").help(format!("use another id, or go on with {twin}"))
         }
         Error::NoActiveRun { unreadable } if unreadable.is_empty() => new(Kind::NotFound, "no_active_run")
-            .help("name a run with --run-id, or start one with `flow start WORKFLOW`"),
+            .help(Help::from("name a run with --run-id, or start one with ") + flow("start").value("WORKFLOW")),
         Error::NoActiveRun { unreadable } => new(Kind::Damaged, "no_active_run")
-            .help("`flow doctor` says what can be done about them; or name another run with --run-id")
+            .help(flow("doctor") + " says what can be done about them; or name another run with --run-id")
             .because(unreadable.iter().cloned()),
-        Error::UnsureRun { unreadable, .. } => new(Kind::Usage, "several_runs")
-            .help(format!("name the run with --run-id; `flow resume {unreadable}` says what is wrong with the other")),
+        Error::UnsureRun { unreadable, .. } => new(Kind::Usage, "several_runs").help(
+            Help::from("name the run with --run-id; ")
+                + flow("resume").value(unreadable)
+                + " says what is wrong with the other",
+        ),
         _ => new(Kind::Usage, "several_runs").help("name one of them with --run-id"),
     }
 }
@@ -124,22 +140,29 @@ fn moved(error: &Error) -> Problem {
     match error {
         Error::Rewound { run, places, .. } => {
             let rest = match places.as_slice() {
-                [] => "no branch here has the rest; `git reflog` may show it".to_owned(),
-                places => format!("the rest is on {} (`flow resume {run}` says how to get it)", named(places)),
+                [] => Help::from("no branch here has the rest; `git reflog` may show it"),
+                places => {
+                    Help::from(format!("the rest is on {} (", named(places)))
+                        + flow("resume").value(run)
+                        + " says how to get it)"
+                }
             };
-            new(Kind::NeedsHuman, "log_rewound").help(format!(
-                "{rest}; go on with it, or go on from here without it: `flow doctor {run} --repair` notes the gap. Nothing \
-                 was written"
-            ))
+            new(Kind::NeedsHuman, "log_rewound").help(
+                rest + "; go on with it, or go on from here without it: "
+                    + flow("doctor").value(run).flag("repair")
+                    + " notes the gap. Nothing was written",
+            )
         }
-        Error::Elsewhere { places, .. } => new(Kind::NotFound, "run_elsewhere").help(match places.as_slice() {
-            [] => {
-                "they were removed, or another checkout has them; `flow list` shows the runs that are here".to_owned()
-            }
-            places => format!("they are on {}; `flow list` shows the runs that are here", named(places)),
-        }),
+        Error::Elsewhere { places, .. } => {
+            let there = match places.as_slice() {
+                [] => "they were removed, or another checkout has them".to_owned(),
+                places => format!("they are on {}", named(places)),
+            };
+            new(Kind::NotFound, "run_elsewhere")
+                .help(Help::from(there) + "; " + flow("list") + " shows the runs that are here")
+        }
         Error::Joined { run, .. } => new(Kind::Damaged, "run_conflict")
-            .help(format!("`flow doctor {run} --repair` makes one history of both and keeps every record")),
+            .help(flow("doctor").value(run).flag("repair") + " makes one history of both and keeps every record"),
         _ => new(Kind::Damaged, "run_conflict"),
     }
 }

@@ -23,8 +23,13 @@ pub(super) fn place_from(cx: &Context, project: &Project, start: &Path) -> Optio
 }
 
 /// How the caller has to name the project in a command; none where it is found from the caller's working directory.
-pub(super) fn place_of_caller(cx: &Context, project: &Project) -> Option<String> {
+pub(crate) fn place_of_caller(cx: &Context, project: &Project) -> Option<String> {
     place_from(cx, project, cx.env.cwd.as_ref()?)
+}
+
+/// The same for a caller whose project is not opened yet.
+pub fn place_of_project(cx: &Context) -> Option<String> {
+    place_of_caller(cx, &cx.project().ok()?)
 }
 
 /// A file that the caller named, as it is called from the project's directory; by its whole path when it is outside.

@@ -46,7 +46,7 @@ pub use context::{Context, LOCK_WAIT, Observer, Options};
 pub(crate) use emit::emit_by;
 pub use emit::{EmitData, EmitReport, EmitRequest, EmittedActivity, EmittedReport, emit};
 pub use error::{Error, Result};
-pub(crate) use here::named_in;
+pub(crate) use here::{named_in, place_of_caller, place_of_project};
 pub use init::{InitReport, init};
 pub use list::{ListFilter, ListReport, ListStatus, ListedRun, list, parse_since};
 pub use log::{Follow, LogReport, LogRequest, SkippedLine, follow, log, reader_left};

@@ -1,21 +1,27 @@
 //! Sentences about what a rule refuses, and the way on.
 
 use crate::engine::{Refusal, StepFault, Unanswered, Undone};
-use crate::model::{Kind, RunId, StateName, StepStatus};
+use crate::model::{Help, Kind, RunId, StateName, StepStatus, Suggestion};
 use crate::runs::advice::answer;
 
 fn names(names: &[StateName]) -> String {
     names.iter().map(StateName::as_str).collect::<Vec<_>>().join(", ")
 }
 
+fn resume(run: &RunId) -> Suggestion {
+    Suggestion::flow("resume").value(run)
+}
+
+fn reopen(run: &RunId) -> Suggestion {
+    Suggestion::flow("reopen").value(run).example("reason", "TEXT")
+}
+
 /// The kind of a refusal, its stable code, and what to do about it.
-pub(super) fn explained(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, String) {
+pub(super) fn explained(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, Help) {
     match refusal {
         Refusal::Terminal { .. } => {
-            let help = format!(
-                "go on with it: `flow reopen {run} --reason TEXT`; or start another run with `flow start WORKFLOW`"
-            );
-            (Kind::Refused, "run_terminal", help)
+            let help = Help::from("go on with it: ") + reopen(run) + "; or start another run with ";
+            (Kind::Refused, "run_terminal", help + Suggestion::flow("start").value("WORKFLOW"))
         }
         Refusal::UnknownPhase { .. }
         | Refusal::PositionGone { .. }
@@ -24,35 +30,36 @@ pub(super) fn explained(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, 
         | Refusal::AmbiguousNext { .. } => phase_refused(run, refusal),
         Refusal::BlockedRun { reason, .. } | Refusal::Blocked { reason } => {
             let why = reason.as_deref().unwrap_or("no reason was given");
-            (Kind::NeedsHuman, "run_blocked", format!("it waits for this: {why}. Then: `flow unblock {run}`"))
+            let help = Help::from(format!("it waits for this: {why}. Then: ")) + Suggestion::flow("unblock").value(run);
+            (Kind::NeedsHuman, "run_blocked", help)
         }
         Refusal::NothingRecorded => {
-            (Kind::Refused, "nothing_recorded", format!("record what was done, or give up with `flow cancel {run}`"))
+            let help = Help::from("record what was done, or give up with ") + Suggestion::flow("cancel").value(run);
+            (Kind::Refused, "nothing_recorded", help)
         }
         Refusal::NotDone(undone) => (Kind::Refused, "phase_not_done", not_done(run, undone)),
         Refusal::Unanswered(open) => (Kind::Refused, "phase_not_done", unanswered(run, open)),
         Refusal::InDoubt { .. } => {
-            let help = "record how it ended with the same --id and --status passed or failed; a step with flow emit"
-                .to_owned();
-            (Kind::Refused, "outcome_unknown", help)
+            let help = "record how it ended with the same --id and --status passed or failed; a step with flow emit";
+            (Kind::Refused, "outcome_unknown", help.into())
         }
-        Refusal::NotBlocked { .. } => (Kind::Refused, "not_blocked", format!("`flow resume {run}` says what is next")),
-        Refusal::ReasonMissing => (Kind::Usage, "reason_missing", "say why with --reason TEXT".to_owned()),
+        Refusal::NotBlocked { .. } => (Kind::Refused, "not_blocked", resume(run) + " says what is next"),
+        Refusal::ReasonMissing => (Kind::Usage, "reason_missing", "say why with --reason TEXT".into()),
         Refusal::Held { .. } => (
             Kind::Held,
             "run_held",
-            format!("let that session go on, or work in another run; `flow resume {run}` says what a person can do"),
+            Help::from("let that session go on, or work in another run; ") + resume(run) + " says what a person can do",
         ),
         Refusal::HeldFromReports { .. } => {
             let help = "a sub-agent reports its own work, with --unit or --step AGENT:STATE, from a process of that \
                         session or with its FLOW_RUN_TOKEN; the steps of the run are reported by the session itself";
-            (Kind::Held, "run_held", help.to_owned())
+            (Kind::Held, "run_held", help.into())
         }
         Refusal::StaleEpoch { .. } => {
-            (Kind::Held, "stale_epoch", format!("another session took the run; see `flow resume {run}`"))
+            (Kind::Held, "stale_epoch", Help::from("another session took the run; see ") + resume(run))
         }
         Refusal::Mismatch { what, .. } => {
-            (Kind::Refused, "wrong_run", format!("correct the {what}, or name the other run"))
+            (Kind::Refused, "wrong_run", format!("correct the {what}, or name the other run").into())
         }
         Refusal::UnknownStep(_)
         | Refusal::CannotStart(_)
@@ -62,20 +69,18 @@ pub(super) fn explained(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, 
         | Refusal::OtherWorkflow { .. }
         | Refusal::Nowhere
         | Refusal::KeyReused { .. } => report_refused(run, refusal),
-        Refusal::IdReused { .. } => (
-            Kind::Refused,
-            "id_reused",
-            "use another --id for other work; a retry must give the same content".to_owned(),
-        ),
+        Refusal::IdReused { .. } => {
+            (Kind::Refused, "id_reused", "use another --id for other work; a retry must give the same content".into())
+        }
     }
 }
 
 /// The same of where a run goes.
-fn phase_refused(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, String) {
+fn phase_refused(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, Help) {
     match refusal {
         Refusal::UnknownPhase { known, suggestion, .. } => {
             let meant = suggestion.as_ref().map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
-            (Kind::Refused, "unknown_phase", format!("{meant}The phases are {}", names(known)))
+            (Kind::Refused, "unknown_phase", format!("{meant}The phases are {}", names(known)).into())
         }
         Refusal::PositionGone { phase, known, suggestion } => {
             let to = suggestion.as_ref().map(|near| format!(", perhaps `{near}`")).unwrap_or_default();
@@ -84,22 +89,22 @@ fn phase_refused(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, String)
                  to a phase that both have{to}; today's are {}",
                 names(known)
             );
-            (Kind::Refused, "position_gone", help)
+            (Kind::Refused, "position_gone", help.into())
         }
         Refusal::InvalidTransition { from, choices, .. } => {
             let next = match choices.as_slice() {
-                [] => format!("`{from}` is the last phase; `flow resume {run}` says how the run ends"),
-                choices => format!("from `{from}` it can go to {}; record work in `{from}` as well", names(choices)),
+                [] => Help::from(format!("`{from}` is the last phase; ")) + resume(run) + " says how the run ends",
+                choices => {
+                    format!("from `{from}` it can go to {}; record work in `{from}` as well", names(choices)).into()
+                }
             };
             (Kind::Refused, "invalid_transition", next)
         }
-        Refusal::NoNextPhase { .. } => {
-            (Kind::Refused, "no_next_phase", format!("`flow resume {run}` says how the run ends"))
-        }
+        Refusal::NoNextPhase { .. } => (Kind::Refused, "no_next_phase", resume(run) + " says how the run ends"),
         Refusal::AmbiguousNext { choices, .. } => {
-            (Kind::Refused, "ambiguous_next_phase", format!("name one of {}", names(choices)))
+            (Kind::Refused, "ambiguous_next_phase", format!("name one of {}", names(choices)).into())
         }
-        _ => (Kind::Refused, "invalid_transition", format!("`flow resume {run}` says what is next")),
+        _ => (Kind::Refused, "invalid_transition", resume(run) + " says what is next"),
     }
 }
 
@@ -113,41 +118,43 @@ pub(super) fn sentence(run: &RunId, refusal: &Refusal) -> String {
 }
 
 /// The same of reports on steps.
-fn report_refused(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, String) {
+fn report_refused(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, Help) {
     match refusal {
         Refusal::UnknownStep(fault) => (Kind::Refused, "unknown_step", unknown_step(fault)),
-        Refusal::CannotStart(fault) => {
-            (Kind::Refused, "invalid_initial_step", format!("report one of these first: {}", names(&fault.known)))
-        }
+        Refusal::CannotStart(fault) => (
+            Kind::Refused,
+            "invalid_initial_step",
+            format!("report one of these first: {}", names(&fault.known)).into(),
+        ),
         Refusal::InvalidStep(fault) if fault.over => (
             Kind::Refused,
             "run_terminal",
-            format!(
-                "run {run} is over; `flow reopen {run} --reason TEXT` lets it go on, and another --run-id begins another run"
-            ),
+            Help::from(format!("run {run} is over; "))
+                + reopen(run)
+                + " lets it go on, and another --run-id begins another run",
         ),
-        Refusal::InvalidStep(fault) => (Kind::Refused, "invalid_transition", next_steps(fault)),
+        Refusal::InvalidStep(fault) => (Kind::Refused, "invalid_transition", next_steps(fault).into()),
         Refusal::KeyReused { .. } => {
             let help = "use another --id for other reports; a retry must give the same ones";
-            (Kind::Refused, "id_reused", help.to_owned())
+            (Kind::Refused, "id_reused", help.into())
         }
         Refusal::OtherWorkflow { follows, .. } => {
             let help = format!("report it with --workflow {follows}, or to another run with --run-id");
-            (Kind::Refused, "wrong_run", help)
+            (Kind::Refused, "wrong_run", help.into())
         }
         Refusal::WhichQuestion(_) => {
-            (Kind::Refused, "several_questions", "say which one is answered with --step and --unit".to_owned())
+            (Kind::Refused, "several_questions", "say which one is answered with --step and --unit".into())
         }
-        Refusal::Nowhere => (Kind::Usage, "usage", "name the step that asks with --step".to_owned()),
-        _ => (Kind::Refused, "no_question", format!("`flow resume {run}` says what is next")),
+        Refusal::Nowhere => (Kind::Usage, "usage", "name the step that asks with --step".into()),
+        _ => (Kind::Refused, "no_question", resume(run) + " says what is next"),
     }
 }
 
-fn unknown_step(fault: &StepFault) -> String {
+fn unknown_step(fault: &StepFault) -> Help {
     let meant = fault.suggestion.as_ref().map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
     match &fault.current {
-        Some((_, choices)) if !choices.is_empty() => format!("{meant}from here: {}", names(choices)),
-        _ => format!("{meant}`flow workflow show {}` shows the states", fault.workflow),
+        Some((_, choices)) if !choices.is_empty() => format!("{meant}from here: {}", names(choices)).into(),
+        _ => Help::from(meant) + Suggestion::flow("workflow show").value(&fault.workflow) + " shows the states",
     }
 }
 
@@ -162,7 +169,7 @@ fn next_steps(fault: &StepFault) -> String {
 }
 
 /// What can be done about phases whose work is not done.
-fn not_done(run: &RunId, undone: &[Undone]) -> String {
+fn not_done(run: &RunId, undone: &[Undone]) -> Help {
     let begun = undone.iter().any(|one| matches!(one.status, StepStatus::Running | StepStatus::Waiting));
     let tried = undone.iter().any(|one| one.latest.is_some());
     let record = match (begun, tried) {
@@ -176,15 +183,15 @@ fn not_done(run: &RunId, undone: &[Undone]) -> String {
         back => format!(", go back to {} with --phase", back.join(" or ")),
     };
     let skip = "record-activity and complete pass over it with --skip-reason TEXT";
-    format!("{record}{back}; {skip}; `flow resume {run}` shows the commands")
+    Help::from(format!("{record}{back}; {skip}; ")) + resume(run) + " shows the commands"
 }
 
 /// How a question is answered that keeps the run in its phase.
-fn unanswered(run: &RunId, open: &Unanswered) -> String {
+fn unanswered(run: &RunId, open: &Unanswered) -> Help {
     let Unanswered { question, workflow, in_document } = open;
     let way = match in_document {
-        true => format!("answer it as `flow resume {run}` says"),
-        false => format!("answer with `{}`", answer(run, workflow, question)),
+        true => Help::from("answer it as ") + resume(run) + " says",
+        false => Help::from("answer with ") + answer(run, workflow, question),
     };
-    format!("{way}, or say what came out of `{}` with --summary TEXT", question.step)
+    way + format!(", or say what came out of `{}` with --summary TEXT", question.step)
 }

@@ -312,5 +312,5 @@ fn units_that_are_not_done_are_told_of_and_their_questions_are_not_closed_in_sil
     let done = sandbox.flow(["resume", "r1", "--json"]).ok().json()["notes"].to_string();
     assert!(done.contains("not done when the run ended: T1 (waiting in build), T2 (failed in build)"), "{done}");
     let late = emit(&sandbox, "build-fast", "build", "completed", &["--unit", "T1"]).exits(1).stderr;
-    assert!(late.contains("flow reopen r1 --reason TEXT"), "{late}");
+    assert!(late.contains("flow reopen r1 --reason 'TEXT'"), "{late}");
 }

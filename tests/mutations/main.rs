@@ -163,7 +163,19 @@ fn ranges(text: &str, sought: &str) -> Vec<(usize, usize)> {
 /// Builds the tests of the copy, and gives their programs.
 fn built(copy: &Path, target: &Path) -> Result<Vec<PathBuf>, String> {
     let mut build = Command::new(env!("CARGO"));
-    build.args(["test", "--locked", "--lib", "--test", "it", "--test", "conformance", "--no-run", "--message-format=json"]).current_dir(copy);
+    build
+        .args([
+            "test",
+            "--locked",
+            "--lib",
+            "--test",
+            "it",
+            "--test",
+            "conformance",
+            "--no-run",
+            "--message-format=json",
+        ])
+        .current_dir(copy);
     build.env("CARGO_TARGET_DIR", target).stderr(Stdio::inherit());
     let output = build.output().map_err(|error| format!("cargo: {error}"))?;
     if !output.status.success() {

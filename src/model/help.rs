@@ -1,0 +1,113 @@
+//! What to do now, as data: words, and the commands among them.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Add;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Serialize, Serializer};
+
+use crate::model::suggestion::Suggestion;
+
+/// A sentence with commands in it: `Help::from("go on with it: ") + Suggestion::flow("resume").value(run)`. Faces show the
+/// commands in their own way; `Display` puts their lines between backticks, which is also what reports hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Help(Vec<Part>);
+
+/// A part of a sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Words(String),
+    Command(Suggestion),
+}
+
+impl Help {
+    /// Whether it says nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The same for a caller who has to name the project in each command.
+    #[must_use]
+    pub fn in_project(self, project: Option<&str>) -> Self {
+        let name = |part| match part {
+            Part::Command(command) => Part::Command(command.in_project(project)),
+            words @ Part::Words(_) => words,
+        };
+        Self(self.0.into_iter().map(name).collect())
+    }
+}
+
+impl From<&str> for Help {
+    fn from(words: &str) -> Self {
+        Self::from(words.to_owned())
+    }
+}
+
+impl From<String> for Help {
+    fn from(words: String) -> Self {
+        Self(if words.is_empty() { Vec::new() } else { vec![Part::Words(words)] })
+    }
+}
+
+impl From<Suggestion> for Help {
+    fn from(command: Suggestion) -> Self {
+        Self(vec![Part::Command(command)])
+    }
+}
+
+impl<T: Into<Self>> Add<T> for Help {
+    type Output = Self;
+
+    fn add(mut self, more: T) -> Self {
+        self.0.extend(more.into().0);
+        self
+    }
+}
+
+impl<T: Into<Help>> Add<T> for Suggestion {
+    type Output = Help;
+
+    fn add(self, more: T) -> Help {
+        Help::from(self) + more
+    }
+}
+
+impl fmt::Display for Help {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|part| match part {
+            Part::Words(words) => f.write_str(words),
+            Part::Command(command) => write!(f, "`{command}`"),
+        })
+    }
+}
+
+impl Serialize for Help {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl JsonSchema for Help {
+    fn schema_name() -> Cow<'static, str> {
+        "Help".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "description": "What to do now; commands stand between backticks." })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_in_a_sentence_name_the_project_for_a_caller_elsewhere() {
+        let help = Help::from("go on with it: ") + Suggestion::flow("resume").value("r1") + ", or leave it";
+        assert_eq!(help.to_string(), "go on with it: `flow resume r1`, or leave it");
+        let there = help.in_project(Some("/work/parser"));
+        assert_eq!(there.to_string(), "go on with it: `flow -C /work/parser resume r1`, or leave it");
+    }
+}
