@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// All directories and regular files below a path.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Tree(BTreeMap<PathBuf, Option<(Vec<u8>, u32)>>);
 
 impl Tree {
@@ -33,6 +33,11 @@ impl Tree {
                 }
             }
         }
+    }
+
+    /// Whether any file contains this text.
+    pub fn mentions(&self, text: &str) -> bool {
+        self.contents().any(|(_, bytes)| bytes.windows(text.len()).any(|window| window == text.as_bytes()))
     }
 
     /// The same without one of the names at its top.
