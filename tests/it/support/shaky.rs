@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use flowrun::disk::{Answer, Disk, DiskDir, DiskFile, Errno, FileType, Links, Open, Rename, Stat, Wait};
 
+use super::whole;
+
 /// What a process that must not go on unwinds with.
 #[derive(Debug)]
 pub struct Died;
@@ -21,7 +23,8 @@ pub enum Ill {
     Death(usize),
     /// This call fails, and changes nothing.
     Failure(usize, Errno),
-    /// From this call on, every call of this name fails.
+    /// From this call on, every call of this name fails, until the process was told so [`ENOUGH`] times: whoever asks again
+    /// and again for as long as it waits for others learns nothing more from the rest of that time.
     Failures(usize, &'static str, Errno),
     /// This call, a write, writes only half, and whoever writes then finds the disk full.
     ShortWrite(usize),
@@ -47,10 +50,15 @@ pub struct Shaky {
     fate: Arc<Mutex<Fate>>,
 }
 
+/// More often than any command is told of the same failure without waiting for something.
+const ENOUGH: usize = 1000;
+
 #[derive(Debug, Default)]
 struct Fate {
     ills: Vec<Ill>,
     calls: Vec<DiskCall>,
+    /// How often a call failed that goes on failing.
+    refused: usize,
     dead: bool,
     full: bool,
 }
@@ -94,7 +102,10 @@ fn meets(fate: &Mutex<Fate>, name: &'static str, files: &[&str], changes: bool) 
                 std::panic::resume_unwind(Box::new(Died));
             }
             Ill::Failure(when, errno) if when == at => return Err(errno),
-            Ill::Failures(from, what, errno) if from <= at && what == name => return Err(errno),
+            Ill::Failures(from, what, errno) if from <= at && what == name && (whole() || fate.refused < ENOUGH) => {
+                fate.refused += 1;
+                return Err(errno);
+            }
             Ill::NoFlags(errno) if name == "renameat2" => return Err(errno),
             Ill::ShortWrite(when) if when == at => {
                 fate.full = true;
