@@ -175,6 +175,8 @@ pub struct Scene {
     known: Arc<Known>,
     /// What was found whole already, by [`Self::is_new`].
     seen: RefCell<HashSet<u64>>,
+    /// The files that are there, while nothing else is done to them.
+    left: RefCell<Option<Files>>,
     /// The tmpfs in which the project is, when it has one of its own.
     memory: Option<Memory>,
 }
@@ -247,6 +249,13 @@ impl Files {
     pub fn of(sandbox: &Sandbox) -> Self {
         let tree = |dir| Tree::of(&sandbox.path(dir));
         Self { flow: tree(".flow"), decisions: tree(".decisions"), docs: tree("docs") }
+    }
+
+    /// Puts them back where these are `now`.
+    fn restore_over(&self, now: &Self, sandbox: &Sandbox) {
+        self.flow.restore_over(&now.flow, &sandbox.path(".flow"));
+        self.decisions.restore_over(&now.decisions, &sandbox.path(".decisions"));
+        self.docs.restore_over(&now.docs, &sandbox.path("docs"));
     }
 
     /// Puts them back.
@@ -322,7 +331,7 @@ impl Scene {
         let prepared = PREPARED.lock().unwrap().get(case.name).map(Arc::clone).filter(|_| !whole());
         if let Some(known) = prepared {
             let (sandbox, order) = known.moved(dir);
-            return Self { case, sandbox, order, known, seen: RefCell::default(), memory };
+            return Self { case, sandbox, order, known, seen: RefCell::default(), left: RefCell::default(), memory };
         }
         let sandbox = Sandbox::within(dir);
         let order = (case.prepare)(&sandbox);
@@ -339,7 +348,8 @@ impl Scene {
             calls: OnceLock::new(),
             disk_calls: OnceLock::new(),
         };
-        let mut scene = Self { case, sandbox, order, known: Arc::new(known), seen: RefCell::default(), memory };
+        let (known, seen, left) = (Arc::new(known), RefCell::default(), RefCell::default());
+        let mut scene = Self { case, sandbox, order, known, seen, left, memory };
         let old = scene.view();
         scene.known_mut().old = old;
         scene.assert_works(&super::run(scene.command(&[]), ""));
@@ -359,19 +369,24 @@ impl Scene {
 
     /// Everything as it was before the command, and the clock as well.
     pub fn restore(&self) {
-        self.base.restore(&self.sandbox);
+        match self.left.take() {
+            Some(left) => self.base.restore_over(&left, &self.sandbox),
+            None => self.base.restore(&self.sandbox),
+        }
         self.sandbox.put_clock(self.clock);
     }
 
     /// Whether these files, and what else the aftermath depends on, were never seen here before. Most calls that fail leave
-    /// what others left: the clock and all ids are the same each time.
+    /// what others left: the clock and all ids are the same each time. Where they were, they are to be restored next.
     pub fn is_new(&self, beside: impl Hash) -> bool {
-        let mut files = Files::of(&self.sandbox);
-        // It remembers when the system last changed files, and nothing rests on it.
-        files.flow = files.flow.without(".cache");
+        let files = Files::of(&self.sandbox);
         let mut hasher = DefaultHasher::new();
-        (files, beside).hash(&mut hasher);
-        self.seen.borrow_mut().insert(hasher.finish())
+        // The cache remembers when the system last changed files, and nothing rests on it.
+        files.flow.without(".cache").hash(&mut hasher);
+        (&files.decisions, &files.docs, beside).hash(&mut hasher);
+        let is_new = self.seen.borrow_mut().insert(hasher.finish());
+        self.left.replace((!is_new).then_some(files));
+        is_new
     }
 
     /// The files as they are without trouble.
