@@ -1,19 +1,17 @@
 //! Documents and logs that are broken, hostile, or edited by hand.
 
-use std::path::Path;
 use std::time::Instant;
 
 use serde_json::Value;
 
 use crate::support::hostile::{Odd, clear, confined, error_object, limited, picture, sane};
-use crate::support::{Sandbox, quick, run, temporary};
+use crate::support::{Sandbox, run, temporary};
 
 fn with_run() -> (Sandbox, String) {
-    with_run_in(&quick())
+    begun(Sandbox::new())
 }
 
-fn with_run_in(dir: &Path) -> (Sandbox, String) {
-    let sandbox = Sandbox::within(dir);
+fn begun(sandbox: Sandbox) -> (Sandbox, String) {
     let run = sandbox.start("start-issue");
     sandbox.record(&run, "preflight", "first");
     (sandbox, run)
@@ -425,7 +423,7 @@ fn a_bad_activity_document_is_refused_and_nothing_is_recorded() {
 #[test]
 fn a_source_that_is_no_file_or_has_no_end_is_refused_in_time() {
     // A pipe below `/dev` may be a shell's.
-    let (sandbox, id) = with_run_in(&temporary());
+    let (sandbox, id) = begun(Sandbox::within(&temporary()));
     std::fs::create_dir(sandbox.path("dir")).unwrap();
     std::fs::write(sandbox.path("latin.yaml"), b"a: \xe9\n").unwrap();
     Odd::Fifo.put(&sandbox.path("fifo"));

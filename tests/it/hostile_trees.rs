@@ -13,14 +13,13 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use crate::support::hostile::{
     Odd, Picture, as_user, can_become_others, clear, copy, limited, lock_bytes, picture, sane,
 };
-use crate::support::{Answer, Lack, Sandbox, quick, run, scaled, skipped, temporary};
+use crate::support::{Answer, Lack, Sandbox, run, scaled, skipped, temporary};
 
 fn with_run() -> (Sandbox, String) {
-    with_run_in(&quick())
+    begun(Sandbox::new())
 }
 
-fn with_run_in(dir: &Path) -> (Sandbox, String) {
-    let sandbox = Sandbox::within(dir);
+fn begun(sandbox: Sandbox) -> (Sandbox, String) {
     let run = sandbox.start("start-issue");
     sandbox.record(&run, "preflight", "first");
     (sandbox, run)
@@ -354,7 +353,7 @@ fn what_may_not_be_changed_is_named_and_the_run_goes_on_when_it_may_again() {
         ("a", "run.yaml", [0, 74]),
     ] {
         // Files in memory have no flags in older kernels.
-        let (sandbox, run_id) = with_run_in(&temporary());
+        let (sandbox, run_id) = begun(Sandbox::within(&temporary()));
         let spot = sandbox.run_dir(&run_id).join(name);
         let Some(set) = Flag::put(flag, spot.clone()) else {
             return skipped(TEST, &no_flags());
