@@ -244,8 +244,10 @@ impl Directory {
             };
             take(|| file.lock(Wait::No), &path, deadline)?;
             // Whoever held it may have removed it while this one waited, and a third may have the new one.
-            if self.handle.look(&name).is_ok_and(|named| named.is_same(&own)) {
-                return Ok(Lock::File { file, name });
+            match self.handle.look(&name) {
+                Ok(named) if named.is_same(&own) => return Ok(Lock::File { file, name }),
+                Ok(_) | Err(Errno::NOENT) => {}
+                Err(errno) => return Err(failed("inspect", &path, errno)),
             }
             if Instant::now() >= deadline {
                 return Err(DocumentFault::Busy { path });

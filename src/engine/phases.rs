@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use crate::engine::apply::STEP_ID;
 use crate::engine::{Attempt, History};
 use crate::model::{
-    ActivityRecorded, ActivityStatus, Event, EventKind, IdList, Number, Owned, Seq, Skip, StateName, StepStatus, slug,
+    ActivityRecorded, ActivityStatus, Emitted, Event, EventKind, IdList, Number, Owned, Seq, Skip, StateName,
+    StepStatus, slug,
 };
 
 /// The work in one phase since the run last came to it.
@@ -97,6 +98,10 @@ impl Phases {
             self.completed.push((record.id().to_string(), Some(record.number)));
         }
         let again = match &event.kind {
+            EventKind::Emitted(emitted) => {
+                self.go_through(emitted, state, before, after);
+                None
+            }
             EventKind::ActivityRecorded(record) => self.pass_through(record, state, before),
             EventKind::RunEdited(edit) => edit.changes.current_phase.clone().flatten(),
             _ => None,
@@ -126,6 +131,26 @@ impl Phases {
         self.enter(phase, Stay { entered: before, left: None, older: false, overtaken: false }, state);
         self.here.push(phase.clone());
         to
+    }
+
+    /// Enters the phases that the run came to and left within one batch of reports.
+    fn go_through(&mut self, emitted: &Emitted, state: &Owned, before: Number, after: Number) {
+        for report in emitted.reports.iter().filter(|report| !report.auto) {
+            let Some((step, _)) = report.own_step() else { continue };
+            // No way leads to a step in which the run is, or of which a report tells late.
+            let enters = report.from.is_some() || self.here.is_empty();
+            if !enters || self.here.contains(step) {
+                continue;
+            }
+            if let Some(from) = report.from.as_ref().filter(|from| self.here.contains(from)) {
+                self.here.retain(|here| here != from);
+                if let Some(stay) = self.stays.get_mut(from) {
+                    stay.left = Some(after);
+                }
+            }
+            self.enter(step, Stay { entered: before, left: None, older: false, overtaken: false }, state);
+            self.here.push(step.clone());
+        }
     }
 
     /// Leaves and enters phases as `state` says, behind the record `latest`. `again` is entered also when the run is there.

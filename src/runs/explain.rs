@@ -41,9 +41,8 @@ impl Explain for Error {
                     |what: &str, root: &Path| format!("{what} has a .flow: name it with -C {}; or ", quoted_path(root));
                 let around = around.as_ref().map(|root| there("the repository around this one", root));
                 let around = around.or_else(|| worktree.as_ref().map(|root| there("another worktree", root)));
-                let help = Help::from(around.unwrap_or_default())
-                    + "start a run with "
-                    + flow("start").value("WORKFLOW");
+                let help =
+                    Help::from(around.unwrap_or_default()) + "start a run with " + flow("start").value("WORKFLOW");
                 new(Kind::NotFound, "no_project").help(help + ", or make an empty one with " + flow("init"))
             }
             Self::NoSuchRun { .. }

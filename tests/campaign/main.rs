@@ -36,6 +36,7 @@ const APART: &str = "__FLOW_CAMPAIGN_APART";
 
 fn main() -> ExitCode {
     keep_mounts_apart();
+    support::try_everything();
     // A broken promise is told in the words of its row.
     std::panic::set_hook(Box::new(|_| {}));
     let args: Vec<String> = std::env::args().skip(1).collect();

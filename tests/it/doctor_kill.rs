@@ -6,13 +6,11 @@ use std::sync::Arc;
 
 use crate::support::clinic::{assert_nothing_lost, files, troubles};
 use crate::support::shaky::{DiskCall, Ill, Shaky};
-use crate::support::{Past, Tree, alone, calls, can_inject, injected, killed_at, try_all};
+use crate::support::{Past, Tree, alone, calls, can_inject, injected, killed_at, scaled, try_all};
 
 const REPAIR: [&str; 3] = ["doctor", "--repair", "--json"];
-/// Of the real program, one death of so many is tried.
-const REAL: usize = 9;
-
-/// Kills the repair everywhere, each time beginning with the same damage.
+/// Kills the repair everywhere, each time beginning with the same damage. Of the deaths of the real program, one of so many is
+/// tried.
 fn dies_everywhere(past: &Past, least: usize, test: &str) {
     let flow = past.sandbox.path(".flow");
     let base = Tree::of(&flow);
@@ -36,7 +34,7 @@ fn dies_everywhere(past: &Past, least: usize, test: &str) {
     }
     let (answer, calls) = calls(&past.sandbox, &REPAIR);
     answer.ok();
-    let calls: Vec<_> = calls.into_iter().filter(|call| call.changes_something()).step_by(REAL).collect();
+    let calls: Vec<_> = calls.into_iter().filter(|call| call.changes_something()).step_by(scaled(17, 9)).collect();
     try_all(&calls, |call| {
         base.restore(&flow);
         killed_at(&past.sandbox, call, &REPAIR);

@@ -6,17 +6,14 @@
 //! with the other errors. All of them are in the campaign (`cargo test --locked --test campaign`).
 
 use crate::support::cases::{CASES, case};
-use crate::support::{Scene, Tally, Trouble, can_inject, injecting, quick, run};
+use crate::support::{Scene, Tally, Trouble, can_inject, injecting, quick, run, scaled};
 
-/// Of the real program, one failure of so many is tried.
-const REAL: usize = 80;
-
-/// Lets every call fail of the commands whose rows begin like this.
+/// Lets every call fail of the commands whose rows begin like this. Of the real program, one failure of so many is tried.
 #[track_caller]
 fn fails_everywhere(rows: &[&str], test: &str) {
     let troubles =
         [Trouble::Fails("EIO"), Trouble::Fails("ENOSPC"), Trouble::KeepsFailing("EIO"), Trouble::ShortAppend];
-    let tally = Tally::of_rows(rows, &troubles, REAL, test);
+    let tally = Tally::of_rows(rows, &troubles, scaled(199, 80), test);
     assert!(tally.states > 40, "only {} calls were found", tally.states);
     tally.assert_clean();
 }
@@ -87,24 +84,23 @@ fn really(row: &str, troubles: &[Trouble], step: usize) -> Tally {
 #[test]
 fn other_errors_of_every_command_lose_and_repeat_nothing() {
     if can_inject("other_errors_of_every_command_lose_and_repeat_nothing") {
-        some_really(&["EDQUOT", "EROFS", "EACCES"].map(Trouble::Fails), 53);
+        some_really(&["EDQUOT", "EROFS", "EACCES"].map(Trouble::Fails), scaled(149, 53));
     }
 }
 
 #[test]
 fn a_failing_call_of_a_journal_or_of_a_repair_loses_and_repeats_nothing() {
     if can_inject("a_failing_call_of_a_journal_or_of_a_repair_loses_and_repeats_nothing") {
-        // Not all of what these read and write is behind the trait.
-        really("complete", &[Trouble::Fails("EIO"), Trouble::Fails("ENOSPC")], 2);
-        really("doctor --repair", &[Trouble::Fails("EIO")], 9);
+        really("complete", &[Trouble::Fails("EIO"), Trouble::Fails("ENOSPC")], scaled(13, 2));
+        really("doctor --repair", &[Trouble::Fails("EIO")], scaled(41, 9));
     }
 }
 
 #[test]
 fn an_interrupted_call_is_repeated_or_reported() {
     if can_inject("an_interrupted_call_is_repeated_or_reported") {
-        really("record-activity", &[Trouble::Fails("EINTR")], 1);
-        some_really(&[Trouble::Fails("EINTR")], 40);
+        really("record-activity", &[Trouble::Fails("EINTR")], scaled(5, 1));
+        some_really(&[Trouble::Fails("EINTR")], scaled(79, 40));
     }
 }
 

@@ -1,11 +1,11 @@
 //! A death before every call that changes something, for every command that writes: afterwards every run is in its old state
 //! or in its new one, the next command works, and the same command again does its work exactly once.
 //!
-//! The deaths are this process's own, at every call of the file system; some of each command are real ones, of the real
+//! The deaths are this process's own, at every call of the file system; a few of each command are real ones, of the real
 //! program by SIGKILL. `conformance.rs` shows that both make the same calls.
 
 use crate::support::cases::{CASES, case};
-use crate::support::{Sandbox, Scene, Tally, Tree, Trouble, calls, can_inject, killed_at, quick, try_all};
+use crate::support::{Sandbox, Scene, Tally, Tree, Trouble, calls, can_inject, killed_at, quick, scaled, try_all};
 
 /// Beginnings of the rows that the tests below take from the table.
 const TAKEN: [&str; 18] = [
@@ -29,16 +29,16 @@ const TAKEN: [&str; 18] = [
     "doctor",
 ];
 
-/// Of the real program, one death of so many is tried.
-const REAL: usize = 6;
-
 /// Kills the commands whose rows begin like this before every call that changes something, also where renames have no flags.
+/// Of the deaths of the real program, one of so many is tried.
 #[track_caller]
-fn dies_everywhere(rows: &[&str], real: usize, test: &str) {
-    let tally = Tally::of_rows(rows, &[Trouble::Kill, Trouble::KillWithPlainRenames("EINVAL")], real, test);
+fn dies_everywhere(rows: &[&str], test: &str) {
+    let (deaths, plain) = (scaled(23, 6), scaled(4, 2));
+    let tally = Tally::of_rows(rows, &[Trouble::Kill, Trouble::KillWithPlainRenames("EINVAL")], deaths, test);
     assert!(tally.states >= 20, "only {} deaths were found", tally.states);
     tally.assert_clean();
-    Tally::of_rows(rows, &[Trouble::PlainRenames("EINVAL"), Trouble::PlainRenames("ENOSYS")], 2, test).assert_clean();
+    Tally::of_rows(rows, &[Trouble::PlainRenames("EINVAL"), Trouble::PlainRenames("ENOSYS")], plain, test)
+        .assert_clean();
 }
 
 #[test]
@@ -50,54 +50,53 @@ fn every_command_that_writes_is_killed() {
 
 #[test]
 fn a_killed_init_or_first_start_is_made_good_by_the_next() {
-    dies_everywhere(&["init", "start, first"], REAL, "a_killed_init_or_first_start_is_made_good_by_the_next");
+    dies_everywhere(&["init", "start, first"], "a_killed_init_or_first_start_is_made_good_by_the_next");
 }
 
 #[test]
 fn a_killed_start_makes_a_whole_run_or_none() {
-    dies_everywhere(&["start, further"], REAL, "a_killed_start_makes_a_whole_run_or_none");
+    dies_everywhere(&["start, further"], "a_killed_start_makes_a_whole_run_or_none");
 }
 
 #[test]
 fn a_killed_report_is_there_wholly_or_not_at_all() {
-    dies_everywhere(&["emit", "advance"], REAL, "a_killed_report_is_there_wholly_or_not_at_all");
+    dies_everywhere(&["emit", "advance"], "a_killed_report_is_there_wholly_or_not_at_all");
 }
 
 #[test]
 fn a_killed_record_is_there_wholly_or_not_at_all() {
-    dies_everywhere(&["record-activity"], REAL, "a_killed_record_is_there_wholly_or_not_at_all");
+    dies_everywhere(&["record-activity"], "a_killed_record_is_there_wholly_or_not_at_all");
 }
 
 #[test]
 fn a_killed_change_of_status_is_there_wholly_or_not_at_all() {
     let rows = ["block", "unblock", "complete", "fail", "cancel", "reopen", "set"];
-    dies_everywhere(&rows, REAL, "a_killed_change_of_status_is_there_wholly_or_not_at_all");
+    dies_everywhere(&rows, "a_killed_change_of_status_is_there_wholly_or_not_at_all");
 }
 
 #[test]
 fn a_killed_claim_or_session_end_is_there_wholly_or_not_at_all() {
-    dies_everywhere(&["resume", "session-end"], REAL, "a_killed_claim_or_session_end_is_there_wholly_or_not_at_all");
+    dies_everywhere(&["resume", "session-end"], "a_killed_claim_or_session_end_is_there_wholly_or_not_at_all");
 }
 
 #[test]
 fn a_killed_adoption_is_there_wholly_or_not_at_all() {
-    dies_everywhere(&["workflow"], REAL, "a_killed_adoption_is_there_wholly_or_not_at_all");
+    dies_everywhere(&["workflow"], "a_killed_adoption_is_there_wholly_or_not_at_all");
 }
 
 #[test]
 fn a_killed_change_of_modes_is_there_wholly_or_not_at_all() {
-    dies_everywhere(&["mode"], REAL, "a_killed_change_of_modes_is_there_wholly_or_not_at_all");
+    dies_everywhere(&["mode"], "a_killed_change_of_modes_is_there_wholly_or_not_at_all");
 }
 
 #[test]
 fn a_killed_interview_loses_no_answer_that_was_given() {
-    // Documents outside of `.flow` are not behind the trait that these deaths come from, so more of them are real.
-    dies_everywhere(&["interview"], 2, "a_killed_interview_loses_no_answer_that_was_given");
+    dies_everywhere(&["interview"], "a_killed_interview_loses_no_answer_that_was_given");
 }
 
 #[test]
 fn a_killed_repair_is_there_wholly_or_not_at_all() {
-    dies_everywhere(&["doctor"], REAL, "a_killed_repair_is_there_wholly_or_not_at_all");
+    dies_everywhere(&["doctor"], "a_killed_repair_is_there_wholly_or_not_at_all");
 }
 
 #[test]

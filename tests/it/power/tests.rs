@@ -147,7 +147,7 @@ fn a_real_power_cut_breaks_no_promise() {
     let name = "a_real_power_cut_breaks_no_promise";
     for kind in FileSystem::ALL {
         for case in [&ONE_RECORD, &FIRST_START] {
-            if let Some(row) = cut(name, kind, case, 6, &[]) {
+            if let Some(row) = cut(name, kind, case, scaled(3, 6), &[]) {
                 row.assert_clean();
             }
         }

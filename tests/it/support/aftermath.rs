@@ -9,7 +9,7 @@ use super::inside::alone;
 use super::scene::{DOCUMENT, Files, Retry, View};
 use super::shaky::Shaky;
 use super::trouble::{Sink, State};
-use super::{Answer, Scene};
+use super::{Answer, Scene, whole};
 
 impl Scene {
     /// Gives the command in this state, from the files as they were, and holds flow to its promises.
@@ -21,7 +21,7 @@ impl Scene {
         self.restore();
         let answer = self.in_trouble(state);
         let done = self.assert_honest(state, &answer);
-        if !self.is_new((done, state.kills, state.inside.is_some())) {
+        if !self.is_new((done, state.kills, Self::goes_on_inside(state))) {
             return;
         }
         self.assert_old_or_new(state, done);
@@ -30,6 +30,12 @@ impl Scene {
             self.sandbox.inside(args).exits(*code);
         }
         self.assert_at_rest(state);
+    }
+
+    /// Whether this process makes the trouble good: every day wherever it was, since what comes of a command is the same
+    /// library's work; when all is to be tried, the real program does it where that was in trouble.
+    fn goes_on_inside(state: &State) -> bool {
+        state.inside.is_some() || !whole()
     }
 
     fn in_trouble(&self, state: &State) -> Answer {
@@ -168,8 +174,7 @@ impl Scene {
         let before = self.sandbox.runs();
         let there = before.len() == self.new.0.len();
         let is_over = self.order.retry == Retry::Over && self.view().0.get(DOCUMENT) == self.new.0.get(DOCUMENT);
-        // Where the real program was in trouble, the real program makes it good.
-        let answer = if state.inside.is_some() { self.again() } else { self.again_as_a_process() };
+        let answer = if Self::goes_on_inside(state) { self.again() } else { self.again_as_a_process() };
         if is_over {
             // A run that was not told yet is told now.
             assert!(answer.code == Some(0) || error_object(&answer.exits(3))["code"] == "no_interview");

@@ -24,9 +24,20 @@ mod tree;
 pub mod trouble;
 mod witness;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What [`try_everything`] said.
+static EVERYTHING: AtomicBool = AtomicBool::new(false);
+
 /// Whether everything is to be tried that can be: `FLOW_TEST_WHOLE=1`, which the campaign sets.
 pub fn whole() -> bool {
-    std::env::var_os("FLOW_TEST_WHOLE").is_some()
+    EVERYTHING.load(Ordering::Relaxed) || std::env::var_os("FLOW_TEST_WHOLE").is_some()
+}
+
+/// From now on everything is tried that can be.
+#[allow(dead_code, reason = "only the campaign says so of itself")]
+pub fn try_everything() {
+    EVERYTHING.store(true, Ordering::Relaxed);
 }
 
 /// So many for every day, and so many when [`whole`].

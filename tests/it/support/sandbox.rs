@@ -5,9 +5,12 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 
 use serde_json::Value;
 use tempfile::TempDir;
+
+use super::{Tree, whole};
 
 /// A temporary repository. Each command runs one second after the one before, with ids of its own.
 pub struct Sandbox {
@@ -60,19 +63,39 @@ impl Answer {
 }
 
 impl Sandbox {
-    /// A repository `demo` with one commit on the branch `main`.
+    /// A repository `demo` with one commit on the branch `main`: every day in memory, since what a test asks of a command is
+    /// the same there and no flush waits, and where files usually are when all is to be tried.
     pub fn new() -> Self {
-        Self::within(&temporary())
+        Self::within(&if whole() { temporary() } else { quick() })
     }
 
     /// As [`Self::new`], in a directory of the caller's, for instance on another file system.
     pub fn within(dir: &Path) -> Self {
-        let sandbox = Self { home: tempfile::tempdir_in(dir).unwrap(), commands: Cell::new(0) };
-        std::fs::create_dir(sandbox.root()).unwrap();
-        sandbox.git(&["init", "-q", "-b", "main"]);
-        sandbox.git(&["remote", "add", "origin", "git@example.com:acme/widgets.git"]);
-        sandbox.git(&["commit", "-q", "--allow-empty", "-m", "begin"]);
+        static BEGUN: OnceLock<(Tree, u64)> = OnceLock::new();
+        let (begun, clock) = BEGUN.get_or_init(|| {
+            let first = Self::empty(&temporary());
+            std::fs::create_dir(first.root()).unwrap();
+            first.git(&["init", "-q", "-b", "main"]);
+            first.git(&["remote", "add", "origin", "git@example.com:acme/widgets.git"]);
+            first.git(&["commit", "-q", "--allow-empty", "-m", "begin"]);
+            // Its samples are more files than the rest.
+            std::fs::remove_dir_all(first.path(".git/hooks")).unwrap();
+            std::fs::create_dir(first.path(".git/hooks")).unwrap();
+            (Tree::of(&first.root()), first.now())
+        });
+        Self::of(begun, *clock, dir)
+    }
+
+    /// These files as a repository in a new directory in `dir`, and so many commands later.
+    pub fn of(files: &Tree, clock: u64, dir: &Path) -> Self {
+        let sandbox = Self::empty(dir);
+        files.restore(&sandbox.root());
+        sandbox.put_clock(clock);
         sandbox
+    }
+
+    fn empty(dir: &Path) -> Self {
+        Self { home: tempfile::tempdir_in(dir).unwrap(), commands: Cell::new(0) }
     }
 
     /// The repository.

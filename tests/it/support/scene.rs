@@ -3,9 +3,10 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use serde_json::Value;
 
@@ -14,7 +15,7 @@ use super::inside::alone;
 use super::mount::Memory;
 use super::shaky::{DiskCall, Ill, Shaky};
 use super::trouble::Disk;
-use super::{Answer, Call, Lack, Sandbox, Tree, essence};
+use super::{Answer, Call, Lack, Sandbox, Tree, essence, whole};
 
 /// How a command behaves when it is given once more after it did its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +100,7 @@ pub const MODES: &str = ".modes";
 pub const DOCUMENT: &str = ".document";
 
 /// What readers say about every run, and about the modes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct View(pub BTreeMap<String, RunView>);
 
 impl View {
@@ -170,23 +171,70 @@ pub struct Scene {
     pub sandbox: Sandbox,
     /// The command.
     pub order: Order,
+    /// What is known of it.
+    known: Arc<Known>,
+    /// What was found whole already, by [`Self::is_new`].
+    seen: RefCell<HashSet<u64>>,
+    /// The files that are there, while nothing else is done to them.
+    left: RefCell<Option<Files>>,
+    /// The tmpfs in which the project is, when it has one of its own.
+    memory: Option<Memory>,
+}
+
+/// What a command begins with, and what it does when nothing is in its way.
+#[derive(Debug)]
+pub struct Known {
+    /// The command.
+    order: Order,
     /// What readers say before it.
     pub old: View,
     /// What readers say after it.
     pub new: View,
     /// Types of the events after it.
     pub events: BTreeMap<String, Vec<String>>,
+    root: PathBuf,
+    repository: Tree,
     base: Files,
     done: Files,
     clock: u64,
-    /// What was found whole already, by [`Self::is_new`].
-    seen: RefCell<HashSet<u64>>,
-    /// The tmpfs in which the project is, when it has one of its own.
-    memory: Option<Memory>,
+    calls: OnceLock<Vec<Call>>,
+    disk_calls: OnceLock<Vec<DiskCall>>,
+}
+
+/// By the names of their rows, the commands that were prepared in this process already: the same again takes no process.
+static PREPARED: Mutex<BTreeMap<&str, Arc<Known>>> = Mutex::new(BTreeMap::new());
+
+impl Known {
+    /// The same files in a new repository in `dir`, and the command there.
+    fn moved(&self, dir: &Path) -> (Sandbox, Order) {
+        let sandbox = Sandbox::of(&self.repository, self.clock, dir);
+        let (old, new) = (self.root.display().to_string(), sandbox.root().display().to_string());
+        let mut order = self.order.clone();
+        for arg in &mut order.args {
+            *arg = arg.replace(&old, &new);
+        }
+        (sandbox, order)
+    }
+
+    /// Whether nothing but the command's arguments says where the repository is.
+    fn is_movable(&self) -> bool {
+        let root = self.root.display().to_string();
+        let trees = [&self.repository, &self.done.flow, &self.done.decisions, &self.done.docs];
+        !trees.iter().any(|tree| tree.mentions(&root))
+            && !format!("{:?}{:?}{:?}", self.old, self.new, self.order.then).contains(&root)
+    }
+}
+
+impl Deref for Scene {
+    type Target = Known;
+
+    fn deref(&self) -> &Known {
+        &self.known
+    }
 }
 
 /// All that flow writes in a repository.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Files {
     /// `.flow`.
     pub flow: Tree,
@@ -201,6 +249,13 @@ impl Files {
     pub fn of(sandbox: &Sandbox) -> Self {
         let tree = |dir| Tree::of(&sandbox.path(dir));
         Self { flow: tree(".flow"), decisions: tree(".decisions"), docs: tree("docs") }
+    }
+
+    /// Puts them back where these are `now`.
+    fn restore_over(&self, now: &Self, sandbox: &Sandbox) {
+        self.flow.restore_over(&now.flow, &sandbox.path(".flow"));
+        self.decisions.restore_over(&now.decisions, &sandbox.path(".decisions"));
+        self.docs.restore_over(&now.docs, &sandbox.path("docs"));
     }
 
     /// Puts them back.
@@ -273,48 +328,65 @@ impl Scene {
     }
 
     fn prepare(case: Case, dir: &Path, memory: Option<Memory>) -> Self {
+        let prepared = PREPARED.lock().unwrap().get(case.name).map(Arc::clone).filter(|_| !whole());
+        if let Some(known) = prepared {
+            let (sandbox, order) = known.moved(dir);
+            return Self { case, sandbox, order, known, seen: RefCell::default(), left: RefCell::default(), memory };
+        }
         let sandbox = Sandbox::within(dir);
         let order = (case.prepare)(&sandbox);
-        let base = Files::of(&sandbox);
-        let clock = sandbox.now();
-        let nothing = View(BTreeMap::new());
-        let mut scene = Self {
-            case,
-            sandbox,
-            order,
-            old: nothing.clone(),
-            new: nothing,
+        let known = Known {
+            order: order.clone(),
+            old: View::default(),
+            new: View::default(),
             events: BTreeMap::new(),
-            done: base.clone(),
-            base,
-            clock,
-            seen: RefCell::default(),
-            memory,
+            root: sandbox.root(),
+            repository: Tree::of(&sandbox.root()),
+            base: Files::of(&sandbox),
+            done: Files::default(),
+            clock: sandbox.now(),
+            calls: OnceLock::new(),
+            disk_calls: OnceLock::new(),
         };
-        scene.old = scene.view();
+        let (known, seen, left) = (Arc::new(known), RefCell::default(), RefCell::default());
+        let mut scene = Self { case, sandbox, order, known, seen, left, memory };
+        let old = scene.view();
+        scene.known_mut().old = old;
         scene.assert_works(&super::run(scene.command(&[]), ""));
-        scene.done = Files::of(&scene.sandbox);
-        scene.new = scene.view();
-        scene.events = scene.events_now();
-        assert_ne!(scene.done, scene.base, "{} changes nothing", case.name);
+        let (done, new, events) = (Files::of(&scene.sandbox), scene.view(), scene.events_now());
+        assert_ne!(done, scene.base, "{} changes nothing", case.name);
+        let known = scene.known_mut();
+        (known.done, known.new, known.events) = (done, new, events);
+        if scene.is_movable() {
+            PREPARED.lock().unwrap().insert(case.name, Arc::clone(&scene.known));
+        }
         scene
+    }
+
+    fn known_mut(&mut self) -> &mut Known {
+        Arc::get_mut(&mut self.known).unwrap()
     }
 
     /// Everything as it was before the command, and the clock as well.
     pub fn restore(&self) {
-        self.base.restore(&self.sandbox);
+        match self.left.take() {
+            Some(left) => self.base.restore_over(&left, &self.sandbox),
+            None => self.base.restore(&self.sandbox),
+        }
         self.sandbox.put_clock(self.clock);
     }
 
     /// Whether these files, and what else the aftermath depends on, were never seen here before. Most calls that fail leave
-    /// what others left: the clock and all ids are the same each time.
+    /// what others left: the clock and all ids are the same each time. Where they were, they are to be restored next.
     pub fn is_new(&self, beside: impl Hash) -> bool {
-        let mut files = Files::of(&self.sandbox);
-        // It remembers when the system last changed files, and nothing rests on it.
-        files.flow = files.flow.without(".cache");
+        let files = Files::of(&self.sandbox);
         let mut hasher = DefaultHasher::new();
-        (files, beside).hash(&mut hasher);
-        self.seen.borrow_mut().insert(hasher.finish())
+        // The cache remembers when the system last changed files, and nothing rests on it.
+        files.flow.without(".cache").hash(&mut hasher);
+        (&files.decisions, &files.docs, beside).hash(&mut hasher);
+        let is_new = self.seen.borrow_mut().insert(hasher.finish());
+        self.left.replace((!is_new).then_some(files));
+        is_new
     }
 
     /// The files as they are without trouble.
@@ -329,6 +401,13 @@ impl Scene {
 
     /// The system calls of the command when strace does `injects` to it. It must do its work all the same.
     pub fn calls(&self, injects: &[String]) -> Vec<Call> {
+        if injects.is_empty() {
+            return self.known.calls.get_or_init(|| self.see_calls(injects)).clone();
+        }
+        self.see_calls(injects)
+    }
+
+    fn see_calls(&self, injects: &[String]) -> Vec<Call> {
         self.restore();
         let (answer, calls) = calls_of(&self.sandbox, injects, |command| self.complete(command));
         self.assert_works(&answer);
@@ -337,6 +416,13 @@ impl Scene {
 
     /// What the command asks of the file system, in this process. It must do its work all the same.
     pub fn disk_calls(&self, ills: &[Ill]) -> Vec<DiskCall> {
+        if ills.is_empty() {
+            return self.known.disk_calls.get_or_init(|| self.see_disk_calls(ills)).clone();
+        }
+        self.see_disk_calls(ills)
+    }
+
+    fn see_disk_calls(&self, ills: &[Ill]) -> Vec<DiskCall> {
         self.restore();
         let disk = Shaky::new(alone(), ills);
         self.assert_works(&self.inside(&disk));

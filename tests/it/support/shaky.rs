@@ -21,7 +21,8 @@ pub enum Ill {
     Death(usize),
     /// This call fails, and changes nothing.
     Failure(usize, Errno),
-    /// From this call on, every call of this name fails.
+    /// From this call on, every call of this name fails, until the process was told so [`ENOUGH`] times: whoever asks again
+    /// and again for as long as it waits for others learns nothing more from the rest of that time.
     Failures(usize, &'static str, Errno),
     /// This call, a write, writes only half, and whoever writes then finds the disk full.
     ShortWrite(usize),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::onlooker::look_on;
-use super::{Answer, Sandbox};
+use super::{Answer, Sandbox, temporary};
 
 /// How large a storm is. Every number may be as large as the machine bears.
 #[derive(Debug, Clone)]
@@ -142,7 +142,8 @@ pub struct Storm {
 
 /// Lets a storm pass over a repository of its own. What is wrong is in [`Storm::broken`].
 pub fn storm(plan: &Plan) -> Storm {
-    let sandbox = Sandbox::new();
+    // Where flushes take their time, more of them meet.
+    let sandbox = Sandbox::within(&temporary());
     let runs: Vec<_> = (0..plan.runs).map(|_| sandbox.start("start-issue")).collect();
     let mut dice = Dice::new(plan.seed);
     let lanes: Vec<Vec<(Order, Option<u64>)>> = (0..plan.processes)

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// All directories and regular files below a path.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Tree(BTreeMap<PathBuf, Option<(Vec<u8>, u32)>>);
 
 impl Tree {
@@ -23,22 +23,31 @@ impl Tree {
         if root.exists() {
             std::fs::remove_dir_all(root).unwrap();
         }
-        for (path, entry) in &self.0 {
+        self.0.iter().for_each(|(path, entry)| write(&root.join(path), entry.as_ref()));
+    }
+
+    /// As [`Self::restore`], of a `root` that holds `now`: what is there already stays.
+    pub fn restore_over(&self, now: &Self, root: &Path) {
+        let differs = |path: &Path| self.0.get(path) != now.0.get(path);
+        for (path, entry) in now.0.iter().rev().filter(|(path, _)| differs(path)) {
             let path = root.join(path);
-            match entry {
-                None => std::fs::create_dir(&path).unwrap(),
-                Some((bytes, mode)) => {
-                    std::fs::write(&path, bytes).unwrap();
-                    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(*mode)).unwrap();
-                }
-            }
+            if entry.is_some() { std::fs::remove_file(&path) } else { std::fs::remove_dir(&path) }.unwrap();
         }
+        self.0
+            .iter()
+            .filter(|(path, _)| differs(path))
+            .for_each(|(path, entry)| write(&root.join(path), entry.as_ref()));
+    }
+
+    /// Whether any file contains this text.
+    pub fn mentions(&self, text: &str) -> bool {
+        self.contents().any(|(_, bytes)| bytes.windows(text.len()).any(|window| window == text.as_bytes()))
     }
 
     /// The same without one of the names at its top.
-    pub fn without(mut self, name: &str) -> Self {
-        self.0.retain(|path, _| !path.starts_with(name));
-        self
+    pub fn without(&self, name: &str) -> Self {
+        let kept = self.0.iter().filter(|(path, _)| !path.starts_with(name));
+        Self(kept.map(|(path, entry)| (path.clone(), entry.clone())).collect())
     }
 
     /// The files, with their contents.
@@ -63,6 +72,13 @@ impl Tree {
         let files = self.0.iter().filter(|(_, entry)| entry.is_some());
         files.map(|(path, _)| path.as_path())
     }
+}
+
+/// Makes a directory, or a file with this mode.
+fn write(path: &Path, entry: Option<&(Vec<u8>, u32)>) {
+    let Some((bytes, mode)) = entry else { return std::fs::create_dir(path).unwrap() };
+    std::fs::write(path, bytes).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(*mode)).unwrap();
 }
 
 fn collect(root: &Path, below: &Path, entries: &mut BTreeMap<PathBuf, Option<(Vec<u8>, u32)>>) {
