@@ -20,6 +20,9 @@ pub fn read_source(cx: &Context, path: &Path) -> Result<Source> {
     Source::of(origin, bytes)
 }
 
+/// Where a shell puts the pipes that it makes for a command.
+const OF_SHELLS: [&str; 3] = ["/dev/fd", "/dev/stdin", "/proc"];
+
 /// A FIFO could keep the command waiting for ever, unless a shell put it there (`<(…)`).
 fn read_file(cx: &Context, path: &Path) -> io::Result<Vec<u8>> {
     let path = cx.env.cwd.clone().unwrap_or_default().join(path);
@@ -28,7 +31,7 @@ fn read_file(cx: &Context, path: &Path) -> io::Result<Vec<u8>> {
         FileType::RegularFile => read_named(&*cx.disk, &path, limits::ACTIVITY_BYTES)
             .map_err(|error| if error.kind() == ErrorKind::FileTooLarge { too_large() } else { error }),
         FileType::Directory => odd("it is a directory"),
-        FileType::Fifo if !path.starts_with("/dev") && !path.starts_with("/proc") => {
+        FileType::Fifo if !OF_SHELLS.iter().any(|place| path.starts_with(place)) => {
             odd("it is a FIFO; use `-` and a redirection")
         }
         FileType::Socket | FileType::BlockDevice => odd("it is not a file"),
