@@ -5,7 +5,7 @@ use std::time::Instant;
 use serde_json::Value;
 
 use crate::support::hostile::{Odd, clear, confined, error_object, limited, picture, sane};
-use crate::support::{Sandbox, run, temporary};
+use crate::support::{Sandbox, run};
 
 fn with_run() -> (Sandbox, String) {
     begun(Sandbox::new())
