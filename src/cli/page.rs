@@ -8,7 +8,7 @@ use std::iter::repeat_n;
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
 
-use crate::model::is_obeyed;
+use crate::model::is_terminal_control;
 
 /// How many columns a text takes on a terminal.
 fn width(text: &str) -> usize {
@@ -133,7 +133,7 @@ pub(super) fn clean(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
         return text.into();
     }
-    text.chars().map(|c| if c == '\n' || c == '\t' { ' ' } else { c }).filter(|&c| !is_obeyed(c)).collect()
+    text.chars().map(|c| if c == '\n' || c == '\t' { ' ' } else { c }).filter(|&c| !is_terminal_control(c)).collect()
 }
 
 /// The same of many lines.

@@ -5,7 +5,9 @@ use std::io::{self, IsTerminal};
 use crate::cli::out::Out;
 use crate::cli::prompt::Prompt;
 use crate::interviews::pad::Answer as InterviewAnswer;
-use crate::interviews::{Asked, Clash, EntryStatus, InterviewEntry, Interviewee, Result, Review, Said, Settled};
+use crate::interviews::{
+    AnswerConflict, AskedQuestion, EntryStatus, InterviewEntry, Interviewee, Resolution, Response, Result, Review,
+};
 use crate::runs;
 
 /// Whoever answers.
@@ -77,8 +79,8 @@ impl<'a> Person<'a> {
 }
 
 impl Interviewee for Person<'_> {
-    fn ask(&mut self, asked: &Asked) -> Result<Said> {
-        let Asked { number, total, topic, question, before, now, has_before } = asked;
+    fn ask(&mut self, asked: &AskedQuestion) -> Result<Response> {
+        let AskedQuestion { number, total, topic, question, before, now, has_before } = asked;
         self.prompt.ask(&format!("\nQuestion {number} of {total}: {topic}\n{question}\n"));
         let mut before = before.clone();
         match now {
@@ -99,28 +101,28 @@ impl Interviewee for Person<'_> {
             }
         }
         loop {
-            let Some(answer) = self.prompt.read(&before)? else { return Ok(Said::Stop) };
+            let Some(answer) = self.prompt.read(&before)? else { return Ok(Response::Stop) };
             let is_same = matches!(now, Some(InterviewAnswer::Given(there)) if there.trim() == answer.trim());
             match Line::read(&answer) {
-                Line::Stop => return Ok(Said::Stop),
-                Line::Back if *has_before => return Ok(Said::Back),
+                Line::Stop => return Ok(Response::Stop),
+                Line::Back if *has_before => return Ok(Response::Back),
                 Line::Back => self.prompt.show("(there is no question before this one)\n"),
                 Line::Blank if !is_there() => {}
-                Line::Blank if now.is_some() => return Ok(Said::Keep),
+                Line::Blank if now.is_some() => return Ok(Response::Keep),
                 Line::Blank | Line::Help => self.prompt.show(KEYS),
                 // An answer that was brought back may look like a command.
-                _ if is_same => return Ok(Said::Keep),
-                Line::Answer(answer) => return Ok(Said::Answer(answer.to_owned())),
-                Line::Skip(why) => return Ok(Said::Skip(why.to_owned())),
+                _ if is_same => return Ok(Response::Keep),
+                Line::Answer(answer) => return Ok(Response::Answer(answer.to_owned())),
+                Line::Skip(why) => return Ok(Response::Skip(why.to_owned())),
                 Line::Unknown(word) => self.refuse(word)?,
             }
         }
     }
 
-    fn settle(&mut self, clash: &Clash) -> Result<Settled> {
-        let Clash { number, theirs, mine } = clash;
+    fn settle(&mut self, clash: &AnswerConflict) -> Result<Resolution> {
+        let AnswerConflict { number, theirs, mine } = clash;
         if !is_there() {
-            return Ok(Settled::Later);
+            return Ok(Resolution::Later);
         }
         let theirs = match theirs {
             InterviewAnswer::Given(text) => format!("was answered meanwhile:\n{text}"),
@@ -130,12 +132,12 @@ impl Interviewee for Person<'_> {
         self.prompt.ask(&format!("\nQuestion {number} {theirs}\n\nYours:\n{mine}\n"));
         loop {
             self.prompt.show("Which one counts: mine, theirs or both?\n");
-            let Some(word) = self.prompt.read(&[])? else { return Ok(Settled::Later) };
+            let Some(word) = self.prompt.read(&[])? else { return Ok(Resolution::Later) };
             match word.trim().to_lowercase().as_str() {
-                "m" | "mine" => return Ok(Settled::Mine),
-                "t" | "theirs" => return Ok(Settled::Theirs),
-                "b" | "both" => return Ok(Settled::Both),
-                "/quit" | "/exit" => return Ok(Settled::Later),
+                "m" | "mine" => return Ok(Resolution::Mine),
+                "t" | "theirs" => return Ok(Resolution::Theirs),
+                "b" | "both" => return Ok(Resolution::Both),
+                "/quit" | "/exit" => return Ok(Resolution::Later),
                 _ => {}
             }
         }

@@ -170,7 +170,7 @@ fn is_changed(old: &Node, new: &Node, changes: &[(&str, Field)]) -> bool {
     let (old, new) = (old.entries(), new.entries());
     let is_state = |key: &Node| key.text() == Some("state");
     let same = |((key, old), (new_key, new)): (&(Node, Node), &(Node, Node))| {
-        key.says(new_key) && if is_state(key) { is_changed_state(old, new, changes) } else { old.says(new) }
+        key.same_value(new_key) && if is_state(key) { is_changed_state(old, new, changes) } else { old.same_value(new) }
     };
     old.len() == new.len() && old.iter().zip(new).all(same)
 }
@@ -188,7 +188,7 @@ fn is_changed_state(old: &Node, new: &Node, changes: &[(&str, Field)]) -> bool {
         && added.iter().all(|(key, value)| is_said(key, value))
         && kept.len() == stays.len()
         && stays.into_iter().zip(kept).all(|((key, before), (new_key, value))| {
-            key.says(new_key) && (is_said(key, value) || change(key).is_none() && before.says(value))
+            key.same_value(new_key) && (is_said(key, value) || change(key).is_none() && before.same_value(value))
         })
 }
 

@@ -229,11 +229,14 @@ impl Node {
 
     /// Whether `other` has the same value, with the keys in the same order, wherever it stands.
     #[must_use]
-    pub fn says(&self, other: &Self) -> bool {
+    pub fn same_value(&self, other: &Self) -> bool {
         match (&self.tree, &other.tree) {
-            (Tree::Sequence(a), Tree::Sequence(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.says(b)),
+            (Tree::Sequence(a), Tree::Sequence(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same_value(b))
+            }
             (Tree::Mapping(a), Tree::Mapping(b)) => {
-                let same = |((key, a), (other, b)): (&(Self, Self), &(Self, Self))| key.says(other) && a.says(b);
+                let same =
+                    |((key, a), (other, b)): (&(Self, Self), &(Self, Self))| key.same_value(other) && a.same_value(b);
                 a.len() == b.len() && a.iter().zip(b).all(same)
             }
             (a, b) => a == b,

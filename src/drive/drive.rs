@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::drive::agent::{self, Agent, AgentError, Done, Standing, StateHandler, Stop};
+use crate::drive::agent::{self, Agent, AgentError, Done, Position, StateHandler, Stop};
 use crate::drive::check::{missing, unhandled, unused};
 use crate::drive::chooser::{AskCommand, AskEndpoint, AskNobody};
 use crate::drive::commands::registry;
@@ -263,11 +263,11 @@ fn go_through(
         }
         Choose::Endpoint(endpoint) => Agent::new(handler, AskEndpoint::new(endpoint.clone(), drive.timeout), notebook),
     };
-    if standing != Standing::New {
+    if standing != Position::New {
         // The run is there, and may stop before another state of it begins.
         agent.notebook.remember();
     }
-    agent = agent.going_on(standing, context);
+    agent = agent.resumed_at(standing, context);
     let stopped = agent.run(request.max_iter);
     let ran = agent.notebook.ran;
     warnings.append(&mut agent.notebook.warnings);

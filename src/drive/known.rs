@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::json;
 
-use crate::drive::agent::{self, Done, Standing};
+use crate::drive::agent::{self, Done, Position};
 use crate::drive::drive::{DRIVEN_DIR, DRIVEN_STATE, Drive, report};
 use crate::drive::error::{Error, Result};
 use crate::drive::{DriveReport, DriveStop};
@@ -130,7 +130,7 @@ pub(super) fn take_up(
 pub(super) struct Known {
     /// The graph; none of a run that has none, when today's cannot be used either.
     pub(super) machine: Option<Machine>,
-    pub(super) standing: Standing,
+    pub(super) standing: Position,
     pub(super) context: agent::Context,
     /// What the user answered in the state where the run stands.
     pub(super) answer: Option<String>,
@@ -142,7 +142,7 @@ pub(super) struct Known {
 
 impl Known {
     pub(super) fn new(machine: Option<Machine>) -> Self {
-        let (standing, context) = (Standing::New, agent::Context::default());
+        let (standing, context) = (Position::New, agent::Context::default());
         Self { machine, standing, context, answer: None, warnings: Vec::new(), file: None }
     }
 
@@ -175,15 +175,15 @@ impl Known {
         let Some(here) = run.current_phase.clone() else { return };
         self.answer = answers.0.remove(&here);
         self.standing = match run.steps.get(&here) {
-            Some(StepStatus::Running | StepStatus::Waiting) => Standing::In(here),
+            Some(StepStatus::Running | StepStatus::Waiting) => Position::In(here),
             Some(StepStatus::Completed | StepStatus::Skipped) => {
                 let own = |report: &&StepReport| report.own_step().is_some_and(|(state, _)| *state == here);
                 let latest = history.reports().iter().rev().find(own);
                 let named = latest.and_then(|report| report.text("next_state")).map(str::to_owned);
-                Standing::Behind { state: here, named }
+                Position::Behind { state: here, named }
             }
             // It has to begin, once more or at all.
-            Some(StepStatus::Failed | StepStatus::NotStarted) | None => Standing::At(here),
+            Some(StepStatus::Failed | StepStatus::NotStarted) | None => Position::At(here),
         };
     }
 }

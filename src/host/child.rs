@@ -89,7 +89,7 @@ impl Job<'_> {
         &self,
         child: &mut Child,
         watch: &Watch,
-        said: &Receiver<Said>,
+        said: &Receiver<Message>,
         output: &mut Vec<u8>,
         told: &mut dyn FnMut(&str),
     ) -> io::Result<Ended> {
@@ -97,9 +97,9 @@ impl Job<'_> {
         let mut open = 2;
         loop {
             match said.recv_timeout(Duration::from_millis(20)) {
-                Ok(Said::Output(bytes)) => output.extend(bytes),
-                Ok(Said::Line(line)) => told(&line),
-                Ok(Said::Closed) => open -= 1,
+                Ok(Message::Output(bytes)) => output.extend(bytes),
+                Ok(Message::Line(line)) => told(&line),
+                Ok(Message::Closed) => open -= 1,
                 Err(_) => {}
             }
             if output.len() > self.most {
@@ -129,9 +129,9 @@ impl Job<'_> {
         let until = Instant::now() + AFTERWARDS;
         while open > 0 {
             match said.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(Said::Output(bytes)) => output.extend(bytes),
-                Ok(Said::Line(line)) => told(&line),
-                Ok(Said::Closed) => open -= 1,
+                Ok(Message::Output(bytes)) => output.extend(bytes),
+                Ok(Message::Line(line)) => told(&line),
+                Ok(Message::Closed) => open -= 1,
                 Err(_) => break,
             }
         }
@@ -140,7 +140,7 @@ impl Job<'_> {
 }
 
 /// What a command says.
-enum Said {
+enum Message {
     /// More of standard output.
     Output(Vec<u8>),
     /// A line of standard error.
@@ -150,7 +150,7 @@ enum Said {
 }
 
 /// Reads both pipes in threads of their own, since they cannot be read in turn.
-fn listen(child: &mut Child, most: usize, send: &Sender<Said>) {
+fn listen(child: &mut Child, most: usize, send: &Sender<Message>) {
     if let Some(out) = child.stdout.take() {
         let send = send.clone();
         std::thread::spawn(move || {
@@ -162,11 +162,11 @@ fn listen(child: &mut Child, most: usize, send: &Sender<Said>) {
                 match out.read(&mut bytes) {
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                     Ok(0) | Err(_) => break,
-                    Ok(len) if send.send(Said::Output(bytes[..len].to_vec())).is_err() => break,
+                    Ok(len) if send.send(Message::Output(bytes[..len].to_vec())).is_err() => break,
                     Ok(_) => {}
                 }
             }
-            let _ = send.send(Said::Closed);
+            let _ = send.send(Message::Closed);
         });
     }
     if let Some(err) = child.stderr.take() {
@@ -179,13 +179,13 @@ fn listen(child: &mut Child, most: usize, send: &Sender<Said>) {
                     Ok(0) | Err(_) => break,
                     Ok(_) => {
                         let line = String::from_utf8_lossy(&line).trim_end().to_owned();
-                        if send.send(Said::Line(line)).is_err() {
+                        if send.send(Message::Line(line)).is_err() {
                             break;
                         }
                     }
                 }
             }
-            let _ = send.send(Said::Closed);
+            let _ = send.send(Message::Closed);
         });
     }
 }

@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 use crate::codec::{DocumentKind, parse_json, validate};
 use crate::disk::{Disk, append_line, read_named};
 use crate::host::Job;
+use crate::interviews::document_file::DocumentFile;
 use crate::interviews::error::{InterviewFault, Result};
 use crate::interviews::pad::{Answer, Document, Entry, Metadata, Mode, Pad, Reply, Script};
-use crate::interviews::paper::Paper;
 use crate::model::{limits, without_fence};
 use crate::runs;
 use crate::runs::answer::answer_of;
@@ -46,13 +46,13 @@ impl<'r> Agent<'r> {
     }
 
     /// What it answers to `state`.
-    pub(super) fn ask(&self, paper: &Paper, state: &Value, tell: &mut dyn FnMut(&str)) -> Result<Reply> {
+    pub(super) fn ask(&self, file: &DocumentFile, state: &Value, tell: &mut dyn FnMut(&str)) -> Result<Reply> {
         let reply = match (self.played.iter().find(|(before, _)| before == state), self.command) {
             (Some((_, reply)), _) => reply.clone(),
-            (None, Some(command)) => self.call(command, state, tell).map_err(|fault| paper.fault(fault))?,
-            (None, None) => return Err(paper.fault(InterviewFault::NotRecorded)),
+            (None, Some(command)) => self.call(command, state, tell).map_err(|fault| file.fault(fault))?,
+            (None, None) => return Err(file.fault(InterviewFault::NotRecorded)),
         };
-        let understood = understand(&reply).map_err(|fault| paper.fault(fault))?;
+        let understood = understand(&reply).map_err(|fault| file.fault(fault))?;
         if let Some(path) = &self.record
             && !self.played.iter().any(|(before, _)| before == state)
         {
@@ -117,7 +117,7 @@ fn recorded(disk: &dyn Disk, path: &Path) -> Result<Vec<(Value, Value)>> {
 const RECORDED_BYTES: usize = 64 << 20;
 
 /// The state of a document, as an interviewer is told: nothing in it depends on when and where it is asked.
-pub(super) fn state(paper: &Paper, script: &Script, document: &Document<'_>, metadata: Metadata) -> Value {
+pub(super) fn state(file: &DocumentFile, script: &Script, document: &Document<'_>, metadata: Metadata) -> Value {
     let pad = document.pad();
     let text = document.without_pad().unwrap_or_else(|_| document.text().to_owned());
     let sections = document.sections(script).into_iter().map(
@@ -127,7 +127,7 @@ pub(super) fn state(paper: &Paper, script: &Script, document: &Document<'_>, met
     json!({
         "apiVersion": "flow.synapti.ai/v1",
         "kind": "FlowInterviewState",
-        "document": paper.named.file_name().map(|name| name.to_string_lossy()),
+        "document": file.named.file_name().map(|name| name.to_string_lossy()),
         "mode": pad.map_or(Mode::Update, Pad::mode),
         "script": { "id": script.id(), "max_questions": script.max_questions() },
         "text": text,

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::interviews::document_file::{DocumentFile, script_of};
 use crate::interviews::error::{InterviewFault, Result};
 use crate::interviews::link::tell_run;
-use crate::interviews::next::{EntryStatus, InterviewNext, Standing, entry, faults, next_of};
+use crate::interviews::next::{EntryStatus, InterviewNext, InterviewState, entry, faults, next_of};
 use crate::interviews::pad::{Answer, EditError, Entry, Pad, Question, Step};
-use crate::interviews::paper::{Paper, script_of};
 use crate::model::limits;
 use crate::runs::context::Context;
 
@@ -78,19 +78,19 @@ pub struct InterviewAnswerReport {
 /// # Errors
 /// [`Error::Stopped`](crate::interviews::Error::Stopped): another answer stands there, there is no such question, or nothing is asked any more.
 pub fn answer(cx: &Context, request: &AnswerRequest) -> Result<InterviewAnswerReport> {
-    let paper = Paper::at(cx, &request.document)?;
+    let file = DocumentFile::at(cx, &request.document)?;
     if matches!(&request.answer, Answer::Given(text) | Answer::Skipped(text) if text.len() > limits::ANSWER_BYTES) {
-        return Err(paper.fault(InterviewFault::AnswerTooLong));
+        return Err(file.fault(InterviewFault::AnswerTooLong));
     }
     // Which question is meant is decided before the lock is taken: somebody else may answer it meanwhile.
-    let seen = paper.text()?;
-    let seen = paper.document(&seen);
-    let script = script_of(cx, &paper, &seen)?;
-    let meant = meant(request, &Standing::of(&paper, &seen, &script)?).map_err(|fault| paper.fault(fault))?;
+    let seen = file.text()?;
+    let seen = file.document(&seen);
+    let script = script_of(cx, &file, &seen)?;
+    let meant = meant(request, &InterviewState::of(&file, &seen, &script)?).map_err(|fault| file.fault(fault))?;
     let (mut now, mut number, mut repeated) = (String::new(), 0, false);
-    paper.update(&mut |old| {
+    file.update(&mut |old| {
         let text = old.ok_or(InterviewFault::Missing)?;
-        let document = paper.document(text);
+        let document = file.document(text);
         let pad = document.only_pad()?;
         number = meant.number(pad);
         let question = meant.question();
@@ -112,18 +112,18 @@ pub fn answer(cx: &Context, request: &AnswerRequest) -> Result<InterviewAnswerRe
         now.clone_from(&new);
         Ok(new)
     })?;
-    let document = paper.document(&now);
-    let standing = Standing::of(&paper, &document, &script)?;
+    let document = file.document(&now);
+    let standing = InterviewState::of(&file, &document, &script)?;
     let entry = standing.pad.entry(number).map(entry).expect("BUG: an answered question is not there");
     let mut warnings = faults(standing.pad);
-    warnings.extend(tell_run(cx, &paper, &document));
+    warnings.extend(tell_run(cx, &file, &document));
     Ok(InterviewAnswerReport {
         question: number,
         topic: entry.topic,
         status: entry.status,
         repeated,
-        next: next_of(&paper, &standing),
-        document: paper.named.clone(),
+        next: next_of(&file, &standing),
+        document: file.named.clone(),
         warnings,
     })
 }
@@ -157,7 +157,7 @@ impl Meant {
     }
 }
 
-fn meant(request: &AnswerRequest, standing: &Standing<'_>) -> std::result::Result<Meant, InterviewFault> {
+fn meant(request: &AnswerRequest, standing: &InterviewState<'_>) -> std::result::Result<Meant, InterviewFault> {
     if let Some(own) = &request.asked {
         return Ok(Meant::Own(own.clone(), request.question));
     }

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::codec::parse_json;
+use crate::interviews::document_file::{DocumentFile, pad, script_of};
 use crate::interviews::error::{Error, InterviewFault, Result};
 use crate::interviews::link::{Ending, tell_end, tell_late_end};
 use crate::interviews::pad::{Answer, Entry, Outlook, SectionChange, Step};
-use crate::interviews::paper::{Paper, pad, script_of};
 use crate::runs::context::Context;
 use crate::runs::{self, Source};
 
@@ -65,26 +65,26 @@ pub struct InterviewAbandonReport {
 /// # Errors
 /// [`crate::interviews::Error::Stopped`] when questions are left, or something in the pad cannot be read: it would be lost.
 pub fn finish(cx: &Context, request: &FinishRequest) -> Result<InterviewFinishReport> {
-    let paper = Paper::at(cx, &request.document)?;
-    let seen = paper.text()?;
-    let before = paper.document(&seen);
+    let file = DocumentFile::at(cx, &request.document)?;
+    let seen = file.text()?;
+    let before = file.document(&seen);
     if before.settled().is_ok() && before.is_without_pad() {
-        let late = tell_late_end(cx, &paper, &Ending::Finished);
+        let late = tell_late_end(cx, &file, &Ending::Finished);
         if late.was_open {
-            let (document, sections, warnings) = (paper.named, Vec::new(), late.warnings());
+            let (document, sections, warnings) = (file.named, Vec::new(), late.warnings());
             let (answered, skipped, already) = (0, 0, true);
             return Ok(InterviewFinishReport { document, answered, skipped, sections, already, warnings });
         }
     }
-    let script = script_of(cx, &paper, &before)?;
+    let script = script_of(cx, &file, &before)?;
     let mut sections = Vec::new();
     let mut last = String::new();
-    paper.update(&mut |old| {
+    file.update(&mut |old| {
         let text = old.ok_or(InterviewFault::Missing)?;
         if request.seen.as_ref().is_some_and(|seen| seen != text) {
             return Err(InterviewFault::ChangedMeanwhile);
         }
-        let document = paper.document(text);
+        let document = file.document(text);
         let Outlook { step, metadata, .. } = script.outlook(&document, pad(&document)?);
         if let (Step::Open { number, question } | Step::Ask { number, question }, false) = (step, request.early) {
             let total = metadata.total_questions;
@@ -94,13 +94,13 @@ pub fn finish(cx: &Context, request: &FinishRequest) -> Result<InterviewFinishRe
         (sections, last) = (made, text.to_owned());
         Ok(finished)
     })?;
-    let document = paper.document(&last);
+    let document = file.document(&last);
     let entries = document.pad().map(|pad| pad.entries.as_slice()).unwrap_or_default();
     let count = |is: fn(&Answer) -> bool| entries.iter().filter(|entry: &&Entry| is(&entry.answer)).count();
     let (answered, skipped) =
         (count(|answer| matches!(answer, Answer::Given(_))), count(|answer| matches!(answer, Answer::Skipped(_))));
-    let warnings = tell_end(cx, &paper, &document, &Ending::Finished);
-    Ok(InterviewFinishReport { document: paper.named, answered, skipped, sections, already: false, warnings })
+    let warnings = tell_end(cx, &file, &document, &Ending::Finished);
+    Ok(InterviewFinishReport { document: file.named, answered, skipped, sections, already: false, warnings })
 }
 
 /// Gives an interview up: the scratch pad goes, everything else of the document stays, and a copy with everything
@@ -109,23 +109,23 @@ pub fn finish(cx: &Context, request: &FinishRequest) -> Result<InterviewFinishRe
 /// # Errors
 /// [`crate::interviews::Error::Stopped`] without an interview, or when the document is being saved all the time.
 pub fn abandon(cx: &Context, document: &Path) -> Result<InterviewAbandonReport> {
-    let paper = Paper::at(cx, document)?;
+    let file = DocumentFile::at(cx, document)?;
     for _ in 0..TRIES {
-        let Some(text) = paper.read()? else {
-            let late = tell_late_end(cx, &paper, &Ending::Gone);
+        let Some(text) = file.read()? else {
+            let late = tell_late_end(cx, &file, &Ending::Gone);
             let warnings = late.warnings();
             return match (late.was_open, late.not_told.into_iter().next()) {
-                (true, _) => Ok(InterviewAbandonReport { document: paper.named, copy: None, warnings }),
+                (true, _) => Ok(InterviewAbandonReport { document: file.named, copy: None, warnings }),
                 (false, Some((_, error))) => Err(error),
-                (false, None) => Err(paper.fault(InterviewFault::Missing)),
+                (false, None) => Err(file.fault(InterviewFault::Missing)),
             };
         };
-        let before = paper.document(&text);
-        before.only_pad().map_err(|error| paper.fault(error.into()))?;
-        let copy = copy(cx, &paper, &text)?;
+        let before = file.document(&text);
+        before.only_pad().map_err(|error| file.fault(error.into()))?;
+        let copy = copy(cx, &file, &text)?;
         // A run is told first: without its pad the document could not say any more what became of the interview.
-        let warnings = tell_end(cx, &paper, &before, &Ending::Abandoned { copy: copy.clone() });
-        let removed = paper.update(&mut |now| {
+        let warnings = tell_end(cx, &file, &before, &Ending::Abandoned { copy: copy.clone() });
+        let removed = file.update(&mut |now| {
             if now != Some(text.as_str()) {
                 return Err(InterviewFault::ChangedMeanwhile);
             }
@@ -135,22 +135,22 @@ pub fn abandon(cx: &Context, document: &Path) -> Result<InterviewAbandonReport> 
             Err(Error::Stopped { fault: InterviewFault::ChangedMeanwhile, .. }) => {}
             Err(error) => return Err(error),
             Ok(()) => {
-                return Ok(InterviewAbandonReport { document: paper.named, copy: Some(copy), warnings });
+                return Ok(InterviewAbandonReport { document: file.named, copy: Some(copy), warnings });
             }
         }
     }
-    Err(paper.fault(InterviewFault::ChangedMeanwhile))
+    Err(file.fault(InterviewFault::ChangedMeanwhile))
 }
 
 /// A copy of the document beside it; its name says when it was made.
-fn copy(cx: &Context, paper: &Paper, text: &str) -> Result<PathBuf> {
-    let stem = paper.named.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let ending = paper.named.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default();
+fn copy(cx: &Context, file: &DocumentFile, text: &str) -> Result<PathBuf> {
+    let stem = file.named.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let ending = file.named.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default();
     let now = cx.now().compact();
     let mut nth = 1;
     loop {
         let more = if nth > 1 { format!("-{nth}") } else { String::new() };
-        let copy = paper.copy(&format!("{stem}.abandoned-{now}{more}{ending}"));
+        let copy = file.copy(&format!("{stem}.abandoned-{now}{more}{ending}"));
         let made = copy.update(&mut |there| match there {
             Some(other) if other != text => Err(InterviewFault::ChangedMeanwhile),
             _ => Ok(text.to_owned()),

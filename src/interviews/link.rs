@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use crate::codec::digest;
 use crate::engine::Attempt;
+use crate::interviews::document_file::{DocumentFile, beside, script_of};
 use crate::interviews::error::{Error, Result};
-use crate::interviews::next::Standing;
+use crate::interviews::next::InterviewState;
 use crate::interviews::pad::{Answer, Document, Entry, Step};
-use crate::interviews::paper::{Paper, beside, script_of};
 use crate::model::{ActivityId, ActivityStatus, EventId, Explain as _, RunId, RunSummary, StateName, Unit, slug};
 use crate::runs::context::Context;
 use crate::runs::select::{Runs, open_run};
@@ -62,25 +62,30 @@ struct Link {
 }
 
 /// Tells the run of `document` what it does not know yet; what went wrong with that, as warnings.
-pub(super) fn tell_run(cx: &Context, paper: &Paper, document: &Document<'_>) -> Vec<String> {
-    tell_of_interview(cx, paper, document, None)
+pub(super) fn tell_run(cx: &Context, file: &DocumentFile, document: &Document<'_>) -> Vec<String> {
+    tell_of_interview(cx, file, document, None)
 }
 
 /// Tells the run that the interview is over; `document` is as it was before that.
-pub(super) fn tell_end(cx: &Context, paper: &Paper, document: &Document<'_>, ending: &Ending) -> Vec<String> {
-    tell_of_interview(cx, paper, document, Some(ending))
+pub(super) fn tell_end(cx: &Context, file: &DocumentFile, document: &Document<'_>, ending: &Ending) -> Vec<String> {
+    tell_of_interview(cx, file, document, Some(ending))
 }
 
-fn tell_of_interview(cx: &Context, paper: &Paper, document: &Document<'_>, ending: Option<&Ending>) -> Vec<String> {
+fn tell_of_interview(
+    cx: &Context,
+    file: &DocumentFile,
+    document: &Document<'_>,
+    ending: Option<&Ending>,
+) -> Vec<String> {
     let Some(pad) = document.pad() else { return Vec::new() };
     let Some(run) = &pad.head.run else { return Vec::new() };
     let tell = || {
-        let cx = &beside(cx, paper);
+        let cx = &beside(cx, file);
         let project = cx.project()?;
-        let known = known_as(paper, &project)?;
+        let known = known_as(file, &project)?;
         let mut link = link_of(cx, &project, &*open_run(cx, &project, run)?, known)?;
-        let script = script_of(cx, paper, document)?;
-        let standing = Standing::of(paper, document, &script)?;
+        let script = script_of(cx, file, document)?;
+        let standing = InterviewState::of(file, document, &script)?;
         link.begin(cx)?;
         link.tell_answers(cx, &standing, ending.is_some())?;
         ending.map_or(Ok(()), |ending| link.end(cx, ending))
@@ -93,13 +98,13 @@ fn tell_of_interview(cx: &Context, paper: &Paper, document: &Document<'_>, endin
 
 /// Ends what runs take for open though the document holds no interview any more: it was finished, and something ended
 /// before they were told, or it is gone.
-pub(super) fn tell_late_end(cx: &Context, paper: &Paper, ending: &Ending) -> LateEnd {
-    let cx = &beside(cx, paper);
+pub(super) fn tell_late_end(cx: &Context, file: &DocumentFile, ending: &Ending) -> LateEnd {
+    let cx = &beside(cx, file);
     let mut late = LateEnd::default();
     let Ok(project) = cx.project() else { return late };
     let Ok(runs) = Runs::read_open(cx, &project) else { return late };
     for RunSummary { id, .. } in runs.open() {
-        match tell_late_end_of(cx, paper, &project, id, ending) {
+        match tell_late_end_of(cx, file, &project, id, ending) {
             Ok(told) => late.was_open |= told,
             Err(error) => late.not_told.push((id.to_string(), error)),
         }
@@ -107,9 +112,15 @@ pub(super) fn tell_late_end(cx: &Context, paper: &Paper, ending: &Ending) -> Lat
     late
 }
 
-fn tell_late_end_of(cx: &Context, paper: &Paper, project: &Project, run: &RunId, ending: &Ending) -> Result<bool> {
+fn tell_late_end_of(
+    cx: &Context,
+    file: &DocumentFile,
+    project: &Project,
+    run: &RunId,
+    ending: &Ending,
+) -> Result<bool> {
     let run = project.runs().open(run)?;
-    let (document, unit) = known_as(paper, project)?;
+    let (document, unit) = known_as(file, project)?;
     // Most runs know nothing of it, which their text tells more quickly than their log.
     let may_know = |text: String| text.contains(unit.as_str()) || text.contains(&activity_name(&document));
     if !run.text()?.is_some_and(may_know) {
@@ -186,9 +197,9 @@ fn begun_about(document: &str) -> String {
 }
 
 /// The document's path in the project, and the unit under which runs know it.
-fn known_as(paper: &Paper, project: &Project) -> Result<(String, Unit)> {
-    let path = paper.path();
-    let root = paper.disk.canonical(project.root()).unwrap_or_else(|_| project.root().to_owned());
+fn known_as(file: &DocumentFile, project: &Project) -> Result<(String, Unit)> {
+    let path = file.path();
+    let root = file.disk.canonical(project.root()).unwrap_or_else(|_| project.root().to_owned());
     let document = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
     // A unit is bounded; the end of a path says more than its beginning.
     let cut = (0..=document.len()).find(|&at| document.is_char_boundary(at) && document.len() - at <= 150).unwrap_or(0);
@@ -223,7 +234,7 @@ impl Link {
 
     /// Each answer that is not known yet is an event. The last of them also says what is open then, since both are seen at
     /// once in the document.
-    fn tell_answers(&mut self, cx: &Context, standing: &Standing<'_>, is_over: bool) -> Result<()> {
+    fn tell_answers(&mut self, cx: &Context, standing: &InterviewState<'_>, is_over: bool) -> Result<()> {
         let prompt = match &standing.outlook.step {
             Step::Open { number, question } | Step::Ask { number, question } => {
                 self.prompt(*number, standing, &question.asked)
@@ -270,7 +281,7 @@ impl Link {
         self.emit(cx, id, reports)
     }
 
-    fn prompt(&self, number: u32, standing: &Standing<'_>, asked: &str) -> String {
+    fn prompt(&self, number: u32, standing: &InterviewState<'_>, asked: &str) -> String {
         let total = standing.outlook.metadata.total_questions.max(number);
         format!("question {number} of {total} in {} is open: {asked}", self.document)
     }

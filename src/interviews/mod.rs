@@ -5,12 +5,12 @@ mod agent;
 mod answer;
 mod close;
 mod definition;
+mod document_file;
 mod error;
 mod explain;
 mod link;
 mod next;
 pub mod pad;
-mod paper;
 mod start;
 mod status;
 mod talk;
@@ -22,4 +22,7 @@ pub use error::{Error, InterviewFault, Result};
 pub use next::{EntryStatus, InterviewEntry, InterviewNext, InterviewStep, next};
 pub use start::{InterviewRequest, InterviewStartReport, start};
 pub use status::{InterviewSection, InterviewStatusReport, status};
-pub use talk::{Asked, Clash, InterviewRunReport, InterviewStop, Interviewee, Review, Said, Settled, TalkRequest, run};
+pub use talk::{
+    AnswerConflict, AskedQuestion, InterviewRunReport, InterviewStop, Interviewee, Resolution, Response, Review,
+    TalkRequest, run,
+};

@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::interviews::document_file::{DocumentFile, pad, script_of};
 use crate::interviews::error::Result;
 use crate::interviews::pad::{Answer, Document, Entry, Metadata, Mode, Outlook, Pad, Script, Step};
-use crate::interviews::paper::{Paper, pad, script_of};
 use crate::model::Suggestion;
 use crate::runs::context::Context;
 
@@ -97,16 +97,16 @@ pub struct InterviewEntry {
 }
 
 /// What is known about a document in one moment.
-pub(super) struct Standing<'d> {
+pub(super) struct InterviewState<'d> {
     pub(super) document: &'d Document<'d>,
     pub(super) pad: &'d Pad,
     pub(super) script: &'d Script,
     pub(super) outlook: Outlook,
 }
 
-impl<'d> Standing<'d> {
-    pub(super) fn of(paper: &Paper, document: &'d Document<'_>, script: &'d Script) -> Result<Self> {
-        let pad = pad(document).map_err(|fault| paper.fault(fault))?;
+impl<'d> InterviewState<'d> {
+    pub(super) fn of(file: &DocumentFile, document: &'d Document<'_>, script: &'d Script) -> Result<Self> {
+        let pad = pad(document).map_err(|fault| file.fault(fault))?;
         Ok(Self { document, pad, script, outlook: script.outlook(document, pad) })
     }
 }
@@ -116,11 +116,11 @@ impl<'d> Standing<'d> {
 /// # Errors
 /// [`Error::Stopped`](crate::interviews::Error::Stopped) when there is no interview in the document, or it cannot be read.
 pub fn next(cx: &Context, document: &Path) -> Result<InterviewNext> {
-    let paper = Paper::at(cx, document)?;
-    let text = paper.text()?;
-    let document = paper.document(&text);
-    let script = script_of(cx, &paper, &document)?;
-    Ok(next_of(&paper, &Standing::of(&paper, &document, &script)?))
+    let file = DocumentFile::at(cx, document)?;
+    let text = file.text()?;
+    let document = file.document(&text);
+    let script = script_of(cx, &file, &document)?;
+    Ok(next_of(&file, &InterviewState::of(&file, &document, &script)?))
 }
 
 pub(super) fn entry(entry: &Entry) -> InterviewEntry {
@@ -139,11 +139,11 @@ pub(super) fn faults(pad: &Pad) -> Vec<String> {
 }
 
 /// What comes next, as callers see it.
-pub(super) fn next_of(paper: &Paper, standing: &Standing<'_>) -> InterviewNext {
-    let Standing { document, pad, script, outlook } = standing;
+pub(super) fn next_of(file: &DocumentFile, standing: &InterviewState<'_>) -> InterviewNext {
+    let InterviewState { document, pad, script, outlook } = standing;
     let blank = InterviewNext {
         kind: InterviewStep::NextQuestion,
-        document: paper.named.clone(),
+        document: file.named.clone(),
         mode: pad.mode(),
         next_question: None,
         topic: None,
@@ -157,7 +157,7 @@ pub(super) fn next_of(paper: &Paper, standing: &Standing<'_>) -> InterviewNext {
         Step::Open { number, question } | Step::Ask { number, question } => InterviewNext {
             next_question: Some(question.asked.clone()),
             topic: Some(question.topic.clone()),
-            command: Some(paper.suggest("interview answer").option("question", number).example_value("TEXT")),
+            command: Some(file.suggest("interview answer").option("question", number).example_value("TEXT")),
             ..blank
         },
         Step::Complete => InterviewNext {
@@ -165,13 +165,13 @@ pub(super) fn next_of(paper: &Paper, standing: &Standing<'_>) -> InterviewNext {
             message: Some("all questions are asked".to_owned()),
             complete: Some(outlook.is_enough),
             content: Some(document.content(script)),
-            command: Some(paper.suggest("interview finish")),
+            command: Some(file.suggest("interview finish")),
             ..blank
         },
         Step::Nothing => InterviewNext {
             kind: InterviewStep::Skip,
             message: Some(why_nothing(outlook).to_owned()),
-            command: Some(paper.suggest("interview finish")),
+            command: Some(file.suggest("interview finish")),
             ..blank
         },
     }
@@ -189,10 +189,10 @@ pub(super) fn why_nothing(outlook: &Outlook) -> &'static str {
 }
 
 /// A document in which no interview is begun.
-pub(super) fn nothing(paper: &Paper, why: &str, metadata: Metadata) -> InterviewNext {
+pub(super) fn nothing(file: &DocumentFile, why: &str, metadata: Metadata) -> InterviewNext {
     InterviewNext {
         kind: InterviewStep::Skip,
-        document: paper.named.clone(),
+        document: file.named.clone(),
         mode: Mode::Update,
         next_question: None,
         topic: None,

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::interviews::document_file::{CHARTER, DocumentFile, beside, head_of, pad, script, script_of};
 use crate::interviews::error::{InterviewFault, Result};
 use crate::interviews::link::{Ending, LateEnd, tell_late_end, tell_run};
-use crate::interviews::next::{InterviewNext, Standing, faults, next_of, nothing, why_nothing};
+use crate::interviews::next::{InterviewNext, InterviewState, faults, next_of, nothing, why_nothing};
 use crate::interviews::pad::{Metadata, Mode, Pad, Step};
-use crate::interviews::paper::{CHARTER, Paper, beside, head_of, pad, script, script_of};
 use crate::model::RunId;
 use crate::runs::context::Context;
 use crate::runs::select::open_run;
@@ -53,24 +53,24 @@ pub struct InterviewStartReport {
 /// [`Error::Script`](crate::interviews::Error::Script) for a script that cannot be used, [`Error::Document`](crate::interviews::Error::Document) and [`Error::Stopped`](crate::interviews::Error::Stopped) when the document
 /// cannot. Nothing is written then.
 pub fn start(cx: &Context, request: &InterviewRequest) -> Result<InterviewStartReport> {
-    let paper = Paper::at(cx, &request.document)?;
-    let run = request.run.as_ref().map(|run| run_beside(cx, &paper, run)).transpose()?;
+    let file = DocumentFile::at(cx, &request.document)?;
+    let run = request.run.as_ref().map(|run| run_beside(cx, &file, run)).transpose()?;
     let named = request.script.as_deref();
     if let Some(named) = named {
-        script(cx, &paper, named)?;
+        script(cx, &file, named)?;
     }
-    let there = whole(&paper, &paper.read()?.unwrap_or_default(), named).map_err(|fault| paper.fault(fault))?;
-    let before = paper.document(&there);
+    let there = whole(&file, &file.read()?.unwrap_or_default(), named).map_err(|fault| file.fault(fault))?;
+    let before = file.document(&there);
     let noted = before.pad().and_then(|pad| pad.head.script.as_deref());
-    let script = script(cx, &paper, named.or(noted).unwrap_or(CHARTER))?;
+    let script = script(cx, &file, named.or(noted).unwrap_or(CHARTER))?;
     let head = |mode| head_of(cx, mode, &script, run.as_ref().map(RunId::to_string));
-    before.settled().map_err(|error| paper.fault(error.into()))?;
+    before.settled().map_err(|error| file.fault(error.into()))?;
     let is_plain = before.is_without_pad() && !there.trim().is_empty();
-    let late = if is_plain { tell_late_end(cx, &paper, &Ending::Finished) } else { LateEnd::default() };
+    let late = if is_plain { tell_late_end(cx, &file, &Ending::Finished) } else { LateEnd::default() };
     let mut warnings = late.warnings();
     if late.was_open {
-        let next = nothing(&paper, "it is finished, which its run knows now", Metadata::default());
-        let (document, script) = (paper.named, script.id().to_owned());
+        let next = nothing(&file, "it is finished, which its run knows now", Metadata::default());
+        let (document, script) = (file.named, script.id().to_owned());
         let (mode, begun) = (Mode::Update, false);
         return Ok(InterviewStartReport { document, mode, script, run_id: None, begun, next, warnings });
     }
@@ -79,11 +79,11 @@ pub fn start(cx: &Context, request: &InterviewRequest) -> Result<InterviewStartR
     // What would come next, when that is nothing and so nothing is begun.
     let mut unasked = None;
     let mut mended = false;
-    paper.update(&mut |old| {
-        let text = whole(&paper, old.unwrap_or_default(), named)?;
-        mended = old.is_some_and(|old| paper.document(old).lost().is_some());
+    file.update(&mut |old| {
+        let text = whole(&file, old.unwrap_or_default(), named)?;
+        mended = old.is_some_and(|old| file.document(old).lost().is_some());
         unasked = None;
-        let new = match paper.document(&text) {
+        let new = match file.document(&text) {
             document if document.pad().is_some() => {
                 found = Mode::Resume;
                 same_script(pad(&document)?, named)?;
@@ -92,12 +92,12 @@ pub fn start(cx: &Context, request: &InterviewRequest) -> Result<InterviewStartR
             }
             _ if text.trim().is_empty() => {
                 found = Mode::Create;
-                paper.document(&script.skeleton()).begin(&head(Mode::Create))?
+                file.document(&script.skeleton()).begin(&head(Mode::Create))?
             }
             document => {
                 found = Mode::Update;
                 let begun = document.begin(&head(Mode::Update))?;
-                let fresh = paper.document(&begun);
+                let fresh = file.document(&begun);
                 let outlook = script.outlook(&fresh, fresh.only_pad()?);
                 unasked = Some(outlook).filter(|outlook| outlook.step == Step::Nothing);
                 if unasked.is_some() { text.clone() } else { begun }
@@ -106,48 +106,48 @@ pub fn start(cx: &Context, request: &InterviewRequest) -> Result<InterviewStartR
         now.clone_from(&new);
         Ok(new)
     })?;
-    let document = paper.document(&now);
+    let document = file.document(&now);
     let begun = found != Mode::Resume && unasked.is_none();
     warnings.extend(document.pad().filter(|_| mended).map(put_back));
     let (next, script, run_id) = match unasked {
-        Some(outlook) => (nothing(&paper, why_nothing(&outlook), outlook.metadata), script.id().to_owned(), run),
+        Some(outlook) => (nothing(&file, why_nothing(&outlook), outlook.metadata), script.id().to_owned(), run),
         None => {
-            let script = script_of(cx, &paper, &document)?;
-            let standing = Standing::of(&paper, &document, &script)?;
+            let script = script_of(cx, &file, &document)?;
+            let standing = InterviewState::of(&file, &document, &script)?;
             warnings.extend(faults(standing.pad));
             let linked = standing.pad.head.run.as_deref().and_then(|run| RunId::new(run).ok());
-            (next_of(&paper, &standing), script.id().to_owned(), linked)
+            (next_of(&file, &standing), script.id().to_owned(), linked)
         }
     };
-    warnings.extend(tell_run(cx, &paper, &document));
-    Ok(InterviewStartReport { document: paper.named, mode: found, script, run_id, begun, next, warnings })
+    warnings.extend(tell_run(cx, &file, &document));
+    Ok(InterviewStartReport { document: file.named, mode: found, script, run_id, begun, next, warnings })
 }
 
 /// The run called `run` in the project of a document.
-fn run_beside(cx: &Context, paper: &Paper, run: &str) -> Result<RunId> {
-    let cx = &beside(cx, paper);
+fn run_beside(cx: &Context, file: &DocumentFile, run: &str) -> Result<RunId> {
+    let cx = &beside(cx, file);
     Ok(open_run(cx, &cx.project()?, run)?.id().clone())
 }
 
 /// The text of a document whose scratch pad has its heading again when that was lost, and says by which script it goes
 /// when nothing of it says that any more: the one that is `named`, or the only one to which its questions belong.
-fn whole(paper: &Paper, text: &str, named: Option<&str>) -> std::result::Result<String, InterviewFault> {
-    let document = paper.document(text);
+fn whole(file: &DocumentFile, text: &str, named: Option<&str>) -> std::result::Result<String, InterviewFault> {
+    let document = file.document(text);
     let lost = document.settled().ok().and_then(|()| document.lost());
     let text = match lost {
         Some(_) => document.with_heading()?,
         None => text.to_owned(),
     };
-    let read = paper.document(&text);
+    let read = file.document(&text);
     let Some(pad) = read.only_pad().ok().filter(|pad| pad.head.script.is_none()) else { return Ok(text) };
     let script = match (named, lost) {
         (None, None) => return Ok(text),
         (Some(_), None) if pad.head.mode.is_some() => return Ok(text),
         (Some(named), _) => named,
-        (None, Some(line)) => match paper.script_that_asks(pad) {
+        (None, Some(line)) => match file.script_that_asks(pad) {
             Some(script) => script,
             None if pad.head.mode.is_some() => CHARTER,
-            None => return Err(InterviewFault::ScriptLost { line, known: paper.scripts() }),
+            None => return Err(InterviewFault::ScriptLost { line, known: file.scripts() }),
         },
     };
     if script == CHARTER { Ok(text) } else { Ok(read.with_script(script)?) }

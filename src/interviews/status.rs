@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::interviews::document_file::{DocumentFile, script_of};
 use crate::interviews::error::Result;
-use crate::interviews::next::{InterviewEntry, InterviewNext, Standing, entry, next_of};
+use crate::interviews::next::{InterviewEntry, InterviewNext, InterviewState, entry, next_of};
 use crate::interviews::pad::{Fault, Fill, Head, Mode};
-use crate::interviews::paper::{Paper, script_of};
 use crate::runs::context::Context;
 
 /// A section of the script, as the document has it.
@@ -54,11 +54,11 @@ pub struct InterviewStatusReport {
 /// # Errors
 /// As [`next()`](crate::interviews::next()).
 pub fn status(cx: &Context, document: &Path) -> Result<InterviewStatusReport> {
-    let paper = Paper::at(cx, document)?;
-    let text = paper.text()?;
-    let document = paper.document(&text);
-    let script = script_of(cx, &paper, &document)?;
-    let standing = Standing::of(&paper, &document, &script)?;
+    let file = DocumentFile::at(cx, document)?;
+    let text = file.text()?;
+    let document = file.document(&text);
+    let script = script_of(cx, &file, &document)?;
+    let standing = InterviewState::of(&file, &document, &script)?;
     let Head { started, run, .. } = standing.pad.head.clone();
     let sections = document.sections(&script).into_iter().map(|section| InterviewSection {
         id: section.id,
@@ -74,8 +74,8 @@ pub fn status(cx: &Context, document: &Path) -> Result<InterviewStatusReport> {
         entries: standing.pad.entries.iter().map(entry).collect(),
         sections: sections.collect(),
         problems: standing.pad.faults.clone(),
-        next: next_of(&paper, &standing),
-        document: paper.named.clone(),
+        next: next_of(&file, &standing),
+        document: file.named.clone(),
         warnings: Vec::new(),
     })
 }

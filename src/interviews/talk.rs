@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use crate::interviews::agent::{Agent, state};
 use crate::interviews::answer::{self, AnswerRequest, Replaces};
 use crate::interviews::close::{FinishRequest, finish};
+use crate::interviews::document_file::{DocumentFile, absolute, head_of, script};
 use crate::interviews::error::{Error, InterviewFault, Result};
 use crate::interviews::link::{Ending, tell_end, tell_run};
-use crate::interviews::next::{InterviewEntry, InterviewNext, InterviewStep, Standing, entry, next_of};
+use crate::interviews::next::{InterviewEntry, InterviewNext, InterviewState, InterviewStep, entry, next_of};
 use crate::interviews::pad::{Answer, Document, Entry, Metadata, Mode, Pad, Question, Reply, Script, SectionChange};
-use crate::interviews::paper::{Paper, absolute, head_of, script};
 use crate::interviews::start::{InterviewRequest, start};
 use crate::model::{quoted, seconds};
 use crate::runs::context::Context;
@@ -39,7 +39,7 @@ pub struct TalkRequest {
 
 /// A question, as a person is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct AskedQuestion {
     /// Its number.
     pub number: u32,
     /// How many there are, as far as is known.
@@ -58,7 +58,7 @@ pub struct Asked {
 
 /// An answer, and another one that came while it was typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Clash {
+pub struct AnswerConflict {
     /// The number of the question.
     pub number: u32,
     /// What stands there now.
@@ -69,7 +69,7 @@ pub struct Clash {
 
 /// Which of two answers counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Settled {
+pub enum Resolution {
     /// The other one.
     Theirs,
     /// The person's.
@@ -93,7 +93,7 @@ pub enum Review {
 
 /// What a person says to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
+pub enum Response {
     /// This.
     Answer(String),
     /// Nothing, for this reason.
@@ -112,12 +112,12 @@ pub trait Interviewee {
     ///
     /// # Errors
     /// When what was said cannot be read.
-    fn ask(&mut self, question: &Asked) -> Result<Said>;
+    fn ask(&mut self, question: &AskedQuestion) -> Result<Response>;
     /// Says which of two answers counts.
     ///
     /// # Errors
     /// When what was said cannot be read.
-    fn settle(&mut self, clash: &Clash) -> Result<Settled>;
+    fn settle(&mut self, clash: &AnswerConflict) -> Result<Resolution>;
     /// Looks at all answers before they are written into the document.
     ///
     /// # Errors
@@ -197,13 +197,13 @@ pub fn run(cx: &Context, request: &TalkRequest, person: &mut dyn Interviewee) ->
     for warning in &started.warnings {
         person.tell(&format!("warning: {warning}"));
     }
-    let paper = Paper::at(cx, &request.interview.document)?;
-    let script = script(cx, &paper, &started.script)?;
+    let file = DocumentFile::at(cx, &request.interview.document)?;
+    let script = script(cx, &file, &started.script)?;
     if !has_agent && started.next.kind == InterviewStep::Skip && !started.begun {
-        return Ok(over(&paper, InterviewStop::Nothing, started.next.message.unwrap_or_default(), 0));
+        return Ok(over(&file, InterviewStop::Nothing, started.next.message.unwrap_or_default(), 0));
     }
     let run = started.run_id.map(|run| run.to_string());
-    let talk = Talk { cx, paper, script, agent: has_agent.then_some(agent), run };
+    let talk = Talk { cx, file, script, agent: has_agent.then_some(agent), run };
     let mut answered = 0;
     let mut back = None;
     loop {
@@ -219,7 +219,7 @@ pub fn run(cx: &Context, request: &TalkRequest, person: &mut dyn Interviewee) ->
 /// A conversation about one document.
 struct Talk<'f> {
     cx: &'f Context,
-    paper: Paper,
+    file: DocumentFile,
     script: Script,
     agent: Option<Agent<'f>>,
     /// The run that it belongs to.
@@ -229,11 +229,11 @@ struct Talk<'f> {
 impl Talk<'_> {
     /// One question, or the end. `back` is the number of one that was answered, and is asked again.
     fn round(&self, back: Option<u32>, person: &mut dyn Interviewee) -> Result<Round> {
-        let Self { paper, script, .. } = self;
-        let text = paper.text()?;
-        let document = paper.document(&text);
+        let Self { file, script, .. } = self;
+        let text = file.text()?;
+        let document = file.document(&text);
         let next = match document.pad() {
-            Some(_) => Some(next_of(paper, &Standing::of(paper, &document, script)?)),
+            Some(_) => Some(next_of(file, &InterviewState::of(file, &document, script)?)),
             None => None,
         };
         let again = back.and_then(|number| document.pad()?.entry(number));
@@ -242,19 +242,19 @@ impl Talk<'_> {
             (_, Some(next)) if again.is_some() => self.put(&document, &next, again, person),
             (Some(agent), next) if !is_open => {
                 let metadata = next.map(|next| next.metadata).unwrap_or_default();
-                let told = state(paper, script, &document, metadata);
-                let reply = agent.ask(paper, &told, &mut |line| person.tell(line))?;
+                let told = state(file, script, &document, metadata);
+                let reply = agent.ask(file, &told, &mut |line| person.tell(line))?;
                 self.obey(&document, reply, person)
             }
             (_, Some(next)) if next.kind == InterviewStep::NextQuestion => self.put(&document, &next, None, person),
             (_, Some(_)) => self.close(&document, FinishRequest::default(), person),
-            (_, None) => Err(paper.fault(InterviewFault::Edit(crate::interviews::pad::EditError::NoPad))),
+            (_, None) => Err(file.fault(InterviewFault::Edit(crate::interviews::pad::EditError::NoPad))),
         }
     }
 
     /// Does what an agent says.
     fn obey(&self, document: &Document<'_>, reply: Reply, person: &mut dyn Interviewee) -> Result<Round> {
-        let Self { paper, script, .. } = self;
+        let Self { file, script, .. } = self;
         let entries = document.pad().map(|pad| pad.entries.as_slice()).unwrap_or_default();
         match reply {
             Reply::NextQuestion { next_question, topic, .. } => {
@@ -263,10 +263,10 @@ impl Talk<'_> {
                 let question = Question { topic, asked: next_question };
                 if let Some(again) = entries.iter().find(|entry| entry.is_like(&question)) {
                     let (number, topic) = (again.number, again.topic.clone());
-                    return Err(paper.fault(InterviewFault::AskedAgain { number, topic }));
+                    return Err(file.fault(InterviewFault::AskedAgain { number, topic }));
                 }
                 if entries.len() >= usize::try_from(script.max_questions()).unwrap_or(usize::MAX) {
-                    return Err(paper.fault(InterviewFault::TooManyQuestions { most: script.max_questions() }));
+                    return Err(file.fault(InterviewFault::TooManyQuestions { most: script.max_questions() }));
                 }
                 self.write_question(&question, document.text())?;
                 Ok(Round::Again)
@@ -275,23 +275,23 @@ impl Talk<'_> {
             Reply::Skip { message, .. } => {
                 let reason =
                     format!("the interviewer has nothing more to ask ({message}), and answers wait in the document");
-                Ok(Round::Over(over(paper, InterviewStop::NeedsHuman, reason, 0)))
+                Ok(Round::Over(over(file, InterviewStop::NeedsHuman, reason, 0)))
             }
             // An agent decides itself when it is enough.
             Reply::Success { content, .. } => {
                 let request = FinishRequest { content: Some(content), early: true, ..FinishRequest::default() };
                 self.close(document, request, person)
             }
-            Reply::Error { message, .. } => Ok(Round::Over(over(paper, InterviewStop::Failed, message, 0))),
+            Reply::Error { message, .. } => Ok(Round::Over(over(file, InterviewStop::Failed, message, 0))),
         }
     }
 
     /// Ends an interview in which nothing was asked; the document is as it was before it.
     fn leave(&self, document: &Document<'_>, message: String) -> Result<Round> {
-        let Self { cx, paper, .. } = self;
-        let mut report = over(paper, InterviewStop::Nothing, message, 0);
+        let Self { cx, file, .. } = self;
+        let mut report = over(file, InterviewStop::Nothing, message, 0);
         if document.pad().is_some() {
-            let removed = paper.update(&mut |old| match old {
+            let removed = file.update(&mut |old| match old {
                 Some(text) if text == document.text() => Ok(document.without_pad()?),
                 _ => Err(InterviewFault::ChangedMeanwhile),
             });
@@ -299,31 +299,31 @@ impl Talk<'_> {
                 Err(error) if is_about_change(&error) => return Ok(Round::Again),
                 removed => removed?,
             }
-            report.warnings = tell_end(cx, paper, document, &Ending::Finished);
+            report.warnings = tell_end(cx, file, document, &Ending::Finished);
         }
         Ok(Round::Over(report))
     }
 
     /// Notes what an agent asks before anybody is asked: a kill must not let it ask something else under that number.
     fn write_question(&self, question: &Question, seen: &str) -> Result<()> {
-        let Self { cx, paper, script, run, .. } = self;
+        let Self { cx, file, script, run, .. } = self;
         let head = head_of(cx, Mode::Update, script, run.clone());
         let mut now = String::new();
-        paper.update(&mut |old| {
+        file.update(&mut |old| {
             let text = old.ok_or(InterviewFault::Missing)?;
             now = text.to_owned();
             // Who saved meanwhile may have answered it already; the next round asks again what to ask.
             if text != seen {
                 return Ok(text.to_owned());
             }
-            let begun = match paper.document(text) {
+            let begun = match file.document(text) {
                 document if document.pad().is_some() => text.to_owned(),
                 document => document.begin(&head)?,
             };
-            now = paper.document(&begun).ask(question)?;
+            now = file.document(&begun).ask(question)?;
             Ok(now.clone())
         })?;
-        let _ = tell_run(cx, paper, &paper.document(&now));
+        let _ = tell_run(cx, file, &file.document(&now));
         Ok(())
     }
 
@@ -335,7 +335,7 @@ impl Talk<'_> {
         again: Option<&Entry>,
         person: &mut dyn Interviewee,
     ) -> Result<Round> {
-        let paper = &self.paper;
+        let file = &self.file;
         let entries = document.pad().map(|pad| pad.entries.as_slice()).unwrap_or_default();
         let given = |entry: &Entry| match &entry.answer {
             Answer::Given(text) => Some(text.clone()),
@@ -344,7 +344,7 @@ impl Talk<'_> {
         let number = again.map_or(next.metadata.question_number, |entry| entry.number);
         let answered = entries.iter().take_while(|entry| entry.number != number);
         let before = answered.filter(|entry| entry.answer != Answer::Open).last().map(|entry| entry.number);
-        let asked = Asked {
+        let asked = AskedQuestion {
             number,
             total: next.metadata.total_questions,
             topic: again.map_or(next.topic.clone(), |entry| Some(entry.topic.clone())).unwrap_or_default(),
@@ -354,11 +354,13 @@ impl Talk<'_> {
             has_before: before.is_some(),
         };
         let answer = match person.ask(&asked)? {
-            Said::Answer(text) => Answer::Given(text),
-            Said::Skip(why) => Answer::Skipped(why),
-            Said::Keep => return Ok(Round::Again),
-            Said::Back => return Ok(before.map_or(Round::Again, Round::Back)),
-            Said::Stop => return Ok(Round::Over(over(paper, InterviewStop::NeedsHuman, self.left(document, next), 0))),
+            Response::Answer(text) => Answer::Given(text),
+            Response::Skip(why) => Answer::Skipped(why),
+            Response::Keep => return Ok(Round::Again),
+            Response::Back => return Ok(before.map_or(Round::Again, Round::Back)),
+            Response::Stop => {
+                return Ok(Round::Over(over(file, InterviewStop::NeedsHuman, self.left(document, next), 0)));
+            }
         };
         let replaces = asked.now.map_or(Replaces::Nothing, Replaces::Seen);
         let is_new = replaces == Replaces::Nothing;
@@ -390,10 +392,10 @@ impl Talk<'_> {
         mut replaces: Replaces,
         person: &mut dyn Interviewee,
     ) -> Result<Round> {
-        let paper = &self.paper;
+        let file = &self.file;
         loop {
             let request = AnswerRequest {
-                document: paper.named.clone(),
+                document: file.named.clone(),
                 question: Some(number),
                 asked: None,
                 answer: answer.clone(),
@@ -426,12 +428,12 @@ impl Talk<'_> {
                 person.tell(&format!("question {number} has an answer by now, which stays"));
                 return Ok(Round::Again);
             };
-            let clash = Clash { number, theirs, mine };
+            let clash = AnswerConflict { number, theirs, mine };
             let both = match person.settle(&clash)? {
-                Settled::Theirs => return Ok(Round::Again),
-                Settled::Later => return Ok(Round::Over(self.unsettled(&clash))),
-                Settled::Mine => None,
-                Settled::Both => match &clash.theirs {
+                Resolution::Theirs => return Ok(Round::Again),
+                Resolution::Later => return Ok(Round::Over(self.unsettled(&clash))),
+                Resolution::Mine => None,
+                Resolution::Both => match &clash.theirs {
                     Answer::Given(theirs) => Some(format!("{theirs}\n\n{}", clash.mine)),
                     Answer::Skipped(_) | Answer::Open => None,
                 },
@@ -442,37 +444,37 @@ impl Talk<'_> {
     }
 
     /// The end of a conversation in which an answer has to be brought in by hand: the document is not finished without it.
-    fn unsettled(&self, clash: &Clash) -> InterviewRunReport {
-        let Clash { number, mine, .. } = clash;
-        let command = self.paper.suggest("interview answer").option("question", number).flag("replace");
+    fn unsettled(&self, clash: &AnswerConflict) -> InterviewRunReport {
+        let AnswerConflict { number, mine, .. } = clash;
+        let command = self.file.suggest("interview answer").option("question", number).flag("replace");
         let dashes = if mine.starts_with('-') { "-- " } else { "" };
         let reason = format!(
             "question {number} got another answer meanwhile; yours was not written, and `{command} {dashes}{}` puts it in its place",
             quoted(mine)
         );
-        over(&self.paper, InterviewStop::NeedsHuman, reason, 0)
+        over(&self.file, InterviewStop::NeedsHuman, reason, 0)
     }
 
     /// Finishes the document that the person has looked at.
     fn close(&self, document: &Document<'_>, request: FinishRequest, person: &mut dyn Interviewee) -> Result<Round> {
-        let Self { cx, paper, .. } = self;
+        let Self { cx, file, .. } = self;
         let entries = document.pad().map(|pad| pad.entries.as_slice()).unwrap_or_default();
         match person.review(&entries.iter().map(entry).collect::<Vec<_>>())? {
             Review::Finish => {}
             Review::Back(number) => return Ok(Round::Back(number)),
             Review::Stop => {
-                return Ok(Round::Over(over(paper, InterviewStop::NeedsHuman, ALL_ASKED.to_owned(), 0)));
+                return Ok(Round::Over(over(file, InterviewStop::NeedsHuman, ALL_ASKED.to_owned(), 0)));
             }
         }
         let seen = Some(document.text().to_owned());
-        let finished = finish(cx, &FinishRequest { document: paper.named.clone(), seen, ..request });
+        let finished = finish(cx, &FinishRequest { document: file.named.clone(), seen, ..request });
         let finished = match finished {
             Err(error) if is_about_change(&error) => return Ok(Round::Again),
             finished => finished?,
         };
         let (answered, skipped) = (finished.answered, finished.skipped);
         let reason = format!("{answered} answered, {skipped} skipped; the scratch pad is gone");
-        let mut report = over(paper, InterviewStop::Finished, reason, 0);
+        let mut report = over(file, InterviewStop::Finished, reason, 0);
         (report.sections, report.warnings) = (finished.sections, finished.warnings);
         Ok(Round::Over(report))
     }
@@ -486,7 +488,7 @@ fn is_about_change(error: &Error) -> bool {
     matches!(error, Error::Stopped { fault: InterviewFault::ChangedMeanwhile, .. })
 }
 
-fn over(paper: &Paper, stop: InterviewStop, reason: String, answered: usize) -> InterviewRunReport {
+fn over(file: &DocumentFile, stop: InterviewStop, reason: String, answered: usize) -> InterviewRunReport {
     let (sections, warnings) = (Vec::new(), Vec::new());
-    InterviewRunReport { document: paper.named.clone(), stop, reason, answered, sections, warnings }
+    InterviewRunReport { document: file.named.clone(), stop, reason, answered, sections, warnings }
 }

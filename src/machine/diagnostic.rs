@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::codec::{Place, YamlError, YamlFault};
 use crate::machine::Name;
-use crate::model::is_obeyed;
+use crate::model::is_terminal_control;
 
 /// Whether a definition can be used in spite of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -135,7 +135,7 @@ pub fn render(path: &str, text: &str, diagnostic: &Diagnostic, colour: bool) -> 
 
 /// Text without what a terminal obeys, character for character.
 fn shown(text: &str) -> String {
-    text.chars().map(|c| if is_obeyed(c) && c != '\t' { '\u{fffd}' } else { c }).collect()
+    text.chars().map(|c| if is_terminal_control(c) && c != '\t' { '\u{fffd}' } else { c }).collect()
 }
 
 /// The line of the problem, and the problem's bytes in it.

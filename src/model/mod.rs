@@ -41,6 +41,6 @@ pub use repair::{LogRepaired, LostRange, Renumbered};
 pub use run::{Doing, LIMITS, Owned, RunDocument, RunStatus, RunSummary, SESSION_ENDED};
 pub use step::{Emitted, Question, ReportType, StepReport, StepStatus, Steps, answer_in};
 pub use suggestion::{Argument, Invocation, Suggestion, quoted};
-pub use terminal::is_obeyed;
+pub use terminal::is_terminal_control;
 pub use time::{BadTime, Timestamp};
 pub use written::{pairs, seconds};

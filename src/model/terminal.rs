@@ -3,6 +3,6 @@
 /// Whether a terminal would obey this character instead of showing it: control characters (C0, C1) and marks that turn
 /// the direction of text.
 #[must_use]
-pub fn is_obeyed(c: char) -> bool {
+pub fn is_terminal_control(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

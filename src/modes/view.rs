@@ -8,7 +8,7 @@ use crate::model::{ModeName, Scope, mode_file};
 use crate::modes::change::is_dead;
 use crate::modes::error::{Error, Result};
 use crate::modes::load::{ModeScope, ScopeReport, board, mode, names, parse, scope_of};
-use crate::modes::policy::{Outcome, Said, read_outcome};
+use crate::modes::policy::{Outcome, OutcomeSource, read_outcome};
 use crate::modes::state::{Board, ModeState, why_over};
 use crate::modes::state_dir::StateDir;
 use crate::modes::{definition, say};
@@ -106,7 +106,7 @@ pub struct OutcomeReport {
     /// Whether it ended.
     pub terminal: bool,
     /// Which field said so.
-    pub source: Option<Said>,
+    pub source: Option<OutcomeSource>,
     /// Whether it waits for a person in words that are kept for older readers only.
     pub user_wait: bool,
     /// What is odd about it.

@@ -10,5 +10,5 @@ mod run;
 mod state;
 
 pub use handler::StateHandler;
-pub use run::{Agent, AgentError, Chooser, Memory, Notebook, Standing, Stop};
+pub use run::{Agent, AgentError, Chooser, Memory, Notebook, Position, Stop};
 pub use state::{Context, Done, Outcome, Registry, RegistryError, State, StateConfig, StateError};

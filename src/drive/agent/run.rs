@@ -54,7 +54,7 @@ pub trait Notebook {
 
 /// Where an agent is.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Standing {
+pub enum Position {
     /// Nowhere yet.
     New,
     /// At a state that has to begin.
@@ -144,18 +144,18 @@ pub struct Agent<'m, N: Notebook> {
     /// Where it notes what it does.
     pub notebook: N,
     context: Context,
-    standing: Standing,
+    standing: Position,
 }
 
 impl<'m, N: Notebook> Agent<'m, N> {
     /// An agent that has done nothing yet.
     pub fn new(handler: StateHandler<'m>, chooser: impl Chooser + 'm, notebook: N) -> Self {
-        Self { handler, chooser: Box::new(chooser), notebook, context: Context::default(), standing: Standing::New }
+        Self { handler, chooser: Box::new(chooser), notebook, context: Context::default(), standing: Position::New }
     }
 
     /// The same, going on where another one was.
     #[must_use]
-    pub fn going_on(self, standing: Standing, context: Context) -> Self {
+    pub fn resumed_at(self, standing: Position, context: Context) -> Self {
         Self { standing, context, ..self }
     }
 
@@ -173,11 +173,11 @@ impl<'m, N: Notebook> Agent<'m, N> {
         let mut ran = 0;
         loop {
             let state = match self.standing.clone() {
-                Standing::New => self.handler.initial_state().clone(),
-                Standing::At(state) | Standing::In(state) => state,
+                Position::New => self.handler.initial_state().clone(),
+                Position::At(state) | Position::In(state) => state,
                 // Nobody is asked for a choice that would be lost.
-                Standing::Behind { state, .. } if ran == most => state,
-                Standing::Behind { state, named } => match self.next(&state, named.as_deref())? {
+                Position::Behind { state, .. } if ran == most => state,
+                Position::Behind { state, named } => match self.next(&state, named.as_deref())? {
                     Ok(next) => next,
                     Err(stop) => return Ok(stop),
                 },
@@ -198,9 +198,9 @@ impl<'m, N: Notebook> Agent<'m, N> {
         if self.handler.state(state).is_none() {
             return Err(unknown());
         }
-        if self.standing != Standing::In(state.clone()) {
+        if self.standing != Position::In(state.clone()) {
             self.notebook.begin(state)?;
-            self.standing = Standing::In(state.clone());
+            self.standing = Position::In(state.clone());
         }
         let ran = self.handler.state(state).ok_or_else(unknown)?.run(&self.context);
         let (output, named) = match ran {
@@ -229,7 +229,7 @@ impl<'m, N: Notebook> Agent<'m, N> {
         let done = Done { state: state.clone(), output };
         self.notebook.finish(&done, named.as_deref(), ends)?;
         self.context.done.push(done);
-        self.standing = Standing::Behind { state: state.clone(), named };
+        self.standing = Position::Behind { state: state.clone(), named };
         if ends {
             return Ok(Some(Stop::Ended { state: state.clone() }));
         }
@@ -405,7 +405,7 @@ mod tests {
         // Whoever noted it as done before is told the same.
         let mut behind = agent("* > a, a > b, b > c, c > *", says, &[]);
         behind =
-            behind.going_on(Standing::Behind { state: name("a"), named: Some("c".to_owned()) }, Context::default());
+            behind.resumed_at(Position::Behind { state: name("a"), named: Some("c".to_owned()) }, Context::default());
         assert!(matches!(behind.run(10), Err(AgentError::UndeclaredEdge { named, .. }) if named == "c"));
     }
 
@@ -422,16 +422,16 @@ mod tests {
         assert_eq!(first.run(1).unwrap(), Stop::Limit { state: name("a") });
         assert_eq!(first.run(9).unwrap(), Stop::Failed { state: name("b"), why: "no key".to_owned() });
         let context = Context { about: "key".into(), done: first.context().done.clone() };
-        let mut second = agent(ways, says, &[]).going_on(Standing::In(name("b")), context);
+        let mut second = agent(ways, says, &[]).resumed_at(Position::In(name("b")), context);
         assert_eq!(second.run(9).unwrap(), Stop::NeedsHuman { state: name("c"), why: "sure?".to_owned() });
         assert_eq!(second.notebook.lines, ["b is done", "c begins", "c asks: sure?"]);
         let context = Context { about: "early".into(), ..Context::default() };
-        let mut early = agent(ways, says, &[]).going_on(Standing::In(name("c")), context);
+        let mut early = agent(ways, says, &[]).resumed_at(Position::In(name("c")), context);
         let why = Some("the build runs".to_owned());
         assert_eq!(early.run(9).unwrap(), Stop::NotReady { state: name("c"), why });
         assert_eq!(early.notebook.lines, ["c waits: the build runs"]);
         let context = Context { about: "else".into(), ..Context::default() };
-        let mut third = agent(ways, says, &[]).going_on(Standing::Behind { state: name("b"), named: None }, context);
+        let mut third = agent(ways, says, &[]).resumed_at(Position::Behind { state: name("b"), named: None }, context);
         assert_eq!(third.run(9).unwrap(), Stop::Ended { state: name("c") });
     }
 

@@ -124,7 +124,7 @@ pub enum EditError {
 }
 
 /// What the entries of a pad say, without places.
-type Said = Vec<(u32, String, String, Answer)>;
+type Entries = Vec<(u32, String, String, Answer)>;
 
 impl Document<'_> {
     /// The only scratch pad.
@@ -215,7 +215,7 @@ impl Document<'_> {
         let last = self.outline.comments.iter().rfind(is_before).map(|comment| comment.end);
         let (at, newline) = (last.unwrap_or(heading), self.newline());
         let gap = if last.is_some() && self.text[..at].ends_with('\n') { "" } else { newline };
-        let made = self.splice(at..at, &format!("{gap}<!-- Script: {script} -->{newline}"), said(pad))?;
+        let made = self.splice(at..at, &format!("{gap}<!-- Script: {script} -->{newline}"), entries_of(pad))?;
         let read = Document::among(self.known, &made);
         match read.pad() {
             Some(pad) if pad.head.script.as_deref() == Some(script) => Ok(made),
@@ -306,7 +306,7 @@ impl Document<'_> {
             new.push_str(&labelled(&answer, newline));
             new.push_str(newline);
         }
-        let mut said = said(pad);
+        let mut said = entries_of(pad);
         said.push((number, escape::read_topic(&topic), escape::normal(&question.asked).into_owned(), answer));
         self.splice(at..at, &new, said)
     }
@@ -318,7 +318,7 @@ impl Document<'_> {
             new.push_str(newline);
         }
         new.push_str(&labelled(&answer, newline));
-        let mut said = said(pad);
+        let mut said = entries_of(pad);
         for one in said.iter_mut().filter(|one| one.0 == entry.number) {
             one.3.clone_from(&answer);
         }
@@ -326,7 +326,7 @@ impl Document<'_> {
     }
 
     /// Puts `new` in the place of `range`, and proves that the pad says `said` then, and that nothing else changed.
-    fn splice(&self, range: Range<usize>, new: &str, said: Said) -> Result<String, EditError> {
+    fn splice(&self, range: Range<usize>, new: &str, said: Entries) -> Result<String, EditError> {
         let made = format!("{}{new}{}", &self.text[..range.start], &self.text[range.end..]);
         if made.len() > limits::INTERVIEW_BYTES {
             return Err(EditError::TooLarge { len: made.len() });
@@ -341,7 +341,7 @@ impl Document<'_> {
             let outside = document.outline.headings.iter().filter(|heading| !inside(heading.range.start));
             outside.map(|heading| document.text[heading.range.clone()].trim_end().to_owned()).collect::<Vec<_>>()
         };
-        let is_sound = matches!(read.pads.as_slice(), [only] if self::said(only) == said)
+        let is_sound = matches!(read.pads.as_slice(), [only] if self::entries_of(only) == said)
             && faults(&read.pads) == faults(&self.pads)
             && headings(&read) == headings(self);
         if is_sound { Ok(made) } else { Err(unsound(&read.outline, range.start + new.len() / 2)) }
@@ -357,7 +357,7 @@ fn said_something(answer: Answer) -> Result<Answer, EditError> {
     }
 }
 
-fn said(pad: &Pad) -> Said {
+fn entries_of(pad: &Pad) -> Entries {
     let said = |entry: &Entry| (entry.number, entry.topic.clone(), entry.asked.clone(), entry.answer.clone());
     pad.entries.iter().map(said).collect()
 }

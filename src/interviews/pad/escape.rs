@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 
 use crate::interviews::pad::outline::Outline;
-use crate::model::is_obeyed;
+use crate::model::is_terminal_control;
 
 /// What begins the parts of an entry.
 pub(super) const LABELS: [&str; 3] = ["Asked", "Answer", "Skipped"];
@@ -153,7 +153,7 @@ fn code_line(line: &str) -> String {
 
 /// Whether a character is written as a reference: what a terminal obeys, and what may be a line end to somebody.
 fn is_referenced(c: char) -> bool {
-    (is_obeyed(c) && c != '\t') || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')
+    (is_terminal_control(c) && c != '\t') || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')
 }
 
 /// The character that the reference at the beginning of `text` stands for, and the reference's length; only for those

@@ -119,7 +119,7 @@ impl Word {
 /// Where an answer comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Said {
+pub enum OutcomeSource {
     /// The canonical field.
     LifecycleOutcome,
     /// Its legacy alias.
@@ -144,17 +144,17 @@ pub struct Reading {
     /// How it ended; none while it goes on.
     pub outcome: Option<Outcome>,
     /// What said so.
-    pub source: Option<Said>,
+    pub source: Option<OutcomeSource>,
     /// Whether the file waits for a person in words that are kept for older readers only.
     pub user_wait: bool,
     /// What is odd about it: values that nobody knows, fields that contradict each other.
     pub notes: Vec<String>,
 }
 
-const CANONICAL: [(&str, Said); 3] = [
-    ("lifecycle_outcome", Said::LifecycleOutcome),
-    ("terminal_outcome", Said::TerminalOutcome),
-    ("run_outcome", Said::RunOutcome),
+const CANONICAL: [(&str, OutcomeSource); 3] = [
+    ("lifecycle_outcome", OutcomeSource::LifecycleOutcome),
+    ("terminal_outcome", OutcomeSource::TerminalOutcome),
+    ("run_outcome", OutcomeSource::RunOutcome),
 ];
 
 /// Reads how the mode in `state` ended, in RCS's order of precedence.
@@ -162,7 +162,7 @@ const CANONICAL: [(&str, Said); 3] = [
 pub fn read_outcome(state: &Map<String, Value>) -> Reading {
     let question = has_question(state);
     let mut notes = Vec::new();
-    let mut found: Option<(Option<Outcome>, Said, Word)> = None;
+    let mut found: Option<(Option<Outcome>, OutcomeSource, Word)> = None;
     for (field, said) in CANONICAL {
         let text = match state.get(field) {
             None | Some(Value::Null) => continue,
@@ -175,7 +175,7 @@ pub fn read_outcome(state: &Map<String, Value>) -> Reading {
         };
         match Word::parse(text) {
             None => notes.push(format!("{field} has the unknown value {text:?}, which does not count")),
-            Some(Word::GoesOn) if said != Said::RunOutcome => {
+            Some(Word::GoesOn) if said != OutcomeSource::RunOutcome => {
                 notes.push(format!("{field} has the value {text:?}, which is no outcome and does not count"));
             }
             Some(word) => match found {
@@ -194,11 +194,11 @@ pub fn read_outcome(state: &Map<String, Value>) -> Reading {
     let user_wait = matches!(found, Some((_, _, Word::UserWait)));
     let (outcome, source) = match found {
         Some((outcome, said, _)) => (outcome, Some(said)),
-        None if question => (Some(Outcome::AskUserQuestion), Some(Said::QuestionEnforcement)),
-        None if text("error") && active != Some(true) => (Some(Outcome::Failed), Some(Said::Error)),
-        None if active == Some(true) => (None, Some(Said::Active)),
-        None if active == Some(false) => (Some(Outcome::Finished), Some(Said::Active)),
-        None if text("completed_at") => (Some(Outcome::Finished), Some(Said::CompletedAt)),
+        None if question => (Some(Outcome::AskUserQuestion), Some(OutcomeSource::QuestionEnforcement)),
+        None if text("error") && active != Some(true) => (Some(Outcome::Failed), Some(OutcomeSource::Error)),
+        None if active == Some(true) => (None, Some(OutcomeSource::Active)),
+        None if active == Some(false) => (Some(Outcome::Finished), Some(OutcomeSource::Active)),
+        None if text("completed_at") => (Some(Outcome::Finished), Some(OutcomeSource::CompletedAt)),
         None => (None, None),
     };
     if let (Some(outcome), Some(source), Some(true)) = (outcome, source, active) {
@@ -212,20 +212,20 @@ pub fn read_outcome(state: &Map<String, Value>) -> Reading {
     Reading { outcome, source, user_wait, notes }
 }
 
-fn field_of(said: Said) -> &'static str {
+fn field_of(said: OutcomeSource) -> &'static str {
     match said {
-        Said::LifecycleOutcome => "lifecycle_outcome",
-        Said::TerminalOutcome => "terminal_outcome",
-        Said::RunOutcome => "run_outcome",
-        Said::CurrentPhase => "current_phase",
-        Said::QuestionEnforcement => "question_enforcement",
-        Said::Error => "error",
-        Said::Active => "active",
-        Said::CompletedAt => "completed_at",
+        OutcomeSource::LifecycleOutcome => "lifecycle_outcome",
+        OutcomeSource::TerminalOutcome => "terminal_outcome",
+        OutcomeSource::RunOutcome => "run_outcome",
+        OutcomeSource::CurrentPhase => "current_phase",
+        OutcomeSource::QuestionEnforcement => "question_enforcement",
+        OutcomeSource::Error => "error",
+        OutcomeSource::Active => "active",
+        OutcomeSource::CompletedAt => "completed_at",
     }
 }
 
-fn by_phase(state: &Map<String, Value>, question: bool) -> Option<(Option<Outcome>, Said, Word)> {
+fn by_phase(state: &Map<String, Value>, question: bool) -> Option<(Option<Outcome>, OutcomeSource, Word)> {
     let phase = state.get("current_phase")?.as_str()?;
     let aborted = || state.get("input_lock")?.get("exit_reason")?.as_str();
     let word = match phase.trim() {
@@ -234,7 +234,7 @@ fn by_phase(state: &Map<String, Value>, question: bool) -> Option<(Option<Outcom
         "completing" if aborted() == Some("abort") => Word::Ended(Outcome::UserInterlude),
         phase => Word::parse(phase).filter(|word| *word != Word::GoesOn)?,
     };
-    Some((word.outcome(question), Said::CurrentPhase, word))
+    Some((word.outcome(question), OutcomeSource::CurrentPhase, word))
 }
 
 /// Whether the mode asked a question that nobody answered yet.
@@ -275,7 +275,7 @@ pub fn settle(state: &mut Map<String, Value>, now: Timestamp) -> Result<Vec<Stri
         let Some(text) = state.get(field).and_then(Value::as_str).filter(|text| !text.trim().is_empty()) else {
             continue;
         };
-        let known = Word::parse(text).is_some_and(|word| word != Word::GoesOn || said == Said::RunOutcome);
+        let known = Word::parse(text).is_some_and(|word| word != Word::GoesOn || said == OutcomeSource::RunOutcome);
         if !known {
             return Err(LifecycleFault::UnknownOutcome { field, value: text.to_owned() });
         }
@@ -283,7 +283,8 @@ pub fn settle(state: &mut Map<String, Value>, now: Timestamp) -> Result<Vec<Stri
     let active = state.get("active").and_then(Value::as_bool);
     let reading = read_outcome(state);
     let word = state.get("run_outcome").and_then(Value::as_str).and_then(Word::parse);
-    let ended = |source: Option<Said>| !matches!(source, Some(Said::Active | Said::CompletedAt));
+    let ended =
+        |source: Option<OutcomeSource>| !matches!(source, Some(OutcomeSource::Active | OutcomeSource::CompletedAt));
     if word == Some(Word::GoesOn) && active == Some(false) && !(reading.outcome.is_some() && ended(reading.source)) {
         return Err(LifecycleFault::GoesOnInactive);
     }
@@ -328,7 +329,13 @@ const AUDIT: [&str; 4] = ["auto_completed_reason", "completion_note", "transitio
 /// Removes from the `state` of `mode` what `given` makes stale before both are merged: an outcome does not outlive the
 /// phase it was told in, a mode that is told to have ended is not active any more, and one that begins anew has no end.
 pub fn drop_stale(mode: &Mode, state: &mut Map<String, Value>, given: &Map<String, Value>) {
-    let told = [Said::LifecycleOutcome, Said::TerminalOutcome, Said::RunOutcome, Said::CurrentPhase].map(Some);
+    let told = [
+        OutcomeSource::LifecycleOutcome,
+        OutcomeSource::TerminalOutcome,
+        OutcomeSource::RunOutcome,
+        OutcomeSource::CurrentPhase,
+    ]
+    .map(Some);
     if told.contains(&read_outcome(given).source) && !given.contains_key("active") {
         state.shift_remove("active");
     }

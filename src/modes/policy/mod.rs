@@ -10,7 +10,7 @@ mod table;
 
 pub use admit::{Admission, Denial, DenialKind};
 pub use document::PolicyDocument;
-pub use lifecycle::{LifecycleFault, Outcome, Reading, Said, clear_audit, drop_stale, read_outcome, settle};
+pub use lifecycle::{LifecycleFault, Outcome, OutcomeSource, Reading, clear_audit, drop_stale, read_outcome, settle};
 pub use phase::PhaseFault;
 pub(crate) use phase::{CANCELLED, CLEARED, COMPLETED};
 pub use prompt::{Plan, Skill, Skills, find_skills, names_skills, plan};

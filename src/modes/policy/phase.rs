@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::modes::policy::{Mode, Outcome, Said, read_outcome};
+use crate::modes::policy::{Mode, Outcome, OutcomeSource, read_outcome};
 
 /// A field of a mode's file that cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +71,9 @@ impl Mode {
     pub fn end_by_phase(&self, state: &mut Map<String, Value>, given: &Map<String, Value>) {
         let phase = state.get("current_phase").and_then(Value::as_str);
         let ended = phase.is_some_and(|phase| self.terminal_phases.iter().any(|known| known == phase));
-        let told = read_outcome(state).source.is_some_and(|said| !matches!(said, Said::Active | Said::CompletedAt));
+        let told = read_outcome(state)
+            .source
+            .is_some_and(|said| !matches!(said, OutcomeSource::Active | OutcomeSource::CompletedAt));
         if ended && !told {
             state.insert("lifecycle_outcome".into(), Outcome::Finished.as_str().into());
             if !given.contains_key("active") {

@@ -12,7 +12,7 @@ use crate::model::{
     StepStatus, Unit, quoted,
 };
 use crate::runs::context::Context;
-use crate::runs::emit::Asked;
+use crate::runs::emit::CheckedRequest;
 use crate::runs::transaction::Transaction;
 use crate::store::{Document, Project, StoredRun};
 
@@ -114,7 +114,7 @@ pub struct EmittedReport {
 pub(super) fn answer(
     cx: &Context,
     project: &Project,
-    asked: &Asked<'_>,
+    asked: &CheckedRequest<'_>,
     outcome: Outcome<'_>,
     log: impl FnOnce() -> Option<History>,
 ) -> EmitReport {
@@ -288,7 +288,7 @@ pub(super) fn unanswered_questions(before: &RunState, event: &Event, emitted: &E
 }
 
 /// What reports that change nothing say. They are no events, so the run's last one answers for them.
-pub(super) fn nothing_new(tx: &Transaction<'_>, asked: &Asked<'_>) -> Emitted {
+pub(super) fn nothing_new(tx: &Transaction<'_>, asked: &CheckedRequest<'_>) -> Emitted {
     let end = tx.writer.end();
     let last = end.newer.last().or(end.at.as_ref()).map_or(&asked.id, |event| &event.id);
     let repeated = |report: &Report| StepReport { id: last.clone(), ..report.clone().at(asked.now) };

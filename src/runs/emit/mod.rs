@@ -52,7 +52,7 @@ pub struct EmitRequest {
 }
 
 /// A request whose payloads are sound.
-struct Asked<'a> {
+struct CheckedRequest<'a> {
     request: &'a EmitRequest,
     run: RunId,
     /// The id of the line in the log.
@@ -62,7 +62,7 @@ struct Asked<'a> {
     now: Timestamp,
 }
 
-impl Asked<'_> {
+impl CheckedRequest<'_> {
     fn emit(&self) -> Emit {
         Emit { reports: self.reports.clone(), request: self.digest.clone(), now: self.now }
     }
@@ -126,7 +126,7 @@ fn ask<'a>(
     root: &Path,
     basis: Option<&TextDigest>,
     now: Timestamp,
-) -> Result<Asked<'a>> {
+) -> Result<CheckedRequest<'a>> {
     let run = latest.map_or_else(|| RunId::new(request.run.as_str()), Ok)?;
     let id = request.id.clone().unwrap_or_else(|| cx.ids.next(now));
     let single = request.reports.len() == 1;
@@ -141,11 +141,11 @@ fn ask<'a>(
     let canonical = || request.reports.iter().map(ReportRequest::canonical).collect::<Vec<_>>().join("\n");
     let of_reports = || TextDigest(digest(canonical().as_bytes()));
     let digest = request.id.as_ref().map(|_| basis.cloned().unwrap_or_else(of_reports));
-    Ok(Asked { request, run, id, reports, digest, now })
+    Ok(CheckedRequest { request, run, id, reports, digest, now })
 }
 
 /// Reports on a run that is there.
-fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &Asked<'_>) -> Result<EmitReport> {
+fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &CheckedRequest<'_>) -> Result<EmitReport> {
     let caller = cx.caller(asked.request.session.clone(), asked.request.epoch)?;
     let refused = |refusal| Error::Refused { run: run.id().clone(), refusal };
     let (mut report, ended) = transact(cx, project, run, caller, asked.now, |tx| {
@@ -154,7 +154,7 @@ fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &Asked
             let (follows, named) = (follows.clone(), asked.request.workflow.clone());
             return Err(refused(Refusal::OtherWorkflow { follows, named }));
         }
-        if let Some((seq, emitted)) = said_before(tx, asked)? {
+        if let Some((seq, emitted)) = already_reported(tx, asked)? {
             return Ok((outcome(tx, asked, seq, &emitted, true), None));
         }
         refuse_reports(tx, &asked.reports)?.map_err(refused)?;
@@ -193,7 +193,13 @@ fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &Asked
 }
 
 /// The answer to reports on a run that is there.
-fn outcome(tx: &Transaction<'_>, asked: &Asked<'_>, seq: Seq, emitted: &Emitted, repeated: bool) -> EmitReport {
+fn outcome(
+    tx: &Transaction<'_>,
+    asked: &CheckedRequest<'_>,
+    seq: Seq,
+    emitted: &Emitted,
+    repeated: bool,
+) -> EmitReport {
     // Reports that change nothing are no event of their own.
     let id = match (&asked.request.id, emitted.reports.last()) {
         (None, Some(last)) if repeated => last.id.clone(),
@@ -216,7 +222,7 @@ fn outcome(tx: &Transaction<'_>, asked: &Asked<'_>, seq: Seq, emitted: &Emitted,
 }
 
 /// Notes what the reports say that the run is about, so that it can be found by it.
-fn note_feature(tx: &mut Transaction<'_>, asked: &Asked<'_>) -> Result<()> {
+fn note_feature(tx: &mut Transaction<'_>, asked: &CheckedRequest<'_>) -> Result<()> {
     let before = tx.state.document();
     let known = before.context.get(FEATURE).is_some_and(|feature| !feature.is_null());
     let Some(feature) = feature(&asked.reports).filter(|_| !known && !before.state.status.is_terminal()) else {
@@ -237,7 +243,7 @@ fn note_feature(tx: &mut Transaction<'_>, asked: &Asked<'_>) -> Result<()> {
 }
 
 /// The same request, when it was reported already.
-fn said_before(tx: &Transaction<'_>, asked: &Asked<'_>) -> Result<Option<(Seq, Emitted)>> {
+fn already_reported(tx: &Transaction<'_>, asked: &CheckedRequest<'_>) -> Result<Option<(Seq, Emitted)>> {
     let Some(id) = &asked.request.id else { return Ok(None) };
     let log = tx.writer.log()?;
     let Some(event) = log.events().find(|event| event.id == *id) else { return Ok(None) };
@@ -263,7 +269,7 @@ fn definition_of(cx: &Context, project: Option<&Project>, workflow: &str) -> Res
 fn begin_with(
     cx: &Context,
     project: Option<&Project>,
-    asked: &Asked<'_>,
+    asked: &CheckedRequest<'_>,
     definition: Option<&Machine>,
 ) -> Result<EmitReport> {
     let machine = match definition {

@@ -22,7 +22,7 @@ pub(super) const CHARTER: &str = "charter";
 
 /// A document that somebody named.
 #[derive(Debug, Clone)]
-pub(super) struct Paper {
+pub(super) struct DocumentFile {
     /// Where it is.
     pub(super) disk: Arc<dyn Disk>,
     /// As it was named.
@@ -38,7 +38,7 @@ pub(super) struct Paper {
     known: Vec<Script>,
 }
 
-impl Paper {
+impl DocumentFile {
     /// The document at `named`, from the working directory.
     pub(super) fn at(cx: &Context, named: &Path) -> Result<Self> {
         let path = absolute(cx, named)?;
@@ -61,13 +61,13 @@ impl Paper {
         let root = cx.disk.canonical(root).map_err(|errno| unseen(root, errno))?;
         let (wait, known) = (cx.lock_wait()?, Vec::new());
         let disk = Arc::clone(&cx.disk);
-        let mut paper = Self { disk, named: named.to_owned(), root, relative, wait, copy_of: None, known };
-        let path = paper.path();
+        let mut file = Self { disk, named: named.to_owned(), root, relative, wait, copy_of: None, known };
+        let path = file.path();
         if Project::is_inside(&path) || path.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git")) {
             return Err(refuse("is inside .git or .flow, where no document of an interview can be"));
         }
-        paper.known = scripts_of(cx, &paper);
-        Ok(paper)
+        file.known = scripts_of(cx, &file);
+        Ok(file)
     }
 
     fn place(&self) -> DocumentPlace<'_> {
@@ -158,26 +158,26 @@ pub(crate) fn absolute(cx: &Context, path: &Path) -> Result<PathBuf> {
 
 /// The same in the project of a document: the one that the caller names, otherwise the one in which it lies, otherwise
 /// the caller's.
-pub(super) fn beside(cx: &Context, paper: &Paper) -> Context {
+pub(super) fn beside(cx: &Context, file: &DocumentFile) -> Context {
     if cx.options.project.is_some() || cx.env.flow_dir.is_some() {
         return cx.clone();
     }
-    match Project::find(&*cx.disk, &paper.root, || cx.git.top(&paper.root)) {
+    match Project::find(&*cx.disk, &file.root, || cx.git.top(&file.root)) {
         Ok(Some(root)) => cx.in_project(&root),
         Ok(None) => cx.clone(),
         // Opening it there says what is wrong.
-        Err(_) => cx.in_project(&paper.root),
+        Err(_) => cx.in_project(&file.root),
     }
 }
 
 /// The scripts of the project of a document. What is wrong with one of them is told where it is used.
-fn scripts_of(cx: &Context, paper: &Paper) -> Vec<Script> {
-    definition::scripts(&cx.catalog(beside(cx, paper).project().ok().as_ref()))
+fn scripts_of(cx: &Context, file: &DocumentFile) -> Vec<Script> {
+    definition::scripts(&cx.catalog(beside(cx, file).project().ok().as_ref()))
 }
 
 /// The script called `name`.
-pub(super) fn script(cx: &Context, paper: &Paper, name: &str) -> Result<Script> {
-    let project = match beside(cx, paper).project() {
+pub(super) fn script(cx: &Context, file: &DocumentFile, name: &str) -> Result<Script> {
+    let project = match beside(cx, file).project() {
         Ok(project) => Some(project),
         Err(runs::Error::NoProject { .. }) => None,
         Err(error) => return Err(error.into()),
@@ -186,9 +186,9 @@ pub(super) fn script(cx: &Context, paper: &Paper, name: &str) -> Result<Script> 
 }
 
 /// The script by which the interview in `document` goes.
-pub(super) fn script_of(cx: &Context, paper: &Paper, document: &Document<'_>) -> Result<Script> {
-    let pad = pad(document).map_err(|fault| paper.fault(fault))?;
-    script(cx, paper, pad.head.script.as_deref().unwrap_or(CHARTER))
+pub(super) fn script_of(cx: &Context, file: &DocumentFile, document: &Document<'_>) -> Result<Script> {
+    let pad = pad(document).map_err(|fault| file.fault(fault))?;
+    script(cx, file, pad.head.script.as_deref().unwrap_or(CHARTER))
 }
 
 /// How an interview begins that begins now.
