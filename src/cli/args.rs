@@ -139,7 +139,7 @@ pub(super) enum Command {
     Log(LogArgs),
     /// Find everything that is wrong with a file, a run, or the project
     Validate(ValidateArgs),
-    /// Find what is wrong with .flow, explain it, and mend it when asked to
+    /// Find what is wrong with .flow, explain it, and repair it when asked to
     Doctor(DoctorArgs),
     /// Prove that a run's files are what its log says, byte for byte
     Verify(VerifyArgs),
@@ -247,7 +247,7 @@ pub(super) struct RecordArgs {
     /// A FlowActivity document; `-` reads standard input. The options below go over it
     #[arg(long, value_name = "FILE")]
     pub(super) activity_file: Option<PathBuf>,
-    /// The activity's id; the same command again with the same id records nothing twice
+    /// The activity's id; an idempotency key: repeating a command with the same id has no further effect
     #[arg(long, value_name = "ID")]
     pub(super) id: Option<ActivityId>,
     /// The phase [default: the current one]

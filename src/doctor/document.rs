@@ -91,7 +91,7 @@ fn unusable(error: &RunTextError, facts: &RunFacts, found: &mut Findings) {
             if !all.is_empty() {
                 return schema(all, facts, found);
             }
-            format!("run.yaml is no run document: {}", violation.message)
+            format!("run.yaml is not a run document: {}", violation.message)
         }
         error => format!("run.yaml {error}"),
     };

@@ -316,7 +316,7 @@ fn check_log(bytes: &[u8]) -> Vec<Violation> {
     let damaged = scan.skipped.iter().filter(|line| line.fault != LineFault::Unsealed);
     let mut violations: Vec<_> = damaged.map(|line| violation(at(line.line), line.fault.as_str().to_owned())).collect();
     if scan.more_skipped > 0 {
-        violations.push(violation(None, format!("{} more lines are no events", scan.more_skipped)));
+        violations.push(violation(None, format!("{} more lines are not events", scan.more_skipped)));
     }
     for (from, to) in scan.gaps().into_iter().take(limits::VIOLATIONS) {
         let next = scan.lines.iter().find(|line| line.event.seq > to).map(|line| line.number);

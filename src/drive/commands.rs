@@ -121,13 +121,13 @@ fn outcome(output: String) -> std::result::Result<Outcome, StateError> {
         Some(Value::String(text)) => Ok(Some(text.clone())),
         Some(other) => Err(StateError(format!("its answer has {other} as `{key}`, which {what}"))),
     };
-    if let Some(prompt) = text("needs_human", "is no text")? {
+    if let Some(prompt) = text("needs_human", "is not a string")? {
         let has_link = object.get("link").is_some_and(|link| link.as_str() != Some(""));
-        let link = if has_link { text("link", "is no text")? } else { None };
+        let link = if has_link { text("link", "is not a string")? } else { None };
         let link = link.map(|link| format!(" ({link})")).unwrap_or_default();
         return Ok(Outcome::NeedsHuman { prompt: format!("{prompt}{link}") });
     }
-    if let Some(why) = text("not_ready", "is no text")? {
+    if let Some(why) = text("not_ready", "is not a string")? {
         return Ok(Outcome::NotReady { why });
     }
     let next = text("next_state", "names no state")?;

@@ -84,7 +84,7 @@ pub(super) fn take_up(
     }
     if let [first, ..] = state.document().state.other_phases.as_slice() {
         let message =
-            format!("run {} stands in several states, `{first}` among them; a driver goes through one", run.id());
+            format!("run {} is in several states, `{first}` among them; a driver works on one at a time", run.id());
         return Err(runs::Error::Usage(message).into());
     }
     let drift = match (&view.machine, &known.machine) {

@@ -110,7 +110,7 @@ impl Choices {
             return Err(shape("it is empty"));
         }
         let value: Value = serde_json::from_str(bare).map_err(|error| BadReply::Shape(error.to_string()))?;
-        let chosen = value.as_object().ok_or_else(|| shape("it is no object"))?.get("next_state");
+        let chosen = value.as_object().ok_or_else(|| shape("it is not an object"))?.get("next_state");
         let chosen = chosen.and_then(Value::as_str).ok_or_else(|| shape("it has no such text"))?;
         let found = self.tt.iter().find(|name| name.as_str() == chosen);
         found.cloned().ok_or_else(|| BadReply::NotAllowed {

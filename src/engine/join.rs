@@ -245,7 +245,7 @@ fn place(
             let stands = if further { theirs } else { ours };
             if here != there {
                 settled.push(format!(
-                    "it stood in {} and in {}: it stands in {}",
+                    "it was in {} and in {}: it is in {} now",
                     name(ours),
                     name(theirs),
                     name(stands)

@@ -26,7 +26,7 @@ pub enum Refusal {
         suggestion: Option<StateName>,
     },
     /// The run stands in a phase that the other definition does not have.
-    #[error("the run stands in `{phase}`, which today's workflow does not have")]
+    #[error("the run is in `{phase}`, which today's workflow does not have")]
     PositionGone {
         /// Where it stands.
         phase: StateName,
@@ -164,7 +164,7 @@ pub enum Refusal {
     #[error("{} questions are open: {}", .0.len(), .0.join(", "))]
     WhichQuestion(Vec<String>),
     /// A question needs a step that asks it.
-    #[error("a question needs --step, since the run stands in no step yet")]
+    #[error("a question needs --step, since the run is in no step yet")]
     Nowhere,
     /// The operation id was used for other reports.
     #[error("the id `{id}` is taken: event {seq} carries it with other content")]

@@ -168,9 +168,9 @@ fn copy(cx: &Context, file: &DocumentFile, text: &str) -> Result<PathBuf> {
 /// [`runs::Error::InputJson`] when it is neither.
 pub fn read_content(source: &Source) -> Result<Map<String, Value>> {
     let fault = |why: String| Error::Run(runs::Error::InputJson { origin: source.origin.clone(), why });
-    let value = parse_json(&source.text).map_err(|error| fault(format!("it is no JSON: {error}")))?;
+    let value = parse_json(&source.text).map_err(|error| fault(format!("it is not JSON: {error}")))?;
     let Value::Object(mut object) = value else {
-        return Err(fault("it is no object of sections".to_owned()));
+        return Err(fault("it is not an object of sections".to_owned()));
     };
     let inner = ["content", "charter_content"].iter().find_map(|key| match object.get(*key) {
         Some(Value::Object(_)) => object.shift_remove(*key),
@@ -181,7 +181,9 @@ pub fn read_content(source: &Source) -> Result<Map<String, Value>> {
         _ => object,
     };
     match sections.iter().find(|(_, text)| !text.is_string() && !text.is_null()) {
-        Some((id, _)) => Err(fault(format!("the section `{}` is no text", id.chars().take(60).collect::<String>()))),
+        Some((id, _)) => {
+            Err(fault(format!("the section `{}` is not a string", id.chars().take(60).collect::<String>())))
+        }
         None => Ok(sections),
     }
 }

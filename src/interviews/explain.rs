@@ -55,9 +55,8 @@ pub(super) fn explained(path: &Path, fault: &InterviewFault) -> Problem {
             new(Kind::Damaged, "unreadable_pad", message, "correct it by hand; nothing was written")
         }
         InterviewFault::ScriptLost { line, known } => {
-            let message = format!(
-                "{document}:{line} the questions of a scratch pad stand here, and it is not plain to which script they belong"
-            );
+            let message =
+                format!("{document}:{line} this scratch pad does not say to which script its questions belong");
             let help = Help::from("name it with ")
                 + interview("start", path).option("script", "NAME")
                 + format!(": {}{NOTHING}", known.join(", "));
@@ -201,7 +200,7 @@ fn edit(path: &Path, error: &EditError) -> Problem {
         }
         EditError::HeadingLost { line } => {
             let message =
-                format!("{document}:{line} the questions of a scratch pad stand here, and its heading is gone");
+                format!("{document}:{line} the heading of this scratch pad is gone; its questions are still here");
             let help = interview("start", path)
                 + " puts the heading back and goes on, or write `## Scratch Pad` above them"
                 + NOTHING;
@@ -248,7 +247,8 @@ fn of_text(path: &Path, error: &EditError) -> Problem {
         EditError::UnknownSection { id, known } => {
             let near = crate::codec::similar(id, known.iter().map(String::as_str));
             let meant = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
-            let message = format!("there is a text for `{id}`, which is no section of {document} and no topic in it");
+            let message =
+                format!("there is a text for `{id}`, which is neither a section of {document} nor a topic in it");
             let help = format!("{meant}There are {}{NOTHING}", known.join(", "));
             new(Kind::Refused, "unknown_section", message, help)
         }
@@ -269,7 +269,7 @@ fn of_text(path: &Path, error: &EditError) -> Problem {
         EditError::Unsound { line, why } => new(
             Kind::Refused,
             "unsound_document",
-            format!("{document}:{line} what would stand there could not be read: {why}"),
+            format!("{document}:{line} the result could not be read back: {why}"),
             format!("correct the document by hand{NOTHING}"),
         ),
         other => new(

@@ -156,7 +156,7 @@ fn whole(file: &DocumentFile, text: &str, named: Option<&str>) -> std::result::R
 /// What to know of a pad that has its heading again.
 fn put_back(pad: &Pad) -> String {
     let by = pad.head.script.as_ref().map(|script| format!(", and the script is `{script}`")).unwrap_or_default();
-    format!("the heading of the scratch pad was gone; it stands in line {} again{by}", pad.line)
+    format!("the heading of the scratch pad was gone; it is back in line {}{by}", pad.line)
 }
 
 /// An interview goes on by the script with which it began.

@@ -305,7 +305,7 @@ impl Graph<'_> {
         }
         self.repeats(transition, |_| true);
         for (key, _) in transition.entries().iter().filter(|(key, _)| key.text() != Some("next")) {
-            let message = format!("`{}` is no key of a transition", key.text().unwrap_or_default());
+            let message = format!("`{}` is not a key of a transition", key.text().unwrap_or_default());
             let problem = Diagnostic::error("transition_unknown_key", &Name::of_node(key), message);
             self.report(problem.with_help("a transition has one key, `next`"));
         }

@@ -49,7 +49,7 @@ impl ModePromptRequest {
         let session = match said {
             None => scope.session.clone(),
             Some(Value::String(session)) => Some(SessionId::new(session.as_str()).map_err(|why| bad(why.to_string()))?),
-            Some(_) => return Err(bad("its session is no text".to_owned())),
+            Some(_) => return Err(bad("its session is not a string".to_owned())),
         };
         Ok(Self { text: text.to_owned(), scope: ModeScope { session, ..scope } })
     }

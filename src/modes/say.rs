@@ -62,7 +62,7 @@ pub(super) fn conflict(skills: Vec<String>) -> String {
 pub(super) fn misspelt(policy: &Policy, word: &str) -> Option<String> {
     let meant = policy.meant_by(word)?;
     let word: String = word.chars().take(60).collect();
-    Some(format!("`${word}` is no skill, and nothing was done about it: did you mean `${meant}`?"))
+    Some(format!("`${word}` is not a skill; nothing was done: did you mean `${meant}`?"))
 }
 
 /// The commands that end modes, each in the scope of the file that makes it active.

@@ -387,22 +387,7 @@ impl LockedState<'_> {
         }
         let prepared: Vec<_> = files.iter().collect();
         self.prepare(&prepared)?;
-        let before = self.log.tail.len;
-        if let Err(error) = self.log.append(&line) {
-            self.discard(&prepared);
-            return Err(error);
-        }
-        if let Err(errno) = self.log.sync() {
-            self.discard(&prepared);
-            return Err(self.log.unflushed(before, errno.into()));
-        }
-        match self.log.check_place() {
-            Err(StoreError::Replaced { .. }) => {
-                self.discard(&prepared);
-                return Err(self.log.misplaced(before));
-            }
-            placed => placed?,
-        }
+        self.log.commit(&line, || Ok(())).inspect_err(|_| self.discard(&prepared))?;
         // Acknowledged from here on: nothing below may fail the operation.
         let lagging = self.publish(&prepared, event.at).err().map(StoreError::from);
         if lagging.is_none() {

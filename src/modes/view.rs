@@ -272,7 +272,7 @@ fn listed(mode: &ModeName, owner: &Scope, file: &ModeState, decided_by: DecidedB
             (listed.outcome, listed.notes) = (reading.outcome, reading.notes);
             listed.run_id = text("run_id");
             if let Some(why) = why_over(fields, &is_dead).filter(|_| listed.active) {
-                listed.notes.push(format!("its session {why}, so it keeps nobody else from a mode"));
+                listed.notes.push(format!("its session {why}, so it does not keep other sessions from a mode"));
             }
         }
     }

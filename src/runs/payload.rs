@@ -95,7 +95,8 @@ impl ReportRequest {
 /// [`Error::Usage`] when it is neither, names a field that no report has, or holds nothing.
 pub fn parse_batch(text: &str) -> Result<Vec<ReportRequest>> {
     let broken = |error: &serde_json::Error| {
-        let message = format!("the batch is no JSON array of events, and no line of JSON for each event: {error}");
+        let message =
+            format!("the batch is neither a JSON array of events nor one line of JSON for each event: {error}");
         Error::Usage(message)
     };
     let events = match parse_json(text) {
@@ -110,7 +111,7 @@ pub fn parse_batch(text: &str) -> Result<Vec<ReportRequest>> {
         Value::Object(_) => serde_json::from_value(event).map_err(|error| in_batch(nth, &error.to_string())),
         other => Err(in_batch(
             nth,
-            &format!("{} is no object with `type`, `step`, `unit` and `data`", short(&other.to_string())),
+            &format!("{} is not an object with `type`, `step`, `unit` and `data`", short(&other.to_string())),
         )),
     };
     events.into_iter().enumerate().map(report).collect()
@@ -138,7 +139,7 @@ fn short(text: &str) -> String {
 fn step(name: &str) -> Result<StateName> {
     if name.contains(':') && name.split(':').any(str::is_empty) {
         return usage(format!(
-            "step {name:?} is no step of an agent: write it as agent:step, with a name on each side"
+            "step {name:?} is not a step of an agent: write it as agent:step, with a name on each side"
         ));
     }
     match StateName::new(name) {
@@ -181,7 +182,7 @@ fn artifact(disk: &dyn Disk, data: &mut Map<String, Value>, root: &Path) -> Resu
         let web = ["http://", "https://"].iter().any(|head| url.len() > head.len() && url.starts_with(head));
         let one_line = !url.chars().any(|c| c.is_control() || c.is_whitespace());
         if !web || !one_line {
-            return usage(format!("the link {url:?} is no http or https address"));
+            return usage(format!("the link {url:?} is not an http or https address"));
         }
         return Ok(());
     }

@@ -269,7 +269,7 @@ fn a_refused_answer_says_what_to_do_and_is_not_lost() {
     ");
     put(&sandbox, "content.json", "{\"user\":\"All.\"}");
     insta::assert_snapshot!(said(&["finish", DOC, "--early", "--content", "content.json"], 1), @r"
-    error: there is a text for `user`, which is no section of docs/charter.md and no topic in it
+    error: there is a text for `user`, which is neither a section of docs/charter.md nor a topic in it
       help: did you mean `users`? There are problem, users, value_prop, scope, success, Budget; nothing was written
     ");
     put(&sandbox, "content.json", "{\"users\":\"## All\"}");
@@ -497,7 +497,7 @@ fn a_scratch_pad_that_lost_its_comments_as_well_goes_on_by_its_script() {
         );
         assert_eq!(
             again.stderr,
-            "warning: the heading of the scratch pad was gone; it stands in line 12 again, and the script is `retro`\n"
+            "warning: the heading of the scratch pad was gone; it is back in line 12, and the script is `retro`\n"
         );
         assert!(text(&sandbox).ends_with(mended), "{}", text(&sandbox));
     }
@@ -507,7 +507,7 @@ fn a_scratch_pad_that_lost_its_comments_as_well_goes_on_by_its_script() {
     put(&sandbox, DOC, &cut);
     let asked = interview(&sandbox, &["start", DOC]).exits(65);
     insta::assert_snapshot!(asked.stderr, @r"
-    error: docs/charter.md:12 the questions of a scratch pad stand here, and it is not plain to which script they belong
+    error: docs/charter.md:12 this scratch pad does not say to which script its questions belong
       help: name it with `flow interview start docs/charter.md --script NAME`: charter, retro, twin; nothing was written
     ");
     assert_eq!(text(&sandbox), cut);

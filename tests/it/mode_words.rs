@@ -24,10 +24,7 @@ fn a_misspelt_skill_is_told_and_begins_nothing() {
     let modes = Modes::new();
     let told = modes.ok(&["prompt", "$bluprint $forge fix"]);
     assert_eq!(told["active"], json!(["forge"]));
-    assert_eq!(
-        told["warnings"],
-        json!(["`$bluprint` is no skill, and nothing was done about it: did you mean `$blueprint`?"])
-    );
+    assert_eq!(told["warnings"], json!(["`$bluprint` is not a skill; nothing was done: did you mean `$blueprint`?"]));
     let alone = modes.0.flow(["mode", "prompt", "fix it with $atuopilot"]).ok();
     assert_eq!(alone.stdout, "the prompt asks for no skill\n");
     assert!(alone.stderr.ends_with("did you mean `$autopilot`?\n"), "{alone:?}");

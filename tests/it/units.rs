@@ -165,7 +165,7 @@ fn runs_are_found_by_what_they_do_and_what_they_are_about() {
     let page = sandbox.flow(["list", "--feature", "checkout"]).ok().stdout;
     assert_eq!(page, "failing  build-fast  failed  plan  0 completed  checkout\n");
     let none = sandbox.flow(["list", "--feature", "nothing"]).ok();
-    assert_eq!((none.stdout.as_str(), none.stderr.as_str()), ("", "no run is like that\n"));
+    assert_eq!((none.stdout.as_str(), none.stderr.as_str()), ("", "no run matches\n"));
     for id in ["failing", "resting", "asking"] {
         sandbox.flow(["verify", id]).ok();
     }

@@ -31,7 +31,7 @@ pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> Exit {
             let warnings = unreadable.map(|run| format!("{} cannot be read: {}", run.run_id, run.reason));
             out.warnings(&warnings.collect::<Vec<_>>());
             if report.runs.is_empty() && report.unreadable.is_empty() && filter.limit != Some(0) {
-                out.aside(if filter.is_all() { "there are no runs\n" } else { "no run is like that\n" });
+                out.aside(if filter.is_all() { "there are no runs\n" } else { "no run matches\n" });
             }
             worktrees::hint(&report.worktrees, out);
             out.answer(&report, || page(&report))

@@ -67,7 +67,7 @@ fn page(report: &LogReport) -> String {
         page.line(&format!("line {}  {}  {}", skipped.line, skipped.why, skipped.text));
     }
     if report.more_skipped > 0 {
-        page.line(&format!("{} more lines are no events", report.more_skipped));
+        page.line(&format!("{} more lines are not events", report.more_skipped));
     }
     page.finish()
 }

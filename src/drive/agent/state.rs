@@ -110,7 +110,7 @@ pub enum RegistryError {
         kind: String,
     },
     /// Nobody registered the type of a state.
-    #[error("state `{state}` has the type `{kind}`, which nobody registered; known are {}", known.join(", "))]
+    #[error("state `{state}` has the type `{kind}`, which is not registered; registered are {}", known.join(", "))]
     Missing {
         /// The state.
         state: StateName,

@@ -31,7 +31,7 @@ pub enum EditError {
     #[error("it has no scratch pad")]
     NoPad,
     /// It has one whose heading was lost.
-    #[error("the questions of a scratch pad stand in line {line}, and its heading is gone")]
+    #[error("the heading of the scratch pad is gone; its questions are in line {line}")]
     HeadingLost {
         /// Where they begin.
         line: usize,

@@ -362,11 +362,8 @@ pub(super) fn title(heading: &str) -> Result<(u32, String), String> {
     let bare = words.trim_end_matches('#');
     let words = if bare.ends_with([' ', '\t']) { bare.trim() } else { words };
     let shown: String = words.chars().take(60).collect();
-    let no_entry = || {
-        format!(
-            "`### {shown}` is no question: it would be `### Q3: topic`, and a heading inside an answer takes four hashes"
-        )
-    };
+    let no_entry =
+        || format!("`### {shown}` is not a question (`### Q3: topic`); a heading inside an answer takes four hashes");
     let rest = words.strip_prefix('Q').ok_or_else(no_entry)?;
     let (digits, topic) = rest.split_once(':').ok_or_else(no_entry)?;
     let number = digits.trim().parse().ok().filter(|number| (1..=MOST).contains(number)).ok_or_else(no_entry)?;

@@ -141,7 +141,7 @@ fn what_cannot_be_read_is_told_with_its_line_and_kept() {
     let pad = read.only_pad().unwrap();
     let faults: Vec<_> = pad.faults.iter().map(|fault| format!("{}: {}", fault.line, fault.message)).collect();
     insta::assert_snapshot!(faults.join("\n"), @r"
-    17: `### Notes` is no question: it would be `### Q3: topic`, and a heading inside an answer takes four hashes
+    17: `### Notes` is not a question (`### Q3: topic`); a heading inside an answer takes four hashes
     21: question 4 does not say what was asked
     23: there is a question 2 already
     30: question 5 has two parts where one belongs

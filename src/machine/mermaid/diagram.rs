@@ -33,7 +33,7 @@ pub(in crate::machine) fn parse(lines: &[Line<'_>], id: Name) -> (Option<Machine
     diagram.id.span = lines[at].whole().span;
     let word = lines[at].text.split_whitespace().next().unwrap_or_default();
     if !is_header(word) {
-        let message = format!("`{}` is no header of a state diagram", shown(word));
+        let message = format!("`{}` is not the header of a state diagram", shown(word));
         let problem = Diagnostic::error("not_a_state_diagram", &lines[at].whole(), message);
         diagram.report(problem.with_help(format!("write `{HEADER}`")));
     }

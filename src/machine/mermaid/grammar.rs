@@ -265,7 +265,7 @@ impl Reader<'_> {
             "<--" | "<-" => "write the transition the other way round, with `-->`",
             _ => "write `-->`",
         };
-        self.helped("bad_arrow", arrow, format!("`{text}` is no arrow of a state diagram"), help)
+        self.helped("bad_arrow", arrow, format!("`{text}` is not an arrow of a state diagram"), help)
     }
 
     fn transition(&self, from: &Token, arrow: &Token, mut tokens: Tokens<'_>) -> Parsed<Statement> {

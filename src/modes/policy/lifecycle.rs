@@ -176,7 +176,7 @@ pub fn read_outcome(state: &Map<String, Value>) -> Reading {
         match Word::parse(text) {
             None => notes.push(format!("{field} has the unknown value {text:?}, which does not count")),
             Some(Word::GoesOn) if said != OutcomeSource::RunOutcome => {
-                notes.push(format!("{field} has the value {text:?}, which is no outcome and does not count"));
+                notes.push(format!("{field} has the value {text:?}, which is not an outcome and does not count"));
             }
             Some(word) => match found {
                 Some((outcome, before, _)) if !word.fits(outcome) => {

@@ -261,7 +261,8 @@ fn check_start(entry: &ModeEntry, pointer: &str, flaws: &mut Vec<Flaw>) {
         flaws.push(Flaw::at(format!("{pointer}/start/current_phase"), message));
     }
     for (nth, phase) in entry.phases.iter().enumerate().filter(|(_, phase)| tells_an_end(phase)) {
-        let message = format!("`{phase}` means that `{}` has ended, so it is no phase at work", entry.name);
+        let message =
+            format!("`{phase}` means that `{}` has ended, so it cannot be a phase of an active mode", entry.name);
         flaws.push(Flaw::at(format!("{pointer}/phases/{nth}"), message));
     }
 }

@@ -184,7 +184,7 @@ fn unknown_children(cx: &Context, project: &Project, emitted: &Emitted) -> Vec<S
         if StateName::new(state).is_ok_and(|state| !machine.contains(&state)) {
             let known = machine.states().iter().map(|state| state.name.as_str()).collect::<Vec<_>>().join(", ");
             warnings
-                .push(format!("step \"{step}\": \"{state}\" is no state of the agent {agent}, which has [{known}]"));
+                .push(format!("step \"{step}\": \"{state}\" is not a state of the agent {agent}, which has [{known}]"));
         }
     }
     warnings

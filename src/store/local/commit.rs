@@ -27,20 +27,7 @@ impl LockedRun<'_> {
         // File systems with a journal give the file its blocks now, and the flush of the log takes them along: the
         // second flush below then finds almost nothing to do.
         new_run.write_soon();
-        let before = self.log.tail.len;
-        self.log.append(&lines).inspect_err(|_| self.discard())?;
-        if let Err(errno) = self.log.sync().and_then(|()| new_run.sync_all()) {
-            self.discard();
-            return Err(self.log.unflushed(before, errno.into()));
-        }
-        match self.log.check_place() {
-            // Git or an editor put another file there: the line went into the old one.
-            Err(StoreError::Replaced { .. }) => {
-                self.discard();
-                return Err(self.log.misplaced(before));
-            }
-            placed => placed?,
-        }
+        self.log.commit(&lines, || new_run.sync_all()).inspect_err(|_| self.discard())?;
         // Acknowledged from here on: nothing below may fail the operation.
         let lagging = self.publish(batch, &files, now, merge).err().map(|error| error.in_words());
         let records = batch.events.iter().flat_map(|event| event.kind.records());

@@ -71,8 +71,25 @@ impl LockedLog {
         }
     }
 
-    /// Appends whole lines with one write; a short write is taken back.
-    pub(crate) fn append(&mut self, lines: &str) -> Result<(), StoreError> {
+    /// Appends whole lines with one write, and puts them on stable storage with what `also` flushes: the commit point.
+    ///
+    /// # Errors
+    /// Any before the lines are written, and nothing has happened; [`StoreError::Unconfirmed`] behind that.
+    pub(crate) fn commit(&mut self, lines: &str, also: impl FnOnce() -> Result<(), Errno>) -> Result<(), StoreError> {
+        let before = self.tail.len;
+        self.append(lines)?;
+        if let Err(errno) = self.file.sync_data().and_then(|()| also()) {
+            return Err(self.unflushed(before, errno.into()));
+        }
+        match self.check_place() {
+            // Git or an editor put another file there: the lines went into the old one.
+            Err(StoreError::Replaced { .. }) => Err(self.misplaced(before)),
+            placed => placed,
+        }
+    }
+
+    /// A short write is taken back.
+    fn append(&mut self, lines: &str) -> Result<(), StoreError> {
         let before = self.tail.len;
         if let Err(source) = write_once(&*self.file, lines.as_bytes()) {
             self.take_back(before);
@@ -83,14 +100,9 @@ impl LockedLog {
         Ok(())
     }
 
-    /// Puts what was appended on stable storage.
-    pub(crate) fn sync(&self) -> Result<(), Errno> {
-        self.file.sync_data()
-    }
-
     /// A flush failed. What others had appended before may be lost behind clean pages as well as the line, so the next
     /// writer copies the log. Where that cannot be noted, the line stays, which makes the next writer do the same.
-    pub(crate) fn unflushed(&mut self, before: u64, source: io::Error) -> StoreError {
+    fn unflushed(&mut self, before: u64, source: io::Error) -> StoreError {
         if self.lock.note_suspect(true) {
             self.take_back(before);
         }
@@ -98,7 +110,7 @@ impl LockedLog {
     }
 
     /// What was appended behind `before` went into a file that is the log no more.
-    pub(crate) fn misplaced(&self, before: u64) -> StoreError {
+    fn misplaced(&self, before: u64) -> StoreError {
         self.take_back(before);
         self.unconfirmed(io::Error::other("another program replaced the log meanwhile"))
     }
