@@ -16,7 +16,8 @@ mod os;
 
 pub use dir::Trust;
 pub(crate) use dir::{Dir, File, NEW_FILE, flush, read_exact_at, read_up_to, write_all};
-pub use document::{DocumentPlace, Guard, read_document, update_document};
+pub(crate) use document::read_document;
+pub use document::{DocumentPlace, Guard, update_document};
 pub use error::{DiskError, Hazard};
 pub use fault::{DocumentError, DocumentFault};
 pub use file_system::{Answer, Disk, DiskDir, DiskFile, Errno, FileType, Links, Open, Rename, Stat, Wait};

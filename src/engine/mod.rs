@@ -21,16 +21,20 @@ mod state;
 
 pub use choices::{BadReply, Choices, Forced};
 pub use command::{Advance, Caller, Claim, Command, Decision, Record};
-pub use decide::{Retry, asks_workflow, decide, refuse_other_session, retry};
-pub use edit::{EditFault, edited, rebase, with_edit};
+pub(crate) use decide::refuse_other_session;
+pub use decide::{Retry, asks_workflow, decide, retry};
+pub(crate) use edit::with_edit;
+pub use edit::{EditFault, edited, rebase};
 pub use emit::{Emit, Progress, Report, Supply, decide_emit, progress};
 pub use history::{Attempt, History, Hold, NoTrail, Trail, UnitWork};
 pub use join::{Histories, Join, Side, join};
-pub use leave::complete_by_leaving;
+pub(crate) use leave::complete_by_leaving;
 pub use phases::{PhaseWork, SkippedPhase};
 pub(crate) use pinned::{is_free, machine_of, pinned};
-pub use reconcile::{Current, Fault, Reconciled, Repair, read_run, reconcile, reconcile_end};
-pub(crate) use reconcile::{Replay, blind_spots, caught_up, histories, joined, merge_save, rebuilt};
+pub use reconcile::{Current, Fault, Reconciled, Repair, reconcile};
+pub(crate) use reconcile::{
+    Replay, blind_spots, caught_up, histories, joined, merge_save, read_run, rebuilt, reconcile_end,
+};
 pub use refusal::{Refusal, StepFault, Unanswered, Undone};
 pub use resume::{Action, Completed, Damage, Drift, InDoubt, Limit, Next, Outlook, Plan, Presence, Verdict, resume};
 pub use state::RunState;

@@ -16,7 +16,8 @@ mod status;
 mod talk;
 
 pub use answer::{AnswerRequest, InterviewAnswerReport, Replaces, answer};
-pub use close::{FinishRequest, InterviewAbandonReport, InterviewFinishReport, abandon, finish, read_content};
+pub(crate) use close::read_content;
+pub use close::{FinishRequest, InterviewAbandonReport, InterviewFinishReport, abandon, finish};
 pub(crate) use definition::{SUFFIX as SCRIPT_SUFFIX, own_scripts, read_script, script};
 pub use error::{Error, InterviewFault, Result};
 pub use next::{EntryStatus, InterviewEntry, InterviewNext, InterviewStep, next};

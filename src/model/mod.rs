@@ -27,20 +27,23 @@ pub use event::{
     ActivityRecorded, Event, EventKind, RunAdopted, RunChanges, RunClaimed, RunEdited, RunStarted, SessionEnded, Skip,
     StatusChange, TextDigest, UnknownEvent, WorkflowAdopted,
 };
-pub use fence::without_fence;
+pub(crate) use fence::without_fence;
 pub use flaw::Flaw;
-pub use front_matter::behind_front_matter;
+pub(crate) use front_matter::behind_front_matter;
 pub use help::Help;
 pub use idlist::IdList;
 pub use ids::{
     ActivityId, BadName, EventId, ModeName, Number, RunId, Seq, SessionId, StateName, Unit, WorkflowId, slug,
 };
-pub use mode::{MODE_FILE, ModeFile, ModesChanged, Scope, VISIBLE, mode_file};
+pub(crate) use mode::{MODE_FILE, VISIBLE, mode_file};
+pub use mode::{ModeFile, ModesChanged, Scope};
 pub use problem::{Explain, Kind, Problem};
 pub use repair::{LogRepaired, LostRange, Renumbered};
-pub use run::{Doing, LIMITS, Owned, RunDocument, RunStatus, RunSummary, SESSION_ENDED};
-pub use step::{Emitted, Question, ReportType, StepReport, StepStatus, Steps, answer_in};
+pub use run::{Doing, Owned, RunDocument, RunStatus, RunSummary};
+pub(crate) use run::{LIMITS, SESSION_ENDED};
+pub(crate) use step::answer_in;
+pub use step::{Emitted, Question, ReportType, StepReport, StepStatus, Steps};
 pub use suggestion::{Argument, Invocation, Suggestion, quoted};
-pub use terminal::is_terminal_control;
+pub(crate) use terminal::is_terminal_control;
 pub use time::{BadTime, Timestamp};
 pub use written::{pairs, seconds};

@@ -466,7 +466,7 @@ fn a_scratch_pad_that_lost_its_heading_goes_on() {
         let again = json_of(&sandbox, &["start", DOC]);
         assert_eq!((&again["mode"], &again["next"]["metadata"]["question_number"]), (&json!("RESUME"), &json!(2)));
         let warning = again["warnings"][0].as_str().unwrap();
-        assert!(warning.starts_with("the heading of the scratch pad was gone; it stands in line "), "{warning}");
+        assert!(warning.starts_with("the heading of the scratch pad was gone; it is back in line "), "{warning}");
         assert_eq!(text(&sandbox), whole);
     }
 }

@@ -68,7 +68,7 @@ pub fn read_run(id: &RunId, text: Option<String>) -> Result<Option<RunText>, Fau
     Ok(Some(parsed))
 }
 
-/// Judges a run by its `run.yaml`, as [`read_run`] gives it, and by its whole log. `noted` is the highest position that a
+/// Judges a run by its `run.yaml`, as it was read, and by its whole log. `noted` is the highest position that a
 /// writer of this checkout noted; 0 when that is not known.
 #[must_use]
 pub fn reconcile(file: Result<Option<RunText>, Fault>, log: &LogScan, noted: Seq) -> Reconciled {

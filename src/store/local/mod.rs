@@ -14,7 +14,7 @@
 mod commit;
 mod create;
 mod index;
-pub mod layout;
+pub(crate) mod layout;
 pub(crate) mod lock;
 pub(crate) mod log;
 pub(crate) mod log_file;
