@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use crate::disk::error::{DiskError, Hazard};
+use crate::disk::error::{DiskError, Hazard, Operation};
 use crate::disk::file_system::{Disk, DiskDir, DiskFile, Errno, FileType, Open, Rename, Stat};
 
 /// Whether files of other users may be used.
@@ -39,7 +39,7 @@ pub(crate) const NEW_FILE: u32 = 0o666;
 impl Dir {
     /// Opens a directory by its path. Links on the way to a project are the user's own business.
     pub(crate) fn open_path(disk: &dyn Disk, path: &Path, trust: Trust) -> Result<Self, DiskError> {
-        let handle = disk.open(path).map_err(|errno| fault("open", path.to_owned(), errno))?;
+        let handle = disk.open(path).map_err(|errno| fault(Operation::Open, path.to_owned(), errno))?;
         Ok(Self { handle, path: path.to_owned(), trust })
     }
 
@@ -58,7 +58,7 @@ impl Dir {
         let handle = self.handle.open_dir(name.as_ref()).map_err(|errno| match errno {
             // With O_DIRECTORY a symbolic link is reported as "not a directory".
             Errno::LOOP | Errno::NOTDIR => self.why_not(name),
-            _ => fault("open", path.clone(), errno),
+            _ => fault(Operation::Open, path.clone(), errno),
         })?;
         let dir = Self { handle, path, trust: self.trust };
         dir.check_owner(&dir.stat()?)?;
@@ -75,7 +75,7 @@ impl Dir {
 
     /// Creates the directory `name`.
     pub(crate) fn make_dir(&self, name: &str) -> Result<(), DiskError> {
-        self.handle.make_dir(name.as_ref(), 0o777).map_err(|errno| fault("create", self.join(name), errno))
+        self.handle.make_dir(name.as_ref(), 0o777).map_err(|errno| fault(Operation::Create, self.join(name), errno))
     }
 
     /// Opens the directory `name`, creating it first when it is missing. Says whether it was created.
@@ -93,7 +93,7 @@ impl Dir {
 
     /// What the directory itself looks like.
     pub(crate) fn stat(&self) -> Result<Stat, DiskError> {
-        self.handle.stat().map_err(|errno| fault("inspect", self.path.clone(), errno))
+        self.handle.stat().map_err(|errno| fault(Operation::Inspect, self.path.clone(), errno))
     }
 
     fn check_owner(&self, stat: &Stat) -> Result<(), DiskError> {
@@ -119,7 +119,7 @@ impl Dir {
     }
 
     /// Opens `name`, whatever it turns out to be.
-    fn open_any(&self, name: &str, how: Open, action: &'static str) -> Result<File, DiskError> {
+    fn open_any(&self, name: &str, how: Open, action: Operation) -> Result<File, DiskError> {
         self.handle.open_file(name.as_ref(), how).map_err(|errno| match errno {
             Errno::LOOP | Errno::ISDIR | Errno::NXIO => self.why_not(name),
             _ => fault(action, self.join(name), errno),
@@ -127,7 +127,7 @@ impl Dir {
     }
 
     /// Opens the regular file `name`.
-    fn open_file(&self, name: &str, how: Open, action: &'static str) -> Result<(File, Stat), DiskError> {
+    fn open_file(&self, name: &str, how: Open, action: Operation) -> Result<(File, Stat), DiskError> {
         let file = self.open_any(name, how, action)?;
         let stat = self.stat_file(&file, name)?;
         if stat.kind != FileType::RegularFile {
@@ -137,12 +137,12 @@ impl Dir {
     }
 
     fn stat_file(&self, file: &File, name: &str) -> Result<Stat, DiskError> {
-        file.stat().map_err(|errno| fault("inspect", self.join(name), errno))
+        file.stat().map_err(|errno| fault(Operation::Inspect, self.join(name), errno))
     }
 
     /// Opens `name` for reading, with what it looks like; `None` when there is nothing of that name.
     pub(crate) fn find_file(&self, name: &str) -> Result<Option<(File, Stat)>, DiskError> {
-        match self.open_file(name, Open::Read, "read") {
+        match self.open_file(name, Open::Read, Operation::Read) {
             Err(error) if error.is_not_found() => Ok(None),
             found => found.map(Some),
         }
@@ -156,7 +156,7 @@ impl Dir {
     /// Opens or creates `name` for reading and writing. A file with another name elsewhere (a hard link) is refused:
     /// what is written here would appear there.
     pub(crate) fn open_own(&self, name: &str, how: Open) -> Result<File, DiskError> {
-        let (file, stat) = self.open_file(name, how, "open")?;
+        let (file, stat) = self.open_file(name, how, Operation::Open)?;
         if stat.links > 1 {
             return Err(DiskError::Unsafe { path: self.join(name), hazard: Hazard::HardLink });
         }
@@ -169,7 +169,7 @@ impl Dir {
     /// The whole of the regular file `name`; `None` when there is none.
     pub(crate) fn read(&self, name: &str, limit: usize) -> Result<Option<Vec<u8>>, DiskError> {
         let Some((file, stat)) = self.find_file(name)? else { return Ok(None) };
-        let fault = |source| DiskError::Io { action: "read", path: self.join(name), source };
+        let fault = |source| DiskError::Io { action: Operation::Read, path: self.join(name), source };
         let bytes = read_up_to(&*file, 0, stat.len, limit).map_err(fault)?;
         if bytes.len() > limit {
             return Err(DiskError::TooLarge { path: self.join(name), limit });
@@ -200,7 +200,7 @@ impl Dir {
                 Ok(()) => return Ok(false),
                 // It was cut off just now.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
-                Err(source) => return Err(DiskError::Io { action: "read", path: self.join(name), source }),
+                Err(source) => return Err(DiskError::Io { action: Operation::Read, path: self.join(name), source }),
             }
         }
         Ok(true)
@@ -208,7 +208,7 @@ impl Dir {
 
     /// Creates `name` with `bytes`; it must not exist. Not flushed.
     pub(crate) fn create(&self, name: &str, bytes: &[u8], mode: u32) -> Result<File, DiskError> {
-        let file = self.open_any(name, Open::New { mode }, "create")?;
+        let file = self.open_any(name, Open::New { mode }, Operation::Create)?;
         self.fill(&file, name, bytes, mode).inspect_err(|_| {
             // The half-written file would only be found and removed later.
             let _ = self.remove(name);
@@ -219,14 +219,18 @@ impl Dir {
     fn fill(&self, file: &File, name: &str, bytes: &[u8], mode: u32) -> Result<(), DiskError> {
         // The mode of a file that is replaced is its owner's choice, not the umask's.
         if mode != NEW_FILE && self.stat_file(file, name)?.mode & 0o777 != mode {
-            file.set_mode(mode).map_err(|errno| fault("create", self.join(name), errno))?;
+            file.set_mode(mode).map_err(|errno| fault(Operation::Create, self.join(name), errno))?;
         }
-        write_all(&**file, bytes).map_err(|source| DiskError::Io { action: "write", path: self.join(name), source })
+        write_all(&**file, bytes).map_err(|source| DiskError::Io {
+            action: Operation::Write,
+            path: self.join(name),
+            source,
+        })
     }
 
     /// What `name` looks like; a symbolic link is not followed.
     pub(crate) fn look(&self, name: &str) -> Result<Stat, DiskError> {
-        self.handle.look(name.as_ref()).map_err(|errno| fault("inspect", self.join(name), errno))
+        self.handle.look(name.as_ref()).map_err(|errno| fault(Operation::Inspect, self.join(name), errno))
     }
 
     /// The mode bits of `name`, or those of a new file.
@@ -240,7 +244,7 @@ impl Dir {
         match self.handle.look(name.as_ref()) {
             Ok(_) => Ok(true),
             Err(Errno::NOENT) => Ok(false),
-            Err(errno) => Err(fault("inspect", self.join(name), errno)),
+            Err(errno) => Err(fault(Operation::Inspect, self.join(name), errno)),
         }
     }
 
@@ -270,7 +274,7 @@ impl Dir {
         }
         result.map_err(|errno| match errno {
             Errno::EXIST => DiskError::Exists { path: into.join(to) },
-            _ => fault("rename", self.join(from), errno),
+            _ => fault(Operation::Rename, self.join(from), errno),
         })
     }
 
@@ -278,24 +282,24 @@ impl Dir {
     pub(crate) fn remove(&self, name: &str) -> Result<(), DiskError> {
         match self.handle.remove(name.as_ref()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
-            Err(errno) => Err(fault("remove", self.join(name), errno)),
+            Err(errno) => Err(fault(Operation::Remove, self.join(name), errno)),
         }
     }
 
     /// Removes the empty directory `name`.
     pub(crate) fn remove_dir(&self, name: &str) -> Result<(), DiskError> {
-        self.handle.remove_dir(name.as_ref()).map_err(|errno| fault("remove", self.join(name), errno))
+        self.handle.remove_dir(name.as_ref()).map_err(|errno| fault(Operation::Remove, self.join(name), errno))
     }
 
     /// Names in this directory, in no order. Names that are not UTF-8 are left out: no file of flow's has one.
     pub(crate) fn names(&self) -> Result<Vec<String>, DiskError> {
-        let names = self.handle.names().map_err(|errno| fault("list", self.path.clone(), errno))?;
+        let names = self.handle.names().map_err(|errno| fault(Operation::List, self.path.clone(), errno))?;
         Ok(names.into_iter().filter_map(|name| name.into_string().ok()).collect())
     }
 
     /// Puts this directory's entries on stable storage.
     pub(crate) fn sync(&self) -> Result<(), DiskError> {
-        self.handle.sync().map_err(|errno| fault("flush", self.path.clone(), errno))
+        self.handle.sync().map_err(|errno| fault(Operation::Flush, self.path.clone(), errno))
     }
 
     /// Whether the open `file` still is what `name` leads to.
@@ -304,17 +308,17 @@ impl Dir {
         match self.handle.look(name.as_ref()) {
             Ok(named) => Ok(named.is_same(&open) && open.links > 0),
             Err(Errno::NOENT) => Ok(false),
-            Err(errno) => Err(fault("inspect", self.join(name), errno)),
+            Err(errno) => Err(fault(Operation::Inspect, self.join(name), errno)),
         }
     }
 
     /// A second handle that shares nothing with this one, for a lock that ends before this one is closed.
     pub(crate) fn another_handle(&self) -> Result<Arc<dyn DiskDir>, DiskError> {
-        self.handle.open_dir(".".as_ref()).map_err(|errno| fault("open", self.path.clone(), errno))
+        self.handle.open_dir(".".as_ref()).map_err(|errno| fault(Operation::Open, self.path.clone(), errno))
     }
 }
 
-fn fault(action: &'static str, path: PathBuf, errno: Errno) -> DiskError {
+fn fault(action: Operation, path: PathBuf, errno: Errno) -> DiskError {
     match errno {
         Errno::NOENT => DiskError::NotFound { path },
         Errno::EXIST => DiskError::Exists { path },
@@ -324,7 +328,7 @@ fn fault(action: &'static str, path: PathBuf, errno: Errno) -> DiskError {
 
 /// Puts a new file on stable storage.
 pub(crate) fn flush(file: &dyn DiskFile, path: impl FnOnce() -> PathBuf) -> Result<(), DiskError> {
-    file.sync_all().map_err(|errno| DiskError::Io { action: "flush", path: path(), source: errno.into() })
+    file.sync_all().map_err(|errno| DiskError::Io { action: Operation::Flush, path: path(), source: errno.into() })
 }
 
 /// Writes all of `bytes` at the end.

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::disk::dir::{File, read_up_to, write_all};
+use crate::disk::error::Operation;
 use crate::disk::fault::{DocumentError, DocumentFault};
 use crate::disk::file_system::{Answer, Disk, DiskDir, DiskFile, Errno, FileType, Open, Rename, Stat, Wait};
 
@@ -110,7 +111,7 @@ fn split(relative: &Path) -> Result<(Vec<&OsStr>, &OsStr), DocumentFault> {
     Ok((parts, name))
 }
 
-fn failed(doing: &'static str, path: &Path, source: impl Into<io::Error>) -> DocumentFault {
+fn failed(doing: Operation, path: &Path, source: impl Into<io::Error>) -> DocumentFault {
     DocumentFault::Io { doing, path: path.to_owned(), source: source.into() }
 }
 
@@ -174,7 +175,7 @@ enum Replaced {
 impl Directory {
     /// Opens `parents` below the root one by one; those that are missing are made, or there is none.
     fn open(place: &DocumentPlace<'_>, parents: &[&OsStr], make: bool) -> Result<Option<Self>, DocumentFault> {
-        let handle = place.disk.open(place.root).map_err(|error| failed("open", place.root, error))?;
+        let handle = place.disk.open(place.root).map_err(|error| failed(Operation::Open, place.root, error))?;
         let mut directory = Self { handle, path: place.root.to_owned() };
         for part in parents {
             let path = directory.path.join(part);
@@ -185,7 +186,7 @@ impl Directory {
             };
             let handle = handle.map_err(|error| match error {
                 Errno::LOOP | Errno::NOTDIR => directory.unsafe_component(part, "is not a directory"),
-                error => failed("open", &path, error),
+                error => failed(Operation::Open, &path, error),
             })?;
             directory = Self { handle, path };
         }
@@ -217,9 +218,9 @@ impl Directory {
             Err(Errno::LOOP | Errno::ISDIR | Errno::NXIO) => {
                 return Err(self.unsafe_component(name, "is not a regular file"));
             }
-            Err(error) => return Err(failed("open", &path, error)),
+            Err(error) => return Err(failed(Operation::Open, &path, error)),
         };
-        let stat = file.stat().map_err(|error| failed("inspect", &path, error))?;
+        let stat = file.stat().map_err(|error| failed(Operation::Inspect, &path, error))?;
         if stat.kind != FileType::RegularFile {
             return Err(self.unsafe_component(name, "is not a regular file"));
         }
@@ -229,7 +230,7 @@ impl Directory {
     fn lock(&self, document: &OsStr, guard: Guard, wait: Duration) -> Result<Lock, DocumentFault> {
         let deadline = Instant::now() + wait;
         if guard == Guard::Directory {
-            let own = self.handle.open_dir(".".as_ref()).map_err(|error| failed("open", &self.path, error))?;
+            let own = self.handle.open_dir(".".as_ref()).map_err(|error| failed(Operation::Open, &self.path, error))?;
             match take(|| own.lock(Wait::No), &self.path, deadline) {
                 Err(DocumentFault::Io { .. }) => {}
                 taken => return taken.map(|()| Lock::Directory(own)),
@@ -240,14 +241,14 @@ impl Directory {
         let path = self.path.join(&name);
         loop {
             let Some((file, own)) = self.file(&name, Open::Write { mode: LOCK_MODE })? else {
-                return Err(failed("make", &path, Errno::NOENT));
+                return Err(failed(Operation::Make, &path, Errno::NOENT));
             };
             take(|| file.lock(Wait::No), &path, deadline)?;
             // Whoever held it may have removed it while this one waited, and a third may have the new one.
             match self.handle.look(&name) {
                 Ok(named) if named.is_same(&own) => return Ok(Lock::File { file, name }),
                 Ok(_) | Err(Errno::NOENT) => {}
-                Err(errno) => return Err(failed("inspect", &path, errno)),
+                Err(errno) => return Err(failed(Operation::Inspect, &path, errno)),
             }
             if Instant::now() >= deadline {
                 return Err(DocumentFault::Busy { path });
@@ -274,7 +275,7 @@ impl Directory {
         let Some((file, stat)) = self.file(name, Open::Read)? else {
             return Ok(None);
         };
-        let bytes = read_up_to(&*file, 0, stat.len, limit).map_err(|error| failed("read", &path, error))?;
+        let bytes = read_up_to(&*file, 0, stat.len, limit).map_err(|error| failed(Operation::Read, &path, error))?;
         if bytes.len() > limit {
             return Err(DocumentFault::TooLarge { path, limit });
         }
@@ -288,7 +289,7 @@ impl Directory {
         match self.handle.look(name) {
             Ok(stat) => Ok(Some(Rights::of(&stat))),
             Err(Errno::NOENT) => Ok(None),
-            Err(error) => Err(failed("inspect", &self.path.join(name), error)),
+            Err(error) => Err(failed(Operation::Inspect, &self.path.join(name), error)),
         }
     }
 
@@ -373,7 +374,7 @@ impl Directory {
             .suffix(OsStr::from_bytes(TEMPORARY))
             .disable_cleanup(true)
             .make_in(&self.path, create)
-            .map_err(|error| failed("write beside", &path, error))?;
+            .map_err(|error| failed(Operation::WriteBeside, &path, error))?;
         let from = temporary.path().file_name().unwrap_or_default();
         let write = |file: &dyn DiskFile| -> io::Result<()> {
             if let Some(rights) = rights {
@@ -382,7 +383,7 @@ impl Directory {
             write_all(file, text.as_bytes())?;
             Ok(file.sync_all()?)
         };
-        let written = write(&**temporary.as_file()).map_err(|error| failed("write beside", &path, error));
+        let written = write(&**temporary.as_file()).map_err(|error| failed(Operation::WriteBeside, &path, error));
         let replaced = written.and_then(|()| match old {
             Some(old) => self.exchange(place, from, name, old, text),
             None => self.put(from, name),
@@ -403,7 +404,7 @@ impl Directory {
 
     /// Gives the file `from` the name of a document that is not there.
     fn put(&self, from: &OsStr, name: &OsStr) -> Result<Replaced, DocumentFault> {
-        let fault = |error| failed("replace", &self.path.join(name), error);
+        let fault = |error| failed(Operation::Replace, &self.path.join(name), error);
         match self.rename(from, name, Rename::NoReplace) {
             Ok(()) => Ok(Replaced::Yes),
             Err(Errno::EXIST) => Ok(Replaced::ChangedMeanwhile),
@@ -428,7 +429,7 @@ impl Directory {
         old: &Old,
         text: &str,
     ) -> Result<Replaced, DocumentFault> {
-        let fault = |error| failed("replace", &self.path.join(name), error);
+        let fault = |error| failed(Operation::Replace, &self.path.join(name), error);
         let swap = swap_name(name, place.digest, &old.text, text);
         let exchange = || self.rename(&swap, name, Rename::Exchange);
         self.rename(from, &swap, Rename::Replace).map_err(fault)?;
@@ -469,7 +470,8 @@ impl Directory {
         if !self.holds(name, &old.text)? {
             return Ok(Replaced::ChangedMeanwhile);
         }
-        self.rename(swap, name, Rename::Replace).map_err(|error| failed("replace", &self.path.join(name), error))?;
+        self.rename(swap, name, Rename::Replace)
+            .map_err(|error| failed(Operation::Replace, &self.path.join(name), error))?;
         Ok(Replaced::Yes)
     }
 
@@ -520,7 +522,7 @@ fn take(lock: impl Fn() -> Answer<()>, path: &Path, deadline: Instant) -> Result
         match lock() {
             Ok(()) => return Ok(()),
             Err(Errno::WOULDBLOCK) => {}
-            Err(error) => return Err(failed("lock", path, error)),
+            Err(error) => return Err(failed(Operation::Lock, path, error)),
         }
         if Instant::now() >= deadline {
             return Err(DocumentFault::Busy { path: path.to_owned() });

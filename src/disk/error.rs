@@ -1,5 +1,6 @@
 //! What can go wrong with a file or directory, as data.
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
@@ -37,6 +38,63 @@ pub enum Hazard {
     /// It is something else.
     #[error("is not a regular file")]
     Other,
+}
+
+/// What was done with a file or directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// Add to its end.
+    Append,
+    /// Create.
+    Create,
+    /// Flush.
+    Flush,
+    /// Inspect.
+    Inspect,
+    /// List.
+    List,
+    /// Lock.
+    Lock,
+    /// Make the directory.
+    Make,
+    /// Open.
+    Open,
+    /// Read.
+    Read,
+    /// Remove.
+    Remove,
+    /// Rename.
+    Rename,
+    /// Repair.
+    Repair,
+    /// Replace.
+    Replace,
+    /// Write.
+    Write,
+    /// Write the file that is to take its place.
+    WriteBeside,
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Append => "append to",
+            Self::Create => "create",
+            Self::Flush => "flush",
+            Self::Inspect => "inspect",
+            Self::List => "list",
+            Self::Lock => "lock",
+            Self::Make => "make",
+            Self::Open => "open",
+            Self::Read => "read",
+            Self::Remove => "remove",
+            Self::Rename => "rename",
+            Self::Repair => "repair",
+            Self::Replace => "replace",
+            Self::Write => "write",
+            Self::WriteBeside => "write beside",
+        })
+    }
 }
 
 /// Why a file or directory could not be used.
@@ -80,7 +138,7 @@ pub enum DiskError {
     #[error("cannot {action} {}", path.display())]
     Io {
         /// What was tried: `read`, `create`, …
-        action: &'static str,
+        action: Operation,
         /// On what.
         path: PathBuf,
         /// Why not.
@@ -121,8 +179,8 @@ impl Explain for DiskError {
                 .help("shorten it, or bring an earlier one back with git; nothing was written"),
             Self::NotUtf8 { .. } => new(Kind::Damaged, "not_utf8").help("bring an earlier version back with git"),
             Self::Io { source, action, .. } => new(Kind::Io, "io_error")
-                .help(match *action {
-                    "read" => "make it readable, then try again",
+                .help(match action {
+                    Operation::Read => "make it readable, then try again",
                     _ => "nothing was recorded; try again when the cause is gone",
                 })
                 .caused_by(source),

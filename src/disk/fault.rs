@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::disk::error::Operation;
 use crate::model::{Explain, Kind, Problem};
 
 /// A document that was not replaced.
@@ -66,7 +67,7 @@ pub enum DocumentFault {
     #[error("cannot {doing} {path}")]
     Io {
         /// What was tried.
-        doing: &'static str,
+        doing: Operation,
         /// On what.
         path: PathBuf,
         /// The system's reason.

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::disk::dir::{Dir, File, NEW_FILE};
-use crate::disk::error::DiskError;
+use crate::disk::error::{DiskError, Operation};
 use crate::disk::file_system::{DiskDir, Errno, Open, Wait};
 
 /// A held lock; free again when it is dropped.
@@ -51,7 +51,7 @@ impl FileLock {
 
 /// Locks file and directory, in this order everywhere. `false` when the time is over.
 fn lock_both(path: &Path, dir: &Arc<dyn DiskDir>, file: &File, wait: Duration) -> Result<bool, DiskError> {
-    let fault = |errno: Errno| DiskError::Io { action: "lock", path: path.to_owned(), source: errno.into() };
+    let fault = |errno: Errno| DiskError::Io { action: Operation::Lock, path: path.to_owned(), source: errno.into() };
     match file.lock(Wait::No) {
         Ok(()) if lock_dir(&**dir, Wait::No) => return Ok(true),
         Ok(()) | Err(Errno::WOULDBLOCK) => {}

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use crate::codec::digest;
 use crate::disk::{
-    Disk, DocumentError, DocumentFault, DocumentPlace, Errno, FileType, Guard, Links, read_document, update_document,
+    Disk, DocumentError, DocumentFault, DocumentPlace, Errno, FileType, Guard, Links, Operation, read_document,
+    update_document,
 };
 use crate::interviews::definition;
 use crate::interviews::error::{Error, InterviewFault, Result};
@@ -144,7 +145,7 @@ impl DocumentFile {
 }
 
 fn unseen(path: &Path, errno: Errno) -> DocumentFault {
-    DocumentFault::Io { doing: "look at", path: path.to_owned(), source: errno.into() }
+    DocumentFault::Io { doing: Operation::Inspect, path: path.to_owned(), source: errno.into() }
 }
 
 /// `path` from the working directory.

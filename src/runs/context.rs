@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::catalog::Catalog;
-use crate::disk::{Disk, DiskError, Errno, Os, Trust};
+use crate::disk::{Disk, DiskError, Errno, Operation, Os, Trust};
 use crate::engine::Caller;
 use crate::host::{Clock, Env, Git, Holder, Ids, Setting, boot_id};
 use crate::model::{RunId, SessionId, Timestamp};
@@ -215,7 +215,7 @@ impl Context {
         }
         let start = self.search_from()?;
         // A second tree in a subdirectory would hide the work of the first one.
-        let fault = |source| DiskError::Io { action: "inspect", path: start.join(".git"), source };
+        let fault = |source| DiskError::Io { action: Operation::Inspect, path: start.join(".git"), source };
         let top = self.git.find_top(&start).map_err(fault).map_err(StoreError::from)?;
         let parent = Project::find(&*self.disk, &start, || top.clone())?.or(top).unwrap_or(start);
         let (project, made) = Project::init(&*self.disk, &parent, self.trust()?, &schemas, &request)?;

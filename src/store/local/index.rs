@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::disk::{Dir, Disk, DiskError, Errno, FileType, Links, NEW_FILE, Open, Rename, Stat, write_all};
+use crate::disk::{Dir, Disk, DiskError, Errno, FileType, Links, NEW_FILE, Open, Operation, Rename, Stat, write_all};
 use crate::model::{RunId, limits};
 use crate::store::error::StoreError;
 use crate::store::local::layout::{CACHE, CACHE_TMP, FINISHED_RUNS, OPEN_RUNS, RUN_FILE, RUNS};
@@ -95,7 +95,7 @@ impl Project {
             known.recent.drain(..known.recent.len().saturating_sub(RECENT));
             let ended = known.recent.last().map(line).unwrap_or_default();
             let finished = cache.open_own(FINISHED_RUNS, Open::Append { mode: NEW_FILE })?;
-            let fault = |source| DiskError::Io { action: "write", path: cache.join(FINISHED_RUNS), source };
+            let fault = |source| DiskError::Io { action: Operation::Write, path: cache.join(FINISHED_RUNS), source };
             write_all(&*finished, ended.as_bytes()).map_err(fault)?;
             remembered = true;
             write_open(cache, &known)

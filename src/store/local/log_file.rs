@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::io;
 
 use crate::codec::LogScan;
-use crate::disk::{Dir, DiskError, DiskFile, Errno, File, NEW_FILE, Open, Rename, read_exact_at, write_all};
+use crate::disk::{Dir, DiskError, DiskFile, Errno, File, NEW_FILE, Open, Operation, Rename, read_exact_at, write_all};
 use crate::model::{Seq, Timestamp, limits};
 use crate::store::error::StoreError;
 use crate::store::local::layout::{LOG, LOG_TMP, QUARANTINE};
@@ -31,7 +31,7 @@ impl LockedLog {
     pub(crate) fn take(dir: &Dir, request: &WriteRequest) -> Result<Self, StoreError> {
         let lock = Lock::take(dir, request)?;
         let file = dir.open_own(LOG, Open::Append { mode: NEW_FILE })?;
-        let tail = LogTail::read(&*file, Seq(u64::MAX)).map_err(|source| log_fault(dir, "read", source))?;
+        let tail = LogTail::read(&*file, Seq(u64::MAX)).map_err(|source| log_fault(dir, Operation::Read, source))?;
         let mut log = Self { dir: dir.clone(), lock, file, tail, renewed: false, put_aside: RefCell::default() };
         if log.tail.unended || log.tail.whole < log.tail.len {
             log.mend_torn_tail(request.writer.since)?;
@@ -54,13 +54,14 @@ impl LockedLog {
 
     /// Reads the log's end again, behind another position.
     pub(crate) fn reread_tail(&mut self, since: Seq) -> Result<(), StoreError> {
-        self.tail = LogTail::read(&*self.file, since).map_err(|source| log_fault(&self.dir, "read", source))?;
+        self.tail =
+            LogTail::read(&*self.file, since).map_err(|source| log_fault(&self.dir, Operation::Read, source))?;
         Ok(())
     }
 
     /// The whole log.
     pub(crate) fn read(&self) -> Result<LogScan, StoreError> {
-        scan(&*self.file).map_err(|source| log_fault(&self.dir, "read", source))
+        scan(&*self.file).map_err(|source| log_fault(&self.dir, Operation::Read, source))
     }
 
     /// Refuses a log in whose place another program put a file of its own.
@@ -93,7 +94,7 @@ impl LockedLog {
         let before = self.tail.len;
         if let Err(source) = write_once(&*self.file, lines.as_bytes()) {
             self.take_back(before);
-            return Err(log_fault(&self.dir, "append to", source));
+            return Err(log_fault(&self.dir, Operation::Append, source));
         }
         self.tail.len = before + lines.len() as u64;
         self.tail.whole = self.tail.len;
@@ -138,7 +139,7 @@ impl LockedLog {
         // The log is copied before anything is appended to its new end: otherwise a power cut may undo the cut and keep a
         // later page of the next line, and both together look like a whole line that is damaged.
         self.lock.note_suspect(true);
-        let fault = |source| log_fault(&self.dir, "repair", source);
+        let fault = |source| log_fault(&self.dir, Operation::Repair, source);
         if self.tail.unended || self.is_by_hand().map_err(fault)? {
             write_all(&*self.file, b"\n").map_err(fault)?;
             self.tail.len += 1;
@@ -157,7 +158,7 @@ impl LockedLog {
 
     /// Copies what will be cut off, so that it is safe before that.
     fn keep_torn_tail(&self, quarantine: &Dir, name: &str) -> Result<(), StoreError> {
-        let fault = |source| log_fault(&self.dir, "repair", source);
+        let fault = |source| log_fault(&self.dir, Operation::Repair, source);
         let kept = quarantine.create(name, b"", NEW_FILE)?;
         copy(&*self.file, self.tail.whole..self.tail.len, &*kept).map_err(fault)?;
         kept.sync_all().map_err(|errno| fault(errno.into()))?;
@@ -177,7 +178,7 @@ impl LockedLog {
 
     fn renew(&mut self) -> Result<(), StoreError> {
         let dir = self.dir.clone();
-        let fault = |source| log_fault(&dir, "repair", source);
+        let fault = |source| log_fault(&dir, Operation::Repair, source);
         dir.remove(LOG_TMP)?;
         let renewed = dir.create(LOG_TMP, b"", dir.mode_of(LOG))?;
         copy(&*self.file, 0..self.tail.whole, &*renewed).map_err(fault)?;
@@ -196,7 +197,7 @@ impl LockedLog {
     }
 }
 
-pub(crate) fn log_fault(dir: &Dir, action: &'static str, source: io::Error) -> StoreError {
+pub(crate) fn log_fault(dir: &Dir, action: Operation, source: io::Error) -> StoreError {
     DiskError::Io { action, path: dir.join(LOG), source }.into()
 }
 

@@ -4,7 +4,7 @@ use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::disk::{Dir, Disk, DiskError, Errno, Hazard, Links, NEW_FILE, Rename, Trust, flush};
+use crate::disk::{Dir, Disk, DiskError, Errno, Hazard, Links, NEW_FILE, Operation, Rename, Trust, flush};
 use crate::model::{RunId, limits};
 use crate::store::error::StoreError;
 use crate::store::local::layout::{
@@ -76,7 +76,9 @@ impl Project {
             match disk.look(&path, Links::Refuse) {
                 Ok(_) => return Ok(Some(dir.to_owned())),
                 Err(Errno::NOENT | Errno::NOTDIR) => {}
-                Err(errno) => return Err(DiskError::Io { action: "inspect", path, source: errno.into() }.into()),
+                Err(errno) => {
+                    return Err(DiskError::Io { action: Operation::Inspect, path, source: errno.into() }.into());
+                }
             }
             if top.as_deref() == Some(dir) {
                 break;

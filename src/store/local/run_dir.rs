@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::codec::{LogEnd, LogScan};
-use crate::disk::{Dir, DiskError, File, Rename, read_exact_at};
+use crate::disk::{Dir, DiskError, File, Operation, Rename, read_exact_at};
 use crate::model::{Event, Number, RunId, Seq, Timestamp, limits};
 use crate::store::address::{Address, Document};
 use crate::store::error::StoreError;
@@ -58,7 +58,7 @@ impl RunDir {
 
     fn read<T>(&self, read: impl FnOnce(&File) -> io::Result<T>) -> Result<Option<T>, StoreError> {
         let Some(file) = self.dir.open_read(LOG)? else { return Ok(None) };
-        read(&file).map(Some).map_err(|source| log_fault(&self.dir, "read", source))
+        read(&file).map(Some).map_err(|source| log_fault(&self.dir, Operation::Read, source))
     }
 }
 
@@ -111,7 +111,8 @@ impl StoredRun for RunDir {
         let mut window = limits::TAIL_BYTES;
         let first = loop {
             let mut head = vec![0; window];
-            let len = file.read_at(&mut head, 0).map_err(|errno| log_fault(&self.dir, "read", errno.into()))?;
+            let len =
+                file.read_at(&mut head, 0).map_err(|errno| log_fault(&self.dir, Operation::Read, errno.into()))?;
             match head[..len].iter().position(|&byte| byte == b'\n') {
                 Some(end) => break LogScan::parse(&head[..=end]).lines.pop().map(|line| line.event),
                 None if len < window || window > limits::LINE_BYTES => break None,
@@ -171,7 +172,7 @@ impl LockedRun<'_> {
         let Some((file, stat)) = self.activities.find_file(name)? else { return Ok(true) };
         let mut last = [0];
         if stat.len > 0 {
-            let fault = |source| DiskError::Io { action: "read", path: self.activities.join(name), source };
+            let fault = |source| DiskError::Io { action: Operation::Read, path: self.activities.join(name), source };
             read_exact_at(&*file, &mut last, stat.len - 1).map_err(fault)?;
         }
         Ok(last == [0])
