@@ -11,7 +11,7 @@ use crate::model::{Explain as _, RunId, RunStatus, RunSummary, SESSION_ENDED, Se
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::select::Runs;
-use crate::runs::transaction::transact_within;
+use crate::runs::transaction::transact_as;
 use crate::store::Project;
 
 /// Whose session ends.
@@ -124,7 +124,7 @@ pub(crate) fn end_in(
     now: Timestamp,
 ) -> Result<Option<EndedRun>> {
     let run = project.runs().open(id)?;
-    transact_within(cx, project, &*run, caller, (now, LOCK_WAIT), |tx| {
+    transact_as(cx, project, &*run, caller, &cx.write_request(now, LOCK_WAIT), |tx| {
         let command = Command::EndSession { reason: reason.map(str::to_owned) };
         match decide(&tx.state, None, &tx.caller, command, &NoTrail) {
             Ok(Decision::Commit(kind)) => {

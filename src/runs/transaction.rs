@@ -77,21 +77,21 @@ pub(crate) fn transact<T>(
     now: Timestamp,
     act: impl FnMut(&mut Transaction<'_>) -> Result<T>,
 ) -> Result<T> {
-    transact_within(cx, project, run, caller, (now, cx.lock_wait()?), act)
+    transact_as(cx, project, run, caller, &cx.write_request(now, cx.lock_wait()?), act)
 }
 
-/// As [`transact`], waiting at most `wait` for another writer.
-pub(crate) fn transact_within<T>(
+/// As [`transact`], for the writer that `request` names, who waits as long as it says.
+pub(crate) fn transact_as<T>(
     cx: &Context,
     project: &Project,
     run: &dyn StoredRun,
     caller: Caller,
-    (now, wait): (Timestamp, Duration),
+    request: &WriteRequest,
     mut act: impl FnMut(&mut Transaction<'_>) -> Result<T>,
 ) -> Result<T> {
     let mut tries = 0;
     loop {
-        let done = Transaction::begin(cx, project, run, &caller, &cx.write_request(now, wait)).and_then(|mut tx| {
+        let done = Transaction::begin(cx, project, run, &caller, request).and_then(|mut tx| {
             let done = act(&mut tx)?;
             assert!(tx.pending.is_empty(), "BUG: a change of {} was not committed", run.id());
             Ok(done)
