@@ -229,6 +229,18 @@ impl Dir {
         self.handle.look(name.as_ref()).map_err(|errno| fault("inspect", self.join(name), errno))
     }
 
+    /// What the directory `name` and the file `file` in it look like. Neither is opened, so what is there may be exchanged
+    /// between both looks.
+    pub(crate) fn look_into(&self, name: &str, file: &str) -> Result<(Stat, Stat), DiskError> {
+        let dir = self.look(name)?;
+        if dir.kind != FileType::Directory {
+            return Err(self.why_not(name));
+        }
+        self.check_owner(&dir)?;
+        let found = self.handle.look_into(name.as_ref(), file.as_ref());
+        Ok((dir, found.map_err(|errno| fault("inspect", self.join(name).join(file), errno))?))
+    }
+
     /// The mode bits of `name`, or those of a new file.
     pub(crate) fn mode_of(&self, name: &str) -> u32 {
         let stat = self.handle.look(name.as_ref()).ok().filter(|stat| stat.kind == FileType::RegularFile);

@@ -86,6 +86,15 @@ pub trait DiskDir: Debug + Send + Sync {
     /// `ENOENT` when there is nothing, and others.
     fn look(&self, name: &OsStr) -> Answer<Stat>;
 
+    /// What `name` in the directory `dir` inside this one is; a symbolic link at its end is not followed. That `dir` is a
+    /// directory and not a link to one is the caller's to check.
+    ///
+    /// # Errors
+    /// As [`Self::look`].
+    fn look_into(&self, dir: &OsStr, name: &OsStr) -> Answer<Stat> {
+        self.open_dir(dir)?.look(name)
+    }
+
     /// Opens the directory `name`, or this one again as `.`.
     ///
     /// # Errors

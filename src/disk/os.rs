@@ -97,6 +97,11 @@ impl DiskDir for OsDir {
         rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| picked(&stat))
     }
 
+    fn look_into(&self, dir: &OsStr, name: &OsStr) -> Answer<Stat> {
+        // One call instead of three.
+        rustix::fs::statat(&self.0, Path::new(dir).join(name), AtFlags::SYMLINK_NOFOLLOW).map(|stat| picked(&stat))
+    }
+
     fn open_dir(&self, name: &OsStr) -> Answer<Arc<dyn DiskDir>> {
         let fd = retry_on_intr(|| rustix::fs::openat(&self.0, name, DIR_FLAGS, Mode::empty()))?;
         Ok(Arc::new(Self(fd)))

@@ -202,7 +202,8 @@ impl Doing {
 }
 
 /// What is told about a run among many.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RunSummary {
     /// The run.
     pub id: RunId,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::model::{Doing, RunId, RunStatus, RunSummary, SessionId, StateName, Timestamp, WorkflowId};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::select::{Unreadable, read_runs};
+use crate::runs::select::{Unreadable, read_all};
 use crate::runs::worktrees::{OtherWorktree, other_worktrees};
 
 /// Which runs to list; nothing given lists all.
@@ -226,7 +226,7 @@ pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
         Err(error) => return Err(error),
     };
     let listed = |run: RunSummary| filter.takes(&run).then(|| ListedRun::from(run));
-    let (mut runs, unreadable) = read_runs(cx, &project, &project.runs().ids()?, listed)?;
+    let (mut runs, unreadable) = read_all(cx, &project, listed)?;
     runs.sort_by(|a, b| (b.created_at, &b.run_id).cmp(&(a.created_at, &a.run_id)));
     runs.truncate(filter.limit.unwrap_or(usize::MAX));
     Ok(ListReport { runs, unreadable, worktrees: other_worktrees(cx, filter.worktrees) })

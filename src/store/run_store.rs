@@ -8,7 +8,7 @@
 use std::fmt;
 
 use crate::codec::{LogEnd, LogScan};
-use crate::model::{Event, Number, RunId, Seq, Timestamp};
+use crate::model::{Event, Number, RunId, RunSummary, Seq, Timestamp};
 use crate::store::address::{Address, Document};
 use crate::store::batch::{ActivityFile, Batch, Committed, Merge, NewRun};
 use crate::store::error::StoreError;
@@ -66,20 +66,33 @@ pub trait RunStore: fmt::Debug + Send + Sync {
         Ok(MaybeOpen { ids: self.ids()?, found: None })
     }
 
-    /// Remembers which of the runs that were read are over. Nothing rests on it, so nothing that goes wrong matters.
+    /// Summaries that the store keeps of runs that are over; none by default. Writes nothing.
+    fn summaries(&self) -> Summaries<'_> {
+        Box::new(|_| None)
+    }
+
+    /// Remembers which of the runs that were read are over. `over` gives the summary of such a run, when it follows from
+    /// `run.yaml` alone. Nothing rests on it, so nothing that goes wrong matters.
     fn remember_over(
         &self,
         request: &WriteRequest,
         read: MaybeOpen,
         outside: Option<&str>,
-        over: &dyn Fn(&RunId) -> bool,
+        over: &dyn Fn(&RunId) -> Option<RunSummary>,
     ) {
         let _ = (request, read, outside, over);
     }
 
-    /// Remembers that a run is over. `false` when too little is known about the others.
-    fn remember_end(&self, request: &WriteRequest, id: &RunId, outside: Option<&str>) -> bool {
-        let _ = (request, id, outside);
+    /// Remembers that a run is over. `read` reads it and answers as `over` does in [`Self::remember_over`]. `false` when too
+    /// little is known about it or the others.
+    fn remember_end(
+        &self,
+        request: &WriteRequest,
+        id: &RunId,
+        outside: Option<&str>,
+        read: &dyn Fn() -> Option<RunSummary>,
+    ) -> bool {
+        let _ = (request, id, outside, read);
         true
     }
 
@@ -88,6 +101,9 @@ pub trait RunStore: fmt::Debug + Send + Sync {
         let _ = request;
     }
 }
+
+/// The summary of a run that is over: the one that reading it would give now. `None` when the run has to be read.
+pub type Summaries<'a> = Box<dyn Fn(&RunId) -> Option<RunSummary> + Send + Sync + 'a>;
 
 /// What is done with each run that was opened.
 pub type Visit<'a> = &'a mut dyn FnMut(&RunId, Result<Box<dyn StoredRun>, StoreError>);
@@ -279,8 +295,8 @@ pub struct MaybeOpen {
 pub(in crate::store) struct Found {
     /// What the whole looked like.
     pub(in crate::store) world: String,
-    /// Runs that are over, each with what it looked like.
-    pub(in crate::store) over: Vec<(RunId, String)>,
+    /// What runs looked like that are over, and their summaries.
+    pub(in crate::store) over: Vec<(String, RunSummary)>,
     /// The others.
     pub(in crate::store) looked_at: Vec<(RunId, String)>,
 }
