@@ -67,12 +67,13 @@ impl Characters {
     fn has(self, c: char) -> bool {
         match self {
             Self::Word(letters, more) => {
-                more.contains(c)
-                    || match letters {
-                        Letters::Small => c.is_ascii_lowercase() || c.is_ascii_digit(),
-                        Letters::Ascii => c.is_ascii_alphanumeric(),
-                        Letters::Any => c.is_alphanumeric(),
-                    }
+                // Most characters are letters, and a list has a million of them.
+                let is_letter_or_digit = match letters {
+                    Letters::Small => c.is_ascii_lowercase() || c.is_ascii_digit(),
+                    Letters::Ascii => c.is_ascii_alphanumeric(),
+                    Letters::Any => c.is_alphanumeric(),
+                };
+                is_letter_or_digit || more.contains(c)
             }
             Self::Graphic => c.is_ascii_graphic(),
             Self::Text => !c.is_control(),

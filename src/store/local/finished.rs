@@ -11,7 +11,7 @@
 //! looks the same; git's index has the same limit.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
+use std::hash::{BuildHasher as _, RandomState};
 use std::ops::Range;
 
 use crate::disk::{Dir, Stat};
@@ -27,33 +27,37 @@ const SUMMARY_BYTES: usize = 4096;
 #[derive(Debug, Default)]
 pub(super) struct FinishedRuns {
     text: String,
-    /// Where a run's stamp and summary are in the text.
-    lines: HashMap<RunId, Range<usize>>,
+    /// Where the last line of a run is in the text, behind the version; the key is a hash of the run's id. Ten thousand ids
+    /// that are checked and copied cost as much as their runs.
+    lines: HashMap<u64, Range<usize>>,
+    hasher: RandomState,
 }
 
 impl FinishedRuns {
     /// What `cache` has; nothing when it cannot be read.
     pub(super) fn read(cache: &Dir) -> Self {
         let text = cache.read_text(FINISHED_RUNS, limits::CACHE_BYTES).ok().flatten().unwrap_or_default();
-        let mut lines = HashMap::with_capacity(text.len() / 256);
-        let mut at = 0;
+        Self::of(text)
+    }
+
+    fn of(text: String) -> Self {
+        let (hasher, mut lines) = (RandomState::new(), HashMap::with_capacity(text.len() / 256));
+        let mut end = 0;
         for line in text.split_inclusive('\n') {
-            let end = at + line.len();
-            let fields = line.strip_prefix(VERSION).and_then(|rest| rest.strip_prefix(' ')?.split_once(' '));
-            if let Some((id, rest)) = fields
-                && let Ok(id) = RunId::new(id)
-            {
-                lines.insert(id, end - rest.len()..end);
+            end += line.len();
+            let fields = line.strip_prefix(VERSION).and_then(|rest| rest.strip_prefix(' '));
+            if let Some((id, _)) = fields.and_then(|fields| fields.split_once(' ')) {
+                lines.insert(hasher.hash_one(id), end - line.len() + VERSION.len() + 1..end);
             }
-            at = end;
         }
-        Self { text, lines }
+        Self { text, lines, hasher }
     }
 
     /// The summary of a run that looked as it does now when it was over.
     pub(super) fn summary(&self, id: &RunId, stamp: &str) -> Option<RunSummary> {
-        let (then, json) = self.text[self.lines.get(id)?.clone()].split_once(' ')?;
-        let summary: RunSummary = (then == stamp).then(|| serde_json::from_str(json).ok())??;
+        let line = &self.text[self.lines.get(&self.hasher.hash_one(id.as_str()))?.clone()];
+        let rest = line.strip_prefix(id.as_str())?.strip_prefix(' ')?;
+        let summary: RunSummary = serde_json::from_str(rest.strip_prefix(stamp)?.strip_prefix(' ')?).ok()?;
         (summary.id == *id && summary.status.is_terminal()).then_some(summary)
     }
 }
@@ -73,9 +77,8 @@ pub(super) fn line(stamp: &str, summary: &RunSummary) -> String {
 /// when it names the very file that was read before (device, inode and time of change), so nothing else can take its place.
 pub(super) fn stamp_of(runs: &Dir, id: &RunId) -> Option<String> {
     let (dir, file) = runs.look_into(id.as_str(), RUN_FILE).ok()?;
-    let mut text = String::with_capacity(96);
+    let mut text = String::with_capacity(128);
     add_stamp(&mut text, &dir);
-    text.push('/');
     add_stamp(&mut text, &file);
     Some(text)
 }
@@ -88,36 +91,68 @@ pub(super) fn stamp(stat: &Stat) -> String {
 }
 
 fn add_stamp(text: &mut String, stat: &Stat) {
-    let Stat { device, inode, len, links, changed: (seconds, nanos), .. } = stat;
-    let _ = write!(text, "{device:x}.{inode:x}.{len:x}.{links:x}.{seconds:x}.{nanos:x}");
+    let Stat { device, inode, len, links, changed: (seconds, nanos), .. } = *stat;
+    for number in [device, inode, len, links, seconds.cast_unsigned(), nanos.cast_unsigned()] {
+        let digits = (u64::BITS - number.leading_zeros()).div_ceil(4).max(1);
+        // What `{:x}` does, in a tenth of the time.
+        text.extend((0..digits).rev().map(|digit| char::from(HEX[(number >> (4 * digit)) as usize & 0xf])));
+        text.push('.');
+    }
 }
+
+const HEX: &[u8; 16] = b"0123456789abcdef";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const KNOWN: &str = r#"v2 run-1 1.2/3.4 {"id":"run-1","workflow":"debug","created_at":"2026-05-20T14:30:00.000Z","status":"cancelled","current_phase":"fix","completed_activities":3,"doing":null,"blocked_reason":"enough","goal":"less","issue":42,"pr":null,"feature":"a","journal":null,"session":"s1","last_seq":7,"updated_at":"2026-05-20T14:31:00.000Z"}
+    const KNOWN: &str = r#"v2 run-1 1.2.3. {"id":"run-1","workflow":"debug","created_at":"2026-05-20T14:30:00.000Z","status":"cancelled","current_phase":"fix","completed_activities":3,"doing":"failed","blocked_reason":"enough","goal":"less","issue":42,"pr":43,"feature":"a","journal":"j.md","session":"s1","last_seq":7,"updated_at":"2026-05-20T14:31:00.000Z"}
 "#;
 
     fn known(text: &str) -> Option<RunSummary> {
-        let at = text.match_indices(' ').nth(1).map_or(0, |(at, _)| at + 1);
-        let id: RunId = "run-1".parse().unwrap();
-        let lines = HashMap::from([(id.clone(), at..text.len())]);
-        FinishedRuns { text: text.to_owned(), lines }.summary(&id, "1.2/3.4")
+        FinishedRuns::of(text.to_owned()).summary(&"run-1".parse().unwrap(), "1.2.3.")
     }
 
     /// When this fails because a summary has other fields, the version has to rise.
     #[test]
     fn a_line_says_everything_about_a_run() {
         let summary = known(KNOWN).unwrap();
-        assert_eq!(line("1.2/3.4", &summary), KNOWN);
-        assert_eq!(line("1.2/3.4", &RunSummary { goal: Some("x".repeat(SUMMARY_BYTES)), ..summary }), "");
+        assert_eq!(line("1.2.3.", &summary), KNOWN);
+        assert_eq!(line("1.2.3.", &RunSummary { goal: Some("x".repeat(SUMMARY_BYTES)), ..summary }), "");
+    }
+
+    #[test]
+    fn a_stamp_says_all_numbers() {
+        let stat = Stat {
+            kind: crate::disk::FileType::RegularFile,
+            mode: 0,
+            owner: 0,
+            group: 0,
+            links: 0,
+            device: u64::MAX,
+            inode: 0x10,
+            len: 0xabc,
+            changed: (-1, 1),
+        };
+        assert_eq!(stamp(&stat), "ffffffffffffffff.10.abc.0.ffffffffffffffff.1.");
+    }
+
+    #[test]
+    fn the_last_line_of_a_run_counts() {
+        let later = KNOWN.replace("42", "43");
+        assert_eq!(known(&format!("{KNOWN}{later}")).unwrap().issue, Some(43));
+        assert_eq!(known(&format!("{later}{KNOWN}")).unwrap().issue, Some(42));
+        assert_eq!(known(&format!("{KNOWN}v2 run-1 1.2.4. {{}}\n")), None);
     }
 
     #[test]
     fn what_is_not_the_line_of_this_run_is_not_believed() {
         for (old, new) in [
-            ("1.2/3.4", "1.2/3.5"),
+            ("v2 ", "v1 "),
+            ("run-1 ", "run-2 "),
+            ("1.2.3. ", "1.2.4. "),
+            ("1.2.3. ", "1.2.3.4. "),
+            ("1.2.3. ", ""),
             (r#""id":"run-1""#, r#""id":"run-2""#),
             (r#""cancelled""#, r#""active""#),
             (r#""last_seq":7"#, r#""last_seq":-7"#),
