@@ -13,7 +13,7 @@ use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::view::{Listed, for_listing};
 use crate::runs::worktrees::worktree_with;
-use crate::store::{Project, StoredRun, Summaries};
+use crate::store::{Listing, Project, StoredRun};
 
 /// A thread more costs as much as reading some runs.
 const RUNS_A_THREAD: usize = 128;
@@ -25,17 +25,15 @@ pub(crate) fn read_all<T: Send>(
     project: &Project,
     pick: impl Fn(RunSummary) -> Option<T> + Sync,
 ) -> Result<(Vec<T>, Vec<Unreadable>)> {
-    let ids = project.runs().ids()?;
-    read_runs(cx, project, &ids, &project.runs().summaries(), |listed| pick(listed.summary))
+    read_runs(cx, project, &project.runs().listing()?, |listed| pick(listed.summary))
 }
 
-/// What `pick` takes from those of these runs that can be read, in no order, and the runs that cannot be read. Those that
-/// `known` knows need not be read. Many runs are shared out among threads.
+/// What `pick` takes from those of these runs that can be read, in no order, and the runs that cannot be read. Many runs
+/// are shared out among threads.
 fn read_runs<T: Send>(
     cx: &Context,
     project: &Project,
-    ids: &[RunId],
-    known: &Summaries<'_>,
+    Listing { ids, known }: &Listing,
     pick: impl Fn(Listed) -> Option<T> + Sync,
 ) -> Result<(Vec<T>, Vec<Unreadable>)> {
     let read = |ids: &[RunId]| -> Result<_> {
@@ -84,7 +82,7 @@ impl Runs {
     /// Those that are not over, and maybe some others.
     pub(crate) fn read_open(cx: &Context, project: &Project) -> Result<Self> {
         let found = project.runs().maybe_open(cx.outside(project).as_deref())?;
-        Self::read_of(cx, project, &found.ids, |_| {})
+        Self::read_of(cx, project, found.ids, |_| {})
     }
 
     /// As [`Self::read_open`], for commands that write: what was found out is remembered.
@@ -92,7 +90,7 @@ impl Runs {
         let outside = cx.outside(project);
         let found = project.runs().maybe_open(outside.as_deref())?;
         let mut over = HashMap::new();
-        let runs = Self::read_of(cx, project, &found.ids, |listed| {
+        let runs = Self::read_of(cx, project, found.ids.clone(), |listed| {
             if listed.is_over_by_text() {
                 over.insert(listed.summary.id.clone(), listed.summary.clone());
             }
@@ -102,9 +100,8 @@ impl Runs {
         Ok(runs)
     }
 
-    fn read_of(cx: &Context, project: &Project, ids: &[RunId], look: impl FnMut(&Listed)) -> Result<Self> {
-        let unknown: Summaries<'_> = Box::new(|_| None);
-        let (listed, unreadable) = read_runs(cx, project, ids, &unknown, Some)?;
+    fn read_of(cx: &Context, project: &Project, ids: Vec<RunId>, look: impl FnMut(&Listed)) -> Result<Self> {
+        let (listed, unreadable) = read_runs(cx, project, &Listing::of(ids), Some)?;
         listed.iter().for_each(look);
         let mut summaries: Vec<_> = listed.into_iter().map(|listed| listed.summary).collect();
         summaries.sort_by(|a, b| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));

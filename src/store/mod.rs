@@ -18,4 +18,4 @@ pub use error::StoreError;
 pub use local::{Initialised, Project, git_stamp};
 pub use memory::MemoryStore;
 pub use request::{WriteRequest, Writer};
-pub use run_store::{MaybeOpen, Position, Presence, RunStore, RunWriter, StoredRun, Summaries, Visit};
+pub use run_store::{Listing, MaybeOpen, Position, Presence, RunStore, RunWriter, StoredRun, Summaries, Visit};

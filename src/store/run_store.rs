@@ -66,9 +66,12 @@ pub trait RunStore: fmt::Debug + Send + Sync {
         Ok(MaybeOpen { ids: self.ids()?, found: None })
     }
 
-    /// Summaries that the store keeps of runs that are over; none by default. Writes nothing.
-    fn summaries(&self) -> Summaries<'_> {
-        Box::new(|_| None)
+    /// All runs, with the summaries that the store keeps of those that are over; none by default. Writes nothing.
+    ///
+    /// # Errors
+    /// As [`Self::ids`].
+    fn listing(&self) -> Result<Listing, StoreError> {
+        Ok(Listing::of(self.ids()?))
     }
 
     /// Remembers which of the runs that were read are over. `over` gives the summary of such a run, when it follows from
@@ -102,8 +105,30 @@ pub trait RunStore: fmt::Debug + Send + Sync {
     }
 }
 
-/// The summary of a run that is over: the one that reading it would give now. `None` when the run has to be read.
-pub type Summaries<'a> = Box<dyn Fn(&RunId) -> Option<RunSummary> + Send + Sync + 'a>;
+/// Runs that are to be listed.
+pub struct Listing {
+    /// The runs, in no order.
+    pub ids: Vec<RunId>,
+    /// What is known of them without reading them.
+    pub known: Summaries,
+}
+
+/// The summary of a run that is over: the one that reading it would give now. `None` when it has to be read.
+pub type Summaries = Box<dyn Fn(&RunId) -> Option<RunSummary> + Send + Sync>;
+
+impl Listing {
+    /// These runs, of which nothing is known.
+    #[must_use]
+    pub fn of(ids: Vec<RunId>) -> Self {
+        Self { ids, known: Box::new(|_| None) }
+    }
+}
+
+impl fmt::Debug for Listing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Listing").field("ids", &self.ids).finish_non_exhaustive()
+    }
+}
 
 /// What is done with each run that was opened.
 pub type Visit<'a> = &'a mut dyn FnMut(&RunId, Result<Box<dyn StoredRun>, StoreError>);

@@ -1,12 +1,13 @@
 //! Summaries of runs that are over: a cache, so that a list of ten thousand runs does not read ten thousand files.
 //!
 //! `.flow/.cache/finished-runs` has a line for each run that was over when a writing command looked at it: the version of
-//! the format, the run, what its directory and its `run.yaml` looked like from outside, and the summary that they gave. The
-//! last line of a run counts. A reader takes the summary when both still look the same, and reads the run otherwise; so it
-//! does with everything that is not such a line: a file that was cut off, one of another version, a summary of another run.
+//! the format, the run, what its `run.yaml` looked like from outside, and the summary that it gave. The last line of a run
+//! counts. A reader takes the summary when the file still looks the same, and reads the run otherwise; so it does with
+//! everything that is not such a line: a file that was cut off, one of another version, a summary of another run.
 //!
 //! Only summaries that follow from `run.yaml` alone are kept: then nothing else can make them wrong. Whoever may write here
 //! could write a line that fits and says something else; they could write `run.yaml` as well, so that is not guarded against.
+//! A run's directory that the system's administrator gives to someone else meanwhile is listed, though it is not opened.
 //! A file that is changed in place, to the same length and within one tick of the file system's clock after flow wrote it,
 //! looks the same; git's index has the same limit.
 
@@ -14,12 +15,14 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::ops::Range;
 
-use crate::disk::{Dir, Stat};
+use crate::disk::{Dir, FileType, Stat};
 use crate::model::{RunId, RunSummary, limits};
 use crate::store::local::layout::{FINISHED_RUNS, RUN_FILE};
 
 /// The version of a line. It rises whenever [`RunSummary`] changes, or what it is made from.
 const VERSION: &str = "v2";
+/// How long the file of some thousand runs is, in bytes.
+const LONG: u64 = 1 << 20;
 /// Longer summaries are not kept: their runs are read.
 const SUMMARY_BYTES: usize = 4096;
 
@@ -34,6 +37,11 @@ pub(super) struct FinishedRuns {
 }
 
 impl FinishedRuns {
+    /// Whether reading it takes longer than starting a thread.
+    pub(super) fn is_long(cache: &Dir) -> bool {
+        cache.look(FINISHED_RUNS).is_ok_and(|stat| stat.len > LONG)
+    }
+
     /// What `cache` has; nothing when it cannot be read.
     pub(super) fn read(cache: &Dir) -> Self {
         let text = cache.read_text(FINISHED_RUNS, limits::CACHE_BYTES).ok().flatten().unwrap_or_default();
@@ -70,27 +78,24 @@ pub(super) fn line(stamp: &str, summary: &RunSummary) -> String {
     }
 }
 
-/// What a run's directory and its `run.yaml` look like from outside; `None` when it has to be read to know more.
-///
-/// Neither is opened. The directory is looked at as what it is, so a symbolic link is none, and its owner is checked as when
-/// it is opened. If it is exchanged for a link in between, the second look goes through that; but the answer is of use only
-/// when it names the very file that was read before (device, inode and time of change), so nothing else can take its place.
+/// What the `run.yaml` of a run looks like from outside; `None` when the run has to be read to know more.
 pub(super) fn stamp_of(runs: &Dir, id: &RunId) -> Option<String> {
-    let (dir, file) = runs.look_into(id.as_str(), RUN_FILE).ok()?;
-    let mut text = String::with_capacity(128);
-    add_stamp(&mut text, &dir);
-    add_stamp(&mut text, &file);
-    Some(text)
+    let is_directory = runs.look(id.as_str()).ok()?.kind == FileType::Directory;
+    is_directory.then(|| stamp_in(runs, id))?
+}
+
+/// As [`stamp_of`], of a run whose directory is known to be one. One call, which opens nothing.
+///
+/// A symbolic link in the place of the directory would be followed, so callers know from the entry in the directory of runs
+/// that it is none. Should it become one in between, nothing is gained: an answer is of use only when it names the file that
+/// was read before (device, inode, time of change), and what that file says is no secret and no lie.
+pub(super) fn stamp_in(runs: &Dir, id: &RunId) -> Option<String> {
+    runs.look_into(id.as_str(), RUN_FILE).ok().map(|file| stamp(&file))
 }
 
 /// What a file looks like from outside; another text when it was changed.
 pub(super) fn stamp(stat: &Stat) -> String {
-    let mut text = String::new();
-    add_stamp(&mut text, stat);
-    text
-}
-
-fn add_stamp(text: &mut String, stat: &Stat) {
+    let mut text = String::with_capacity(64);
     let Stat { device, inode, len, links, changed: (seconds, nanos), .. } = *stat;
     for number in [device, inode, len, links, seconds.cast_unsigned(), nanos.cast_unsigned()] {
         let digits = (u64::BITS - number.leading_zeros()).div_ceil(4).max(1);
@@ -98,6 +103,7 @@ fn add_stamp(text: &mut String, stat: &Stat) {
         text.extend((0..digits).rev().map(|digit| char::from(HEX[(number >> (4 * digit)) as usize & 0xf])));
         text.push('.');
     }
+    text
 }
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
@@ -124,7 +130,7 @@ mod tests {
     #[test]
     fn a_stamp_says_all_numbers() {
         let stat = Stat {
-            kind: crate::disk::FileType::RegularFile,
+            kind: FileType::RegularFile,
             mode: 0,
             owner: 0,
             group: 0,
