@@ -1,6 +1,6 @@
 //! A run as readers see it: no lock, no writing, and the same answer that recovery would give.
 
-use crate::codec::{RunText, digest};
+use crate::codec::digest;
 use crate::engine::{Attempt, Fault, History, is_free, pinned, read_run, reconcile, reconcile_end};
 use crate::machine::Machine;
 use crate::model::{Activity, Doing, EventKind, RunSummary, Seq, limits};
@@ -122,19 +122,16 @@ pub(crate) fn for_listing(cx: &Context, project: &Project, run: &dyn StoredRun) 
         Ok(None) => Err(refusal(cx, project, run, Fault::Empty)),
         Err(fault) => Err(refusal(cx, project, run, fault)),
     };
-    let summary = match RunText::glance(&text) {
-        Some(summary) if summary.id == *run.id() => summary,
-        // Unusual or wrong: the careful reader says what and where.
-        _ => read(text.clone())?.document().into(),
-    };
+    let text = read(text)?;
+    let summary = RunSummary::from(text.document());
     let (false, Some(shown)) = (summary.status.is_terminal(), summary.last_seq) else {
         return Ok(Listed { summary, from_text_alone: true });
     };
     let Some(end) = run.end(shown)? else { return careful_summary(cx, project, run).map(Listed::with_log) };
-    if end.ordered && end.newer.is_empty() && end.proves(shown, &digest(text.as_bytes())) {
+    if end.ordered && end.newer.is_empty() && end.proves(shown, &digest(text.text().as_bytes())) {
         return Ok(Listed::with_log(summary));
     }
-    let summary = match reconcile_end(read(text)?, &end, Seq(0)).map(|found| found.run) {
+    let summary = match reconcile_end(text, &end, Seq(0)).map(|found| found.run) {
         Ok(Some(current)) => current.state.document().into(),
         // A person changed it, or it is behind a log that cannot be found: worth a careful look.
         _ => careful_summary(cx, project, run)?,
