@@ -159,6 +159,16 @@ impl Project {
         }
     }
 
+    /// `list`, with the cache that the finished runs left or without one.
+    pub fn list(&self, cached: bool) -> Command {
+        let (here, away) = (self.root.join(".flow/.cache"), self.root.join("cache-away"));
+        if here.exists() != cached {
+            let (from, to) = if cached { (&away, &here) } else { (&here, &away) };
+            std::fs::rename(from, to).unwrap();
+        }
+        self.command(&["list"])
+    }
+
     /// `log` or `verify` of the open run.
     pub fn of_run(&self, verb: &str) -> Command {
         self.command(&[verb, &self.open])

@@ -6,11 +6,10 @@ mod list;
 mod mode;
 mod values;
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::model::{ActivityId, EventId, RunId, SessionId, StateName};
 
@@ -47,39 +46,6 @@ pub(super) struct Everywhere {
     #[arg(long, global = true, value_name = "SECONDS", value_parser = seconds, help_heading = EVERYWHERE)]
     pub(super) lock_timeout: Option<Duration>,
 }
-
-impl Cli {
-    /// Reads the arguments of a process, with its own name first.
-    ///
-    /// For what is called often, the tree of arguments is cut down to that command: clap would make all the others too,
-    /// and copy the options of every command into each, which takes longer than the rest. Whatever is no plain call (a
-    /// mistake, a question for help) is answered from the whole tree.
-    pub(super) fn read(args: &[OsString]) -> Result<Self, clap::Error> {
-        let often = args.iter().skip(1).find_map(|arg| OFTEN.iter().find(|(name, _)| arg == name));
-        let called = often.and_then(|(name, augment)| {
-            let alone = clap::Command::new("flow").disable_help_flag(true).disable_help_subcommand(true);
-            let alone = Everywhere::augment_args(alone).subcommand(augment(clap::Command::new(*name)));
-            Self::from_arg_matches_mut(&mut alone.try_get_matches_from(args).ok()?).ok()
-        });
-        match called {
-            Some(cli) => Ok(cli),
-            None => Self::from_arg_matches_mut(&mut Self::command().try_get_matches_from(args)?),
-        }
-    }
-}
-
-type Augment = fn(clap::Command) -> clap::Command;
-
-/// The commands that agents and hooks call at every turn.
-const OFTEN: [(&str, Augment); 7] = [
-    ("start", StartArgs::augment_args),
-    ("record-activity", RecordArgs::augment_args),
-    ("emit", EmitArgs::augment_args),
-    ("resume", ResumeArgs::augment_args),
-    ("session-end", SessionEndArgs::augment_args),
-    ("list", ListArgs::augment_args),
-    ("mode", ModeArgs::augment_args),
-];
 
 /// Heading of the options that every command takes.
 const EVERYWHERE: &str = "Options of every command";
@@ -643,6 +609,8 @@ value_enum!(
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
+
     use super::*;
 
     #[test]
@@ -662,7 +630,7 @@ mod tests {
         tree.build();
         texts(&tree, "flow", &mut found);
         assert!(found.len() >= 14, "{found:?}");
-        let read = |args: &[&str]| Cli::read(&args.iter().map(OsString::from).collect::<Vec<_>>());
+        let read = |args: &[&str]| Cli::try_parse_from(args);
         for line in [
             &["flow", "block", "r1", "--reason", "- a\n- b"][..],
             &["flow", "record-activity", "--id", "a", "--summary", "-1 degrees", "--json"],
@@ -675,41 +643,6 @@ mod tests {
         for line in [&["flow", "block", "r1", "--reason", "--json"][..], &["flow", "start", "debug", "--goal", "-C"]] {
             let told = read(line).unwrap_err().to_string();
             assert!(told.contains("looks like an option"), "{told}");
-        }
-    }
-
-    #[test]
-    fn what_is_called_often_is_read_as_from_the_whole_tree() {
-        let lines = [
-            "start debug --issue 7 --json",
-            "-C list record-activity --id a --summary b",
-            "record-activity -C dir --advance --file a --file b --lock-timeout 3",
-            "--json resume run-1 --claim",
-            "emit --workflow build --type status_change --run-id run-1 --step a --unit T1 --project /p",
-            "emit --batch - --type x",
-            "resume list",
-            "session-end --session s1",
-            "list --status active,blocked -n 3",
-            "list --status nonsense",
-            "list --help",
-            "help resume",
-            "show list",
-            "--version list",
-            "start",
-            "list list",
-            "mode prompt --session s1 --json",
-            "mode request forge --review clean",
-            "mode nothing",
-            "mode",
-        ];
-        for line in lines {
-            let args: Vec<OsString> = ["flow"].into_iter().chain(line.split(' ')).map(OsString::from).collect();
-            let whole = Cli::command().try_get_matches_from(&args).and_then(|matches| Cli::from_arg_matches(&matches));
-            let in_words = |read: Result<Cli, clap::Error>| match read {
-                Ok(cli) => format!("{cli:?}"),
-                Err(error) => error.to_string(),
-            };
-            assert_eq!(in_words(Cli::read(&args)), in_words(whole), "{line}");
         }
     }
 }

@@ -14,6 +14,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use clap::Parser as _;
+
 pub use args::Cli;
 pub use exit::Exit;
 
@@ -54,7 +56,7 @@ pub fn within(args: &[OsString], context: impl FnOnce(Options) -> Result<Context
 }
 
 fn answer(args: &[OsString], out: &mut Out, context: impl FnOnce(Options) -> Result<Context>) -> Exit {
-    match Cli::read(args) {
+    match Cli::try_parse_from(args) {
         Ok(cli) => run(cli, out, context),
         Err(error) => usage(&error, out),
     }

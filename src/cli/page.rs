@@ -74,31 +74,29 @@ impl Page {
 
     /// Columns, as wide as their widest cell; the last one is not padded.
     pub(super) fn table<C: AsRef<str>>(&mut self, indent: usize, rows: &[impl AsRef<[C]>]) {
-        let rows = rows.iter().map(|row| {
-            let cells = row.as_ref().iter().map(|cell| match self.fit(cell.as_ref()) {
-                Cow::Borrowed(cell) => clean(cell),
-                Cow::Owned(cell) => clean(&cell).into_owned().into(),
-            });
-            cells.map(|cell| (width(&cell), cell)).collect()
-        });
-        let rows: Vec<Vec<(usize, Cow<'_, str>)>> = rows.collect();
+        let Self { clips, text: page, .. } = self;
+        let fit = |text| if *clips { clip(text) } else { Cow::from(text) };
+        // Cleaned twice rather than kept: fresh memory for ten thousand rows costs more.
         let mut widths: Vec<usize> = Vec::new();
-        for row in &rows {
-            widths.resize(widths.len().max(row.len()), 0);
-            for (widest, (width, _)) in widths.iter_mut().zip(row) {
-                *widest = (*widest).max(*width);
+        for row in rows {
+            widths.resize(widths.len().max(row.as_ref().len()), 0);
+            for (widest, text) in widths.iter_mut().zip(row.as_ref()) {
+                *widest = (*widest).max(width(&clean(&fit(text.as_ref()))));
             }
         }
+        let blanks = " ".repeat(widths.iter().max().map_or(0, |widest| widest + 2));
         let mut line = String::new();
-        for row in &rows {
+        for row in rows {
             line.clear();
             line.extend(repeat_n(' ', indent));
-            for ((width, cell), widest) in row.iter().zip(&widths) {
-                line.push_str(cell);
-                line.extend(repeat_n(' ', widest - width + 2));
+            for (text, widest) in row.as_ref().iter().zip(&widths) {
+                let text = fit(text.as_ref());
+                let text = clean(&text);
+                line.push_str(&text);
+                line.push_str(&blanks[..widest - width(&text) + 2]);
             }
-            self.text.push_str(line.trim_end());
-            self.text.push('\n');
+            page.push_str(line.trim_end());
+            page.push('\n');
         }
     }
 

@@ -87,32 +87,6 @@ impl<'a> Plain<'a> {
 }
 
 impl<'p, 'a> Entries<'p, 'a> {
-    /// The value of `key`.
-    pub(super) fn get(&self, key: &str) -> Option<Value<'a>> {
-        self.position(key).map(|at| self.entries[at].value)
-    }
-
-    /// What is in the value of `key`; nothing when it is a single value.
-    pub(super) fn within(&self, key: &str) -> Option<Self> {
-        self.position(key).map(|at| self.below(at))
-    }
-
-    /// The values, one after another.
-    pub(super) fn values(&self) -> impl Iterator<Item = Value<'a>> + use<'p, 'a> {
-        let depth = self.depth;
-        self.entries.iter().filter(move |entry| entry.depth == depth).map(|entry| entry.value)
-    }
-
-    /// The entries, one after another.
-    pub(super) fn named(&self) -> impl Iterator<Item = (&'a str, Value<'a>)> + use<'p, 'a> {
-        let depth = self.depth;
-        self.entries.iter().filter(move |entry| entry.depth == depth).map(|entry| (entry.key, entry.value))
-    }
-
-    fn position(&self, key: &str) -> Option<usize> {
-        self.entries.iter().position(|entry| entry.depth == self.depth && entry.key == key)
-    }
-
     fn below(&self, at: usize) -> Self {
         let rest = &self.entries[at + 1..];
         let len = rest.iter().position(|entry| entry.depth <= self.depth).unwrap_or(rest.len());

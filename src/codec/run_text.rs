@@ -11,11 +11,11 @@ use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use crate::codec::reading::Reading;
-use crate::codec::run_document::{document, question_key, summary};
+use crate::codec::run_document::{document, question_key};
 use crate::codec::splice::{Field, splice};
 use crate::codec::yaml::{YamlError, emit, parse};
-use crate::codec::{Place, Violation, plain};
-use crate::model::{IdList, Owned, RunDocument, RunSummary, StateName};
+use crate::codec::{Place, Violation};
+use crate::model::{IdList, Owned, RunDocument, StateName};
 
 /// Why a `run.yaml` cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -82,13 +82,6 @@ impl RunText {
             RunTextError::Document(Violation { pointer, message, place })
         })?;
         Ok(Self { text, document, reading: Some(reading) })
-    }
-
-    /// What is told about a run among many, when `text` is as plain as flow writes it; `None` leaves it to
-    /// [`Self::parse`].
-    #[must_use]
-    pub fn glance(text: &str) -> Option<RunSummary> {
-        summary(plain::read(text)?.entries())
     }
 
     /// The text of a new run's `run.yaml`, in the order of FlowRun's template.
@@ -277,17 +270,6 @@ fn list(entries: IdList) -> Field {
 mod tests {
     use super::*;
     use crate::model::{RunStatus, Seq};
-
-    #[test]
-    fn a_glance_is_enough_for_what_flow_writes() {
-        let run = RunText::create(
-            RunText::parse(sample("state:\n  status: active\nlimits:\n  max_iterations: 10\n")).unwrap().document(),
-        );
-        let after = run.with_state(&record(&run, "plan-done")).unwrap();
-        for text in [run, after] {
-            assert_eq!(RunText::glance(text.text()), Some(RunSummary::from(text.document())), "{}", text.text());
-        }
-    }
 
     fn sample(state: &str) -> String {
         format!(

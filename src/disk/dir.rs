@@ -233,6 +233,15 @@ impl Dir {
         self.handle.look(name.as_ref()).map_err(|errno| fault(Operation::Inspect, self.join(name), errno))
     }
 
+    /// What the file `file` in the directory `name` looks like, without opening either. That `name` is a directory is what the
+    /// caller saw.
+    pub(crate) fn look_into(&self, name: &str, file: &str) -> Result<Stat, DiskError> {
+        let found = self.handle.look_into(name.as_ref(), file.as_ref());
+        let stat = found.map_err(|errno| fault(Operation::Inspect, self.join(name).join(file), errno))?;
+        self.check_owner(&stat)?;
+        Ok(stat)
+    }
+
     /// The mode bits of `name`, or those of a new file.
     pub(crate) fn mode_of(&self, name: &str) -> u32 {
         let stat = self.handle.look(name.as_ref()).ok().filter(|stat| stat.kind == FileType::RegularFile);
@@ -295,6 +304,12 @@ impl Dir {
     pub(crate) fn names(&self) -> Result<Vec<String>, DiskError> {
         let names = self.handle.names().map_err(|errno| fault(Operation::List, self.path.clone(), errno))?;
         Ok(names.into_iter().filter_map(|name| name.into_string().ok()).collect())
+    }
+
+    /// As [`Self::names`], each with what it is as far as the directory says.
+    pub(crate) fn entries(&self) -> Result<Vec<(String, FileType)>, DiskError> {
+        let entries = self.handle.entries().map_err(|errno| fault(Operation::List, self.path.clone(), errno))?;
+        Ok(entries.into_iter().filter_map(|(name, kind)| Some((name.into_string().ok()?, kind))).collect())
     }
 
     /// Puts this directory's entries on stable storage.

@@ -86,6 +86,15 @@ pub trait DiskDir: Debug + Send + Sync {
     /// `ENOENT` when there is nothing, and others.
     fn look(&self, name: &OsStr) -> Answer<Stat>;
 
+    /// What `name` in the directory `dir` inside this one is; a symbolic link of that name is not followed. That `dir` is a
+    /// directory and not a link to one is the caller's to check.
+    ///
+    /// # Errors
+    /// As [`Self::look`].
+    fn look_into(&self, dir: &OsStr, name: &OsStr) -> Answer<Stat> {
+        self.open_dir(dir)?.look(name)
+    }
+
     /// Opens the directory `name`, or this one again as `.`.
     ///
     /// # Errors
@@ -127,6 +136,15 @@ pub trait DiskDir: Debug + Send + Sync {
     /// # Errors
     /// Any error number.
     fn names(&self) -> Answer<Vec<OsString>>;
+
+    /// As [`Self::names`], each with what it is, or [`FileType::Unknown`] when only a look at it tells.
+    ///
+    /// # Errors
+    /// Any error number.
+    fn entries(&self) -> Answer<Vec<(OsString, FileType)>> {
+        let kind = |name: &OsString| self.look(name).map_or(FileType::Unknown, |stat| stat.kind);
+        Ok(self.names()?.into_iter().map(|name| (name.clone(), kind(&name))).collect())
+    }
 
     /// Puts the names in this directory on stable storage.
     ///

@@ -152,8 +152,10 @@ pub(super) struct Drive {
 /// A model that chooses, as the environment names it.
 ///
 /// # Errors
-/// [`runs::Error::Usage`] when `url` is not the address of a server or no model is named; [`runs::Error::Setting`] when a variable is not text.
+/// [`runs::Error::Usage`] when `url` is not the address of a server or no model is named; [`runs::Error::Setting`] when a
+/// variable is not text; [`Error::NoNetwork`] in a build without the feature `network`.
 pub fn endpoint(cx: &Context, url: String) -> Result<Endpoint> {
+    need_network()?;
     let text = |setting: &Option<Setting>| setting.as_ref().map(Setting::parse::<String>).transpose();
     let unnamed = || runs::Error::Usage("--choose-url needs a model: name it in FLOW_CHOOSE_MODEL".to_owned());
     server(&url).map_err(|why| runs::Error::Usage(format!("--choose-url is {why}")))?;
@@ -161,12 +163,20 @@ pub fn endpoint(cx: &Context, url: String) -> Result<Endpoint> {
     Ok(Endpoint { url, model, key: text(&cx.env.choose_key)? })
 }
 
+fn need_network() -> Result<()> {
+    if cfg!(feature = "network") { Ok(()) } else { Err(Error::NoNetwork) }
+}
+
 /// Drives a run through its graph until it ends, a person is needed, a state fails or the limit is reached.
 ///
 /// # Errors
-/// [`runs::Error::Usage`] for a type of state without command, [`runs::Error::Refused`] when another session holds the run,
+/// [`Error::NoNetwork`] when a model chooses and this build cannot ask one, [`runs::Error::Usage`] for a type of state without
+/// command, [`runs::Error::Refused`] when another session holds the run,
 /// [`runs::Error::Catalog`] and [`runs::Error::Store`] as for any verb. What was recorded stays.
 pub fn drive(cx: &Context, request: &DriveRequest, person: &mut dyn Person) -> Result<DriveReport> {
+    if matches!(request.choose, Choose::Endpoint(_)) {
+        need_network()?;
+    }
     // A command for a type declares it.
     let types: Vec<_> = request.on.iter().map(|(kind, _)| kind).chain(&request.types).cloned().collect();
     let definition = workflow_machine(cx, &request.graph, &types);

@@ -19,6 +19,9 @@ pub enum Error {
         /// The process.
         pid: u32,
     },
+    /// A model was named, and this build cannot ask one.
+    #[error("this build of flow has no network, so it cannot ask an endpoint which state follows")]
+    NoNetwork,
     /// A graph leads nowhere, or a state leads out of it.
     #[error("{0}")]
     NoWayOn(String),
@@ -41,6 +44,8 @@ impl Explain for Error {
             Self::StillRuns { pid, .. } => {
                 new(Kind::Held, "still_running").help(format!("wait until it is done, or end it: kill {pid}"))
             }
+            Self::NoNetwork => new(Kind::Usage, "no_network")
+                .help("choose with --choose COMMAND, or install a flow that is built with the feature `network`"),
             Self::NoWayOn(_) => new(Kind::Refused, "no_way_on")
                 .help("correct the graph or what the state answers; what is done stays done"),
         }

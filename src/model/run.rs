@@ -202,7 +202,8 @@ impl Doing {
 }
 
 /// What is told about a run among many.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RunSummary {
     /// The run.
     pub id: RunId,
@@ -213,28 +214,39 @@ pub struct RunSummary {
     /// What it is doing.
     pub status: RunStatus,
     /// Where it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub current_phase: Option<StateName>,
     /// How many activities are completed.
     pub completed_activities: usize,
     /// What it is doing, when that says more than its status.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub doing: Option<Doing>,
     /// Why it is blocked, or that its session ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub blocked_reason: Option<String>,
     /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub goal: Option<String>,
     /// The issue that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub issue: Option<u64>,
     /// The pull request that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pr: Option<u64>,
     /// The feature that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub feature: Option<String>,
     /// Its decision journal.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub journal: Option<String>,
     /// Who holds it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
     /// The event up to which this shows the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_seq: Option<Seq>,
     /// When that event happened.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
 }
 

@@ -1,6 +1,7 @@
 //! `list`: the runs of a project.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::str::FromStr;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -9,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::model::{Doing, RunId, RunStatus, RunSummary, SessionId, StateName, Timestamp, WorkflowId};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::select::{Unreadable, read_runs};
+use crate::runs::select::{Unreadable, read_all};
 use crate::runs::worktrees::{OtherWorktree, other_worktrees};
 
 /// Which runs to list; nothing given lists all.
@@ -226,8 +227,9 @@ pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
         Err(error) => return Err(error),
     };
     let listed = |run: RunSummary| filter.takes(&run).then(|| ListedRun::from(run));
-    let (mut runs, unreadable) = read_runs(cx, &project, &project.runs().ids()?, listed)?;
-    runs.sort_by(|a, b| (b.created_at, &b.run_id).cmp(&(a.created_at, &a.run_id)));
+    let (mut runs, unreadable) = read_all(cx, &project, listed)?;
+    // Sorted by their keys: a run is ten times as long, and would be moved again and again.
+    runs.sort_by_cached_key(|run| Reverse((run.created_at, run.run_id.clone())));
     runs.truncate(filter.limit.unwrap_or(usize::MAX));
     Ok(ListReport { runs, unreadable, worktrees: other_worktrees(cx, filter.worktrees) })
 }

@@ -107,7 +107,7 @@ impl Follow {
     pub fn is_over(&self) -> Result<bool> {
         let project = self.cx.project()?;
         let run = open_run(&self.cx, &project, self.run.id().as_str())?;
-        Ok(for_listing(&self.cx, &project, &*run)?.status.is_terminal())
+        Ok(for_listing(&self.cx, &project, &*run)?.summary.status.is_terminal())
     }
 
     /// What came since the last call. Only lines that end in a line break count.

@@ -181,7 +181,7 @@ fn resume_here(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
     };
     let claim = match request.claim {
         // A run that is over is held by nobody.
-        Some(_) if for_listing(cx, &project, &*run).is_ok_and(|run| run.status.is_terminal()) => None,
+        Some(_) if for_listing(cx, &project, &*run).is_ok_and(|run| run.summary.status.is_terminal()) => None,
         Some(how) => Some(claim(cx, &project, &*run, request.session.clone(), how)?),
         None => None,
     };

@@ -1,6 +1,6 @@
 //! Which run is meant when none is named.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::panic::resume_unwind;
 use std::thread;
 use std::time::Duration;
@@ -11,26 +11,43 @@ use serde::Serialize;
 use crate::model::{Explain as _, RunId, RunStatus, RunSummary, SessionId, Timestamp};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::view::for_listing;
+use crate::runs::view::{Listed, for_listing};
 use crate::runs::worktrees::worktree_with;
-use crate::store::{Project, StoredRun};
+use crate::store::{Listing, Project, StoredRun};
 
 /// A thread more costs as much as reading some runs.
 const RUNS_A_THREAD: usize = 128;
 
-/// What `pick` takes from those of these runs that can be read, in no order, and the runs that cannot be read. Many runs
-/// are shared out among threads.
-pub(crate) fn read_runs<T: Send>(
+/// What `pick` takes from all runs that can be read, in no order, and the runs that cannot be read. What the store keeps of
+/// those that are over is not read again.
+pub(crate) fn read_all<T: Send>(
     cx: &Context,
     project: &Project,
-    ids: &[RunId],
     pick: impl Fn(RunSummary) -> Option<T> + Sync,
+) -> Result<(Vec<T>, Vec<Unreadable>)> {
+    read_runs(cx, project, &project.runs().listing()?, |listed| pick(listed.summary))
+}
+
+/// What `pick` takes from those of these runs that can be read, in no order, and the runs that cannot be read. Many runs
+/// are shared out among threads.
+fn read_runs<T: Send>(
+    cx: &Context,
+    project: &Project,
+    Listing { ids, known }: &Listing,
+    pick: impl Fn(Listed) -> Option<T> + Sync,
 ) -> Result<(Vec<T>, Vec<Unreadable>)> {
     let read = |ids: &[RunId]| -> Result<_> {
         let (mut picked, mut unreadable) = (Vec::new(), Vec::new());
-        project.runs().each(ids, &mut |id, run| {
+        let mut others = Vec::new();
+        for id in ids {
+            match known(id) {
+                Some(summary) => picked.extend(pick(Listed { summary, from_text_alone: true })),
+                None => others.push(id.clone()),
+            }
+        }
+        project.runs().each(&others, &mut |id, run| {
             match run.map_err(Error::from).and_then(|run| for_listing(cx, project, &*run)) {
-                Ok(summary) => picked.extend(pick(summary)),
+                Ok(listed) => picked.extend(pick(listed)),
                 // Not here: it is another branch's.
                 Err(Error::Elsewhere { .. }) => {}
                 Err(error) => unreadable.push(Unreadable { run_id: id.to_string(), reason: error.one_line() }),
@@ -65,23 +82,28 @@ impl Runs {
     /// Those that are not over, and maybe some others.
     pub(crate) fn read_open(cx: &Context, project: &Project) -> Result<Self> {
         let found = project.runs().maybe_open(cx.outside(project).as_deref())?;
-        Self::read_of(cx, project, &found.ids)
+        Self::read_of(cx, project, found.ids, |_| {})
     }
 
     /// As [`Self::read_open`], for commands that write: what was found out is remembered.
     pub(crate) fn read_open_and_remember(cx: &Context, project: &Project, now: Timestamp) -> Result<Self> {
         let outside = cx.outside(project);
         let found = project.runs().maybe_open(outside.as_deref())?;
-        let runs = Self::read_of(cx, project, &found.ids)?;
-        let over = runs.summaries.iter().filter(|run| run.status.is_terminal()).map(|run| &run.id);
-        let over: HashSet<_> = over.collect();
+        let mut over = HashMap::new();
+        let runs = Self::read_of(cx, project, found.ids.clone(), |listed| {
+            if listed.is_over_by_text() {
+                over.insert(listed.summary.id.clone(), listed.summary.clone());
+            }
+        })?;
         let request = cx.write_request(now, Duration::ZERO);
-        project.runs().remember_over(&request, found, outside.as_deref(), &|id| over.contains(id));
+        project.runs().remember_over(&request, found, outside.as_deref(), &|id| over.get(id).cloned());
         Ok(runs)
     }
 
-    fn read_of(cx: &Context, project: &Project, ids: &[RunId]) -> Result<Self> {
-        let (mut summaries, unreadable) = read_runs(cx, project, ids, Some)?;
+    fn read_of(cx: &Context, project: &Project, ids: Vec<RunId>, look: impl FnMut(&Listed)) -> Result<Self> {
+        let (listed, unreadable) = read_runs(cx, project, &Listing::of(ids), Some)?;
+        listed.iter().for_each(look);
+        let mut summaries: Vec<_> = listed.into_iter().map(|listed| listed.summary).collect();
         summaries.sort_by(|a, b| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));
         Ok(Self { summaries, unreadable })
     }
@@ -169,7 +191,7 @@ pub(crate) fn open_run_exactly(project: &Project, id: &str) -> Result<Box<dyn St
 }
 
 pub(crate) fn latest_run(cx: &Context, project: &Project) -> Result<RunId> {
-    let (runs, unreadable) = read_runs(cx, project, &project.runs().ids()?, |run| Some((run.created_at, run.id)))?;
+    let (runs, unreadable) = read_all(cx, project, |run| Some((run.created_at, run.id)))?;
     let latest = runs.into_iter().max().map(|(_, id)| id);
     latest.ok_or_else(|| Error::NoActiveRun { unreadable: in_words(&unreadable) })
 }

@@ -13,6 +13,7 @@ use crate::runs::journal;
 use crate::runs::select::{Runs, select_run_to_write};
 use crate::runs::start::{SameWork, refuse_second_run};
 use crate::runs::transaction::{Transaction, transact};
+use crate::runs::view::to_remember;
 use crate::store::Project;
 
 /// A change of status.
@@ -142,7 +143,8 @@ impl StatusRequest {
 /// Keeps the store's knowledge of open runs up to date; nothing that goes wrong with it matters.
 pub(crate) fn remember_end(cx: &Context, project: &Project, run: &RunId, now: Timestamp) {
     let request = cx.write_request(now, Duration::ZERO);
-    if !project.runs().remember_end(&request, run, cx.outside(project).as_deref()) {
+    let read = || project.runs().open(run).ok().and_then(|run| to_remember(cx, project, &*run));
+    if !project.runs().remember_end(&request, run, cx.outside(project).as_deref(), &read) {
         let _ = Runs::read_open_and_remember(cx, project, now);
     }
 }

@@ -1,6 +1,6 @@
 //! A run as readers see it: no lock, no writing, and the same answer that recovery would give.
 
-use crate::codec::{RunText, digest};
+use crate::codec::digest;
 use crate::engine::{Attempt, Fault, History, is_free, pinned, read_run, reconcile, reconcile_end};
 use crate::machine::Machine;
 use crate::model::{Activity, Doing, EventKind, RunSummary, Seq, limits};
@@ -84,37 +84,59 @@ fn earlier_attempts(run: &dyn StoredRun, history: &History) -> Result<Vec<Attemp
     Ok(attempts)
 }
 
+/// The summary of a run that is over, when it follows from `run.yaml` alone: this is what a store may keep of it.
+pub(crate) fn to_remember(cx: &Context, project: &Project, run: &dyn StoredRun) -> Option<RunSummary> {
+    for_listing(cx, project, run).ok().filter(Listed::is_over_by_text).map(|listed| listed.summary)
+}
+
+/// What a list shows of a run.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    pub(crate) summary: RunSummary,
+    /// Whether the log was not asked, which may say something else later.
+    pub(crate) from_text_alone: bool,
+}
+
+impl Listed {
+    fn with_log(summary: RunSummary) -> Self {
+        Self { summary, from_text_alone: false }
+    }
+
+    /// Whether the run is over, whatever becomes of its log.
+    pub(crate) fn is_over_by_text(&self) -> bool {
+        self.from_text_alone && self.summary.status.is_terminal()
+    }
+}
+
 /// Only what a list shows: `run.yaml`, and for runs that are not over the events behind it.
-pub(crate) fn for_listing(cx: &Context, project: &Project, run: &dyn StoredRun) -> Result<RunSummary> {
+pub(crate) fn for_listing(cx: &Context, project: &Project, run: &dyn StoredRun) -> Result<Listed> {
     let Some(text) = run.text()? else {
         if run.presence() == Presence::Away {
             // Where its files are is not asked: there may be many such runs.
             return Err(Error::Elsewhere { run: run.id().clone(), places: Vec::new() });
         }
-        return careful_summary(cx, project, run);
+        return careful_summary(cx, project, run).map(Listed::with_log);
     };
     let read = |text| match read_run(run.id(), Some(text)) {
         Ok(Some(text)) => Ok(text),
         Ok(None) => Err(refusal(cx, project, run, Fault::Empty)),
         Err(fault) => Err(refusal(cx, project, run, fault)),
     };
-    let summary = match RunText::glance(&text) {
-        Some(summary) if summary.id == *run.id() => summary,
-        // Unusual or wrong: the careful reader says what and where.
-        _ => read(text.clone())?.document().into(),
-    };
+    let text = read(text)?;
+    let summary = RunSummary::from(text.document());
     let (false, Some(shown)) = (summary.status.is_terminal(), summary.last_seq) else {
-        return Ok(summary);
+        return Ok(Listed { summary, from_text_alone: true });
     };
-    let Some(end) = run.end(shown)? else { return careful_summary(cx, project, run) };
-    if end.ordered && end.newer.is_empty() && end.proves(shown, &digest(text.as_bytes())) {
-        return Ok(summary);
+    let Some(end) = run.end(shown)? else { return careful_summary(cx, project, run).map(Listed::with_log) };
+    if end.ordered && end.newer.is_empty() && end.proves(shown, &digest(text.text().as_bytes())) {
+        return Ok(Listed::with_log(summary));
     }
-    match reconcile_end(read(text)?, &end, Seq(0)).map(|found| found.run) {
-        Ok(Some(current)) => Ok(current.state.document().into()),
+    let summary = match reconcile_end(text, &end, Seq(0)).map(|found| found.run) {
+        Ok(Some(current)) => current.state.document().into(),
         // A person changed it, or it is behind a log that cannot be found: worth a careful look.
-        _ => careful_summary(cx, project, run),
-    }
+        _ => careful_summary(cx, project, run)?,
+    };
+    Ok(Listed::with_log(summary))
 }
 
 /// The summary by everything that can be read; it says so when a merge joined two histories in the log.

@@ -19,4 +19,4 @@ pub(crate) use local::git_stamp;
 pub use local::{Initialised, Project};
 pub use memory::MemoryStore;
 pub use request::{WriteRequest, Writer};
-pub use run_store::{MaybeOpen, Position, Presence, RunStore, RunWriter, StoredRun, Visit};
+pub use run_store::{Listing, MaybeOpen, Position, Presence, RunStore, RunWriter, StoredRun, Summaries, Visit};

@@ -8,7 +8,7 @@
 use std::fmt;
 
 use crate::codec::{LogEnd, LogScan};
-use crate::model::{Event, Number, RunId, Seq, Timestamp};
+use crate::model::{Event, Number, RunId, RunSummary, Seq, Timestamp};
 use crate::store::address::{Address, Document};
 use crate::store::batch::{ActivityFile, Batch, Committed, Merge, NewRun};
 use crate::store::error::StoreError;
@@ -66,26 +66,67 @@ pub trait RunStore: fmt::Debug + Send + Sync {
         Ok(MaybeOpen { ids: self.ids()?, found: None })
     }
 
-    /// Remembers which of the runs that were read are over. Nothing rests on it, so nothing that goes wrong matters.
+    /// All runs, with the summaries that the store keeps of those that are over; none by default. Writes nothing.
+    ///
+    /// # Errors
+    /// As [`Self::ids`].
+    fn listing(&self) -> Result<Listing, StoreError> {
+        Ok(Listing::of(self.ids()?))
+    }
+
+    /// Remembers which of the runs that were read are over. `over` gives the summary of such a run, when it follows from
+    /// `run.yaml` alone. Nothing rests on it, so nothing that goes wrong matters.
     fn remember_over(
         &self,
         request: &WriteRequest,
         read: MaybeOpen,
         outside: Option<&str>,
-        over: &dyn Fn(&RunId) -> bool,
+        over: &dyn Fn(&RunId) -> Option<RunSummary>,
     ) {
         let _ = (request, read, outside, over);
     }
 
-    /// Remembers that a run is over. `false` when too little is known about the others.
-    fn remember_end(&self, request: &WriteRequest, id: &RunId, outside: Option<&str>) -> bool {
-        let _ = (request, id, outside);
+    /// Remembers that a run is over. `read` reads it and answers as `over` does in [`Self::remember_over`]. `false` when too
+    /// little is known about it or the others.
+    fn remember_end(
+        &self,
+        request: &WriteRequest,
+        id: &RunId,
+        outside: Option<&str>,
+        read: &dyn Fn() -> Option<RunSummary>,
+    ) -> bool {
+        let _ = (request, id, outside, read);
         true
     }
 
     /// Forgets which runs are over: one of them goes on.
     fn forget_over(&self, request: &WriteRequest) {
         let _ = request;
+    }
+}
+
+/// Runs that are to be listed.
+pub struct Listing {
+    /// The runs, in no order.
+    pub ids: Vec<RunId>,
+    /// What is known of them without reading them.
+    pub known: Summaries,
+}
+
+/// The summary of a run that is over: the one that reading it would give now. `None` when it has to be read.
+pub type Summaries = Box<dyn Fn(&RunId) -> Option<RunSummary> + Send + Sync>;
+
+impl Listing {
+    /// These runs, of which nothing is known.
+    #[must_use]
+    pub fn of(ids: Vec<RunId>) -> Self {
+        Self { ids, known: Box::new(|_| None) }
+    }
+}
+
+impl fmt::Debug for Listing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Listing").field("ids", &self.ids).finish_non_exhaustive()
     }
 }
 
@@ -279,8 +320,8 @@ pub struct MaybeOpen {
 pub(in crate::store) struct Found {
     /// What the whole looked like.
     pub(in crate::store) world: String,
-    /// Runs that are over, each with what it looked like.
-    pub(in crate::store) over: Vec<(RunId, String)>,
+    /// What runs looked like that are over, and their summaries.
+    pub(in crate::store) over: Vec<(String, RunSummary)>,
     /// The others.
     pub(in crate::store) looked_at: Vec<(RunId, String)>,
 }

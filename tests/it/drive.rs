@@ -1,6 +1,8 @@
 //! `drive`: a graph goes on where it was, whatever ends its driver.
 
+#[cfg(feature = "network")]
 use std::io::{Read, Write};
+#[cfg(feature = "network")]
 use std::net::TcpListener;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -208,6 +210,7 @@ fn an_invalid_choice_is_retried_with_the_reason_and_then_a_person_is_needed() {
 }
 
 /// Answers one question after another as a model would.
+#[cfg(feature = "network")]
 fn endpoint(replies: Vec<&'static str>) -> (String, thread::JoinHandle<Vec<(String, Value)>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -249,6 +252,7 @@ fn endpoint(replies: Vec<&'static str>) -> (String, thread::JoinHandle<Vec<(Stri
 }
 
 #[test]
+#[cfg(feature = "network")]
 fn a_model_behind_an_endpoint_chooses_with_the_schema_as_structured_output() {
     let project = Project::new(GRAPH);
     let (url, server) =
@@ -503,6 +507,7 @@ fn what_a_state_gives_to_a_run_that_is_over_meanwhile_is_shown() {
 }
 
 #[test]
+#[cfg(feature = "network")]
 fn a_busy_endpoint_is_asked_again_within_bounds() {
     let chosen = "{\"next_state\":\"review\"}";
     let asked = |replies: Vec<&'static str>, limit: &str| {
@@ -554,6 +559,7 @@ fn a_busy_endpoint_is_asked_again_within_bounds() {
 }
 
 #[test]
+#[cfg(feature = "network")]
 fn an_address_that_is_none_is_refused_before_anything_runs_and_a_password_is_never_shown() {
     let project = Project::new(GRAPH);
     let drive = |url: &str| {
@@ -570,6 +576,15 @@ fn an_address_that_is_none_is_refused_before_anything_runs_and_a_password_is_nev
     let answer = drive(&format!("http://ada:secret@127.0.0.1:{port}/v1")).exits(4);
     let shown = format!("{}{}", answer.stdout, answer.stderr);
     assert!(shown.contains(&format!("http://127.0.0.1:{port}/v1")) && !shown.contains("secret"), "{shown}");
+}
+
+#[test]
+#[cfg(not(feature = "network"))]
+fn without_the_network_no_model_is_asked_and_nothing_is_begun() {
+    let project = Project::new(GRAPH);
+    let on = ["--on", "agent=true", "--on", "tool=true", "--choose-url", "http://127.0.0.1:1/v1", "--json"];
+    assert_eq!(project.drive(&on).exits(2).error()["code"], "no_network");
+    assert!(project.0.runs().is_empty(), "something was begun");
 }
 
 #[test]

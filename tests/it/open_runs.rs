@@ -1,6 +1,10 @@
-//! The cache of open runs: it saves reading finished ones, and never hides a run.
+//! The cache of open runs and of summaries: it saves reading finished ones, never hides a run, and never shows what reading
+//! it would not show.
 
 use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value;
 
 use crate::support::{Sandbox, calls, can_inject};
 
@@ -21,9 +25,9 @@ fn resumed(sandbox: &Sandbox) -> String {
     sandbox.flow(["resume", "--json"]).json()["run_id"].as_str().unwrap_or("none").to_owned()
 }
 
-/// Which runs' documents `flow resume` opens.
-fn opened(sandbox: &Sandbox) -> usize {
-    let (answer, calls) = calls(sandbox, &["resume"]);
+/// How many runs' documents a command opens.
+fn opened(sandbox: &Sandbox, verb: &str) -> usize {
+    let (answer, calls) = calls(sandbox, &[verb]);
     answer.ok();
     calls.iter().filter(|call| call.name == "openat" && call.shown.contains("\"run.yaml\"")).count()
 }
@@ -35,7 +39,7 @@ fn resume_reads_only_open_runs() {
     }
     let (few, _) = busy(1);
     let (many, open) = busy(25);
-    assert_eq!(opened(&many), opened(&few));
+    assert_eq!(opened(&many, "resume"), opened(&few, "resume"));
     assert_eq!(resumed(&many), open);
 }
 
@@ -113,4 +117,165 @@ fn the_cache_stays_out_of_version_control() {
     let mut command = sandbox.command("git");
     command.args(["ls-files", CACHE]);
     assert_eq!(crate::support::run(command, "").ok().stdout, "");
+}
+
+const FINISHED: &str = ".flow/.cache/finished-runs";
+
+/// A project with so many finished runs, all of them known to the cache, and one that is open.
+fn known(finished: usize) -> (Sandbox, Vec<String>) {
+    let (sandbox, _) = busy(finished);
+    let mut runs: Vec<_> = cached(&sandbox).lines().map(|line| line.split(' ').nth(1).unwrap().to_owned()).collect();
+    assert_eq!(runs.len(), finished);
+    runs.sort();
+    // Where the file system's clock is coarse, what changes a file within a tick does not show.
+    std::thread::sleep(Duration::from_millis(20));
+    (sandbox, runs)
+}
+
+fn cached(sandbox: &Sandbox) -> String {
+    std::fs::read_to_string(sandbox.path(FINISHED)).unwrap()
+}
+
+/// What `flow list` answers, which is the same without the cache.
+#[track_caller]
+fn listed(sandbox: &Sandbox) -> Value {
+    let list = || sandbox.flow(["list", "--json"]).ok().json();
+    let with = list();
+    let away = sandbox.root().with_file_name("cache-away");
+    std::fs::rename(sandbox.path(CACHE), &away).unwrap();
+    assert_eq!(with, list());
+    std::fs::rename(away, sandbox.path(CACHE)).unwrap();
+    with
+}
+
+/// What `flow list` says about a run.
+#[track_caller]
+fn listed_run(sandbox: &Sandbox, run: &str) -> Value {
+    let list = listed(sandbox);
+    list["runs"].as_array().unwrap().iter().find(|listed| listed["run_id"] == run).unwrap_or(&Value::Null).clone()
+}
+
+#[test]
+fn list_reads_only_runs_that_are_not_known_to_be_over() {
+    if !can_inject("list_reads_only_runs_that_are_not_known_to_be_over") {
+        return;
+    }
+    let (sandbox, runs) = known(5);
+    assert_eq!(opened(&sandbox, "list"), 1);
+    assert_eq!(listed(&sandbox)["runs"].as_array().unwrap().len(), 6);
+    sandbox.edit(&runs[2], "issue: 42", "issue: 43");
+    assert_eq!(opened(&sandbox, "list"), 2);
+}
+
+#[test]
+fn a_finished_run_that_a_person_edits_is_listed_as_it_is() {
+    let (sandbox, runs) = known(2);
+    sandbox.edit(&runs[0], "status: cancelled", "status: completed");
+    assert_eq!(listed_run(&sandbox, &runs[0])["status"], "completed");
+    sandbox.edit(&runs[0], "status: completed", "status: [");
+    assert_eq!(listed(&sandbox)["unreadable"][0]["run_id"], runs[0].as_str());
+    sandbox.edit(&runs[1], "status: cancelled", "status: active");
+    assert_eq!(listed_run(&sandbox, &runs[1])["status"], "active");
+}
+
+#[test]
+fn a_finished_run_that_git_replaces_is_listed_as_it_is() {
+    let (sandbox, open) = busy(2);
+    sandbox.git(&["add", "."]);
+    sandbox.git(&["commit", "-q", "-m", "open"]);
+    sandbox.flow(["cancel", &open, "--reason", "enough"]).ok();
+    assert_eq!(listed_run(&sandbox, &open)["status"], "cancelled");
+    sandbox.git(&["checkout", "-q", "HEAD", "--", "."]);
+    assert_eq!(listed_run(&sandbox, &open)["status"], "active");
+}
+
+#[test]
+fn a_run_that_goes_on_or_goes_away_is_listed_as_it_is() {
+    let (sandbox, runs) = known(2);
+    sandbox.flow(["reopen", &runs[0], "--reason", "more", "--another"]).ok();
+    assert_eq!(listed_run(&sandbox, &runs[0])["status"], "active");
+    sandbox.flow(["fail", &runs[0], "--reason", "enough"]).ok();
+    assert_eq!(listed_run(&sandbox, &runs[0])["status"], "failed");
+    std::fs::remove_dir_all(sandbox.run_dir(&runs[1])).unwrap();
+    assert_eq!(listed_run(&sandbox, &runs[1]), Value::Null);
+}
+
+#[test]
+fn a_finished_run_behind_a_symbolic_link_is_not_shown() {
+    let (sandbox, runs) = known(2);
+    let elsewhere = sandbox.root().with_file_name("elsewhere");
+    std::fs::rename(sandbox.run_dir(&runs[0]), &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, sandbox.run_dir(&runs[0])).unwrap();
+    let list = listed(&sandbox);
+    assert_eq!(list["unreadable"][0]["run_id"], runs[0].as_str(), "{list}");
+    std::fs::remove_file(sandbox.run_dir(&runs[0])).unwrap();
+    std::fs::rename(&elsewhere, sandbox.run_dir(&runs[0])).unwrap();
+    let file = sandbox.run_dir(&runs[0]).join("run.yaml");
+    std::fs::rename(&file, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &file).unwrap();
+    assert_eq!(listed(&sandbox)["unreadable"][0]["run_id"], runs[0].as_str());
+}
+
+#[test]
+fn summaries_that_are_damaged_foreign_or_of_another_version_are_not_believed() {
+    let (sandbox, runs) = known(3);
+    let (whole, list) = (cached(&sandbox), listed(&sandbox));
+    let stamp = |line: &str| line.split(' ').nth(2).unwrap().to_owned();
+    let (one, other) = (whole.lines().next().unwrap(), whole.lines().nth(1).unwrap());
+    let summary = |line: &str| line.splitn(4, ' ').nth(3).unwrap().to_owned();
+    let cut = |at: usize| whole[..at].to_owned();
+    let damages = [
+        whole.replace("v2 ", "v1 "),
+        whole.replace("v2 ", ""),
+        whole.replace("v2 ", "v3 "),
+        // The summary of another run, and that of another one under the name of this one.
+        whole.replace(&summary(one), &summary(other)),
+        whole.replace(&summary(one), &summary(one).replace("cancelled", "active")),
+        whole.replace(&summary(one), "null"),
+        whole.replace(&summary(one), "{}"),
+        whole.replace(&summary(one), &summary(one)[1..]),
+        // What another machine saw.
+        whole.replace(&stamp(one), &stamp(other)),
+        whole.replace(&stamp(one), &format!("9{}", stamp(one))),
+        // As an earlier version of flow wrote it.
+        runs.iter().map(|run| format!("{run} {}\n", stamp(one))).collect(),
+        format!("{whole}{}\n", one.replace("preflight", "\0\0")),
+        cut(1),
+        cut(one.len() / 2),
+        cut(one.len() - 1),
+        cut(one.len() + other.len() / 2),
+        String::new(),
+    ];
+    for damage in damages {
+        std::fs::write(sandbox.path(FINISHED), &damage).unwrap();
+        assert_eq!(listed(&sandbox), list, "{damage}");
+    }
+    std::fs::write(sandbox.path(FINISHED), [&whole.as_bytes()[..20], b"\xff\xfe\n", whole.as_bytes()].concat())
+        .unwrap();
+    assert_eq!(listed(&sandbox), list);
+    // The next line is written behind one that was cut off.
+    std::fs::write(sandbox.path(FINISHED), cut(one.len() / 2)).unwrap();
+    for _ in 0..2 {
+        let run = sandbox.start("debug");
+        sandbox.flow(["cancel", &run, "--reason", "enough"]).ok();
+        assert_eq!(listed_run(&sandbox, &run)["status"], "cancelled");
+    }
+}
+
+#[test]
+fn what_only_the_log_says_of_an_end_is_not_remembered() {
+    let (sandbox, open) = busy(1);
+    let run = sandbox.run_dir(&open);
+    let (text, log) = (sandbox.read(&open, "run.yaml"), sandbox.read(&open, "events.jsonl"));
+    sandbox.flow(["cancel", &open, "--reason", "enough"]).ok();
+    // As after a power cut between the commit and the new document.
+    std::fs::write(run.join("run.yaml"), text).unwrap();
+    std::fs::remove_dir_all(sandbox.path(CACHE)).unwrap();
+    let other = sandbox.start("debug");
+    sandbox.flow(["cancel", &other, "--reason", "enough"]).ok();
+    assert_eq!(listed_run(&sandbox, &open)["status"], "cancelled");
+    assert!(cached(&sandbox).contains(&other) && !cached(&sandbox).contains(&open), "{}", cached(&sandbox));
+    // An older log, as a checkout brings it.
+    std::fs::write(run.join("events.jsonl"), log).unwrap();
+    assert_eq!(listed_run(&sandbox, &open)["status"], "active");
 }

@@ -2,25 +2,28 @@
 //!
 //! `.flow/.cache/open-runs.json` names the runs that were not over when it was written, and what the directory of runs
 //! and git's index looked like then. While both look the same, only those runs are read, and the few that ended last.
-//! Otherwise every run is looked at, and those are read whose `run.yaml` is not the one that `.flow/.cache/finished-runs`
-//! knows. Nothing rests on these files: they are never flushed, may be deleted, and are not believed when in doubt.
+//! Otherwise every run is looked at, and those are read that `.flow/.cache/finished-runs` does not know as they are
+//! ([`crate::store::local::finished`]). Nothing rests on these files: they are never flushed, may be deleted, and are not believed when in doubt.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::thread;
 
 use serde::{Deserialize, Serialize};
 
-use crate::disk::{Dir, Disk, DiskError, Errno, FileType, Links, NEW_FILE, Open, Operation, Rename, Stat, write_all};
-use crate::model::{RunId, limits};
+use crate::disk::{Dir, Disk, DiskError, Errno, FileType, Links, NEW_FILE, Open, Operation, Rename, write_all};
+use crate::model::{RunId, RunSummary, limits};
 use crate::store::error::StoreError;
-use crate::store::local::layout::{CACHE, CACHE_TMP, FINISHED_RUNS, OPEN_RUNS, RUN_FILE, RUNS};
+use crate::store::local::finished::{FinishedRuns, line, stamp, stamp_in, stamp_of};
+use crate::store::local::layout::{CACHE, CACHE_TMP, FINISHED_RUNS, OPEN_RUNS, RUNS};
 use crate::store::local::lock::Lock;
 use crate::store::local::project::Project;
 use crate::store::request::WriteRequest;
-use crate::store::run_store::{Found, MaybeOpen};
+use crate::store::run_store::{Found, Listing, MaybeOpen};
 
-/// The version of the cache.
-const VERSION: u32 = 1;
+/// The version of the cache. It rises with that of `finished-runs`, so that both are written anew.
+const VERSION: u32 = 2;
 /// So many of the runs that ended last are looked at every time: a person may open one again by hand.
 const RECENT: usize = 16;
 /// Keeps the cache out of version control, whatever else says.
@@ -47,13 +50,14 @@ impl Project {
             let ids = known.open.into_iter().chain(again.map(|(id, _)| id)).collect();
             return Ok(MaybeOpen { ids, found: None });
         }
-        let finished = cache.as_ref().map(read_finished).unwrap_or_default();
+        let finished = cache.as_ref().map(FinishedRuns::read).unwrap_or_default();
         let (mut ids, mut over, mut looked_at) = (Vec::new(), Vec::new(), Vec::new());
-        for id in self.run_ids()? {
-            match stamp_of(&runs, &id) {
-                Some(stamp) if finished.get(&id) == Some(&stamp) => over.push((id, stamp)),
-                stamp => {
-                    // Before it is read: what changes it afterwards gives it another stamp.
+        for (id, kind) in entries(&runs)? {
+            // Before it is read: what changes it afterwards gives it another stamp.
+            let stamp = if kind == FileType::Directory { stamp_in(&runs, &id) } else { stamp_of(&runs, &id) };
+            match stamp.as_ref().and_then(|stamp| finished.summary(&id, stamp)) {
+                Some(summary) => over.extend(stamp.map(|stamp| (stamp, summary))),
+                None => {
                     looked_at.extend(stamp.map(|stamp| (id.clone(), stamp)));
                     ids.push(id);
                 }
@@ -62,38 +66,71 @@ impl Project {
         Ok(MaybeOpen { ids, found: world.map(|world| Found { world, over, looked_at }) })
     }
 
+    /// As [`RunStore::listing`](crate::store::RunStore::listing).
+    pub(super) fn all_runs(&self) -> Result<Listing, StoreError> {
+        let Some(runs) = self.flow.find_dir(RUNS)? else {
+            return Ok(Listing::of(Vec::new()));
+        };
+        let cache = self.flow.find_dir(CACHE).ok().flatten();
+        let read = || cache.as_ref().map(FinishedRuns::read).unwrap_or_default();
+        let is_long = cache.as_ref().is_some_and(FinishedRuns::is_long);
+        let (finished, entries) = thread::scope(|scope| {
+            // Reading a long one takes as long as listing the directory.
+            let read = if is_long { Err(scope.spawn(read)) } else { Ok(read()) };
+            let entries = entries(&runs).map(Vec::from_iter);
+            (read.unwrap_or_else(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))), entries)
+        });
+        let (mut ids, mut others) = (Vec::new(), HashSet::new());
+        for (id, kind) in entries? {
+            if kind != FileType::Directory {
+                others.insert(id.clone());
+            }
+            ids.push(id);
+        }
+        let stamp = move |id: &RunId| if others.contains(id) { stamp_of(&runs, id) } else { stamp_in(&runs, id) };
+        Ok(Listing { ids, known: Box::new(move |id| finished.summary(id, &stamp(id)?)) })
+    }
+
     /// As [`RunStore::remember_over`](crate::store::RunStore::remember_over).
     pub(super) fn note_over(
         &self,
         request: &WriteRequest,
         read: MaybeOpen,
         outside: Option<&str>,
-        is_over: &dyn Fn(&RunId) -> bool,
+        over_now: &dyn Fn(&RunId) -> Option<RunSummary>,
     ) {
         let Some(Found { world: before, mut over, looked_at }) = read.found else { return };
         let _: Result<(), StoreError> = self.with_cache(request, |cache, runs| {
             let now = world(runs, outside)?.filter(|now| *now == before);
             let Some(world) = now else { return Ok(()) };
-            over.extend(looked_at.into_iter().filter(|(id, _)| is_over(id)));
-            let known: HashSet<_> = over.iter().map(|(id, _)| id).collect();
+            over.extend(looked_at.into_iter().filter_map(|(id, stamp)| Some((stamp, over_now(&id)?))));
+            let known: HashSet<_> = over.iter().map(|(_, run)| &run.id).collect();
             let open = read.ids.iter().filter(|id| !known.contains(id)).cloned().collect();
-            let recent = over[over.len().saturating_sub(RECENT)..].to_vec();
-            let lines: String = over.iter().map(line).collect();
+            let last = &over[over.len().saturating_sub(RECENT)..];
+            let recent = last.iter().map(|(stamp, run)| (run.id.clone(), stamp.clone())).collect();
+            let lines: String = over.iter().map(|(stamp, run)| line(stamp, run)).collect();
             replace(cache, FINISHED_RUNS, &lines)?;
             write_open(cache, &OpenRuns { v: VERSION, world, open, recent })
         });
     }
 
     /// As [`RunStore::remember_end`](crate::store::RunStore::remember_end).
-    pub(super) fn note_end(&self, request: &WriteRequest, id: &RunId, outside: Option<&str>) -> bool {
+    pub(super) fn note_end(
+        &self,
+        request: &WriteRequest,
+        id: &RunId,
+        outside: Option<&str>,
+        read: &dyn Fn() -> Option<RunSummary>,
+    ) -> bool {
         let mut remembered = false;
         let _: Result<(), StoreError> = self.with_cache(request, |cache, runs| {
             let Some(mut known) = fresh(cache, runs, outside)? else { return Ok(()) };
             let Some(stamp) = stamp_of(runs, id) else { return Ok(()) };
+            let Some(summary) = read() else { return Ok(()) };
+            let ended = line(&stamp, &summary);
             known.open.retain(|open| open != id);
             known.recent.push((id.clone(), stamp));
             known.recent.drain(..known.recent.len().saturating_sub(RECENT));
-            let ended = known.recent.last().map(line).unwrap_or_default();
             let finished = cache.open_own(FINISHED_RUNS, Open::Append { mode: NEW_FILE })?;
             let fault = |source| DiskError::Io { action: Operation::Write, path: cache.join(FINISHED_RUNS), source };
             write_all(&*finished, ended.as_bytes()).map_err(fault)?;
@@ -191,29 +228,14 @@ fn world(runs: &Dir, outside: Option<&str>) -> Result<Option<String>, DiskError>
     Ok(outside.map(|outside| format!("{stamp}|{outside}")))
 }
 
-/// What a file looks like from outside; another text when it was changed.
-fn stamp(stat: &Stat) -> String {
-    let Stat { device, inode, len, links, changed: (seconds, nanos), .. } = stat;
-    format!("{device:x}.{inode:x}.{len:x}.{links:x}.{seconds:x}.{nanos:x}")
-}
-
-fn stamp_of(runs: &Dir, id: &RunId) -> Option<String> {
-    runs.open_dir(id.as_str()).ok()?.look(RUN_FILE).ok().map(|stat| stamp(&stat))
+/// The runs, each with what its name leads to as far as the directory of runs says.
+fn entries(runs: &Dir) -> Result<impl Iterator<Item = (RunId, FileType)>, DiskError> {
+    Ok(runs.entries()?.into_iter().filter_map(|(name, kind)| Some((RunId::new(name).ok()?, kind))))
 }
 
 fn read_open(cache: &Dir) -> Option<OpenRuns> {
     let bytes = cache.read(OPEN_RUNS, limits::CACHE_BYTES).ok()??;
     serde_json::from_slice(&bytes).ok().filter(|known: &OpenRuns| known.v == VERSION)
-}
-
-fn read_finished(cache: &Dir) -> HashMap<RunId, String> {
-    let text = cache.read_text(FINISHED_RUNS, limits::CACHE_BYTES).ok().flatten().unwrap_or_default();
-    let pairs = text.lines().filter_map(|line| line.split_once(' '));
-    pairs.filter_map(|(id, stamp)| Some((RunId::new(id).ok()?, stamp.to_owned()))).collect()
-}
-
-fn line((id, stamp): &(RunId, String)) -> String {
-    format!("{id} {stamp}\n")
 }
 
 fn write_open(cache: &Dir, known: &OpenRuns) -> Result<(), DiskError> {

@@ -13,6 +13,7 @@
 
 mod commit;
 mod create;
+mod finished;
 mod index;
 pub(crate) mod layout;
 pub(crate) mod lock;

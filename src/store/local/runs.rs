@@ -1,11 +1,11 @@
 //! A project as the store of its runs.
 
-use crate::model::RunId;
+use crate::model::{RunId, RunSummary};
 use crate::store::batch::NewRun;
 use crate::store::error::StoreError;
 use crate::store::local::project::Project;
 use crate::store::request::WriteRequest;
-use crate::store::run_store::{MaybeOpen, RunStore, StoredRun, Visit};
+use crate::store::run_store::{Listing, MaybeOpen, RunStore, StoredRun, Visit};
 
 impl RunStore for Project {
     fn ids(&self) -> Result<Vec<RunId>, StoreError> {
@@ -33,18 +33,28 @@ impl RunStore for Project {
         self.not_known_over(outside)
     }
 
+    fn listing(&self) -> Result<Listing, StoreError> {
+        self.all_runs()
+    }
+
     fn remember_over(
         &self,
         request: &WriteRequest,
         read: MaybeOpen,
         outside: Option<&str>,
-        over: &dyn Fn(&RunId) -> bool,
+        over: &dyn Fn(&RunId) -> Option<RunSummary>,
     ) {
         self.note_over(request, read, outside, over);
     }
 
-    fn remember_end(&self, request: &WriteRequest, id: &RunId, outside: Option<&str>) -> bool {
-        self.note_end(request, id, outside)
+    fn remember_end(
+        &self,
+        request: &WriteRequest,
+        id: &RunId,
+        outside: Option<&str>,
+        read: &dyn Fn() -> Option<RunSummary>,
+    ) -> bool {
+        self.note_end(request, id, outside, read)
     }
 
     fn forget_over(&self, request: &WriteRequest) {

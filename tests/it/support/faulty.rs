@@ -156,8 +156,16 @@ impl DiskDir for FaultyDir {
         self.inner.remove_dir(name)
     }
 
+    fn look_into(&self, dir: &OsStr, name: &OsStr) -> Answer<Stat> {
+        self.inner.look_into(dir, name)
+    }
+
     fn names(&self) -> Answer<Vec<OsString>> {
         self.inner.names()
+    }
+
+    fn entries(&self) -> Answer<Vec<(OsString, FileType)>> {
+        self.inner.entries()
     }
 
     fn sync(&self) -> Answer<()> {

@@ -195,9 +195,19 @@ impl DiskDir for Held<dyn DiskDir> {
         self.inner.remove_dir(name)
     }
 
+    fn look_into(&self, dir: &OsStr, name: &OsStr) -> Answer<Stat> {
+        self.meets("newfstatat", &[&Path::new(dir).join(name).to_string_lossy()], false)?;
+        self.inner.look_into(dir, name)
+    }
+
     fn names(&self) -> Answer<Vec<OsString>> {
         self.meets("getdents64", &[], false)?;
         self.inner.names()
+    }
+
+    fn entries(&self) -> Answer<Vec<(OsString, FileType)>> {
+        self.meets("getdents64", &[], false)?;
+        self.inner.entries()
     }
 
     fn sync(&self) -> Answer<()> {

@@ -1,0 +1,23 @@
+//! In the place of `http.rs` in a build without the feature `network`.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+const WHY: &str = "this build of flow has no network";
+
+/// No address is one that could be asked.
+///
+/// # Errors
+/// Always.
+pub(super) fn server(_address: &str) -> Result<String, String> {
+    Err(WHY.to_owned())
+}
+
+/// Nobody is asked.
+///
+/// # Errors
+/// Always.
+pub(super) fn ask_endpoint(_: &str, _: Option<&str>, _: &Value, _: Duration) -> Result<Value, String> {
+    Err(WHY.to_owned())
+}

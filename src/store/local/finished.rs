@@ -1,0 +1,173 @@
+//! Summaries of runs that are over: a cache, so that a list of ten thousand runs does not read ten thousand files.
+//!
+//! `.flow/.cache/finished-runs` has a line for each run that was over when a writing command looked at it: the version of
+//! the format, the run, what its `run.yaml` looked like from outside, and the summary that it gave. The last line of a run
+//! counts. A reader takes the summary when the file still looks the same, and reads the run otherwise; so it does with
+//! everything that is not such a line: a file that was cut off, one of another version, a summary of another run.
+//!
+//! Only summaries that follow from `run.yaml` alone are kept: then nothing else can make them wrong. Whoever may write here
+//! could write a line that fits and says something else; they could write `run.yaml` as well, so that is not guarded against.
+//! A run's directory that the system's administrator gives to someone else meanwhile is listed, though it is not opened.
+//! A file that is changed in place, to the same length and within one tick of the file system's clock after flow wrote it,
+//! looks the same; git's index has the same limit.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
+use std::ops::Range;
+
+use crate::disk::{Dir, FileType, Stat};
+use crate::model::{RunId, RunSummary, limits};
+use crate::store::local::layout::{FINISHED_RUNS, RUN_FILE};
+
+/// The version of a line. It rises whenever [`RunSummary`] changes, or what it is made from.
+const VERSION: &str = "v2";
+/// How long the file of some thousand runs is, in bytes.
+const LONG: u64 = 1 << 20;
+/// Longer summaries are not kept: their runs are read.
+const SUMMARY_BYTES: usize = 4096;
+
+/// What the cache says about runs that are over.
+#[derive(Debug, Default)]
+pub(super) struct FinishedRuns {
+    text: String,
+    /// Where the last line of a run is in the text, behind the version; the key is a hash of the run's id. Ten thousand ids
+    /// that are checked and copied cost as much as their runs.
+    lines: HashMap<u64, Range<usize>>,
+    hasher: RandomState,
+}
+
+impl FinishedRuns {
+    /// Whether reading it takes longer than starting a thread.
+    pub(super) fn is_long(cache: &Dir) -> bool {
+        cache.look(FINISHED_RUNS).is_ok_and(|stat| stat.len > LONG)
+    }
+
+    /// What `cache` has; nothing when it cannot be read.
+    pub(super) fn read(cache: &Dir) -> Self {
+        let text = cache.read_text(FINISHED_RUNS, limits::CACHE_BYTES).ok().flatten().unwrap_or_default();
+        Self::of(text)
+    }
+
+    fn of(text: String) -> Self {
+        let (hasher, mut lines) = (RandomState::new(), HashMap::with_capacity(text.len() / 256));
+        let mut end = 0;
+        for line in text.split_inclusive('\n') {
+            end += line.len();
+            let fields = line.strip_prefix(VERSION).and_then(|rest| rest.strip_prefix(' '));
+            if let Some((id, _)) = fields.and_then(|fields| fields.split_once(' ')) {
+                lines.insert(hasher.hash_one(id), end - line.len() + VERSION.len() + 1..end);
+            }
+        }
+        Self { text, lines, hasher }
+    }
+
+    /// The summary of a run that looked as it does now when it was over.
+    pub(super) fn summary(&self, id: &RunId, stamp: &str) -> Option<RunSummary> {
+        let line = &self.text[self.lines.get(&self.hasher.hash_one(id.as_str()))?.clone()];
+        let rest = line.strip_prefix(id.as_str())?.strip_prefix(' ')?;
+        let summary: RunSummary = serde_json::from_str(rest.strip_prefix(stamp)?.strip_prefix(' ')?).ok()?;
+        (summary.id == *id && summary.status.is_terminal()).then_some(summary)
+    }
+}
+
+/// A line of the cache; nothing when it would be too long.
+pub(super) fn line(stamp: &str, summary: &RunSummary) -> String {
+    match serde_json::to_string(summary) {
+        Ok(json) if json.len() <= SUMMARY_BYTES => format!("{VERSION} {} {stamp} {json}\n", summary.id),
+        _ => String::new(),
+    }
+}
+
+/// What the `run.yaml` of a run looks like from outside; `None` when the run has to be read to know more.
+pub(super) fn stamp_of(runs: &Dir, id: &RunId) -> Option<String> {
+    let is_directory = runs.look(id.as_str()).ok()?.kind == FileType::Directory;
+    is_directory.then(|| stamp_in(runs, id))?
+}
+
+/// As [`stamp_of`], of a run whose directory is known to be one. One call, which opens nothing.
+///
+/// A symbolic link in the place of the directory would be followed, so callers know from the entry in the directory of runs
+/// that it is none. Should it become one in between, nothing is gained: an answer is of use only when it names the file that
+/// was read before (device, inode, time of change), and what that file says is no secret and no lie.
+pub(super) fn stamp_in(runs: &Dir, id: &RunId) -> Option<String> {
+    runs.look_into(id.as_str(), RUN_FILE).ok().map(|file| stamp(&file))
+}
+
+/// What a file looks like from outside; another text when it was changed.
+pub(super) fn stamp(stat: &Stat) -> String {
+    let mut text = String::with_capacity(64);
+    let Stat { device, inode, len, links, changed: (seconds, nanos), .. } = *stat;
+    for number in [device, inode, len, links, seconds.cast_unsigned(), nanos.cast_unsigned()] {
+        let digits = (u64::BITS - number.leading_zeros()).div_ceil(4).max(1);
+        // What `{:x}` does, in a tenth of the time.
+        text.extend((0..digits).rev().map(|digit| char::from(HEX[(number >> (4 * digit)) as usize & 0xf])));
+        text.push('.');
+    }
+    text
+}
+
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: &str = r#"v2 run-1 1.2.3. {"id":"run-1","workflow":"debug","created_at":"2026-05-20T14:30:00.000Z","status":"cancelled","current_phase":"fix","completed_activities":3,"doing":"failed","blocked_reason":"enough","goal":"less","issue":42,"pr":43,"feature":"a","journal":"j.md","session":"s1","last_seq":7,"updated_at":"2026-05-20T14:31:00.000Z"}
+"#;
+
+    fn known(text: &str) -> Option<RunSummary> {
+        FinishedRuns::of(text.to_owned()).summary(&"run-1".parse().unwrap(), "1.2.3.")
+    }
+
+    /// When this fails because a summary has other fields, the version has to rise.
+    #[test]
+    fn a_line_says_everything_about_a_run() {
+        let summary = known(KNOWN).unwrap();
+        assert_eq!(line("1.2.3.", &summary), KNOWN);
+        assert_eq!(line("1.2.3.", &RunSummary { goal: Some("x".repeat(SUMMARY_BYTES)), ..summary }), "");
+    }
+
+    #[test]
+    fn a_stamp_says_all_numbers() {
+        let stat = Stat {
+            kind: FileType::RegularFile,
+            mode: 0,
+            owner: 0,
+            group: 0,
+            links: 0,
+            device: u64::MAX,
+            inode: 0x10,
+            len: 0xabc,
+            changed: (-1, 1),
+        };
+        assert_eq!(stamp(&stat), "ffffffffffffffff.10.abc.0.ffffffffffffffff.1.");
+    }
+
+    #[test]
+    fn the_last_line_of_a_run_counts() {
+        let later = KNOWN.replace("42", "43");
+        assert_eq!(known(&format!("{KNOWN}{later}")).unwrap().issue, Some(43));
+        assert_eq!(known(&format!("{later}{KNOWN}")).unwrap().issue, Some(42));
+        assert_eq!(known(&format!("{KNOWN}v2 run-1 1.2.4. {{}}\n")), None);
+    }
+
+    #[test]
+    fn what_is_not_the_line_of_this_run_is_not_believed() {
+        for (old, new) in [
+            ("v2 ", "v1 "),
+            ("run-1 ", "run-2 "),
+            ("1.2.3. ", "1.2.4. "),
+            ("1.2.3. ", "1.2.3.4. "),
+            ("1.2.3. ", ""),
+            (r#""id":"run-1""#, r#""id":"run-2""#),
+            (r#""cancelled""#, r#""active""#),
+            (r#""last_seq":7"#, r#""last_seq":-7"#),
+            (r#""last_seq""#, r#""first_seq""#),
+            ("Z\"}\n", ""),
+            ("Z\"}\n", "Z\"}{}\n"),
+        ] {
+            assert!(KNOWN.contains(old), "{old}");
+            assert_eq!(known(&KNOWN.replacen(old, new, 1)), None, "{new}");
+        }
+    }
+}
