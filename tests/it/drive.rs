@@ -689,7 +689,7 @@ fn a_command_may_say_that_a_person_is_needed_or_that_it_is_not_done_yet() {
     let waits = project.0.events("r1").iter().filter(|e| e["reports"][0]["data"]["status"] == "waiting").count();
     assert_eq!(waits, 1, "it said so again");
     let failed = drive(r#"{"needs_human": 5}"#).exits(1).json();
-    assert!(failed["reason"].as_str().unwrap().contains("has 5 as `needs_human`, which is no text"), "{failed}");
+    assert!(failed["reason"].as_str().unwrap().contains("has 5 as `needs_human`, which is not a string"), "{failed}");
     assert_eq!(drive(r#"{"made": true}"#).ok().json()["stop"], "ended");
     project.0.assert_sound("r1");
     project.0.flow(["verify", "r1"]).ok();

@@ -216,7 +216,7 @@ fn units_and_sub_agents_do_not_move_the_run() {
     };
     hang("plan").ok();
     assert!(hang("plam").exits(1).stderr.contains("\"plam\" is not a valid state"));
-    assert!(warning.contains("\"flying\" is no state of the agent task-builder"), "{warning}");
+    assert!(warning.contains("\"flying\" is not a state of the agent task-builder"), "{warning}");
 }
 
 #[test]
@@ -356,7 +356,7 @@ fn a_batch_happens_wholly_or_not_at_all() {
     let before = project.0.read("r1", "events.jsonl");
     project.emit("line", &["--batch", &json!(bad).to_string()]).exits(1);
     for (wrong, why) in [
-        (json!([good[0], 1]), "event 2 of the batch: 1 is no object"),
+        (json!([good[0], 1]), "event 2 of the batch: 1 is not an object"),
         (json!([good[0], {}]), "event 2 of the batch: --type is required"),
     ] {
         let refused = project.emit("line", &["--batch", &wrong.to_string()]).exits(2);
