@@ -1,7 +1,7 @@
 //! What is on disk of one run, read without a lock and without an opinion.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -103,9 +103,8 @@ impl RunFacts {
     pub(super) fn gather(disk: &Arc<dyn Disk>, run: &RunDir) -> Self {
         let mut still = 0;
         for _ in 1..TRIES {
-            let before = Self::picture(&**disk, run);
             let facts = Self::read(disk, run);
-            let unchanged = before == Self::picture(&**disk, run);
+            let unchanged = facts.is_picture(&**disk, run);
             still = if unchanged { still + 1 } else { 0 };
             if unchanged && (facts.writer.is_none() || still == STILL) {
                 return facts;
@@ -118,9 +117,11 @@ impl RunFacts {
         facts
     }
 
-    /// What stands in the run's directories, with lengths and inodes; every commit changes some of it.
-    fn picture(disk: &dyn Disk, run: &RunDir) -> [Option<Vec<Entry>>; 2] {
-        [entries(disk, run.path()).ok(), entries(disk, &run.path().join(ACTIVITIES)).ok()]
+    /// Whether the run's directories are as they were: names, lengths and inodes, some of which every commit changes.
+    fn is_picture(&self, disk: &dyn Disk, run: &RunDir) -> bool {
+        let now = |path: &Path| entries(disk, path).unwrap_or_default();
+        // They were listed before anything was read.
+        now(run.path()) == self.entries && now(&run.path().join(ACTIVITIES)) == self.activities
     }
 
     fn read(disk: &Arc<dyn Disk>, run: &RunDir) -> Self {
@@ -143,7 +144,8 @@ impl RunFacts {
         let log = Content::of(run.log_bytes());
         let scan = log.here().map_or_else(LogScan::default, |bytes| LogScan::parse(bytes));
         let plain = activities.iter().filter(|entry| entry.kind == FileKind::File).filter_map(Entry::text);
-        let files = plain.map(|name| (name.to_owned(), Content::of(run.activity_bytes(name)))).collect();
+        let files = run.activity_bytes(plain).into_iter();
+        let files = files.map(|(name, bytes)| (name.to_owned(), Content::of(bytes))).collect();
         Self {
             disk: Arc::clone(disk),
             id: run.id().clone(),

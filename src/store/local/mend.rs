@@ -20,6 +20,9 @@ pub enum Shelf {
     Inner,
 }
 
+/// What a file holds; `None` when it is missing.
+pub type FileBytes = Result<Option<Vec<u8>>, StoreError>;
+
 /// Longest beginning of a name that is kept in quarantine, in bytes; the time goes behind it.
 const STEM_BYTES: usize = 200;
 
@@ -32,16 +35,18 @@ impl RunDir {
         Ok(self.dir.read(LOG, limits::LOG_BYTES)?)
     }
 
-    /// An activity file as it is, text or not; `None` when it is missing.
-    ///
-    /// # Errors
-    /// [`StoreError`] when there is something that cannot be read.
-    pub fn activity_bytes(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        match self.dir.find_dir(ACTIVITIES)? {
-            // With everything that flow adds, a document may grow beyond its bound.
-            Some(dir) => Ok(dir.read(name, limits::ACTIVITY_BYTES * 2)?),
-            None => Ok(None),
-        }
+    /// Activity files as they are, text or not, each with its name; `None` for one that is missing.
+    pub fn activity_bytes<'n>(&self, names: impl Iterator<Item = &'n str>) -> Vec<(&'n str, FileBytes)> {
+        let open = || self.dir.find_dir(ACTIVITIES);
+        // With everything that flow adds, a document may grow beyond its bound.
+        let read = |dir: &Dir, name: &str| dir.read(name, limits::ACTIVITY_BYTES * 2);
+        let opened = open();
+        let bytes_of = |name| match &opened {
+            Ok(Some(dir)) => read(dir, name),
+            Ok(None) => Ok(None),
+            Err(_) => open().and_then(|dir| dir.map_or(Ok(None), |dir| read(&dir, name))),
+        };
+        names.map(|name| (name, bytes_of(name).map_err(StoreError::from))).collect()
     }
 
     /// What the last writer left in `.lock`.

@@ -30,7 +30,7 @@ mod writer;
 
 pub use index::git_stamp;
 pub use log::LogTail;
-pub use mend::{Mender, ProjectMender, Shelf};
+pub use mend::{FileBytes, Mender, ProjectMender, Shelf};
 pub use note::WriterNote;
 pub use project::{Initialised, Project};
 pub use recover::is_cut_off;
