@@ -7,23 +7,23 @@
 //! command ──decide──▶ event ──commit──▶ events.jsonl ──fold──▶ RunState ──project──▶ run.yaml, activities/*.yaml
 //! ```
 //!
-//! The entry is [`runs::Context`]: a function over it for each verb, with a request and a report. The command line is one face of it and
-//! adds no rule.
+//! The entry is [`runs::Context`]: each verb is a function over it, with a request and a report. The command line is one
+//! face of that and adds no rule.
 //!
 //! ```
 //! use flowrun::host::{Clock, Env, Git, Ids};
-//! use flowrun::runs::{Context, Options, RecordRequest, ResumeRequest, StartRequest};
+//! use flowrun::runs::{self, Context, Options, RecordRequest, ResumeRequest, StartRequest};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let dir = tempfile::tempdir()?;
 //! let options = Options { project: Some(dir.path().to_owned()), ..Options::default() };
 //! let cx = Context::new(Clock::real(), Ids::random(), Env::default(), Git::default(), options);
 //!
-//! let run = start(flow, &StartRequest { workflow: "debug".into(), ..StartRequest::default() })?;
+//! let run = runs::start(&cx, &StartRequest { workflow: "debug".into(), ..StartRequest::default() })?;
 //! let id = "look-around".parse()?;
-//! record_activity(flow, &RecordRequest { id: Some(id), ..RecordRequest::default() })?;
+//! runs::record_activity(&cx, &RecordRequest { id: Some(id), ..RecordRequest::default() })?;
 //!
-//! let answer = resume(flow, &ResumeRequest::default())?;
+//! let answer = runs::resume(&cx, &ResumeRequest::default())?;
 //! assert_eq!(answer.run_id, Some(run.run_id));
 //! assert_eq!(answer.next.phase.map(|phase| phase.to_string()), Some("reproduce".into()));
 //! # Ok(())
