@@ -107,7 +107,7 @@ mod tests {
     fn commands_in_a_sentence_name_the_project_for_a_caller_elsewhere() {
         let help = Help::from("go on with it: ") + Suggestion::flow("resume").value("r1") + ", or leave it";
         assert_eq!(help.to_string(), "go on with it: `flow resume r1`, or leave it");
-        let there = help.in_project(Some("/work/parser"));
-        assert_eq!(there.to_string(), "go on with it: `flow -C /work/parser resume r1`, or leave it");
+        let there = help.in_project(Some("/home/me/parser"));
+        assert_eq!(there.to_string(), "go on with it: `flow -C /home/me/parser resume r1`, or leave it");
     }
 }
