@@ -9,10 +9,11 @@ use crate::engine::{History, PhaseWork, Report, RunState, Undone, progress};
 use crate::machine::Machine;
 use crate::model::{
     ActivityStatus, Emitted, Event, EventId, Number, Question, ReportType, RunId, Seq, StateName, StepReport,
-    StepStatus, Unit, quoted,
+    StepStatus, Suggestion, Unit,
 };
 use crate::runs::context::Context;
 use crate::runs::emit::CheckedRequest;
+use crate::runs::here::place_of_caller;
 use crate::runs::transaction::Transaction;
 use crate::store::{Document, Project, StoredRun};
 
@@ -147,7 +148,8 @@ pub(super) fn answer(
         }
     }
     if let Some(machine) = outcome.machine.filter(|_| !outcome.repeated) {
-        warnings.extend(entered_beside(outcome.state, machine, emitted));
+        let place = || place_of_caller(cx, project);
+        warnings.extend(entered_beside(outcome.state, machine, emitted, place));
         warnings.extend(kept_open(outcome.state, machine, emitted));
         if may_leave_undone(outcome.state, emitted) {
             warnings.extend(history().as_ref().map(|history| left_undone(history, emitted)).unwrap_or_default());
@@ -192,7 +194,12 @@ fn unknown_children(cx: &Context, project: &Project, emitted: &Emitted) -> Vec<S
 
 /// Steps that were entered beside a step that follows the same one and is not done: the definition may mean one of them
 /// alone, and then the other one has to be settled.
-fn entered_beside(state: &RunState, machine: &Machine, emitted: &Emitted) -> Vec<String> {
+fn entered_beside(
+    state: &RunState,
+    machine: &Machine,
+    emitted: &Emitted,
+    place: impl Fn() -> Option<String>,
+) -> Vec<String> {
     let run = state.document();
     let follows = |from: &StateName, to: &StateName| machine.successors(from).any(|way| way.to == *to);
     let mut warnings = Vec::new();
@@ -201,12 +208,16 @@ fn entered_beside(state: &RunState, machine: &Machine, emitted: &Emitted) -> Vec
         let open = |other: &&StateName| *other != step && run.state.steps.get(other).is_some_and(|now| !now.is_done());
         let beside = run.state.positions().filter(open).filter(|other| follows(from, other));
         warnings.extend(beside.map(|other| {
+            let settle = Suggestion::flow("emit")
+                .option("workflow", &run.workflow)
+                .option("run-id", &run.id)
+                .option("type", ReportType::StatusChange.as_str())
+                .option("step", other)
+                .option("data", r#"{"status":"skipped"}"#)
+                .in_project(place().as_deref());
             format!(
                 "`{step}` was entered beside `{other}`, which is not done. When only one of them is meant, settle the \
-                 other: flow emit --workflow {} --run-id {} --type status_change --step {} --data '{{\"status\":\"skipped\"}}'",
-                run.workflow,
-                run.id,
-                quoted(other.as_str())
+                 other: {settle}"
             )
         }));
     }
