@@ -172,7 +172,7 @@ fn mend_files(
     Ok(actions)
 }
 
-/// What the next writer would do, and then what nobody but a repair does.
+/// What the next writer would do, and then what only a repair does.
 fn recover(
     cx: &Context,
     project: &Project,

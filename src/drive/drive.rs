@@ -312,7 +312,7 @@ fn go_through(
     Ok(report)
 }
 
-/// Somebody ended or moved the run while a state was at work, so what it gave has no place in it.
+/// The run was ended or moved while a state was at work, so the result of the state has no place in it.
 fn overtaken(cx: &Context, drive: &Drive, done: &Done, refusal: &Refusal, ran: usize) -> Result<DriveReport> {
     let project = cx.project()?;
     let view = for_reading(cx, &project, &*open_run_exactly(&project, drive.run.as_str())?)?;

@@ -109,7 +109,7 @@ pub(super) fn take_up(
             return stopped(DriveStop::NeedsHuman, reason);
         }
     }
-    // Whoever drives it is said by the claim; only when nobody does, what a dead driver left running matters.
+    // The claim names the driver. Without one, what a dead driver left running matters.
     let caller = Caller { session: Some(drive.session.clone()), ..Caller::default() };
     let held = presence(cx, view.history.hold(), &caller)? == Presence::HeldByOther;
     let begun = phase.as_ref().filter(|here| state.document().state.steps.get(here).is_some_and(StepStatus::is_open));

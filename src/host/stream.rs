@@ -1,4 +1,4 @@
-//! Pipes and devices that somebody named: what comes out of them is no file of a disk.
+//! Pipes and devices that the caller named: what they give is not a file on a disk.
 
 use std::io::Read;
 use std::path::Path;

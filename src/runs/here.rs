@@ -28,7 +28,7 @@ pub(crate) fn place_of_caller(cx: &Context, project: &Project) -> Option<String>
 }
 
 /// The same for a caller whose project is not opened yet.
-pub fn place_of_project(cx: &Context) -> Option<String> {
+pub(crate) fn place_of_project(cx: &Context) -> Option<String> {
     place_of_caller(cx, &cx.project().ok()?)
 }
 

@@ -193,8 +193,7 @@ fn resume_here(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
         }
     };
     let outlook = outlook(cx, &project, &*run, &view, &caller, claim.as_ref())?;
-    let plan = engine::resume(&view.history, &outlook);
-    let mut plan = plan;
+    let mut plan = engine::resume(&view.history, &outlook);
     let completed = plan.completed.len();
     if !request.all {
         plan.completed.drain(..completed.saturating_sub(COMPLETED));

@@ -95,8 +95,10 @@ impl Runs {
                 over.insert(listed.summary.id.clone(), listed.summary.clone());
             }
         })?;
-        let request = cx.write_request(now, Duration::ZERO);
-        project.runs().remember_over(&request, found, outside.as_deref(), &|id| over.get(id).cloned());
+        if found.is_news() {
+            let request = cx.write_request(now, Duration::ZERO);
+            project.runs().remember_over(&request, found, outside.as_deref(), &|id| over.get(id).cloned());
+        }
         Ok(runs)
     }
 

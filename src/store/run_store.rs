@@ -315,6 +315,14 @@ pub struct MaybeOpen {
     pub(in crate::store) found: Option<Found>,
 }
 
+impl MaybeOpen {
+    /// Whether reading the runs tells something that [`RunStore::remember_over`] can keep.
+    #[must_use]
+    pub fn is_news(&self) -> bool {
+        self.found.is_some()
+    }
+}
+
 /// What a store saw of its runs when it was asked which may be open.
 #[derive(Debug)]
 pub(in crate::store) struct Found {

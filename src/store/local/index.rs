@@ -3,7 +3,8 @@
 //! `.flow/.cache/open-runs.json` names the runs that were not over when it was written, and what the directory of runs
 //! and git's index looked like then. While both look the same, only those runs are read, and the few that ended last.
 //! Otherwise every run is looked at, and those are read that `.flow/.cache/finished-runs` does not know as they are
-//! ([`crate::store::local::finished`]). Nothing rests on these files: they are never flushed, may be deleted, and are not believed when in doubt.
+//! ([`crate::store::local::finished`]). Nothing rests on these files: they are never flushed, may be deleted, and are not
+//! believed when in doubt.
 
 use std::collections::HashSet;
 use std::panic::resume_unwind;
