@@ -25,4 +25,4 @@ mod verify;
 pub use examine::{DoctorRequest, doctor};
 pub use report::{DoctorReport, FindingReport, FindingState, PlanStep, Severity};
 pub use validate::{CheckedFile, ValidateReport, ViolationReport, validate};
-pub use verify::{Checked, Difference, VerifyReport, verify};
+pub use verify::{Checked, Difference, VerifyReport, VerifyRequest, verify};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::codec::LineFault;
 use crate::doctor::facts::{Content, RunFacts};
@@ -65,16 +65,27 @@ pub struct Difference {
 /// Longest line that is quoted, in characters.
 const QUOTED: usize = 120;
 
+/// Which run to verify.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct VerifyRequest {
+    /// The run; otherwise the session's or the only active one.
+    #[serde(rename = "run_id")]
+    pub run: Option<String>,
+    /// Who asks.
+    pub session: Option<SessionId>,
+}
+
 /// Folds the log of a run and compares every byte that follows from it. Writes nothing.
 ///
 /// # Errors
 /// [`crate::runs::Error::NoSuchRun`], and [`crate::runs::Error::Store`] when the run cannot be opened, or when what
 /// differs may be the unfinished work of a process that does not come to its end. What differs, or cannot be read,
 /// is in the report.
-pub fn verify(cx: &Context, run: Option<&str>, session: Option<SessionId>) -> Result<VerifyReport> {
+pub fn verify(cx: &Context, request: &VerifyRequest) -> Result<VerifyReport> {
     let project = cx.project()?;
-    let caller = cx.caller(session, None)?;
-    let run = select_run(cx, &project, run, caller.session.as_ref())?;
+    let caller = cx.caller(request.session.clone(), None)?;
+    let run = select_run(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
     let run = project.run(run.id())?;
     if run.presence() == Presence::Away {
         return Err(elsewhere(cx, &project, &run));

@@ -19,22 +19,31 @@ mod refusal;
 mod resume;
 mod state;
 
-pub use choices::{BadReply, Choices, Forced};
+pub(crate) use choices::Forced;
+pub use choices::{BadReply, Choices};
 pub use command::{Advance, Caller, Claim, Command, Decision, Record};
+pub use decide::decide;
 pub(crate) use decide::refuse_other_session;
-pub use decide::{Retry, asks_workflow, decide, retry};
+#[doc(hidden)]
+pub use decide::{Retry, asks_workflow, retry};
 pub(crate) use edit::with_edit;
+#[doc(hidden)]
 pub use edit::{EditFault, edited, rebase};
 pub use emit::{Emit, Progress, Report, Supply, decide_emit, progress};
-pub use history::{Attempt, History, Hold, NoTrail, Trail, UnitWork};
-pub use join::{Histories, Join, Side, join};
+pub(crate) use history::{Attempt, Hold};
+pub use history::{History, NoTrail, Trail};
+#[doc(hidden)]
+pub use join::{Histories, join};
 pub(crate) use leave::complete_by_leaving;
-pub use phases::{PhaseWork, SkippedPhase};
+pub(crate) use phases::{PhaseWork, SkippedPhase};
 pub(crate) use pinned::{is_free, machine_of, pinned};
 pub use reconcile::{Current, Fault, Reconciled, Repair, reconcile};
 pub(crate) use reconcile::{
     Replay, blind_spots, caught_up, histories, joined, merge_save, read_run, rebuilt, reconcile_end,
 };
-pub use refusal::{Refusal, StepFault, Unanswered, Undone};
-pub use resume::{Action, Completed, Damage, Drift, InDoubt, Limit, Next, Outlook, Plan, Presence, Verdict, resume};
+pub use refusal::Refusal;
+pub(crate) use refusal::{StepFault, Unanswered, Undone};
+pub use resume::{Action, InDoubt, Limit, Next, Outlook, Plan, Presence, Verdict, resume};
+#[doc(hidden)]
+pub use resume::{Completed, Damage, Drift};
 pub use state::RunState;

@@ -18,10 +18,13 @@ mod remote;
 mod signal;
 mod stream;
 
-pub use child::{Answered, Ended, Job};
+#[doc(hidden)]
+pub use child::Job;
+pub(crate) use child::{Answered, Ended};
 pub use clock::{BadNow, Clock};
 pub use env::{BadSetting, Env, Setting};
-pub use git::{Git, GitFacts, GitRef, WorkingTree};
+pub use git::{Git, WorkingTree};
+pub(crate) use git::{GitFacts, GitRef};
 pub use ids::Ids;
 pub(crate) use locks::lock_holder;
 pub(crate) use output::reader_left;

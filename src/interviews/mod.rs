@@ -10,6 +10,7 @@ mod error;
 mod explain;
 mod link;
 mod next;
+#[doc(hidden)]
 pub mod pad;
 mod start;
 mod status;

@@ -25,9 +25,12 @@ mod write;
 pub use check::{Compiled, compile};
 pub use diagnostic::{Diagnostic, Severity, render};
 pub use form::{Checked, Form, compile_text};
+#[doc(hidden)]
 pub use graph::StateTypes;
 pub use machine::{Machine, MachineError, Notation, State, Transition};
+#[doc(hidden)]
 pub use prose::prose;
 pub use source::{MachineSource, Name, SourceState, SourceTransition};
+#[doc(hidden)]
 pub use unsaid::{description, unsaid};
 pub use write::{Written, picture, write};

@@ -11,6 +11,7 @@ mod front_matter;
 mod help;
 mod idlist;
 mod ids;
+#[doc(hidden)]
 pub mod limits;
 mod mode;
 mod problem;
@@ -22,28 +23,38 @@ mod terminal;
 mod time;
 mod written;
 
-pub use activity::{Activity, ActivityStatus, ActivityType, Confidence, fill};
+#[doc(hidden)]
+pub use activity::fill;
+pub use activity::{Activity, ActivityStatus, ActivityType, Confidence};
 pub use event::{
-    ActivityRecorded, Event, EventKind, RunAdopted, RunChanges, RunClaimed, RunEdited, RunStarted, SessionEnded, Skip,
-    StatusChange, TextDigest, UnknownEvent, WorkflowAdopted,
+    ActivityRecorded, Event, EventKind, RunAdopted, RunChanges, RunClaimed, RunStarted, SessionEnded, Skip,
+    StatusChange, UnknownEvent, WorkflowAdopted,
 };
+pub(crate) use event::{RunEdited, TextDigest};
 pub(crate) use fence::without_fence;
-pub use flaw::Flaw;
+pub(crate) use flaw::Flaw;
 pub(crate) use front_matter::behind_front_matter;
 pub use help::Help;
+#[doc(hidden)]
 pub use idlist::IdList;
-pub use ids::{
-    ActivityId, BadName, EventId, ModeName, Number, RunId, Seq, SessionId, StateName, Unit, WorkflowId, slug,
-};
+#[doc(hidden)]
+pub use ids::slug;
+pub use ids::{ActivityId, BadName, EventId, ModeName, Number, RunId, Seq, SessionId, StateName, Unit, WorkflowId};
 pub(crate) use mode::{MODE_FILE, VISIBLE, mode_file};
 pub use mode::{ModeFile, ModesChanged, Scope};
 pub use problem::{Explain, Kind, Problem};
-pub use repair::{LogRepaired, LostRange, Renumbered};
-pub use run::{Doing, Owned, RunDocument, RunStatus, RunSummary};
+pub use repair::LogRepaired;
+pub(crate) use repair::{LostRange, Renumbered};
+#[doc(hidden)]
+pub use run::Owned;
+pub use run::{Doing, RunDocument, RunStatus, RunSummary};
 pub(crate) use run::{LIMITS, SESSION_ENDED};
 pub(crate) use step::answer_in;
 pub use step::{Emitted, Question, ReportType, StepReport, StepStatus, Steps};
-pub use suggestion::{Argument, Invocation, Suggestion, quoted};
+#[doc(hidden)]
+pub use suggestion::quoted;
+pub use suggestion::{Argument, Suggestion};
 pub(crate) use terminal::is_terminal_control;
 pub use time::{BadTime, Timestamp};
+#[doc(hidden)]
 pub use written::{pairs, seconds};

@@ -1,7 +1,7 @@
 //! `mode clear | cancel`: they work whatever else is broken.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::{Explain as _, MODE_FILE, ModeName, RunId, Scope, SessionId, VISIBLE, mode_file};
@@ -37,23 +37,37 @@ pub struct EndedMode {
     pub scope: ScopeReport,
 }
 
-/// Takes the files of modes away: of one, or of all that the scope has. `all` means every session as well.
+/// Which modes to end.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ModeEndRequest {
+    /// One mode, by its name or a word that stands for it; otherwise all that the scope has.
+    pub mode: Option<String>,
+    /// Whose.
+    pub scope: ModeScope,
+    /// The modes of every session instead.
+    pub all: bool,
+}
+
+/// Takes the files of modes away: of one, or of all that the scope has.
 ///
 /// # Errors
 /// When nothing can be written; a file that cannot be read is no reason.
-pub fn clear(cx: &Context, word: Option<&str>, scope: &ModeScope, all: bool) -> Result<ModeEndReport> {
-    end_modes(cx, word, scope, all, |draft, scope, mode| draft.clear(scope, mode))
+pub fn clear(cx: &Context, request: &ModeEndRequest) -> Result<ModeEndReport> {
+    end_modes(cx, request, |draft, scope, mode| draft.clear(scope, mode))
 }
 
 /// Gives modes up: one, or all that are active. Their files stay and say so.
 ///
 /// # Errors
 /// As [`clear`].
-pub fn cancel(cx: &Context, word: Option<&str>, scope: &ModeScope, all: bool) -> Result<ModeEndReport> {
-    end_modes(cx, word, scope, all, |draft, scope, mode| draft.cancel(scope, mode))
+pub fn cancel(cx: &Context, request: &ModeEndRequest) -> Result<ModeEndReport> {
+    end_modes(cx, request, |draft, scope, mode| draft.cancel(scope, mode))
 }
 
-fn end_modes(cx: &Context, word: Option<&str>, asked: &ModeScope, all: bool, end: End) -> Result<ModeEndReport> {
+fn end_modes(cx: &Context, request: &ModeEndRequest, end: End) -> Result<ModeEndReport> {
+    let ModeEndRequest { mode: word, scope: asked, all } = request;
+    let (word, all) = (word.as_deref(), *all);
     let project = cx.project()?;
     let mut report = ModeEndReport { ended: Vec::new(), active: Vec::new(), changed: false, warnings: Vec::new() };
     let Some(state) = project.state()? else { return Ok(report) };

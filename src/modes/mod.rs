@@ -8,18 +8,21 @@ mod definition;
 mod end;
 mod error;
 mod load;
+#[doc(hidden)]
 pub mod policy;
 mod prompt;
 mod say;
+#[doc(hidden)]
 pub mod state;
 mod state_dir;
 mod table;
 mod view;
 
 pub use change::{ModeDecision, ModeRequest, ModeRequestReport, ModeWriteReport, ModeWriteRequest, request, write};
+#[doc(hidden)]
 pub use definition::policy_of;
 pub(crate) use definition::{FILE as POLICY_FILE, read_policy};
-pub use end::{EndedMode, ModeEndReport, ModesObserver, cancel, clear};
+pub use end::{EndedMode, ModeEndReport, ModeEndRequest, ModesObserver, cancel, clear};
 pub use error::{Error, Result};
 pub(crate) use load::parse as read_state;
 pub use load::{ModeScope, ScopeReport};
@@ -27,5 +30,6 @@ pub use prompt::{ModePromptReport, ModePromptRequest, PromptError, prompt};
 pub(crate) use say::clear_command;
 pub use table::{PolicyMode, PolicyReport, PolicyRow, table};
 pub use view::{
-    DecidedBy, ListedMode, ModeListReport, ModeListRequest, ModeShowReport, OutcomeReport, list, outcome, show,
+    DecidedBy, ListedMode, ModeListReport, ModeListRequest, ModeShowReport, ModeShowRequest, OutcomeReport, list,
+    outcome, show,
 };

@@ -153,14 +153,26 @@ pub fn list(cx: &Context, request: &ModeListRequest) -> Result<ModeListReport> {
     Ok(report)
 }
 
+/// Which mode to show.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ModeShowRequest {
+    /// The mode, by its name or a word that stands for it.
+    pub mode: String,
+    /// Whose.
+    #[serde(default)]
+    pub scope: ModeScope,
+}
+
 /// A mode's file. Never writes.
 ///
 /// # Errors
 /// [`Error::Refused`] when it cannot be read.
-pub fn show(cx: &Context, word: &str, scope: &ModeScope) -> Result<ModeShowReport> {
+pub fn show(cx: &Context, request: &ModeShowRequest) -> Result<ModeShowReport> {
+    let scope = &request.scope;
     let project = cx.project()?;
     let (policy, _) = definition::policy_of(&cx.catalog(Some(&project)))?;
-    let mode = mode(&policy, word)?;
+    let mode = mode(&policy, &request.mode)?;
     let view = scope_of(cx, scope)?;
     let absent = ModeShowReport {
         mode: mode.name.clone(),

@@ -21,7 +21,7 @@ pub const LOCK_WAIT: Duration = Duration::from_secs(30);
 pub struct Options {
     /// The project's directory; otherwise it is found from the working directory.
     pub project: Option<PathBuf>,
-    /// How long to wait for another writer; [`LOCK_WAIT`] otherwise.
+    /// How long to wait for another writer; 30 seconds unless it is given.
     pub lock_wait: Option<Duration>,
     /// What runs, for those who wait: `flow record-activity`.
     pub command: String,

@@ -36,36 +36,42 @@ pub(crate) mod view;
 pub(crate) mod workflow;
 mod worktrees;
 
+#[doc(hidden)]
 pub use crate::codec::{DocumentKind, schema_text};
 pub use crate::engine::Advance;
 pub use adopt::{AdoptRequest, WorkflowAdoptReport, workflow_adopt};
 pub use advice::Alternative;
 pub use claim::{ClaimReport, ClaimRequest};
 pub(crate) use claim::{claim, presence};
-pub use context::{Context, LOCK_WAIT, Observer, Options};
+pub use context::{Context, Observer, Options};
 pub(crate) use emit::emit_by;
 pub use emit::{EmitData, EmitReport, EmitRequest, EmittedActivity, EmittedReport, emit};
 pub use error::{Error, Result};
 pub(crate) use here::{named_in, place_of_caller, place_of_project};
 pub use init::{InitReport, init};
-pub use list::{ListFilter, ListReport, ListStatus, ListedRun, list, parse_since};
-pub use log::{Follow, LogReport, LogRequest, SkippedLine, follow, log, reader_left};
-pub use next::{AdvanceReport, AdvanceRequest, NextStatesReport, advance, next_states};
-pub use payload::{ReportRequest, parse_batch};
+pub(crate) use list::parse_since;
+pub use list::{ListFilter, ListReport, ListStatus, ListedRun, list};
+pub(crate) use log::reader_left;
+pub use log::{Follow, LogReport, LogRequest, SkippedLine, follow, log};
+pub use next::{AdvanceReport, AdvanceRequest, NextStatesReport, NextStatesRequest, advance, next_states};
+pub use payload::ReportRequest;
+#[doc(hidden)]
+pub use payload::parse_batch;
 pub use record::{RecordReport, RecordRequest, Source, record_activity};
 pub use resume::{Candidate, NextReport, ResumeReport, ResumeRequest, TreeState, WorkingTreeReport, resume};
-pub use select::{MeantRun, Unreadable, meant_run};
+#[doc(hidden)]
+pub use select::meant_run;
 pub(crate) use session_end::end_in;
 pub use session_end::{EndedRun, HookInput, SessionEndReport, SessionEndRequest, session_end};
 pub(crate) use set::change_context;
 pub use set::{SetReport, SetRequest, set};
-pub use show::{ArtifactKind, ShowReport, ShownArtifact, ShownSkip, ShownStep, ShownUnit, show};
-pub use source::read_source;
+pub use show::{ArtifactKind, ShowReport, ShowRequest, ShownArtifact, ShownSkip, ShownStep, ShownUnit, show};
+pub(crate) use source::read_source;
 pub use start::{StartReport, StartRequest, start};
 pub use status::{StatusReport, StatusRequest, StatusVerb, change_status};
 pub use workflow::{
-    WorkflowConvertReport, WorkflowEntry, WorkflowGraphReport, WorkflowListReport, WorkflowReport, workflow_check,
-    workflow_convert, workflow_graph, workflow_list, workflow_show,
+    WorkflowConvertReport, WorkflowConvertRequest, WorkflowEntry, WorkflowGraphReport, WorkflowListReport,
+    WorkflowReport, WorkflowRequest, workflow_check, workflow_convert, workflow_graph, workflow_list, workflow_show,
 };
 pub use worktrees::OtherWorktree;
 pub(crate) use worktrees::{in_other_worktrees, other_worktrees};

@@ -81,14 +81,25 @@ pub struct AdvanceReport {
     pub warnings: Vec<String>,
 }
 
+/// Which run to look at.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct NextStatesRequest {
+    /// The run; otherwise the session's or the only active one.
+    #[serde(rename = "run_id")]
+    pub run: Option<String>,
+    /// Who asks.
+    pub session: Option<SessionId>,
+}
+
 /// The states that can follow, ready for a model's structured output.
 ///
 /// # Errors
 /// Those of reading a run.
-pub fn next_states(cx: &Context, run: Option<&str>, session: Option<SessionId>) -> Result<NextStatesReport> {
+pub fn next_states(cx: &Context, request: &NextStatesRequest) -> Result<NextStatesReport> {
     let project = cx.project()?;
-    let caller = cx.caller(session, None)?;
-    let run = select_run(cx, &project, run, caller.session.as_ref())?;
+    let caller = cx.caller(request.session.clone(), None)?;
+    let run = select_run(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
     let view = for_reading(cx, &project, &*run)?;
     let state = view.history.state();
     let over = state.status().is_terminal();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::codec::parse_value;
@@ -98,16 +98,29 @@ pub struct ShownSkip {
     pub seq: Seq,
 }
 
+/// Which run to show, and as of when.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ShowRequest {
+    /// The run; otherwise the session's or the only active one.
+    #[serde(rename = "run_id")]
+    pub run: Option<String>,
+    /// The state after the event at this position; otherwise the current state.
+    pub at: Option<u64>,
+    /// Who asks.
+    pub session: Option<SessionId>,
+}
+
 /// The run document with `steps`, `activities` and `artifacts`. With `at` it is the state after that event.
 ///
 /// # Errors
 /// [`Error::NoSuchRun`], [`Error::NoSuchEvent`], and those of reading a run.
-pub fn show(cx: &Context, run: Option<&str>, session: Option<SessionId>, at: Option<u64>) -> Result<ShowReport> {
+pub fn show(cx: &Context, request: &ShowRequest) -> Result<ShowReport> {
     let project = cx.project()?;
-    let caller = cx.caller(session, None)?;
-    let run = select_run(cx, &project, run, caller.session.as_ref())?;
+    let caller = cx.caller(request.session.clone(), None)?;
+    let run = select_run(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
     let mut view = for_reading(cx, &project, &*run)?;
-    if let Some(at) = at {
+    if let Some(at) = request.at {
         go_back(run.id(), &mut view, at)?;
     }
     Ok(report(view))

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::catalog::{CatalogError, Origin, definition_text};
 use crate::disk::read_named;
@@ -83,6 +83,30 @@ pub struct WorkflowConvertReport {
     pub losses: Vec<String>,
 }
 
+/// Which definition to look at.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WorkflowRequest {
+    /// A file, or the name of a workflow.
+    pub target: String,
+    /// Types of states that the graph of a file may use besides those of the project.
+    #[serde(default)]
+    pub types: Vec<String>,
+}
+
+/// Which definition to convert, and to what.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WorkflowConvertRequest {
+    /// A file, or the name of a workflow.
+    pub target: String,
+    /// The notation of the answer.
+    pub to: Notation,
+    /// Types of states that the graph of a file may use besides those of the project.
+    #[serde(default)]
+    pub types: Vec<String>,
+}
+
 /// The known workflows, by id.
 ///
 /// # Errors
@@ -110,14 +134,13 @@ pub fn workflow_show(cx: &Context, name: &str) -> Result<(WorkflowReport, String
     Ok((report(Some(&found.machine), found.machine.notation(), origin(&found.origin), found.diagnostics), found.text))
 }
 
-/// Compiles a file, or a workflow by its name; the graph of a file may use `types` of states besides those of the
-/// project. Errors in the definition are in the report; the text is for rendering them.
+/// Compiles a definition. Errors in it are in the report; the text is for rendering them.
 ///
 /// # Errors
 /// [`Error::Input`] when the file cannot be read, [`Error::Catalog`] when there is neither such a file nor such a
 /// workflow.
-pub fn workflow_check(cx: &Context, target: &str, types: &[String]) -> Result<(WorkflowReport, String)> {
-    let Definition { machine, notation, origin, text, diagnostics } = definition(cx, target, types)?;
+pub fn workflow_check(cx: &Context, request: &WorkflowRequest) -> Result<(WorkflowReport, String)> {
+    let Definition { machine, notation, origin, text, diagnostics } = definition(cx, &request.target, &request.types)?;
     Ok((report(machine.as_ref(), notation, origin, diagnostics), text))
 }
 
@@ -125,8 +148,8 @@ pub fn workflow_check(cx: &Context, target: &str, types: &[String]) -> Result<(W
 ///
 /// # Errors
 /// As [`workflow_check`], and [`Error::Catalog`] when it does not compile.
-pub fn workflow_graph(cx: &Context, target: &str, types: &[String]) -> Result<WorkflowGraphReport> {
-    let machine = definition(cx, target, types)?.machine()?;
+pub fn workflow_graph(cx: &Context, request: &WorkflowRequest) -> Result<WorkflowGraphReport> {
+    let machine = definition(cx, &request.target, &request.types)?.machine()?;
     let picture = picture(&machine);
     Ok(WorkflowGraphReport {
         id: machine.id().clone(),
@@ -139,8 +162,9 @@ pub fn workflow_graph(cx: &Context, target: &str, types: &[String]) -> Result<Wo
 ///
 /// # Errors
 /// As [`workflow_graph`].
-pub fn workflow_convert(cx: &Context, target: &str, to: Notation, types: &[String]) -> Result<WorkflowConvertReport> {
-    let definition = definition(cx, target, types)?;
+pub fn workflow_convert(cx: &Context, request: &WorkflowConvertRequest) -> Result<WorkflowConvertReport> {
+    let to = request.to;
+    let definition = definition(cx, &request.target, &request.types)?;
     let text = definition.text.clone();
     let description = description(&text);
     let unsaid = unsaid(definition.notation, &text, to);

@@ -6,6 +6,7 @@
 mod address;
 mod batch;
 mod error;
+#[doc(hidden)]
 pub mod local;
 mod memory;
 mod request;
@@ -15,8 +16,9 @@ pub use crate::codec::{Line, LogEnd, LogScan, Skipped};
 pub use address::{Address, Document};
 pub use batch::{ActivityFile, Batch, Committed, Merge, NewRun};
 pub use error::StoreError;
+pub(crate) use local::Initialised;
+pub use local::Project;
 pub(crate) use local::git_stamp;
-pub use local::{Initialised, Project};
 pub use memory::MemoryStore;
 pub use request::{WriteRequest, Writer};
 pub use run_store::{Listing, MaybeOpen, Position, Presence, RunStore, RunWriter, StoredRun, Summaries, Visit};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use flowrun::model::{ActivityId, RunId, RunStatus, Seq, SessionId};
 use flowrun::runs::{
     self, ClaimRequest, Context, EmitRequest, ListFilter, LogRequest, RecordRequest, ReportRequest, ResumeRequest,
-    SetRequest, StartRequest, StatusRequest, StatusVerb,
+    SetRequest, ShowRequest, StartRequest, StatusRequest, StatusVerb,
 };
 use flowrun::store::StoredRun;
 use serde_json::json;
@@ -179,7 +179,11 @@ pub fn reports_begin_a_run_and_carry_it_to_its_end(keeper: &dyn Keeper) {
     let found = runs::list(cx, &ListFilter { feature: Some("parser".into()), ..ListFilter::default() }).unwrap();
     assert_eq!(found.runs.len(), 1);
     runs::change_status(cx, &status(StatusVerb::Fail)).unwrap();
-    assert_eq!(runs::show(cx, Some(RUN), None, None).unwrap().document["state"]["status"], "failed");
+    assert_eq!(
+        runs::show(cx, &ShowRequest { run: Some(RUN.to_owned()), ..ShowRequest::default() }).unwrap().document["state"]
+            ["status"],
+        "failed"
+    );
 }
 
 pub fn a_followed_log_ends_with_its_run(keeper: &dyn Keeper) {

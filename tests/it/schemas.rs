@@ -6,7 +6,7 @@ use std::path::Path;
 
 use clap::CommandFactory;
 use flowrun::cli::Cli;
-use flowrun::doctor::{DoctorReport, DoctorRequest, ValidateReport, VerifyReport};
+use flowrun::doctor::{DoctorReport, DoctorRequest, ValidateReport, VerifyReport, VerifyRequest};
 use flowrun::drive::{DriveReport, DriveRequest, Endpoint};
 use flowrun::interviews::{
     AnswerRequest, FinishRequest, InterviewAbandonReport, InterviewAnswerReport, InterviewFinishReport, InterviewNext,
@@ -17,15 +17,17 @@ use flowrun::model::{
     RunStatus, SessionId, StateName, StepStatus, Timestamp, Unit, WorkflowId,
 };
 use flowrun::modes::{
-    ModeEndReport, ModeListReport, ModeListRequest, ModePromptReport, ModePromptRequest, ModeRequest,
-    ModeRequestReport, ModeScope, ModeShowReport, ModeWriteReport, ModeWriteRequest, OutcomeReport, PolicyReport,
+    ModeEndReport, ModeEndRequest, ModeListReport, ModeListRequest, ModePromptReport, ModePromptRequest, ModeRequest,
+    ModeRequestReport, ModeScope, ModeShowReport, ModeShowRequest, ModeWriteReport, ModeWriteRequest, OutcomeReport,
+    PolicyReport,
 };
 use flowrun::runs::{
     AdoptRequest, AdvanceReport, AdvanceRequest, ClaimRequest, DocumentKind, EmitReport, EmitRequest, HookInput,
-    InitReport, ListFilter, ListReport, ListStatus, LogReport, LogRequest, NextStatesReport, RecordReport,
-    RecordRequest, ReportRequest, ResumeReport, ResumeRequest, SessionEndReport, SessionEndRequest, SetReport,
-    SetRequest, ShowReport, Source, StartReport, StartRequest, StatusReport, StatusRequest, WorkflowAdoptReport,
-    WorkflowConvertReport, WorkflowGraphReport, WorkflowListReport, WorkflowReport, schema_text,
+    InitReport, ListFilter, ListReport, ListStatus, LogReport, LogRequest, NextStatesReport, NextStatesRequest,
+    RecordReport, RecordRequest, ReportRequest, ResumeReport, ResumeRequest, SessionEndReport, SessionEndRequest,
+    SetReport, SetRequest, ShowReport, ShowRequest, Source, StartReport, StartRequest, StatusReport, StatusRequest,
+    WorkflowAdoptReport, WorkflowConvertReport, WorkflowConvertRequest, WorkflowGraphReport, WorkflowListReport,
+    WorkflowReport, WorkflowRequest, schema_text,
 };
 use jsonschema::Validator;
 use proptest::prelude::*;
@@ -408,6 +410,12 @@ fn every_request_over_runs_reads_what_it_writes_and_refuses_unknown_fields() {
         "limit": 3, "worktrees": true,
     }));
     holds::<LogRequest>(&json!({ "run_id": "r1", "after": 3, "session": "s1" }));
+    holds::<ShowRequest>(&json!({ "run_id": "r1", "at": 3, "session": "s1" }));
+    holds::<NextStatesRequest>(&json!({ "run_id": "r1", "session": "s1" }));
+    holds::<WorkflowRequest>(&json!({ "target": "job.graph.yaml", "types": ["t"] }));
+    for to in ["phases", "graph", "mermaid"] {
+        holds::<WorkflowConvertRequest>(&json!({ "target": "debug", "to": to, "types": ["t"] }));
+    }
     holds::<AdvanceRequest>(&json!({
         "run_id": "r1", "to": "plan", "summary": "s", "id": "k1", "session": "s1", "epoch": 2,
     }));
@@ -455,6 +463,10 @@ fn every_other_request_reads_what_it_writes_and_refuses_unknown_fields() {
     holds::<ModePromptRequest>(&json!({ "text": "$forge go", "scope": scope }));
     holds::<ModeListRequest>(&json!({ "scope": scope, "all": true }));
 
+    holds::<ModeShowRequest>(&json!({ "mode": "forge", "scope": scope }));
+    holds::<ModeEndRequest>(&json!({ "mode": "forge", "scope": scope, "all": true }));
+
+    holds::<VerifyRequest>(&json!({ "run_id": "r1", "session": "s1" }));
     holds::<DoctorRequest>(&json!({
         "run_id": "r1", "repair": true, "dry_run": true, "strict": true, "worktrees": true,
     }));

@@ -12,9 +12,9 @@ use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
 use crate::model::{ModeName, limits};
 use crate::modes::{
-    self, DecidedBy, Error, ModeDecision, ModeEndReport, ModeListReport, ModeListRequest, ModePromptReport,
-    ModePromptRequest, ModeRequest, ModeRequestReport, ModeScope, ModeShowReport, ModeWriteReport, ModeWriteRequest,
-    OutcomeReport, PolicyReport,
+    self, DecidedBy, Error, ModeDecision, ModeEndReport, ModeEndRequest, ModeListReport, ModeListRequest,
+    ModePromptReport, ModePromptRequest, ModeRequest, ModeRequestReport, ModeScope, ModeShowReport, ModeShowRequest,
+    ModeWriteReport, ModeWriteRequest, OutcomeReport, PolicyReport,
 };
 use crate::runs::{self, Context, Source};
 
@@ -32,20 +32,21 @@ pub(super) fn run(cx: &Context, command: ModeCommand, out: &mut Out) -> Exit {
                 out.answer(report, || list(report, all))
             })
         }
-        ModeCommand::Show { mode, scope } => answered(out, modes::show(cx, &mode, &whose(scope)), |report, out| {
-            let exit = out.answer(report, || shown(report));
-            if report.exists { exit } else { Exit::NotFound }
-        }),
-        command @ ModeCommand::Write { .. } => write(cx, command, out),
-        ModeCommand::Clear { mode, scope, all } => {
-            answered(out, modes::clear(cx, mode.as_deref(), &whose(scope), all), |report, out| {
-                ended(report, "cleared", out)
+        ModeCommand::Show { mode, scope } => {
+            let request = ModeShowRequest { mode, scope: whose(scope) };
+            answered(out, modes::show(cx, &request), |report, out| {
+                let exit = out.answer(report, || shown(report));
+                if report.exists { exit } else { Exit::NotFound }
             })
         }
+        command @ ModeCommand::Write { .. } => write(cx, command, out),
+        ModeCommand::Clear { mode, scope, all } => {
+            let request = ModeEndRequest { mode, scope: whose(scope), all };
+            answered(out, modes::clear(cx, &request), |report, out| ended(report, "cleared", out))
+        }
         ModeCommand::Cancel { mode, scope, all } => {
-            answered(out, modes::cancel(cx, mode.as_deref(), &whose(scope), all), |report, out| {
-                ended(report, "cancelled", out)
-            })
+            let request = ModeEndRequest { mode, scope: whose(scope), all };
+            answered(out, modes::cancel(cx, &request), |report, out| ended(report, "cancelled", out))
         }
         ModeCommand::Outcome { file } => {
             let told = source(cx, Path::new(&file))

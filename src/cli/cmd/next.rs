@@ -5,10 +5,10 @@ use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
 use crate::model::StateName;
-use crate::runs::{self, AdvanceReport, AdvanceRequest, Context, NextStatesReport};
+use crate::runs::{self, AdvanceReport, AdvanceRequest, Context, NextStatesReport, NextStatesRequest};
 
 pub(super) fn next(cx: &Context, args: NextArgs, out: &mut Out) -> Exit {
-    match runs::next_states(cx, args.run.name().as_deref(), None) {
+    match runs::next_states(cx, &NextStatesRequest { run: args.run.name(), session: None }) {
         Ok(report) => out.answer(&report, || next_page(&report)),
         Err(error) => out.error(&error),
     }

@@ -6,14 +6,14 @@ use crate::cli::args::ShowArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
-use crate::runs::{self, Context, ShowReport};
+use crate::runs::{self, Context, ShowReport, ShowRequest};
 
 pub(super) fn run(cx: &Context, args: ShowArgs, out: &mut Out) -> Exit {
     let run = match super::meant(cx, args.run, out, true) {
         Ok(run) => run,
         Err(exit) => return exit,
     };
-    match runs::show(cx, run.as_deref(), None, args.at) {
+    match runs::show(cx, &ShowRequest { run, at: args.at, session: None }) {
         Ok(shown) => out.answer(&shown, || page(&shown)),
         Err(error) => out.error(&error),
     }

@@ -4,7 +4,7 @@ use crate::cli::args::VerifyArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{BAD, GOOD, Page};
-use crate::doctor::{self, VerifyReport};
+use crate::doctor::{self, VerifyReport, VerifyRequest};
 use crate::runs::Context;
 
 pub(super) fn run(cx: &Context, args: VerifyArgs, out: &mut Out) -> Exit {
@@ -12,7 +12,7 @@ pub(super) fn run(cx: &Context, args: VerifyArgs, out: &mut Out) -> Exit {
         Ok(run) => run,
         Err(exit) => return exit,
     };
-    match doctor::verify(cx, run.as_deref(), None) {
+    match doctor::verify(cx, &VerifyRequest { run, session: None }) {
         Ok(report) => match out.answer(&report, || page(&report)) {
             Exit::Done if !report.ok => Exit::Damaged,
             exit => exit,

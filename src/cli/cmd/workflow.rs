@@ -8,7 +8,9 @@ use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
 use crate::machine::{Diagnostic, Notation, render};
 use crate::model::StateName;
-use crate::runs::{self, AdoptRequest, Context, Error, WorkflowListReport, WorkflowReport};
+use crate::runs::{
+    self, AdoptRequest, Context, Error, WorkflowConvertRequest, WorkflowListReport, WorkflowReport, WorkflowRequest,
+};
 
 pub(super) fn run(cx: &Context, command: WorkflowCommand, out: &mut Out) -> Exit {
     match command {
@@ -21,16 +23,20 @@ pub(super) fn run(cx: &Context, command: WorkflowCommand, out: &mut Out) -> Exit
             Ok((report, _)) => out.answer(&report, || shown(&report)),
             Err(error) => out.error(&error),
         },
-        WorkflowCommand::Check { target, types } => check(runs::workflow_check(cx, &target, &types), out),
-        WorkflowCommand::Graph { target, mermaid, types } => match runs::workflow_graph(cx, &target, &types) {
-            Ok(report) => {
-                let drawn = out.is_terminal() && !mermaid;
-                out.answer(&report, || page::clean_lines(if drawn { &report.picture } else { &report.mermaid }))
+        WorkflowCommand::Check { target, types } => {
+            check(runs::workflow_check(cx, &WorkflowRequest { target, types }), out)
+        }
+        WorkflowCommand::Graph { target, mermaid, types } => {
+            match runs::workflow_graph(cx, &WorkflowRequest { target, types }) {
+                Ok(report) => {
+                    let drawn = out.is_terminal() && !mermaid;
+                    out.answer(&report, || page::clean_lines(if drawn { &report.picture } else { &report.mermaid }))
+                }
+                Err(error) => out.error(&error),
             }
-            Err(error) => out.error(&error),
-        },
+        }
         WorkflowCommand::Adopt { run, from, caller } => adopt(cx, run.name(), from, caller, out),
-        WorkflowCommand::Convert { target, to, types } => convert(cx, &target, &to, &types, out),
+        WorkflowCommand::Convert { target, to, types } => convert(cx, target, &to, types, out),
     }
 }
 
@@ -54,13 +60,13 @@ fn adopt(cx: &Context, run: Option<String>, from: Option<String>, caller: Caller
     }
 }
 
-fn convert(cx: &Context, target: &str, to: &str, types: &[String], out: &mut Out) -> Exit {
+fn convert(cx: &Context, target: String, to: &str, types: Vec<String>, out: &mut Out) -> Exit {
     let to = match to {
         "mermaid" => Notation::Mermaid,
         "graph" => Notation::Graph,
         _ => Notation::Phases,
     };
-    match runs::workflow_convert(cx, target, to, types) {
+    match runs::workflow_convert(cx, &WorkflowConvertRequest { target, to, types }) {
         Ok(report) => {
             let lost = report.losses.iter().map(|loss| format!("left out or changed in the {to} notation: {loss}"));
             out.warnings(&lost.collect::<Vec<_>>());
