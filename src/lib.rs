@@ -1,4 +1,4 @@
-//! The state of long-running agent and developer workflows, kept in plain files so that work survives.
+//! Keeps the state of long-running agent and developer workflows in plain files.
 //!
 //! A *run* is a directory `.flow/runs/<id>/`: `run.yaml` for people, numbered activity files, and `events.jsonl`, an
 //! append-only log that is the only commit point. Everything else can be rebuilt from it.
@@ -7,8 +7,8 @@
 //! command ──decide──▶ event ──commit──▶ events.jsonl ──fold──▶ RunState ──project──▶ run.yaml, activities/*.yaml
 //! ```
 //!
-//! The entry is [`runs::Context`]: each verb is a function over it, with a request and a report. The command line is one
-//! face of that and adds no rule.
+//! The entry point is [`runs::Context`]: each verb is a function over it, with a request and a report. The command line
+//! only calls these functions and adds no rules.
 //!
 //! ```
 //! use flowrun::host::{Clock, Env, Git, Ids};
@@ -30,11 +30,11 @@
 //! # }
 //! ```
 //!
-//! From the ground up: [`model`] (documents and names), [`codec`] (bytes ↔ documents), [`disk`] (the only way to files),
-//! [`host`] (clock, ids, environment, git, processes), [`machine`] (workflow definitions, compiled), [`store`] (the commit
-//! protocol), [`engine`] (the pure core: decide, apply, reconcile, resume), [`catalog`] (finding definitions), [`runs`] (the
-//! verbs over runs). Beside each other above the runs: [`modes`], [`interviews`], [`drive`] and [`doctor`].
-//! `ARCHITECTURE.md` is the map.
+//! The modules, bottom up: [`model`] (documents and names), [`codec`] (bytes ↔ documents), [`disk`] (the only way to
+//! files), [`host`] (clock, ids, environment, git, processes), [`machine`] (workflow definitions, compiled), [`store`]
+//! (the commit protocol), [`engine`] (the pure core: decide, apply, reconcile, resume), [`catalog`] (finds
+//! definitions), [`runs`] (the verbs over runs). Above the runs, and independent of each other: [`modes`],
+//! [`interviews`] and [`drive`]; [`doctor`] uses them all. `ARCHITECTURE.md` is the map.
 
 pub mod catalog;
 pub mod cli;
