@@ -249,7 +249,8 @@ impl Machine {
     }
 
     /// The usual state after `from`: the only one that can follow, or the first one if all others go back for another
-    /// round. `None` if there is a choice, or if the run can end and only go back otherwise.
+    /// round. `None` if there is a choice. Ending the run in `from` is a choice too, unless exactly one state can
+    /// follow and it does not go back.
     #[must_use]
     pub fn usual_next(&self, from: &StateName) -> Option<StateName> {
         let next = self.next_of(from);

@@ -316,7 +316,7 @@ pub enum Presence {
 pub struct MaybeOpen {
     /// The runs.
     pub ids: Vec<RunId>,
-    /// What the store found out about all runs; `None` when the cache is up to date or cannot be written.
+    /// What the store found out about all runs; `None` if there is nothing to cache.
     pub(in crate::store) found: Option<Found>,
 }
 
