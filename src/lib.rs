@@ -1,4 +1,4 @@
-//! The state of long-running agent and developer workflows, kept in plain files so that work survives.
+//! Keeps the state of long-running agent and developer workflows in plain files.
 //!
 //! A *run* is a directory `.flow/runs/<id>/`: `run.yaml` for people, numbered activity files, and `events.jsonl`, an
 //! append-only log that is the only commit point. Everything else can be rebuilt from it.
@@ -7,8 +7,8 @@
 //! command ──decide──▶ event ──commit──▶ events.jsonl ──fold──▶ RunState ──project──▶ run.yaml, activities/*.yaml
 //! ```
 //!
-//! The entry is [`runs::Context`]: each verb is a function over it, with a request and a report. The command line is one
-//! face of that and adds no rule.
+//! The entry point is [`runs::Context`]: each verb is a function over it, with a request and a report. The command line
+//! only calls these functions and adds no rules.
 //!
 //! ```
 //! use flowrun::host::{Clock, Env, Git, Ids};
@@ -30,13 +30,13 @@
 //! # }
 //! ```
 //!
-//! From the ground up: [`model`] (documents and names), [`host`] (clock, ids, environment, git, processes), [`machine`]
-//! (workflow definitions, compiled), [`store`] (runs that survive: the traits of a store, and two stores), [`engine`] (the pure
-//! core: decide, apply, reconcile, resume), [`runs`] (the verbs over runs). Beside each other above the runs: [`modes`],
-//! [`interviews`], [`drive`] and [`doctor`]. `ARCHITECTURE.md` is the map.
+//! The modules, bottom up: [`model`] (documents and names), [`host`] (clock, ids, environment, git, processes), [`machine`]
+//! (workflow definitions, compiled), [`store`] (the traits of a store of runs, and two stores), [`engine`] (the pure core:
+//! decide, apply, reconcile, resume), [`runs`] (the verbs over runs). Above the runs, and independent of each other:
+//! [`modes`], [`interviews`] and [`drive`]; [`doctor`] uses them all. `ARCHITECTURE.md` is the map.
 //!
-//! What these pages do not show (the modules `catalog`, `cli`, `codec` and `disk` among it) is public only for the project's
-//! own tests. It may change in any release.
+//! The modules `catalog`, `cli`, `codec` and `disk`, and other public items that these pages do not show, serve the
+//! project's own tests. They may change in any release.
 
 #[doc(hidden)]
 pub mod catalog;

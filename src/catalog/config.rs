@@ -1,4 +1,4 @@
-//! `.flow/config.yaml`: what a project says about its definitions.
+//! `.flow/config.yaml`: a project's directories of definitions, and its types of states.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use crate::machine::StateTypes;
 /// The name of the file.
 const FILE: &str = "config.yaml";
 
-/// The configuration of a project; empty without a file.
+/// The configuration of a project; empty if there is no file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Config {
     /// Directories with definitions, relative to the project.
     pub(super) definitions: Vec<PathBuf>,
-    /// Types of states that graphs may use beside the built-in ones.
+    /// Types of states that graphs may use besides the built-in ones.
     pub(super) state_types: Vec<String>,
 }
 

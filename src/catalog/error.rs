@@ -1,4 +1,4 @@
-//! Why a workflow cannot be had.
+//! Why a workflow cannot be found or used.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,26 +8,26 @@ use thiserror::Error;
 use crate::machine::Diagnostic;
 use crate::model::{Explain, Kind, Problem, Suggestion};
 
-/// Why a workflow cannot be had.
+/// Why a workflow cannot be found or used.
 #[derive(Debug, Error)]
 pub enum CatalogError {
-    /// Nothing has this name.
+    /// No workflow has this name.
     #[error("there is no workflow `{}`", shown(.name))]
     Unknown {
         /// The name as given.
         name: String,
-        /// All names there are, sorted.
+        /// The names of all workflows, sorted.
         known: Vec<String>,
-        /// The one that was probably meant.
+        /// The most similar name, if one is similar enough.
         suggestion: Option<String>,
     },
-    /// A skill or an agent has this name, and defines no state machine.
+    /// The skill or agent of this name has no state machine.
     #[error("{} has no section `## STATE-MACHINE`", .path.display())]
     NoMachine {
         /// Its file.
         path: PathBuf,
     },
-    /// The definition is there and breaks the rules.
+    /// The definition breaks rules.
     #[error("the workflow in {} cannot be used: {}", .path.display(), summary(.diagnostics))]
     Invalid {
         /// Its file.
@@ -45,7 +45,7 @@ pub enum CatalogError {
         /// What is wrong, with its place.
         message: String,
     },
-    /// The path leads to something that flow does not open.
+    /// The path leads to something that flow does not read.
     #[error("{} {reason}", .path.display())]
     Refused {
         /// The path.
@@ -53,18 +53,18 @@ pub enum CatalogError {
         /// What it is, as the end of a sentence.
         reason: &'static str,
     },
-    /// The system refused.
+    /// The file cannot be read.
     #[error("cannot read {}", .path.display())]
     Io {
         /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl CatalogError {
-    /// The same for a list in which the file is named already.
+    /// The error as a line of a list that names the file already.
     pub(super) fn in_list(self) -> String {
         match self {
             Self::Invalid { diagnostics, .. } => summary(&diagnostics),
@@ -75,7 +75,7 @@ impl CatalogError {
     }
 }
 
-/// The first error, and how many others there are.
+/// The first error, and the number of further ones.
 fn summary(diagnostics: &[Diagnostic]) -> String {
     let mut errors = diagnostics.iter().filter(|one| one.is_error());
     let Some(first) = errors.next() else {
@@ -118,7 +118,7 @@ impl Explain for CatalogError {
     }
 }
 
-/// Which names there are, and which one was probably meant.
+/// A help that lists the known names, after the most similar one.
 pub(crate) fn known_names(known: &[String], suggestion: Option<&str>) -> String {
     let meant = suggestion.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
     format!("{meant}Known are {}", known.join(", "))

@@ -14,12 +14,12 @@ use crate::disk::Disk;
 use crate::machine::{Checked, Diagnostic, Form, Machine, Name, Notation, StateTypes, compile_text, description};
 use crate::model::WorkflowId;
 
-/// Where a definition comes from.
+/// Where a definition is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// It is part of this program.
+    /// Part of this program.
     Shipped,
-    /// It is this file of the project.
+    /// A file of the project.
     Project(PathBuf),
 }
 
@@ -28,9 +28,9 @@ pub enum Origin {
 pub struct Found {
     /// The compiled workflow.
     pub machine: Machine,
-    /// Where it comes from.
+    /// Where the definition is from.
     pub origin: Origin,
-    /// The definition as it is written.
+    /// The text of the definition.
     pub text: String,
     /// Warnings about it.
     pub diagnostics: Vec<Diagnostic>,
@@ -43,11 +43,11 @@ pub struct Entry {
     pub id: String,
     /// The notation of its definition.
     pub notation: Notation,
-    /// Where it comes from.
+    /// Where the definition is from.
     pub origin: Origin,
     /// What it is for.
     pub description: Option<String>,
-    /// Why it cannot be used; none when it can.
+    /// Why it cannot be used; `None` if it can.
     pub error: Option<String>,
 }
 
@@ -55,18 +55,19 @@ pub struct Entry {
 #[derive(Debug, Clone)]
 pub struct Catalog {
     pub(super) disk: Arc<dyn Disk>,
-    /// `.flow/`, when there is one.
+    /// `.flow/`, if there is one.
     flow_dir: Option<PathBuf>,
 }
 
 impl Catalog {
-    /// The catalog of the project whose `.flow` directory is `flow_dir` on `disk`; the shipped workflows alone without one.
+    /// The catalog of the project whose `.flow` directory on `disk` is `flow_dir`. Without one it has the shipped
+    /// workflows.
     #[must_use]
     pub fn new(disk: Arc<dyn Disk>, flow_dir: Option<PathBuf>) -> Self {
         Self { disk, flow_dir }
     }
 
-    /// The project's directory with definitions of its own: `.flow` itself, or `folder` in it. None without one.
+    /// The project's directory of definitions: `folder` in `.flow`, or `.flow` itself. `None` if it does not exist.
     pub(crate) fn own(&self, folder: Option<&str>) -> Result<Option<Folder>, CatalogError> {
         let Some(flow_dir) = &self.flow_dir else { return Ok(None) };
         match folder {
@@ -86,7 +87,7 @@ impl Catalog {
     /// The workflow called `name`.
     ///
     /// # Errors
-    /// [`CatalogError`] when there is none, or when the definition that has the name cannot be used.
+    /// [`CatalogError`] if there is none, or if its definition cannot be used.
     pub fn find(&self, name: &str) -> Result<Found, CatalogError> {
         let Ok(id) = WorkflowId::new(name) else {
             return Err(self.unknown(name)?);
@@ -113,7 +114,7 @@ impl Catalog {
         }
     }
 
-    /// All workflows, sorted by id; one that cannot be used is listed with the reason.
+    /// All workflows, sorted by id. One that cannot be used has [`Entry::error`].
     ///
     /// # Errors
     /// [`CatalogError`] when a directory of definitions or the configuration cannot be read.
@@ -123,7 +124,7 @@ impl Catalog {
         for (id, file, text) in SHIPPED {
             entries.insert((*id).to_owned(), entry(id, file, Origin::Shipped, (*text).to_owned(), &config.types()));
         }
-        // What is asked first is put in last.
+        // Later insertions win, so go from the last place to the first.
         for place in self.places(&config).iter().rev() {
             let Some(folder) = Folder::open(&self.disk, &place.path, place.links)? else { continue };
             for id in ids(&folder, place)? {
@@ -159,7 +160,7 @@ impl Catalog {
     }
 }
 
-/// The ids that the files of a place could have. A file whose name makes no id is not a definition.
+/// The ids of the definitions that may be in a place. A file whose name does not give a valid id is not a definition.
 fn ids(folder: &Folder, place: &Place) -> Result<BTreeSet<String>, CatalogError> {
     let suffixes = place.layout.suffixes();
     let id = |name: String| {
@@ -191,7 +192,7 @@ fn load(id: &WorkflowId, file: &str, text: String, origin: Origin, types: &State
     Err(if absent { CatalogError::NoMachine { path } } else { CatalogError::Invalid { path, text, diagnostics } })
 }
 
-/// A run finds its workflow by the id that its definition gives, so a file under another name would be lost to it.
+/// A run looks its workflow up by the id in the definition, so it could not find a file with another name.
 fn other_id(id: &WorkflowId, written: &WorkflowId, text: &str) -> Diagnostic {
     let place =
         codec::parse(text).map_or_else(|_| Name::nowhere(""), |root| Name::of_node(root.nearest("/metadata/id")));
@@ -199,7 +200,7 @@ fn other_id(id: &WorkflowId, written: &WorkflowId, text: &str) -> Diagnostic {
         .with_help(format!("write `id: {id}`, or rename the file to `{written}.workflow.yaml`"))
 }
 
-/// A line of the list; none for a document without a state machine.
+/// A line of the list; `None` for a document without a state machine.
 fn entry(id: &str, file: &str, origin: Origin, text: String, types: &StateTypes) -> Option<Entry> {
     let notation = Form::of_file(file, &text).notation();
     let description = description(&text);

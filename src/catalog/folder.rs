@@ -1,4 +1,4 @@
-//! Reading files that came with a clone.
+//! Reads untrusted files of a project, which may come with a clone.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// The directory at `path`; none when it is not there. With `links` its name and those below it may be symbolic
+    /// The directory at `path`; `None` if it does not exist. With `links`, it and the names below it may be symbolic
     /// links.
     pub(crate) fn open(disk: &Arc<dyn Disk>, path: &Path, links: bool) -> Result<Option<Self>, CatalogError> {
         let opened = if links {
@@ -30,7 +30,7 @@ impl Folder {
         match opened {
             Ok(handle) => Ok(Some(Self { disk: Arc::clone(disk), handle, path: path.to_owned(), links })),
             Err(Errno::NOENT) => Ok(None),
-            // Not a directory of definitions, whatever it is.
+            // A file in place of a directory of definitions holds no definitions.
             Err(Errno::NOTDIR) if links => Ok(None),
             // With O_DIRECTORY, Linux reports a symbolic link as ENOTDIR.
             Err(Errno::LOOP | Errno::NOTDIR) => Err(CatalogError::Refused {
@@ -46,13 +46,13 @@ impl Folder {
         self.path.join(file)
     }
 
-    /// The names in it, unsorted; those that are no text are left out.
+    /// The names in it, unsorted, without those that are not UTF-8.
     pub(crate) fn names(&self) -> Result<Vec<String>, CatalogError> {
         let names = self.handle.names().map_err(|error| io_error(&self.path, error))?;
         Ok(names.into_iter().filter_map(|name| name.into_string().ok()).collect())
     }
 
-    /// The text of `file`, which may be in a directory of this one; none when there is no such file.
+    /// The text of `file`, which may be `name` or `dir/name`; `None` if it does not exist.
     pub(crate) fn read(&self, file: &str) -> Result<Option<String>, CatalogError> {
         let path = self.join(file);
         let opened = match file.split_once('/') {
@@ -85,7 +85,7 @@ fn read(file: &dyn DiskFile, path: &Path) -> Result<String, CatalogError> {
     definition_text(path, read.map_err(|source| CatalogError::Io { path: path.to_owned(), source })?)
 }
 
-/// The bytes of the file at `path` as text of bounded size.
+/// The bytes of the file at `path` as text. Fails if they are too many or not UTF-8.
 pub(crate) fn definition_text(path: &Path, bytes: Vec<u8>) -> Result<String, CatalogError> {
     let invalid = |text: String, code, message: String, place| {
         let mut name = Name::nowhere("");

@@ -1,9 +1,9 @@
-//! Finds workflow definitions by name, and beside them the policy of modes and the scripts of interviews.
+//! Finds workflow definitions by name; also reads the policy of modes and the scripts of interviews.
 //!
 //! A name is looked up in `.flow/workflows/`, then among the skills and agents of the coding agents (`.claude/`,
-//! `.codex/`), then in the directories that `.flow/config.yaml` names, then among the shipped ones. A definition that is
-//! broken hides the ones behind it all the same: silently following another workflow than the one in the repository
-//! would be worse than an error. A skill without a state machine hides nothing.
+//! `.codex/`), then in the directories that `.flow/config.yaml` names, then among the shipped workflows. The first
+//! definition wins even if it is broken: to follow another workflow than the one in the repository would be worse than
+//! an error. A skill without a state machine does not count as a definition.
 //!
 //! The files come with a clone, so they are untrusted: no symbolic link is followed below `.flow`, and only regular
 //! files of bounded size are read.

@@ -1,4 +1,4 @@
-//! Where definitions are looked for, and under which names.
+//! The directories that may have definitions, and the names of the files.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Place {
     pub(super) path: PathBuf,
     pub(super) layout: Layout,
-    /// Whether symbolic links are followed: not below `.flow`.
+    /// Whether to follow symbolic links; `false` below `.flow`.
     pub(super) links: bool,
 }
 
@@ -22,13 +22,13 @@ pub(super) enum Layout {
     Agents,
 }
 
-/// What follows the id in the name of a definition's file, the first one winning.
+/// The suffixes of a definition's file after the id. The first match wins.
 pub(super) const SUFFIXES: [&str; 5] = [".workflow.yaml", ".graph.yaml", ".yaml", ".mmd", ".md"];
-/// What follows the id of a skill.
+/// The suffix of a skill after the id.
 const SKILL: &str = "/SKILL.md";
 
 impl Layout {
-    /// What follows an id in the name of its file, the first one winning.
+    /// The suffixes of a file after the id. The first match wins.
     pub(super) fn suffixes(self) -> &'static [&'static str] {
         match self {
             Self::Definitions => &SUFFIXES,
@@ -38,7 +38,7 @@ impl Layout {
     }
 }
 
-/// Where the coding agents keep their skills and agents, below the project.
+/// Where coding agents keep skills and agents, relative to the project.
 const AGENTS: [(&str, Layout); 4] = [
     (".claude/skills", Layout::Skills),
     (".claude/agents", Layout::Agents),
@@ -46,8 +46,8 @@ const AGENTS: [(&str, Layout); 4] = [
     (".codex/agents", Layout::Agents),
 ];
 
-/// The directories of the project whose `.flow` directory is `flow_dir`, in the order in which they are asked; `more`
-/// are those of its configuration.
+/// The directories to search for definitions, in this order, for the project whose `.flow` directory is `flow_dir`.
+/// `more` are those of its configuration.
 pub(super) fn places(flow_dir: &Path, more: &[PathBuf]) -> Vec<Place> {
     let root = flow_dir.parent().unwrap_or(flow_dir);
     let own = Place { path: flow_dir.join("workflows"), layout: Layout::Definitions, links: false };

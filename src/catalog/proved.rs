@@ -1,14 +1,14 @@
-//! Definitions that fit their schema and hold what they promise.
+//! Reads definitions with a schema and further rules.
 
 use serde::de::DeserializeOwned;
 
 use crate::codec::{DocumentKind, Place, Violation, parse, validate};
 use crate::model::{Flaw, limits};
 
-/// Reads a definition of this kind and proves it with `build`.
+/// Reads a definition: checks it against the schema of `kind`, then against the rules of `build`.
 ///
 /// # Errors
-/// Everything that is wrong with it, in the order of the text.
+/// All violations, in the order of the text.
 pub(crate) fn read_proved<D: DeserializeOwned, T>(
     text: &str,
     kind: DocumentKind,

@@ -2,7 +2,7 @@
 
 macro_rules! shipped {
     ($($id:literal $file:literal),* $(,)?) => {
-        /// Their ids, sorted, the names of their files, and their texts.
+        /// Shipped definitions, sorted by id: id, file name and text.
         pub(super) const SHIPPED: &[(&str, &str, &str)] = &[
             $(($id, concat!("workflows/", $file), include_str!(concat!("../../workflows/", $file)))),*
         ];

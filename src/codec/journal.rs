@@ -1,8 +1,8 @@
 //! The manifest of a decision journal: the YAML front matter of `.decisions/issue-N.md`.
 //!
-//! A journal belongs to people. Appending an artifact adds lines and changes no others, which is why the text is edited
-//! where the parser says the list ends instead of being written anew. Every edit is a proposal: it counts only when the
-//! edited text reads back as the old values plus the artifact, so a misjudged notation ends in an error, not in damage.
+//! A journal belongs to people, and appending an artifact must only add lines. So the text is edited where the parser
+//! says that the list ends, instead of being written again. Every edit is only a proposal: it is used if the edited
+//! text reads back as the old values plus the artifact. So an unusual notation leads to an error, never to damage.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ pub struct Artifact {
     pub kind: String,
     /// `captured_at`, ISO 8601.
     pub captured_at: String,
-    /// The other keys in order; a `type` or `captured_at` among them is left out.
+    /// The other keys, in order. Keys named `type` or `captured_at` are ignored.
     pub fields: Vec<(String, Value)>,
 }
 
@@ -40,18 +40,18 @@ impl Artifact {
     }
 }
 
-/// What a front matter that flow creates says besides its artifacts. An existing one keeps what it says.
+/// The keys of a front matter that flow creates, besides its artifacts. An existing front matter keeps its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JournalHead {
-    /// `issue`; left out when there is none.
+    /// `issue`; left out if `None`.
     pub issue: Option<u64>,
     /// `created`, ISO 8601.
     pub created: String,
-    /// `branch`; left out when there is none.
+    /// `branch`; left out if `None`.
     pub branch: Option<String>,
 }
 
-/// A journal that cannot take an artifact. Nothing was changed.
+/// Why an artifact cannot be appended to a journal. The journal is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{place}: {fault}; fix it by hand")]
 pub struct JournalError {
@@ -61,25 +61,25 @@ pub struct JournalError {
     pub fault: JournalFault,
 }
 
-/// What keeps a journal from taking an artifact.
+/// What prevents appending an artifact.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum JournalFault {
-    /// The file starts with `---` and no second fence follows.
+    /// The file starts with `---`, but no second fence follows.
     #[error("the front matter that starts here has no closing `---`")]
     Unclosed,
     /// An unresolved merge.
     #[error("the front matter has git conflict markers")]
     Conflict,
-    /// Not the YAML that flow reads.
+    /// The front matter is not YAML that flow reads.
     #[error("the front matter is not valid YAML: {0}")]
     Yaml(String),
-    /// A list or plain text between the fences.
+    /// The front matter is a list or plain text.
     #[error("the front matter is not a mapping")]
     NotAMapping,
-    /// `artifacts` is there and holds something else.
+    /// `artifacts` is not a list.
     #[error("`artifacts` is not a list")]
     NotAList,
-    /// The list is written in a way that cannot be extended without touching other text.
+    /// The list cannot be extended without changing other text.
     #[error("`artifacts` is written in a way that flow cannot extend")]
     Unplaceable,
 }
@@ -90,11 +90,11 @@ impl JournalFault {
     }
 }
 
-/// The text of a journal, `None` when there is no file yet, with `artifact` appended to its list. A journal without
-/// front matter gets one made of `head`.
+/// Appends `artifact` to the list of a journal and returns the new text. `text` is `None` if there is no file yet. A
+/// journal without front matter gets one made of `head`.
 ///
 /// # Errors
-/// [`JournalError`] when the front matter is malformed or the result does not read back as expected.
+/// [`JournalError`] if the front matter is malformed or the result does not read back as expected.
 pub fn append_artifact(text: Option<&str>, head: &JournalHead, artifact: &Artifact) -> Result<String, JournalError> {
     let text = text.unwrap_or_default();
     let Some(yaml) = front_matter(text)? else {
@@ -110,8 +110,8 @@ pub fn append_artifact(text: Option<&str>, head: &JournalHead, artifact: &Artifa
         .ok_or_else(|| JournalFault::Unplaceable.at(below_fence(root.nearest("/artifacts").place)))
 }
 
-/// A `key=value` of the command line as the value that the original journal scripts store: with a comma a list of
-/// texts, digits a number, `true` and `false` a boolean, anything else a text.
+/// Converts the value of a `key=value` argument as the original journal scripts do: a text with a comma to a list of
+/// texts, digits to a number, `true` and `false` to a boolean, anything else to a text.
 #[must_use]
 pub fn coerce(text: &str) -> Value {
     if text.contains(',') {
@@ -127,7 +127,7 @@ pub fn coerce(text: &str) -> Value {
     }
 }
 
-/// The bytes between the fences; `None` when the file starts with something else.
+/// The bytes between the fences; `None` if the file has no front matter.
 fn front_matter(text: &str) -> Result<Option<Range<usize>>, JournalError> {
     let bom = text.len() - without_bom(text).len();
     let mut lines = text[bom..].split_inclusive('\n');
@@ -145,7 +145,7 @@ fn front_matter(text: &str) -> Result<Option<Range<usize>>, JournalError> {
         if is_conflict(line) {
             conflict = conflict.or(Some(Place { line: number, column: 1 }));
         }
-        // At the start of a line both end a YAML document, whatever surrounds them.
+        // At the start of a line, both end a YAML document even inside another value.
         if matches!(line.trim_end(), "---" | "...") {
             return match conflict {
                 Some(place) => Err(JournalFault::Conflict.at(place)),
@@ -172,7 +172,7 @@ fn is_conflict(line: &str) -> bool {
         || line == "======="
 }
 
-/// The front matter starts on the file's second line.
+/// Converts a place in the front matter, which starts on the file's second line, to a place in the file.
 fn below_fence(place: Place) -> Place {
     Place { line: place.line + 1, ..place }
 }
@@ -200,7 +200,7 @@ fn with_new_front_matter(text: &str, head: &JournalHead, artifact: &Artifact) ->
     }
     manifest.insert(LIST.to_owned(), json!([artifact.to_value()]));
     let front = format!("---\n{}---\n", emit(&manifest)).replace('\n', line_break(text));
-    // A byte order mark is one only at the very start.
+    // A byte order mark has to stay at the very start.
     let body = without_bom(text);
     let bom = &text[..text.len() - body.len()];
     let edited = format!("{bom}{front}{body}");
@@ -212,7 +212,7 @@ fn with_new_front_matter(text: &str, head: &JournalHead, artifact: &Artifact) ->
     }
 }
 
-/// What the front matter has to say afterwards.
+/// The values that the front matter must have after the edit.
 fn with_artifact(old: Value, root: &Node, artifact: &Artifact) -> Result<Value, JournalError> {
     let mut manifest = match old {
         Value::Object(manifest) => manifest,

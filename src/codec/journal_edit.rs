@@ -1,7 +1,7 @@
-//! Where a new entry may go in the front matter of a journal, in every notation a list can have.
+//! Proposes edits that add an entry to the list in a journal's front matter, for every notation of a list.
 //!
-//! Nothing here is sure of itself: the proposals are tried in order by [`super::journal`], which takes the first whose
-//! text reads back as it should.
+//! A proposal may be wrong: [`super::journal`] tries them in order, and takes the first one whose text reads back as
+//! expected.
 
 use std::ops::Range;
 
@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use crate::codec::journal::LIST;
 use crate::codec::{Node, Tree, emit};
 
-/// How many closing brackets are tried from the end of a flow collection; the ones too many stand in comments.
+/// How many closing brackets to try from the end of a flow collection. The last ones may be part of a comment.
 const BRACKETS_TRIED: usize = 4;
 
-/// A change to the front matter: `removed` (an empty list or a `null`, with the blanks before it) goes, `added` comes in
-/// at `at`, which is not before the end of `removed`.
+/// A change of the front matter: removes `removed` (an empty list or a `null`, with the blanks before it) and inserts
+/// `added` at `at`, which is not before the end of `removed`.
 pub(super) struct Edit {
     removed: Range<usize>,
     at: usize,
@@ -26,7 +26,7 @@ impl Edit {
         Self { removed: at..at, at, added }
     }
 
-    /// The whole text with this change to the front matter that begins at `start`.
+    /// Applies the edit to the whole text, whose front matter begins at `start`.
     pub(super) fn applied_to(&self, text: &str, start: usize) -> String {
         let mut edited = String::with_capacity(text.len() + self.added.len());
         edited.push_str(&text[..start + self.removed.start]);
@@ -37,7 +37,7 @@ impl Edit {
     }
 }
 
-/// Edits that may be right, the most pleasing first.
+/// Edits that may be right, the best-looking first.
 pub(super) fn proposals(yaml: &str, root: &Node, entry: &Value, line_break: &str) -> Vec<Edit> {
     let block = |indent: usize, value: &Value| indented(&emit(value), indent, line_break);
     let Some(at) = root.entries().iter().position(|(key, _)| key.text() == Some(LIST)) else {
@@ -79,7 +79,7 @@ pub(super) fn proposals(yaml: &str, root: &Node, entry: &Value, line_break: &str
     }
 }
 
-/// Whether a collection is written in brackets; only then the parser gives it a span.
+/// Whether a collection is written in brackets. The parser gives only those a span.
 fn is_flow(node: &Node) -> bool {
     matches!(node.tree, Tree::Sequence(_) | Tree::Mapping(_)) && !node.span.is_empty()
 }
@@ -89,7 +89,7 @@ fn indented(block: &str, indent: usize, line_break: &str) -> String {
     block.lines().map(|line| format!("{indent}{line}{line_break}")).collect()
 }
 
-/// `value` on one line: JSON, with the characters escaped that YAML does not take literally.
+/// `value` as JSON on one line. Escapes the characters that YAML does not take literally.
 fn flow(value: &Value) -> String {
     let mut line = String::new();
     for c in value.to_string().chars() {
@@ -111,14 +111,15 @@ fn next_line(text: &str, at: usize) -> usize {
     text[at..].find('\n').map_or(text.len(), |len| at + len + 1)
 }
 
-/// The `[]` at `start`, when nothing but blanks is in it.
+/// The range of the `[]` at `start`, if it has only blanks inside.
 fn empty_brackets(yaml: &str, start: usize) -> Option<Range<usize>> {
     let inner = yaml[start..].strip_prefix('[')?;
     let blanks = inner.len() - inner.trim_start_matches(' ').len();
     inner[blanks..].starts_with(']').then(|| start..start + blanks + 2)
 }
 
-/// Removes `token` and adds `block` below its line. Blanks that would be left at the end of the line go with it.
+/// Removes `token` and adds `block` below its line. Also removes the blanks before it if nothing else follows on the
+/// line.
 fn below_line_of(yaml: &str, token: Range<usize>, block: String) -> Edit {
     let at = next_line(yaml, token.end);
     let mut removed = token;
@@ -128,16 +129,16 @@ fn below_line_of(yaml: &str, token: Range<usize>, block: String) -> Edit {
     Edit { removed, at, added: block }
 }
 
-/// How far the dashes of a block list are indented. The parser's place is no help: for a list that stands as far left
-/// as its key it names what follows the dash.
+/// The indentation of a block list's dashes. The parser's place does not help: if the list is not indented more than
+/// its key, it is the place after the dash.
 fn dash_column(list: &str) -> Option<usize> {
     let first = list.lines().find(|line| !matches!(line.trim_start().chars().next(), None | Some('#')))?;
     let text = first.trim_start_matches(' ');
     text.starts_with('-').then_some(first.len() - text.len())
 }
 
-/// Where the next item goes: below the last item's text and its own comments, above blank lines and comments that
-/// stand at the dash or further left.
+/// Where the next item goes: below the last item's text and its own comments, but above blank lines and above comments
+/// that are indented no more than the dash.
 fn after_last_item(yaml: &str, list: Range<usize>, dash: usize) -> usize {
     let mut at = list.end;
     while at > list.start {
@@ -160,7 +161,7 @@ fn after_last_item(yaml: &str, list: Range<usize>, dash: usize) -> usize {
     at
 }
 
-/// Adds `item` before a closing bracket of `within`, from the last one on, with and without a comma.
+/// Adds `item` before a closing bracket in `within`, beginning with the last one, with and without a comma.
 fn inside_brackets(yaml: &str, within: Range<usize>, bracket: char, item: &str) -> Vec<Edit> {
     yaml[within.clone()]
         .rmatch_indices(bracket)
@@ -173,7 +174,7 @@ fn inside_brackets(yaml: &str, within: Range<usize>, bracket: char, item: &str) 
         .collect()
 }
 
-/// Puts `list` in the place of a null inside braces: `{artifacts: ~}`, `{artifacts: }`, `{artifacts}`.
+/// Replaces a null inside braces by `list`: `{artifacts: ~}`, `{artifacts: }`, `{artifacts}`.
 fn instead_of_null(yaml: &str, key: &Node, value: &Node, list: &str) -> Edit {
     if !value.span.is_empty() {
         return Edit { removed: value.span.clone(), at: value.span.end, added: list.to_owned() };

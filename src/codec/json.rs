@@ -1,4 +1,5 @@
-//! JSON that a person typed: a key that is there twice is a mistake, of which the usual reading shows nothing.
+//! Reads JSON that a person typed, and refuses a repeated key, which is probably a mistake. `serde_json` would silently
+//! take the last value.
 
 use std::fmt;
 
@@ -8,12 +9,12 @@ use serde_json::{Map, Number, Value};
 /// Reads JSON without repeated keys.
 ///
 /// # Errors
-/// What is wrong, with line and column.
+/// A syntax error or a repeated key, with line and column.
 pub(crate) fn parse_json(text: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str(text).map(|Single(value)| value)
 }
 
-/// Reads one JSON value behind the other, each without repeated keys.
+/// Reads a sequence of JSON values, each without repeated keys.
 ///
 /// # Errors
 /// As [`parse_json`].
@@ -22,7 +23,7 @@ pub(crate) fn parse_json_values(text: &str) -> Result<Vec<Value>, serde_json::Er
     values.map(|value| value.map(|Single(value)| value)).collect()
 }
 
-/// A value in whose objects every key is there once.
+/// A value whose objects have no repeated keys.
 struct Single(Value);
 
 impl<'de> Deserialize<'de> for Single {

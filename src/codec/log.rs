@@ -1,7 +1,7 @@
-//! A whole `events.jsonl`: which of its lines are events, in which order, and what is missing between them.
+//! A whole `events.jsonl`: the events in order, the gaps between them, and the lines that are not events.
 //!
-//! A line counts when it is whole, ends in a line break and verifies. Everything else is skipped and reported, and
-//! never trusted: a torn tail, damage, merge markers, lines that other programs appended.
+//! A line counts if it is whole and verifies; the last one may lack its line break. Everything else is skipped and
+//! reported, and never trusted: a torn tail, damage, merge markers, lines of other programs.
 
 use crate::codec::{LineFault, unseal};
 use crate::model::{Event, EventKind, Seq, limits};
@@ -11,41 +11,41 @@ use crate::model::{Event, EventKind, Seq, limits};
 pub struct Line {
     /// Its number in the file, from 1.
     pub number: usize,
-    /// What it says.
+    /// The event in it.
     pub event: Event,
 }
 
-/// A line that is not state.
+/// A line that is not an event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Skipped {
     /// Its number in the file, from 1.
     pub line: usize,
-    /// What it is instead of a sealed line.
+    /// Why it is not an event.
     pub fault: LineFault,
-    /// Its beginning.
+    /// The first characters of its text.
     pub text: String,
 }
 
 /// A whole log.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LogScan {
-    /// The sealed lines by position; two of the same position (a merge of two branches) by id.
+    /// The sealed lines, sorted by position; if a merge of two branches left two with the same position, by id.
     pub lines: Vec<Line>,
-    /// The other lines, in the order of the file; the first [`limits::SKIPPED`] of them.
+    /// The other lines in the order of the file, at most [`limits::SKIPPED`].
     pub skipped: Vec<Skipped>,
-    /// How many more there are: a log of many short lines must not take many times its own size.
+    /// How many further lines were skipped. Not keeping them bounds the memory for a log of many short lines.
     pub more_skipped: usize,
 }
 
 const PREVIEW_CHARS: usize = 200;
 
 impl LogScan {
-    /// Reads a whole log. Total: every input gives an answer.
+    /// Reads a whole log. Never fails.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Self {
         let mut whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
         if event_of(&bytes[whole..]).is_ok() {
-            // Only its line break is missing.
+            // The last line only lacks its line break.
             whole = bytes.len();
         }
         let mut scan = Self::default();
@@ -68,7 +68,7 @@ impl LogScan {
         self.lines.iter().map(|line| &line.event)
     }
 
-    /// The log as it was when the event `last` was its last one.
+    /// The log as it was after the event at position `last`.
     #[must_use]
     pub fn until(&self, last: Seq) -> Self {
         let lines = self.lines.iter().filter(|line| line.event.seq <= last).cloned().collect();
@@ -81,8 +81,8 @@ impl LogScan {
         self.events().next_back().map_or(Seq(0), |event| event.seq)
     }
 
-    /// Positions below the last one that no line has, as inclusive ranges: acknowledged events that are gone. Those that
-    /// a repair names as lost are looked for no more.
+    /// Positions below the last one that no line has, as inclusive ranges: acknowledged events that were lost. Leaves
+    /// out positions that a repair declared lost.
     #[must_use]
     pub fn gaps(&self) -> Vec<(Seq, Seq)> {
         let named = self.events().filter_map(|event| match &event.kind {
@@ -95,7 +95,7 @@ impl LogScan {
         let mut expected = Seq(1);
         for event in self.events() {
             for &(from, to) in &named {
-                // A repair can name a range of which only a part is missing here.
+                // A part of the range that a repair declared lost may exist in this log.
                 let (from, to) = (from.max(expected), Seq(to.0.min(event.seq.0.saturating_sub(1))));
                 if from <= to {
                     if from > expected {
@@ -112,7 +112,7 @@ impl LogScan {
         gaps
     }
 
-    /// Positions that more than one line has.
+    /// Positions that several lines have.
     #[must_use]
     pub fn doubles(&self) -> Vec<Seq> {
         let same = self.lines.windows(2).filter(|two| two[0].event.seq == two[1].event.seq);
@@ -122,21 +122,22 @@ impl LogScan {
     }
 }
 
-/// The end of a log: all that a writer needs, whatever the length of the log.
+/// The end of a log: what a writer needs to know, without reading all of a long log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogEnd {
-    /// Sealed events behind the asked position, in order.
+    /// The sealed events after the requested position, in order.
     pub newer: Vec<Event>,
-    /// The nearest sealed event at or before the asked position.
+    /// The last sealed event at or before the requested position.
     pub at: Option<Event>,
-    /// The highest sealed position that was seen; 0 without any.
+    /// The highest sealed position seen; 0 if there is none.
     pub last: Seq,
-    /// Whether positions rise from line to line as far as it was read; after a merge of two branches they start over.
+    /// Whether positions rise from line to line in the part that was read. After a merge of two branches they start
+    /// over.
     pub ordered: bool,
 }
 
 impl LogEnd {
-    /// The end of a whole log behind `since`.
+    /// The end of a whole log, with the events after `since`.
     #[must_use]
     pub fn of(scan: &LogScan, since: Seq) -> Self {
         let newer = scan.events().filter(|event| event.seq > since).cloned().collect();
@@ -146,14 +147,14 @@ impl LogEnd {
         Self { newer, at, last: scan.last_seq(), ordered }
     }
 
-    /// Whether the `run.yaml` with this digest is the one that was written with the event `shown`.
+    /// Whether a `run.yaml` with this digest was written with the event at position `shown`.
     #[must_use]
     pub fn proves(&self, shown: Seq, digest: &str) -> bool {
         let written = self.at.as_ref().filter(|event| event.seq == shown).and_then(|event| event.run.as_ref());
         written.is_some_and(|written| written.0 == digest)
     }
 
-    /// Notes an event that was appended, behind which the next one is looked for.
+    /// Moves the end past an event that was just appended.
     pub(crate) fn advance(&mut self, event: &Event) {
         self.last = event.seq;
         self.newer.clear();
@@ -161,7 +162,7 @@ impl LogEnd {
     }
 }
 
-/// The event that a line says, without its line break.
+/// The event in a line, which is given without its line break.
 pub(crate) fn event_of(line: &[u8]) -> Result<Event, LineFault> {
     Event::from_object(unseal(line)?).map_err(|_| LineFault::NotAnEvent)
 }

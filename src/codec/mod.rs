@@ -1,7 +1,7 @@
-//! Bytes ↔ documents: YAML, sealed lines, schemas. The only module that names the YAML and JSON Schema crates.
+//! Bytes ↔ documents: YAML, sealed lines, schemas. Only this module uses the YAML and JSON Schema crates.
 //!
-//! YAML from disk is untrusted (it comes with a clone), so it is read under an explicit budget: no anchors, no aliases,
-//! no merge keys, one document, bounded depth and size. Every error carries a line and a column.
+//! YAML from disk is untrusted, because it may come with a clone. So it is read within an explicit budget: no anchors,
+//! no aliases, no merge keys, one document, bounded depth and size. Errors have a line and a column.
 
 mod journal;
 mod journal_edit;

@@ -1,11 +1,11 @@
-//! Where in a text something stands.
+//! A place in a text.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A position in a text for people: line and column count from 1, the column in characters.
+/// A place in a text, for people: line and column count from 1, the column in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct Place {
     /// Line, from 1.
@@ -15,7 +15,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of the byte at `offset` of `text`; the end of the text when `offset` is beyond it.
+    /// The place of the byte at `offset` in `text`, or the end of the text if `offset` is beyond it.
     #[must_use]
     pub fn of(text: &str, offset: usize) -> Self {
         let offset = (0..=offset.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);

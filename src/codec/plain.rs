@@ -1,15 +1,15 @@
-//! A reader for the plainest YAML: block mappings and lists of single values, as flow itself writes `run.yaml`.
+//! A fast reader for plain YAML: block mappings and lists of single values, as flow itself writes `run.yaml`.
 //!
-//! Listing ten thousand runs must not cost ten thousand full parses, nor a record three. Whatever this reader accepts
-//! means the same to the real parser, and stands where it says (property tests compare them); whatever is unusual, it
-//! leaves to the real parser by answering `None`.
+//! Listing ten thousand runs must not cost ten thousand full parses. For every text that this reader accepts, the real
+//! parser gives the same values at the same places (property tests compare them). For any other text it returns `None`,
+//! and the caller uses the real parser.
 
 use std::ops::Range;
 
 use crate::codec::Place;
 use crate::codec::yaml::{Node, Tree};
 
-/// Reads `text`; `None` when anything in it is not plain.
+/// Reads `text`; `None` if any part of it is not plain.
 pub(super) fn read(text: &str) -> Option<Plain<'_>> {
     let mut reader = Reader {
         entries: Vec::with_capacity(USUAL_ENTRIES),
@@ -24,22 +24,23 @@ pub(super) fn read(text: &str) -> Option<Plain<'_>> {
     (reader.line.is_none() && !reader.strange).then_some(Plain { entries: reader.entries })
 }
 
-/// Whether `text` has only printable characters that no YAML version takes for a break or a mark, and line feeds.
+/// Whether `text` has only line feeds and printable characters, without those that some YAML version takes for a line
+/// break or a mark.
 fn is_usual(text: &str) -> bool {
-    // Without an early exit this is done for many bytes at once.
+    // Without an early exit the compiler vectorises this.
     let printable = text.bytes().fold(true, |all, byte| all & ((byte >= b' ') & (byte != 0x7f) | (byte == b'\n')));
     let mark = |c: char| matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}');
     let strange = |c: char| !c.is_ascii() && (c.is_control() || c.is_whitespace() || mark(c));
     printable && (text.is_ascii() || !text.contains(strange))
 }
 
-/// What a plain text says: entries in its order, each followed by those that are in it. One allocation holds a whole
-/// `run.yaml`.
+/// A plain document: entries in the order of the text, each followed by its children. A whole `run.yaml` takes one
+/// allocation.
 pub(super) struct Plain<'a> {
     entries: Vec<Entry<'a>>,
 }
 
-/// Entries of one mapping or list, with all that is in them.
+/// The entries of one mapping or list, with their children.
 #[derive(Clone, Copy)]
 pub(super) struct Entries<'p, 'a> {
     entries: &'p [Entry<'a>],
@@ -48,37 +49,36 @@ pub(super) struct Entries<'p, 'a> {
 
 /// An entry of a mapping, or an item of a list.
 struct Entry<'a> {
-    /// In how many others it is.
+    /// The number of enclosing entries.
     depth: usize,
-    /// Empty for an item.
+    /// Empty for an item of a list.
     key: &'a str,
     value: Value<'a>,
-    /// Where the key or the dash stands.
+    /// The line of the key or the dash.
     line: Line<'a>,
-    /// Where the value stands in that line.
+    /// The value's bytes in the content of that line.
     at: Range<usize>,
 }
 
-/// A value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Value<'a> {
     Null,
     Bool(bool),
     Number(u64),
     Text(&'a str),
-    /// The entries behind this one; their first line.
+    /// A mapping: the entries that follow this one. The first line of its entries.
     Mapping(Line<'a>),
-    /// The items behind this one; their first line. Without a line there are none.
+    /// A list: the items that follow this one. The first line of its items; `None` if it is empty.
     List(Option<Line<'a>>),
 }
 
 impl<'a> Plain<'a> {
-    /// The entries of the document.
+    /// The top-level entries.
     pub(super) fn entries(&self) -> Entries<'_, 'a> {
         Entries { entries: &self.entries, depth: 0 }
     }
 
-    /// The same as the parser's tree.
+    /// Converts to the tree that the parser would give.
     pub(super) fn to_node(&self) -> Node {
         let entries = self.entries();
         let first = &entries.entries[0].line;
@@ -112,7 +112,7 @@ impl Entry<'_> {
             Value::Bool(value) => single(Tree::Bool(value)),
             Value::Number(number) => single(Tree::Number(number.into())),
             Value::Text(text) => single(Tree::Text(text.into())),
-            // The parser marks a flow collection by its opening bracket.
+            // The parser gives the span of a flow collection as its opening bracket.
             Value::List(None) => single(Tree::Sequence(Vec::new())),
             Value::List(Some(first)) => {
                 let items = below.to_nodes().into_iter().map(|(_, item)| item).collect();
@@ -123,12 +123,12 @@ impl Entry<'_> {
     }
 }
 
-/// A line with content that is no comment.
+/// A line that is neither empty nor a comment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Line<'a> {
     indent: usize,
     content: &'a str,
-    /// Where the content starts in the text.
+    /// The offset of the content in the text.
     start: usize,
     number: usize,
 }
@@ -136,33 +136,33 @@ pub(super) struct Line<'a> {
 impl Line<'_> {
     /// A node at these bytes of the line's content.
     fn node(&self, tree: Tree, bytes: Range<usize>) -> Node {
-        // Only indentation, a dash and a key stand before: ASCII, so bytes are columns.
+        // Before it are only indentation, a dash and a key, all ASCII, so bytes are columns.
         let place = Place { line: self.number, column: self.indent + bytes.start + 1 };
         Node { tree, place, span: self.start + bytes.start..self.start + bytes.end }
     }
 }
 
-/// Goes through the lines of a text.
+/// Reads a text line by line.
 struct Reader<'a> {
-    /// What was read.
+    /// The entries read so far.
     entries: Vec<Entry<'a>>,
-    /// What comes behind the line.
+    /// The text after the current line.
     rest: &'a str,
-    /// Where that starts in the text.
+    /// The offset of `rest` in the text.
     start: usize,
-    /// How many lines come before it.
+    /// How many lines are before `rest`.
     number: usize,
-    /// The line that is next to be read; `None` at the end.
+    /// The next line to read; `None` at the end.
     line: Option<Line<'a>>,
-    /// Whether the end is a line that is not plain.
+    /// Whether reading ended at a line that is not plain.
     strange: bool,
 }
 
-/// Documents that are indented more are not plain.
+/// The largest indentation of a plain document.
 const DEEPEST: usize = 16;
-/// Room for these is made at once: flow's own files have as many.
+/// The initial capacity; enough for the files that flow writes.
 const USUAL_ENTRIES: usize = 48;
-/// Mappings with more entries are not plain.
+/// The largest number of entries in a plain mapping.
 const ENTRIES: usize = 128;
 
 impl<'a> Reader<'a> {
@@ -187,7 +187,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a mapping whose keys stand at `indent`.
+    /// Reads a mapping whose keys are indented by `indent`.
     fn mapping(&mut self, indent: usize, depth: usize) -> Option<()> {
         if indent > DEEPEST {
             return None;
@@ -212,9 +212,9 @@ impl<'a> Reader<'a> {
         (count > 0).then_some(())
     }
 
-    /// The entry of a key with what stands on the lines below it.
+    /// Reads the value of a key from the lines below it.
     fn nested(&mut self, of: Line<'a>, depth: usize, key: &'a str) -> Option<()> {
-        // `key:` alone is null; rare enough for the real parser.
+        // `key:` alone is null. That is rare, so leave it to the real parser.
         let first = self.line?;
         let is_list = first.content.starts_with("- ") && first.indent >= of.indent;
         let value = if is_list { Value::List(Some(first)) } else { Value::Mapping(first) };
@@ -230,7 +230,7 @@ impl<'a> Reader<'a> {
         while let Some(line) = self.line.filter(|line| line.indent == first.indent) {
             let Some(item) = line.content.strip_prefix("- ") else { break };
             if item.contains(": ") && !item.starts_with('"') {
-                // A mapping that begins behind the dash: its first key stands two columns further in.
+                // A mapping begins after the dash: its keys are indented two columns more.
                 let indent = line.indent + 2;
                 let begin = Line { indent, content: item, start: line.start + 2, number: line.number };
                 self.entries.push(Entry { depth, key: "", value: Value::Mapping(begin), line, at: 0..0 });
@@ -244,7 +244,7 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// The entry of a value that is the rest of the line from `at` on.
+    /// Reads a value that is the rest of a line, from `at` on.
     fn single(&mut self, line: Line<'a>, depth: usize, key: &'a str, at: usize, text: &'a str) -> Option<()> {
         let mut end = at + text.len();
         let value = match text {
@@ -274,9 +274,9 @@ fn unnamed(text: &str) -> Option<Value<'_>> {
     is_text(text).then_some(Value::Text(text))
 }
 
-/// Whether every YAML version reads these characters as this text.
+/// Whether every YAML version reads these characters as a text.
 fn is_text(text: &str) -> bool {
-    // Neither `: ` nor ` #` can stand in here, nor the comma and the brackets of flow collections.
+    // `: `, ` #`, and the commas and brackets of flow collections were excluded before or are not in the table.
     if !text.bytes().all(|byte| byte >= 0x80 || IN_TEXT[usize::from(byte)]) {
         return false;
     }
@@ -286,7 +286,7 @@ fn is_text(text: &str) -> bool {
         [b'0'..=b'9', ..] => text,
         _ => return false,
     };
-    // Numbers have no letters but `e`, unless they begin with 0x, 0o or 0b; a dot may come first.
+    // Numbers have no letters but `e`, unless they begin with 0x, 0o or 0b; they may begin with a dot.
     let letter = |byte: u8| byte.is_ascii_alphabetic() && !byte.eq_ignore_ascii_case(&b'e');
     let based = matches!(unsigned.as_bytes(), [b'0', b'x' | b'X' | b'o' | b'O' | b'b' | b'B', ..]);
     text.bytes().any(letter) && !based && !is_special(unsigned)
@@ -304,7 +304,7 @@ const IN_TEXT: [bool; 128] = {
     table
 };
 
-/// What some YAML version takes for something else than text.
+/// Whether some YAML version reads this word as something other than text.
 pub(super) fn is_special(word: &str) -> bool {
     let words = ["null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf", "infinity", "e"];
     word.len() <= "infinity".len() && words.iter().any(|special| special.eq_ignore_ascii_case(word))

@@ -1,4 +1,4 @@
-//! Reading `run.yaml` cheaply: without the parser when the text is plain, and with its long list cut out.
+//! Reads `run.yaml` quickly: without the parser if the text is plain, and without most lines of a long list.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::codec::yaml::{Node, Tree, YamlError, parse};
 use crate::codec::{Violation, plain};
 use crate::model::{ActivityId, IdList};
 
-/// A list of activity ids; absent and null are empty.
+/// A list of activity ids. A missing list and null are empty.
 pub(super) fn id_list(node: Option<&Node>) -> Result<IdList, String> {
     let items = match node.map(|node| &node.tree) {
         None | Some(Tree::Null) => return Ok(IdList::default()),
@@ -19,28 +19,28 @@ pub(super) fn id_list(node: Option<&Node>) -> Result<IdList, String> {
     texts.collect::<Option<IdList>>().ok_or_else(|| "has an entry that is not an activity id".to_owned())
 }
 
-/// What `text` says and where, by the cheap reader where it can.
+/// The nodes of `text`, from the plain reader if it accepts the text.
 fn nodes(text: &str) -> Result<Node, YamlError> {
     let Some(plain) = plain::read(text).map(|plain| plain.to_node()) else { return parse(text) };
     debug_assert_eq!(Some(plain.to_value()), parse(text).ok().map(|root| root.to_value()), "{text}");
     Ok(plain)
 }
 
-/// The list item that stands for lines that were cut out. The dot keeps it apart from every activity id.
+/// The list item that replaces the lines that were cut out. Because of its dot it cannot be an activity id.
 const MARKER: &str = "flow.elided";
-/// Shorter lists are parsed as they are.
+/// Lists with fewer plain lines are not cut.
 const ELIDE_FROM: usize = 64;
 
-/// A run text read with its long list of completed activities cut out.
+/// A `run.yaml`, read with most of its long list of completed activities cut out.
 #[derive(Debug, Clone)]
 pub(super) struct Reading {
-    /// The text that the parser saw.
+    /// The text that was parsed.
     pub(super) text: String,
-    /// What the parser made of it.
+    /// The nodes of that text.
     pub(super) root: Node,
     /// All of `state.completed_activities`.
     pub(super) completed: IdList,
-    /// The lines that were cut out, as bytes of the whole text.
+    /// The lines that were cut out, as a range of bytes in the whole text.
     pub(super) elided: Option<Range<usize>>,
 }
 
@@ -52,7 +52,7 @@ impl Reading {
         }
     }
 
-    /// Reads without cutting.
+    /// Reads without a cut.
     pub(super) fn whole(text: &str) -> Result<Self, RunTextError> {
         let root = nodes(text)?;
         let pointer = "/state/completed_activities";
@@ -65,8 +65,8 @@ impl Reading {
         Ok(Self { text: text.to_owned(), root, completed, elided: None })
     }
 
-    /// Reads with a cut, when there is a long run of list lines and it turns out to be the right list. Whatever looks
-    /// unusual is left to [`Self::whole`].
+    /// Reads with a cut, if there are many plain list lines and they belong to the right list. `None` for anything
+    /// unusual, which [`Self::whole`] reads.
     fn cut(text: &str) -> Option<Self> {
         let lines = long_list(text)?;
         let block = lines.inner();
@@ -80,7 +80,7 @@ impl Reading {
         let ids = items.iter().map(|item| item.text().filter(|id| *id == MARKER || ActivityId::new(*id).is_ok()));
         let ids: Vec<&str> = ids.collect::<Option<_>>()?;
         let marker = ids.iter().position(|id| *id == MARKER)?;
-        // The neighbours of the marker are the first and the last of the plain lines.
+        // The items next to the marker are the first and the last plain line.
         let (before, after) = (ids.get(..marker.checked_sub(1)?)?, ids.get(marker + 2..)?);
         let plain = IdList::from_lines(lines.ids, lines.len);
         let mut completed =
@@ -89,13 +89,13 @@ impl Reading {
         Some(Self { text: reduced, root, completed, elided: Some(block) })
     }
 
-    /// How many entries of the list stand before the lines that were cut out; none without a cut.
+    /// How many entries of the list are before the lines that were cut out; `None` without a cut.
     pub(super) fn entries_before_cut(&self) -> Option<usize> {
         self.elided.as_ref()?;
         self.items().iter().position(|item| item.text() == Some(MARKER))
     }
 
-    /// Where the line behind an entry of the list begins, when the text was read without a cut.
+    /// The offset after the line of an entry of the list; `None` if lines were cut out.
     pub(super) fn end_of_entry(&self, at: usize) -> Option<usize> {
         let end = self.items().get(at).filter(|_| self.elided.is_none())?.span.end;
         Some(end + self.text[end..].find('\n')? + 1)
@@ -106,7 +106,7 @@ impl Reading {
         list.map_or(&[], Node::items)
     }
 
-    /// The `whole` text that was read, with these fields in its `state`.
+    /// Returns `whole`, the text that was read, with these fields in its `state`.
     pub(super) fn edit(
         &self,
         whole: &str,
@@ -117,7 +117,7 @@ impl Reading {
         let mut changes = Vec::new();
         for (key, field) in fields {
             let field = match field {
-                // What the parser did not see stays out of the comparison too.
+                // Compare with what was parsed, without the lines that were cut out.
                 Field::List(list) if key == "completed_activities" => Field::List(self.as_parsed(&list)),
                 field => field,
             };
@@ -138,8 +138,8 @@ impl Reading {
         self.put_back(whole, edited)
     }
 
-    /// The list with the marker in the place of the lines that were cut out. With a cut, `list` begins with all that
-    /// was read.
+    /// The list with the marker in place of the lines that were cut out. If lines were cut out, `list` must begin with
+    /// the whole list that was read.
     fn as_parsed(&self, list: &IdList) -> IdList {
         if self.elided.is_none() {
             return list.clone();
@@ -151,7 +151,8 @@ impl Reading {
 
     fn put_back(&self, whole: &str, edited: String) -> Result<String, String> {
         let Some(block) = &self.elided else { return Ok(edited) };
-        // The reading accepted the text, so one whole line is the marker; a reason may contain its characters.
+        // The marker is one whole line of the text that was accepted. Other values, such as a reason, may contain its
+        // characters.
         let mut lines = edited.split_inclusive('\n').scan(0, |at, line| {
             let start = *at;
             *at += line.len();
@@ -165,7 +166,7 @@ impl Reading {
     }
 }
 
-/// Whether `new` says what `old` says, apart from these `changes` in its `state`.
+/// Whether `new` has the values of `old`, except for these `changes` in its `state`.
 fn is_changed(old: &Node, new: &Node, changes: &[(&str, Field)]) -> bool {
     let (old, new) = (old.entries(), new.entries());
     let is_state = |key: &Node| key.text() == Some("state");
@@ -192,7 +193,8 @@ fn is_changed_state(old: &Node, new: &Node, changes: &[(&str, Field)]) -> bool {
         })
 }
 
-/// A long run of plain lines in the list of completed activities. Lines that are not plain may come before and after it.
+/// Many consecutive plain lines in the list of completed activities. Lines that are not plain may be before and after
+/// them.
 fn long_list(text: &str) -> Option<PlainLines> {
     let key = "completed_activities:";
     let mut at = text.find(key)? + key.len();
@@ -202,23 +204,23 @@ fn long_list(text: &str) -> Option<PlainLines> {
         if run.len >= ELIDE_FROM {
             return Some(run);
         }
-        // The first line behind the run is not plain.
+        // The line after these is not plain, so continue after it.
         at = run.end + text[run.end..].find('\n')? + 1;
     }
     None
 }
 
-/// Lines `- id` of the same indentation that follow each other.
+/// Consecutive lines `- id` with the same indentation.
 struct PlainLines {
-    /// The ids, a line each.
+    /// The ids, one per line.
     ids: String,
-    /// How many there are.
+    /// The number of lines.
     len: usize,
-    /// Where the second line starts in the text.
+    /// The offset of the second line in the text.
     second: usize,
-    /// Where the last line starts in the text.
+    /// The offset of the last line in the text.
     last: usize,
-    /// The end of the last line.
+    /// The offset of the end of the last line.
     end: usize,
 }
 
@@ -228,7 +230,7 @@ impl PlainLines {
         let first = text[start..].split_inclusive('\n').next().unwrap_or_default();
         let Some((indent, _)) = plain_item(first.trim_end_matches('\n')) else { return lines };
         let prefix = &text[start..start + indent + 2];
-        // One allocation: a list that grows by doubling would be copied again and again.
+        // One allocation, instead of copying a growing text again and again.
         lines.ids.reserve(text.len() - start);
         while text[lines.end..].starts_with(prefix) {
             let id = lines.end + prefix.len();
@@ -238,7 +240,7 @@ impl PlainLines {
                 lines.end_at(id + len + 1);
                 continue;
             }
-            // Quoted, or not plain at all.
+            // The item is quoted, or not plain.
             let Some(newline) = text[id..].find('\n') else { break };
             let Some((_, word)) = plain_item(&text[lines.end..id + newline]) else { break };
             lines.ids.push_str(word);
@@ -248,7 +250,7 @@ impl PlainLines {
         lines
     }
 
-    /// One more line, which ends there.
+    /// Adds a line that ends at `end`.
     fn end_at(&mut self, end: usize) {
         if self.len == 1 {
             self.second = self.end;
@@ -258,7 +260,7 @@ impl PlainLines {
         self.end = end;
     }
 
-    /// The bytes of the text without the first and the last line.
+    /// The range of all lines but the first and the last.
     fn inner(&self) -> Range<usize> {
         self.second..self.last
     }
@@ -268,7 +270,7 @@ fn is_id_byte(byte: u8) -> bool {
     ID_BYTES[usize::from(byte)]
 }
 
-/// Lower-case letters, digits, `-` and `_`; a table, since ten thousand ids have a hundred thousand bytes.
+/// Lower-case letters, digits, `-` and `_`. A table, because ten thousand ids have a hundred thousand bytes.
 const ID_BYTES: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
@@ -279,13 +281,13 @@ const ID_BYTES: [bool; 256] = {
     table
 };
 
-/// Whether every YAML version reads an unquoted id as this text: what they take for a number, a date, a boolean or null
-/// begins otherwise or is one of the special words.
+/// Whether every YAML version reads an unquoted id as a text: numbers, dates, booleans and null begin with other
+/// characters or are special words.
 fn is_plain_word(id: &str) -> bool {
     id.as_bytes().first().is_some_and(u8::is_ascii_lowercase) && !plain::is_special(id)
 }
 
-/// The indentation and the id of a line `- id` whose YAML value is that id, whatever YAML version reads it.
+/// The indentation and the id of a line `- id` that every YAML version reads as this id.
 fn plain_item(line: &str) -> Option<(usize, &str)> {
     let indent = line.bytes().take_while(|&byte| byte == b' ').count();
     let item = line[indent..].strip_prefix("- ")?;

@@ -1,4 +1,4 @@
-//! What a FlowRun document says, read from the parser's tree.
+//! Reads a FlowRun document from a parsed tree.
 
 use std::str::FromStr;
 
@@ -11,10 +11,10 @@ use crate::model::{
     Unit, limits,
 };
 
-/// The pointer to what is wrong, and what that is.
+/// What is wrong: the JSON pointer to it, and a message.
 pub(super) type Wrong = (String, String);
 
-/// The document; `completed` is its list of completed activities.
+/// The document in `root`. `completed` is its list of completed activities.
 pub(super) fn document(root: &Node, completed: IdList) -> Result<RunDocument, Wrong> {
     if !matches!(root.tree, Tree::Mapping(_)) {
         let message = "the file must hold a mapping with apiVersion, kind, metadata, context and state";
@@ -40,7 +40,7 @@ fn step_of(step: &str, status: &str) -> Option<(StateName, StepStatus)> {
     Some((StateName::new(step).ok()?, status.parse().ok()?))
 }
 
-/// The key of a question in `run.yaml`: the step that asks, and the unit behind a slash, which no step has in its name.
+/// The key of a question in `run.yaml`: the step, and the unit after a slash. Names of steps have no slash.
 pub(super) fn question_key(question: &Question) -> String {
     match &question.unit {
         Some(unit) => format!("{}/{unit}", question.step),
@@ -54,7 +54,7 @@ fn question_of(key: &str, prompt: &str) -> Option<Question> {
     Some(Question { step: StateName::new(step).ok()?, unit, prompt: prompt.to_owned() })
 }
 
-/// The document is of the kind and version that flow reads.
+/// Checks that the document has the kind and version that flow reads.
 fn head(root: &Node) -> Result<(), Wrong> {
     let wrong = |pointer: &str, message: &str| Err((pointer.to_owned(), message.to_owned()));
     let text = |key| root.get(key).and_then(Node::text);
@@ -77,7 +77,7 @@ fn status(state: &Section<'_>) -> Result<RunStatus, Wrong> {
     })
 }
 
-/// A mapping of texts; absent and null are empty.
+/// A mapping of texts. A missing mapping and null are empty.
 fn texts<T>(
     state: &Section<'_>,
     key: &str,
@@ -132,10 +132,10 @@ fn to_map(section: &Section<'_>) -> Map<String, Value> {
     entries.iter().map(|(key, value)| (key.text().unwrap_or_default().to_owned(), value.to_value())).collect()
 }
 
-/// A mapping of the document, for reading single keys with good errors.
+/// A section of the document, for reading single keys with good errors.
 struct Section<'a> {
     name: &'static str,
-    /// `None` when it is absent or null, which is an empty mapping.
+    /// `None` if the section is missing or null; both count as empty.
     mapping: Option<&'a Node>,
 }
 

@@ -1,11 +1,11 @@
-//! `run.yaml` as text: read it, and change what flow keeps in it without touching anything else.
+//! `run.yaml` as text: reads it, and changes flow's own values without touching anything else.
 //!
-//! A person's comments, key order, quoting and unknown keys survive every change: the parser says where a value
-//! stands, and only those bytes are replaced ([`crate::codec::splice`]). Each change is checked by reading the new text
-//! back: it must say exactly the old values plus the change, or it is refused.
+//! A person's comments, key order, quoting and unknown keys survive every change: only the bytes that the parser gives
+//! for a value are replaced ([`crate::codec::splice`]). Each change is checked: the new text must read back as the old
+//! values plus the change, otherwise it is refused.
 //!
-//! Reading stays cheap with thousands of completed activities: a long run of plain list lines is cut out before the
-//! parser sees the text and put back afterwards ([`crate::codec::reading`]).
+//! Reading stays fast with thousands of completed activities: most of a long list of plain lines is cut out before
+//! parsing and put back afterwards ([`crate::codec::reading`]).
 
 use serde_json::{Map, Value, json};
 use thiserror::Error;
@@ -20,10 +20,10 @@ use crate::model::{IdList, Owned, RunDocument, StateName};
 /// Why a `run.yaml` cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RunTextError {
-    /// Not the YAML that flow reads.
+    /// The file is not YAML that flow reads.
     #[error("is not valid YAML: {0}")]
     Yaml(YamlError),
-    /// YAML, but not a FlowRun document; the first violation.
+    /// The file is YAML, but not a FlowRun document; the first violation.
     #[error("is not a FlowRun document: {}", .0.message)]
     Document(Violation),
     /// The text is too unusual to be changed safely.
@@ -49,12 +49,12 @@ impl From<YamlError> for RunTextError {
     }
 }
 
-/// A `run.yaml`: its text and what it says.
+/// A `run.yaml`: its text and the document in it.
 #[derive(Debug, Clone)]
 pub struct RunText {
     text: String,
     document: RunDocument,
-    /// Kept from parsing, for the change that usually follows.
+    /// The result of parsing, for the change that usually follows.
     reading: Option<Reading>,
 }
 
@@ -73,7 +73,7 @@ impl RunText {
     /// Reads `text`.
     ///
     /// # Errors
-    /// [`RunTextError`] with the place of the first thing that is wrong. (`codec::validate` finds all of them.)
+    /// [`RunTextError`] with the place of the first violation. (`codec::validate` finds all of them.)
     pub fn parse(text: impl Into<String>) -> Result<Self, RunTextError> {
         let text = text.into();
         let reading = Reading::read(&text)?;
@@ -113,16 +113,16 @@ impl RunText {
         &self.text
     }
 
-    /// What it says.
+    /// The document in the text.
     #[must_use]
     pub fn document(&self) -> &RunDocument {
         &self.document
     }
 
-    /// The text changed so that its `state` says `wanted`; everything else stays byte for byte.
+    /// Returns the text with `wanted` as its `state`. All other bytes stay as they are.
     ///
     /// # Errors
-    /// [`RunTextError::Edit`] when reading back does not confirm the change.
+    /// [`RunTextError::Edit`] if reading the new text back does not give the expected values.
     pub fn with_state(&self, wanted: &Owned) -> Result<Self, RunTextError> {
         let fresh;
         let mut reading = match &self.reading {
@@ -146,28 +146,28 @@ impl RunText {
 }
 
 impl RunText {
-    /// Keeps what the parser made of the text for the next change.
+    /// Keeps the result of parsing for the next change.
     pub(super) fn keep(&mut self, reading: Reading) {
         self.reading = Some(reading);
     }
 
-    /// As [`Self::keep`], with all lines.
+    /// Parses the text without a cut, and keeps the result for the next change.
     pub(super) fn read_whole(&mut self) -> Result<(), RunTextError> {
         self.reading = Some(Reading::whole(&self.text)?);
         Ok(())
     }
 
-    /// Where the line behind an entry of the list of completed activities begins, when all lines were read.
+    /// The offset after the line of an entry of the list of completed activities; `None` if lines were cut out.
     pub(super) fn end_of_entry(&self, at: usize) -> Option<usize> {
         self.reading.as_ref()?.end_of_entry(at)
     }
 }
 
 impl RunText {
-    /// The text changed so that it says all that `wanted` does.
+    /// Returns the text with the values of `wanted`.
     ///
     /// # Errors
-    /// [`RunTextError::Edit`] when the text is written in a way that cannot be changed safely.
+    /// [`RunTextError::Edit`] if the text is written in a way that cannot be changed safely.
     pub fn with_document(&self, wanted: &RunDocument) -> Result<Self, RunTextError> {
         let old = &self.document;
         let same = old.goal == wanted.goal && old.context == wanted.context && old.limits == wanted.limits;
@@ -175,11 +175,11 @@ impl RunText {
         facts.as_ref().unwrap_or(self).with_state(&wanted.state)
     }
 
-    /// The text changed so that it says `wanted` outside of `state`: the goal, values of `context` and of `limits`. All
-    /// else stays byte for byte.
+    /// Returns the text with the values of `wanted` outside of `state`: the goal, and the values of `context` and
+    /// `limits`. All other bytes stay as they are.
     ///
     /// # Errors
-    /// [`RunTextError::Edit`] when the text is written in a way that cannot be changed safely.
+    /// [`RunTextError::Edit`] if the text is written in a way that cannot be changed safely.
     pub fn with_facts(&self, wanted: &RunDocument) -> Result<Self, RunTextError> {
         let old = &self.document;
         let goal = (old.goal != wanted.goal).then(|| ("goal", Field::text(wanted.goal.as_ref())));
@@ -201,7 +201,7 @@ impl RunText {
     }
 }
 
-/// The values of `new` that `old` does not have.
+/// The values of `new` that differ from those of `old`.
 fn changed<'a>(old: &Map<String, Value>, new: &'a Map<String, Value>) -> Result<Vec<(&'a str, Field)>, RunTextError> {
     let differ = new.iter().filter(|(key, value)| old.get(*key) != Some(value));
     let field = |(key, value): (&'a String, &Value)| match value {
@@ -215,7 +215,7 @@ fn changed<'a>(old: &Map<String, Value>, new: &'a Map<String, Value>) -> Result<
     differ.map(field).collect()
 }
 
-/// `text` with these values in one of its sections, which is made at the end when there is none.
+/// Returns `text` with these values in one of its sections. Adds the section at the end if it is missing.
 fn with_section(text: String, section: &str, changes: &[(&str, Field)]) -> Result<String, RunTextError> {
     let root = parse(&text)?;
     match root.get(section) {
@@ -232,11 +232,11 @@ fn with_section(text: String, section: &str, changes: &[(&str, Field)]) -> Resul
     }
 }
 
-/// Keys of `state` that few runs have, in their order behind the first one. A text in which such a key came and went is
-/// the same as one that never had it, so that a rebuilt `run.yaml` is the one that was lost.
+/// Keys of `state` that only some runs have. They follow each other in this order after `updated_at`. A text in which
+/// such a key was added and removed equals one that never had it, so that a rebuilt `run.yaml` equals the lost one.
 const RARE: [&str; 5] = ["updated_at", "workflow_seq", "steps", "other_phases", "questions"];
 
-/// The keys of `state` that flow keeps, in the order of a new file.
+/// The keys of `state` that flow writes, in the order of a new file.
 fn state_fields(state: &Owned) -> Vec<(&'static str, Field)> {
     vec![
         ("status", Field::text(Some(state.status))),

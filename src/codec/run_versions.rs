@@ -1,9 +1,10 @@
-//! A `run.yaml` that is written again and again, as when a log is played again.
+//! The successive versions of a `run.yaml`, as they follow from a log.
 //!
-//! The list of completed activities grows by an entry with every record, and ten thousand versions of ten thousand lines
-//! are too many to write. So the middle of a long list is taken out of the text once and kept with its checksum. What is left
-//! is a `run.yaml` with a shorter list: it is changed and read back as any other, and the checksum of the whole version is
-//! put together from those of its parts. A version costs the same, however long the run is.
+//! The list of completed activities grows with every record, so writing ten thousand versions with up to ten thousand
+//! lines each would be too slow. Instead, the middle of a long list is taken out of the text once and kept with its
+//! checksum. The rest is a `run.yaml` with a shorter list, which is changed and read back like any other. The checksum
+//! of a whole version is combined from those of its parts, so the cost of a version does not depend on the length of
+//! the run.
 
 use crate::codec::reading::Reading;
 use crate::codec::seal::Checksum;
@@ -23,25 +24,25 @@ pub struct RunVersions {
 struct Lines {
     text: String,
     checksum: Checksum,
-    /// How many entries of the list stand before them.
+    /// How many entries of the list are before them.
     before: usize,
-    /// Where they were in the text that is left.
+    /// The offset in the shortened text where they were.
     at: usize,
 }
 
 impl RunVersions {
-    /// Begins with this version.
+    /// Starts with this version.
     ///
     /// # Errors
-    /// [`RunTextError`] when the text cannot be read, which a [`RunText`] can be.
+    /// [`RunTextError`] if the text cannot be read; that does not happen with a [`RunText`] that was parsed.
     pub fn new(text: RunText) -> Result<Self, RunTextError> {
         let mut versions = Self { short: text, taken: None };
         versions.shorten()?;
         Ok(versions)
     }
 
-    /// Goes on to the version that shows `state`. Its list of completed activities must be that of the version before with
-    /// `added` entries behind it; any other list begins anew with [`Self::new`].
+    /// Advances to the version with this `state`. Its list of completed activities must be the previous one plus
+    /// `added` entries; for any other list, start again with [`Self::new`].
     ///
     /// # Errors
     /// As [`RunText::with_state`].
@@ -54,7 +55,7 @@ impl RunVersions {
         self.shorten()
     }
 
-    /// The digest of the version, as [`crate::codec::digest`] gives it of the whole text.
+    /// The [`crate::codec::digest`] of the whole text.
     #[must_use]
     pub fn digest(&self) -> String {
         let text = self.short.text().as_bytes();
@@ -75,7 +76,7 @@ impl RunVersions {
         }
     }
 
-    /// Takes more lines out when the list got long, and finds the place of those that were taken.
+    /// Takes out more lines if the list has become long, and updates where the lines were.
     fn shorten(&mut self) -> Result<(), RunTextError> {
         let reading = Reading::read(self.short.text())?;
         let cut = reading.elided.clone().zip(reading.entries_before_cut());

@@ -1,7 +1,7 @@
-//! Checking documents against the JSON Schemas in `schemas/`.
+//! Checks documents against the JSON Schemas in `schemas/`.
 //!
-//! The schemas are compiled into the program by a macro, so a check costs neither parsing nor compiling them. The
-//! validator reports errors as data; the sentences about them are made in [`sentence`].
+//! A macro compiles the schemas into the program, so that a check does not have to parse or compile them. The validator
+//! returns errors as data, and [`sentence`] turns them into messages.
 
 use std::fmt::Write as _;
 
@@ -32,7 +32,7 @@ struct ReplySchema;
 )]
 struct EventSchema;
 
-/// Longest excerpt of a value in a message, in characters.
+/// The longest excerpt of a value in a message, in characters.
 const EXCERPT: usize = 60;
 
 /// A kind of document that has a schema.
@@ -48,14 +48,14 @@ pub enum DocumentKind {
     Modes,
     /// `<id>.interview.yaml`, the script of an interview.
     Interview,
-    /// What an interviewing agent answers.
+    /// The reply of an interviewing agent.
     InterviewReply,
-    /// A sealed line of `events.jsonl`, its `crc` included.
+    /// A sealed line of `events.jsonl`, including its `crc`.
     Event,
 }
 
 impl DocumentKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 7] =
         [Self::Run, Self::Activity, Self::Workflow, Self::Modes, Self::Interview, Self::InterviewReply, Self::Event];
 }
@@ -74,18 +74,18 @@ pub fn schema_text(kind: DocumentKind) -> &'static str {
     }
 }
 
-/// A way in which a document breaks its schema.
+/// A place where a document violates its schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
     /// JSON pointer to the value, `/state/status`; for a missing key, to the object that should have it.
     pub pointer: String,
-    /// What is wrong, a sentence fragment that names the value.
+    /// What is wrong: a sentence fragment that names the value.
     pub message: String,
-    /// Where it stands, when the document's nodes were given.
+    /// The place in the text, if [`validate`] was given the positions.
     pub place: Option<Place>,
 }
 
-/// Checks `value` and reports every violation, at most [`limits::VIOLATIONS`], in the order of the document when
+/// Checks `value` and returns the violations, at most [`limits::VIOLATIONS`]; in the order of the document if
 /// `positions` are given.
 #[must_use]
 pub fn validate(kind: DocumentKind, value: &Value, positions: Option<&Node>) -> Vec<Violation> {
@@ -101,7 +101,7 @@ pub fn validate(kind: DocumentKind, value: &Value, positions: Option<&Node>) -> 
     if valid {
         return Vec::new();
     }
-    // Only an invalid document pays for the schema's tree, which holds the wording and the known keys.
+    // Parse the schema only for an invalid document: it has the wording and the known keys.
     let schema = serde_json::from_str(schema_text(kind)).unwrap_or(Value::Null);
     let mut violations = errors(value)
         .flat_map(|error| explain(&error, &schema, positions))
@@ -113,13 +113,13 @@ pub fn validate(kind: DocumentKind, value: &Value, positions: Option<&Node>) -> 
 
 type Errors = for<'a> fn(&'a Value) -> jsonschema::ErrorIterator<'a>;
 
-/// One violation an error, or one for each unexpected key.
+/// The violations for an error: one, or one for each unknown key.
 fn explain(error: &ValidationError<'_>, schema: &Value, positions: Option<&Node>) -> Vec<Violation> {
     let pointer = error.instance_path().as_str();
     let rules = rules(schema, error.schema_path().as_str());
     if let Kind::AdditionalProperties { unexpected } = error.kind() {
         let parent = positions.map(|root| root.nearest(pointer));
-        // Bounded here as well: finding a key's place is linear in the number of keys.
+        // Limit the number here too, because finding the place of a key takes time linear in the number of keys.
         return unexpected
             .iter()
             .take(limits::VIOLATIONS)
@@ -133,7 +133,7 @@ fn explain(error: &ValidationError<'_>, schema: &Value, positions: Option<&Node>
     }]
 }
 
-/// The subschema that holds the keyword at `schema_path`.
+/// The subschema with the keyword at `schema_path`.
 fn rules<'a>(schema: &'a Value, schema_path: &str) -> Option<&'a Value> {
     schema.pointer(schema_path.rsplit_once('/')?.0)
 }
@@ -153,7 +153,7 @@ fn unknown_key(pointer: &str, key: &str, rules: Option<&Value>, parent: Option<&
     Violation { pointer: format!("{pointer}/{escaped}"), message, place }
 }
 
-/// The sentence about `error`; `path` names the value, `rules` is the subschema that refused it.
+/// The message for `error`. `path` names the value; `rules` is the subschema that it violates.
 fn sentence(error: &ValidationError<'_>, path: &str, rules: Option<&Value>) -> String {
     let value = error.instance().as_ref();
     let found = describe(value);
@@ -214,7 +214,7 @@ fn path(pointer: &str) -> String {
     if path.is_empty() { DOCUMENT.into() } else { format!("`{path}`") }
 }
 
-/// A value in a sentence.
+/// A value as part of a sentence.
 fn describe(value: &Value) -> String {
     match value {
         Value::Null => "null".into(),
@@ -227,7 +227,7 @@ fn describe(value: &Value) -> String {
     }
 }
 
-/// The first [`EXCERPT`] characters of `text`, control characters made visible.
+/// The first [`EXCERPT`] characters of `text`, with control characters escaped.
 fn excerpt(text: &str) -> String {
     let mut shown = text
         .chars()
@@ -271,7 +271,7 @@ fn accepts_text(kind: &TypeKind) -> bool {
     }
 }
 
-/// The known name that somebody who wrote `given` probably meant.
+/// The known name that is most similar to `given`, if one is similar enough.
 pub(crate) fn similar<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if given.len() > EXCERPT {
         return None;

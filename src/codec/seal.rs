@@ -1,19 +1,19 @@
-//! Sealed lines: one JSON object a line that carries a checksum of itself.
+//! Sealed lines: one JSON object per line, which carries its own checksum.
 //!
-//! `{"v":1,"seq":18,…,"crc":"9f3c2a11"}`: `crc` is CRC-32C (Castagnoli) over every byte before `,"crc"`. A line that does
-//! not verify was torn, damaged or written by somebody else; see `docs/format.md`.
+//! `{"v":1,"seq":18,…,"crc":"9f3c2a11"}`: `crc` is CRC-32C (Castagnoli) over all bytes before `,"crc"`. A line that
+//! does not verify is torn, damaged or from another program; see `docs/format.md`.
 
 use serde_json::{Map, Value};
 
-/// Bytes of `,"crc":"xxxxxxxx"}`.
+/// The length of `,"crc":"xxxxxxxx"}`.
 pub const SEAL_BYTES: usize = r#","crc":"00000000"}"#.len();
 
 /// Why a line is not a sealed event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineFault {
-    /// Not JSON, or JSON that is no object.
+    /// Not JSON, or JSON that is not an object.
     Unparseable,
-    /// An object without checksum: somebody else's line. Shown, but not state.
+    /// An object without a checksum, from another program. It is shown, but is not state.
     Unsealed,
     /// The checksum does not match.
     Damaged,
@@ -24,7 +24,7 @@ pub enum LineFault {
 }
 
 impl LineFault {
-    /// The fault in words, for reports.
+    /// The fault as text, for reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -54,7 +54,7 @@ pub fn seal(object: &Map<String, Value>) -> String {
 /// Opens one line, without its line break. A trailing carriage return is tolerated.
 ///
 /// # Errors
-/// [`LineFault`] says what the line is instead.
+/// [`LineFault`] if the line is not sealed.
 pub fn unseal(line: &[u8]) -> Result<Map<String, Value>, LineFault> {
     if line.len() > crate::model::limits::LINE_BYTES {
         return Err(LineFault::TooLong);
@@ -76,17 +76,17 @@ pub fn unseal(line: &[u8]) -> Result<Map<String, Value>, LineFault> {
 fn verify(line: &[u8]) -> Option<bool> {
     let at = line.len().checked_sub(SEAL_BYTES)?;
     let hex = line[at..].strip_prefix(b",\"crc\":\"")?.strip_suffix(b"\"}")?;
-    // As text, not as a number: `0F` and `+f` are numbers too, and a changed byte.
+    // Compare as text, because `0F` and `+f` would be the same number although bytes were changed.
     Some(hex == format!("{:08x}", crc32c::crc32c(&line[..at])).as_bytes())
 }
 
-/// A short digest of a text, to notice that it is another one: length and CRC-32C.
+/// A short digest of a text, to notice changes: length and CRC-32C.
 #[must_use]
 pub fn digest(text: &[u8]) -> String {
     Checksum::of(text).digest()
 }
 
-/// The checksum of a part of a text, from which that of the whole text can be put together.
+/// The checksum of a part of a text. Checksums of parts can be combined to that of the whole text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Checksum {
     crc: u32,
@@ -98,17 +98,17 @@ impl Checksum {
         Self { crc: crc32c::crc32c(part), len: part.len() }
     }
 
-    /// Of this part with these bytes behind it.
+    /// The checksum of this part followed by these bytes.
     pub(super) fn and(self, next: &[u8]) -> Self {
         Self { crc: crc32c::crc32c_append(self.crc, next), len: self.len + next.len() }
     }
 
-    /// Of this part with another one behind it. Takes as long as reading some kilobytes.
+    /// The checksum of this part followed by another part. Takes as long as reading some kilobytes.
     pub(super) fn followed_by(self, next: Self) -> Self {
         Self { crc: crc32c::crc32c_combine(self.crc, next.crc, next.len), len: self.len + next.len }
     }
 
-    /// As [`digest`] of the text.
+    /// The [`digest`] of the text.
     pub(super) fn digest(self) -> String {
         format!("{}-{:08x}", self.len, self.crc)
     }

@@ -1,7 +1,7 @@
-//! Replacing values of one mapping inside a YAML text, located by the parser, and nothing else.
+//! Replaces values of one mapping in a YAML text, at the places that the parser gives, and nothing else.
 //!
-//! Callers read the result back and compare: what is done here has to be right for the texts that people write, and
-//! needs not be for every text that YAML allows.
+//! Callers read the result back and compare it. So this has to be right for the texts that people write, but not for
+//! every text that YAML allows.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::codec::yaml::{Node, Tree, emit};
 use crate::model::IdList;
 
-/// A value that is put into the text.
+/// A value to put into the text.
 #[derive(Debug, Clone)]
 pub(super) enum Field {
     /// `null`.
@@ -20,11 +20,11 @@ pub(super) enum Field {
     Text(String),
     /// A whole number.
     Number(u64),
-    /// A list of ids. When the list in the text continues with more entries, only those are written.
+    /// A list of ids. If the list in the text is a prefix of it, only the new entries are added.
     List(IdList),
-    /// A mapping of texts. Only the entries that differ are written.
+    /// A mapping of texts. Only entries that differ are changed.
     Map(Vec<(String, String)>),
-    /// No such key.
+    /// The key is absent.
     Absent,
 }
 
@@ -67,20 +67,20 @@ impl Field {
         }
     }
 
-    /// Whether a text without the key says the same.
+    /// Whether a text without the key has the same meaning.
     pub(super) fn is_nothing(&self) -> bool {
         matches!(self, Self::List(list) if list.is_empty()) || matches!(self, Self::Absent)
     }
 }
 
-/// A replacement of some bytes.
+/// A range of bytes and its replacement.
 type Edit = (Range<usize>, String);
 
-/// Puts `changes` into `mapping` of `text`. New keys that are among `ordered` go behind the one before them there, the
-/// others to the end.
+/// Puts `changes` into `mapping` of `text`. A new key that is in `ordered` goes after the key before it in that list,
+/// others go to the end.
 ///
 /// # Errors
-/// A sentence fragment when the text is written in a way that is not understood here.
+/// A sentence fragment if the text is written in a way that this module does not understand.
 pub(super) fn splice(
     text: &str,
     mapping: &Node,
@@ -124,11 +124,11 @@ pub(super) fn splice(
     Ok(spliced)
 }
 
-/// A mapping in its text.
+/// A mapping and its text.
 struct Target<'a> {
     text: &'a str,
     mapping: &'a Node,
-    /// `{…}` instead of a line for each key.
+    /// Whether it is written as `{…}` instead of one line per key.
     flow: bool,
     /// White space before the keys of a block mapping.
     indent: &'a str,
@@ -152,7 +152,7 @@ impl<'a> Target<'a> {
         self.mapping.entries().iter().find(|(name, _)| name.text() == Some(key))
     }
 
-    /// A value on one line, as it stands in this mapping.
+    /// A value on one line, in the notation of this mapping.
     fn render(&self, field: &Field) -> String {
         match field {
             Field::Null | Field::Absent => "null".to_owned(),
@@ -171,7 +171,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// A key of a mapping. What is plain as a value need not be plain as a key.
+    /// A key of a mapping. A text that needs no quotes as a value may need them as a key.
     fn render_key(&self, key: &str) -> String {
         let plain = key.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c));
         if plain { self.render_text(key) } else { Value::from(key).to_string() }
@@ -182,13 +182,13 @@ impl<'a> Target<'a> {
         let plain = plain.trim_end_matches('\n');
         let in_flow = plain.contains([',', '[', ']', '{', '}']) && !plain.starts_with('"');
         if plain.contains('\n') || in_flow {
-            // JSON's notation means the same in YAML, wherever it stands.
+            // A JSON string means the same in YAML, in every place.
             return Value::from(text).to_string();
         }
         plain.to_owned()
     }
 
-    /// The bytes behind the colon of `key`.
+    /// The offset after the colon of `key`.
     fn after_colon(&self, key: &Node) -> Result<usize, String> {
         let rest = &self.text[key.span.end..];
         let gap = rest.len() - rest.trim_start_matches([' ', '\t']).len();
@@ -211,14 +211,14 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// A value that begins below its key. What a person noted between the two stays.
+    /// Replaces a value that begins on a line below its key. A person's comment between the two stays.
     fn scalar_below(&self, colon: usize, value: &Node, rendered: &str) -> Edit {
         let head = &self.text[colon..value.span.start.max(colon)];
         let comment = head.find(" #").unwrap_or(head.len());
         if !head[..comment].contains(['|', '>']) {
             return (value.span.clone(), rendered.to_owned());
         }
-        // A block of lines (`|`, `>`): its indicator goes as well. What the parser calls its end is the next key.
+        // A block scalar (`|`, `>`): remove its indicator too. The end of its span is the next key, so trim it.
         let end = value.span.start + self.text[value.span.clone()].trim_end().len();
         (colon..end, format!(" {rendered}{}", head[comment..].trim_end()))
     }
@@ -252,7 +252,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// A block list without some of its entries: everything but their lines stays as it is.
+    /// A block list without some of its entries. Only their lines are removed.
     fn kept_lines(&self, colon: usize, items: &[Node], list: &IdList) -> Result<String, String> {
         let end = items.last().map_or(colon, |last| last.span.end);
         let wanted: HashSet<&str> = list.iter().collect();
@@ -274,7 +274,7 @@ impl<'a> Target<'a> {
         })
     }
 
-    /// A mapping of texts, its entries changed, added and removed one by one.
+    /// Changes, adds and removes single entries of a mapping of texts.
     fn map(&self, key: &Node, value: &Node, map: &[(String, String)]) -> Result<Vec<Edit>, String> {
         let colon = self.after_colon(key)?;
         let entries = value.entries();
@@ -309,7 +309,7 @@ impl<'a> Target<'a> {
         Ok(edits)
     }
 
-    /// A mapping that was not there, behind its key's colon.
+    /// A new mapping, for the place after its key's colon.
     fn fresh_map(&self, map: &[(String, String)]) -> String {
         if self.flow || map.is_empty() {
             return format!(" {}", self.render(&Field::Map(map.to_vec())));
@@ -320,7 +320,7 @@ impl<'a> Target<'a> {
         map.iter().map(entry).collect()
     }
 
-    /// An entry goes, with the lines of its value. Lines that only hold what a person noted stay.
+    /// Removes an entry with the lines of its value. Lines that only have a person's comment stay.
     fn without(&self, key: &Node, value: &Node) -> Result<Vec<Edit>, String> {
         if self.flow {
             let end = match &value.tree {
@@ -351,7 +351,7 @@ impl<'a> Target<'a> {
         format!("{indent}- {}{}", self.render_text(id), self.newline)
     }
 
-    /// A list that was not there, behind its key's colon.
+    /// A new list, for the place after its key's colon.
     fn fresh_list(&self, list: &IdList) -> String {
         if self.flow || list.is_empty() {
             return format!(" {}", self.render(&Field::List(list.clone())));
@@ -360,7 +360,7 @@ impl<'a> Target<'a> {
         items.collect()
     }
 
-    /// The end of `[]`, `null` or nothing at all.
+    /// The end of `[]`, of `null` or of a missing value.
     fn end_of_nothing(&self, value: &Node, colon: usize) -> Result<usize, String> {
         match &value.tree {
             Tree::Sequence(_) => self.closing(']', value, &[]),
@@ -369,7 +369,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// The end of a collection that begins with a bracket.
+    /// The end of a collection in brackets.
     fn closing(&self, bracket: char, value: &Node, items: &[Node]) -> Result<usize, String> {
         let from = items.last().map_or(value.span.end, |last| last.span.end);
         let rest = &self.text[from..];
@@ -392,7 +392,7 @@ impl<'a> Target<'a> {
         format!("{}{key}:{value}{}", self.indent, self.newline)
     }
 
-    /// Where new entries go: behind `before` or the last entry when its end is certain, otherwise before the first one.
+    /// Adds new entries after `before` or the last entry if its end is known, otherwise before the first entry.
     fn place_for(&self, before: Option<&(Node, Node)>, entries: String) -> Edit {
         let first = self.mapping.entries()[0].0.span.start;
         if self.flow {
@@ -407,7 +407,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// The last byte of an entry; `None` when the parser does not say.
+    /// The end of an entry; `None` if the parser does not give it.
     fn end_of(&self, key: &Node, value: &Node) -> Option<usize> {
         match &value.tree {
             Tree::Sequence(_) | Tree::Mapping(_) if !value.span.is_empty() => None,
@@ -417,7 +417,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Whole lines behind the line that holds the byte before `end`.
+    /// Inserts whole lines after the line with the byte before `end`.
     fn behind_line(&self, end: usize, lines: String) -> Edit {
         if end > 0 && self.text[..end].ends_with('\n') {
             return (end..end, lines);
@@ -432,7 +432,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// The lines of a value's single values, and of the keys before them.
+/// The spans of a value's single values, and of the keys before them.
 fn lines_of(value: &Node, lines: &mut Vec<Range<usize>>) {
     match &value.tree {
         Tree::Sequence(items) => items.iter().for_each(|item| lines_of(item, lines)),

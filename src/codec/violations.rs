@@ -1,20 +1,20 @@
-//! Sentences about documents that break their schema.
+//! Messages about documents that violate their schema.
 
 use std::fmt::Display;
 
 use crate::codec::{Place, Violation};
 
-/// `:line:column`, when the place is known.
+/// `:line:column`, if the place is known.
 pub(crate) fn suffix(place: Option<Place>) -> String {
     place.map(|place| format!(":{place}")).unwrap_or_default()
 }
 
-/// The path with the place of the first violation.
+/// The path, with the place of the first violation.
 pub(crate) fn located(path: impl Display, violations: &[Violation]) -> String {
     format!("{path}{}", suffix(violations.first().and_then(|violation| violation.place)))
 }
 
-/// The first violation, and how many more there are.
+/// The first violation, and the number of further ones.
 pub(crate) fn first(violations: &[Violation]) -> String {
     match violations {
         [] => "it must be a mapping".to_owned(),
@@ -23,7 +23,7 @@ pub(crate) fn first(violations: &[Violation]) -> String {
     }
 }
 
-/// Every violation, when there are more than the sentence tells.
+/// All violations, if there is more than the one that [`first`] shows.
 pub(crate) fn all(violations: &[Violation]) -> Vec<String> {
     let told = violations.iter().map(|violation| match violation.place {
         Some(place) => format!("{place} {}", violation.message),
@@ -32,7 +32,7 @@ pub(crate) fn all(violations: &[Violation]) -> Vec<String> {
     if violations.len() > 1 { told.collect() } else { Vec::new() }
 }
 
-/// The first violation with its line, and how many other errors there are: the end of a sentence that names the file.
+/// The first violation with its line, and the number of further errors: the end of a sentence that names the file.
 pub(crate) fn first_with_line(violations: &[Violation]) -> String {
     let Some(first) = violations.first() else { return "it has no errors".into() };
     let line = first.place.map(|place| format!("line {}: ", place.line)).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Reading and writing YAML, the one owner of its options.
+//! Reads and writes YAML. All options of the YAML crate are set here.
 
 use std::ops::Range;
 
@@ -12,26 +12,27 @@ use thiserror::Error;
 use crate::codec::Place;
 use crate::model::limits;
 
-/// Text that is not the YAML flow reads.
+/// Why a text is not YAML that flow reads.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct YamlError {
-    /// Which rule it breaks.
+    /// The rule that it breaks.
     pub fault: YamlFault,
-    /// What is wrong, one sentence fragment.
+    /// What is wrong, as a sentence fragment.
     pub message: String,
-    /// Where, when the parser knows.
+    /// The place, if the parser gives it.
     pub place: Option<Place>,
 }
 
-/// Which rule a text breaks.
+/// The rule that a text breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum YamlFault {
-    /// It is no YAML, or has what flow does not read: anchors, aliases, merge keys, too many or too deep values.
+    /// It is not YAML, or uses what flow does not read: anchors, aliases, merge keys, too many or too deeply nested
+    /// values.
     Syntax,
     /// It holds more than one document.
     Documents,
-    /// It has a tag that would make something else than plain data.
+    /// It has a tag that asks for something other than plain data.
     Tag,
 }
 
@@ -63,7 +64,7 @@ impl YamlError {
     }
 }
 
-/// The parser's message where it speaks to people, and another one where it does not.
+/// The parser's message, or a clearer one where that is cryptic.
 fn in_words(message: String) -> String {
     let limits = [
         ("Anchors", "anchors (`&name`) are not allowed here; write the value out"),
@@ -81,14 +82,14 @@ fn in_words(message: String) -> String {
     if message.contains("found a tab") || message.contains("tabs disallowed") {
         return "a tab stands where only spaces may; indent with spaces".to_owned();
     }
-    // It may quote a whole file.
+    // The message may quote a whole file.
     match message.char_indices().nth(MESSAGE) {
         Some((end, _)) => format!("{}…", &message[..end]),
         None => message,
     }
 }
 
-/// The longest message of the parser that is passed on, in characters.
+/// The longest message of the parser to pass on, in characters.
 const MESSAGE: usize = 300;
 
 /// The place of a `<<<<<<< ` line, which is legal YAML in unlucky spots and a cryptic error elsewhere.
@@ -110,7 +111,7 @@ fn options(duplicate_keys: serde_yaml::DuplicateKeyPolicy) -> serde_yaml::Option
             max_merge_keys: 0,
         },
         strict_booleans: true,
-        // A short commit id such as 0123 or 123e456 stays the text that somebody wrote.
+        // Otherwise a short commit id such as 0123 or 123e456 would be read as a number.
         leading_zero_numbers_as_strings: true,
         underscored_numbers_as_strings: true,
         non_finite_float_policy: serde_yaml::NonFiniteFloatPolicy::AsString,
@@ -133,12 +134,12 @@ fn from_str_with<T: DeserializeOwned>(text: &str, repeats: serde_yaml::Duplicate
 /// Reads `text` as plain data.
 ///
 /// # Errors
-/// [`YamlError`] for anything that is not one YAML document within the budget.
+/// [`YamlError`] if the text is not one YAML document within the budget.
 pub fn parse_value(text: &str) -> Result<Value, YamlError> {
     from_str(text)
 }
 
-/// Reads `text` with the place of every node.
+/// Reads `text` as nodes with their places.
 ///
 /// # Errors
 /// As [`parse_value`].
@@ -146,7 +147,7 @@ pub fn parse(text: &str) -> Result<Node, YamlError> {
     from_str::<Spanned<Tree>>(text).map(Node::from)
 }
 
-/// As [`parse`], with the repeats of a key as further entries: for definitions, whose problems are told all at once.
+/// As [`parse`], but keeps a repeated key as a further entry. For definitions, whose problems are reported all at once.
 ///
 /// # Errors
 /// As [`parse_value`], apart from repeated keys.
@@ -165,21 +166,21 @@ pub fn emit(document: &impl Serialize) -> String {
     serde_yaml::to_string_with_options(document, options).expect("BUG: a document that cannot be written as YAML")
 }
 
-/// A YAML value and where it stands.
+/// A YAML value and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
     /// The value.
     pub tree: Tree,
-    /// Its first byte's place; for a block collection the place of its first entry.
+    /// The place of its first byte; of a block collection, the place of its first entry.
     pub place: Place,
-    /// Its bytes; empty for block collections and absent values.
+    /// Its range of bytes; empty for block collections and absent values.
     pub span: Range<usize>,
 }
 
 /// A YAML value without its place.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Tree {
-    /// `null`, `~` or nothing.
+    /// `null`, `~` or an absent value.
     Null,
     /// `true` or `false`.
     Bool(bool),
@@ -194,13 +195,13 @@ pub enum Tree {
 }
 
 impl Node {
-    /// The value under `key`, when this is a mapping that has it.
+    /// The value of `key`, if this is a mapping that has it.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.entries().iter().find(|(name, _)| name.text() == Some(key)).map(|(_, value)| value)
     }
 
-    /// The entries of a mapping; nothing for other values.
+    /// The entries of a mapping; empty for other values.
     #[must_use]
     pub fn entries(&self) -> &[(Node, Node)] {
         match &self.tree {
@@ -209,7 +210,7 @@ impl Node {
         }
     }
 
-    /// The items of a sequence; nothing for other values.
+    /// The items of a sequence; empty for other values.
     #[must_use]
     pub fn items(&self) -> &[Node] {
         match &self.tree {
@@ -218,7 +219,7 @@ impl Node {
         }
     }
 
-    /// The text, when this is text.
+    /// The text, if this is a text.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match &self.tree {
@@ -227,7 +228,7 @@ impl Node {
         }
     }
 
-    /// Whether `other` has the same value, with the keys in the same order, wherever it stands.
+    /// Whether `other` has the same value, with keys in the same order. Ignores places.
     #[must_use]
     pub fn same_value(&self, other: &Self) -> bool {
         match (&self.tree, &other.tree) {
@@ -260,7 +261,7 @@ impl Node {
         }
     }
 
-    /// The node that a JSON pointer (`/state/status`) names, or the nearest enclosing node that exists.
+    /// The node at a JSON pointer (`/state/status`), or the nearest enclosing node that exists.
     #[must_use]
     pub fn nearest(&self, pointer: &str) -> &Node {
         let mut node = self;

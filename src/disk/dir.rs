@@ -1,7 +1,8 @@
-//! Directory handles: the only way to files below `.flow`.
+//! Directory handles, the only way to files below `.flow`.
 //!
-//! A handle plus one name, opened without following links, cannot be led elsewhere by anybody who swaps directories for
-//! symbolic links meanwhile. What is no regular file is refused. The calls themselves are a [`Disk`]'s.
+//! A file is opened by one name below an open directory, without following links: nobody can redirect that by replacing
+//! a directory with a symbolic link. Anything but regular files and directories is refused. [`Disk`] makes the system
+//! calls.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use crate::disk::file_system::{Disk, DiskDir, DiskFile, Errno, FileType, Open, R
 pub enum Trust {
     /// Only files of the user who runs flow.
     OwnFiles,
-    /// Files of any owner, because the caller said so.
+    /// Files of any owner, because the caller allowed it.
     AnyOwner,
 }
 
@@ -30,14 +31,14 @@ pub(crate) struct Dir {
 /// An open regular file.
 pub(crate) type File = Arc<dyn DiskFile>;
 
-/// Who runs flow; asked once, since thousands of directories are compared with it.
+/// The user who runs flow. Cached, because the owners of thousands of directories are compared with it.
 pub(crate) static USER: LazyLock<u32> = LazyLock::new(|| rustix::process::geteuid().as_raw());
 
 /// Mode of a new file, before the umask.
 pub(crate) const NEW_FILE: u32 = 0o666;
 
 impl Dir {
-    /// Opens a directory by its path. Links on the way to a project are the user's own business.
+    /// Opens a directory by its path. Follows links, because the path to a project is the user's choice.
     pub(crate) fn open_path(disk: &dyn Disk, path: &Path, trust: Trust) -> Result<Self, DiskError> {
         let handle = disk.open(path).map_err(|errno| fault(Operation::Open, path.to_owned(), errno))?;
         Ok(Self { handle, path: path.to_owned(), trust })
@@ -65,7 +66,7 @@ impl Dir {
         Ok(dir)
     }
 
-    /// As [`Self::open_dir`]; `None` when there is nothing of that name.
+    /// As [`Self::open_dir`]; `None` if `name` does not exist.
     pub(crate) fn find_dir(&self, name: &str) -> Result<Option<Self>, DiskError> {
         match self.open_dir(name) {
             Err(error) if error.is_not_found() => Ok(None),
@@ -78,7 +79,7 @@ impl Dir {
         self.handle.make_dir(name.as_ref(), 0o777).map_err(|errno| fault(Operation::Create, self.join(name), errno))
     }
 
-    /// Opens the directory `name`, creating it first when it is missing. Says whether it was created.
+    /// Opens the directory `name`, and creates it first if it is missing. Returns whether it was created.
     pub(crate) fn ensure_dir(&self, name: &str) -> Result<(Self, bool), DiskError> {
         if let Some(dir) = self.find_dir(name)? {
             return Ok((dir, false));
@@ -91,7 +92,7 @@ impl Dir {
         Ok((self.open_dir(name)?, created))
     }
 
-    /// What the directory itself looks like.
+    /// The metadata of the directory itself.
     pub(crate) fn stat(&self) -> Result<Stat, DiskError> {
         self.handle.stat().map_err(|errno| fault(Operation::Inspect, self.path.clone(), errno))
     }
@@ -103,7 +104,7 @@ impl Dir {
         Ok(())
     }
 
-    /// Says in words why `name` is not what it should be.
+    /// The error that says what `name` is instead of what was expected.
     fn why_not(&self, name: &str) -> DiskError {
         let kind = self.handle.look(name.as_ref()).map(|stat| stat.kind);
         let hazard = match kind {
@@ -118,7 +119,7 @@ impl Dir {
         DiskError::Unsafe { path: self.join(name), hazard }
     }
 
-    /// Opens `name`, whatever it turns out to be.
+    /// Opens `name` without checking its type.
     fn open_any(&self, name: &str, how: Open, action: Operation) -> Result<File, DiskError> {
         self.handle.open_file(name.as_ref(), how).map_err(|errno| match errno {
             Errno::LOOP | Errno::ISDIR | Errno::NXIO => self.why_not(name),
@@ -140,7 +141,7 @@ impl Dir {
         file.stat().map_err(|errno| fault(Operation::Inspect, self.join(name), errno))
     }
 
-    /// Opens `name` for reading, with what it looks like; `None` when there is nothing of that name.
+    /// Opens `name` for reading, with its metadata; `None` if it does not exist.
     pub(crate) fn find_file(&self, name: &str) -> Result<Option<(File, Stat)>, DiskError> {
         match self.open_file(name, Open::Read, Operation::Read) {
             Err(error) if error.is_not_found() => Ok(None),
@@ -148,13 +149,13 @@ impl Dir {
         }
     }
 
-    /// As [`Self::find_file`], without a look.
+    /// As [`Self::find_file`], without the metadata.
     pub(crate) fn open_read(&self, name: &str) -> Result<Option<File>, DiskError> {
         Ok(self.find_file(name)?.map(|(file, _)| file))
     }
 
-    /// Opens or creates `name` for reading and writing. A file with another name elsewhere (a hard link) is refused:
-    /// what is written here would appear there.
+    /// Opens or creates `name` for reading and writing. Refuses a file with a second name (a hard link), because a
+    /// write here would change that file too.
     pub(crate) fn open_own(&self, name: &str, how: Open) -> Result<File, DiskError> {
         let (file, stat) = self.open_file(name, how, Operation::Open)?;
         if stat.links > 1 {
@@ -166,7 +167,7 @@ impl Dir {
         Ok(file)
     }
 
-    /// The whole of the regular file `name`; `None` when there is none.
+    /// All bytes of the regular file `name`; `None` if it does not exist. Fails beyond `limit` bytes.
     pub(crate) fn read(&self, name: &str, limit: usize) -> Result<Option<Vec<u8>>, DiskError> {
         let Some((file, stat)) = self.find_file(name)? else { return Ok(None) };
         let fault = |source| DiskError::Io { action: Operation::Read, path: self.join(name), source };
@@ -185,8 +186,8 @@ impl Dir {
         String::from_utf8(bytes).map(Some).map_err(|_| DiskError::NotUtf8 { path: self.join(name) })
     }
 
-    /// Whether `name` is there and holds exactly `bytes`. Compares a piece at a time: fresh memory for a whole file
-    /// costs more than reading it.
+    /// Whether `name` exists and holds exactly `bytes`. Compares piece by piece: memory for a whole file costs more
+    /// than reading it.
     pub(crate) fn holds(&self, name: &str, bytes: &[u8]) -> Result<bool, DiskError> {
         let Some((file, stat)) = self.find_file(name)? else { return Ok(false) };
         if stat.len != bytes.len() as u64 {
@@ -198,7 +199,7 @@ impl Dir {
             match read_exact_at(&*file, &mut piece[..wanted.len()], at) {
                 Ok(()) if piece[..wanted.len()] == *wanted => {}
                 Ok(()) => return Ok(false),
-                // It was cut off just now.
+                // The file was truncated just now.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
                 Err(source) => return Err(DiskError::Io { action: Operation::Read, path: self.join(name), source }),
             }
@@ -206,18 +207,18 @@ impl Dir {
         Ok(true)
     }
 
-    /// Creates `name` with `bytes`; it must not exist. Not flushed.
+    /// Creates `name` with `bytes`, and does not flush it. `name` must not exist.
     pub(crate) fn create(&self, name: &str, bytes: &[u8], mode: u32) -> Result<File, DiskError> {
         let file = self.open_any(name, Open::New { mode }, Operation::Create)?;
         self.fill(&file, name, bytes, mode).inspect_err(|_| {
-            // The half-written file would only be found and removed later.
+            // Without this, the half-written file would stay until the next writer removes it.
             let _ = self.remove(name);
         })?;
         Ok(file)
     }
 
     fn fill(&self, file: &File, name: &str, bytes: &[u8], mode: u32) -> Result<(), DiskError> {
-        // The mode of a file that is replaced is its owner's choice, not the umask's.
+        // The mode of a replaced file was chosen by its owner, so the umask must not change it.
         if mode != NEW_FILE && self.stat_file(file, name)?.mode & 0o777 != mode {
             file.set_mode(mode).map_err(|errno| fault(Operation::Create, self.join(name), errno))?;
         }
@@ -228,13 +229,13 @@ impl Dir {
         })
     }
 
-    /// What `name` looks like; a symbolic link is not followed.
+    /// The metadata of `name`, without following a symbolic link.
     pub(crate) fn look(&self, name: &str) -> Result<Stat, DiskError> {
         self.handle.look(name.as_ref()).map_err(|errno| fault(Operation::Inspect, self.join(name), errno))
     }
 
-    /// What the file `file` in the directory `name` looks like, without opening either. That `name` is a directory is what the
-    /// caller saw.
+    /// The metadata of `file` in the directory `name`, without opening either. The caller must know that `name` is a
+    /// directory.
     pub(crate) fn look_into(&self, name: &str, file: &str) -> Result<Stat, DiskError> {
         let found = self.handle.look_into(name.as_ref(), file.as_ref());
         let stat = found.map_err(|errno| fault(Operation::Inspect, self.join(name).join(file), errno))?;
@@ -242,13 +243,13 @@ impl Dir {
         Ok(stat)
     }
 
-    /// The mode bits of `name`, or those of a new file.
+    /// The mode bits of `name`, or of a new file if `name` is not a regular file.
     pub(crate) fn mode_of(&self, name: &str) -> u32 {
         let stat = self.handle.look(name.as_ref()).ok().filter(|stat| stat.kind == FileType::RegularFile);
         stat.map_or(NEW_FILE, |stat| stat.mode & 0o777)
     }
 
-    /// Whether anything of that name exists.
+    /// Whether anything with this name exists.
     pub(crate) fn exists(&self, name: &str) -> Result<bool, DiskError> {
         match self.handle.look(name.as_ref()) {
             Ok(_) => Ok(true),
@@ -257,7 +258,7 @@ impl Dir {
         }
     }
 
-    /// A name that is free: `stem` and `ending`, with a number between them when that is taken.
+    /// A free name: `stem` and `ending`, with a number in between if that is taken.
     pub(crate) fn free_name(&self, stem: &str, ending: &str) -> Result<String, DiskError> {
         let mut name = format!("{stem}{ending}");
         let mut n = 1;
@@ -278,7 +279,7 @@ impl Dir {
         let result = self.handle.rename(from.as_ref(), &*into.handle, to.as_ref(), how);
         let unsupported = matches!(result, Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP));
         if how == Rename::NoReplace && unsupported && !into.exists(to)? {
-            // A file system without that flag: the caller's lock keeps the name free after the look.
+            // This file system has no such flag. The caller's lock keeps the name free after the check.
             return self.rename_into(from, into, to, Rename::Replace);
         }
         result.map_err(|errno| match errno {
@@ -287,7 +288,7 @@ impl Dir {
         })
     }
 
-    /// Removes the file `name`; nothing of that name is fine.
+    /// Removes the file `name`, if it exists.
     pub(crate) fn remove(&self, name: &str) -> Result<(), DiskError> {
         match self.handle.remove(name.as_ref()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -300,24 +301,24 @@ impl Dir {
         self.handle.remove_dir(name.as_ref()).map_err(|errno| fault(Operation::Remove, self.join(name), errno))
     }
 
-    /// Names in this directory, in no order. Names that are not UTF-8 are left out: no file of flow's has one.
+    /// The names in this directory, in no particular order. Leaves out names that are not UTF-8, which flow never uses.
     pub(crate) fn names(&self) -> Result<Vec<String>, DiskError> {
         let names = self.handle.names().map_err(|errno| fault(Operation::List, self.path.clone(), errno))?;
         Ok(names.into_iter().filter_map(|name| name.into_string().ok()).collect())
     }
 
-    /// As [`Self::names`], each with what it is as far as the directory says.
+    /// As [`Self::names`], each with its type, if the directory entry has it.
     pub(crate) fn entries(&self) -> Result<Vec<(String, FileType)>, DiskError> {
         let entries = self.handle.entries().map_err(|errno| fault(Operation::List, self.path.clone(), errno))?;
         Ok(entries.into_iter().filter_map(|(name, kind)| Some((name.into_string().ok()?, kind))).collect())
     }
 
-    /// Puts this directory's entries on stable storage.
+    /// Flushes this directory's entries.
     pub(crate) fn sync(&self) -> Result<(), DiskError> {
         self.handle.sync().map_err(|errno| fault(Operation::Flush, self.path.clone(), errno))
     }
 
-    /// Whether the open `file` still is what `name` leads to.
+    /// Whether `name` still leads to the open `file`.
     pub(crate) fn is_still(&self, name: &str, file: &File) -> Result<bool, DiskError> {
         let open = self.stat_file(file, name)?;
         match self.handle.look(name.as_ref()) {
@@ -327,7 +328,7 @@ impl Dir {
         }
     }
 
-    /// A second handle that shares nothing with this one, for a lock that ends before this one is closed.
+    /// A second handle to this directory, so that a lock taken through it ends when it is closed.
     pub(crate) fn another_handle(&self) -> Result<Arc<dyn DiskDir>, DiskError> {
         self.handle.open_dir(".".as_ref()).map_err(|errno| fault(Operation::Open, self.path.clone(), errno))
     }
@@ -341,12 +342,12 @@ fn fault(action: Operation, path: PathBuf, errno: Errno) -> DiskError {
     }
 }
 
-/// Puts a new file on stable storage.
+/// Flushes a new file with its metadata.
 pub(crate) fn flush(file: &dyn DiskFile, path: impl FnOnce() -> PathBuf) -> Result<(), DiskError> {
     file.sync_all().map_err(|errno| DiskError::Io { action: Operation::Flush, path: path(), source: errno.into() })
 }
 
-/// Writes all of `bytes` at the end.
+/// Appends all of `bytes`.
 pub(crate) fn write_all(file: &dyn DiskFile, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match file.append(bytes)? {
@@ -357,7 +358,7 @@ pub(crate) fn write_all(file: &dyn DiskFile, mut bytes: &[u8]) -> io::Result<()>
     Ok(())
 }
 
-/// Fills `buffer` from `offset` on.
+/// Fills `buffer` with the bytes from `offset` on.
 pub(crate) fn read_exact_at(file: &dyn DiskFile, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
     while !buffer.is_empty() {
         match file.read_at(buffer, offset)? {
@@ -371,7 +372,7 @@ pub(crate) fn read_exact_at(file: &dyn DiskFile, mut buffer: &mut [u8], mut offs
     Ok(())
 }
 
-/// Everything from `offset` on, but not much more than `limit` bytes. `expected` is how much it may be.
+/// Reads from `offset` to the end, and stops soon after `limit` bytes. `expected` is the likely length.
 pub(crate) fn read_up_to(file: &dyn DiskFile, offset: u64, expected: u64, limit: usize) -> io::Result<Vec<u8>> {
     let room = usize::try_from(expected).unwrap_or(usize::MAX).min(limit) + 1;
     let mut bytes = vec![0; room];
@@ -382,7 +383,7 @@ pub(crate) fn read_up_to(file: &dyn DiskFile, offset: u64, expected: u64, limit:
         }
         let read = file.read_at(&mut bytes[filled..], offset + filled as u64)?;
         filled += read;
-        // At the length that was expected, a read that came up short has seen the end.
+        // A read that was short and ended at the expected length has reached the end.
         if read == 0 || (filled < bytes.len() && filled as u64 == expected) {
             break;
         }

@@ -1,15 +1,17 @@
-//! Replacing a document of the user's outside `.flow`: the decision journal, the document of an interview.
+//! Replaces a user's document outside `.flow`, such as the decision journal or the document of an interview.
 //!
-//! Such a document is its own and only truth, so it needs no log: its whole new text is put on stable storage beside it
-//! and takes its place in one rename. What that rename takes away is looked at: a person who saved the document between
-//! reading and now finds the own text there, and the edit is made anew on top of it.
+//! Nothing else has the contents of such a document, so it needs no log: its whole new text is written to a temporary
+//! file beside it, flushed, and exchanged with it in one rename. The text that comes out of the exchange is checked: if
+//! a person saved the document since it was read, their text is put back and the edit is made again on top of it.
 //!
-//! Others write the same file: the original scripts write journals under the lock `<file>.lock`. It is taken before the
-//! file is opened, so that nobody edits a text that was replaced while he waited. Who made it removes it: whoever waited
-//! for it looks whether it still has its name, and waits again for the one that has. The scripts do not look, and never
-//! remove theirs; a lock with other rights than flow gives one is theirs, and stays. Every component below the root is
-//! opened by itself and no symlink is followed; after that only directory handles are used, so a directory that is swapped
-//! meanwhile changes nothing.
+//! The original scripts write journals under the lock `<file>.lock`, so flow uses the same lock. It is taken before the
+//! document is opened, so that nobody edits a text that was replaced during the wait. flow removes a lock that it made:
+//! a process that waited for it checks that the lock file still has its name, and otherwise waits for the new one. The
+//! scripts do not check that and never remove their lock, so a lock without the permissions that flow uses is theirs
+//! and stays.
+//!
+//! Each component below the root is opened by itself, and no symlink is followed; after that only directory handles are
+//! used, so replacing a directory meanwhile has no effect.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -23,40 +25,40 @@ use crate::disk::error::Operation;
 use crate::disk::fault::{DocumentError, DocumentFault};
 use crate::disk::file_system::{Answer, Disk, DiskDir, DiskFile, Errno, FileType, Open, Rename, Stat, Wait};
 
-/// Time between two attempts.
+/// Time between two attempts to lock.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// How often a document that somebody saves again and again is edited anew.
+/// How often to repeat an edit of a document that another program saves again and again.
 const TRIES: usize = 5;
 
-/// What keeps other writers away while a document is replaced.
+/// The lock that keeps other writers away while a document is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Guard {
-    /// The file `<document>.lock`, for those who know it.
+    /// The file `<document>.lock`, which the original scripts use too.
     LockFile,
-    /// The document's directory itself, which leaves nothing behind; the file where directories cannot be locked.
+    /// The document's directory, so that no file is left behind; the lock file where directories cannot be locked.
     Directory,
 }
 
-/// Which document, and how it is treated.
+/// A document, and how to read and write it.
 #[derive(Debug, Clone, Copy)]
 pub struct DocumentPlace<'a> {
-    /// Where files are.
+    /// The file system.
     pub disk: &'a dyn Disk,
-    /// A directory; how it is reached is the caller's business.
+    /// A directory. Links on the way to it are followed.
     pub root: &'a Path,
-    /// The document below it.
+    /// The document's path below the root.
     pub relative: &'a Path,
     /// Its largest size in bytes.
     pub limit: usize,
-    /// What keeps others away.
+    /// The lock to take.
     pub guard: Guard,
-    /// How long another writer is waited for.
+    /// How long to wait for another writer.
     pub wait: Duration,
-    /// A document in the same directory whose writers also remove what a dead writer of this one left; for one that is
-    /// written once.
+    /// For a copy that is written once: the original, in the same directory. The temporary files of the copy are named
+    /// after it, so that its writers remove those of a dead writer.
     pub copy_of: Option<&'a OsStr>,
-    /// Tells texts apart, in the names of files that are exchanged for the document.
+    /// The digest of a text. It is part of the names of files that are exchanged with the document.
     pub digest: fn(&[u8]) -> String,
 }
 
@@ -66,7 +68,7 @@ impl DocumentPlace<'_> {
     }
 }
 
-/// The text of a document; none when there is no such file. Nothing is locked: who replaces documents does it at once.
+/// The text of a document; `None` if the file does not exist. Takes no lock, because a document is replaced atomically.
 ///
 /// # Errors
 /// [`DocumentFault`].
@@ -76,12 +78,12 @@ pub fn read_document(place: &DocumentPlace<'_>) -> Result<Option<String>, Docume
     Ok(directory.read(name, place.limit)?.map(|old| old.text))
 }
 
-/// Replaces the text of a document by what `edit` makes of it (`None`: there is no such file yet). Missing directories
-/// are made. Nothing is written when `edit` fails or gives the same text. `edit` is called again when somebody else saved
-/// the document meanwhile.
+/// Replaces the text of a document by the result of `edit`, which gets the old text (`None` if there is no file yet).
+/// Creates missing directories. Writes nothing if `edit` fails or returns the same text. Calls `edit` again if another
+/// program saved the document meanwhile.
 ///
 /// # Errors
-/// [`DocumentError`]; apart from [`DocumentFault::Unconfirmed`] the old text stands.
+/// [`DocumentError`]; the document then has its old text, except after [`DocumentFault::Unconfirmed`].
 pub fn update_document<E: std::error::Error + 'static>(
     place: &DocumentPlace<'_>,
     edit: &mut dyn FnMut(Option<&str>) -> Result<String, E>,
@@ -124,11 +126,11 @@ struct Directory {
 struct Old {
     text: String,
     rights: Rights,
-    /// Whether the file has another name as well.
+    /// Whether the file has a second name (a hard link).
     is_linked: bool,
 }
 
-/// Who may do what with a file.
+/// The permissions and owner of a file.
 #[derive(Debug, Clone, Copy)]
 struct Rights {
     mode: u32,
@@ -141,7 +143,7 @@ impl Rights {
         Self { mode: stat.mode & 0o777, user: stat.owner, group: stat.group }
     }
 
-    /// Gives them to a new file, as far as the system lets this user.
+    /// Applies them to a new file, as far as the system allows it.
     fn give(self, file: &dyn DiskFile) -> Answer<()> {
         let own = Self::of(&file.stat()?);
         let is_kept = (own.user, own.group) == (self.user, self.group)
@@ -151,29 +153,29 @@ impl Rights {
     }
 }
 
-/// The mode of a file whose group could not be kept: those of the old group are others now and others may be in the new
-/// one, and nobody may do more than before.
+/// The mode of a file whose group could not be kept. Members of the old group and others have changed places, so each
+/// gets only the permissions that both had: nobody may do more than before.
 fn narrowed(mode: u32) -> u32 {
     let both = (mode >> 3) & mode & 0o7;
     (mode & 0o700) | (both << 3) | both
 }
 
-/// What is held while a document is replaced.
+/// The lock that is held while a document is replaced.
 enum Lock {
     Directory(#[expect(dead_code, reason = "the lock ends with it")] Arc<dyn DiskDir>),
     File { file: File, name: OsString },
 }
 
-/// Whether a new text took the place of the old one.
+/// Whether the new text replaced the old one.
 #[derive(Debug, PartialEq, Eq)]
 enum Replaced {
     Yes,
-    /// Another one was there by then, which is there again.
+    /// No: another text was there by then, and is in place again.
     ChangedMeanwhile,
 }
 
 impl Directory {
-    /// Opens `parents` below the root one by one; those that are missing are made, or there is none.
+    /// Opens `parents` below the root one by one. Creates those that are missing, or returns `None`.
     fn open(place: &DocumentPlace<'_>, parents: &[&OsStr], make: bool) -> Result<Option<Self>, DocumentFault> {
         let handle = place.disk.open(place.root).map_err(|error| failed(Operation::Open, place.root, error))?;
         let mut directory = Self { handle, path: place.root.to_owned() };
@@ -209,7 +211,7 @@ impl Directory {
         }
     }
 
-    /// Opens a regular file.
+    /// Opens a regular file; `None` if it does not exist.
     fn file(&self, name: &OsStr, how: Open) -> Result<Option<(File, Stat)>, DocumentFault> {
         let path = self.path.join(name);
         let file = match self.handle.open_file(name, how) {
@@ -244,7 +246,7 @@ impl Directory {
                 return Err(failed(Operation::Make, &path, Errno::NOENT));
             };
             take(|| file.lock(Wait::No), &path, deadline)?;
-            // Whoever held it may have removed it while this one waited, and a third may have the new one.
+            // The holder may have removed the file during the wait, and another process may hold a new one.
             match self.handle.look(&name) {
                 Ok(named) if named.is_same(&own) => return Ok(Lock::File { file, name }),
                 Ok(_) | Err(Errno::NOENT) => {}
@@ -256,7 +258,7 @@ impl Directory {
         }
     }
 
-    /// Removes a lock file that flow made, while it is still held. A process that waited for it notices that its name is gone.
+    /// Removes a lock file that flow made, while it is still held. A process that waited for it notices that.
     fn release(&self, lock: &Lock) {
         let is_ours = |stat: Stat| Rights::of(&stat).mode == LOCK_MODE && stat.len == 0;
         if let Lock::File { file, name } = lock
@@ -284,7 +286,7 @@ impl Directory {
         Ok(Some(Old { text, rights: Rights::of(&stat), is_linked: stat.links > 1 }))
     }
 
-    /// The rights of a file; none when there is no such file.
+    /// The rights of a file; `None` if it does not exist.
     fn rights(&self, name: &OsStr) -> Result<Option<Rights>, DocumentFault> {
         match self.handle.look(name) {
             Ok(stat) => Ok(Some(Rights::of(&stat))),
@@ -293,7 +295,7 @@ impl Directory {
         }
     }
 
-    /// [`update_document`], under its lock.
+    /// [`update_document`] with the lock held.
     fn update<E: std::error::Error + 'static>(
         &self,
         place: &DocumentPlace<'_>,
@@ -323,9 +325,9 @@ impl Directory {
         Err(DocumentFault::Changing { path }.into())
     }
 
-    /// Removes what writers that died left beside the document `name`. Only called under its lock, so nothing of it is in
-    /// use. A file that waits for its exchange, or came out of it, is named after both texts; one that holds another text
-    /// was saved by somebody else in that moment, and is left alone.
+    /// Removes what dead writers left beside the document `name`. Called only under its lock, so none of it is in use.
+    /// A file to be exchanged is named after the old and the new text; if it holds another text, somebody saved that
+    /// during the exchange, and it stays.
     fn sweep(&self, place: &DocumentPlace<'_>, name: &OsStr) {
         let prefix = hidden(name);
         for found in self.handle.names().unwrap_or_default() {
@@ -347,8 +349,8 @@ impl Directory {
         }
     }
 
-    /// Temporary file, its bytes on stable storage, rename, the directory on stable storage. Whoever may read the old text, or
-    /// the one of which this is a copy, may read the new one, and nobody else at any time.
+    /// Writes a temporary file, flushes it, renames it and flushes the directory. At every moment the new text is
+    /// readable only by those who may read the old one (or the original of a copy).
     fn replace(
         &self,
         place: &DocumentPlace<'_>,
@@ -368,7 +370,7 @@ impl Directory {
             let name = temporary.file_name().ok_or(io::ErrorKind::InvalidInput)?;
             Ok(self.handle.open_file(name, how)?)
         };
-        // Not removed by its path either: the directory may stand elsewhere by now.
+        // The temporary file is not removed by its path either: the directory may have been moved.
         let temporary = tempfile::Builder::new()
             .prefix(&prefix)
             .suffix(OsStr::from_bytes(TEMPORARY))
@@ -402,7 +404,7 @@ impl Directory {
         self.handle.rename(from, &*self.handle, to, how)
     }
 
-    /// Gives the file `from` the name of a document that is not there.
+    /// Renames `from` to `name`, which must not exist.
     fn put(&self, from: &OsStr, name: &OsStr) -> Result<Replaced, DocumentFault> {
         let fault = |error| failed(Operation::Replace, &self.path.join(name), error);
         match self.rename(from, name, Rename::NoReplace) {
@@ -420,7 +422,7 @@ impl Directory {
         }
     }
 
-    /// Gives the file `from`, which holds `text`, the name of a document that should hold `old`.
+    /// Exchanges `from`, which holds `text`, with `name`, which should hold `old`.
     fn exchange(
         &self,
         place: &DocumentPlace<'_>,
@@ -441,7 +443,8 @@ impl Directory {
                 }
                 looked => {
                     exchange().map_err(fault)?;
-                    // Whoever saved once more has the last word, and what came out before stays beside it.
+                    // If the document was saved once more during the exchange, that text stays in place, and the
+                    // earlier one beside it.
                     if self.holds(&swap, text).unwrap_or(false) {
                         self.remove(&swap);
                     }
@@ -464,8 +467,8 @@ impl Directory {
         }
     }
 
-    /// For file systems that cannot exchange two names. A text that is saved between the look and the rename would be lost;
-    /// `docs/durability.md` says so.
+    /// For file systems that cannot exchange two names. A text saved between the check and the rename is lost; see
+    /// `docs/durability.md`.
     fn replace_without_exchange(&self, swap: &OsStr, name: &OsStr, old: &Old) -> Result<Replaced, DocumentFault> {
         if !self.holds(name, &old.text)? {
             return Ok(Replaced::ChangedMeanwhile);
@@ -475,27 +478,27 @@ impl Directory {
         Ok(Replaced::Yes)
     }
 
-    /// Whether `file` is there and holds exactly this text.
+    /// Whether `file` exists and holds exactly this text.
     fn holds(&self, file: &OsStr, text: &str) -> Result<bool, DocumentFault> {
         match self.read(file, text.len()) {
             Ok(held) => Ok(held.is_some_and(|held| held.text == text)),
-            // A system that does not let it be read says nothing about it.
+            // A failed read does not show what the file holds.
             Err(error @ DocumentFault::Io { .. }) => Err(error),
             Err(_) => Ok(false),
         }
     }
 }
 
-/// The rights of a lock that flow makes; the original scripts give theirs those of any new file.
+/// The permissions of a lock that flow makes; the original scripts use those of any new file.
 const LOCK_MODE: u32 = 0o600;
-/// How the files end that are not in use for long.
+/// The suffix of temporary files before the exchange.
 const TEMPORARY: &[u8] = b".tmp";
-/// How the file ends that is exchanged for a document.
+/// The suffix of the file that is exchanged with a document.
 const SWAP: &[u8] = b".swap";
-/// What stands between the digests of two texts.
+/// Separates the digests of the two texts.
 const BETWEEN: u8 = b'_';
 
-/// What the names of files beside the document `name` begin with.
+/// The prefix of temporary files beside the document `name`.
 fn hidden(name: &OsStr) -> OsString {
     let mut hidden = OsString::from(".");
     hidden.push(name);
@@ -503,7 +506,7 @@ fn hidden(name: &OsStr) -> OsString {
     hidden
 }
 
-/// The name of the file that is exchanged for a document: after the texts of both.
+/// The name of the file that is exchanged with a document, after the digests of both texts.
 fn swap_name(name: &OsStr, digest: fn(&[u8]) -> String, old: &str, new: &str) -> OsString {
     let mut swap = hidden(name);
     swap.push(format!("{}{}{}", digest(old.as_bytes()), char::from(BETWEEN), digest(new.as_bytes())));
@@ -511,12 +514,12 @@ fn swap_name(name: &OsStr, digest: fn(&[u8]) -> String, old: &str, new: &str) ->
     swap
 }
 
-/// Whether a file system does not know how to rename so.
+/// Whether the error means that the file system does not know this kind of rename.
 fn is_unknown(error: Errno) -> bool {
     matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
 }
 
-/// Tries to lock until the time is over.
+/// Tries to lock until the deadline.
 fn take(lock: impl Fn() -> Answer<()>, path: &Path, deadline: Instant) -> Result<(), DocumentFault> {
     loop {
         match lock() {

@@ -1,4 +1,4 @@
-//! What can go wrong with a file or directory, as data.
+//! Errors of files and directories.
 
 use std::fmt;
 use std::io;
@@ -11,10 +11,10 @@ use crate::model::{Explain, Kind, Problem};
 /// Why a path is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Hazard {
-    /// Its owner could change it at any time.
+    /// The other user could change it at any time.
     #[error("belongs to another user")]
     ForeignOwner,
-    /// Another name of it may be anywhere.
+    /// A write would change the file under its other name, too.
     #[error("is a hard link: writing to it would change another file too")]
     HardLink,
     /// It may lead anywhere.
@@ -26,7 +26,7 @@ pub enum Hazard {
     /// A directory is expected there.
     #[error("is a file, not a directory")]
     File,
-    /// Opening it may wait for ever.
+    /// Opening it may block forever.
     #[error("is a FIFO")]
     Fifo,
     /// It has no content of its own.
@@ -40,10 +40,10 @@ pub enum Hazard {
     Other,
 }
 
-/// What was done with a file or directory.
+/// An operation on a file or directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// Add to its end.
+    /// Append to the file.
     Append,
     /// Create.
     Create,
@@ -71,7 +71,7 @@ pub enum Operation {
     Replace,
     /// Write.
     Write,
-    /// Write the file that is to take its place.
+    /// Write a temporary file beside it.
     WriteBeside,
 }
 
@@ -100,32 +100,32 @@ impl fmt::Display for Operation {
 /// Why a file or directory could not be used.
 #[derive(Debug, Error)]
 pub enum DiskError {
-    /// Nothing of that name exists.
+    /// The file or directory does not exist.
     #[error("{} does not exist", path.display())]
     NotFound {
-        /// What was looked for.
+        /// The path.
         path: PathBuf,
     },
     /// The name is taken.
     #[error("{} exists already", path.display())]
     Exists {
-        /// What stands in the way.
+        /// The existing file or directory.
         path: PathBuf,
     },
-    /// Following or writing this path could reach files elsewhere.
+    /// Following or writing this path could reach files elsewhere, so it is refused.
     #[error("{} {hazard}", path.display())]
     Unsafe {
-        /// The path that is refused.
+        /// The path.
         path: PathBuf,
-        /// What it is.
+        /// Why it is unsafe.
         hazard: Hazard,
     },
-    /// A file is larger than its bound.
+    /// The file is larger than its limit.
     #[error("{} is larger than {limit} bytes", path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// Its bound in bytes.
+        /// The limit in bytes.
         limit: usize,
     },
     /// A file that must be text is not.
@@ -134,26 +134,26 @@ pub enum DiskError {
         /// The file.
         path: PathBuf,
     },
-    /// The operating system refused.
+    /// A system call failed.
     #[error("cannot {action} {}", path.display())]
     Io {
-        /// What was tried: `read`, `create`, …
+        /// What was tried.
         action: Operation,
-        /// On what.
+        /// The path.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl DiskError {
-    /// Whether the error says that nothing is there.
+    /// Whether the error means that the file does not exist.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::NotFound { .. })
     }
 
-    /// Whether something is not to be touched: it is not flow's, or its permissions do not allow it.
+    /// Whether flow must not touch the file: it is unsafe, or permissions forbid it.
     #[must_use]
     pub fn is_forbidden(&self) -> bool {
         match self {

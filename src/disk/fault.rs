@@ -1,4 +1,4 @@
-//! Why a document was not read or replaced.
+//! Errors of reading or replacing a document.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::disk::error::Operation;
 use crate::model::{Explain, Kind, Problem};
 
-/// A document that was not replaced.
+/// Why a document was not replaced.
 #[derive(Debug, Error)]
 pub enum DocumentError<E: std::error::Error + 'static> {
     /// The edit was refused.
@@ -16,7 +16,7 @@ pub enum DocumentError<E: std::error::Error + 'static> {
     Edit {
         /// The document.
         path: PathBuf,
-        /// Why.
+        /// Why not.
         source: E,
     },
     /// It could not be read or written.
@@ -24,31 +24,31 @@ pub enum DocumentError<E: std::error::Error + 'static> {
     Fault(#[from] DocumentFault),
 }
 
-/// Why a document was not read or replaced. Its old text is untouched, but after [`DocumentFault::Unconfirmed`].
+/// Why a document could not be read or replaced. It has its old text, except after [`DocumentFault::Unconfirmed`].
 #[derive(Debug, Error)]
 pub enum DocumentFault {
-    /// The path leads, or could lead, to somewhere else.
+    /// The path leads, or could lead, out of its root.
     #[error("{path} {why}")]
     Unsafe {
-        /// The path or the component at fault.
+        /// The path or component.
         path: PathBuf,
         /// What is wrong with it.
         why: &'static str,
     },
-    /// More text than flow reads or writes.
+    /// The text is larger than flow reads or writes.
     #[error("{path} is larger than {limit} bytes")]
     TooLarge {
         /// The document.
         path: PathBuf,
-        /// The bound.
+        /// The limit in bytes.
         limit: usize,
     },
-    /// Bytes that are no text.
+    /// The file is not text.
     #[error("{path} is not UTF-8 from byte {valid} on")]
     NotText {
         /// The document.
         path: PathBuf,
-        /// How many bytes are text.
+        /// How many bytes from the beginning are UTF-8.
         valid: usize,
     },
     /// Another writer did not finish in time.
@@ -57,28 +57,28 @@ pub enum DocumentFault {
         /// The lock.
         path: PathBuf,
     },
-    /// Somebody saved it again and again meanwhile.
+    /// Another program saved the document during every attempt.
     #[error("{path} is being saved by another program")]
     Changing {
         /// The document.
         path: PathBuf,
     },
-    /// The system refused.
+    /// A system call failed.
     #[error("cannot {doing} {path}")]
     Io {
         /// What was tried.
         doing: Operation,
-        /// On what.
+        /// The path.
         path: PathBuf,
-        /// The system's reason.
+        /// The system's error.
         source: io::Error,
     },
-    /// The new text is in place, and the system does not say that it will stay.
-    #[error("{path} was written, but it is not certain that a power cut leaves it")]
+    /// The new text is in place, but a flush failed, so that a power cut may undo it.
+    #[error("{path} was written, but not flushed: a power cut may undo it")]
     Unconfirmed {
         /// The document.
         path: PathBuf,
-        /// The system's reason.
+        /// The system's error.
         source: io::Error,
     },
 }

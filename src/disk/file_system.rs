@@ -1,8 +1,8 @@
-//! What is asked of a file system.
+//! The interface to a file system.
 //!
-//! [`Os`](crate::disk::Os) is the real one. Tests bring another one, with a memory of what a power cut may still take,
-//! and calls that fail when they shall. So nothing here is more than a POSIX file system has: directories that are held
-//! open, single names in them, and errors as error numbers.
+//! [`Os`](crate::disk::Os) is the real one. Tests use others, which know what a power cut may still lose, and whose
+//! calls fail on demand. So the interface is small and has only what every POSIX file system has: open directories,
+//! single names in them, and errors as error numbers.
 
 use std::any::Any;
 use std::ffi::{OsStr, OsString};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub use rustix::fs::FileType;
 pub use rustix::io::Errno;
 
-/// What a call answers.
+/// The result of a call.
 pub type Answer<T> = Result<T, Errno>;
 
 /// A file system.
@@ -21,13 +21,13 @@ pub trait Disk: Debug + Send + Sync {
     /// Opens a directory by its path. Symbolic links on the way are followed.
     ///
     /// # Errors
-    /// `ENOENT` without one, `ENOTDIR` for something else, and others.
+    /// `ENOENT` if it does not exist, `ENOTDIR` if it is not a directory, and others.
     fn open(&self, path: &Path) -> Answer<Arc<dyn DiskDir>>;
 
-    /// What a path leads to.
+    /// The metadata of what a path leads to.
     ///
     /// # Errors
-    /// `ENOENT` when there is nothing, and others.
+    /// `ENOENT` if it does not exist, and others.
     fn look(&self, path: &Path, links: Links) -> Answer<Stat>;
 
     /// Opens the file at `path`, as [`DiskDir::open_file`] does.
@@ -36,58 +36,59 @@ pub trait Disk: Debug + Send + Sync {
     /// As there; `ELOOP` for a symbolic link with [`Links::Refuse`].
     fn open_file(&self, path: &Path, how: Open, links: Links) -> Answer<Arc<dyn DiskFile>>;
 
-    /// The path without symbolic links, dots and double dots; everything on it must exist.
+    /// The path without symbolic links, `.` and `..`. Everything on it must exist.
     ///
     /// # Errors
-    /// `ENOENT` when something does not, and others.
+    /// `ENOENT` if something does not exist, and others.
     fn canonical(&self, path: &Path) -> Answer<PathBuf>;
 
-    /// What is below the directory `root`, after `root` itself, by name and each directory before what is in it. What is
-    /// called `skip` is left out, with everything in it. No link is followed.
+    /// The tree below `root`, beginning with `root` itself: sorted by name, and each directory before its contents.
+    /// Leaves out everything named `skip`, with its contents. Follows no links.
     ///
     /// # Errors
-    /// Any error number, of any directory.
+    /// Any error number, from any directory.
     fn walk(&self, root: &Path, skip: &OsStr) -> Answer<Vec<(PathBuf, FileType)>>;
 
-    /// Whether this process may write `path`: its mode, its file system and the capabilities of the process together.
+    /// Whether this process may write `path`, by its mode, its file system and the capabilities of the process.
     fn may_write(&self, path: &Path) -> bool;
 
-    /// Which kind of file system `path` is on, as the magic number of `statfs`; `None` when that cannot be told.
+    /// The kind of file system of `path`, as the magic number of `statfs`; `None` if unknown.
     fn magic(&self, _path: &Path) -> Option<u32> {
         None
     }
 }
 
 impl dyn Disk {
-    /// Whether there is a directory at `path`, maybe behind a symbolic link.
+    /// Whether `path` is a directory. Follows symbolic links.
     #[must_use]
     pub fn is_dir(&self, path: &Path) -> bool {
         self.look(path, Links::Follow).is_ok_and(|stat| stat.kind == FileType::Directory)
     }
 
-    /// Whether there is a regular file at `path`, maybe behind a symbolic link.
+    /// Whether `path` is a regular file. Follows symbolic links.
     #[must_use]
     pub fn is_file(&self, path: &Path) -> bool {
         self.look(path, Links::Follow).is_ok_and(|stat| stat.kind == FileType::RegularFile)
     }
 }
 
-/// An open directory. It stays the same one wherever it is moved, and its lock ends with the last handle that shares it.
+/// An open directory. It stays the same directory when it is moved, and its lock ends with the last handle that shares
+/// it.
 pub trait DiskDir: Debug + Send + Sync {
-    /// The directory itself.
+    /// The metadata of the directory itself.
     ///
     /// # Errors
     /// Any error number.
     fn stat(&self) -> Answer<Stat>;
 
-    /// What `name` is; a symbolic link is not followed.
+    /// The metadata of `name`, without following a symbolic link.
     ///
     /// # Errors
-    /// `ENOENT` when there is nothing, and others.
+    /// `ENOENT` if it does not exist, and others.
     fn look(&self, name: &OsStr) -> Answer<Stat>;
 
-    /// What `name` in the directory `dir` inside this one is; a symbolic link of that name is not followed. That `dir` is a
-    /// directory and not a link to one is the caller's to check.
+    /// The metadata of `name` in the directory `dir` inside this one, without following a symbolic link `name`. The
+    /// caller must know that `dir` is a directory and not a link to one.
     ///
     /// # Errors
     /// As [`Self::look`].
@@ -95,34 +96,35 @@ pub trait DiskDir: Debug + Send + Sync {
         self.open_dir(dir)?.look(name)
     }
 
-    /// Opens the directory `name`, or this one again as `.`.
+    /// Opens the directory `name`; `.` opens this one again.
     ///
     /// # Errors
     /// `ENOTDIR` or `ELOOP` for a symbolic link and other kinds of files, `ENOENT`, and others.
     fn open_dir(&self, name: &OsStr) -> Answer<Arc<dyn DiskDir>>;
 
-    /// Opens the file `name`. Never waits, follows no symbolic link, and is not inherited by children.
+    /// Opens the file `name`. Never blocks and follows no symbolic link; children do not inherit the file.
     ///
     /// # Errors
-    /// `ELOOP` for a symbolic link, `EISDIR` or `ENXIO` for what cannot be opened so, `EEXIST`, `ENOENT`, and others.
+    /// `ELOOP` for a symbolic link, `EISDIR` or `ENXIO` for other kinds of files, `EEXIST`, `ENOENT`, and others.
     fn open_file(&self, name: &OsStr, how: Open) -> Answer<Arc<dyn DiskFile>>;
 
     /// Makes the directory `name` with these permission bits, less the umask.
     ///
     /// # Errors
-    /// `EEXIST` when there is something, and others.
+    /// `EEXIST` if the name is taken, and others.
     fn make_dir(&self, name: &OsStr, mode: u32) -> Answer<()>;
 
-    /// Renames `from` to `to` in `into`, a directory of the same file system, at once.
+    /// Renames `from` to `to` in `into`, a directory of the same file system, atomically.
     ///
     /// # Errors
-    /// `EEXIST` with [`Rename::NoReplace`]; `EINVAL`, `ENOSYS` or `EOPNOTSUPP` when only [`Rename::Replace`] is known here.
+    /// `EEXIST` with [`Rename::NoReplace`]; `EINVAL`, `ENOSYS` or `EOPNOTSUPP` if only [`Rename::Replace`] is
+    /// supported.
     fn rename(&self, from: &OsStr, into: &dyn DiskDir, to: &OsStr, how: Rename) -> Answer<()>;
 
     /// Removes the file `name`.
     ///
     /// # Errors
-    /// `ENOENT` when there is nothing, and others.
+    /// `ENOENT` if it does not exist, and others.
     fn remove(&self, name: &OsStr) -> Answer<()>;
 
     /// Removes the empty directory `name`.
@@ -131,13 +133,13 @@ pub trait DiskDir: Debug + Send + Sync {
     /// `ENOTEMPTY`, `ENOENT`, and others.
     fn remove_dir(&self, name: &OsStr) -> Answer<()>;
 
-    /// All names except `.` and `..`, in no order.
+    /// All names except `.` and `..`, in no particular order.
     ///
     /// # Errors
     /// Any error number.
     fn names(&self) -> Answer<Vec<OsString>>;
 
-    /// As [`Self::names`], each with what it is, or [`FileType::Unknown`] when only a look at it tells.
+    /// As [`Self::names`], each with its type, or [`FileType::Unknown`] if only [`Self::look`] can tell it.
     ///
     /// # Errors
     /// Any error number.
@@ -146,49 +148,50 @@ pub trait DiskDir: Debug + Send + Sync {
         Ok(self.names()?.into_iter().map(|name| (name.clone(), kind(&name))).collect())
     }
 
-    /// Puts the names in this directory on stable storage.
+    /// Flushes the names in this directory to stable storage.
     ///
     /// # Errors
     /// Any error number.
     fn sync(&self) -> Answer<()>;
 
-    /// Locks the directory for this handle alone.
+    /// Locks the directory exclusively for this handle.
     ///
     /// # Errors
-    /// `EWOULDBLOCK` when another handle has it and [`Wait::No`]; others where directories cannot be locked.
+    /// `EWOULDBLOCK` with [`Wait::No`] if another handle holds the lock; others if directories cannot be locked.
     fn lock(&self, wait: Wait) -> Answer<()>;
 
-    /// Itself, so that [`DiskDir::rename`] can tell whether `into` is of the same kind.
+    /// The value itself, so that [`DiskDir::rename`] can check that `into` has the same type.
     fn as_any(&self) -> &dyn Any;
 }
 
 /// An open file.
 pub trait DiskFile: Debug + Send + Sync {
-    /// The file itself.
+    /// The metadata of the file itself.
     ///
     /// # Errors
     /// Any error number.
     fn stat(&self) -> Answer<Stat>;
 
-    /// Reads at `offset`, maybe less than `buffer` holds; 0 at the end.
+    /// Reads at `offset`, and returns how many bytes: maybe fewer than fit into `buffer`, and 0 at the end.
     ///
     /// # Errors
     /// Any error number but `EINTR`.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> Answer<usize>;
 
-    /// One write at the end of a file that is opened with [`Open::Append`] or was just created. Says how much was written.
+    /// One write at the end of a file opened with [`Open::Append`] or just created. Returns how many bytes were
+    /// written.
     ///
     /// # Errors
     /// Any error number but `EINTR`.
     fn append(&self, bytes: &[u8]) -> Answer<usize>;
 
-    /// One write at `offset`. Says how much was written.
+    /// One write at `offset`. Returns how many bytes were written.
     ///
     /// # Errors
     /// Any error number but `EINTR`.
     fn write_at(&self, bytes: &[u8], offset: u64) -> Answer<usize>;
 
-    /// Cuts the file off, or extends it with zeros.
+    /// Truncates the file, or extends it with zeros.
     ///
     /// # Errors
     /// Any error number but `EINTR`.
@@ -200,19 +203,19 @@ pub trait DiskFile: Debug + Send + Sync {
     /// Any error number.
     fn set_mode(&self, mode: u32) -> Answer<()>;
 
-    /// Gives the file to another user or group; `None` leaves the one that it has.
+    /// Changes the file's user or group; `None` keeps the current one.
     ///
     /// # Errors
-    /// `EPERM` when this user may not, and others.
+    /// `EPERM` if this user may not do that, and others.
     fn set_owner(&self, user: Option<u32>, group: Option<u32>) -> Answer<()>;
 
-    /// Lets the system begin to write what it still holds, without waiting. Only a hint: nothing may rest on it.
+    /// Asks the system to start writing cached data, without waiting. Only a hint: nothing may depend on it.
     fn write_soon(&self) {}
 
-    /// Puts data on stable storage, and what is needed to find it.
+    /// Flushes the data to stable storage, with the metadata needed to find it.
     ///
     /// # Errors
-    /// Any error number but `EINTR`. What was written before may be lost then, whatever a later flush says.
+    /// Any error number but `EINTR`. After an error, earlier writes may be lost, even if a later flush succeeds.
     fn sync_data(&self) -> Answer<()>;
 
     /// As [`DiskFile::sync_data`], with all metadata.
@@ -221,17 +224,17 @@ pub trait DiskFile: Debug + Send + Sync {
     /// As [`DiskFile::sync_data`].
     fn sync_all(&self) -> Answer<()>;
 
-    /// Locks the file for this handle alone.
+    /// Locks the file exclusively for this handle.
     ///
     /// # Errors
-    /// `EWOULDBLOCK` when another handle has it and [`Wait::No`], and others.
+    /// `EWOULDBLOCK` with [`Wait::No`] if another handle holds the lock, and others.
     fn lock(&self, wait: Wait) -> Answer<()>;
 }
 
-/// What is looked at in a file or directory.
+/// The metadata of a file or directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat {
-    /// What it is.
+    /// Its type.
     pub kind: FileType,
     /// Its permission bits.
     pub mode: u32,
@@ -239,11 +242,11 @@ pub struct Stat {
     pub owner: u32,
     /// Its group's id.
     pub group: u32,
-    /// How many names it has.
+    /// How many names (hard links) it has.
     pub links: u64,
-    /// The file system that it is on.
+    /// The device number of its file system.
     pub device: u64,
-    /// Its number there.
+    /// Its inode number.
     pub inode: u64,
     /// Its length in bytes.
     pub len: u64,
@@ -259,12 +262,12 @@ impl Stat {
     }
 }
 
-/// What becomes of a symbolic link at the end of a path.
+/// Whether a symbolic link at the end of a path is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Links {
     /// It is followed.
     Follow,
-    /// It is not: a look sees the link itself, and nothing is opened.
+    /// No: [`Disk::look`] returns the link itself, and opening it fails.
     Refuse,
 }
 
@@ -273,39 +276,39 @@ pub enum Links {
 pub enum Open {
     /// For reading; it must exist.
     Read,
-    /// For reading and writing; made with these permission bits, less the umask, when it does not exist.
+    /// For reading and writing. A missing file is created with these permission bits, less the umask.
     Write {
         /// The permission bits of a new file.
         mode: u32,
     },
-    /// As [`Open::Write`]; every [`DiskFile::append`] goes to the end, also when others write.
+    /// As [`Open::Write`]. Every [`DiskFile::append`] goes to the current end, even while others write.
     Append {
         /// The permission bits of a new file.
         mode: u32,
     },
-    /// Made now, for writing; it must not exist.
+    /// For writing a new file; it must not exist.
     New {
         /// Its permission bits, less the umask.
         mode: u32,
     },
 }
 
-/// What a rename does with a file that has the new name already.
+/// What a rename does if the new name exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rename {
-    /// It must not exist.
+    /// Fail.
     NoReplace,
-    /// It is replaced.
+    /// Replace it.
     Replace,
-    /// It takes the old name.
+    /// Exchange both files.
     Exchange,
 }
 
-/// Whether to wait for a lock.
+/// How long to wait for a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
-    /// Come back at once.
+    /// Not at all.
     No,
-    /// As long as it takes.
+    /// Until it is free.
     Forever,
 }

@@ -1,7 +1,7 @@
-//! Looking at what is there without opening it: names, kinds, owners, the file system.
+//! Inspects names, types, owners and the file system without opening anything.
 //!
-//! Everything here is for diagnosis. It goes by paths, follows no link, and nothing is written on what it says: whoever
-//! changes files looks again, through handles and under a lock.
+//! For diagnosis only. It uses paths and follows no links. Nothing may be written because of what it returns: code that
+//! changes files checks again, with handles and under a lock.
 
 use std::ffi::OsString;
 use std::io;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::disk::dir::USER;
 use crate::disk::file_system::{Disk, Errno, FileType, Links, Stat};
 
-/// What a name stands for.
+/// The type of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// A regular file.
@@ -23,16 +23,16 @@ pub enum FileKind {
     Special,
 }
 
-/// A name in a directory.
+/// A directory entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// The name.
     pub name: OsString,
     /// Its path.
     pub path: PathBuf,
-    /// What it stands for.
+    /// Its type.
     pub kind: FileKind,
-    /// How many names the file has.
+    /// How many names (hard links) the file has.
     pub links: u64,
     /// The owner's user id.
     pub owner: u32,
@@ -43,10 +43,10 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Looks at `path`; `None` when there is nothing.
+    /// Inspects `path`; `None` if it does not exist.
     ///
     /// # Errors
-    /// When it cannot be looked at.
+    /// When it cannot be inspected.
     pub fn of(disk: &dyn Disk, path: &Path) -> io::Result<Option<Self>> {
         match disk.look(path, Links::Refuse) {
             Ok(stat) => Ok(Some(Self::seen(path.to_owned(), &stat))),
@@ -67,14 +67,14 @@ impl Entry {
         Self { name, path, kind, links, owner, len, id }
     }
 
-    /// The name, when it is one that flow can have given.
+    /// The name, if it is UTF-8, as all names of flow are.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         self.name.to_str()
     }
 }
 
-/// What stands in `dir`, by name; nothing when it is missing or no directory.
+/// The entries of `dir`, sorted by name; empty if it is missing or not a directory.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -84,26 +84,26 @@ pub fn entries(disk: &dyn Disk, dir: &Path) -> io::Result<Vec<Entry>> {
     }
     let mut entries = Vec::new();
     for name in disk.open(dir)?.names()? {
-        // What vanished meanwhile is not there.
+        // An entry that was removed meanwhile is left out.
         entries.extend(Entry::of(disk, &dir.join(name))?);
     }
     entries.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(entries)
 }
 
-/// Whether files of `owner` are this process's own.
+/// Whether `owner` is the user of this process.
 #[must_use]
 pub fn is_own(owner: u32) -> bool {
     owner == *USER
 }
 
-/// The name of the file system below `path`, when it is one on which locks or flushes may not mean what they say.
+/// The name of the file system of `path`, if locks or flushes may be unreliable on it.
 #[must_use]
 pub fn doubtful_file_system(disk: &dyn Disk, path: &Path) -> Option<&'static str> {
     doubtful(disk.magic(path)?)
 }
 
-/// Magic numbers of `statfs(2)`.
+/// The name for a magic number of `statfs(2)`.
 fn doubtful(magic: u32) -> Option<&'static str> {
     let known = [
         (0x6969, "NFS"),

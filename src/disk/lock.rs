@@ -1,7 +1,8 @@
 //! Locks that end with their holder.
 //!
-//! A file is locked with `flock`, so a kill frees the lock. The file is never deleted. Its directory is locked as well, in
-//! case another program removes the file while it is held (`git clean -fdx`). Waiting blocks in the kernel, which is fair; polling is not.
+//! A file is locked with `flock`, so a kill frees the lock. The file is never deleted. Its directory is locked as well,
+//! in case another program removes the file while it is held (`git clean -fdx`). Waiters block in the kernel, which is
+//! fair; polling would not be.
 
 use std::path::Path;
 use std::sync::{Arc, mpsc};
@@ -12,26 +13,26 @@ use crate::disk::dir::{Dir, File, NEW_FILE};
 use crate::disk::error::{DiskError, Operation};
 use crate::disk::file_system::{DiskDir, Errno, Open, Wait};
 
-/// A held lock; free again when it is dropped.
+/// A held lock. Dropping it releases it.
 #[derive(Debug)]
 pub(crate) struct FileLock {
     /// The locked file.
     pub(crate) file: File,
-    /// A handle of its own: the lock ends with it, and not only with the last handle to the directory.
+    /// A handle of the lock's own, so that the lock ends with it and not with the last handle to the directory.
     _dir: Arc<dyn DiskDir>,
 }
 
-/// What came of waiting for a lock.
+/// The result of waiting for a lock.
 #[derive(Debug)]
 pub(crate) enum Taken {
-    /// It is held.
+    /// This process holds it.
     Ours(FileLock),
-    /// Another process kept it; this is the file.
+    /// Another process held it until the timeout; this is the lock file.
     Theirs(File),
 }
 
 impl FileLock {
-    /// Locks the file `name` of `dir`, which is made when it is missing, and `dir`. Waits at most `wait`.
+    /// Locks the file `name` of `dir`, which is created if it is missing, and `dir` itself. Waits at most `wait`.
     pub(crate) fn take(dir: &Dir, name: &str, wait: Duration) -> Result<Taken, DiskError> {
         let started = Instant::now();
         loop {
@@ -49,7 +50,7 @@ impl FileLock {
     }
 }
 
-/// Locks file and directory, in this order everywhere. `false` when the time is over.
+/// Locks the file and then the directory, always in this order. `false` after the timeout.
 fn lock_both(path: &Path, dir: &Arc<dyn DiskDir>, file: &File, wait: Duration) -> Result<bool, DiskError> {
     let fault = |errno: Errno| DiskError::Io { action: Operation::Lock, path: path.to_owned(), source: errno.into() };
     match file.lock(Wait::No) {
@@ -60,8 +61,8 @@ fn lock_both(path: &Path, dir: &Arc<dyn DiskDir>, file: &File, wait: Duration) -
     if wait.is_zero() {
         return Ok(false);
     }
-    // A blocking flock has no time limit, so another thread waits. When it gets the lock too late it holds the last
-    // handle, and dropping that frees the lock.
+    // A blocking flock has no timeout, so another thread waits. If it gets the lock too late it holds the last handle,
+    // and dropping that frees the lock.
     let (locked, wait_for) = mpsc::channel();
     let (file, dir) = (Arc::clone(file), Arc::clone(dir));
     thread::spawn(move || {
@@ -75,8 +76,8 @@ fn lock_both(path: &Path, dir: &Arc<dyn DiskDir>, file: &File, wait: Duration) -
     }
 }
 
-/// Locks a directory; `false` when another process holds it. File systems that cannot lock directories (NFS) count as
-/// locked: the lock file does the work there.
+/// Locks a directory; `false` if another process holds it. A file system that cannot lock directories (NFS) counts as
+/// locked, because the lock file suffices there.
 fn lock_dir(dir: &dyn DiskDir, wait: Wait) -> bool {
     dir.lock(wait) != Err(Errno::WOULDBLOCK)
 }

@@ -1,8 +1,8 @@
 //! The only way to files: names and bytes, no documents.
 //!
-//! Everything that reads or writes files runs over one trait, [`Disk`]. [`Os`] is the real implementation; tests bring
-//! others, which remember what a power cut may still take, fail when they shall, or break a promise on purpose.
-//! `Dir` is a checked handle over it: a directory that is held open plus one name, and no symbolic link is followed.
+//! All reads and writes go through one trait, [`Disk`]. [`Os`] is the real implementation. Tests use others, which know
+//! what a power cut may still lose, fail on demand, or break a promise on purpose. `Dir` is a checked handle on top of
+//! it: an open directory plus one name, without following symbolic links.
 
 mod dir;
 mod document;

@@ -1,4 +1,4 @@
-//! Files that a caller names: read within bounds, and never waited for.
+//! Files that a caller names: reads are bounded and never block.
 
 use std::io::{Error, ErrorKind, Result};
 use std::path::Path;
@@ -6,15 +6,15 @@ use std::path::Path;
 use crate::disk::dir::{NEW_FILE, read_exact_at, read_up_to, write_all};
 use crate::disk::file_system::{Disk, Errno, FileType, Links, Open};
 
-/// The bytes of the regular file at `path`, where no symbolic link may stand.
+/// The bytes of the regular file at `path`. Refuses a symbolic link.
 ///
 /// # Errors
-/// `InvalidInput` for anything else than a regular file, `FileTooLarge` beyond `limit`, and what the system says.
+/// `InvalidInput` for anything but a regular file, `FileTooLarge` beyond `limit` bytes, and errors of the system.
 pub(crate) fn read_plain(disk: &dyn Disk, path: &Path, limit: usize) -> Result<Vec<u8>> {
     read(disk, path, Links::Refuse, limit)
 }
 
-/// As [`read_plain`], also through a symbolic link.
+/// As [`read_plain`], but follows symbolic links.
 ///
 /// # Errors
 /// As [`read_plain`].
@@ -22,8 +22,8 @@ pub(crate) fn read_named(disk: &dyn Disk, path: &Path, limit: usize) -> Result<V
     read(disk, path, Links::Follow, limit)
 }
 
-/// Adds `line` to the file at `path`, which is made when it is not there, and puts it on stable storage. What a dead
-/// writer left of a line stays a line of its own.
+/// Appends `line` to the file at `path`, which is created if it is missing, and flushes it. If a dead writer left a
+/// partial line, a line break is put after it.
 ///
 /// # Errors
 /// As [`read_plain`].
@@ -47,7 +47,7 @@ fn odd() -> Error {
 }
 
 fn read(disk: &dyn Disk, path: &Path, links: Links, limit: usize) -> Result<Vec<u8>> {
-    // Opened first and looked at afterwards: what is looked at first may be another file by then.
+    // Open first and check the type afterwards: a file that is checked first may be replaced before it is opened.
     let file = match disk.open_file(path, Open::Read, links) {
         Ok(file) => file,
         Err(Errno::LOOP | Errno::NXIO) => return Err(odd()),

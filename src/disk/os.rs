@@ -27,7 +27,7 @@ struct OsDir(OwnedFd);
 struct OsFile(File);
 
 const DIR_FLAGS: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-/// With `O_NONBLOCK` a FIFO cannot make the open wait.
+/// With `O_NONBLOCK`, opening a FIFO does not block.
 const FILE_FLAGS: OFlags = OFlags::NOCTTY.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
 
 impl Disk for Os {
@@ -195,13 +195,13 @@ impl DiskFile for OsFile {
     }
 
     fn write_soon(&self) {
-        // Linux begins to write when it is told that the pages will not be needed; they stay until they are written.
+        // On Linux this advice starts writing dirty pages; they stay in memory until they are written.
         #[cfg(target_os = "linux")]
         let _ = rustix::fs::fadvise(&self.0, 0, None, rustix::fs::Advice::DontNeed);
     }
 
     fn sync_data(&self) -> Answer<()> {
-        // On Apple's systems this is F_FULLFSYNC: a plain flush stays in the drive's cache there.
+        // On Apple systems this is F_FULLFSYNC: a plain fsync leaves the data in the drive's cache.
         self.0.sync_data().map_err(errno)
     }
 

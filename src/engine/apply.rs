@@ -1,4 +1,4 @@
-//! How an event changes a state. Total: every event can follow every state, since a log is never refused afterwards.
+//! How an event changes a state. This never fails: an event that is in a log cannot be refused afterwards.
 
 use crate::engine::RunState;
 use crate::model::{
@@ -6,11 +6,11 @@ use crate::model::{
     StateName, StepReport, StepStatus, slug,
 };
 
-/// Longest id of the activity of a step, in bytes.
+/// The longest id of the activity of a step, in bytes.
 pub(super) const STEP_ID: usize = 80;
 
 impl RunState {
-    /// Changes the state as `event` says.
+    /// Applies `event` to the state.
     pub fn apply(&mut self, event: &Event) {
         let state = &mut self.run.state;
         match &event.kind {
@@ -39,7 +39,7 @@ impl RunState {
             EventKind::RunReopened(_) => state.status = RunStatus::Active,
             EventKind::SessionEnded(_) => {
                 state.session = None;
-                // The reason for which a blocked run waits must not be covered up.
+                // A blocked run keeps its reason, so that people still see what it waits for.
                 if state.status == RunStatus::Active {
                     state.blocked_reason = Some(SESSION_ENDED.to_owned());
                 }
@@ -51,19 +51,19 @@ impl RunState {
             }
             EventKind::RunEdited(edit) => self.change(&edit.changes),
             EventKind::WorkflowAdopted(_) => state.workflow_seq = Some(event.seq),
-            // What is known of modes is no part of a run.
+            // Modes are not part of a run.
             EventKind::ModesChanged(_) | EventKind::Unknown(_) => {}
         }
         self.advance(event);
     }
 
-    /// Only moves on to the position of `event`.
+    /// Only updates the position and time to those of `event`.
     pub fn advance(&mut self, event: &Event) {
         self.run.state.last_seq = Some(event.seq);
         self.run.state.updated_at = Some(event.at);
     }
 
-    /// Notes an activity; where the run is after it, the event says.
+    /// Notes an activity. The caller moves the run to where the event says.
     fn record(&mut self, record: &ActivityRecorded) {
         let state = &mut self.run.state;
         let id = record.id();
@@ -85,7 +85,7 @@ impl RunState {
         state.other_phases.clone_from(&record.beside);
     }
 
-    /// What a record says of the steps of a run whose steps are reported.
+    /// Updates the reported steps of a run from a record, if it has any.
     fn report_steps(&mut self, record: &ActivityRecorded) {
         let state = &mut self.run.state;
         if state.steps.is_empty() {
@@ -97,7 +97,7 @@ impl RunState {
             return;
         }
         let enters = !state.positions().any(|here| here == phase);
-        // Work within a step that runs leaves it running; its own reports say how it ends.
+        // Work within a running step does not end the step; its own reports do.
         if enters || state.steps.get(phase) != Some(StepStatus::Running) {
             state.steps.set(phase, record.activity.status().into());
         }
@@ -129,7 +129,8 @@ impl RunState {
         }
     }
 
-    /// What was asked in places that the run leaves is of no use any more. `here` is where it stood before this report.
+    /// Follows a report into its step, and drops the questions of places that the run leaves. `here` is where the run
+    /// was before this report.
     fn follow(&mut self, report: &StepReport, emitted: &Emitted, here: &mut Vec<StateName>) {
         let Some((step, _)) = report.own_step().filter(|(step, _)| !here.contains(step) && !report.auto) else {
             return;
@@ -159,7 +160,7 @@ impl RunState {
         state.questions.clear();
     }
 
-    /// The mark of an ended session goes when work goes on.
+    /// Clears the note that a session ended, because work continues.
     fn session_goes_on(&mut self) {
         let state = &mut self.run.state;
         if state.status == RunStatus::Active && state.blocked_reason.as_deref() == Some(SESSION_ENDED) {
@@ -167,7 +168,7 @@ impl RunState {
         }
     }
 
-    /// What a person changed in `run.yaml`, on top of what the log says.
+    /// Applies what a person changed in `run.yaml`.
     pub(super) fn change(&mut self, changes: &RunChanges) {
         let completed = self.run.state.completed_activities.clone();
         fn set<T: Clone>(slot: &mut T, value: &Option<T>) {
@@ -184,7 +185,7 @@ impl RunState {
         set(&mut run.state.status, &changes.status);
         set(&mut run.state.current_phase, &changes.current_phase);
         if changes.current_phase.is_some() {
-            // Whoever sets it says where the run is, not where it is as well.
+            // A person sets one phase, so the run is in no other one any more.
             run.state.other_phases.clear();
         }
         set(&mut run.state.current_activity, &changes.current_activity);
@@ -193,8 +194,8 @@ impl RunState {
         self.take_back(&completed, changes);
     }
 
-    /// Whoever takes an activity off the completed ones, or sets the run back into a step, means that the step is to be done
-    /// again.
+    /// Resets steps that a person wants to be done again: those whose activity was removed from the completed ones, and
+    /// the step into which the run was set back.
     fn take_back(&mut self, completed: &IdList, changes: &RunChanges) {
         let state = &mut self.run.state;
         let set_back = changes.current_phase.as_ref().and_then(Option::as_ref);
@@ -209,11 +210,11 @@ impl RunState {
     }
 }
 
-/// What a report does to the open questions.
+/// Opens or closes questions according to a report.
 pub(super) fn ask_or_answer(questions: &mut Vec<Question>, report: &StepReport) {
     let Some(step) = &report.step else { return };
     match report.kind() {
-        // A step that waits has its question still.
+        // A waiting step still has its question.
         Some(ReportType::StatusChange) if report.status() == Some(StepStatus::Waiting) => {}
         Some(ReportType::StatusChange | ReportType::UserAnswered) => {
             questions.retain(|question| !answers(report, question));
@@ -227,7 +228,7 @@ pub(super) fn ask_or_answer(questions: &mut Vec<Question>, report: &StepReport) 
     }
 }
 
-/// The longest question that `run.yaml` shows, in characters; the log has all of it.
+/// The longest question in `run.yaml`, in characters; the log has the whole text.
 const PROMPT: usize = 500;
 
 fn shown(prompt: &str) -> String {
@@ -237,8 +238,9 @@ fn shown(prompt: &str) -> String {
     }
 }
 
-/// Whether `report` shows that `question` is answered: work goes on where it was asked. A sub-agent speaks for the step
-/// that it works for, a step for its units, and no unit for another one.
+/// Whether `report` answers `question`, because work continues where the question was asked. A report of a sub-agent
+/// answers for the step that it works for, a report of a step answers for its units, and a unit does not answer for
+/// another unit.
 pub(super) fn answers(report: &StepReport, question: &Question) -> bool {
     let Some(step) = &report.step else { return false };
     match (step.agent(), question.step.agent()) {

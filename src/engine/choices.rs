@@ -1,4 +1,4 @@
-//! Where an agent can go, and what it is said to choose.
+//! The states to which an agent can go, and what it chose.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,43 +11,43 @@ use crate::model::{StateName, without_fence};
 /// The states that can follow, with their descriptions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Choices {
-    /// Their names, in the order of the definition, each once.
+    /// Their names, in the order of the definition, without repeats.
     pub tt: Vec<StateName>,
-    /// Their descriptions in the same order; empty where there is none.
+    /// Their descriptions in the same order; empty if a state has none.
     pub td: Vec<String>,
 }
 
-/// A reply that names no state that can follow.
+/// Why a reply does not name a state that can follow.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BadReply {
-    /// It is not what the schema asks for.
+    /// It does not match the schema.
     #[error("the reply is not a JSON object with the text `next_state`: {0}")]
     Shape(String),
-    /// It names another state.
+    /// It names a state that cannot follow.
     #[error("`{chosen}` is not among the states that can follow: {}", allowed.join(", "))]
     NotAllowed {
-        /// What was chosen.
+        /// The state that it names.
         chosen: String,
-        /// What could have been.
+        /// The states that can follow.
         allowed: Vec<String>,
     },
 }
 
-/// What is settled without asking.
+/// The next state, as far as nobody has to choose it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Forced {
-    /// There is one way, or the state itself named one of several.
+    /// Only one state can follow, or the current state named one that can.
     Next(StateName),
-    /// Somebody has to choose.
+    /// Several states can follow, so somebody has to choose.
     Open,
-    /// Nothing follows.
+    /// No state can follow.
     DeadEnd,
-    /// The state itself named one to which no transition leads.
+    /// The current state named a state to which no transition leads.
     Undeclared(String),
 }
 
 impl Choices {
-    /// What can follow `from`; where a run can begin without one.
+    /// The states that can follow `from`, or in which a run can begin.
     #[must_use]
     pub fn of(machine: &Machine, from: Option<&StateName>) -> Self {
         let mut choices = Self::default();
@@ -61,7 +61,7 @@ impl Choices {
         choices
     }
 
-    /// A JSON Schema of the reply, ready for a model's structured output; none when nothing can follow.
+    /// A JSON Schema of the reply, for a model's structured output; `None` if nothing can follow.
     #[must_use]
     pub fn schema(&self) -> Option<Value> {
         if self.tt.is_empty() {
@@ -85,7 +85,7 @@ impl Choices {
         }))
     }
 
-    /// What needs no choice. `named` is the state that the last one named itself.
+    /// The next state if nobody has to choose. `named` is the state that the current one named itself.
     #[must_use]
     pub fn forced(&self, named: Option<&str>) -> Forced {
         match (named, self.tt.as_slice()) {
@@ -99,10 +99,10 @@ impl Choices {
         }
     }
 
-    /// The state that a reply names. One fence of code around it is taken off.
+    /// The state that a reply names. The reply may be in a code fence.
     ///
     /// # Errors
-    /// [`BadReply`], whose words tell a model what to do better.
+    /// [`BadReply`], whose message tells a model what to correct.
     pub fn read(&self, reply: &str) -> Result<StateName, BadReply> {
         let shape = |why: &str| BadReply::Shape(why.to_owned());
         let bare = without_fence(reply);

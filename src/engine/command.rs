@@ -1,4 +1,4 @@
-//! What callers can ask of a run.
+//! Commands that a caller can give to a run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,81 +6,81 @@ use serde::{Deserialize, Serialize};
 use crate::machine::Machine;
 use crate::model::{Activity, EventKind, Number, SessionId, StateName, TextDigest};
 
-/// Something to do with a run.
+/// A command to a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
     /// Record a piece of work.
     Record(Box<Record>),
-    /// Wait for a person.
+    /// Block the run until a person acts.
     Block {
-        /// Why; needed.
+        /// Why; required.
         reason: Option<String>,
     },
-    /// Go on after a block.
+    /// Unblock the run.
     Unblock {
         /// What was resolved.
         reason: Option<String>,
     },
-    /// End well.
+    /// Complete the run.
     Complete {
         /// A closing remark.
         reason: Option<String>,
-        /// Why phases whose work is not done may be completed with the run.
+        /// Why phases whose work is not done may be completed with it.
         skip: Option<String>,
     },
-    /// Go on with a run that is over.
+    /// Reopen a run that has ended.
     Reopen {
-        /// Why; needed.
+        /// Why; required.
         reason: Option<String>,
     },
-    /// End badly.
+    /// Fail the run.
     Fail {
-        /// Why; needed.
+        /// Why; required.
         reason: Option<String>,
     },
-    /// Give up.
+    /// Cancel the run.
     Cancel {
         /// Why.
         reason: Option<String>,
     },
-    /// The caller's session ends, the run does not.
+    /// End the caller's session, but not the run.
     EndSession {
-        /// What the host said about why.
+        /// The reason that the host gave.
         reason: Option<String>,
     },
-    /// Hold the run.
+    /// Claim the run.
     Claim(Claim),
-    /// Follow another definition of its workflow.
+    /// Follow another definition of the run's workflow.
     AdoptWorkflow(Box<Machine>),
 }
 
-/// Who asks.
+/// Who gives a command.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Caller {
-    /// The session, when the caller names one.
+    /// The session, if the caller has one.
     pub session: Option<SessionId>,
-    /// The epoch that the caller was given with its claim.
+    /// The epoch that the caller got with its claim.
     pub epoch: Option<u64>,
-    /// Whether the process that holds the run is known to be gone.
+    /// Whether the process that holds the run is known to be dead.
     pub holder_dead: bool,
 }
 
 /// A piece of work to record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
-    /// What was done. Without `metadata.phase` it belongs to the current phase.
+    /// What was done. If `metadata.phase` is missing, it belongs to the current phase.
     pub activity: Activity,
-    /// Whether the run moves on afterwards.
+    /// Whether and where the run moves after the record.
     pub advance: Option<Advance>,
     /// Why the run may leave a phase whose work is not done.
     pub skip: Option<String>,
-    /// Digest of what the caller gave, when it gave an operation id.
+    /// The digest of the caller's request, if it has an operation id.
     pub request: Option<TextDigest>,
-    /// The number it gets.
+    /// The record's number.
     pub number: Number,
 }
 
-/// Moving on after a record.
+/// Where to move after a record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Advance {
@@ -90,20 +90,20 @@ pub enum Advance {
     To(StateName),
 }
 
-/// Taking a run.
+/// A claim of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claim {
-    /// Evidence by which the new holder can be known dead later.
+    /// Evidence from which others can later conclude that the new holder is dead.
     pub holder: Option<String>,
-    /// Even when a live session holds it.
+    /// Whether to take the run even from a live session.
     pub take_over: bool,
 }
 
-/// What a command comes to.
+/// The result of a command.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
-    /// It happens: this event is to be committed.
+    /// Commit this event.
     Commit(EventKind),
-    /// It is so already; nothing is written.
+    /// Nothing to do: the state is already as requested.
     Already,
 }

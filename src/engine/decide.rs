@@ -1,4 +1,4 @@
-//! May this happen, and what happens then?
+//! Decides whether a command is allowed, and which event it becomes.
 
 use crate::engine::leave::{is_undone, is_way_back, open_beside, undone};
 use crate::engine::resume::in_doubt;
@@ -11,12 +11,12 @@ use crate::model::{
 
 type Result<T = Decision> = std::result::Result<T, Refusal>;
 
-/// Decides on `command`. `machine` is the run's pinned workflow; without one (a run of unknown origin) phases are free.
-/// It need not be given to a command that does not [ask](asks_workflow) for it. `trail` is asked when a phase is left or
-/// the run is completed.
+/// Decides on `command`. `machine` is the run's pinned workflow; if it is `None` because the workflow is unknown,
+/// phases are not checked. It may be `None` as well for a command that does not [need](asks_workflow) it. `trail` is
+/// asked only if a phase is left or the run is completed.
 ///
 /// # Errors
-/// A [`Refusal`] names the rule. Nothing depends on anything but the arguments.
+/// A [`Refusal`] that names the rule. The result depends only on the arguments.
 pub fn decide(
     state: &RunState,
     machine: Option<&Machine>,
@@ -27,7 +27,7 @@ pub fn decide(
     let status = state.status();
     match command {
         Command::Claim(claim) => claim_run(state, caller, claim),
-        // A person can always give up, whoever holds the run.
+        // Anyone may cancel a run, even one that a session holds.
         Command::Cancel { reason } => end(state, caller, RunStatus::Cancelled, reason),
         Command::EndSession { reason } => Ok(end_session(state, caller, reason)),
         Command::Record(record) => {
@@ -68,8 +68,8 @@ pub fn decide(
     }
 }
 
-/// Whether deciding on `command` takes a look at the run's workflow: for another workflow, for the end of the run, and
-/// for a record that is not made, or does not stay, in the current phase.
+/// Whether [`decide`] needs the run's workflow for `command`: to adopt another workflow, to complete the run, and for a
+/// record that is not in the current phase or moves the run.
 #[must_use]
 pub fn asks_workflow(state: &RunState, command: &Command) -> bool {
     match command {
@@ -86,7 +86,8 @@ fn refuse_terminal(status: RunStatus) -> Result<()> {
     if status.is_terminal() { Err(Refusal::Terminal { status }) } else { Ok(()) }
 }
 
-/// A caller without a session is a person and is believed; another session is refused unless its rival is dead.
+/// Refuses a caller of another session, unless the session that holds the run is dead. A caller without a session is a
+/// person and is not refused.
 ///
 /// # Errors
 /// [`Refusal::StaleEpoch`] and [`Refusal::Held`].
@@ -210,7 +211,7 @@ fn record_activity(
         return Err(mismatch("workflow", run.workflow.as_str(), found));
     }
     let id = activity.id();
-    // An outcome belongs to the phase in which the work was begun.
+    // An outcome belongs to the phase in which the work began.
     let begun = || {
         let open = run.state.open_activities.contains(id.as_str());
         open.then(|| trail.history()?.begun_in(id.as_str())).flatten().cloned()
@@ -268,14 +269,14 @@ fn record_activity(
     }))))
 }
 
-/// Whether a record belongs to a phase that the run has left: it says how work ended that was begun there, or does again
-/// what is undone there. The run stays where it is.
+/// Whether a record belongs to a phase that the run has left: it is the outcome of work that began there, or repeats
+/// work that is not done there. Such a record does not move the run.
 fn is_late(state: &RunState, machine: Option<&Machine>, id: &str, phase: &StateName, trail: &dyn Trail) -> bool {
     if state.phase().is_none() || state.document().state.positions().any(|here| here == phase) {
         return false;
     }
     let Some(history) = trail.history() else { return false };
-    // A phase that failed before another round is come to again where a way leads there.
+    // If a transition leads to the phase, the run enters it again for another round instead.
     let is_ahead = || {
         let mut here = state.document().state.positions();
         machine.is_none_or(|machine| here.any(|here| machine.next_of(here).contains(phase)))
@@ -285,7 +286,7 @@ fn is_late(state: &RunState, machine: Option<&Machine>, id: &str, phase: &StateN
         || history.unsettled().iter().any(|(behind, _)| *behind == phase) && !is_ahead()
 }
 
-/// The phases that are passed over, when there are any and the caller says why.
+/// The phases that are left although their work is not done; an error if there are any and the caller gives no reason.
 fn skipped(undone: Vec<Undone>, reason: Option<String>) -> Result<Option<Skip>> {
     let reason = reason.filter(|reason| !reason.trim().is_empty());
     match (reason, undone.is_empty()) {
@@ -338,7 +339,7 @@ fn mismatch(what: &'static str, expected: &str, found: &str) -> Refusal {
     Refusal::Mismatch { what, expected: expected.to_owned(), found: found.to_owned() }
 }
 
-/// The phase must be one where the run stands, or one transition away. Gives the places that the run leaves.
+/// Checks that the run is in `to` or one transition away from it. Returns the phases that the run leaves.
 fn check_move(state: &RunState, machine: Option<&Machine>, to: &StateName) -> Result<Vec<StateName>> {
     let here: Vec<_> = state.document().state.positions().cloned().collect();
     if here.contains(to) {
@@ -389,20 +390,20 @@ fn next_phase(machine: Option<&Machine>, phase: &StateName, advance: Advance) ->
     }
 }
 
-/// What to make of an operation id that may have been used before.
+/// How to treat an operation id that may have been used before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
-    /// The same request again: answer as then (this many records back), record nothing.
+    /// A retry of the record this many records back: give its answer again and record nothing.
     Same(usize),
-    /// New, or the activity goes on (begun work ends, failed work passes), or the earlier record came without
-    /// operation id: another record.
+    /// A new record: the id is new, its work has another status now (running work ended, failed work passed), or the
+    /// earlier record had no operation id.
     Another,
 }
 
-/// Compares a request with the records of the same operation id, latest first.
+/// Compares a request with the earlier records of the same operation id, latest first.
 ///
 /// # Errors
-/// [`Refusal::IdReused`] when the same id and status come with other content: it is neither a retry nor progress.
+/// [`Refusal::IdReused`] if the status is the same but other content differs: that is neither a retry nor progress.
 pub fn retry<'a>(before: impl IntoIterator<Item = &'a ActivityRecorded>, record: &Record) -> Result<Retry> {
     let mut before = before.into_iter();
     let Some(latest) = before.next() else { return Ok(Retry::Another) };
@@ -411,7 +412,7 @@ pub fn retry<'a>(before: impl IntoIterator<Item = &'a ActivityRecorded>, record:
     if same(latest) {
         return Ok(Retry::Same(0));
     }
-    // A late retry of what came before work that ended well must not begin it again.
+    // A late retry of an earlier record must not begin work again that is completed.
     if status.is_completed()
         && let Some(at) = before.position(same)
     {

@@ -1,4 +1,4 @@
-//! What a person changed in `run.yaml`, and whether that can be adopted.
+//! What a person changed in `run.yaml`, and whether it can be adopted.
 
 use thiserror::Error;
 
@@ -6,39 +6,39 @@ use crate::engine::RunState;
 use crate::machine::Machine;
 use crate::model::{Event, RunChanges, RunDocument, RunId, StateName, WorkflowId};
 
-/// An edit that cannot be adopted, with the JSON pointer of the value.
+/// Why an edit cannot be adopted.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum EditFault {
-    /// The run's name is its directory's.
+    /// The run's id does not match its directory.
     #[error("metadata.id is `{found}`, but this is the directory of `{expected}`")]
     Id {
-        /// The directory's.
+        /// The directory's name.
         expected: RunId,
-        /// The document's.
+        /// The id in the document.
         found: RunId,
     },
-    /// A run keeps the workflow that it pinned.
+    /// The workflow was changed; a run keeps the one that it was started with.
     #[error("metadata.workflow is `{found}`, but the run was started with `{expected}`")]
     Workflow {
-        /// The pinned one.
+        /// The workflow that the run pinned.
         expected: WorkflowId,
-        /// The document's.
+        /// The workflow in the document.
         found: WorkflowId,
     },
-    /// Not a phase of the workflow.
+    /// The phase is not in the workflow.
     #[error("state.current_phase is `{found}`, which the workflow does not have")]
     Phase {
-        /// The document's.
+        /// The phase in the document.
         found: StateName,
-        /// The phases it has.
+        /// The phases of the workflow.
         known: Vec<StateName>,
-        /// The one that was probably meant.
+        /// The most similar phase, if one is similar enough.
         suggestion: Option<StateName>,
     },
 }
 
 impl EditFault {
-    /// JSON pointer to the value that is wrong.
+    /// The JSON pointer to the wrong value.
     #[must_use]
     pub fn pointer(&self) -> &'static str {
         match self {
@@ -49,11 +49,11 @@ impl EditFault {
     }
 }
 
-/// The state of a run whose `run.yaml` was edited while it was behind the log: it shows the run as of `base`, with
-/// changes; since then the log went on to `ours`.
+/// Merges an edit of a `run.yaml` that was behind the log. The document `theirs` is the run at `base` plus a person's
+/// changes; `newer` are the events since, which lead from `base` to `ours`.
 ///
-/// A field that the person did not change, or changed to what it is by now, is as the log says. A changed one is taken
-/// with the newer events on top.
+/// A field that the person did not change, or that has the same value in `ours`, is taken from `ours`. A changed field
+/// is taken from `theirs`, with the newer events applied.
 #[must_use]
 pub fn rebase(base: &RunState, theirs: &RunDocument, newer: &[Event], ours: &RunState) -> RunState {
     let mut replayed = RunState::from_document(theirs.clone());
@@ -81,8 +81,8 @@ pub fn rebase(base: &RunState, theirs: &RunDocument, newer: &[Event], ours: &Run
     RunState::from_document(merged)
 }
 
-/// The state that the log gives, with what a person changed in `run.yaml`. What flow keeps for itself there is the log's,
-/// whatever became of it in the file.
+/// The state of the log, with a person's changes of `run.yaml` applied. Fields that flow owns keep the value of the
+/// log, whatever the file says.
 #[must_use]
 pub fn with_edit(log: &RunState, changes: &RunChanges) -> RunState {
     let mut state = log.clone();
@@ -90,11 +90,11 @@ pub fn with_edit(log: &RunState, changes: &RunChanges) -> RunState {
     state
 }
 
-/// Compares what `run.yaml` says with what the log says: the changed fields; nothing when only comments, order or
-/// unknown keys changed.
+/// Compares `run.yaml` with the log and returns the changed fields; empty if only comments, order or unknown keys
+/// changed.
 ///
 /// # Errors
-/// [`EditFault`] when the document contradicts what no edit may change.
+/// [`EditFault`] if the document changes what no edit may change.
 pub fn edited(log: &RunState, document: &RunDocument, machine: Option<&Machine>) -> Result<RunChanges, EditFault> {
     let before = log.document();
     if document.id != before.id {

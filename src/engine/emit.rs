@@ -1,4 +1,4 @@
-//! Reports on steps: may they happen, where do they leave the run, and what follows from them (rp1).
+//! Reports on steps: whether they are allowed, and where they move the run (rules of rp1).
 
 use serde_json::{Map, Value, json};
 
@@ -10,44 +10,44 @@ use crate::model::{
     ReportType, RunStatus, StateName, StepReport, StepStatus, Steps, TextDigest, Timestamp, Unit, slug,
 };
 
-/// Reports that belong together: all of them happen, or none.
+/// A batch of reports: either all of them happen or none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Emit {
     /// The reports, in order.
     pub reports: Vec<Report>,
-    /// Digest of what the caller asked for, when it gave an operation id.
+    /// The digest of the caller's request, if it has an operation id.
     pub request: Option<TextDigest>,
-    /// When it happens.
+    /// The time of the reports.
     pub now: Timestamp,
 }
 
-/// A report as a caller makes it.
+/// A report from a caller.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// What makes it recognisable.
+    /// Its id, which is unique.
     pub id: EventId,
-    /// What it is about.
+    /// Its type.
     pub kind: ReportType,
     /// The step.
     pub step: Option<StateName>,
     /// The unit of work in the step.
     pub unit: Option<Unit>,
-    /// What it says; of a change of status the `status`.
+    /// Its data; for a change of status, this includes `status`.
     pub data: Map<String, Value>,
 }
 
-/// New ids for the reports that flow makes, and the numbers of the activities to be.
+/// Supplies ids for reports that flow makes, and numbers for activities.
 pub trait Supply {
-    /// An id that was never used.
+    /// A new, unused id.
     fn event_id(&mut self) -> EventId;
-    /// The number of the next activity, whose id this is.
+    /// The number for the next activity, which has this id.
     fn number(&mut self, id: &crate::model::ActivityId) -> Number;
 }
 
-/// Decides on `emit`: every report is checked against where those before it left the run.
+/// Decides on `emit`. Each report is checked against the run as the reports before it leave it.
 ///
 /// # Errors
-/// A [`Refusal`] names the rule; then none of the reports happens.
+/// A [`Refusal`] that names the rule; then none of the reports happens.
 pub fn decide_emit(
     state: &RunState,
     machine: Option<&Machine>,
@@ -60,7 +60,7 @@ pub fn decide_emit(
     if status.is_terminal() && emit.reports.iter().all(|report| is_said_already(state, report)) {
         return Ok(Decision::Already);
     }
-    // What came out of a run may be told after its end.
+    // Artifacts of a run may be reported after its end.
     let late = status.is_terminal() && emit.reports.iter().all(|report| report.kind.is_of_artifact());
     let mut draft = Draft::new(state, machine, emit.now, trail, supply);
     for report in emit.reports {
@@ -73,14 +73,14 @@ pub fn decide_emit(
     Ok(Decision::Commit(EventKind::Emitted(Box::new(emitted))))
 }
 
-/// A run that is over is told once more that its last step is.
+/// Whether a report only repeats, after the end of the run, the status of its last step.
 fn is_said_already(state: &RunState, report: &Report) -> bool {
     let said = report.step.as_ref().and_then(|step| state.document().state.steps.get(step));
     report.unit.is_none() && said.is_some() && said == report.status() && report.step.as_ref() == state.phase()
 }
 
 impl Report {
-    /// As it is noted, when it changes nothing.
+    /// The report as it is logged if it does not move the run.
     #[must_use]
     pub fn at(self, now: Timestamp) -> StepReport {
         let Self { id, kind, step, unit, data } = self;
@@ -91,14 +91,14 @@ impl Report {
         (self.kind == ReportType::StatusChange).then(|| self.data.get("status")?.as_str()?.parse().ok())?
     }
 
-    /// The step of the run's own workflow to which another workflow is hung.
+    /// The step of the run's own workflow that a registered subflow belongs to.
     fn parent(&self) -> Option<StateName> {
         let named = self.data.get("parentStepId").filter(|_| self.kind == ReportType::SubflowRegistered)?;
         StateName::new(named.as_str()?).ok().filter(|parent| parent.agent().is_none())
     }
 }
 
-/// Where the reports taken so far leave the run.
+/// The run after the reports taken so far.
 struct Draft<'a> {
     state: &'a RunState,
     machine: Option<&'a Machine>,
@@ -107,7 +107,7 @@ struct Draft<'a> {
     supply: &'a mut dyn Supply,
     steps: Steps,
     questions: Vec<Question>,
-    /// Everywhere the run stands; the place of the last report first.
+    /// All steps that the run is in; that of the last report comes first.
     here: Vec<StateName>,
     moved: bool,
     reports: Vec<StepReport>,
@@ -115,15 +115,15 @@ struct Draft<'a> {
     ends: bool,
 }
 
-/// How a step is entered.
+/// How a report enters its step.
 enum Entry {
-    /// The run stands there already.
+    /// The run is in the step already.
     Here,
-    /// From these states, which it leaves with that; none when it begins there.
+    /// The run moves from these states to the step; empty if the run begins there.
     From(Vec<StateName>),
-    /// Beside the others: it and one of them follow this state.
+    /// The step becomes a parallel branch: it and another current step both follow this state.
     Beside(StateName),
-    /// Not at all: the run left it while it ran, and stays where it is.
+    /// Not at all: the run had left the step before and stays where it is.
     Left,
 }
 
@@ -152,7 +152,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The reports taken so far, and what follows from them.
+    /// The reports taken so far, and their consequences.
     fn emitted(&self) -> Emitted {
         Emitted {
             phase: self.moved.then(|| self.here[0].clone()),
@@ -186,7 +186,7 @@ impl<'a> Draft<'a> {
                         let entry = entry.or_else(|fault| self.check_left(&step, status).ok_or(fault))?;
                         from = self.change(&step, status, entry, &report.data)?;
                     }
-                    // It goes its own way from where it is, and with the run otherwise.
+                    // A unit moves on its own, from where it was last or along with the run.
                     Some(unit) => drop(entry.or_else(|fault| self.check_unit(unit, step).ok_or(fault))?),
                 }
             }
@@ -197,8 +197,8 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// A question belongs to the step where the run stands, and an answer to the question that is open, unless the
-    /// report says another one.
+    /// Completes the step and unit of a question or an answer: by default a question belongs to the current step, and
+    /// an answer to the open question.
     fn place(&self, report: &mut Report) -> Result<(), Refusal> {
         if report.step.is_some() {
             if report.kind != ReportType::UserAnswered {
@@ -243,7 +243,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Validation is strict: a step that the machine does not have is refused, whatever is reported of it.
+    /// Checks that the machine has the step, whatever the report says about it.
     fn check_member(&self, step: &StateName) -> Result<(), Refusal> {
         let Some(machine) = self.machine.filter(|machine| !machine.contains(step)) else { return Ok(()) };
         let known = machine.states().iter().map(|state| state.name.clone()).collect();
@@ -261,7 +261,7 @@ impl<'a> Draft<'a> {
         })
     }
 
-    /// Where the run stands, and where it can go from there.
+    /// The step that the run is in, and the steps to which it can go.
     fn position(&self, machine: &Machine) -> Option<(StateName, Vec<StateName>)> {
         let here = self.here.first()?;
         let next = match self.state.status().is_terminal() {
@@ -271,7 +271,7 @@ impl<'a> Draft<'a> {
         Some((here.clone(), next))
     }
 
-    /// Whether the run can be in `step` after this.
+    /// Whether and how the run can enter `step`.
     fn check_transition(&self, step: &StateName) -> Result<Entry, Refusal> {
         let over = self.state.status().is_terminal();
         let Some(machine) = self.machine else {
@@ -298,8 +298,8 @@ impl<'a> Draft<'a> {
         Err(Refusal::InvalidStep(self.fault(machine, step, Vec::new())))
     }
 
-    /// Whether this is about a step that the run left: the outcome of one that ran then, or work that is to be done there
-    /// again. Nothing else could say so.
+    /// Whether a report is about a step that the run left: the outcome of a step that was still running, or work there
+    /// that is to be done again. Nothing else can report that.
     fn check_left(&self, step: &StateName, status: StepStatus) -> Option<Entry> {
         if self.state.status().is_terminal() {
             return None;
@@ -309,7 +309,7 @@ impl<'a> Draft<'a> {
         let is_behind = |history: &History| history.unsettled().iter().any(|(phase, _)| *phase == step);
         let again = || match self.reports.first() {
             None => self.trail.history().is_some_and(is_behind),
-            // What this batch says counts as if each of its reports had come alone.
+            // Each report is checked as if the earlier ones of this batch had been committed.
             Some(first) => self.trail.history().is_some_and(|history| {
                 is_behind(&history.with(EventKind::Emitted(Box::new(self.emitted())), &first.id, self.now))
             }),
@@ -317,7 +317,7 @@ impl<'a> Draft<'a> {
         (runs && ends || again()).then_some(Entry::Left)
     }
 
-    /// Whether a unit can be in `step` after the step where it was last.
+    /// Whether a unit can enter `step` from the step in which it was last.
     fn check_unit(&self, unit: &Unit, step: &StateName) -> Option<Entry> {
         let machine = self.machine.filter(|_| !self.state.status().is_terminal())?;
         let here = self.reports.iter().rev().find_map(|report| report.step_of(unit)).cloned();
@@ -326,14 +326,14 @@ impl<'a> Draft<'a> {
         leads.then_some(Entry::Here)
     }
 
-    /// The state that a step of a parallel branch follows: the one from which another place of the run was first
-    /// entered. A step that the run has been in already is reached by transitions alone, so a way back is no branch.
+    /// The state from which `step` branches off in parallel: the one from which another current step was first entered.
+    /// A step in which the run has been before is reached only by transitions, so going back is not a branch.
     fn branch_of(&self, machine: &Machine, step: &StateName) -> Option<StateName> {
         if self.steps.get(step).is_some() {
             return None;
         }
         let leads = |from: &StateName| machine.successors(from).any(|transition| transition.to == *step);
-        // Most states have one successor, and then there is nothing to look up.
+        // Most states have only one successor; then the history is not needed.
         let before = |here: &StateName| machine.transitions().iter().any(|way| way.to == *here && leads(&way.from));
         self.here.iter().filter(|here| before(here)).find_map(|here| self.first_from(here).filter(|from| leads(from)))
     }
@@ -344,7 +344,7 @@ impl<'a> Draft<'a> {
         known.or_else(|| reported.and_then(|report| report.from.clone()))
     }
 
-    /// A step of the workflow itself changes its status. Gives the state from which it was entered.
+    /// Changes the status of a step of the run's own workflow. Returns the state from which it was entered.
     fn change(
         &mut self,
         step: &StateName,
@@ -370,7 +370,7 @@ impl<'a> Draft<'a> {
             Entry::From(left) => {
                 self.here.retain(|here| !left.contains(here));
                 if !left.is_empty() {
-                    // What was asked in places that the run leaves is of no use any more.
+                    // Drop the questions of the places that the run leaves.
                     self.questions.retain(|question| question.step == *step || self.here.contains(&question.step));
                 }
                 left.first().cloned()
@@ -394,7 +394,7 @@ impl<'a> Draft<'a> {
         Ok(from)
     }
 
-    /// A terminal state is completed, and every branch beside it is done, whichever was reported last.
+    /// Whether the run has ended: all current steps are terminal and done, and at least one of them is completed.
     fn is_at_the_end(&self) -> bool {
         let Some(machine) = self.machine else { return false };
         let status = |here: &StateName| self.steps.get(here).filter(|_| machine.is_terminal(here));
@@ -402,8 +402,8 @@ impl<'a> Draft<'a> {
         self.here.iter().all(|here| status(here).is_some_and(StepStatus::is_done)) && self.here.iter().any(completed)
     }
 
-    /// Direct predecessors that still run or wait are completed by the begin of `step` (rp1). So is a place that the
-    /// run leaves and of which no work was ever reported or recorded: no phase changes without an activity.
+    /// Completes the direct predecessors of `step` that are still running or waiting, because `step` begins (rp1). Also
+    /// completes a step that the run leaves without any report or record, so that no phase changes without an activity.
     fn complete_predecessors(&mut self, step: &StateName, entry: &Entry) {
         let Some(machine) = self.machine else { return };
         let leads = |from: &StateName| machine.successors(from).any(|transition| transition.to == *step);
@@ -431,12 +431,12 @@ impl<'a> Draft<'a> {
 
     fn is_recorded(&self, phase: &StateName) -> bool {
         let now = self.records.iter().any(|record| record.phase == *phase);
-        // Without any activity there is none of this phase, and the log need not be read.
+        // If the run has no activities at all, the log need not be read.
         let any = self.state.document().state.last_number > Number(0);
         now || any && self.trail.history().is_some_and(|history| history.is_recorded(phase))
     }
 
-    /// The activity of a step that was reported.
+    /// Adds the activity of a reported step.
     fn record(&mut self, step: &StateName, status: StepStatus, summary: Option<String>) {
         let run = self.state.document();
         let id = slug(step.as_str(), STEP_ID).unwrap_or_else(|| "step".to_owned());
@@ -460,25 +460,25 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// How far a run is, in the words of rp1, derived from what was reported.
+/// How far a run is, in rp1's terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// Nothing was done yet.
+    /// No work was reported or recorded.
     NotStarted,
-    /// Work goes on, also between two steps.
+    /// Work is in progress, or continues with the next step.
     Running,
-    /// Somebody has to answer, or to resolve something.
+    /// A person has to answer or resolve something.
     Waiting,
-    /// The run ended well.
+    /// The run is completed.
     Completed,
-    /// The step where it stands failed, or the run ended badly.
+    /// The current step failed, or the run did.
     Failed,
-    /// The run was given up.
+    /// The run was cancelled.
     Cancelled,
 }
 
 impl Progress {
-    /// As in answers.
+    /// The name, as in answers.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -492,8 +492,8 @@ impl Progress {
     }
 }
 
-/// How far a run is. `children` are the latest statuses of sub-agents' units; they count while no step of the workflow
-/// itself was reported, since a step contains what its sub-agents do.
+/// How far a run is. `children` are the latest statuses of sub-agents and their units. They matter only until a step of
+/// the run's own workflow is reported, since a step includes the work of its sub-agents.
 #[must_use]
 pub fn progress(state: &RunState, children: impl FnOnce() -> Vec<StepStatus>) -> Progress {
     let run = &state.document().state;

@@ -1,4 +1,4 @@
-//! A run's events with their details, for readers. Writers need only the [`RunState`].
+//! A run's events in detail, for readers. Writers need only the [`RunState`].
 
 use std::collections::BTreeMap;
 
@@ -22,13 +22,13 @@ pub struct Attempt {
     pub id: String,
     /// The phase in which it was done.
     pub phase: Option<StateName>,
-    /// How it stood.
+    /// The status that was recorded.
     pub status: ActivityStatus,
     /// Its title or summary.
     pub summary: Option<String>,
-    /// When it was recorded; none for records that another program made.
+    /// When it was recorded; absent for records of other programs.
     pub at: Option<Timestamp>,
-    /// Its event; none for records that another program made.
+    /// The position of its event; absent for records of other programs.
     pub seq: Option<Seq>,
 }
 
@@ -46,16 +46,16 @@ impl Attempt {
     }
 }
 
-/// The work of a unit or of a sub-agent.
+/// The latest work of a unit or of a sub-agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnitWork<'h> {
-    /// The unit; none for a sub-agent that reports as a whole.
+    /// The unit; `None` for a sub-agent that reports as a whole.
     pub unit: Option<&'h Unit>,
-    /// Where it is: a step of the workflow, or `agent:step`.
+    /// Its step: a step of the workflow, or `agent:step`.
     pub step: &'h StateName,
-    /// How it stands.
+    /// Its latest status.
     pub status: StepStatus,
-    /// The step of the workflow under which it is shown.
+    /// The step of the workflow under which to show it.
     pub below: &'h StateName,
 }
 
@@ -66,34 +66,34 @@ pub struct Hold {
     pub session: SessionId,
     /// Since when.
     pub since: Timestamp,
-    /// Evidence by which it can be known dead.
+    /// Evidence from which others can conclude that the holder is dead.
     pub holder: Option<String>,
 }
 
-/// What a repair of the log said to be lost.
+/// Events that a repair of the log declared lost.
 #[derive(Debug, Clone, PartialEq)]
 struct Loss {
-    /// Positions that no event has.
+    /// Their positions, without those that were found again.
     missing: Vec<LostRange>,
-    /// The repair.
+    /// The position of the repair.
     at: Seq,
-    /// How many records were found again in their files.
+    /// How many records were recovered from activity files.
     salvaged: usize,
 }
 
-/// The fold of a log with what readers ask for besides the state.
+/// The fold of a log, with details that the state does not have.
 #[derive(Debug, Clone, PartialEq)]
 pub struct History {
     state: RunState,
     attempts: Vec<Attempt>,
     hold: Option<Hold>,
-    /// Where the run has been, and which records count.
+    /// The phases that the run has been in, and the records that count.
     pub(super) phases: Phases,
-    /// What was said when the run ended.
+    /// The reason given at the end of the run.
     end_reason: Option<String>,
-    /// What was lost with lines of the log.
+    /// Events that were lost.
     losses: Vec<Loss>,
-    /// What was reported of steps.
+    /// All reports on steps.
     reports: Vec<StepReport>,
 }
 
@@ -117,13 +117,13 @@ impl Loss {
 }
 
 impl History {
-    /// Folds a log; `None` when nothing in it can begin a run, as in [`RunState::fold`].
+    /// Folds a log; `None` if no event in it begins a run, as in [`RunState::fold`].
     #[must_use]
     pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>) -> Option<Self> {
         let events: Vec<&Event> = events.into_iter().collect();
         let replayed = replayed(&events);
         let mut events = events.into_iter();
-        // Records that damage cut off from the beginning still happened.
+        // Records before the beginning happened too, although damage cut them off from the state.
         let mut attempts = Vec::new();
         let mut history = events.find_map(|event| match (RunState::begin(event), &event.kind) {
             (Some(state), _) => {
@@ -137,7 +137,7 @@ impl History {
                 None
             }
         })?;
-        // Where the events of another branch begin that a repair put behind the first history.
+        // The latest number before the events of another branch, which a repair appended to the first history.
         let mut entered = None;
         for event in events {
             let after = history.latest_number();
@@ -152,7 +152,7 @@ impl History {
         Some(history)
     }
 
-    /// The same with one more event, which is not in the log yet.
+    /// The history with one more event, which is not committed yet.
     pub(super) fn with(&self, kind: EventKind, id: &EventId, at: Timestamp) -> Self {
         let seq = self.state.document().state.last_seq.unwrap_or_default().next();
         let event = Event { seq, id: id.clone(), at, kind, run: None };
@@ -162,7 +162,7 @@ impl History {
         history
     }
 
-    /// A history without events, for documents that flow did not write.
+    /// A history without events, for runs of other programs.
     #[must_use]
     pub fn without_log(state: RunState) -> Self {
         Self {
@@ -176,7 +176,7 @@ impl History {
         }
     }
 
-    /// Takes over what another branch recorded. Where the run goes by it, the repair behind it says.
+    /// Notes the records and reports of another branch's event. The repair after it says where the run is.
     fn note_replayed(&mut self, event: &Event) {
         self.attempts.extend(event.kind.records().iter().map(|record| Attempt::new(record, Some(event))));
         match &event.kind {
@@ -186,7 +186,7 @@ impl History {
         }
     }
 
-    /// Events that are there again, from another branch, are not lost.
+    /// Events that came back from another branch are not lost any more.
     fn found_again(&mut self, repair: &LogRepaired) {
         for line in &repair.renumbered {
             self.losses.iter_mut().for_each(|loss| loss.found(line.seq_before));
@@ -198,7 +198,8 @@ impl History {
         self.note_from(event, None);
     }
 
-    /// `entered` is the latest record before those of another branch that `event`, a repair, took over.
+    /// Notes an event. If `event` is a repair that took over records of another branch, `entered` is the latest number
+    /// before them.
     fn note_from(&mut self, event: &Event, entered: Option<Number>) {
         let before = self.latest_number();
         self.attempts.extend(event.kind.records().iter().map(|record| Attempt::new(record, Some(event))));
@@ -231,7 +232,7 @@ impl History {
         self.attempts.extend(repair.salvaged.iter().map(|record| Attempt::new(record, None)));
         self.attempts.sort_by_key(|attempt| attempt.number);
         if !repair.lost.is_empty() {
-            // A claim may be among them, and with it the evidence by which the holder could be known dead.
+            // A claim may have been lost, and with it the evidence about the holder.
             let session = self.state.document().state.session.clone();
             self.hold = session.map(|session| Hold { session, since: event.at, holder: None });
         }
@@ -241,7 +242,7 @@ impl History {
         }
     }
 
-    /// Shows `state` instead of the log's fold: the document as a person left it.
+    /// Shows `state`, which has a person's edits, instead of the log's fold.
     pub fn show(&mut self, state: RunState) {
         let latest = self.latest_number();
         self.phases.show(&state.document().state, latest, &self.attempts);
@@ -271,14 +272,14 @@ impl History {
         &self.attempts
     }
 
-    /// What was said when the run ended.
+    /// The reason given at the end of the run.
     #[must_use]
     pub fn end_reason(&self) -> Option<&str> {
         self.end_reason.as_deref()
     }
 
-    /// The document in which `question` is answered: the path in the project that was reported with it. None for a
-    /// question that is answered to the run itself.
+    /// The document in which `question` has to be answered, as a path in the project. `None` if it is answered
+    /// directly.
     #[must_use]
     pub fn document_of(&self, question: &Question) -> Option<&str> {
         let asks = |report: &&StepReport| {
@@ -288,20 +289,19 @@ impl History {
         self.reports.iter().rfind(asks)?.text("document")
     }
 
-    /// What was reported of steps, oldest first.
+    /// All reports on steps, oldest first.
     #[must_use]
     pub fn reports(&self) -> &[StepReport] {
         &self.reports
     }
 
-    /// The latest report on the work of each unit and each sub-agent, in the order of their names: each of them is in
-    /// one state.
+    /// Step and status of each unit and each sub-agent, sorted by name.
     fn workers(&self) -> impl Iterator<Item = (Option<&Unit>, &StateName, StepStatus)> {
         self.units().into_iter().map(|worker| (worker.unit, worker.step, worker.status))
     }
 
-    /// The units of the workflow's steps, and the work of sub-agents, each with its latest status and below the step in
-    /// which the run stood then. What was reported before the run was in any step belongs to the first one.
+    /// The units of the workflow's steps, and the work of sub-agents: each with its latest status, and below the step
+    /// in which the run was at that time. Work reported before the run entered a step belongs to its first step.
     #[must_use]
     pub fn units(&self) -> Vec<UnitWork<'_>> {
         let mut latest = BTreeMap::new();
@@ -311,7 +311,7 @@ impl History {
                 place = Some(step);
             }
             let (Some(step), Some(status)) = (&report.step, report.status()) else { continue };
-            // A unit is one, whichever agents work on it.
+            // A unit is the same unit, whichever agent works on it.
             let agent = step.agent().filter(|_| report.unit.is_none());
             let worker = (report.unit.as_ref(), agent);
             if worker != (None, None) {
@@ -323,14 +323,14 @@ impl History {
         latest.into_values().collect()
     }
 
-    /// The latest status of each sub-agent's work, apart for each unit.
+    /// The latest status of each sub-agent, or of each unit of a sub-agent.
     #[must_use]
     pub fn children(&self) -> Vec<StepStatus> {
         let of_agents = self.workers().filter(|(_, step, _)| step.agent().is_some());
         of_agents.map(|(.., status)| status).collect()
     }
 
-    /// Units and sub-agents whose latest report does not say that they are done, in words.
+    /// Descriptions of the units and sub-agents that are not reported as done.
     #[must_use]
     pub fn open_workers(&self) -> Vec<String> {
         let open = self.workers().filter(|(.., status)| !status.is_done() && *status != StepStatus::NotStarted);
@@ -347,19 +347,19 @@ impl History {
         self.reports.iter().rev().find(own)
     }
 
-    /// The message of that report.
+    /// The message of the latest report on a step.
     #[must_use]
     pub fn message(&self, step: &StateName) -> Option<&str> {
         self.latest_report(step)?.text("message")
     }
 
-    /// The time of that report.
+    /// The time of the latest report on a step.
     #[must_use]
     pub fn reported_at(&self, step: &StateName) -> Option<Timestamp> {
         self.latest_report(step).map(|report| report.at)
     }
 
-    /// What was lost with lines of the log, in words, as its repairs say.
+    /// Descriptions of the events that were lost, as the repairs of the log declare them.
     #[must_use]
     pub fn losses(&self) -> Vec<String> {
         self.losses.iter().map(Loss::in_words).collect()
@@ -371,7 +371,7 @@ impl History {
         self.hold.as_ref()
     }
 
-    /// The latest record of each activity id, by number.
+    /// The latest record of each activity id, sorted by number.
     #[must_use]
     pub fn latest(&self) -> Vec<&Attempt> {
         let mut latest: BTreeMap<&str, &Attempt> = BTreeMap::new();
@@ -383,7 +383,7 @@ impl History {
         latest
     }
 
-    /// The records behind `completed_activities`, in its order; none for an entry that a person wrote.
+    /// The entries of `completed_activities` with their records, in order; `None` for an entry that a person wrote.
     #[must_use]
     pub fn completed(&self) -> Vec<(String, Option<&Attempt>)> {
         let by_number: BTreeMap<_, _> = self.attempts.iter().map(|attempt| (attempt.number, attempt)).collect();
@@ -391,23 +391,23 @@ impl History {
         entries.map(|(id, number)| (id.clone(), number.and_then(|number| by_number.get(&number).copied()))).collect()
     }
 
-    /// From which state the run first entered `step`.
+    /// The state from which the run first entered `step`.
     pub(super) fn entered_from(&self, step: &StateName) -> Option<StateName> {
         let mut entries = self.reports.iter().filter(|report| report.step.as_ref() == Some(step));
         entries.find_map(|report| report.from.clone())
     }
 
-    /// Whether an activity was ever recorded in `phase`.
+    /// Whether any activity was recorded in `phase`.
     pub(super) fn is_recorded(&self, phase: &StateName) -> bool {
         self.attempts.iter().any(|attempt| attempt.phase.as_ref() == Some(phase))
     }
 
-    /// The step of the workflow itself in which `unit` was reported last.
+    /// The step of the run's own workflow in which `unit` was last reported.
     pub(super) fn unit_at(&self, unit: &Unit) -> Option<StateName> {
         self.reports.iter().rev().find_map(|report| report.step_of(unit)).cloned()
     }
 
-    /// The phase in which the activity `id` was begun, when its outcome is not recorded.
+    /// The phase in which the activity `id` began, if its outcome is not recorded.
     pub(super) fn begun_in(&self, id: &str) -> Option<&StateName> {
         let latest = self.attempts.iter().rev().find(|attempt| attempt.id == id)?;
         let open = matches!(latest.status, ActivityStatus::Running | ActivityStatus::Blocked | ActivityStatus::Pending);
@@ -415,9 +415,10 @@ impl History {
     }
 }
 
-/// The log, for decisions that need more than the state. Asked only when it is needed, since the log is long.
+/// Gives access to the log for decisions that need more than the state. Called only when necessary, since the log may
+/// be long.
 pub trait Trail {
-    /// What happened so far; none for a run that is about to begin.
+    /// The history so far; `None` for a run that is about to begin.
     fn history(&self) -> Option<&History>;
 }
 
@@ -427,7 +428,7 @@ impl Trail for History {
     }
 }
 
-/// The trail of a run that is about to begin, and of commands that only look at the state.
+/// For a run that is about to begin, and for commands that need only the state.
 #[derive(Debug, Clone, Copy)]
 pub struct NoTrail;
 

@@ -1,10 +1,9 @@
-//! Histories of one run that version control joined in one log: which lines belong to which of them, and the run that
-//! they make together.
+//! Histories of one run that git merged into one log: finds out which line belongs to which history, and joins them.
 //!
-//! A log is only appended to, so two branches that both recorded share its beginning and differ behind it. A merge puts
-//! the lines of one branch behind those of the other: there positions start over. The first history stays as it is; what
-//! another one adds is replayed behind it, and what both changed is merged field by field, as version control merges
-//! lines ([`join`]).
+//! A log is only appended to. So if two branches both recorded, their logs have a common beginning and differ after it.
+//! A merge puts the lines of one branch after those of the other, where the positions start over. The first history is
+//! kept unchanged, the new events of the others are replayed after it, and what both changed is merged field by field,
+//! as git merges lines ([`join`]).
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,30 +16,30 @@ use crate::model::{
     StateName, Steps, Timestamp,
 };
 
-/// The histories in a log. Events are named by their places among its lines.
+/// The histories in a log. An event is identified by its index among the lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Histories {
     /// The first history, in order.
     pub main: Vec<usize>,
-    /// The others, in the order in which they come.
+    /// The other histories, in the order of the file.
     pub sides: Vec<Side>,
-    /// How many lines repeat an event at a position that it had on another branch.
+    /// How many lines repeat an event that another history has, maybe at another position.
     pub repeats: usize,
 }
 
-/// A history that another branch made.
+/// A history from another branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Side {
-    /// All of it, from the beginning of the run.
+    /// All its events, from the beginning of the run.
     pub whole: Vec<usize>,
-    /// With how many of these the histories before it begin as well.
+    /// How many of its first events the earlier histories have too.
     pub common: usize,
-    /// What only this one has, and no repair of another one found in files.
+    /// The events that only this history has, and whose records no repair of the main history recovered from files.
     pub new: Vec<usize>,
 }
 
 impl Histories {
-    /// Tells the histories apart. `lines` are the events in the order of the file, each once.
+    /// Separates the histories. `lines` are the events in the order of the file, without equal lines.
     #[must_use]
     pub fn of(lines: &[&Event]) -> Self {
         let replayed = replayed(lines);
@@ -49,7 +48,7 @@ impl Histories {
             missed && !replayed.contains(&(&event.id, event.seq))
         };
         let misses = |event: &Event, chain: &[usize]| {
-            // Asked of every event, and few of them are repairs.
+            // This runs for every event, and few of them are repairs, so check that first.
             lost(event).next().is_some() && chain.iter().any(|&here| is_lost_to(event, lines[here].seq))
         };
         let mut chains: Vec<Vec<usize>> = Vec::new();
@@ -89,7 +88,7 @@ impl Histories {
         Self { main, sides, repeats: lines.len() - kept }
     }
 
-    /// Whether the lines are not those of one history alone.
+    /// Whether the log has more than one history.
     #[must_use]
     pub fn are_joined(&self) -> bool {
         !self.sides.is_empty() || self.repeats > 0
@@ -97,7 +96,7 @@ impl Histories {
 }
 
 impl Side {
-    /// The completed activities that this history has beyond the common events and that another one has as well.
+    /// The activities that this history and an earlier one both completed after their common beginning.
     #[must_use]
     pub fn twice(&self, lines: &[&Event]) -> Vec<String> {
         let new: HashSet<_> = self.new.iter().collect();
@@ -108,12 +107,12 @@ impl Side {
     }
 }
 
-/// An event keeps these wherever it stands.
+/// What identifies an event at every position.
 fn identity(event: &Event) -> (&EventId, Timestamp, &str) {
     (&event.id, event.at, event.kind.name())
 }
 
-/// What `event` says is lost: whoever wrote it did not have those events.
+/// The positions that `event` declares lost. Whoever wrote it did not have those events.
 fn lost(event: &Event) -> impl Iterator<Item = &LostRange> {
     let lost = match &event.kind {
         EventKind::LogRepaired(repair) => Some(&repair.lost),
@@ -122,7 +121,7 @@ fn lost(event: &Event) -> impl Iterator<Item = &LostRange> {
     lost.into_iter().flatten()
 }
 
-/// The records that `event` found again in their files.
+/// The records that `event` recovered from activity files.
 fn salvaged(event: &Event) -> &[ActivityRecorded] {
     match &event.kind {
         EventKind::LogRepaired(repair) => &repair.salvaged,
@@ -130,7 +129,7 @@ fn salvaged(event: &Event) -> &[ActivityRecorded] {
     }
 }
 
-/// Whether a repair of the other history found all that `event` records in files that stayed.
+/// Whether a repair of the main history recovered all records of `event` from activity files.
 fn is_salvaged(event: &Event, salvaged: &[&ActivityRecorded]) -> bool {
     let records = event.kind.records();
     let found = |record: &ActivityRecorded| {
@@ -139,7 +138,7 @@ fn is_salvaged(event: &Event, salvaged: &[&ActivityRecorded]) -> bool {
     !records.is_empty() && records.iter().all(found)
 }
 
-/// Events that an earlier join put behind those of another history, at their new positions.
+/// Events that an earlier join appended to the first history, at their new positions.
 pub(super) fn replayed<'a>(events: &[&'a Event]) -> HashSet<(&'a EventId, Seq)> {
     let repairs = events.iter().filter_map(|event| match &event.kind {
         EventKind::LogRepaired(repair) => Some(&repair.renumbered),
@@ -148,17 +147,18 @@ pub(super) fn replayed<'a>(events: &[&'a Event]) -> HashSet<(&'a EventId, Seq)> 
     repairs.flatten().map(|line| (&line.id, line.seq)).collect()
 }
 
-/// A run that two histories make together.
+/// The result of joining two histories.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Join {
     /// The run.
     pub document: RunDocument,
-    /// What both had changed, and which of the two counts: a line for each.
+    /// A message for each value that both histories changed, with the value that was chosen.
     pub settled: Vec<String>,
 }
 
-/// Merges what two histories made of a run since `base`: what only one of them changed is taken from it, and what both
-/// changed is `ours`, or the one that is further on. `twice` names completed activities that `ours` has as well.
+/// Three-way merge of a run: a value that only one history changed since `base` is taken from there. Of a value that
+/// both changed, `ours` is taken, or the one that is further on. `twice` names completed activities of `theirs` that
+/// `ours` has too.
 #[must_use]
 pub fn join(
     base: &RunDocument,
@@ -199,7 +199,7 @@ fn states(
     place(&mut state, base, ours, theirs, machine, settled);
     state.current_activity = match pick(&base.current_activity, &ours.current_activity, &theirs.current_activity) {
         Pick::Ours => ours.current_activity.clone(),
-        // What is replayed comes last.
+        // The replayed events of `theirs` come last.
         Pick::Theirs | Pick::Both => theirs.current_activity.clone(),
     };
     state.completed_activities = completed(base, ours, theirs, twice);
@@ -221,7 +221,7 @@ fn states(
     state
 }
 
-/// Where the run stands: where the side took it that moved it; when both did, the place that is further on.
+/// Merges where the run is. If both histories moved it, the place that is further on is taken.
 fn place(
     state: &mut Owned,
     base: &Owned,
@@ -257,7 +257,7 @@ fn place(
     (state.current_phase, state.other_phases) = at(taken);
 }
 
-/// Whether a run goes from one state to the other without going back for another round.
+/// Whether a run can get from one state to the other without going back.
 fn leads_to(machine: &Machine, from: &StateName, to: &StateName) -> bool {
     let mut seen = HashSet::from([from.clone()]);
     let mut next = vec![from.clone()];
@@ -274,7 +274,7 @@ fn leads_to(machine: &Machine, from: &StateName, to: &StateName) -> bool {
     false
 }
 
-/// An end counts more than a block, and that more than work that goes on.
+/// The precedence of a status: an ended run before a blocked one, and that before an active one.
 fn rank(status: RunStatus) -> u8 {
     match status {
         RunStatus::Active => 0,
@@ -289,7 +289,7 @@ enum Pick {
     Both,
 }
 
-/// Who changed a value since `base`, so that it is to be taken from there.
+/// Which side changed a value since `base`.
 fn pick<T: PartialEq>(base: &T, ours: &T, theirs: &T) -> Pick {
     match (ours == base, theirs == base) {
         _ if ours == theirs => Pick::Ours,
@@ -299,7 +299,7 @@ fn pick<T: PartialEq>(base: &T, ours: &T, theirs: &T) -> Pick {
     }
 }
 
-/// As [`pick`], taking the value; `ours` when both changed it, which is said.
+/// The value to take. If both changed it, takes `ours` and adds a message.
 fn three_way<T: PartialEq + Clone + serde::Serialize>(
     name: &str,
     base: &T,
@@ -337,7 +337,7 @@ fn maps(
     joined
 }
 
-/// What `ours` completed, less what they took off, and behind it what they completed.
+/// The completed activities of `ours`, without those that `theirs` withdrew, followed by those that `theirs` added.
 fn completed(base: &Owned, ours: &Owned, theirs: &Owned, twice: &[String]) -> IdList {
     let mut withdrawn = Counts::of(base.completed_activities.iter());
     let added: Vec<&str> = theirs.completed_activities.iter().filter(|id| !withdrawn.take(id)).collect();
@@ -349,7 +349,7 @@ fn completed(base: &Owned, ours: &Owned, theirs: &Owned, twice: &[String]) -> Id
     list
 }
 
-/// How often each id is left.
+/// How many of each id are left.
 struct Counts<'a>(HashMap<&'a str, usize>);
 
 impl<'a> Counts<'a> {
@@ -359,7 +359,7 @@ impl<'a> Counts<'a> {
         Self(counts)
     }
 
-    /// Takes one; `false` when none is left.
+    /// Takes one; `false` if none is left.
     fn take(&mut self, id: &str) -> bool {
         match self.0.get_mut(id) {
             Some(left) if *left > 0 => {
@@ -371,7 +371,7 @@ impl<'a> Counts<'a> {
     }
 }
 
-/// Activities whose latest record is not a completed one.
+/// The open activities of the joined run.
 fn open(base: &Owned, ours: &Owned, theirs: &Owned) -> IdList {
     let mut list = IdList::default();
     let only_theirs = theirs.open_activities.iter().filter(|id| !ours.open_activities.contains(id));
@@ -388,7 +388,7 @@ fn open(base: &Owned, ours: &Owned, theirs: &Owned) -> IdList {
     list
 }
 
-/// What was reported of each step; where both reported something else, what is done counts.
+/// The reported steps. If both sides changed a step, a status that means done wins.
 fn steps(base: &Owned, ours: &Owned, theirs: &Owned) -> Steps {
     let mut steps = ours.steps.clone();
     for (step, reported) in theirs.steps.iter() {
@@ -405,7 +405,7 @@ fn steps(base: &Owned, ours: &Owned, theirs: &Owned) -> Steps {
     steps
 }
 
-/// The questions that nobody has answered on either side.
+/// The questions that neither side has answered.
 fn questions(base: &Owned, ours: &Owned, theirs: &Owned) -> Vec<Question> {
     let answered =
         |run: &Owned, question: &Question| base.questions.contains(question) && !run.questions.contains(question);

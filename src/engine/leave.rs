@@ -1,13 +1,13 @@
-//! With what a run may leave a phase: whose work is done, or nothing says that it is not.
+//! Whether a run may leave a phase: its work must be done, or at least nothing may show that it is not.
 //!
-//! A record leaves a phase whose latest attempts settled well; `advance` says that a state is done by leaving it.
+//! A record may leave a phase whose latest attempts passed or were skipped. `advance` completes a state by leaving it.
 
 use crate::engine::{History, PhaseWork, Refusal, Trail, Unanswered, Undone};
 use crate::machine::{Machine, Notation};
 use crate::model::{StateName, StepStatus};
 
-/// What is not done in `from`, when the run may not leave it for `to` with that. Going back for another round says nothing
-/// of the work that is left.
+/// What is not done in `from`, if the run may not leave it for `to` because of that. Going back for another round is
+/// always allowed.
 pub(super) fn undone(machine: Option<&Machine>, from: &StateName, to: &StateName, trail: &dyn Trail) -> Option<Undone> {
     let history = trail.history()?;
     let work = history.work(from);
@@ -15,7 +15,7 @@ pub(super) fn undone(machine: Option<&Machine>, from: &StateName, to: &StateName
     (!back && is_undone(history, &work)).then(|| Undone::new(machine, from, &work))
 }
 
-/// What is open in `phase` beside the activity `id`, of which a record is about to say that it is done.
+/// What is open in `phase` besides the activity `id`, which is about to be recorded as done.
 pub(super) fn open_beside(history: &History, machine: Option<&Machine>, phase: &StateName, id: &str) -> Option<Undone> {
     let mut work = history.work(phase);
     work.open.retain(|open| open.id != id);
@@ -26,17 +26,17 @@ pub(super) fn open_beside(history: &History, machine: Option<&Machine>, phase: &
     Some(Undone::new(machine, phase, &work))
 }
 
-/// Whether the work of a phase is not done. What was done before flow kept the log, and what damage took from it, may not
-/// be known; then `completed_activities` is believed.
+/// Whether the work of a phase is not done. Work from before flow's log began, or that was lost with a part of the log,
+/// may be unknown; then `completed_activities` is believed.
 pub(super) fn is_undone(history: &History, work: &PhaseWork<'_>) -> bool {
     let unknown = || work.older || history.completed().iter().any(|(_, record)| record.is_none());
     !(work.is_done() || work.is_untouched() && unknown())
 }
 
-/// Whether the state that the run leaves may be taken as completed: its work is done, or nothing says that it is not, as a
-/// question that is open does. Nothing at all is enough in a graph, whose states are what `advance` is for, and not in
-/// phases, whose work is recorded. A summary says that it is done, unless records say otherwise, and going back for
-/// another round says nothing about it.
+/// Checks that the state that the run leaves may count as completed. Its work must be done, or nothing may show that it
+/// is not; an open question shows it. In a graph, where `advance` is the usual way to complete a state, no record is
+/// needed. In phases, whose work is recorded, one is. A summary completes the state unless an attempt is open. Going
+/// back for another round only requires that no question is open.
 ///
 /// # Errors
 /// [`Refusal::Unanswered`] and [`Refusal::NotDone`].
@@ -63,7 +63,7 @@ pub fn complete_by_leaving(
     }
     let back = is_way_back(machine, from, to);
     let is_phase = machine.is_some_and(|machine| machine.notation() == Notation::Phases);
-    // The begin of a phase is reported by the advance into it, and says nothing of its work.
+    // `advance` reports that a phase begins; that does not mean that any of its work was done.
     let is_worked = !is_phase || work.latest.is_some();
     if work.is_done() || work.is_untouched() && !is_phase || at_work && work.open.is_empty() && is_worked || back {
         return Ok(());
@@ -71,7 +71,7 @@ pub fn complete_by_leaving(
     Err(Refusal::NotDone(vec![Undone::new(machine, from, &work)]))
 }
 
-/// Going back for another round says nothing of the work that is left.
+/// Whether `to` is behind `from`, so that the run goes back for another round.
 pub(super) fn is_way_back(machine: Option<&Machine>, from: &StateName, to: &StateName) -> bool {
     machine.is_some_and(|machine| machine.leads_back(from, to))
 }

@@ -1,5 +1,5 @@
-//! How far the work in each phase is. What `resume` says, what `show` shows, what may be left and what may be completed
-//! all follow from this one computation.
+//! How far the work in each phase is. What `resume` and `show` say, and whether a phase may be left or a run completed,
+//! all follow from this computation.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
@@ -10,24 +10,26 @@ use crate::model::{
     StepStatus, slug,
 };
 
-/// The work in one phase since the run last came to it.
+/// The work in one phase since the run last entered it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PhaseWork<'h> {
-    /// How it stands.
+    /// The status of the work.
     pub status: StepStatus,
-    /// The record that decides: the last of `open`, otherwise the latest one. None when nothing was recorded.
+    /// The record that determines the status: the last one in `open`, otherwise the latest. `None` if nothing is
+    /// recorded.
     pub latest: Option<&'h Attempt>,
-    /// The latest attempts under their ids that did not settle well, in order.
+    /// The ids whose latest attempt did not pass and was not skipped: these attempts, in order.
     pub open: Vec<&'h Attempt>,
-    /// Whether a person took the entry of the latest record off `completed_activities`, so that it is to be done again.
+    /// Whether a person removed the entry of the latest record from `completed_activities`, so that the work has to be
+    /// done again.
     pub withdrawn: bool,
     /// Why the phase was left although its work was not done.
     pub skipped: Option<&'h str>,
-    /// Whether the status is the one that was reported of the step.
+    /// Whether the status was reported for the step.
     pub reported: bool,
-    /// Whether it was done in an earlier round of the run, so that it is to be done again when the run comes to it.
+    /// Whether the work was done in an earlier round of the run, and has to be done again when the run gets there.
     pub again: bool,
-    /// Whether the run came to the phase before its log began, so that what was done there may not be known.
+    /// Whether the run entered the phase before its log began, so that work in it may be unknown.
     pub older: bool,
 }
 
@@ -38,7 +40,7 @@ impl PhaseWork<'_> {
         self.status.is_done()
     }
 
-    /// Whether nothing is recorded of which another record could be the next attempt.
+    /// Whether nothing is recorded or reported in the phase.
     #[must_use]
     pub fn is_untouched(&self) -> bool {
         self.latest.is_none() && self.status == StepStatus::NotStarted
@@ -52,40 +54,40 @@ pub struct SkippedPhase {
     pub phase: StateName,
     /// Why.
     pub reason: String,
-    /// The event that says so.
+    /// The position of the event that skipped it.
     pub seq: Seq,
-    /// The number of the latest record then.
+    /// The number of the latest record at that time.
     after: Number,
 }
 
-/// The run's latest stay in a phase. Records are told apart by their numbers, which only rise.
+/// The run's latest stay in a phase. Its records are identified by their numbers, which only rise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stay {
-    /// The latest record before it.
+    /// The number of the latest record before the stay.
     entered: Number,
-    /// The latest record when the run left; none while it is there.
+    /// The number of the latest record when the run left; `None` while it stays.
     left: Option<Number>,
-    /// Whether it began before the log did.
+    /// Whether the stay began before the log.
     older: bool,
-    /// Whether the run went back to a phase before it since.
+    /// Whether the run has since gone back to an earlier phase.
     overtaken: bool,
 }
 
-/// Where the run has been, and which records count.
+/// The phases that the run has been in, and the records that count.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Phases {
     here: Vec<StateName>,
-    /// The phases that led to where the run is, without the rounds that it made.
+    /// The phases that led to the current one, without earlier rounds.
     path: Vec<StateName>,
     stays: BTreeMap<StateName, Stay>,
-    /// `completed_activities`, each entry with the record that it stands for; none when a person wrote the entry.
+    /// The entries of `completed_activities` with the number of their record; `None` for an entry that a person wrote.
     completed: Vec<(String, Option<Number>)>,
     skips: Vec<SkippedPhase>,
 }
 
 impl Phases {
-    /// Follows the run to where it is after `event`. `before` and `after` are the numbers of the latest records before and
-    /// after it; `attempts` are all records.
+    /// Follows the run to where it is after `event`. `before` and `after` are the numbers of the latest records before
+    /// and after the event; `attempts` are all records.
     pub(super) fn note(&mut self, event: &Event, state: &Owned, before: Number, after: Number, attempts: &[Attempt]) {
         match &event.kind {
             EventKind::RunStarted(_) | EventKind::RunAdopted(_) | EventKind::LogRepaired(_) => {
@@ -107,7 +109,7 @@ impl Phases {
             _ => None,
         };
         let older = matches!(event.kind, EventKind::RunAdopted(_) | EventKind::LogRepaired(_));
-        // What a report records of the step that it enters belongs to this stay.
+        // The activity that a report records for its step belongs to this stay.
         let entered = if matches!(event.kind, EventKind::Emitted(_)) { before } else { after };
         self.arrive(state, again.as_ref(), after, Stay { entered, left: None, older, overtaken: false });
         if let Some(skip) = skip_of(&event.kind) {
@@ -121,7 +123,8 @@ impl Phases {
         }
     }
 
-    /// Enters the phase of a record that the run was not in before, and gives the phase that it enters anew after it.
+    /// Enters the phase of a record if the run was not in it. Returns the phase that the run enters again after the
+    /// record.
     fn pass_through(&mut self, record: &ActivityRecorded, state: &Owned, before: Number) -> Option<StateName> {
         let phase = &record.phase;
         let to = record.advanced_to.clone().filter(|_| !record.late);
@@ -133,11 +136,11 @@ impl Phases {
         to
     }
 
-    /// Enters the phases that the run came to and left within one batch of reports.
+    /// Enters the phases that the run entered and left within one batch of reports.
     fn go_through(&mut self, emitted: &Emitted, state: &Owned, before: Number, after: Number) {
         for report in emitted.reports.iter().filter(|report| !report.auto) {
             let Some((step, _)) = report.own_step() else { continue };
-            // No way leads to a step in which the run is, or of which a report tells late.
+            // A report on a step that the run is in, or that it left earlier, has no `from`.
             let enters = report.from.is_some() || self.here.is_empty();
             if !enters || self.here.contains(step) {
                 continue;
@@ -153,7 +156,7 @@ impl Phases {
         }
     }
 
-    /// Leaves and enters phases as `state` says, behind the record `latest`. `again` is entered also when the run is there.
+    /// Leaves and enters phases to match `state`, after the record `latest`. Enters `again` even if the run is in it.
     fn arrive(&mut self, state: &Owned, again: Option<&StateName>, latest: Number, stay: Stay) {
         let now: Vec<_> = state.positions().cloned().collect();
         for left in self.here.iter().filter(|phase| !now.contains(phase)) {
@@ -171,7 +174,8 @@ impl Phases {
 
     fn enter(&mut self, phase: &StateName, stay: Stay, state: &Owned) {
         if let Some(at) = self.path.iter().position(|passed| passed == phase) {
-            // It goes round: what came after the first visit is to come again, but for branches in which it stands too.
+            // The run starts another round: the phases after the first visit have to be done again, except for parallel
+            // branches in which the run still is.
             let round = self.path.split_off(at).into_iter().filter(|passed| passed != phase);
             let (kept, gone): (Vec<_>, Vec<_>) = round.partition(|passed| state.positions().any(|here| here == passed));
             for passed in &gone {
@@ -185,7 +189,7 @@ impl Phases {
         self.stays.insert(phase.clone(), stay);
     }
 
-    /// Takes over what a person made of the state: entries of `completed_activities` that are gone do not count.
+    /// Follows a person's edit of the state: removed entries of `completed_activities` no longer count.
     pub(super) fn edit(&mut self, state: &Owned, attempts: &[Attempt]) {
         let same = self.completed.iter().map(|(id, _)| id.as_str()).eq(state.completed_activities.iter());
         if !same {
@@ -193,7 +197,7 @@ impl Phases {
         }
     }
 
-    /// The same for a document that is not in the log yet.
+    /// As [`Self::edit`], for a document that is not in the log yet.
     pub(super) fn show(&mut self, state: &Owned, latest: Number, attempts: &[Attempt]) {
         self.edit(state, attempts);
         let moved = self.here.first() != state.current_phase.as_ref();
@@ -223,8 +227,8 @@ fn skip_of(kind: &EventKind) -> Option<&Skip> {
     }
 }
 
-/// Which record each entry of `ids` stands for. An entry that was in `before` keeps its own; a new one takes the first
-/// completed record of its id that no other entry stands for.
+/// The record for each entry of `ids`. An entry that was in `before` keeps its record; a new one gets the first
+/// completed record with its id that no other entry has.
 fn aligned(before: &[(String, Option<Number>)], ids: &IdList, attempts: &[Attempt]) -> Vec<(String, Option<Number>)> {
     let mut rest = before.iter();
     let mut kept: Vec<(String, Option<Option<Number>>)> = Vec::new();
@@ -250,7 +254,7 @@ fn aligned(before: &[(String, Option<Number>)], ids: &IdList, attempts: &[Attemp
     kept.iter().map(number).collect()
 }
 
-/// Whether an attempt was made in `phase` behind the record `since`.
+/// Whether an attempt was recorded in `phase` after the number `since`.
 fn is_in(attempt: &Attempt, phase: &StateName, since: Number) -> bool {
     attempt.phase.as_ref() == Some(phase) && attempt.number > since
 }
@@ -291,14 +295,15 @@ impl History {
         }
     }
 
-    /// The latest attempt under each id in `phase` since `since`, as far as it did not settle well, and whether the last of
-    /// them was taken off `completed_activities`. Work that runs is in doubt, which keeps a run from its end, but not from
-    /// going on. What was recorded for the report of a step counts as that, when there is one.
+    /// The ids whose latest attempt in `phase` after the number `since` did not pass and was not skipped: these
+    /// attempts, and whether the last one was removed from `completed_activities`. Running work is not included: it is
+    /// in doubt, which prevents completing the run, but not leaving the phase. Neither is the activity of a reported
+    /// step, because the step's own status says how it stands.
     fn open_attempts(&self, phase: &StateName, since: Number, is_reported: bool) -> (Vec<&Attempt>, bool) {
         let own = is_reported.then(|| slug(phase.as_str(), STEP_ID)).flatten();
         let counted: HashSet<_> = self.phases.completed.iter().filter_map(|(_, number)| *number).collect();
         let all = || self.attempts().iter().rev().filter(|attempt| is_in(attempt, phase, since));
-        // Another record under the same id may count in its place.
+        // Another record with the same id may be the one that counts.
         let counts: HashSet<_> = all().filter(|one| counted.contains(&one.number)).map(|one| one.id.as_str()).collect();
         let is_off = |attempt: &Attempt| attempt.status.is_completed() && !counts.contains(attempt.id.as_str());
         let is_open = |attempt: &&Attempt| match attempt.status {
@@ -314,14 +319,14 @@ impl History {
         (open, withdrawn)
     }
 
-    /// Whether a record of `phase` belongs to an earlier round of the run, so that the phase is to be done again.
+    /// Whether a record of `phase` belongs to an earlier round of the run, so that the phase has to be done again.
     #[must_use]
     pub fn is_of_earlier_round(&self, phase: &StateName, number: Number) -> bool {
         self.phases.stays.get(phase).is_some_and(|stay| stay.overtaken || number <= stay.entered)
     }
 
-    /// The phases that the run has left and in which there is something to do again: a person withdrew what was done
-    /// there, or an outcome that came later was not a good one. In the order in which the run came to them.
+    /// The phases that the run has left and in which work has to be done again, because a person withdrew it or a later
+    /// outcome was not good. In the order in which the run entered them.
     #[must_use]
     pub fn undone_behind(&self) -> Vec<(&StateName, PhaseWork<'_>)> {
         let here = |phase: &&StateName| self.phases.here.contains(phase);
@@ -329,14 +334,14 @@ impl History {
         let undone = behind.filter(|(phase, work)| {
             let left = self.phases.stays.get(*phase).and_then(|stay| stay.left);
             let later = work.latest.is_some_and(|latest| left.is_some_and(|left| latest.number > left));
-            // Begun work with an unknown outcome is in doubt, wherever it was begun.
+            // Running work is in doubt, wherever it began.
             work.withdrawn || later && !work.is_done() && work.status != StepStatus::Running
         });
         undone.collect()
     }
 
-    /// The phases, other than where the run stands, whose latest attempt did not end well, also those from which it went
-    /// back for another round and has not come to again.
+    /// The phases, except where the run is, whose latest attempt did not end well. This includes phases from which the
+    /// run went back for another round and to which it has not returned.
     #[must_use]
     pub fn unsettled(&self) -> Vec<(&StateName, PhaseWork<'_>)> {
         let mut unsettled = self.undone_behind();

@@ -1,9 +1,9 @@
-//! The workflow that a run follows, as its events pin it.
+//! The workflow that a run follows, from the events that pin it.
 
 use crate::machine::Machine;
 use crate::model::{Event, EventKind};
 
-/// The workflow that a run's events pin: the one that was pinned last.
+/// The workflow that was pinned last.
 pub(crate) fn pinned<'a>(
     events: impl DoubleEndedIterator<Item = &'a Event>,
     warnings: &mut Vec<String>,
@@ -11,7 +11,7 @@ pub(crate) fn pinned<'a>(
     events.rev().find_map(|event| machine_of(event, warnings))
 }
 
-/// Whether a run was started with a workflow that has no state machine, so that its steps are free.
+/// Whether a run was started with a workflow that has no state machine, so that its steps are not checked.
 pub(crate) fn is_free(event: &Event) -> bool {
     matches!(&event.kind, EventKind::RunStarted(started) if started.machine.is_null())
 }

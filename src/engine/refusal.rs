@@ -1,4 +1,4 @@
-//! Why a command is refused by a rule.
+//! Why a rule forbids a command.
 
 use thiserror::Error;
 
@@ -6,10 +6,10 @@ use crate::engine::PhaseWork;
 use crate::machine::Machine;
 use crate::model::{ActivityStatus, Number, Question, RunStatus, Seq, SessionId, StateName, StepStatus, WorkflowId};
 
-/// A command that a rule forbids. Nothing was written.
+/// The rule that forbids a command. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum Refusal {
-    /// The run is over.
+    /// The run has ended.
     #[error("the run is {status}; it accepts no more records")]
     Terminal {
         /// How it ended.
@@ -20,104 +20,104 @@ pub enum Refusal {
     UnknownPhase {
         /// The phase.
         phase: StateName,
-        /// The phases it has.
+        /// The phases of the workflow.
         known: Vec<StateName>,
-        /// The one that was probably meant.
+        /// The most similar phase, if one is similar enough.
         suggestion: Option<StateName>,
     },
-    /// The run stands in a phase that the other definition does not have.
+    /// The run is in a phase that the other definition does not have.
     #[error("the run is in `{phase}`, which today's workflow does not have")]
     PositionGone {
-        /// Where it stands.
+        /// The phase.
         phase: StateName,
         /// The phases of the other definition.
         known: Vec<StateName>,
-        /// The one that probably took its place.
+        /// The most similar phase, if one is similar enough.
         suggestion: Option<StateName>,
     },
-    /// No transition leads there.
+    /// No transition leads to the phase.
     #[error("the run cannot go from `{from}` to `{to}`")]
     InvalidTransition {
-        /// Where it is.
+        /// The current phase.
         from: StateName,
-        /// Where it was to go.
+        /// The requested phase.
         to: StateName,
-        /// Where it can go.
+        /// The phases that can follow.
         choices: Vec<StateName>,
     },
-    /// There is nothing behind the last phase.
+    /// The last phase has no next one.
     #[error("`{phase}` is the last phase; there is no next one")]
     NoNextPhase {
         /// The last phase.
         phase: StateName,
     },
-    /// More than one phase could be next.
+    /// Several phases can follow.
     #[error("`{phase}` has several next phases")]
     AmbiguousNext {
-        /// Where the run is.
+        /// The current phase.
         phase: StateName,
-        /// Where it can go.
+        /// The phases that can follow.
         choices: Vec<StateName>,
     },
-    /// A blocked run does not change its phase.
+    /// A blocked run cannot change its phase.
     #[error("the run is blocked and stays in `{phase}`")]
     BlockedRun {
-        /// Where it stays.
+        /// The current phase.
         phase: StateName,
         /// Why it is blocked.
         reason: Option<String>,
     },
-    /// A blocked run is not completed.
+    /// A blocked run cannot be completed.
     #[error("the run is blocked, so it cannot be completed")]
     Blocked {
         /// Why it is blocked.
         reason: Option<String>,
     },
-    /// A run without a completed activity did nothing (FlowRun).
+    /// The run has no completed activity (a rule of FlowRun).
     #[error("no activity is completed, so there is nothing to complete")]
     NothingRecorded,
-    /// Phases whose work is not done would be left, or completed with the run.
+    /// The work of phases that the run would leave or complete is not done.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     NotDone(Vec<Undone>),
-    /// What a phase asked is not answered, so its work is not done.
+    /// A phase has an open question, so its work is not done.
     #[error("`{}` is not done: it waits for an answer to: {}", .0.question.step, .0.question.prompt)]
     Unanswered(Box<Unanswered>),
-    /// The outcome of begun work is unknown.
+    /// The outcome of running work is unknown.
     #[error("the outcome of {} is not recorded", ids.join(", "))]
     InDoubt {
-        /// The begun activities.
+        /// The activities that began.
         ids: Vec<String>,
     },
-    /// A run that is not blocked cannot be unblocked.
+    /// The run is not blocked, so it cannot be unblocked.
     #[error("the run is {status}, not blocked")]
     NotBlocked {
-        /// What it is.
+        /// Its status.
         status: RunStatus,
     },
-    /// A reason is needed.
+    /// The command requires a reason.
     #[error("a reason is needed")]
     ReasonMissing,
     /// Another session holds the run.
     #[error("session {session} holds the run")]
     Held {
-        /// Who holds it.
+        /// The session that holds it.
         session: SessionId,
     },
-    /// Another session holds the run, so only its units are reported by others.
+    /// Another session holds the run, so other callers may report only on its units.
     #[error("session {session} holds the run")]
     HeldFromReports {
-        /// Who holds it.
+        /// The session that holds it.
         session: SessionId,
     },
-    /// The caller held the run once, but no more.
+    /// The caller held the run under an earlier epoch.
     #[error("epoch {given} is over; the run is in epoch {current}")]
     StaleEpoch {
-        /// The caller's.
+        /// The caller's epoch.
         given: u64,
-        /// The run's.
+        /// The run's epoch.
         current: u64,
     },
-    /// The activity belongs to another run.
+    /// The activity belongs to another run or workflow.
     #[error("the activity says that it belongs to {what} {found}, not {expected}")]
     Mismatch {
         /// `run` or `workflow`.
@@ -127,20 +127,20 @@ pub enum Refusal {
         /// The activity's.
         found: String,
     },
-    /// The reports are of another workflow.
+    /// The reports are for another workflow.
     #[error("the run follows the workflow {follows}, not {named}")]
     OtherWorkflow {
-        /// This run's.
+        /// The run's workflow.
         follows: WorkflowId,
-        /// The reports'.
+        /// The workflow in the reports.
         named: String,
     },
-    /// The operation id was used for something else.
+    /// The operation id was used for another record.
     #[error("the id `{id}` is taken: {number} is recorded as {status} with other content")]
     IdReused {
         /// The id.
         id: String,
-        /// What it was used for.
+        /// The number of that record.
         number: Number,
         /// The status of that record.
         status: ActivityStatus,
@@ -148,22 +148,22 @@ pub enum Refusal {
     /// The step is not in the workflow.
     #[error("{}", .0.unknown())]
     UnknownStep(Box<StepFault>),
-    /// A run begins in an initial state.
+    /// The step is not one in which a run can begin.
     #[error("{}", .0.no_beginning())]
     CannotStart(Box<StepFault>),
-    /// No transition leads to the step from where the run stands.
+    /// No transition leads to the step.
     #[error("{}", .0.no_way())]
     InvalidStep(Box<StepFault>),
-    /// Nobody asked anything.
+    /// There is no open question to answer.
     #[error("no question is open{}, so there is nothing to answer", .step.as_ref().map(|step| format!(" in `{step}`")).unwrap_or_default())]
     NoQuestion {
-        /// Where it would have been; none for anywhere.
+        /// The step of the answer; `None` if it names none.
         step: Option<StateName>,
     },
-    /// Several questions are open, and the answer does not say which one it answers.
+    /// Several questions are open, and the answer fits more than one.
     #[error("{} questions are open: {}", .0.len(), .0.join(", "))]
     WhichQuestion(Vec<String>),
-    /// A question needs a step that asks it.
+    /// The run is in no step, so a question has to name one.
     #[error("a question needs --step, since the run is in no step yet")]
     Nowhere,
     /// The operation id was used for other reports.
@@ -171,13 +171,13 @@ pub enum Refusal {
     KeyReused {
         /// The id.
         id: String,
-        /// The event.
+        /// The position of the event that has the id.
         seq: Seq,
     },
 }
 
 impl Refusal {
-    /// Whether another definition of the workflow could allow what is refused.
+    /// Whether another definition of the workflow could allow the command.
     #[must_use]
     pub fn rests_on_workflow(&self) -> bool {
         matches!(
@@ -198,20 +198,20 @@ impl Refusal {
 pub struct Undone {
     /// The phase.
     pub phase: StateName,
-    /// How its work stands.
+    /// The status of its work.
     pub status: StepStatus,
-    /// The latest record in it: its number, which a refused one does not get, and its id.
+    /// The latest record in it: its number, `None` if the record is refused, and its id.
     pub latest: Option<(Option<Number>, String)>,
-    /// The other attempts in it that did not settle well: their numbers and ids.
+    /// The other attempts that did not pass and were not skipped: number and id.
     pub others: Vec<String>,
-    /// Whether a person took that record off `completed_activities`.
+    /// Whether a person removed that record from `completed_activities`.
     pub withdrawn: bool,
     /// The phases to which the run can go back from it for another round.
     pub back: Vec<StateName>,
 }
 
 impl Undone {
-    /// The phase of `work`.
+    /// Describes the phase with this work.
     #[must_use]
     pub fn new(machine: Option<&Machine>, phase: &StateName, work: &PhaseWork<'_>) -> Self {
         Self {
@@ -224,7 +224,7 @@ impl Undone {
         }
     }
 
-    /// The phase of a record that is refused, so it has no number.
+    /// Describes the phase of a record that is refused and so has no number.
     pub(super) fn of_record(machine: Option<&Machine>, phase: &StateName, id: &str, status: ActivityStatus) -> Self {
         let back = machine.map(|machine| machine.back_from(phase)).unwrap_or_default();
         let latest = Some((None, id.to_owned()));
@@ -251,36 +251,36 @@ impl std::fmt::Display for Undone {
         }?;
         match self.others.as_slice() {
             [] => Ok(()),
-            others => write!(f, " (nor are settled: {})", others.join(", ")),
+            others => write!(f, " (also not settled: {})", others.join(", ")),
         }
     }
 }
 
-/// A question that keeps a run in its phase.
+/// A question that has to be answered before the run can leave its phase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unanswered {
     /// The question.
     pub question: Question,
-    /// The workflow, under which it is answered.
+    /// The workflow of the run, which commands about the answer need.
     pub workflow: WorkflowId,
-    /// Whether its answer belongs into a document, from which the run learns it.
+    /// Whether the answer belongs into a document, from which the run learns it.
     pub in_document: bool,
 }
 
-/// What is wrong with a reported step. The sentences are rp1's.
+/// Why a step cannot be reported. The messages are rp1's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepFault {
     /// The step.
     pub step: StateName,
     /// The workflow.
     pub workflow: WorkflowId,
-    /// The states that it could have been: all, or where a run can begin.
+    /// The possible states: all of them, or those in which a run can begin.
     pub known: Vec<StateName>,
-    /// Where the run stands, and where it can go from there.
+    /// The current state, and the states that can follow it.
     pub current: Option<(StateName, Vec<StateName>)>,
-    /// The state that was probably meant.
+    /// The most similar state, if one is similar enough.
     pub suggestion: Option<StateName>,
-    /// Whether the run is over.
+    /// Whether the run has ended.
     pub over: bool,
 }
 

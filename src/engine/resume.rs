@@ -1,4 +1,4 @@
-//! What is the next safe action? One verdict, with its reason and what to do.
+//! Finds the next safe action: a verdict, the reason, and what to do.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,32 +11,32 @@ use crate::model::{ActivityStatus, Number, RunStatus, SESSION_ENDED, StateName, 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The next phase or the valid transitions are known.
+    /// The next phase, or the phases to choose from, are known.
     Continue,
-    /// Work was begun and its outcome is unknown: check before repeating.
+    /// Work began and its outcome is unknown: check before repeating it.
     Reconcile,
-    /// Blocked, waiting for an answer, or a limit is reached.
+    /// The run is blocked, waits for an answer, or has reached a limit.
     NeedsHuman,
-    /// A live session holds the run.
+    /// Another session holds the run and is not known to be dead.
     Held,
-    /// The workflow changed in a way that touches the position.
+    /// The workflow's definition changed at the run's current phase.
     Drifted,
-    /// The log's sealed middle does not verify.
+    /// Sealed events are missing from the log.
     Corrupt,
     /// A merge joined two histories of the run.
     Conflict,
-    /// An older version of the run was put back, and the rest of it is elsewhere.
+    /// An older version of the run was put back; the newer events are elsewhere.
     Rewound,
-    /// A run cannot be read, and no other one can be resumed.
+    /// A run cannot be read, and no other run can be resumed.
     Unreadable,
-    /// The run is over.
+    /// The run has ended.
     Done,
     /// There is nothing to resume.
     None,
 }
 
 impl Verdict {
-    /// As in reports.
+    /// The name, as in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -63,19 +63,19 @@ pub enum Action {
     StartPhase,
     /// Begin one of several next phases.
     ChoosePhase,
-    /// Work in the current phase, in which nothing is completed yet.
+    /// Work in the current phase; nothing is completed in it yet.
     WorkPhase,
-    /// Do the current phase's failed work again.
+    /// Retry the failed work of the current phase.
     RetryPhase,
-    /// End the run: its last phase is done.
+    /// Complete the run: its last phase is done.
     Complete,
-    /// Find out how begun work ended, and record it.
+    /// Find out how work that began ended, and record it.
     Reconcile,
     /// Resolve what blocks the run.
     ResolveBlocker,
-    /// Resolve what blocks an activity, and record how it went on.
+    /// Resolve what blocks an activity, and record its outcome.
     ResolveActivity,
-    /// Answer what the user is asked.
+    /// Answer the open question.
     Answer,
     /// Raise the limit, or end the run.
     RaiseLimit,
@@ -85,9 +85,9 @@ pub enum Action {
     ReviewWorkflow,
     /// Repair the log.
     Repair,
-    /// Make one history of those that a merge joined.
+    /// Join the histories that a merge put into one log.
     Join,
-    /// Bring back the version that has the rest of the run, or go on without it.
+    /// Bring back the version with the newer events, or continue without them.
     BringBack,
     /// Start a run.
     Start,
@@ -109,7 +109,7 @@ pub struct Next {
 /// A completed activity.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Completed {
-    /// Its number; none when a person wrote the entry.
+    /// Its number; absent if a person wrote the entry.
     pub number: Option<Number>,
     /// Its id.
     pub id: String,
@@ -119,36 +119,36 @@ pub struct Completed {
     pub status: Option<ActivityStatus>,
 }
 
-/// Begun work whose outcome is unknown.
+/// Work that began and whose outcome is unknown.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InDoubt {
-    /// Its number; none for a step whose begin was reported.
+    /// Its number; absent for a reported step.
     pub number: Option<Number>,
-    /// Its id; the name of the step.
+    /// The id of the activity, or the name of the step.
     pub id: String,
-    /// The phase in which it was begun.
+    /// The phase in which it began.
     pub phase: Option<StateName>,
     /// Its status.
     pub status: ActivityStatus,
-    /// When that was recorded.
+    /// When the status was recorded.
     pub at: Option<Timestamp>,
-    /// What it was.
+    /// A summary of the work.
     pub summary: Option<String>,
 }
 
-/// How the pinned workflow compares with today's definition.
+/// How the pinned workflow differs from today's definition.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Drift {
-    /// Equal, or there is no definition to compare with.
+    /// Not at all, or there is no definition to compare with.
     None,
-    /// Changed elsewhere; readable differences.
+    /// It changed elsewhere; a message for each difference.
     Elsewhere(Vec<String>),
-    /// Changed at the run's position; readable differences.
+    /// It changed where the run is; a message for each difference.
     AtPosition(Vec<String>),
 }
 
 impl Drift {
-    /// Compares the pinned machine with the current one around where the run stands.
+    /// Compares the pinned machine with the current one at the run's positions.
     #[must_use]
     pub fn between<'a>(
         pinned: &Machine,
@@ -160,7 +160,7 @@ impl Drift {
             return Self::None;
         }
         let next = |machine: &Machine, phase| {
-            // A way back for another round takes nothing from where the run is and can go.
+            // Transitions back to an earlier phase do not affect where the run can go next.
             let mut names = machine.ahead_of(phase);
             names.sort();
             (machine.contains(phase), machine.is_terminal(phase), names)
@@ -170,33 +170,33 @@ impl Drift {
     }
 }
 
-/// Whether whoever holds the run keeps others from it.
+/// Whether another session holds the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
-    /// Nobody else holds it.
+    /// No.
     Free,
-    /// Somebody else holds it and is not known to be dead.
+    /// Yes, and it is not known to be dead.
     HeldByOther,
-    /// Somebody else held it and is dead.
+    /// One did, and it is dead.
     HolderDead,
 }
 
-/// What the world around the run says.
+/// What [`resume`] needs to know besides the history.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outlook<'a> {
     /// The pinned workflow.
     pub machine: Option<&'a Machine>,
-    /// How it compares with today's definition.
+    /// How that differs from today's definition.
     pub drift: Drift,
-    /// What keeps the log from being trusted; none when it verifies.
+    /// Why the log cannot be trusted; `None` if it verifies.
     pub damage: Option<Damage>,
-    /// Who holds the run.
+    /// Whether another session holds the run.
     pub presence: Presence,
-    /// The time.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// What keeps a run from going on, each in words.
+/// Damage of the log that prevents continuing, with a description.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Damage {
     /// Sealed events are missing.
@@ -207,36 +207,36 @@ pub enum Damage {
     Rewound(String),
 }
 
-/// The answer.
+/// The answer of [`resume`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// In one word.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why, one sentence without full stop.
+    /// The reason, a sentence without a full stop.
     pub reason: String,
     /// What to do.
     pub next: Next,
-    /// What is completed, in order.
+    /// The completed activities, in order.
     pub completed: Vec<Completed>,
-    /// What is in doubt.
+    /// Work with an unknown outcome.
     pub in_doubt: Vec<InDoubt>,
-    /// The limit that is reached.
+    /// The limit that is reached, if any.
     pub limit: Option<Limit>,
-    /// Things to know that change no verdict.
+    /// Notes that do not affect the verdict.
     pub notes: Vec<String>,
 }
 
-/// A limit of the run that is reached.
+/// A limit of the run that has been reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limit {
     /// Its name in `limits`.
     pub name: &'static str,
-    /// What could be allowed instead.
+    /// A higher limit to propose.
     pub raised: u64,
     reason: String,
 }
 
-/// Finds the next safe action. Pure: the same history and outlook give the same plan.
+/// Finds the next safe action. Pure: the same arguments give the same plan.
 #[must_use]
 pub fn resume(history: &History, outlook: &Outlook<'_>) -> Plan {
     let in_doubt = in_doubt(history);
@@ -298,7 +298,7 @@ fn judge(
         let reason = format!("`{}`{who} waits for an answer: {}", question.step, question.prompt);
         return (Verdict::NeedsHuman, reason, next(Action::Answer));
     }
-    // A step that the run left while it ran keeps it from its end, not from going on.
+    // A step that the run left while it was running prevents completing the run, but not continuing it.
     let is_left = |doubt: &&InDoubt| doubt.number.is_none() && !state.positions().any(|here| doubt.id == here.as_str());
     if let Some(first) = in_doubt.iter().find(|doubt| !is_left(doubt)) {
         return reconcile(first, phase, choices);
@@ -306,7 +306,7 @@ fn judge(
     if let Some((behind, work)) = history.undone_behind().first() {
         return to_do(history, outlook.machine, behind, work);
     }
-    // In parallel branches, the one that has something left to do.
+    // With parallel branches, take the one that still has something to do.
     let open = |here: &&StateName| state.steps.get(here).is_some_and(|status| !status.is_done());
     let here = state.positions().find(open).cloned().or(phase);
     let choices = self::choices(outlook.machine, here.as_ref());
@@ -321,7 +321,7 @@ fn judge(
     if !may_end {
         return (verdict, reason, next);
     }
-    // What `complete` would refuse is not proposed.
+    // Do not propose what `complete` would refuse.
     match (in_doubt.first(), history.unsettled().first()) {
         (Some(left), _) => reconcile(left, next.phase, next.choices),
         (None, Some((behind, work))) if next.choices.is_empty() || next.action == Action::Complete => {
@@ -331,7 +331,7 @@ fn judge(
     }
 }
 
-/// Work that is left to do in a phase behind the run.
+/// The plan for work that is left to do in a phase that the run has left.
 fn to_do(
     history: &History,
     machine: Option<&Machine>,
@@ -378,7 +378,7 @@ fn undone(history: &History, phase: &StateName, work: &PhaseWork<'_>) -> (Verdic
     }
 }
 
-/// The run is free and whole: what comes next follows from the latest record in its phase.
+/// The plan if nothing prevents continuing: it follows from the work in the phase.
 fn go_on(
     history: &History,
     machine: Option<&Machine>,
@@ -423,8 +423,8 @@ fn choices(machine: Option<&Machine>, phase: Option<&StateName>) -> Vec<StateNam
     }
 }
 
-/// Begun work whose outcome is not recorded: activities, and steps that were reported as running. Those in which the run
-/// stands come before those that it left.
+/// Work whose outcome is not recorded: running activities, and steps that were reported as running. Steps that the run
+/// is in come before those that it left.
 pub(super) fn in_doubt(history: &History) -> Vec<InDoubt> {
     let doubtful = |attempt: &&Attempt| attempt.status == ActivityStatus::Running;
     let activities = history.latest().into_iter().filter(doubtful).map(|attempt| InDoubt {
@@ -449,7 +449,8 @@ pub(super) fn in_doubt(history: &History) -> Vec<InDoubt> {
     activities.chain(steps).collect()
 }
 
-/// `max_iterations` bounds how often the current phase may fail, `max_runtime_minutes` the age of the run.
+/// The limit that is reached. `max_iterations` limits how often the current phase may fail, `max_runtime_minutes` the
+/// age of the run.
 fn limit_reached(history: &History, now: Timestamp) -> Option<Limit> {
     let run = history.state().document();
     if let Some(minutes) = run.limit("max_runtime_minutes") {

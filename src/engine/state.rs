@@ -2,20 +2,20 @@
 
 use crate::model::{Event, EventKind, IdList, Number, Owned, RunDocument, RunId, RunStatus, StateName, Steps};
 
-/// What a run's events add up to. Deliberately not serialisable: on disk it is a [`RunDocument`], for callers a report.
+/// The result of a run's events. Not serialisable on purpose: on disk it is a [`RunDocument`], for callers a report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunState {
     pub(super) run: RunDocument,
 }
 
 impl RunState {
-    /// The state that a `run.yaml` shows; it is the state as of its `last_seq`.
+    /// The state that a `run.yaml` shows, as of its `last_seq`.
     #[must_use]
     pub fn from_document(document: RunDocument) -> Self {
         Self { run: document }
     }
 
-    /// The state after an event that begins a run; `None` for any other.
+    /// The state after an event that begins a run; `None` for other events.
     #[must_use]
     pub fn begin(first: &Event) -> Option<Self> {
         let mut run = match &first.kind {
@@ -54,8 +54,8 @@ impl RunState {
         Some(Self { run })
     }
 
-    /// The fold of a whole log; `None` when nothing in it can begin a run. What stands before the beginning was cut off
-    /// from it by damage, and the repair that begins the run anew knows what it said.
+    /// The fold of a whole log; `None` if no event begins a run. Events before the beginning are ignored: damage cut
+    /// them off, and the repair that begins the run again includes what they did.
     #[must_use]
     pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>) -> Option<Self> {
         let mut events = events.into_iter();
@@ -70,25 +70,25 @@ impl RunState {
         &self.run
     }
 
-    /// The same, when nothing else is needed any more.
+    /// As [`Self::document`], consuming the state.
     #[must_use]
     pub fn into_document(self) -> RunDocument {
         self.run
     }
 
-    /// The run.
+    /// The run's id.
     #[must_use]
     pub fn id(&self) -> &RunId {
         &self.run.id
     }
 
-    /// What it is doing.
+    /// The run's status.
     #[must_use]
     pub fn status(&self) -> RunStatus {
         self.run.state.status
     }
 
-    /// Where it is.
+    /// The run's current phase.
     #[must_use]
     pub fn phase(&self) -> Option<&StateName> {
         self.run.state.current_phase.as_ref()

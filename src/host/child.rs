@@ -1,5 +1,4 @@
-//! A command that somebody gave, run in a shell: what it is told on standard input, what it answers, and how long it may
-//! take.
+//! Runs a command in a shell, with input, a limit for its output and a time limit.
 #![expect(clippy::disallowed_methods, reason = "the commands of a graph's states are run here")]
 
 use std::ffi::OsString;
@@ -12,25 +11,25 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::host::signal::Watch;
 
-/// How long a command that was asked to end has to do so.
+/// How long a command has to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long what a command left running in the background is listened to.
+/// How long to read output of processes that the command left in the background.
 const AFTERWARDS: Duration = Duration::from_millis(500);
-/// Longest line of standard error that is passed on, in bytes.
+/// The longest line of standard error to pass on, in bytes.
 const LINE_BYTES: u64 = 4 << 10;
 
-/// A command for a shell.
+/// A command to run.
 #[derive(Debug)]
 pub struct Job<'a> {
-    /// What the shell runs.
+    /// The command line for the shell.
     pub command: &'a str,
-    /// What it reads.
+    /// Its standard input.
     pub input: &'a [u8],
-    /// What its environment has besides this program's.
+    /// Environment variables to add to this program's.
     pub env: Vec<(&'static str, OsString)>,
-    /// How long it may take.
+    /// How long it may run.
     pub limit: Duration,
-    /// How many bytes it may answer.
+    /// How many bytes it may write to standard output.
     pub most: usize,
 }
 
@@ -39,29 +38,29 @@ pub struct Job<'a> {
 pub enum Ended {
     /// By itself.
     Exited(ExitStatus),
-    /// It took too long, and was ended.
+    /// It exceeded the time limit and was ended.
     TooSlow,
-    /// It answered too much, and was ended.
+    /// It wrote too much and was ended.
     TooLong,
-    /// This program was told to end, and ended it; which signal.
+    /// This program received the given signal, and ended the command.
     Interrupted(i32),
 }
 
-/// What came of a command.
+/// The result of a command.
 #[derive(Debug)]
 pub struct Answered {
     /// How it ended.
     pub ended: Ended,
-    /// Standard output.
+    /// Its standard output.
     pub output: Vec<u8>,
 }
 
 impl Job<'_> {
-    /// Runs it in a process group of its own. It gets none of this program's files; each line that it writes to standard
-    /// error goes to `told`.
+    /// Runs the command in a process group of its own. It inherits none of this program's files. Calls `told` with each
+    /// line that it writes to standard error.
     ///
     /// # Errors
-    /// When there is no shell, or it cannot be waited for.
+    /// If there is no shell, or the command cannot be waited for.
     pub fn run(&self, told: &mut dyn FnMut(&str)) -> io::Result<Answered> {
         let watch = Watch::begin()?;
         let mut command = Command::new("sh");
@@ -73,14 +72,14 @@ impl Job<'_> {
         let (send, said) = mpsc::channel();
         if let Some(mut stdin) = child.stdin.take() {
             let input = self.input.to_vec();
-            // Whoever does not want to read it need not.
+            // A command that does not read its input is fine, so ignore the error.
             std::thread::spawn(move || stdin.write_all(&input));
         }
         listen(&mut child, self.most, &send);
         drop(send);
         let mut output = Vec::new();
         let ended = self.wait(&mut child, &watch, &said, &mut output, told)?;
-        // One that came while the last words were read is not lost.
+        // Do not lose a signal that came while the last output was read.
         let ended = watch.end().map_or(ended, Ended::Interrupted);
         Ok(Answered { ended, output })
     }
@@ -125,7 +124,7 @@ impl Job<'_> {
                 return Ok(Ended::TooSlow);
             }
         };
-        // Something in the background may hold the pipes open; what was said until now counts.
+        // A process in the background may hold the pipes open. Use what it has written so far.
         let until = Instant::now() + AFTERWARDS;
         while open > 0 {
             match said.recv_timeout(until.saturating_duration_since(Instant::now())) {
@@ -139,23 +138,23 @@ impl Job<'_> {
     }
 }
 
-/// What a command says.
+/// Output of a command.
 enum Message {
-    /// More of standard output.
+    /// A part of standard output.
     Output(Vec<u8>),
     /// A line of standard error.
     Line(String),
-    /// One of both is closed.
+    /// One of the two pipes was closed.
     Closed,
 }
 
-/// Reads both pipes in threads of their own, since they cannot be read in turn.
+/// Reads both pipes in threads of their own: reading them in turn could block.
 fn listen(child: &mut Child, most: usize, send: &Sender<Message>) {
     if let Some(out) = child.stdout.take() {
         let send = send.clone();
         std::thread::spawn(move || {
-            // One byte more tells that there is too much. What is left behind may hold the pipe open for ever, so what was
-            // said is passed on at once.
+            // One byte beyond the limit shows that there is too much. A process in the background may hold the pipe
+            // open forever, so pass each part on at once.
             let mut out = out.take(most as u64 + 1);
             let mut bytes = vec![0; 64 << 10];
             loop {
@@ -200,14 +199,14 @@ fn wait_until(child: &mut Child, deadline: Instant) -> io::Result<Option<ExitSta
     }
 }
 
-/// Ends a command and what it started: first in words, then by force.
+/// Ends a command and its children: first with a request to end, then by force.
 fn end(child: &mut Child) {
     signal(child, Signal::TERM);
     let _ = wait_until(child, Instant::now() + GRACE);
     kill(child);
 }
 
-/// Ends a child, which must be in a process group of its own, by force and with what it started.
+/// Kills a child, which must be in a process group of its own, with its children.
 pub(super) fn kill(child: &mut Child) {
     signal(child, Signal::KILL);
     let _ = child.kill();

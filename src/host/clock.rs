@@ -1,4 +1,4 @@
-//! The time.
+//! The current time.
 #![expect(clippy::disallowed_methods, reason = "this is where the time comes from")]
 
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::model::Timestamp;
 /// The variable that stops the clock in tests.
 const NOW: &str = "__FLOW_NOW";
 
-/// Where the time comes from.
+/// The source of the current time.
 #[derive(Debug, Clone)]
 pub struct Clock {
     fixed: Option<Fixed>,
@@ -24,31 +24,31 @@ struct Fixed {
     calls: Arc<AtomicU64>,
 }
 
-/// `__FLOW_NOW` is set and no point in time.
+/// `__FLOW_NOW` is set but is not a time.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{NOW} is {text:?}, not a time as in RFC 3339")]
 pub struct BadNow {
-    /// What it says.
+    /// The value of the variable.
     pub text: String,
 }
 
 impl Clock {
-    /// The clock of the machine.
+    /// The machine's clock.
     #[must_use]
     pub fn real() -> Self {
         Self { fixed: None }
     }
 
-    /// A clock that says `start` and then one second more with every call.
+    /// A clock that returns `start`, and one second more with each further call.
     #[must_use]
     pub fn fixed(start: Timestamp) -> Self {
         Self { fixed: Some(Fixed { start, calls: Arc::new(AtomicU64::new(0)) }) }
     }
 
-    /// The clock of the machine, or a fixed one when `__FLOW_NOW` says so.
+    /// The machine's clock, or a fixed one if `__FLOW_NOW` is set.
     ///
     /// # Errors
-    /// [`BadNow`] when the variable holds anything else than a time.
+    /// [`BadNow`] if the variable is not a time.
     pub fn from_env() -> Result<Self, BadNow> {
         Self::from_text(std::env::var_os(NOW).map(|text| text.to_string_lossy().into_owned()))
     }
@@ -63,7 +63,7 @@ impl Clock {
         }
     }
 
-    /// The time.
+    /// The current time.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         let Some(Fixed { start, calls }) = &self.fixed else {

@@ -1,4 +1,4 @@
-//! What flow reads from the environment, taken once at the start.
+//! The environment variables that flow reads, once at the start.
 #![expect(clippy::disallowed_methods, reason = "this is where the environment comes from")]
 
 use std::ffi::OsString;
@@ -15,47 +15,47 @@ use crate::model::SessionId;
 pub struct Env {
     /// `FLOW_DIR`: the `.flow` directory to use instead of the one found.
     pub flow_dir: Option<PathBuf>,
-    /// `FLOW_SESSION`, or the agent's own variable when that is a usable session id.
+    /// `FLOW_SESSION`, or the agent's own variable if that is a valid session id.
     pub session: Option<Setting>,
     /// `FLOW_EPOCH`: which claim of a run the caller acts under.
     pub epoch: Option<Setting>,
     /// `FLOW_RUN_TOKEN`: lets sub-agents with sessions of their own report on their units.
     pub run_token: Option<Setting>,
-    /// `FLOW_HOLDER_PID`, or the agent's own variable: the process whose life is the session's.
+    /// `FLOW_HOLDER_PID`, or the agent's own variable: the process that lives as long as the session.
     pub holder_pid: Option<Setting>,
     /// `FLOW_LOCK_TIMEOUT`: how long to wait for another writer, in seconds.
     pub lock_timeout: Option<Setting>,
     /// `FLOW_TRUST_OWNER`: whether files of other users may be used.
     pub trust_owner: Option<Setting>,
-    /// Whether that says yes.
+    /// Whether `trust_owner` says yes.
     pub trust_any_owner: bool,
     /// `FLOW_CHOOSE_MODEL`: the model that chooses among states.
     pub choose_model: Option<Setting>,
-    /// `FLOW_CHOOSE_KEY`: its key.
+    /// `FLOW_CHOOSE_KEY`: the key for the model's endpoint.
     pub choose_key: Option<Setting>,
-    /// The working directory; `None` when it was deleted or may not be read.
+    /// The working directory; `None` if it was deleted or cannot be read.
     pub cwd: Option<PathBuf>,
 }
 
-/// The raw text of a variable. It is judged where it is used: a command that has no use for it must not fail because
-/// of it.
+/// The unchecked text of a variable. It is checked where it is used, so that a command that does not use it cannot fail
+/// because of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
-    /// The variable that was read.
+    /// The name of the variable.
     pub variable: &'static str,
-    /// What it says.
+    /// Its value.
     pub raw: OsString,
 }
 
-/// A variable whose text cannot be used.
+/// A variable with an invalid value.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{variable} is {text:?}: {reason}")]
 pub struct BadSetting {
-    /// The variable.
+    /// The name of the variable.
     pub variable: &'static str,
-    /// What it says, as far as it can be shown.
+    /// Its value, with invalid UTF-8 replaced.
     pub text: String,
-    /// Why that is of no use.
+    /// Why it is invalid.
     pub reason: String,
 }
 
@@ -64,10 +64,10 @@ impl Setting {
         BadSetting { variable: self.variable, text: self.raw.to_string_lossy().into_owned(), reason: reason.into() }
     }
 
-    /// The text read as yes or no.
+    /// The value as yes or no.
     ///
     /// # Errors
-    /// [`BadSetting`] when it is neither.
+    /// [`BadSetting`] if it is neither.
     pub fn yes(&self) -> Result<bool, BadSetting> {
         match self.raw.to_string_lossy().to_ascii_lowercase().as_str() {
             "1" | "true" | "yes" | "on" => Ok(true),
@@ -76,10 +76,10 @@ impl Setting {
         }
     }
 
-    /// The text read as a `T`.
+    /// The value, parsed as a `T`.
     ///
     /// # Errors
-    /// [`BadSetting`] when it is no `T` or not UTF-8.
+    /// [`BadSetting`] if it is not a `T` or not UTF-8.
     pub fn parse<T: FromStr>(&self) -> Result<T, BadSetting>
     where
         T::Err: std::fmt::Display,
@@ -96,13 +96,13 @@ impl Env {
         Self::from_lookup(std::env::var_os, std::env::current_dir().ok())
     }
 
-    /// Reads an environment given as a function.
+    /// Reads an environment from a function.
     pub fn from_lookup(lookup: impl Fn(&'static str) -> Option<OsString>, cwd: Option<PathBuf>) -> Self {
         let setting = |variable| {
             let raw = lookup(variable).filter(|raw| !raw.is_empty())?;
             Some(Setting { variable, raw })
         };
-        // What flow did not name itself is taken when it fits and passed over when not.
+        // Variables of agents are used only if they are valid, because flow did not define them.
         let session = setting("FLOW_SESSION")
             .or_else(|| setting("CLAUDE_CODE_SESSION_ID").filter(|id| id.parse::<SessionId>().is_ok()));
         let holder_pid =
@@ -123,34 +123,34 @@ impl Env {
         }
     }
 
-    /// The session, checked.
+    /// The parsed session id.
     ///
     /// # Errors
-    /// [`BadSetting`] when it is no session id.
+    /// [`BadSetting`] if it is not a session id.
     pub fn session_id(&self) -> Result<Option<SessionId>, BadSetting> {
         self.session.as_ref().map(Setting::parse).transpose()
     }
 
-    /// The epoch, checked.
+    /// The parsed epoch.
     ///
     /// # Errors
-    /// [`BadSetting`] when it is no number.
+    /// [`BadSetting`] if it is not a number.
     pub fn epoch_number(&self) -> Result<Option<u64>, BadSetting> {
         self.epoch.as_ref().map(Setting::parse).transpose()
     }
 
-    /// The token of a run, checked.
+    /// The token of a run.
     ///
     /// # Errors
-    /// [`BadSetting`] when it is not UTF-8.
+    /// [`BadSetting`] if it is not UTF-8.
     pub fn token(&self) -> Result<Option<String>, BadSetting> {
         self.run_token.as_ref().map(Setting::parse).transpose()
     }
 
-    /// The holder's process id, checked.
+    /// The parsed process id of the holder.
     ///
     /// # Errors
-    /// [`BadSetting`] when it is no number or zero.
+    /// [`BadSetting`] if it is not a number or is zero.
     pub fn holder(&self) -> Result<Option<u32>, BadSetting> {
         let Some(setting) = &self.holder_pid else {
             return Ok(None);
@@ -161,10 +161,10 @@ impl Env {
         }
     }
 
-    /// How long to wait for a lock, checked; parts of a second are allowed.
+    /// How long to wait for a lock. Fractions of a second are allowed.
     ///
     /// # Errors
-    /// [`BadSetting`] when it is no number of seconds.
+    /// [`BadSetting`] if it is not a number of seconds.
     pub fn lock_wait(&self) -> Result<Option<Duration>, BadSetting> {
         let Some(setting) = &self.lock_timeout else {
             return Ok(None);

@@ -1,8 +1,8 @@
-//! Facts about the checkout, asked of the `git` program.
+//! Facts about the checkout, from the `git` program.
 //!
-//! A repository is untrusted: git is kept from starting the helpers that a repository can name, from locking the index
-//! and from asking anyone anything. It gets a time limit, and what it prints is bounded. The questions here start no
-//! helper, whatever is configured; the one that would, for changed files, is asked in `tree`.
+//! A repository is untrusted. So git must not start helpers that a repository can name, must not lock the index, and
+//! must not prompt. It has a time limit, and its output is bounded. The commands in this file start no helper, however
+//! git is configured. The one that would, to find changed files, is in `tree`.
 #![expect(clippy::disallowed_methods, reason = "git is the one program that flow runs")]
 
 mod tree;
@@ -21,18 +21,18 @@ use super::remote::repository_name;
 
 pub use tree::WorkingTree;
 
-/// How long one question may take.
+/// The time limit of one git command.
 const LIMIT: Duration = Duration::from_secs(5);
-/// How much of an answer is read, in bytes.
+/// How much of git's output is read, in bytes.
 const OUTPUT_BYTES: u64 = 8 << 20;
-/// How much of git's complaint is read, in bytes.
+/// How much of git's error output is read, in bytes.
 const COMPLAINT_BYTES: u64 = 4 << 10;
-/// How many branches are searched.
+/// How many references are searched.
 const BRANCHES: usize = 100;
-/// Longest reason, in characters.
+/// The longest reason, in characters.
 const REASON: usize = 200;
 
-/// Git waits for no lock, asks nobody anything, and fetches nothing that a partial clone left out.
+/// Makes git wait for no lock, never prompt, and fetch nothing that a partial clone left out.
 const QUIET: &[(&str, &str)] = &[
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_TERMINAL_PROMPT", "0"),
@@ -41,9 +41,10 @@ const QUIET: &[(&str, &str)] = &[
     ("LC_ALL", "C"),
 ];
 
-/// How `git config` exits when there is no such key.
+/// The exit status of `git config` if the key does not exist.
 const NO_SUCH_KEY: i32 = 1;
-/// Set while git runs a hook; they name the repository of that git, which need not be the one asked about.
+/// Variables that git sets while it runs a hook. They name that git's repository, which may be another one than the one
+/// asked about.
 const FOREIGN: &[&str] = &[
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -55,14 +56,14 @@ const FOREIGN: &[&str] = &[
     "GIT_PREFIX",
 ];
 
-/// A place at which a repository keeps a version of its files.
+/// A reference to a version of a repository's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GitRef {
     /// A branch.
     Branch(String),
     /// The stash.
     Stash,
-    /// A branch of a remote as it was fetched: `origin/main`.
+    /// A remote-tracking branch: `origin/main`.
     Remote(String),
     /// A tag.
     Tag(String),
@@ -74,7 +75,7 @@ impl GitRef {
         match rest.split_once('/') {
             None => (rest == "stash").then_some(Self::Stash),
             Some(("heads", branch)) => Some(Self::Branch(branch.to_owned())),
-            // `origin/HEAD` is another name of one of its branches.
+            // `origin/HEAD` is another name for one of the remote's branches.
             Some(("remotes", branch)) => (!branch.ends_with("/HEAD")).then(|| Self::Remote(branch.to_owned())),
             Some(("tags", tag)) => Some(Self::Tag(tag.to_owned())),
             Some(_) => None,
@@ -110,15 +111,16 @@ pub struct Git {
     environment: Vec<(OsString, OsString)>,
 }
 
-/// What a run notes of its checkout when it starts.
+/// What a run records about its checkout when it starts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GitFacts {
-    /// `owner/name` of the remote `origin`, else the name of the top directory, or of the directory itself outside of a
-    /// checkout. None when that could not be told: a git that fails is no reason to call it by another name.
+    /// `owner/name` of the remote `origin`; without one, the name of the top directory, or of the directory itself
+    /// outside of a checkout. `None` if it is unknown because git failed: the name of the directory might be wrong
+    /// then.
     pub repo: Option<String>,
-    /// The branch, also before its first commit; the short commit id when none is checked out.
+    /// The branch, even before its first commit. The short commit id if no branch is checked out.
     pub branch: Option<String>,
-    /// The commit that is checked out.
+    /// The id of the commit that is checked out.
     pub head: Option<String>,
 }
 
@@ -135,12 +137,12 @@ struct Answer {
 }
 
 impl Git {
-    /// Git under another name or path.
+    /// Uses another name or path for git.
     pub fn new(program: impl Into<OsString>) -> Self {
         Self { program: program.into(), limit: LIMIT, environment: Vec::new() }
     }
 
-    /// The top of the checkout that `dir` is in: the nearest directory with a `.git` entry. Asks no program.
+    /// The top of the checkout that contains `dir`: the nearest directory with a `.git` entry. Does not run git.
     #[must_use]
     pub fn top(&self, dir: &Path) -> Option<PathBuf> {
         self.find_top(dir).ok().flatten()
@@ -149,7 +151,7 @@ impl Git {
     /// As [`Self::top`].
     ///
     /// # Errors
-    /// When it cannot be told whether there is one.
+    /// If a directory cannot be inspected.
     pub fn find_top(&self, dir: &Path) -> io::Result<Option<PathBuf>> {
         let dir = std::path::absolute(dir)?;
         for dir in dir.ancestors() {
@@ -162,7 +164,7 @@ impl Git {
         Ok(None)
     }
 
-    /// What is checked out at `dir`. What cannot be told is absent.
+    /// What is checked out at `dir`. Unknown facts are `None`.
     #[must_use]
     pub fn facts(&self, dir: &Path) -> GitFacts {
         let top = match self.find_top(dir) {
@@ -181,10 +183,10 @@ impl Git {
         }
     }
 
-    /// As in [`GitFacts`].
+    /// [`GitFacts::repo`].
     fn repository(&self, dir: &Path, top: &Path) -> Option<String> {
-        // Where it cannot find the repository, git would look into the user's configuration alone and say that there is
-        // no origin.
+        // `--local`: if git does not find the repository, it would otherwise read only the user's configuration and
+        // report that there is no origin.
         let question = ["config", "--local", "--includes", "--get", "remote.origin.url"];
         let answer = match self.ask(dir, &question) {
             Ok(answer) => answer,
@@ -198,8 +200,8 @@ impl Git {
         }
     }
 
-    /// The branches, the stash, the branches of remotes and the tags, in this order and each latest first, whose version of
-    /// `path` below `dir` contains `text`. Nothing when that cannot be told.
+    /// The references whose version of `path` below `dir` contains `text`: branches, the stash, remote-tracking
+    /// branches and tags, in this order, the latest first. Empty if it is unknown.
     #[must_use]
     pub fn refs_with(&self, dir: &Path, path: &Path, text: &str) -> Vec<GitRef> {
         let count = format!("--count={BRANCHES}");
@@ -217,7 +219,7 @@ impl Git {
         let mut question = vec!["grep", "--no-textconv", "-l", "-F", "-e", text];
         question.extend(&refs);
         question.extend(["--", &path]);
-        // It fails when nothing is found.
+        // git fails if it finds nothing.
         let Ok(answer) = self.ask(dir, &question) else { return Vec::new() };
         let found = String::from_utf8_lossy(&answer.out).into_owned();
         let has =
@@ -227,7 +229,7 @@ impl Git {
         found
     }
 
-    /// The one line that git answers; `None` when it fails or says nothing.
+    /// The one line of git's output; `None` if git fails or prints nothing.
     fn line(&self, dir: &Path, question: &[&str]) -> Option<String> {
         let answer = self.ask(dir, question).ok()?;
         let line = String::from_utf8_lossy(&answer.out).trim().to_owned();
@@ -238,7 +240,7 @@ impl Git {
         self.ask_of(&[], dir, question, Instant::now() + self.limit)
     }
 
-    /// Asks of the repository that these variables name, or else of the one that `dir` is in.
+    /// Runs git for the repository that the variables in `repository` name, or for the one that contains `dir`.
     fn ask_of(
         &self,
         repository: &[(&str, OsString)],
@@ -262,7 +264,7 @@ impl Git {
             .envs(QUIET.iter().copied())
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .envs(repository.iter().map(|(name, value)| (name, value)));
-        // A group of its own, so that the time limit also ends what git started.
+        // A process group of its own, so that processes that git started are killed at the time limit too.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = command.spawn().map_err(|error| cannot_start(&self.program, &error))?;
@@ -273,12 +275,12 @@ impl Git {
     }
 }
 
-/// Why git said nothing, in words.
+/// Why there is no output of git.
 #[derive(Debug)]
 enum Silence {
-    /// It is not installed.
+    /// git is not installed.
     NoProgram(String),
-    /// It did not come to an answer.
+    /// git did not finish.
     NoAnswer(String),
 }
 
@@ -294,7 +296,7 @@ fn own_name(dir: &Path) -> Option<String> {
     dir.file_name().map(|name| name.to_string_lossy().into_owned())
 }
 
-/// Reads what `child` prints until it ends; `None` when the time is over.
+/// Reads the output of `child` until it ends; `None` after the deadline.
 fn collect(child: &mut Child, deadline: Instant) -> Option<Result<Answer, Silence>> {
     let out = bounded(child.stdout.take()?, OUTPUT_BYTES, false);
     let complaint = bounded(child.stderr.take()?, COMPLAINT_BYTES, true);
@@ -311,14 +313,14 @@ fn collect(child: &mut Child, deadline: Instant) -> Option<Result<Answer, Silenc
     }
 }
 
-/// Reads `from` up to `limit` bytes in a thread of its own, since two pipes cannot be read in turn. Behind the limit
-/// the rest is passed over, or the pipe closed.
+/// Reads up to `limit` bytes of `from` in a thread of its own, because reading two pipes in turn could block. After
+/// that it discards the rest, or closes the pipe.
 fn bounded(from: impl Read + Send + 'static, limit: u64, drain: bool) -> mpsc::Receiver<Vec<u8>> {
     let (send, receive) = mpsc::channel();
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         let mut head = from.take(limit);
-        // What was read before a failure is worth as much as a short answer; git's status tells.
+        // If reading fails, what was read is treated as a short output; git's exit status decides.
         let _ = head.read_to_end(&mut bytes);
         if drain {
             let _ = io::copy(&mut head.into_inner(), &mut io::sink());

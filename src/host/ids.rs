@@ -1,4 +1,4 @@
-//! New names for operations.
+//! New operation ids.
 #![expect(clippy::disallowed_methods, reason = "the seed of tests is read here")]
 
 use std::hash::{BuildHasher, RandomState};
@@ -13,7 +13,7 @@ use crate::model::{EventId, Timestamp};
 /// The variable that makes ids repeatable in tests.
 const SEED: &str = "__FLOW_SEED";
 
-/// Where operation ids come from: ULIDs, whose first part is the time and whose rest is random.
+/// The source of operation ids. They are ULIDs: the first part is the time, the rest is random.
 #[derive(Debug, Clone)]
 pub struct Ids {
     seeded: Option<Seeded>,
@@ -26,26 +26,27 @@ struct Seeded {
 }
 
 impl Ids {
-    /// Unpredictable ids.
+    /// Random ids.
     #[must_use]
     pub fn random() -> Self {
         Self { seeded: None }
     }
 
-    /// Ids that depend on `seed`, the time given and how many were made before. Two commands with the same seed and the
-    /// same fixed time make the same ids, and the second counts as a retry of the first: a test changes one of them.
+    /// Ids that depend on `seed`, the given time and the number of earlier calls. Two commands with the same seed and
+    /// the same fixed time make the same ids, so the second counts as a retry of the first; a test has to change one of
+    /// them.
     #[must_use]
     pub fn seeded(seed: impl Into<Vec<u8>>) -> Self {
         Self { seeded: Some(Seeded { seed: seed.into(), calls: Arc::new(AtomicU64::new(0)) }) }
     }
 
-    /// Unpredictable ids, or repeatable ones when `__FLOW_SEED` is set.
+    /// Random ids, or repeatable ones if `__FLOW_SEED` is set.
     #[must_use]
     pub fn from_env() -> Self {
         std::env::var_os(SEED).map_or_else(Self::random, |seed| Self::seeded(seed.into_encoded_bytes()))
     }
 
-    /// An id for an operation that happens `at`.
+    /// An id for an operation at the time `at`.
     ///
     /// # Panics
     /// Never: a ULID is a valid id.
@@ -68,8 +69,8 @@ impl Ids {
     }
 }
 
-/// Bits that are another process's with no probability worth naming: the system keys the hasher. A generator of its own
-/// would ask the system for a second seed, which costs a command as much as reading its run.
+/// Random bits, from the standard library's hasher: the system gives it a random key, so collisions are improbable. A
+/// separate generator would need a second seed from the system, which takes as long as reading a run.
 fn random() -> u128 {
     let keyed = RandomState::new();
     u128::from(keyed.hash_one(0)) << 64 | u128::from(keyed.hash_one(1))

@@ -1,15 +1,15 @@
-//! Who holds a file lock, as the kernel lists them. Asking takes no lock.
+//! The holder of a file lock, as the kernel lists it. Takes no lock.
 
-/// The process that holds an exclusive `flock` on the file of this inode; `None` when nobody does or it cannot be told.
+/// The process that holds an exclusive `flock` on the file with this inode; `None` if there is none or it is unknown.
 ///
-/// The kernel names the device of a lock by the superblock's number, which some file systems (btrfs) do not show as a
-/// file's, so only the inode is compared: at worst a lock on another disk is taken for one on this file.
+/// Compares only the inode, because the kernel lists the device number of the superblock, which on some file systems
+/// (btrfs) differs from the one of the file. So a lock on another disk may be mistaken for one on this file.
 #[must_use]
 pub fn lock_holder(inode: u64) -> Option<u32> {
     holder_in(&std::fs::read_to_string("/proc/locks").ok()?, inode)
 }
 
-/// `1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF`; a waiting process has `->` behind the number.
+/// Parses `1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF`. A waiting process has `->` after the number.
 fn holder_in(listed: &str, inode: u64) -> Option<u32> {
     listed.lines().find_map(|line| {
         let words: Vec<_> = line.split_whitespace().collect();

@@ -1,8 +1,8 @@
-//! What the machine says: clock, randomness, environment, processes, git.
+//! Access to the machine: clock, randomness, environment, processes, git.
 //!
-//! The one place that asks for any of these. Everything else takes the answers as arguments, so that it can be tested
-//! without a machine and decides the same way on a retry. Answers are facts for people and evidence for decisions; a
-//! fact that cannot be had is absent or `Unknown`, never an error and never a guess.
+//! Only this module asks the system for any of these. All other code gets the values as arguments, so that it can be
+//! tested without a machine and decides the same way on a retry. The values are information for people and evidence for
+//! decisions. A fact that is not available is absent or `Unknown`, never an error and never a guess.
 //!
 //! Two variables make a command repeatable in tests: `__FLOW_NOW` (see [`Clock`]) and `__FLOW_SEED` (see [`Ids`]).
 

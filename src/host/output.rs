@@ -1,14 +1,15 @@
-//! Standard output: whether somebody still reads it.
+//! Whether standard output still has a reader.
 
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// Waits for so long, or until nobody reads standard output any more, which is what it answers. A file always has a reader.
+/// Waits for `pause`, or until standard output has no reader any more; returns whether that happened. A file always has
+/// a reader.
 #[must_use]
 pub fn reader_left(pause: Duration) -> bool {
     let stdout = std::io::stdout();
-    // The end of a reader is told without being asked for.
+    // `poll` reports a closed pipe without being asked for it.
     let mut watched = [PollFd::new(&stdout, PollFlags::empty())];
     let limit = Timespec::try_from(pause).ok();
     let _ = poll(&mut watched, limit.as_ref());

@@ -1,8 +1,9 @@
-//! Evidence by which the holder of a run can later be known dead.
+//! Evidence from which others can conclude that the holder of a run is dead.
 //!
-//! A process id alone proves nothing: it is used again after a reboot, in another container and, in time, on the same
-//! machine. Only the start time under the same boot, host and process namespace names one process. Everything
-//! that cannot be told is [`Liveness::Unknown`]: taking a live session's run away costs more than asking a person.
+//! A process id alone proves nothing: it is reused after a reboot, in another container and, after some time, on the
+//! same machine. Only together with the start time, the boot, the host and the process namespace does it identify a
+//! process. Whatever cannot be determined is [`Liveness::Unknown`]: taking a run away from a live session is worse than
+//! asking a person.
 
 use std::fmt;
 use std::io;
@@ -10,31 +11,31 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// Programs that start others: they end before the session does, or outlive it.
+/// Programs that start other programs. They may end before the session or outlive it.
 const LAUNCHERS: &[&str] = &[
     "sh", "bash", "dash", "ash", "busybox", "zsh", "fish", "ksh", "csh", "tcsh", "env", "timeout", "nohup", "nice",
     "setsid", "stdbuf", "sudo", "doas", "xargs", "make", "just", "flow",
 ];
 
-/// How far up the ancestors are followed.
+/// How many generations of ancestors to search.
 const GENERATIONS: usize = 64;
 
-/// One process, named so that no other process ever has the same name.
+/// Identifies a process uniquely.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
-    /// The machine's name.
+    /// The name of the machine.
     pub host: String,
     /// The kernel's id of the current boot.
     pub boot: String,
     /// The process namespace (a container has its own).
     pub namespace: String,
-    /// The process id within that.
+    /// The process id in that namespace.
     pub pid: u32,
     /// When it started, in the kernel's ticks since boot.
     pub started: u64,
 }
 
-/// What can be said of a [`Holder`].
+/// Whether a [`Holder`] is alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Liveness {
     /// It runs.
@@ -45,7 +46,7 @@ pub enum Liveness {
     Unknown,
 }
 
-/// Text that is not a [`Holder`].
+/// A text that does not identify a process.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{text:?} names no holder")]
 pub struct BadHolder {
@@ -79,8 +80,9 @@ impl FromStr for Holder {
 }
 
 impl Holder {
-    /// The process whose life is the current session's: `env_pid` when that can be seen, else the nearest ancestor
-    /// that is no shell or launcher. `None` where the machine does not say (no `/proc`) or only init is left.
+    /// The process that lives as long as the current session: `env_pid` if it exists, otherwise the nearest ancestor
+    /// that is not a shell or launcher. `None` if this cannot be determined (no `/proc`), or if there is no such
+    /// ancestor but init.
     #[must_use]
     pub fn current(env_pid: Option<u32>) -> Option<Self> {
         let Machine { host, boot, namespace } = Machine::read()?;
@@ -89,7 +91,7 @@ impl Holder {
         Some(Self { host, boot, namespace, pid, started })
     }
 
-    /// Whether this process was started by it, or by a process that was.
+    /// Whether the holder is an ancestor of this process.
     #[must_use]
     pub fn is_ancestor(&self) -> bool {
         let same = |machine: Machine| {
@@ -100,7 +102,7 @@ impl Holder {
             && ancestors().any(|stat| stat.pid == self.pid && stat.started == self.started)
     }
 
-    /// Whether the process still runs, as far as that can be seen from this one.
+    /// Whether the process is still alive, as far as this process can see.
     #[must_use]
     pub fn liveness(&self) -> Liveness {
         let Some(machine) = Machine::read() else {
@@ -124,7 +126,7 @@ impl Holder {
     }
 }
 
-/// The kernel's name of the machine's current boot; `None` where it gives none.
+/// The kernel's id of the current boot; `None` if unknown.
 #[must_use]
 pub fn boot_id() -> Option<String> {
     line("/proc/sys/kernel/random/boot_id").filter(|boot| !boot.is_empty())
@@ -134,7 +136,7 @@ fn line(path: &str) -> Option<String> {
     std::fs::read_to_string(path).ok().map(|text| plain(text.trim()))
 }
 
-/// What this process and a holder must share before its number means anything.
+/// What a holder and this process must have in common before process ids can be compared.
 struct Machine {
     host: String,
     boot: String,
@@ -158,12 +160,12 @@ impl Machine {
     }
 }
 
-/// A name without the characters that mean something in a holder's text.
+/// Replaces the characters that have a meaning in the text of a holder.
 fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_graphic() && c != ';' { c } else { '_' }).collect()
 }
 
-/// What `/proc/PID/stat` says.
+/// The contents of `/proc/PID/stat`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Stat {
     pid: u32,
@@ -179,7 +181,7 @@ impl Stat {
         Self::parse(&String::from_utf8_lossy(&bytes)).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
-    /// The program's name may hold blanks and parentheses; only the last `)` ends it.
+    /// Parses the file. The name of the program may contain blanks and parentheses; the last `)` ends it.
     fn parse(text: &str) -> Option<Self> {
         let (pid, rest) = text.split_once(" (")?;
         let (name, rest) = rest.rsplit_once(')')?;
@@ -193,13 +195,13 @@ impl Stat {
         })
     }
 
-    /// A zombie has ended and waits to be noticed by its parent.
+    /// Whether the process has ended. A zombie has, although its parent has not noticed yet.
     fn is_over(&self) -> bool {
         matches!(self.state, 'Z' | 'X' | 'x')
     }
 
     fn is_launcher(&self) -> bool {
-        // A login shell's name starts with a dash.
+        // The name of a login shell begins with a dash.
         LAUNCHERS.contains(&self.name.trim_start_matches('-'))
     }
 }
@@ -208,10 +210,10 @@ fn nearest_worker() -> Option<Stat> {
     ancestors().find(|stat| !stat.is_launcher())
 }
 
-/// The processes that this one comes from, the nearest first.
+/// The ancestors of this process, nearest first.
 fn ancestors() -> impl Iterator<Item = Stat> {
     let above = |stat: &Stat| {
-        // Init takes over orphans: it says nothing about the session they came from.
+        // Stop at init: it adopts orphans and so says nothing about the session.
         Some(stat.parent).filter(|&parent| parent > 1).and_then(|parent| Stat::read(parent).ok())
     };
     let own = Stat::read(std::process::id()).ok();
@@ -219,17 +221,17 @@ fn ancestors() -> impl Iterator<Item = Stat> {
 }
 
 fn is_gone(error: &io::Error) -> bool {
-    // The second comes from reading the file of a process that ends in between.
+    // ESRCH is reported if a process ends while its file is read.
     error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error())
 }
 
-/// Whether a process with this number exists although `/proc` does not show it (mounted with `hidepid`).
+/// Whether a process with this id exists, even if `/proc` does not show it (mounted with `hidepid`).
 fn answers(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }
 
-/// Processes of this user that were given all of these variables with these values. Empty where `/proc` does not tell.
+/// This user's processes that were started with all of these environment variables; empty if `/proc` is not available.
 #[must_use]
 pub fn processes_with(variables: &[(&str, &std::ffi::OsStr)]) -> Vec<u32> {
     let wanted: Vec<_> =

@@ -1,7 +1,7 @@
-//! The name of a repository in the address it was cloned from.
+//! The name of a repository, from the URL of its remote.
 
-/// `owner/name` of a remote in any form git takes: `https://…`, `ssh://…`, `git@host:…` or a path. A path may have only a
-/// name. Nothing before the path is used, so no password gets into a run.
+/// `owner/name` of a remote in any form that git accepts: `https://…`, `ssh://…`, `git@host:…` or a path. Only the name
+/// if there is no owner. Uses nothing before the path, so that no password gets into a run.
 pub(super) fn repository_name(address: &str) -> Option<String> {
     let address = address.trim();
     let path = match address.split_once("://") {
@@ -21,7 +21,8 @@ pub(super) fn repository_name(address: &str) -> Option<String> {
     })
 }
 
-/// The path in `[user@]host:path`. A colon behind a slash belongs to a file's name, one letter before it is a drive.
+/// The path in `[user@]host:path`. A colon after a slash belongs to a file's name; a single letter before it is a
+/// drive.
 fn scp_path(address: &str) -> Option<&str> {
     let (host, path) = address.split_once(':')?;
     (host.len() > 1 && !host.contains(['/', '\\'])).then_some(path)

@@ -1,8 +1,9 @@
-//! The signals by which a person or a supervisor ends this program, while a command of somebody's runs.
+//! Handles the signals that end this program, while it runs a user's command.
 //!
-//! A command would outlive the program that started it, so the program ends it first. At all other times a signal must do
-//! what it does by default: whoever presses Ctrl-C at a question wants to leave. Handlers cannot be taken away again (the
-//! library leaves its own in place, which would swallow the signal), so they are installed once and switched over.
+//! A command would outlive the program that started it, so the program ends the command first. At all other times a
+//! signal must have its default effect: a person who presses Ctrl-C at a prompt wants to leave. Handlers cannot be
+//! removed again (the library leaves its own in place, which would swallow the signal), so they are installed once and
+//! switched.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,23 +12,23 @@ use std::sync::{Mutex, PoisonError};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// The signals that are watched.
+/// The signals to handle.
 const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
-/// The number of the signal that came last while a command ran; 0 before the first.
+/// The last signal that came while a command was running; 0 if none did.
 static CAME: AtomicUsize = AtomicUsize::new(0);
-/// Whether no command runs that has to be ended first.
+/// Whether no command is running.
 static IDLE: AtomicBool = AtomicBool::new(true);
-/// Held while any of the three changes.
+/// Locked while one of the three changes.
 static WATCHED: Mutex<Watched> = Mutex::new(Watched { installed: false, commands: 0 });
 
 struct Watched {
     installed: bool,
-    /// How many commands run.
+    /// The number of running commands.
     commands: usize,
 }
 
-/// As long as it lives, a signal is noted and does not end this program.
+/// While it exists, a signal is noted and does not end this program.
 pub(super) struct Watch(());
 
 impl Watch {
@@ -38,7 +39,7 @@ impl Watch {
             watched.installed = true;
         }
         if watched.commands == 0 {
-            // One that did not end this program was another handler's.
+            // A signal that came before and did not end this program was for another handler.
             CAME.store(0, Ordering::SeqCst);
         }
         watched.commands += 1;
@@ -46,12 +47,12 @@ impl Watch {
         Ok(Self(()))
     }
 
-    /// The signal that came.
+    /// The signal that came, if any.
     pub(super) fn came(&self) -> Option<i32> {
         came()
     }
 
-    /// Ends the watch. A signal that came until now is told here, a later one ends this program.
+    /// Stops watching. Returns a signal that came before; a later one ends this program.
     pub(super) fn end(self) -> Option<i32> {
         std::mem::forget(self);
         leave()
@@ -68,7 +69,7 @@ fn leave() -> Option<i32> {
     let mut watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
     watched.commands -= 1;
     IDLE.store(watched.commands == 0, Ordering::SeqCst);
-    // Read last: what is noted after this ends the program.
+    // Read it last, because a signal after this point ends the program.
     came()
 }
 
@@ -79,9 +80,9 @@ fn came() -> Option<i32> {
 fn install() -> io::Result<()> {
     let before = Dispositions::read();
     for signal in ENDING.into_iter().filter(|&signal| !before.ignores(signal)) {
-        // Noted first: a watch that ends meanwhile is told, or the program ends.
+        // Register this first: a signal is then noted, or ends the program, even if a watch ends at the same time.
         flag::register_usize(signal, &CAME, usize::try_from(signal).unwrap_or_default())?;
-        // A program that uses the library and handles the signal itself goes on to.
+        // A program that uses this library and handles the signal itself keeps its behaviour.
         if !before.catches(signal) {
             flag::register_conditional_default(signal, &IDLE)?;
         }
@@ -89,12 +90,12 @@ fn install() -> io::Result<()> {
     Ok(())
 }
 
-/// Ends this program as `signal` would have.
+/// Ends this program with the default effect of `signal`.
 pub fn end_by(signal: i32) {
     let _ = signal_hook::low_level::emulate_default_handler(signal);
 }
 
-/// What becomes of signals without the handlers installed here.
+/// What signals do without the handlers installed here.
 #[derive(Debug, Default, Clone, Copy)]
 struct Dispositions {
     ignored: u64,
@@ -102,7 +103,7 @@ struct Dispositions {
 }
 
 impl Dispositions {
-    /// As the kernel tells; where it does not, all are as they are by default.
+    /// Reads the kernel's masks. If they are not available, all signals count as default.
     fn read() -> Self {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         Self::of(&status)

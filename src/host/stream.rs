@@ -1,12 +1,12 @@
-//! Pipes and devices that the caller named: what they give is not a file on a disk.
+//! Pipes and devices that the caller names.
 
 use std::io::Read;
 use std::path::Path;
 
-/// Opens what a shell put into the place of a file, such as `/dev/fd/63`.
+/// Opens a pipe that a shell passes as a file, such as `/dev/fd/63`.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub(crate) fn open_stream(path: &Path) -> std::io::Result<impl Read + use<>> {
     std::fs::File::open(path)
 }

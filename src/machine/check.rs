@@ -1,4 +1,4 @@
-//! The rules that every machine keeps, whatever notation it comes from.
+//! The rules for every machine, independent of its notation.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,24 +7,24 @@ use crate::machine::machine::Parts;
 use crate::machine::{Diagnostic, Machine, MachineSource, Name, SourceTransition, State, Transition};
 use crate::model::{StateName, WorkflowId, limits};
 
-/// How many diagnostics may carry a "did you mean", and among how many states it is sought: looking for a similar name
-/// costs more than everything else, and a hostile definition can have thousands of both.
+/// How many diagnostics may get a "did you mean", and how many states are searched for it. The search takes longer than
+/// all other checks, and a hostile definition can have thousands of both.
 const SUGGESTIONS: usize = 20;
 const CANDIDATES: usize = 1000;
 
-/// A machine, and what is odd about its definition.
+/// A machine, and warnings about its definition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compiled {
     /// The machine.
     pub machine: Machine,
-    /// What was probably not meant.
+    /// What was probably not intended.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Checks `source` and makes a machine of it.
+/// Checks `source` and compiles it to a machine.
 ///
 /// # Errors
-/// All problems of the definition, at least one of them an error; [`limits::VIOLATIONS`] of each severity at most.
+/// All problems of the definition, at least one of them an error; at most [`limits::VIOLATIONS`] of each severity.
 pub fn compile(source: &MachineSource) -> Result<Compiled, Vec<Diagnostic>> {
     if source.states.len() > limits::STATES || source.transitions.len() > limits::TRANSITIONS {
         return Err(vec![too_many(&source.id)]);
@@ -66,7 +66,8 @@ pub fn compile(source: &MachineSource) -> Result<Compiled, Vec<Diagnostic>> {
 /// A check in progress.
 struct Check<'a> {
     source: &'a MachineSource,
-    /// The states by name: each where it was declared first, and its place among the others unless its name is bad.
+    /// The declared states by name: the name at its first declaration, and its index among the states unless the name
+    /// is invalid.
     declared: HashMap<&'a str, (&'a Name, Option<usize>)>,
     errors: Vec<Diagnostic>,
     warnings: Vec<Diagnostic>,
@@ -105,7 +106,7 @@ impl<'a> Check<'a> {
                 self.report(Diagnostic::error("duplicate_state", name, message).with_help(help));
                 continue;
             }
-            // A bad name is declared all the same, so that it is not reported as unknown as well.
+            // Declare an invalid name too, so that it is not reported as unknown as well.
             let made = state_name(&name.text);
             self.declared.insert(&name.text, (name, made.is_ok().then_some(states.len())));
             match made {
@@ -126,7 +127,7 @@ impl<'a> Check<'a> {
         states
     }
 
-    /// The state that `name` refers to, by its place among the states; an unknown one is reported as `code`.
+    /// The index of the state that `name` refers to. Reports an unknown one as `code`.
     fn refer(&mut self, name: &Name, code: &'static str) -> Option<usize> {
         if let Some((_, at)) = self.declared.get(name.text.as_str()) {
             return *at;
@@ -142,7 +143,7 @@ impl<'a> Check<'a> {
         None
     }
 
-    /// The transitions, each with the places of its states.
+    /// The transitions, each with the indices of its states.
     fn transitions(&mut self) -> Vec<(usize, usize, &'a SourceTransition)> {
         let mut transitions = Vec::new();
         let mut seen = HashSet::new();
@@ -180,13 +181,13 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Warns about states that no run reaches, and about those from which no run can end.
+    /// Warns about states that no run can reach, and about those from which no run can end.
     fn reachability(&mut self, initial: &[usize], terminal: &[usize], edges: &[(usize, usize, &SourceTransition)]) {
-        // With an error in the names, these would be consequences and not problems of their own.
+        // With errors in the names, these warnings would only be consequences.
         if !self.errors.is_empty() {
             return;
         }
-        // Without an error, the states are all there in their order.
+        // There are no errors, so all states exist, in their order.
         let states = &self.source.states;
         let reached = closure(states.len(), initial, edges.iter().map(|(from, to, _)| (*from, *to)));
         let ending = closure(states.len(), terminal, edges.iter().map(|(from, to, _)| (*to, *from)));
@@ -216,7 +217,7 @@ impl<'a> Check<'a> {
     }
 }
 
-/// Which of `count` states `edges` lead to from `start`, itself included.
+/// Which of `count` states can be reached from `start` along `edges`, including `start`.
 fn closure(count: usize, start: &[usize], edges: impl Iterator<Item = (usize, usize)>) -> Vec<bool> {
     let mut next = vec![Vec::new(); count];
     for (from, to) in edges {
@@ -232,7 +233,7 @@ fn closure(count: usize, start: &[usize], edges: impl Iterator<Item = (usize, us
     reached
 }
 
-/// A definition that goes on after the last state or transition that a workflow can have.
+/// The error for a definition with more states or transitions than a workflow may have.
 pub(super) fn too_many(at: &Name) -> Diagnostic {
     let message = format!(
         "the workflow has more than {} states or {} transitions, which are the most that flow reads",
@@ -242,7 +243,7 @@ pub(super) fn too_many(at: &Name) -> Diagnostic {
     Diagnostic::error("too_large", at, message)
 }
 
-/// The name of a state in a definition: without a colon, which sets an agent apart from its step.
+/// Parses the name of a state in a definition. It must not have a colon, which separates an agent from its step.
 fn state_name(text: &str) -> Result<StateName, String> {
     match StateName::new(text) {
         Ok(_) if text.contains(':') => {
@@ -252,7 +253,7 @@ fn state_name(text: &str) -> Result<StateName, String> {
     }
 }
 
-/// A text from a file, short enough for a sentence.
+/// A text from a file, shortened for a message.
 pub(in crate::machine) fn shown(text: &str) -> String {
     if text.chars().count() <= 60 {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! A problem of a definition, and how it is shown.
+//! Problems of a definition, and how to show them.
 
 use std::ops::Range;
 
@@ -10,32 +10,32 @@ use crate::codec::{Place, YamlError, YamlFault};
 use crate::machine::Name;
 use crate::model::is_terminal_control;
 
-/// Whether a definition can be used in spite of a problem.
+/// Whether a definition can be used despite a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// It cannot.
+    /// It cannot be used.
     Error,
-    /// It can, and probably says something else than was meant.
+    /// It can be used, but probably does not mean what was intended.
     Warning,
 }
 
 /// A problem of a definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// The severity of the problem.
     pub severity: Severity,
-    /// Which problem it is: a stable word for programs.
+    /// A stable code for programs.
     pub code: &'static str,
     /// What is wrong, for people.
     pub message: String,
-    /// Where it begins.
+    /// The place where it begins.
     #[serde(flatten)]
     pub place: Place,
-    /// The bytes concerned; empty when only the beginning is known.
+    /// The range of bytes; empty if only the beginning is known.
     #[serde(skip)]
     pub span: Range<usize>,
-    /// How to repair it.
+    /// How to fix it.
     pub help: Option<String>,
 }
 
@@ -59,7 +59,7 @@ impl Diagnostic {
         Self { severity: Severity::Warning, ..Self::error(code, name, message) }
     }
 
-    /// The same with help.
+    /// Adds help.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(sentence(help.into()));
@@ -73,7 +73,7 @@ impl Diagnostic {
     }
 }
 
-/// A text that is not the YAML flow reads.
+/// The diagnostic for a text that is not YAML that flow reads.
 pub(super) fn yaml_problem(error: YamlError) -> Diagnostic {
     let mut at = Name::nowhere("");
     at.place = error.place.unwrap_or(at.place);
@@ -90,9 +90,9 @@ pub(super) fn yaml_problem(error: YamlError) -> Diagnostic {
     }
 }
 
-/// How long a sentence is at most, in characters: what it quotes may be as long as a file, and have as many lines.
+/// The longest message, in characters. It may quote text from a file, which can be long and have many lines.
 const SENTENCE: usize = 500;
-/// How much of the end of one that is longer is kept: what is wrong often stands there.
+/// How much of the end of a longer message to keep: it often says what is wrong.
 const END: usize = 100;
 
 fn sentence(text: String) -> String {
@@ -108,10 +108,10 @@ fn sentence(text: String) -> String {
     head.chain(['…']).chain(in_line.skip(chars - END)).collect()
 }
 
-/// How much of a long line is shown after the problem, in bytes.
+/// How much of a long line to show after the problem, in bytes.
 const LINE_REST: usize = 200;
 
-/// `diagnostic` for people: `path:line:column`, the line with the problem underlined, and the help.
+/// Renders `diagnostic` for people: `path:line:column`, the line with the problem underlined, and the help.
 #[must_use]
 pub fn render(path: &str, text: &str, diagnostic: &Diagnostic, colour: bool) -> String {
     let level = match diagnostic.severity {
@@ -133,14 +133,14 @@ pub fn render(path: &str, text: &str, diagnostic: &Diagnostic, colour: bool) -> 
     renderer.render(&[group])
 }
 
-/// Text without what a terminal obeys, character for character.
+/// Replaces characters that a terminal would act on. Keeps the number of characters.
 fn shown(text: &str) -> String {
     text.chars().map(|c| if is_terminal_control(c) && c != '\t' { '\u{fffd}' } else { c }).collect()
 }
 
-/// The line of the problem, and the problem's bytes in it.
+/// The line of the problem, and the range of the problem in it.
 ///
-/// The place alone is trusted to find them: a span may be empty, and it may go on over many lines.
+/// Uses only the place to find them, because the span may be empty or cover many lines.
 fn excerpt(text: &str, diagnostic: &Diagnostic) -> (String, Range<usize>) {
     let place = diagnostic.place;
     let line = shown(text.lines().nth(place.line.saturating_sub(1)).unwrap_or_default());

@@ -1,15 +1,15 @@
-//! How a definition's text is to be read.
+//! How to read the text of a definition.
 
 use crate::machine::lines::Line;
 use crate::machine::{Diagnostic, Machine, Name, Notation, StateTypes, compile, graph, markdown, mermaid, phases};
 use crate::model::limits;
 
-/// How a definition is written: its notation, and whether a document is around it.
+/// How a definition is written: its notation, and whether it is in a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// Phases in YAML.
     Phases,
-    /// A Mermaid diagram alone.
+    /// Only a Mermaid diagram.
     Mermaid,
     /// A Mermaid diagram in a Markdown document.
     Markdown,
@@ -18,7 +18,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// The form of a file, by its name; a YAML file's by its `text` as well.
+    /// The form of a file, from its name. For a YAML file, `text` decides too.
     #[must_use]
     pub fn of_file(name: &str, text: &str) -> Self {
         let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
@@ -41,31 +41,32 @@ impl Form {
     }
 }
 
-/// Whether a YAML text means to have phases: it says so, or nothing says that it has states.
+/// Whether a YAML text has phases: it has their keys, or it is named like one and has no states.
 fn is_phases(name: &str, text: &str) -> bool {
     let has = |key: &str| text.lines().any(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')));
     has("phases") || has("kind") || has("apiVersion") || (name.ends_with(".workflow.yaml") && !has("states"))
 }
 
-/// What came out of a definition's text.
+/// The result of compiling a definition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checked {
-    /// The machine; none when a diagnostic is an error.
+    /// The machine; `None` if a diagnostic is an error.
     pub machine: Option<Machine>,
     /// All problems, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl Checked {
-    /// Whether the text is a document that does not try to define a state machine, which is not its mistake.
+    /// Whether the text is a document that does not try to define a state machine. That is not an error in the
+    /// document.
     #[must_use]
     pub fn is_absent(&self) -> bool {
         self.diagnostics.iter().any(|one| one.code == markdown::ABSENT)
     }
 }
 
-/// Compiles a definition's `text`; `id` names it where the text does not, and `types` are the types of states that a
-/// graph may use.
+/// Compiles a definition. `id` is the workflow's id if the text has none; `types` are the types of states that a graph
+/// may use.
 #[must_use]
 pub fn compile_text(form: Form, text: &str, id: &str, types: &StateTypes) -> Checked {
     let most = if form == Form::Markdown { limits::MARKDOWN_BYTES } else { limits::WORKFLOW_BYTES };
@@ -92,7 +93,7 @@ pub fn compile_text(form: Form, text: &str, id: &str, types: &StateTypes) -> Che
             machine = Some(compiled.machine);
             diagnostics.extend(compiled.warnings);
         }
-        // What is odd about the part that could be read may only be so because of the rest.
+        // Warnings about the part that could be read may only be caused by the part that could not.
         Some(Ok(_)) | None => {}
         Some(Err(problems)) => diagnostics.extend(problems.into_iter().filter(|one| is_read || one.is_error())),
     }

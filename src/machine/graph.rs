@@ -1,4 +1,4 @@
-//! The graph notation (ARKOS): states with their types in YAML, each saying which ones can follow.
+//! The graph notation (ARKOS): states in YAML, each with its type and the states that can follow.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::model::limits;
 pub struct StateTypes(BTreeSet<String>);
 
 impl StateTypes {
-    /// The types that ARKOS's table names.
+    /// The types in ARKOS's table.
     pub const BUILT_IN: [&str; 5] = ["agent", "user", "tool", "decision", "terminal"];
 
     /// The built-in types and `more`.
@@ -23,7 +23,7 @@ impl StateTypes {
         Self(Self::BUILT_IN.into_iter().map(str::to_owned).chain(more.into_iter().map(Into::into)).collect())
     }
 
-    /// These types and `more`.
+    /// Adds `more`.
     #[must_use]
     pub fn and(mut self, more: &[String]) -> Self {
         self.0.extend(more.iter().cloned());
@@ -37,19 +37,19 @@ impl Default for StateTypes {
     }
 }
 
-/// Keys beside `states`.
+/// Keys at the top of the document.
 const ROOT_KEYS: [&str; 4] = ["initial", "states", "description", "types"];
 /// Keys of a state.
 const STATE_KEYS: [&str; 3] = ["type", "description", "transition"];
-/// Types whose states nobody has to do, so that settings of them may be read by nobody.
+/// Types of states in which no command runs. Settings of such states probably have no reader.
 const NO_COMMAND: [&str; 3] = ["user", "decision", "terminal"];
-/// What YAML 1.1 takes for a boolean or null and YAML 1.2 for text.
+/// Words that YAML 1.1 reads as a boolean or null, and YAML 1.2 as text.
 const WORDS: [&str; 8] = ["y", "n", "yes", "no", "on", "off", "none", "nil"];
 
-/// What every YAML takes for something else than text.
+/// Words that every version of YAML reads as something other than text.
 const NO_TEXT: [&str; 4] = ["true", "false", "null", "~"];
 
-/// Whether some readers of YAML take `text` for a number or a date, and not all of them for the same number.
+/// Whether some YAML readers take `text` for a number or a date, without agreeing on its value.
 fn is_odd_number(text: &str) -> bool {
     let digits = text.replace('_', "");
     let all_numbers = |separator: char| digits.split(separator).all(|part| part.parse::<u32>().is_ok());
@@ -60,7 +60,7 @@ fn is_odd_number(text: &str) -> bool {
     number && text.parse::<u64>().ok().map(|number| number.to_string()).as_deref() != Some(text)
 }
 
-/// Reads a graph; `id` names the workflow.
+/// Reads a graph; `id` is the workflow's id.
 pub(super) fn parse(text: &str, id: &str, types: &StateTypes) -> (Option<MachineSource>, Vec<Diagnostic>) {
     let root = match codec::parse_with_repeats(text) {
         Ok(root) => root,
@@ -71,7 +71,7 @@ pub(super) fn parse(text: &str, id: &str, types: &StateTypes) -> (Option<Machine
     (source, graph.diagnostics)
 }
 
-/// Whether a state says itself that nothing follows it, with an empty list.
+/// Whether a state has an empty list of next states.
 fn leads_nowhere(body: &Node) -> bool {
     let next = body.get("transition").and_then(|transition| transition.get("next"));
     next.is_some_and(|next| matches!(&next.tree, Tree::Sequence(items) if items.is_empty()))
@@ -126,7 +126,7 @@ impl Graph<'_> {
         Some(source)
     }
 
-    /// Keys that are there twice: other readers take the last one, or refuse them.
+    /// Reports repeated keys: other readers take the last one, or refuse the file.
     fn repeats(&mut self, mapping: &Node, is_key: impl Fn(&str) -> bool) {
         let mut seen = BTreeSet::new();
         for (key, _) in mapping.entries() {
@@ -137,7 +137,7 @@ impl Graph<'_> {
         }
     }
 
-    /// Types that the document itself declares.
+    /// Adds the types that the document declares itself.
     fn more_types(&mut self, root: &Node) {
         let Some(types) = root.get("types") else { return };
         for one in types.items() {
@@ -151,7 +151,7 @@ impl Graph<'_> {
         }
     }
 
-    /// The states: those below `states:`, or in the flat form everything that is no other key.
+    /// The states: those below `states:`, or in the flat form all keys that have no other meaning.
     fn states<'n>(&mut self, root: &'n Node) -> Option<Vec<&'n (Node, Node)>> {
         let is_root_key = |entry: &&(Node, Node)| entry.0.text().is_some_and(|key| ROOT_KEYS.contains(&key));
         let Some(states) = root.get("states") else {
@@ -276,7 +276,7 @@ impl Graph<'_> {
             None => format!("{}; others are declared in `types: [{kind}]`", self.known_types()),
         };
         let message = format!("`{kind}`, the type of the state `{}`, is not known", name.text);
-        // A run can go through it; only who drives it has to know what to do there, and asks for that.
+        // A run can go through such a state. Only `flow drive` has to know what to do in it, and it asks for that.
         self.report(Diagnostic::warning("unknown_type", &Name::of_node(node), message).with_help(help));
         Some(kind.to_owned())
     }
@@ -325,7 +325,7 @@ impl Graph<'_> {
         name
     }
 
-    /// The name that a scalar gives, as it is written.
+    /// The name in a scalar, exactly as it is written.
     fn scalar(&mut self, node: &Node) -> Option<Name> {
         let mut name = Name::of_node(node);
         match node.tree {
@@ -337,7 +337,7 @@ impl Graph<'_> {
         Some(name)
     }
 
-    /// Warns about a name that other readers of YAML take for a boolean, null or number.
+    /// Warns about a name that other YAML readers take for a boolean, null or number.
     fn look_at_scalar(&mut self, name: &Name, node: &Node) {
         let written = self.text.get(node.span.clone()).unwrap_or_default();
         let plain = written == name.text;
@@ -349,7 +349,7 @@ impl Graph<'_> {
         }
     }
 
-    /// A state's other keys, which are settings for whoever does it.
+    /// The other keys of a state. They are settings for whatever runs the state.
     fn settings(&mut self, body: &Node, kind: Option<&str>) -> Map<String, Value> {
         let mut settings = Map::new();
         for (key, value) in body.entries() {
@@ -373,7 +373,7 @@ impl Graph<'_> {
         let message = format!("flow does not know the key `{text}`");
         let meant = codec::similar(text, known.iter().copied());
         let problem = match meant {
-            // What it was meant to say would be lost.
+            // The key probably has a meaning that would be lost.
             Some(meant) => Diagnostic::error("misspelt_key", &Name::of_node(key), message)
                 .with_help(format!("did you mean `{meant}`?")),
             None => Diagnostic::warning("unknown_key", &Name::of_node(key), message),

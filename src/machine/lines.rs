@@ -1,24 +1,24 @@
-//! A text line by line, with the places where things stand in it.
+//! The lines of a text, with their places.
 
 use std::ops::Range;
 
 use crate::codec::Place;
 use crate::machine::Name;
 
-/// A line of a definition, without its line break. It may be a part of the file's line, when something stands before it
-/// that does not belong to the definition (the indentation of a code block).
+/// A line of a definition, without its line break. It may be only a part of the file's line, after text that is not
+/// part of the definition (the indentation of a code block).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Line<'a> {
     /// Its text.
     pub(super) text: &'a str,
-    /// Where it begins, in bytes of the whole text.
+    /// The offset of its beginning in the whole text, in bytes.
     pub(super) offset: usize,
-    /// Where it begins, for people.
+    /// The place of its beginning.
     pub(super) place: Place,
 }
 
 impl<'a> Line<'a> {
-    /// The lines of a whole text; a byte order mark belongs to none.
+    /// The lines of a whole text, without a byte order mark.
     pub(super) fn all(text: &'a str) -> Vec<Self> {
         let mut offset = text.len() - text.trim_start_matches('\u{feff}').len();
         let mut lines = Vec::new();
@@ -30,7 +30,7 @@ impl<'a> Line<'a> {
         lines
     }
 
-    /// What stands in the bytes `range` of the line.
+    /// The bytes `range` of the line, with their place.
     pub(super) fn name(&self, range: Range<usize>) -> Name {
         let column = self.place.column + self.text[..range.start].chars().count();
         Name {
@@ -40,7 +40,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// The line without the blanks around it.
+    /// The whole line, without blanks at its ends.
     pub(super) fn whole(&self) -> Name {
         let start = self.text.len() - self.text.trim_start().len();
         self.name(start..start.max(self.text.trim_end().len()))

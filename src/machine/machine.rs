@@ -1,4 +1,4 @@
-//! A workflow as a machine: states, and the transitions between them.
+//! A workflow as a state machine: states and transitions.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::codec;
 use crate::machine::{Diagnostic, MachineSource, Name, SourceState, SourceTransition, compile};
 use crate::model::{StateName, WorkflowId};
 
-/// How a definition was written.
+/// The notation of a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Notation {
@@ -27,7 +27,7 @@ pub enum Notation {
 }
 
 impl Notation {
-    /// As in reports.
+    /// The name, as in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -46,8 +46,8 @@ impl fmt::Display for Notation {
 
 /// A compiled workflow.
 ///
-/// Whoever holds one knows: there is at least one state and one initial state, state names are unique, and every
-/// initial state, terminal state and transition refers to a state that exists.
+/// It always has at least one state and one initial state. State names are unique, and all initial states, terminal
+/// states and transitions refer to existing states.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Machine {
     id: WorkflowId,
@@ -57,44 +57,44 @@ pub struct Machine {
     initial: Vec<StateName>,
     terminal: Vec<StateName>,
     transitions: Vec<Transition>,
-    /// Position of each state, and the positions of the transitions that leave it.
+    /// The index of each state, and the indices of the transitions that leave it.
     index: HashMap<StateName, (usize, Vec<usize>)>,
 }
 
-/// Where a run can be.
+/// A state of a workflow.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct State {
     /// Its name, unique in the machine.
     pub name: StateName,
-    /// What people read instead of the name.
+    /// A label to show instead of the name.
     pub label: Option<String>,
-    /// Its type, in the words of the notation: `bash`, `agent`, …
+    /// Its type, as the notation calls it: `bash`, `agent`, …
     #[serde(rename = "type")]
     pub kind: Option<String>,
-    /// What it is about.
+    /// A description.
     pub description: Option<String>,
-    /// What else its definition says, for whoever does it.
+    /// Further settings in its definition, for whatever runs the state.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub config: Map<String, Value>,
 }
 
 impl State {
-    /// The type of a state whose definition names none.
+    /// The type of a state whose definition has none.
     pub const USUAL: &str = "state";
 }
 
-/// A way from one state to another, or to itself.
+/// A transition from one state to another, or to itself.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Transition {
-    /// Where it leaves.
+    /// The state that it leaves.
     pub from: StateName,
-    /// Where it leads.
+    /// The state to which it leads.
     pub to: StateName,
-    /// When it is taken, for people.
+    /// A label: when it is taken, for people.
     pub label: Option<String>,
 }
 
-/// What a checked definition consists of; see [`compile`].
+/// The checked parts of a definition; see [`compile`].
 pub(super) struct Parts {
     pub(super) id: WorkflowId,
     pub(super) version: u64,
@@ -105,10 +105,10 @@ pub(super) struct Parts {
     pub(super) transitions: Vec<Transition>,
 }
 
-/// A pinned machine that cannot be read.
+/// Why a pinned machine cannot be used.
 #[derive(Debug, Error)]
 pub enum MachineError {
-    /// It has not the shape that [`Machine::to_value`] writes.
+    /// It does not have the format that [`Machine::to_value`] writes.
     #[error("the pinned workflow cannot be read: {0}")]
     Shape(#[from] serde_json::Error),
     /// It breaks a rule of machines.
@@ -123,7 +123,7 @@ fn list(diagnostics: &[Diagnostic]) -> String {
 }
 
 impl Machine {
-    /// Puts checked parts together.
+    /// Builds a machine from checked parts.
     pub(super) fn new(parts: Parts) -> Self {
         let mut index = HashMap::new();
         for (at, state) in parts.states.iter().enumerate() {
@@ -158,7 +158,7 @@ impl Machine {
         self.version
     }
 
-    /// The notation it was written in.
+    /// The notation of its definition.
     #[must_use]
     pub fn notation(&self) -> Notation {
         self.notation
@@ -170,13 +170,13 @@ impl Machine {
         &self.states
     }
 
-    /// The states a run can start in; the first is the usual one.
+    /// The states in which a run can start, the usual one first.
     #[must_use]
     pub fn initial(&self) -> &[StateName] {
         &self.initial
     }
 
-    /// The states a run can end in.
+    /// The states in which a run can end.
     #[must_use]
     pub fn terminal(&self) -> &[StateName] {
         &self.terminal
@@ -188,19 +188,19 @@ impl Machine {
         &self.transitions
     }
 
-    /// The state called `name`.
+    /// The state with this name.
     #[must_use]
     pub fn state(&self, name: &StateName) -> Option<&State> {
         self.index.get(name).map(|(at, _)| &self.states[*at])
     }
 
-    /// Whether there is a state called `name`.
+    /// Whether there is a state with this name.
     #[must_use]
     pub fn contains(&self, name: &StateName) -> bool {
         self.index.contains_key(name)
     }
 
-    /// The states that can follow `from`, each once: several transitions may lead to one.
+    /// The states that can follow `from`, without repeats (several transitions may lead to one state).
     #[must_use]
     pub fn next_of(&self, from: &StateName) -> Vec<StateName> {
         let mut next: Vec<StateName> = Vec::new();
@@ -212,20 +212,20 @@ impl Machine {
         next
     }
 
-    /// The transitions that leave `name`, in the order of the definition; none for an unknown state.
+    /// The transitions that leave `name`, in the order of the definition; empty for an unknown state.
     pub fn successors<'a>(&'a self, name: &StateName) -> impl Iterator<Item = &'a Transition> + use<'a> {
         let outgoing = self.index.get(name).map_or(&[][..], |(_, outgoing)| outgoing);
         outgoing.iter().map(|&at| &self.transitions[at])
     }
 
-    /// Whether the transition from `from` to `to` goes back for another round: a run comes to `from` only through `to`
-    /// (a back edge of the graph: its target dominates its source).
+    /// Whether the transition from `from` to `to` goes back for another round: every path from an initial state to
+    /// `from` leads through `to` (a back edge: its target dominates its source).
     #[must_use]
     pub fn leads_back(&self, from: &StateName, to: &StateName) -> bool {
         self.is_reached(from, None) && !self.is_reached(from, Some(to))
     }
 
-    /// Whether a run can come to `state`, without passing through `but`.
+    /// Whether a run can reach `state` without passing through `but`.
     fn is_reached(&self, state: &StateName, but: Option<&StateName>) -> bool {
         let mut seen: HashSet<&StateName> = but.into_iter().collect();
         let mut ahead: Vec<&StateName> = self.initial.iter().filter(|start| seen.insert(start)).collect();
@@ -239,8 +239,8 @@ impl Machine {
         false
     }
 
-    /// The states with which a run moves on from `from`; where it can neither move on nor end, those to which it goes
-    /// back.
+    /// The states to which a run moves on from `from`, without those to which it goes back. If it can neither move on
+    /// nor end, those to which it goes back.
     #[must_use]
     pub fn ahead_of(&self, from: &StateName) -> Vec<StateName> {
         let next = self.next_of(from);
@@ -248,8 +248,9 @@ impl Machine {
         if ahead.is_empty() && !self.is_terminal(from) { next } else { ahead }
     }
 
-    /// The state that follows `from` as a rule: the only one, or the one that is named first when the others only go back
-    /// for another round. None where there is a choice, and where a run that has nowhere else to go can end.
+    /// The usual state after `from`: the only one that can follow, or the first one if all others go back for another
+    /// round. `None` if there is a choice. Ending the run in `from` is a choice too, unless exactly one state can
+    /// follow and it does not go back.
     #[must_use]
     pub fn usual_next(&self, from: &StateName) -> Option<StateName> {
         let next = self.next_of(from);
@@ -258,7 +259,7 @@ impl Machine {
         first.filter(|_| !self.is_terminal(from) || next.len() == 1).cloned()
     }
 
-    /// Of the other states that can follow `from`, those to which a run goes back for another round.
+    /// The states, other than `from` itself, to which a run can go back from `from`.
     #[must_use]
     pub fn back_from(&self, from: &StateName) -> Vec<StateName> {
         self.next_of(from).into_iter().filter(|to| to != from && self.leads_back(from, to)).collect()
@@ -270,7 +271,7 @@ impl Machine {
         self.terminal.contains(name)
     }
 
-    /// The state that somebody who wrote `given` probably meant.
+    /// The state whose name is most similar to `given`, if one is similar enough.
     #[must_use]
     pub fn suggest(&self, given: &str) -> Option<&StateName> {
         let meant = codec::similar(given, self.states.iter().map(|state| state.name.as_str()))?;
@@ -278,8 +279,8 @@ impl Machine {
         Some(&state.name)
     }
 
-    /// The same machine with its states called as in `names`, where the two differ only in `-` and `_`: the original scripts
-    /// wrote `fan_out` for `fan-out` (FlowRun).
+    /// Renames states as in `names` if the names differ only in `-` and `_`: the original scripts wrote `fan_out` for
+    /// `fan-out` (FlowRun).
     #[must_use]
     pub fn spelled_as<'a>(mut self, names: impl IntoIterator<Item = &'a StateName>) -> Self {
         let plain = |name: &StateName| name.as_str().replace('_', "-");
@@ -308,7 +309,7 @@ impl Machine {
         }
     }
 
-    /// The machine as data: what is reported, and pinned in a run's first event.
+    /// The machine as JSON, for reports and to pin it in a run's first event.
     #[must_use]
     pub fn to_value(&self) -> Value {
         json!({
@@ -322,18 +323,18 @@ impl Machine {
         })
     }
 
-    /// A pinned machine. It comes from a file, so it is checked like any other definition.
+    /// Reads a pinned machine. It comes from a file, so it is checked like any other definition.
     ///
     /// # Errors
-    /// [`MachineError`] when it is not what [`Machine::to_value`] makes of a valid machine.
+    /// [`MachineError`] if it is not the value of a valid machine.
     pub fn from_value(value: &Value) -> Result<Self, MachineError> {
         let source = Pinned::deserialize(value)?.into_source();
         let compiled = compile(&source).map_err(MachineError::Invalid)?;
         Ok(compiled.machine)
     }
 
-    /// A digest of what decides where a run can go: states, transitions and their order, initial and terminal states.
-    /// Labels, descriptions and the version do not count.
+    /// A digest of what determines where a run can go: states, initial and terminal states, transitions and their
+    /// order. Labels, descriptions and the version are not included.
     #[must_use]
     pub fn digest(&self) -> String {
         let mut states = self.states.iter().map(|state| &state.name).collect::<Vec<_>>();
@@ -341,7 +342,7 @@ impl Machine {
         let mut terminal = self.terminal.iter().collect::<Vec<_>>();
         terminal.sort_unstable();
         let mut transitions = self.edges();
-        // Stable: the order of a state's own successors is kept, the first one being what is proposed.
+        // A stable sort keeps the order of a state's successors, which matters: the first one is proposed.
         transitions.sort_by_key(|(from, _)| *from);
         let canonical = json!([states, self.initial, terminal, transitions]).to_string();
         let mut digest = "sha256:".to_owned();
@@ -351,14 +352,14 @@ impl Machine {
         digest
     }
 
-    /// From and to of every transition, those that differ only by their label once.
+    /// The source and target of every transition, without those that differ only in the label.
     fn edges(&self) -> Vec<(&StateName, &StateName)> {
         let mut seen = HashSet::new();
         let edges = self.transitions.iter().map(|one| (&one.from, &one.to));
         edges.filter(|edge| seen.insert(*edge)).collect()
     }
 
-    /// What changed from this machine to a `newer` one, a short line for each change that matters to a run.
+    /// The changes from this machine to `newer` that matter to a run, a short line for each.
     #[must_use]
     pub fn differences(&self, newer: &Self) -> Vec<String> {
         let mut lines = Vec::new();
@@ -390,7 +391,7 @@ impl Machine {
         lines
     }
 
-    /// As [`Self::differences`], with the words as well: types, labels, descriptions and settings.
+    /// As [`Self::differences`], including types, labels, descriptions and settings.
     #[must_use]
     pub fn changes(&self, newer: &Self) -> Vec<String> {
         let mut lines = self.differences(newer);
@@ -431,7 +432,7 @@ fn join(names: &[StateName]) -> String {
     names.join(", ")
 }
 
-/// The shape of [`Machine::to_value`].
+/// The format of [`Machine::to_value`].
 #[derive(Deserialize)]
 struct Pinned {
     id: String,

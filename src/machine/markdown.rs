@@ -1,4 +1,4 @@
-//! A state machine inside a Markdown document (rp1): the first state diagram of the section `## STATE-MACHINE`.
+//! A state machine in a Markdown document (rp1): the first state diagram in the section `## STATE-MACHINE`.
 
 use std::ops::Range;
 
@@ -9,13 +9,13 @@ use crate::machine::lines::Line;
 use crate::machine::{Diagnostic, Name, mermaid};
 use crate::model::behind_front_matter;
 
-/// The heading's text.
+/// The text of the section's heading.
 const HEADING: &str = "STATE-MACHINE";
 
-/// The code of the diagnostic for a document that does not try to have a state machine.
+/// The code of the diagnostic for a document that does not try to define a state machine.
 pub(super) const ABSENT: &str = "no_state_machine";
 
-/// The lines of the diagram, when there is one, and what is odd about the document.
+/// The lines of the diagram, if there is one, and problems of the document.
 pub(super) fn find(text: &str) -> (Option<Vec<Line<'_>>>, Vec<Diagnostic>) {
     let outline = Outline::read(text);
     let Some(section) = outline.sections.first() else {
@@ -50,17 +50,17 @@ pub(super) fn find(text: &str) -> (Option<Vec<Line<'_>>>, Vec<Diagnostic>) {
     (Some(block.lines.clone()), warnings)
 }
 
-/// What matters of a document.
+/// The parts of a document that matter here.
 #[derive(Default)]
 struct Outline<'a> {
     sections: Vec<Section<'a>>,
-    /// Headings that are almost right.
+    /// Headings that are similar to the right one.
     near: Vec<Name>,
-    /// A state diagram outside of the sections.
+    /// A state diagram outside of the section.
     stray: Option<Name>,
 }
 
-/// What stands below a heading `## STATE-MACHINE`.
+/// A section with the heading `## STATE-MACHINE`.
 struct Section<'a> {
     heading: Name,
     blocks: Vec<Block<'a>>,
@@ -68,7 +68,7 @@ struct Section<'a> {
 
 /// A code block.
 struct Block<'a> {
-    /// The line that opens it.
+    /// The line with the opening fence.
     fence: Name,
     is_mermaid: bool,
     is_closed: bool,
@@ -81,7 +81,7 @@ impl<'a> Outline<'a> {
         let body = behind_front_matter(text);
         let mut outline = Self::default();
         let mut open = false;
-        // Headings in quotations and lists are no sections, and what is quoted is an example.
+        // Headings in quotations and lists do not begin sections, and quoted code is an example.
         let (mut nested, mut quoted, mut code) = (0_usize, 0_usize, false);
         let mut events = Parser::new(&text[body..]).into_offset_iter();
         while let Some((event, range)) = events.next() {
@@ -106,7 +106,7 @@ impl<'a> Outline<'a> {
                 }
                 Event::Start(Tag::CodeBlock(_)) if quoted > 0 => code = true,
                 Event::End(TagEnd::CodeBlock) => code = false,
-                // Hashes without a blank behind them make no heading.
+                // Hashes without a blank after them do not make a heading.
                 Event::Text(text)
                     if !code && quoted == 0 && text.starts_with('#') && is_similar(text.trim_start_matches('#')) =>
                 {
@@ -188,7 +188,7 @@ impl<'a> Block<'a> {
         block
     }
 
-    /// The backticks or tildes that open it.
+    /// The backticks or tildes of the opening fence.
     fn mark(&self) -> String {
         let mark = self.fence.text.trim_start_matches(|c| c != '`' && c != '~');
         let len = mark.find(|c| !mark.starts_with(c)).unwrap_or(mark.len());
@@ -196,18 +196,18 @@ impl<'a> Block<'a> {
     }
 }
 
-/// A diagram, perhaps with the line of a fence that is none above it.
+/// Whether this is a diagram, maybe after a line that was meant to be a fence.
 fn looks_like_diagram(lines: &[Line<'_>]) -> bool {
     mermaid::is_state_diagram(lines) || lines.get(1..).is_some_and(mermaid::is_state_diagram)
 }
 
-/// The first line of `range`, without blanks around it.
+/// The first line of `range`, without blanks at its ends.
 fn name(lines: &[Line<'_>], range: &Range<usize>) -> Name {
     let at = lines.partition_point(|line| line.offset + line.text.len() < range.start);
     lines.get(at).map_or_else(|| Name::nowhere(""), Line::whole)
 }
 
-/// The text of a heading whose beginning was just read.
+/// The text of a heading whose start event was just read.
 fn title<'a>(events: &mut impl Iterator<Item = (Event<'a>, Range<usize>)>) -> String {
     let mut title = String::new();
     for (event, _) in events {
@@ -221,7 +221,7 @@ fn title<'a>(events: &mut impl Iterator<Item = (Event<'a>, Range<usize>)>) -> St
     title
 }
 
-/// Whether somebody who wrote this heading may have meant the real one. Attributes in braces are not part of it.
+/// Whether the heading may have been meant as the right one. Attributes in braces are ignored.
 fn is_similar(title: &str) -> bool {
     let title = title.split('{').next().unwrap_or_default();
     let letters = title.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase);

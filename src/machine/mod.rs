@@ -1,11 +1,11 @@
-//! Workflow definitions, compiled.
+//! Compiles workflow definitions.
 //!
 //! A definition is text in one of several notations. A front end (`phases`, `mermaid`, `graph`) turns the text into a
-//! [`MachineSource`]: names with the places where they stand; `markdown` finds the diagram in a document. [`compile`]
-//! checks such a source, the same way for every notation, and is the only maker of a [`Machine`]. Every problem becomes
-//! a [`Diagnostic`] and all of them are reported at once.
+//! [`MachineSource`]: names with their places. `markdown` finds the diagram in a document. [`compile`] checks the
+//! source by the same rules for every notation; nothing else makes a [`Machine`]. Each problem becomes a
+//! [`Diagnostic`], and all of them are reported at once.
 //!
-//! Nothing here does I/O; the catalog finds the texts.
+//! No I/O here: the catalog finds the texts.
 
 mod check;
 mod diagnostic;

@@ -1,4 +1,4 @@
-//! The phases notation: a list of phases in YAML, each leading to the one below it unless it says otherwise.
+//! The phases notation: a list of phases in YAML. Each leads to the next one in the list unless it says otherwise.
 
 use serde_json::Map;
 
@@ -6,10 +6,10 @@ use crate::codec::{self, DocumentKind, Node, Tree};
 use crate::machine::diagnostic::yaml_problem;
 use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, SourceTransition};
 
-/// Reads a definition; `fallback_id` names one that has no id of its own.
+/// Reads a definition; `fallback_id` is the workflow's id if the definition has none.
 ///
-/// There is a source whenever the phases themselves could be read, so that their problems are reported together with
-/// those of the rest of the document.
+/// Returns a source whenever the phases can be read, so that their problems are reported together with those of the
+/// rest of the document.
 pub(super) fn parse(text: &str, fallback_id: &str) -> (Option<MachineSource>, Vec<Diagnostic>) {
     let root = match codec::parse(text) {
         Ok(root) => root,
@@ -24,7 +24,7 @@ pub(super) fn parse(text: &str, fallback_id: &str) -> (Option<MachineSource>, Ve
         .map(|violation| {
             let node = root.nearest(&violation.pointer);
             let place = violation.place.unwrap_or(node.place);
-            // The place of an unknown key is not its parent's, and neither is the span.
+            // If the violation has a place of its own, such as that of an unknown key, the node's span does not apply.
             let span = if place == node.place { node.span.clone() } else { 0..0 };
             let name = Name { span, place, ..Name::nowhere("") };
             Diagnostic::error("schema", &name, violation.message)
@@ -35,25 +35,25 @@ pub(super) fn parse(text: &str, fallback_id: &str) -> (Option<MachineSource>, Ve
     (source, diagnostics)
 }
 
-/// Keys of a phase, as the schema has them.
+/// The keys of a phase in the schema.
 const KEYS: [&str; 9] = ["id", "label", "description", "type", "gate", "loop_over", "next", "terminal", "activities"];
-/// Those of them that say where a phase leads.
+/// The keys that determine where a phase leads.
 const WAYS: [&str; 2] = ["next", "terminal"];
 
-/// Keys that are almost one that flow knows: a phase may have others, but these are hardly meant to be.
+/// Reports keys that are similar to a known one. A phase may have other keys, but these are probably misspelt.
 fn odd_keys(phase: &Node) -> impl Iterator<Item = Diagnostic> {
     let keys = phase.entries().iter().map(|(key, _)| key);
     keys.filter_map(|key| {
         let text = key.text().filter(|text| !KEYS.contains(text))?;
         let meant = codec::similar(text, KEYS.into_iter())?;
         let message = format!("flow does not know the key `{text}`");
-        // What it was meant to say would be lost.
+        // A misspelt key of this kind would change where the phase leads.
         let make = if WAYS.contains(&meant) { Diagnostic::error } else { Diagnostic::warning };
         Some(make("misspelt_key", &Name::of_node(key), message).with_help(format!("did you mean `{meant}`?")))
     })
 }
 
-/// A document whose phases have names; whatever else is wrong with them is told already.
+/// Reads a document whose phases all have ids. Other problems of the phases are reported already.
 fn read(root: &Node, fallback_id: &str) -> MachineSource {
     let metadata = root.get("metadata");
     let id = metadata.and_then(|metadata| metadata.get("id")).filter(|id| id.text().is_some());
@@ -87,7 +87,7 @@ fn read(root: &Node, fallback_id: &str) -> MachineSource {
     source
 }
 
-/// Where `phase` leads: where it says, or nowhere when it says that it is terminal, or to the phase `below`.
+/// The phases after `phase`: those in `next`, none if it is marked as terminal, otherwise the one `below`.
 fn next(phase: &Node, below: Option<&Name>) -> Vec<Name> {
     match phase.get("next") {
         Some(one) if one.text().is_some() => vec![Name::of_node(one)],
@@ -97,7 +97,7 @@ fn next(phase: &Node, below: Option<&Name>) -> Vec<Name> {
     }
 }
 
-/// What `terminal:` says, if it is there.
+/// The value of `terminal`, if it is there.
 fn is_marked(phase: &Node) -> Option<bool> {
     match phase.get("terminal")?.tree {
         Tree::Bool(yes) => Some(yes),
@@ -105,7 +105,7 @@ fn is_marked(phase: &Node) -> Option<bool> {
     }
 }
 
-/// A version; JSON Schema takes `2.0` for a whole number as well.
+/// A version. JSON Schema accepts `2.0` as a whole number, too.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

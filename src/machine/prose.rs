@@ -1,10 +1,10 @@
-//! The words of a Markdown text that somebody says: not code, not a quotation of others.
+//! The prose of a Markdown text, without code and quotations.
 
 use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-/// The byte ranges of the prose in `text`, a list for each paragraph, heading or item.
+/// The byte ranges of the prose in `text`: one list for each paragraph, heading or item.
 #[must_use]
 pub fn prose(text: &str) -> Vec<Vec<Range<usize>>> {
     let mut blocks: Vec<Vec<Range<usize>>> = vec![Vec::new()];
@@ -16,7 +16,7 @@ pub fn prose(text: &str) -> Vec<Vec<Range<usize>>> {
             Event::End(TagEnd::BlockQuote(_)) => quoted -= 1,
             Event::Start(Tag::CodeBlock(_)) => code = true,
             Event::End(TagEnd::CodeBlock) => code = false,
-            // A line without a mark goes on with a quotation as far as Markdown is concerned, but not for people.
+            // In Markdown, an unmarked line continues a quotation; people do not read it like that.
             Event::Text(_) if !code && (quoted == 0 || !line.is_marked(range.start)) => {
                 blocks.last_mut().expect("BUG: there is no block").push(range);
             }
@@ -30,7 +30,7 @@ pub fn prose(text: &str) -> Vec<Vec<Range<usize>>> {
     blocks
 }
 
-/// Where the line of a position begins; positions only rise, so the whole text is searched once.
+/// Finds the beginning of a position's line. Positions only rise, so the text is searched once.
 struct LineStart<'a> {
     text: &'a str,
     marked: bool,
@@ -38,7 +38,7 @@ struct LineStart<'a> {
 }
 
 impl LineStart<'_> {
-    /// Whether the line around `at` begins with the mark of a quotation.
+    /// Whether the line at `at` begins with the mark of a quotation.
     fn is_marked(&mut self, at: usize) -> bool {
         if let Some(end) = self.text.get(self.seen..at).and_then(|new| new.rfind('\n')) {
             self.marked = is_marked(&self.text[self.seen + end + 1..]);

@@ -1,4 +1,4 @@
-//! What every front end produces: the names of a definition, with the places where they stand.
+//! The output of every front end: the names in a definition, with their places.
 
 use std::ops::Range;
 
@@ -8,20 +8,20 @@ use smol_str::SmolStr;
 use crate::codec::{Node, Place};
 use crate::machine::Notation;
 
-/// A definition as it was written, before any check.
+/// A definition before any checks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MachineSource {
     /// The workflow's id.
     pub id: Name,
     /// The workflow's version.
     pub version: u64,
-    /// The notation it was written in.
+    /// The notation of the definition.
     pub notation: Notation,
-    /// The states in the order of the text, each where it is declared.
+    /// The states, in the order of their declarations.
     pub states: Vec<SourceState>,
-    /// The states a run can start in; a repeat counts once.
+    /// The states in which a run can start. Repeats are ignored.
     pub initial: Vec<Name>,
-    /// The states a run can end in; a repeat counts once.
+    /// The states in which a run can end. Repeats are ignored.
     pub terminal: Vec<Name>,
     /// The transitions in the order of the text.
     pub transitions: Vec<SourceTransition>,
@@ -32,24 +32,24 @@ pub struct MachineSource {
 pub struct SourceState {
     /// Its name.
     pub name: Name,
-    /// What people read instead of the name.
+    /// A label to show instead of the name.
     pub label: Option<String>,
-    /// Its type, in the words of the notation.
+    /// Its type, as the notation calls it.
     pub kind: Option<String>,
-    /// What it is about.
+    /// A description.
     pub description: Option<String>,
-    /// What else it says, for whoever does it.
+    /// Further settings, for whatever runs the state.
     pub config: Map<String, Value>,
 }
 
 /// A declared transition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SourceTransition {
-    /// Where it leaves.
+    /// The state that it leaves.
     pub from: Name,
-    /// Where it leads; problems with the transition are reported here.
+    /// The state to which it leads. Problems of the transition are reported here.
     pub to: Name,
-    /// When it is taken, for people.
+    /// A label: when it is taken, for people.
     pub label: Option<String>,
 }
 
@@ -65,13 +65,13 @@ pub struct Name {
 }
 
 impl Name {
-    /// A name that stands in no text; it is reported at the text's beginning.
+    /// A name without a place. Problems are reported at the beginning of the text.
     #[must_use]
     pub fn nowhere(text: impl Into<SmolStr>) -> Self {
         Self { text: text.into(), span: 0..0, place: Place { line: 1, column: 1 } }
     }
 
-    /// The name that a YAML node holds.
+    /// The name in a YAML node.
     #[must_use]
     pub fn of_node(node: &Node) -> Self {
         Self { text: node.text().unwrap_or_default().into(), span: node.span.clone(), place: node.place }

@@ -1,11 +1,12 @@
-//! What a definition says that no [`Machine`](crate::machine::Machine) holds, so that a copy in another notation lacks it.
+//! The parts of a definition that no [`Machine`](crate::machine::Machine) represents, so that a conversion to another
+//! notation loses them.
 
 use crate::codec::{self, Node};
 use crate::machine::lines::Line;
 use crate::machine::write::counted;
 use crate::machine::{Notation, markdown, mermaid};
 
-/// What a definition says it is for: in its metadata, its front matter, or at its top.
+/// The description in a definition: from its metadata, its front matter, or its top level.
 #[must_use]
 pub fn description(text: &str) -> Option<String> {
     let yaml = match text.trim_start_matches('\u{feff}').strip_prefix("---\n") {
@@ -17,7 +18,7 @@ pub fn description(text: &str) -> Option<String> {
     description.map(str::to_owned)
 }
 
-/// What of `text` is lost when its machine is written down in the notation `to`, a sentence fragment each.
+/// What a conversion of `text` to the notation `to` loses, a sentence fragment for each.
 #[must_use]
 pub fn unsaid(notation: Notation, text: &str, to: Notation) -> Vec<String> {
     if notation == Notation::Mermaid {
@@ -49,7 +50,7 @@ pub fn unsaid(notation: Notation, text: &str, to: Notation) -> Vec<String> {
     }
 }
 
-/// What is drawn is nearly all that a diagram says; the prose around it belongs to its document.
+/// A machine represents nearly everything in a diagram. The prose around it belongs to its document.
 fn unsaid_of_diagram(text: &str) -> Vec<String> {
     let lines = markdown::find(text).0.unwrap_or_else(|| Line::all(text));
     match mermaid::labels_of_stars(&lines) {
@@ -59,14 +60,14 @@ fn unsaid_of_diagram(text: &str) -> Vec<String> {
     }
 }
 
-/// Keys of one mapping.
+/// The unknown keys of one mapping.
 fn keys(path: &str, mapping: &Node, known: &[String]) -> Vec<String> {
     let is_lost = |key: &&str| known.iter().all(|known| known != key);
     let keys = mapping.entries().iter().filter_map(|(key, _)| key.text()).filter(is_lost);
     keys.map(|key| format!("`{path}{key}`")).collect()
 }
 
-/// Keys of many mappings, each with the number of those that have it.
+/// The unknown keys of many mappings, each with the number of mappings that have it.
 fn shared(mappings: &[&Node], known: &[&str], what: &str) -> Vec<String> {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     for key in mappings.iter().flat_map(|mapping| mapping.entries()).filter_map(|(key, _)| key.text()) {
@@ -80,7 +81,7 @@ fn shared(mappings: &[&Node], known: &[&str], what: &str) -> Vec<String> {
     counts.into_iter().map(line).collect()
 }
 
-/// How many kinds of keys are told about.
+/// How many different keys to list.
 const MOST: usize = 20;
 
 #[cfg(test)]

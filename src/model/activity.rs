@@ -1,4 +1,4 @@
-//! The record of a bounded piece of work.
+//! Activities: records of bounded pieces of work.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,29 +9,29 @@ use serde_json::{Map, Value};
 
 use crate::model::{ActivityId, BadName, StateName};
 
-/// How an activity stands. `passed` and `skipped` count as completed; the others do not (design, section 6).
+/// The status of an activity. `passed` and `skipped` count as completed; the others do not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ActivityStatus {
     /// Planned, not begun.
     Pending,
-    /// Begun; until another record says how it ended, its outcome is in doubt.
+    /// Begun. Until another record has its outcome, the outcome is in doubt.
     Running,
-    /// Ended well.
+    /// Done successfully.
     Passed,
-    /// Ended badly.
+    /// Done without success.
     Failed,
     /// Left out on purpose.
     Skipped,
-    /// Cannot go on.
+    /// Cannot continue without a person.
     Blocked,
 }
 
 impl ActivityStatus {
-    /// All of them, in the order of a life.
+    /// All statuses, in their usual order.
     pub const ALL: [Self; 6] = [Self::Pending, Self::Running, Self::Passed, Self::Failed, Self::Skipped, Self::Blocked];
 
-    /// As in the file.
+    /// The name, as in the file.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -44,13 +44,13 @@ impl ActivityStatus {
         }
     }
 
-    /// Whether the activity is among `completed_activities`.
+    /// Whether an activity with this status counts as completed.
     #[must_use]
     pub fn is_completed(self) -> bool {
         matches!(self, Self::Passed | Self::Skipped)
     }
 
-    /// Whether the activity is over, well or badly.
+    /// Whether the work has ended or stopped: it is neither pending nor running.
     #[must_use]
     pub fn is_settled(self) -> bool {
         !matches!(self, Self::Pending | Self::Running)
@@ -63,7 +63,7 @@ impl fmt::Display for ActivityStatus {
     }
 }
 
-/// What kind of work an activity was (FlowRun).
+/// The kind of work of an activity (FlowRun).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ActivityType {
@@ -71,24 +71,24 @@ pub enum ActivityType {
     Bash,
     /// A skill of an agent.
     Skill,
-    /// Another agent.
+    /// Another agent's work.
     Agent,
-    /// Anything a person or agent did.
+    /// Anything that a person or agent did.
     Task,
-    /// A check that lets the work pass or not.
+    /// A check that decides whether the work may continue.
     Gate,
     /// A judgement of results.
     Evaluation,
-    /// Work outside flow's sight.
+    /// Work that flow does not see.
     External,
 }
 
 impl ActivityType {
-    /// All of them.
+    /// All types.
     pub const ALL: [Self; 7] =
         [Self::Bash, Self::Skill, Self::Agent, Self::Task, Self::Gate, Self::Evaluation, Self::External];
 
-    /// As in the file.
+    /// The name, as in the file.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -113,23 +113,23 @@ macro_rules! from_str_by_all {
         }
     };
 }
-/// How sure the author of a result is of it (FlowRun).
+/// How sure the author of a result is (FlowRun).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
-    /// Checked by evidence.
+    /// Checked, with evidence.
     High,
-    /// Likely, not fully checked.
+    /// Likely, but not fully checked.
     Medium,
-    /// A guess; check before building on it.
+    /// A guess; check it before relying on it.
     Low,
 }
 
 impl Confidence {
-    /// All of them.
+    /// All levels.
     pub const ALL: [Self; 3] = [Self::High, Self::Medium, Self::Low];
 
-    /// As in the file.
+    /// The name, as in the file.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -143,9 +143,9 @@ impl Confidence {
 from_str_by_all!(ActivityStatus);
 from_str_by_all!(ActivityType);
 
-/// A FlowActivity document: the whole mapping as it was given, keys that flow does not know included.
+/// A FlowActivity document: the whole mapping as it was given, including keys that flow does not know.
 ///
-/// A value of this type has at least a valid `metadata.id`, and a valid `activity.status`.
+/// It always has a valid `metadata.id` and a valid `activity.status`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Activity {
@@ -153,10 +153,10 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// Takes a document that its schema accepted.
+    /// Wraps a document that was checked against its schema.
     ///
     /// # Errors
-    /// [`BadName`] when the id or phase is no usable name.
+    /// [`BadName`] if the id, the phase or the status is not valid.
     pub fn new(document: Map<String, Value>) -> Result<Self, BadName> {
         let activity = Self { document };
         ActivityId::new(activity.text("metadata", "id").unwrap_or_default())?;
@@ -177,7 +177,7 @@ impl Activity {
     /// `metadata.id`.
     ///
     /// # Panics
-    /// Never: the constructor checked it.
+    /// Never: the constructor has checked it.
     #[must_use]
     pub fn id(&self) -> ActivityId {
         ActivityId::new(self.text("metadata", "id").unwrap_or_default()).expect("checked by the constructor")
@@ -198,7 +198,7 @@ impl Activity {
     /// `activity.status`.
     ///
     /// # Panics
-    /// Never: the constructor checked it.
+    /// Never: the constructor has checked it.
     #[must_use]
     pub fn status(&self) -> ActivityStatus {
         self.text("activity", "status").unwrap_or_default().parse().expect("checked by the constructor")
@@ -228,13 +228,13 @@ impl Activity {
         &self.document
     }
 
-    /// Sets `section.key` where it is absent or null; what the caller wrote stays.
+    /// Sets `section.key` if it is absent or null. Values that the caller wrote stay.
     pub fn fill(&mut self, section: &str, key: &str, value: impl Into<Value>) {
         fill(&mut self.document, section, key, value);
     }
 }
 
-/// Sets `section.key` of a document where it is absent or null.
+/// Sets `section.key` of a document if it is absent or null.
 pub fn fill(document: &mut Map<String, Value>, section: &str, key: &str, value: impl Into<Value>) {
     let section = document.entry(section).or_insert_with(|| Value::Object(Map::new()));
     if let Some(section) = section.as_object_mut() {

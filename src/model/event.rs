@@ -1,4 +1,4 @@
-//! What happened to a run, one value per line of `events.jsonl`.
+//! The events of a run: one for each line of `events.jsonl`.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -17,13 +17,14 @@ pub const LINE_VERSION: u64 = 1;
 pub struct Event {
     /// Its position in the log.
     pub seq: Seq,
-    /// A ULID, or the key that the caller gave to make a retry recognisable.
+    /// A ULID, or the caller's idempotency key.
     pub id: EventId,
-    /// When it happened, by the writer's clock.
+    /// When it happened, according to the writer's clock.
     pub at: Timestamp,
     /// What happened.
     pub kind: EventKind,
-    /// Digest of the `run.yaml` that was written with this event; what differs from it was edited by hand.
+    /// The digest of the `run.yaml` that was written with this event. A `run.yaml` with another digest was edited by
+    /// hand.
     pub run: Option<TextDigest>,
 }
 
@@ -32,12 +33,12 @@ pub struct Event {
 #[serde(transparent)]
 pub struct TextDigest(pub String);
 
-/// What happened.
+/// The type of an event, with its data.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EventKind {
     /// The run was created by `flow start`.
     RunStarted(Box<RunStarted>),
-    /// A run that another program created came under flow's care.
+    /// A run of another program was taken over.
     RunAdopted(Box<RunAdopted>),
     /// A piece of work was recorded.
     ActivityRecorded(Box<ActivityRecorded>),
@@ -47,86 +48,87 @@ pub enum EventKind {
     RunBlocked(StatusChange),
     /// Back from `blocked` to `active`.
     RunUnblocked(StatusChange),
-    /// The run ended well.
+    /// The run was completed.
     RunCompleted(StatusChange),
-    /// The run ended badly.
+    /// The run failed.
     RunFailed(StatusChange),
-    /// The run was given up.
+    /// The run was cancelled.
     RunCancelled(StatusChange),
-    /// A run that was over goes on.
+    /// An ended run was reopened.
     RunReopened(StatusChange),
-    /// The session that held the run ended, the run did not.
+    /// The session that held the run ended; the run did not.
     SessionEnded(SessionEnded),
-    /// A session took the run.
+    /// A session claimed the run.
     RunClaimed(RunClaimed),
     /// A person edited `run.yaml`.
     RunEdited(Box<RunEdited>),
-    /// The run follows another definition of its workflow from now on.
+    /// The run follows another definition of its workflow from here on.
     WorkflowAdopted(Box<WorkflowAdopted>),
-    /// A damaged log was replaced by what survived of it.
+    /// A damaged log was replaced by what could be recovered.
     LogRepaired(Box<LogRepaired>),
     /// Modes began or ended; only in the log of `.flow/state`.
     ModesChanged(Box<ModesChanged>),
-    /// Written by a newer flow; kept as it is and changes nothing.
+    /// An event of a newer flow. It is kept unchanged and has no effect.
     Unknown(UnknownEvent),
 }
 
-/// Facts that a run starts with.
+/// The start of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunStarted {
-    /// The run.
+    /// The run's id.
     pub run_id: RunId,
     /// Its workflow.
     pub workflow: WorkflowId,
     /// The workflow's version.
     pub workflow_version: u64,
-    /// Where it starts; none when the first report will say.
+    /// The phase in which it starts; absent if the first report decides that.
     pub phase: Option<StateName>,
-    /// What it is for.
+    /// The goal of the run.
     pub goal: Option<String>,
     /// Repository, branch, issue, …
     pub context: Map<String, Value>,
-    /// Bounds on the run.
+    /// Limits of the run.
     pub limits: Map<String, Value>,
-    /// The session that starts it and holds it.
+    /// The session that starts the run and holds it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub session: Option<SessionId>,
-    /// Evidence by which the holder can be known dead later.
+    /// Evidence from which others can later conclude that the holder is dead.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub holder: Option<String>,
-    /// Digest of the run's token: whoever has the token may report on units, whoever holds the run.
+    /// The digest of the run's token. A caller with the token may report on units, even if another session holds the
+    /// run.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub token: Option<String>,
-    /// The compiled workflow, pinned for the run's whole life; null when it has no state machine.
+    /// The compiled workflow, which the run pins; null if it has no state machine.
     pub machine: Value,
 }
 
-/// A document that another program wrote, as it was found.
+/// The takeover of a run that another program wrote.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunAdopted {
-    /// The workflow as compiled at this moment; absent when it is not known.
+    /// The workflow as compiled at this time; absent if it is not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub machine: Option<Value>,
-    /// What its `run.yaml` said; `last_number` is the highest number found among its activity files.
+    /// The document in its `run.yaml`; `last_number` is the highest number of its activity files.
     pub document: RunDocument,
-    /// `run.yaml` as it was found.
+    /// The text of its `run.yaml`.
     pub text: String,
 }
 
-/// A piece of work and where it left the run.
+/// A recorded piece of work, and where it moved the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ActivityRecorded {
     /// Its number in the run.
     pub number: Number,
-    /// The phase in which it was done; the run is there or moves there.
+    /// The phase of the work. The run is in it or moves to it, unless `late` is set.
     pub phase: StateName,
-    /// The phase after the record when the run moved on (`--advance`).
+    /// The phase to which the run moved after the record (`--advance`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub advanced_to: Option<StateName>,
-    /// Where the run stands as well after it: parallel branches.
+    /// Other phases that the run is in after the record: parallel branches.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub beside: Vec<StateName>,
-    /// Whether the work belongs to a phase that the run had left before; the run stays where it is.
+    /// Whether the work belongs to a phase that the run had left. Such a record does not move the run.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub late: bool,
     /// The phases that the run left with this record although their work was not done.
@@ -135,15 +137,15 @@ pub struct ActivityRecorded {
     /// The session that recorded it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub session: Option<SessionId>,
-    /// Digest of what the caller asked for, before flow filled in defaults: tells a retry from another record.
+    /// The digest of the caller's request before flow filled in defaults. It distinguishes a retry from another record.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub request: Option<TextDigest>,
-    /// The whole record.
+    /// The activity document.
     pub activity: Activity,
 }
 
 impl ActivityRecorded {
-    /// A record of `activity` in `phase`, with which the run goes nowhere.
+    /// A record of `activity` in `phase` that does not move the run.
     #[must_use]
     pub fn new(number: Number, phase: StateName, activity: Activity) -> Self {
         Self {
@@ -171,7 +173,7 @@ impl ActivityRecorded {
 pub struct Skip {
     /// The phases.
     pub phases: Vec<StateName>,
-    /// Why, in the words of the caller.
+    /// The reason that the caller gave.
     pub reason: String,
 }
 
@@ -185,18 +187,18 @@ pub struct StatusChange {
     /// The phases whose work was not done when the run was completed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub skipped: Option<Skip>,
-    /// The session that asked for it.
+    /// The session that requested it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub session: Option<SessionId>,
 }
 
-/// The end of a session with an open run.
+/// The end of a session; its run stays open.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionEnded {
-    /// The session; none when the run had no owner.
+    /// The session; absent if no session held the run.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub session: Option<SessionId>,
-    /// What the host said about why it ended.
+    /// The reason that the host gave.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
 }
@@ -204,49 +206,49 @@ pub struct SessionEnded {
 /// A change of holder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunClaimed {
-    /// The new holder; none when a person took the run without naming a session.
+    /// The new holder; absent if a person took the run without a session.
     pub session: Option<SessionId>,
-    /// The new epoch: records that carry an older one are refused.
+    /// The new epoch. Records with an older one are refused.
     pub epoch: u64,
-    /// The holder before.
+    /// The previous holder.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub from: Option<SessionId>,
-    /// Evidence by which the holder can be known dead later.
+    /// Evidence from which others can later conclude that the holder is dead.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub holder: Option<String>,
-    /// Whether a live holder was overruled.
+    /// Whether the run was taken over from a live holder.
     #[serde(default)]
     pub took_over: bool,
 }
 
-/// A definition that a run moved over to.
+/// A run's change to another definition of its workflow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkflowAdopted {
-    /// What changed, a short line for each difference that matters to a run.
+    /// A short message for each difference that matters to a run.
     pub differences: Vec<String>,
-    /// The session that asked for it.
+    /// The session that requested it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub session: Option<SessionId>,
-    /// The compiled workflow, pinned from now on.
+    /// The compiled workflow, which the run pins from here on.
     pub machine: Value,
 }
 
-/// What a person changed in `run.yaml`, by hand or with `flow set`.
+/// A person's edit of `run.yaml`, by hand or with `flow set`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunEdited {
     /// The changed fields with their new values.
     pub changes: RunChanges,
-    /// Whether `flow set` made it. A hand edit is in `run.yaml` before it is logged; this one comes there afterwards.
+    /// Whether `flow set` made the edit. A hand edit is in `run.yaml` before it is logged, this one only afterwards.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub by_command: bool,
-    /// The session that asked for it with `flow set`.
+    /// The session that used `flow set`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub session: Option<SessionId>,
-    /// The whole text after the edit, so that its comments can be rebuilt from the log.
+    /// The whole text after the edit, so that its comments can be restored from the log.
     pub text: String,
 }
 
-/// New values of fields that a person may edit; `None` where nothing changed.
+/// New values of fields that a person may edit; `None` if a field did not change.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunChanges {
@@ -282,11 +284,11 @@ pub struct RunChanges {
     pub limits: Option<Map<String, Value>>,
 }
 
-/// Tells "set to null" from "not mentioned".
+/// Distinguishes "set to null" from "not changed".
 mod double_option {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    // The outer option is skipped when it is none, so only the inner one is written.
+    // If the outer option is `None` the field is skipped, so only the inner one is written.
     pub(super) fn serialize<T: Serialize, S: Serializer>(value: &Option<Option<T>>, to: S) -> Result<S::Ok, S::Error> {
         value.as_ref().and_then(Option::as_ref).serialize(to)
     }
@@ -298,10 +300,10 @@ mod double_option {
     }
 }
 
-/// An event whose type this program does not know.
+/// An event with a type or version that this program does not know.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnknownEvent {
-    /// The version of its line.
+    /// The version of its line format.
     pub version: u64,
     /// Its `type`.
     pub kind: String,
@@ -310,7 +312,7 @@ pub struct UnknownEvent {
 }
 
 impl EventKind {
-    /// The activities that were recorded with it, by their numbers.
+    /// The activities that the event records, in the order of their numbers.
     #[must_use]
     pub fn records(&self) -> &[ActivityRecorded] {
         match self {
@@ -320,7 +322,7 @@ impl EventKind {
         }
     }
 
-    /// The `type` on the line.
+    /// The `type` of the line.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -397,7 +399,7 @@ impl EventKind {
 }
 
 impl Event {
-    /// The event as the object that is sealed into a line.
+    /// Converts to the object that is sealed into a line.
     #[must_use]
     pub fn to_object(&self) -> Map<String, Value> {
         let mut object = Map::new();
@@ -417,11 +419,10 @@ impl Event {
         object
     }
 
-    /// The event from the object of a sealed line. A newer line version or an unknown type becomes
-    /// [`EventKind::Unknown`].
+    /// Converts from the object of a sealed line. An unknown type or a newer version gives [`EventKind::Unknown`].
     ///
     /// # Errors
-    /// When a field that every event has is missing or of the wrong type.
+    /// If a required field is missing or has the wrong type.
     pub fn from_object(mut object: Map<String, Value>) -> Result<Self, serde_json::Error> {
         #[derive(Deserialize)]
         struct Head {

@@ -1,9 +1,10 @@
-//! What a model answered, without the fence of code that models like to put around it.
+//! Removes the code fence that models like to put around their answers.
 
-/// The text in the only block of code of `reply`, whatever words stand around the block; otherwise all of it.
+/// The text in the only code block of `reply`, whatever is before and after it. If there is not exactly one block, the
+/// whole reply.
 #[must_use]
 pub fn without_fence(reply: &str) -> &str {
-    // Some programs put a byte order mark before what they say.
+    // Some programs begin their output with a byte order mark.
     let reply = reply.trim().trim_start_matches('\u{feff}').trim();
     let mut blocks = Vec::new();
     let mut open: Option<(Fence, usize)> = None;
@@ -24,7 +25,7 @@ pub fn without_fence(reply: &str) -> &str {
             },
         }
     }
-    // The last fence may stand behind the text.
+    // The closing fence may be at the end of a line of text.
     if let Some((opened, from)) = open {
         match reply[from..].trim_end_matches(opened.mark) {
             text if reply.len() - from - text.len() >= opened.len => blocks.push(text),
@@ -37,7 +38,7 @@ pub fn without_fence(reply: &str) -> &str {
     }
 }
 
-/// Three marks or more at the beginning of a line.
+/// Three or more marks at the beginning of a line.
 #[derive(Clone, Copy)]
 struct Fence {
     mark: char,
@@ -45,7 +46,7 @@ struct Fence {
 }
 
 impl Fence {
-    /// The fence of `line`, and what stands behind it.
+    /// The fence at the beginning of `line`, and the text after it.
     fn read(line: &str) -> Option<(Self, &str)> {
         let line = line.trim();
         let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
@@ -58,8 +59,8 @@ impl Fence {
         self.mark == opened.mark && self.len >= opened.len
     }
 
-    /// The text between this fence and another one at the end of the same line. The word before an object is the name of
-    /// its language.
+    /// The text between this fence and another one at the end of the same line. A word before an object is the name of
+    /// the language and is dropped.
     fn closed_in(self, rest: &str) -> Option<&str> {
         let text = rest.trim_end_matches(self.mark);
         let is_closed = rest.len() - text.len() >= self.len && !text.is_empty();

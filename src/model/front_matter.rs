@@ -1,7 +1,7 @@
-//! What stands before the Markdown of a document.
+//! The front matter of a Markdown document.
 
-/// Where the Markdown of `text` begins: behind a byte order mark and behind YAML front matter, which is between two lines
-/// of three hyphens at the very beginning.
+/// The offset in `text` where the Markdown begins, after a byte order mark and after YAML front matter. Front matter is
+/// only at the very beginning, between two lines of three hyphens.
 #[must_use]
 pub fn behind_front_matter(text: &str) -> usize {
     let start = text.len() - text.strip_prefix('\u{feff}').unwrap_or(text).len();
@@ -10,7 +10,7 @@ pub fn behind_front_matter(text: &str) -> usize {
     let Some(first) = lines.next().filter(|first| is_fence(first, &["---"])) else { return start };
     let mut end = start + first.len();
     for (nth, line) in lines.enumerate() {
-        // A thematic break has a blank line below it.
+        // With a blank line below it, the first line is a thematic break.
         if nth == 0 && line.trim().is_empty() {
             return start;
         }

@@ -1,4 +1,4 @@
-//! What to do now, as data: words, and the commands among them.
+//! What a user can do now, as words and commands.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,8 +9,8 @@ use serde::{Serialize, Serializer};
 
 use crate::model::suggestion::Suggestion;
 
-/// A sentence with commands in it: `Help::from("go on with it: ") + Suggestion::flow("resume").value(run)`. Faces show the
-/// commands in their own way; `Display` puts their lines between backticks, which is also what reports hold.
+/// A sentence with commands in it: `Help::from("go on with it: ") + Suggestion::flow("resume").value(run)`. Each user
+/// interface shows the commands in its own way; `Display`, which reports use as well, puts them between backticks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Help(Vec<Part>);
 
@@ -22,7 +22,7 @@ enum Part {
 }
 
 impl Help {
-    /// Whether it says nothing.
+    /// Whether it has no words and no commands.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -1,14 +1,15 @@
-//! An ordered list of activity ids that stays cheap at ten thousand entries.
+//! An ordered list of activity ids that is still fast with ten thousand entries.
 
 use std::sync::Arc;
 
-/// Activity ids in order, kept as text with a line each: appending and searching allocate nothing per entry.
-/// Order and repeats are significant (FlowRun). An entry is any text without a line break.
+/// Activity ids in order, stored as text with one id per line, so that appending and searching need no allocation per
+/// entry. Order and repeats are significant (FlowRun). An entry is any text without a line break.
 #[derive(Debug, Clone, Default)]
 pub struct IdList {
-    /// What was read together, shared by all copies: a state is copied several times on its way to the disk.
+    /// The entries that were read together. Shared by all copies, because a state is copied several times during a
+    /// commit.
     read: Arc<String>,
-    /// What was added since.
+    /// The entries that were added since.
     added: String,
     len: usize,
 }
@@ -29,7 +30,7 @@ impl IdList {
     /// Appends `id`.
     ///
     /// # Panics
-    /// When `id` contains a line break: documents with such ids are refused before they get here.
+    /// If `id` contains a line break. Documents with such ids are refused before.
     pub fn push(&mut self, id: &str) {
         assert!(!id.contains('\n'), "BUG: a line break in an activity id");
         self.added.push_str(id);
@@ -40,13 +41,13 @@ impl IdList {
     /// Whether `id` is in the list.
     #[must_use]
     pub fn contains(&self, id: &str) -> bool {
-        // Searching the text for the whole line is many times faster than looking at line after line.
+        // Searching the text for a whole line is many times faster than comparing line by line.
         let line = format!("\n{id}\n");
         let is_in = |lines: &str| lines.starts_with(&line[1..]) || lines.contains(&line);
         !id.contains('\n') && (is_in(&self.added) || is_in(&self.read))
     }
 
-    /// The entries behind those of `other`; `None` unless the list begins with all of those.
+    /// The entries after those of `other`; `None` if the list does not begin with all of them.
     pub fn after<'a>(&'a self, other: &Self) -> Option<impl Iterator<Item = &'a str>> {
         let begins = match Arc::ptr_eq(&self.read, &other.read) {
             true => self.added.starts_with(&other.added),
@@ -59,7 +60,7 @@ impl IdList {
         })
     }
 
-    /// From `len` entries, each ended by a line break.
+    /// Makes a list from text with `len` entries, each followed by a line break.
     #[must_use]
     pub fn from_lines(lines: String, len: usize) -> Self {
         Self { read: Arc::new(lines), added: String::new(), len }
@@ -74,7 +75,7 @@ impl IdList {
 
     /// The entries in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &str> {
-        // Not `lines()`: it would also cut a trailing carriage return.
+        // Not `lines()`, which would also remove a trailing carriage return.
         self.read.split_terminator('\n').chain(self.added.split_terminator('\n'))
     }
 }

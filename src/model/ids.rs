@@ -1,4 +1,4 @@
-//! Names that are safe to use as file names and keys, and the two counters of a run.
+//! Names that are safe as file names and keys, and the two counters of a run.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 use thiserror::Error;
 
-/// A name that cannot be used, with the reason in words.
+/// A name that is not valid, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("the {what} {name:?} {reason}")]
 pub struct BadName {
-    /// What the name was meant for: `run id`, `activity id`, …
+    /// The kind of name: `run id`, `activity id`, …
     pub what: &'static str,
-    /// The name as given.
+    /// The name, as given.
     pub name: String,
-    /// What is wrong with it, as the end of a sentence.
+    /// What is wrong, as the end of a sentence.
     pub reason: String,
 }
 
@@ -30,7 +30,7 @@ fn bad(what: &'static str, name: &str, reason: impl Into<String>) -> BadName {
     BadName { what, name, reason: reason.into() }
 }
 
-/// Device names that Windows reserves whatever their extension.
+/// Whether Windows reserves the name for a device, with any extension.
 fn is_reserved(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or_default();
     let is = |device: &str| stem.eq_ignore_ascii_case(device);
@@ -41,25 +41,25 @@ fn is_reserved(name: &str) -> bool {
     is("con") || is("prn") || is("aux") || is("nul") || numbered("com") || numbered("lpt")
 }
 
-/// Letters and digits that a name may have.
+/// A set of letters and digits.
 #[derive(Clone, Copy)]
 enum Letters {
-    /// Small ones of ASCII.
+    /// Lower-case ASCII letters and digits.
     Small,
-    /// Those of ASCII.
+    /// ASCII letters and digits.
     Ascii,
-    /// Those of any script.
+    /// Letters and digits of any script.
     Any,
 }
 
-/// Characters that a name may have.
+/// A set of characters.
 #[derive(Clone, Copy)]
 enum Characters {
-    /// Letters and digits, and these.
+    /// Letters and digits, and the given characters.
     Word(Letters, &'static str),
-    /// Printable ones of ASCII without blanks.
+    /// Printable ASCII characters without blanks.
     Graphic,
-    /// All but control characters.
+    /// All characters but control characters.
     Text,
 }
 
@@ -79,7 +79,7 @@ impl Characters {
         }
     }
 
-    /// The same as a class of a regular expression; `more` has its hyphen last.
+    /// The set as a regular expression. If `more` has a hyphen, it must come last.
     fn class(self) -> String {
         match self {
             Self::Word(Letters::Small, more) => format!("[a-z0-9{more}]"),
@@ -91,19 +91,19 @@ impl Characters {
     }
 }
 
-/// What a name has to be.
+/// The rule for a kind of name.
 struct Rule {
-    /// What the name is for.
+    /// The kind of name, for messages.
     what: &'static str,
-    /// Its longest length in bytes.
+    /// The maximum length in bytes.
     max: usize,
-    /// What it begins with.
+    /// The allowed first characters.
     first: Characters,
-    /// What it consists of.
+    /// The allowed other characters.
     rest: Characters,
-    /// The same in words.
+    /// The allowed characters as text, for messages.
     allowed: &'static str,
-    /// What else is wrong with it.
+    /// A further check; returns what is wrong.
     also: fn(&str) -> Option<&'static str>,
 }
 
@@ -116,7 +116,7 @@ impl Rule {
         if name.len() > *max {
             return Err(bad(what, name, format!("is longer than {max} bytes")));
         }
-        // Every rule allows the first two, and a long list has a million of them.
+        // All rules allow lower-case ASCII letters and digits. Testing them first makes long lists fast.
         let is_odd = |&c: &char| !(c.is_ascii_lowercase() || c.is_ascii_digit() || rest.has(c));
         if let Some(odd) = name.chars().find(is_odd) {
             return Err(bad(what, name, format!("contains {odd:?}; allowed are {allowed}")));
@@ -130,7 +130,7 @@ impl Rule {
         }
     }
 
-    /// What schemas say of it.
+    /// The rule as a regular expression, for schemas.
     fn pattern(&self) -> String {
         format!("^{}{}*$", self.first.class(), self.rest.class())
     }
@@ -150,7 +150,7 @@ macro_rules! name_type {
             /// Checks `name`.
             ///
             /// # Errors
-            /// [`BadName`] when a rule of the type's description is broken.
+            /// [`BadName`] if the name breaks a rule in the description of the type.
             pub fn new(name: impl Into<SmolStr>) -> Result<Self, BadName> {
                 let name = name.into();
                 Self::RULE.check(&name)?;
@@ -186,8 +186,9 @@ macro_rules! name_type {
 }
 
 name_type!(
-    /// A run: `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`, no trailing dot, no Windows device name. It is the name of the
-    /// run's directory. `flow start` makes `<compact UTC time>-<slug>` (FlowRun); others may bring a UUID (rp1).
+    /// The id of a run: `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`, without a trailing dot, and not a device name of Windows.
+    /// It is the name of the run's directory. `flow start` makes `<compact UTC time>-<slug>` (FlowRun); callers may
+    /// give a UUID (rp1).
     RunId,
     Rule {
         what: "run id",
@@ -204,7 +205,7 @@ name_type!(
 );
 
 name_type!(
-    /// A mode: `[a-z0-9][a-z0-9_-]{0,63}` (RCS). It is a part of its file's name.
+    /// The name of a mode: `[a-z0-9][a-z0-9_-]{0,63}` (RCS). It is a part of its file's name.
     ModeName,
     Rule {
         what: "mode",
@@ -217,7 +218,7 @@ name_type!(
 );
 
 name_type!(
-    /// An activity: `[a-z0-9][a-z0-9_-]*`, at most 200 bytes (FlowRun). Several records may carry the same id.
+    /// The id of an activity: `[a-z0-9][a-z0-9_-]*`, at most 200 bytes (FlowRun). Several records may have the same id.
     ActivityId,
     Rule {
         what: "activity id",
@@ -230,7 +231,7 @@ name_type!(
 );
 
 name_type!(
-    /// An agent session: `[A-Za-z0-9_-]{1,64}`.
+    /// The id of an agent session: `[A-Za-z0-9_-]{1,64}`.
     SessionId,
     Rule {
         what: "session id",
@@ -243,7 +244,7 @@ name_type!(
 );
 
 name_type!(
-    /// A workflow: `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`; the stem of its file's name.
+    /// The id of a workflow: `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`. It is the stem of its file's name.
     WorkflowId,
     Rule {
         what: "workflow id",
@@ -256,8 +257,8 @@ name_type!(
 );
 
 name_type!(
-    /// Where a run is: a phase, step or state of its workflow. Letters of any script, digits, `_`, `-`, `.` and
-    /// `:` (a namespaced step, rp1); at most 200 bytes.
+    /// The name of a phase, step or state of a workflow. Letters of any script, digits, `_`, `-`, `.` and `:` (a
+    /// namespaced step, rp1); at most 200 bytes.
     StateName,
     Rule {
         what: "phase",
@@ -291,7 +292,7 @@ name_type!(
 );
 
 name_type!(
-    /// What makes an operation recognisable on a retry: a ULID that flow makes, or the caller's key.
+    /// The id of an operation, by which a retry is recognised: a ULID that flow makes, or the caller's idempotency key.
     /// 1 to 200 printable ASCII characters without blanks.
     EventId,
     Rule {
@@ -304,7 +305,7 @@ name_type!(
     }
 );
 
-/// Position of an event in its run's log: 1, 2, 3, … without gaps. 0 stands before the first.
+/// The position of an event in its run's log: 1, 2, 3, … without gaps. 0 is the position before the first event.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Seq(pub u64);
@@ -323,7 +324,7 @@ impl fmt::Display for Seq {
     }
 }
 
-/// Number of an activity in its run: 1, 2, 3, …, shown with at least three digits. Never used twice.
+/// The number of an activity in its run: 1, 2, 3, …, shown with at least three digits. No number is used twice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, JsonSchema)]
 #[schemars(transparent, extend("pattern" = format!("^[0-9]{{{},}}$", Self::DIGITS)))]
 pub struct Number(#[schemars(with = "String")] pub u64);
@@ -337,7 +338,7 @@ impl Number {
         Self(self.0 + 1)
     }
 
-    /// Name of the activity's file in `activities/`.
+    /// The name of the activity's file in `activities/`.
     #[must_use]
     pub fn file_name(self, id: &ActivityId) -> String {
         format!("{self}-{id}.yaml")
@@ -369,7 +370,7 @@ impl<'de> Deserialize<'de> for Number {
     }
 }
 
-/// Turns free text into a slug of `[a-z0-9-]`, at most `max` bytes, without `-` at its ends; `None` when nothing is left.
+/// Turns a text into a slug of `[a-z0-9-]`, at most `max` bytes, without `-` at its ends; `None` if nothing is left.
 #[must_use]
 pub fn slug(text: &str, max: usize) -> Option<String> {
     let mut slug = String::new();

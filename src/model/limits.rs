@@ -1,46 +1,47 @@
-//! A bound for everything that is read or written. Beyond a bound there is an error, never a bigger buffer.
+//! Limits for everything that is read or written. Exceeding a limit is an error; buffers never grow beyond it.
 
-/// Largest `run.yaml` in bytes.
+/// Largest `run.yaml`, in bytes.
 pub const RUN_BYTES: usize = 4 << 20;
-/// Largest activity document in bytes; a bigger output belongs into `evidence/`.
+/// Largest activity document, in bytes. Larger outputs belong into `evidence/`.
 pub const ACTIVITY_BYTES: usize = 1 << 20;
-/// Largest line of `events.jsonl` in bytes. It can hold a whole escaped `run.yaml` (a hand edit is logged with its text).
+/// Largest line of `events.jsonl`, in bytes. It can hold a whole escaped `run.yaml`, because a hand edit is logged with
+/// its text.
 pub const LINE_BYTES: usize = 2 * RUN_BYTES + ACTIVITY_BYTES;
-/// Largest `events.jsonl` in bytes that a command reads as a whole.
+/// Largest `events.jsonl` that a command reads as a whole, in bytes.
 pub const LOG_BYTES: usize = 1 << 30;
-/// Largest workflow definition in bytes.
+/// Largest workflow definition, in bytes.
 pub const WORKFLOW_BYTES: usize = 1 << 20;
 /// Largest Markdown document with a workflow in it, in bytes: finding the diagram costs more than reading it.
 pub const MARKDOWN_BYTES: usize = 512 << 10;
-/// Most states of a workflow.
+/// Maximum number of states of a workflow.
 pub const STATES: usize = 10_000;
-/// Most transitions of a workflow.
+/// Maximum number of transitions of a workflow.
 pub const TRANSITIONS: usize = 40_000;
-/// Largest decision journal in bytes.
+/// Largest decision journal, in bytes.
 pub const JOURNAL_BYTES: usize = 4 << 20;
-/// Largest document of an interview in bytes, with its scratch pad.
+/// Largest document of an interview with its scratch pad, in bytes.
 pub const INTERVIEW_BYTES: usize = 1 << 20;
-/// Largest answer to a question of an interview in bytes.
+/// Largest answer to a question of an interview, in bytes.
 pub const ANSWER_BYTES: usize = 256 << 10;
-/// Most questions of an interview.
+/// Maximum number of questions of an interview.
 pub const QUESTIONS: u32 = 100;
-/// Largest payload of a hook on standard input in bytes.
+/// Largest payload of a hook on standard input, in bytes.
 pub const HOOK_BYTES: usize = 1 << 20;
-/// Largest file of a mode in bytes.
+/// Largest file of a mode, in bytes.
 pub const MODE_BYTES: usize = 1 << 20;
-/// Most sessions in the visible set of the root scope.
+/// Maximum number of sessions in the visible set of the root scope.
 pub const SHOWN_SESSIONS: usize = 100;
-/// Largest file of the cache in bytes; what is larger is not believed.
+/// Largest file of the cache, in bytes. A larger one is ignored.
 pub const CACHE_BYTES: usize = 64 << 20;
-/// How much of a log's end is read at first to find the last sealed line, in bytes; it grows when that is not enough.
+/// How much of a log's end to read first when looking for the last sealed line, in bytes. More is read if necessary.
 pub const TAIL_BYTES: usize = 8 << 10;
-/// Deepest nesting of a YAML document.
+/// Maximum nesting depth of a YAML document.
 pub const YAML_DEPTH: usize = 64;
-/// Most nodes in a YAML document that is not elided (see `codec::run_text`).
+/// Maximum number of nodes in a YAML document, after a long list is cut out (see `codec::run_text`).
 pub const YAML_NODES: usize = 50_000;
-/// Largest counter (position, number, epoch) that is read; every JSON reader keeps such numbers exactly.
+/// Largest counter (position, number, epoch) that is accepted. Every JSON reader represents such numbers exactly.
 pub const COUNTER: u64 = 1 << 48;
-/// How many violations of one document are reported.
+/// Maximum number of violations to report for one document.
 pub const VIOLATIONS: usize = 100;
-/// How many lines of a log that are no events are reported; the others are counted.
+/// Maximum number of lines of a log to report that are not events. Further ones are only counted.
 pub const SKIPPED: usize = 10_000;

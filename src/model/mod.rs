@@ -1,7 +1,7 @@
-//! What is in the files: identifiers, the run document, activities, events. Plain data without I/O.
+//! The contents of files as plain data: identifiers, the run document, activities, events. No I/O.
 //!
-//! Constructors keep the invariants: a [`RunId`] that exists is a safe file name, a [`Seq`] that exists came from a
-//! sealed line or is the next one. Bytes become documents in [`crate::codec`] and nowhere else.
+//! Constructors keep the invariants: a [`RunId`] that exists is a safe file name. Only [`crate::codec`] turns bytes
+//! into documents.
 
 mod activity;
 mod event;

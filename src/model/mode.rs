@@ -6,23 +6,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{ModeName, SessionId, TextDigest};
 
-/// Whose modes: everybody's, or one session's.
+/// The scope of modes: the project, or one session.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
-    /// `.flow/state/`: seen by every session that has no file of its own for a mode.
+    /// `.flow/state/`. Its modes count for every session that has no file of its own for a mode.
     Root,
     /// `.flow/state/sessions/<id>/`.
     Session(SessionId),
 }
 
 impl Scope {
-    /// The scope of a session, or of none.
+    /// The scope of a session; the root scope without one.
     #[must_use]
     pub fn of(session: Option<SessionId>) -> Self {
         session.map_or(Self::Root, Self::Session)
     }
 
-    /// The session; none for the root scope.
+    /// The session; `None` for the root scope.
     #[must_use]
     pub fn session(&self) -> Option<&SessionId> {
         match self {
@@ -41,36 +41,36 @@ impl fmt::Display for Scope {
     }
 }
 
-/// What one commit did to the modes: every file that it changed, with its whole new text.
+/// The changes that one commit made to modes: every changed file, with its whole new text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModesChanged {
-    /// What happened, a sentence for people.
+    /// A summary of the changes, for people.
     pub summary: String,
-    /// The files, in the order in which they are put into place; the visible set of the root scope is the last one.
+    /// The files, in the order in which they are replaced. The visible set of the root scope comes last.
     pub files: Vec<ModeFile>,
 }
 
 /// A changed file below `.flow/state`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModeFile {
-    /// The session whose file it is; none for the root scope.
+    /// The session of the file; absent for the root scope.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub session: Option<SessionId>,
     /// Its name.
     pub name: String,
-    /// What it was before; none when it was missing.
+    /// The digest of the old text; absent if the file was missing.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub was: Option<TextDigest>,
-    /// Its new text; none when it is removed.
+    /// The new text; absent if the file is removed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub text: Option<String>,
-    /// Whether its old bytes go to quarantine, because nobody could read them.
+    /// Whether to move the old file to quarantine, because it could not be read.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub aside: bool,
 }
 
 impl ModeFile {
-    /// Whose file it is.
+    /// The scope of the file.
     #[must_use]
     pub fn scope(&self) -> Scope {
         Scope::of(self.session.clone())
@@ -83,8 +83,8 @@ pub fn mode_file(mode: &ModeName) -> String {
     format!("{mode}{MODE_FILE}")
 }
 
-/// The name of the visible set of a scope: what is active, for hooks and displays.
+/// The name of a scope's visible set: the active modes, for hooks and displays.
 pub const VISIBLE: &str = "skill-active-state.json";
 
-/// How the name of a mode's file ends.
+/// The suffix of a mode's file.
 pub const MODE_FILE: &str = "-state.json";

@@ -1,4 +1,4 @@
-//! An error as callers see it.
+//! Errors, as callers see them.
 
 use std::error::Error;
 
@@ -7,57 +7,57 @@ use serde::Serialize;
 
 use crate::model::help::Help;
 
-/// What kind of trouble it is; decides the exit status.
+/// The kind of an error, which determines the exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A rule refuses it.
+    /// A rule forbids it.
     Refused,
     /// The command line or a name is wrong.
     Usage,
-    /// There is no such thing.
+    /// It does not exist.
     NotFound,
     /// A person is needed.
     NeedsHuman,
-    /// Another process or session holds it, or a conflict: retry.
+    /// Another process or session holds it, or there was a conflict: retry.
     Held,
     /// Data on disk is damaged.
     Damaged,
     /// Input or output failed, or could not be confirmed.
     Io,
-    /// An unsafe path.
+    /// The path is unsafe.
     Unsafe,
 }
 
-/// An error for people in trouble: what is wrong, where, and what to do now.
+/// An error for callers: what is wrong, where, and what to do now.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Problem {
-    /// Stable and documented in `docs/errors.md`.
+    /// A stable code, documented in `docs/errors.md`.
     pub code: &'static str,
     /// One sentence: what is wrong, and where.
     pub message: String,
     /// What to do now.
     pub help: Option<Help>,
-    /// Underlying reasons, nearest first.
+    /// The underlying errors, nearest first.
     pub causes: Vec<String>,
-    /// What kind of trouble it is.
+    /// The kind of the error.
     #[serde(skip)]
     pub kind: Kind,
 }
 
 impl Problem {
-    /// What `error` says, which has no help yet.
+    /// A problem with the message of `error`, without help.
     #[must_use]
     pub fn new(kind: Kind, code: &'static str, error: &dyn Error) -> Self {
         Self::of_message(kind, code, error.to_string())
     }
 
-    /// The same of a sentence.
+    /// A problem with this message, without help.
     #[must_use]
     pub fn of_message(kind: Kind, code: &'static str, message: String) -> Self {
         Self { code, message, help: None, causes: Vec::new(), kind }
     }
 
-    /// With what to do now.
+    /// Adds help: what to do now.
     #[must_use]
     pub fn help(self, help: impl Into<Help>) -> Self {
         Self { help: Some(help.into()).filter(|help| !help.is_empty()), ..self }
@@ -69,14 +69,14 @@ impl Problem {
         Self { help: self.help.map(|help| help.in_project(project)), ..self }
     }
 
-    /// With these reasons behind the others.
+    /// Adds causes after the existing ones.
     #[must_use]
     pub fn because(mut self, causes: impl IntoIterator<Item = String>) -> Self {
         self.causes.extend(causes);
         self
     }
 
-    /// With `source` and what is behind it as reasons.
+    /// Adds `source` and its own sources as causes.
     #[must_use]
     pub fn caused_by(mut self, source: &dyn Error) -> Self {
         let mut cause = Some(source);
@@ -88,13 +88,13 @@ impl Problem {
     }
 }
 
-/// An error of any room. `Display` is the whole sentence; this adds what a program and a person in trouble need beside it.
-/// Faces know errors by this trait alone.
+/// An error of any module. `Display` is the whole message; this trait adds what callers need besides. User interfaces
+/// use errors only through this trait.
 pub trait Explain: Error {
-    /// The error as callers see it; its message is what `Display` says.
+    /// The error as callers see it. Its message is the one of `Display`.
     fn problem(&self) -> Problem;
 
-    /// The error and its nearest cause in one line, for lists and warnings.
+    /// The error and its nearest cause as one line, for lists and warnings.
     fn one_line(&self) -> String {
         let problem = self.problem();
         let line = match problem.causes.first() {

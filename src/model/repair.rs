@@ -1,37 +1,38 @@
-//! What a repair of a damaged log says about itself.
+//! The event of a repaired log.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::{ActivityRecorded, EventId, Number, RunDocument, Seq};
 
-/// A damaged log was replaced by one of its surviving lines. From here on the run is what `document` says; the old log
-/// is in quarantine, whole.
+/// The repair of a damaged log, which was replaced by one of the lines that could be recovered. From here on, the state
+/// of the run is `document`. The whole old log is in quarantine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LogRepaired {
-    /// Positions of events that are gone. Nobody looks for them any more.
+    /// Positions of events that were lost. They no longer count as damage.
     pub lost: Vec<LostRange>,
-    /// Lines that got another position or number, and those of another branch that were put behind the first history.
+    /// Lines that got another position or number, including those of another branch that were appended to the first
+    /// history.
     pub renumbered: Vec<Renumbered>,
-    /// Lost records that were found again in their activity files.
+    /// Lost records that were recovered from their activity files.
     pub salvaged: Vec<ActivityRecorded>,
-    /// What was wrong, in words.
+    /// What was wrong.
     pub reason: String,
-    /// What several histories had changed that a merge joined, and which of the values counts: a line for each.
+    /// After a merge of several histories: a message for each value that more than one of them changed.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub settled: Vec<String>,
-    /// Name of the old log in `.quarantine/`; none when there was no log.
+    /// The name of the old log in `.quarantine/`; absent if there was none.
     pub quarantined: Option<String>,
-    /// The workflow, when the event that pinned it is among the lost ones.
+    /// The workflow, if the event that pinned it was lost.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub machine: Option<Value>,
-    /// The run as of the repair.
+    /// The document at the time of the repair.
     pub document: RunDocument,
-    /// `run.yaml` as of the repair.
+    /// The text of `run.yaml` at the time of the repair.
     pub text: String,
 }
 
-/// Positions from `from` to `to`, both included.
+/// A range of positions, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LostRange {
     /// The first.
@@ -41,7 +42,7 @@ pub struct LostRange {
 }
 
 impl LostRange {
-    /// As people say it: `event 3`, `events 3 to 5`.
+    /// The range as text: `event 3`, `events 3 to 5`.
     #[must_use]
     pub fn in_words(self) -> String {
         match self.from == self.to {
@@ -51,19 +52,19 @@ impl LostRange {
     }
 }
 
-/// A line that got another position.
+/// A line that got another position or number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Renumbered {
-    /// The event.
+    /// The id of the event.
     pub id: EventId,
-    /// Its position before.
+    /// Its old position.
     pub seq_before: Seq,
-    /// Its position now.
+    /// Its new position.
     pub seq: Seq,
-    /// Its activity number before, when it is a record.
+    /// Its old activity number, if it is a record.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub number_before: Option<Number>,
-    /// Its activity number now.
+    /// Its new activity number.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub number: Option<Number>,
 }

@@ -1,4 +1,4 @@
-//! `run.yaml`: a FlowRun document as data.
+//! The FlowRun document in `run.yaml`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,27 +11,27 @@ use crate::model::{
     IdList, Number, Question, RunId, Seq, SessionId, StateName, StepStatus, Steps, Timestamp, WorkflowId,
 };
 
-/// What a run is doing.
+/// The status of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
-    /// Work goes on.
+    /// In progress.
     Active,
-    /// Work waits for a person; `blocked_reason` says why.
+    /// Waiting for a person; `blocked_reason` says why.
     Blocked,
-    /// Ended well.
+    /// The run was completed.
     Completed,
-    /// Ended badly.
+    /// The run failed.
     Failed,
-    /// Given up.
+    /// The run was cancelled.
     Cancelled,
 }
 
 impl RunStatus {
-    /// All of them.
+    /// All statuses.
     pub const ALL: [Self; 5] = [Self::Active, Self::Blocked, Self::Completed, Self::Failed, Self::Cancelled];
 
-    /// As in the file.
+    /// The name, as in the file.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -43,7 +43,7 @@ impl RunStatus {
         }
     }
 
-    /// Whether the run is over: it accepts no more records.
+    /// Whether the run has ended and accepts no more records.
     #[must_use]
     pub fn is_terminal(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
@@ -63,7 +63,7 @@ impl FromStr for RunStatus {
     }
 }
 
-/// What `run.yaml` says, apart from the keys that flow does not know (those stay in the text).
+/// The contents of `run.yaml`, without keys that flow does not know (they stay in the text).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunDocument {
     /// `metadata.id`: the name of the run's directory.
@@ -80,51 +80,51 @@ pub struct RunDocument {
     pub context: Map<String, Value>,
     /// `limits`: `max_iterations`, `max_runtime_minutes`.
     pub limits: Map<String, Value>,
-    /// The keys of `state` that flow keeps.
+    /// The keys of `state` that flow writes.
     pub state: Owned,
 }
 
-/// The keys of `run.yaml`'s `state` that flow writes. A person may change the first five; the rest is bookkeeping that
-/// flow sets right again.
+/// The keys of `run.yaml`'s `state` that flow writes. A person may edit the first five; flow restores the others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Owned {
     /// `status`.
     pub status: RunStatus,
-    /// `current_phase`: where the run is.
+    /// `current_phase`: the phase that the run is in.
     pub current_phase: Option<StateName>,
     /// `current_activity`: the id of the latest record.
     pub current_activity: Option<String>,
-    /// `completed_activities`: ids of activities that ended `passed` or `skipped`, in order.
+    /// `completed_activities`: ids of activities with the status `passed` or `skipped`, in order.
     pub completed_activities: IdList,
     /// `blocked_reason`.
     pub blocked_reason: Option<String>,
     /// `open_activities`: ids whose latest record is neither `passed` nor `skipped`.
     pub open_activities: IdList,
-    /// `session`: who holds the run.
+    /// `session`: the session that holds the run.
     pub session: Option<SessionId>,
-    /// `epoch`: rises with every change of holder.
+    /// `epoch`: increases with every change of the holder.
     pub epoch: u64,
-    /// `last_number`: the highest activity number given.
+    /// `last_number`: the highest activity number used.
     pub last_number: Number,
-    /// `workflow_seq`: the event that pins the workflow, when it is not the first one.
+    /// `workflow_seq`: the position of the event that pins the workflow, if it is not the first event.
     pub workflow_seq: Option<Seq>,
-    /// `steps`: what was reported of the workflow's steps.
+    /// `steps`: the reported statuses of the workflow's steps.
     #[serde(skip_serializing_if = "Steps::is_empty", default)]
     pub steps: Steps,
-    /// `other_phases`: where the run stands beside `current_phase`, in parallel branches.
+    /// `other_phases`: further phases that the run is in, in parallel branches.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub other_phases: Vec<StateName>,
-    /// `questions`: what the user is asked and has not answered.
+    /// `questions`: open questions to the user.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub questions: Vec<Question>,
-    /// `last_seq`: the event up to which this document shows the run; absent in documents that flow did not write.
+    /// `last_seq`: the position of the last event that this document includes; absent if flow did not write the
+    /// document.
     pub last_seq: Option<Seq>,
-    /// `updated_at`: when that event happened.
+    /// `updated_at`: the time of that event.
     pub updated_at: Option<Timestamp>,
 }
 
 impl Owned {
-    /// The same with another list of completed activities. The long one is not copied.
+    /// A copy with another list of completed activities. Does not copy the old list, which may be long.
     #[must_use]
     pub fn with_completed(&self, completed_activities: IdList) -> Self {
         Self {
@@ -146,33 +146,34 @@ impl Owned {
         }
     }
 
-    /// Everywhere the run stands, `current_phase` first.
+    /// All phases that the run is in, `current_phase` first.
     pub fn positions(&self) -> impl Iterator<Item = &StateName> {
         self.current_phase.iter().chain(&self.other_phases)
     }
 
-    /// Steps that were reported as running and as nothing since, also where the run does not stand any more.
+    /// Steps whose latest reported status is running, including those that the run has left.
     pub fn running_steps(&self) -> impl Iterator<Item = &StateName> {
         self.steps.iter().filter(|(_, status)| *status == StepStatus::Running).map(|(step, _)| step)
     }
 }
 
-/// What an active run is doing, where its steps are reported.
+/// What an active run with reported steps is doing, if that says more than its status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Doing {
     /// A question is open.
     Asking,
-    /// A step where the run stands failed.
+    /// A step that the run is in failed.
     Failed,
-    /// A step where the run stands waits.
+    /// A step that the run is in is waiting.
     Waiting,
     /// A merge joined two histories of the run.
     Conflict,
 }
 
 impl Doing {
-    /// From a run's status, whether a question is open, and what was reported of the steps where it stands.
+    /// Derives it from a run's status, whether a question is open, and the reported statuses of the steps that the run
+    /// is in.
     #[must_use]
     pub fn of(status: RunStatus, asks: bool, here: impl Iterator<Item = StepStatus>) -> Option<Self> {
         if status != RunStatus::Active {
@@ -189,7 +190,7 @@ impl Doing {
         }
     }
 
-    /// As in reports.
+    /// The name, as in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -201,22 +202,22 @@ impl Doing {
     }
 }
 
-/// What is told about a run among many.
+/// A summary of a run, for lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunSummary {
-    /// The run.
+    /// The run's id.
     pub id: RunId,
     /// Its workflow.
     pub workflow: WorkflowId,
     /// When it was started.
     pub created_at: Timestamp,
-    /// What it is doing.
+    /// Its status.
     pub status: RunStatus,
-    /// Where it is.
+    /// The phase that it is in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_phase: Option<StateName>,
-    /// How many activities are completed.
+    /// The number of completed activities.
     pub completed_activities: usize,
     /// What it is doing, when that says more than its status.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -224,7 +225,7 @@ pub struct RunSummary {
     /// Why it is blocked, or that its session ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocked_reason: Option<String>,
-    /// What it is for.
+    /// Its goal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goal: Option<String>,
     /// The issue that it is about.
@@ -239,13 +240,13 @@ pub struct RunSummary {
     /// Its decision journal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub journal: Option<String>,
-    /// Who holds it.
+    /// The session that holds it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
-    /// The event up to which this shows the run.
+    /// The position of the last event that this includes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_seq: Option<Seq>,
-    /// When that event happened.
+    /// The time of that event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
 }
@@ -277,26 +278,26 @@ impl From<&RunDocument> for RunSummary {
     }
 }
 
-/// The limits of a run that flow knows: how often a phase may fail, and how old the run may get.
+/// The keys of `limits` that flow knows: how often a phase may fail, and how old the run may get, in minutes.
 pub const LIMITS: [&str; 2] = ["max_iterations", "max_runtime_minutes"];
 
-/// The text that marks an active run whose session ended (FlowRun, step 5).
+/// The `blocked_reason` of an active run whose session ended (FlowRun, step 5).
 pub const SESSION_ENDED: &str = "session ended";
 
 impl RunDocument {
-    /// An issue, pull request or other number of the context.
+    /// A number in `context`, such as `issue` or `pr`.
     #[must_use]
     pub fn context_number(&self, key: &str) -> Option<u64> {
         self.context.get(key)?.as_u64()
     }
 
-    /// A text of the context.
+    /// A text in `context`; `None` if it is empty.
     #[must_use]
     pub fn context_text(&self, key: &str) -> Option<&str> {
         self.context.get(key)?.as_str().filter(|text| !text.is_empty())
     }
 
-    /// A positive number of the limits.
+    /// A number in `limits`.
     #[must_use]
     pub fn limit(&self, key: &str) -> Option<u64> {
         self.limits.get(key)?.as_u64()

@@ -1,4 +1,4 @@
-//! What agents report of a workflow's steps while they work on them (rp1).
+//! Reports of agents on a workflow's steps (rp1).
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,30 +9,30 @@ use serde_json::{Map, Value};
 
 use crate::model::{ActivityRecorded, ActivityStatus, EventId, SessionId, StateName, TextDigest, Timestamp, Unit};
 
-/// What is going on in a step; where in the workflow that is, its name says (the two layers of rp1).
+/// The status of a step (rp1 separates it from the step's name, which says where in the workflow a run is).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepStatus {
-    /// Nothing yet.
+    /// Not begun.
     NotStarted,
-    /// Somebody works on it.
+    /// In progress.
     Running,
-    /// It waits for something.
+    /// Waiting for something.
     Waiting,
-    /// Ended well.
+    /// Done successfully.
     Completed,
-    /// Ended badly.
+    /// Ended without success.
     Failed,
     /// Left out on purpose.
     Skipped,
 }
 
 impl StepStatus {
-    /// All of them.
+    /// All statuses.
     pub const ALL: [Self; 6] =
         [Self::NotStarted, Self::Running, Self::Waiting, Self::Completed, Self::Failed, Self::Skipped];
 
-    /// As in the file.
+    /// The name, as in the file.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -45,13 +45,13 @@ impl StepStatus {
         }
     }
 
-    /// Whether the step goes on.
+    /// Whether the step is running or waiting.
     #[must_use]
     pub fn is_open(self) -> bool {
         matches!(self, Self::Running | Self::Waiting)
     }
 
-    /// Whether the step is done with.
+    /// Whether the step is completed or skipped.
     #[must_use]
     pub fn is_done(self) -> bool {
         matches!(self, Self::Completed | Self::Skipped)
@@ -97,19 +97,19 @@ impl From<StepStatus> for ActivityStatus {
     }
 }
 
-/// The latest status of each step that was reported, in the order in which they were first reported.
+/// The latest status of each reported step, in the order of their first reports.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Steps(Vec<(StateName, StepStatus)>);
 
 impl Steps {
-    /// The latest status of `step`; none when it was never reported.
+    /// The latest status of `step`; `None` if it was never reported.
     #[must_use]
     pub fn get(&self, step: &StateName) -> Option<StepStatus> {
         self.0.iter().find(|(name, _)| name == step).map(|(_, status)| *status)
     }
 
-    /// Notes a report.
+    /// Sets the status of a step.
     pub fn set(&mut self, step: &StateName, status: StepStatus) {
         match self.0.iter_mut().find(|(name, _)| name == step) {
             Some((_, latest)) => *latest = status,
@@ -117,13 +117,13 @@ impl Steps {
         }
     }
 
-    /// Whether no step was ever reported.
+    /// Whether no step was reported.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Each step with its latest status.
+    /// All steps with their latest status.
     pub fn iter(&self) -> impl Iterator<Item = (&StateName, StepStatus)> {
         self.0.iter().map(|(name, status)| (name, *status))
     }
@@ -135,7 +135,7 @@ impl FromIterator<(StateName, StepStatus)> for Steps {
     }
 }
 
-/// A question to the user that nobody has answered yet.
+/// An open question to the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
     /// The step that asks.
@@ -143,53 +143,53 @@ pub struct Question {
     /// The unit that asks.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub unit: Option<Unit>,
-    /// What is asked.
+    /// The text of the question.
     pub prompt: String,
 }
 
 impl Question {
-    /// Who asks, as on the command line: `--step build --unit T1`.
+    /// The step and unit that ask, as options of the command line: `--step build --unit T1`.
     #[must_use]
     pub fn who(&self) -> String {
         let unit = self.unit.as_ref().map(|unit| format!(" --unit {unit}")).unwrap_or_default();
         format!("--step {}{unit}", self.step)
     }
 
-    /// Whether it is this step and unit that asks.
+    /// Whether this step and unit ask the question.
     #[must_use]
     pub fn is_of(&self, step: &StateName, unit: Option<&Unit>) -> bool {
         self.step == *step && self.unit.as_ref() == unit
     }
 
-    /// Whether it asks `prompt`, of which it may hold only the beginning.
+    /// Whether this is the question `prompt`. A long question may be stored only in part.
     #[must_use]
     pub fn asks(&self, prompt: &str) -> bool {
         self.prompt == prompt || self.prompt.strip_suffix('…').is_some_and(|begin| prompt.starts_with(begin))
     }
 }
 
-/// What a report is about (`--type`).
+/// The type of a report (`--type`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
 #[schemars(rename_all = "snake_case")]
 pub enum ReportType {
     /// A step changed its status.
     StatusChange,
-    /// A file or link came into being.
+    /// A file or link was created.
     ArtifactRegistered,
-    /// A remark on an artifact.
+    /// A remark on an artifact was added or changed.
     AnnotationUpdated,
     /// The user is asked something.
     WaitingForUser,
     /// The user answered.
     UserAnswered,
-    /// Something worth knowing.
+    /// A note.
     BtwUpdate,
-    /// A step has steps of its own.
+    /// Another workflow was attached to a step.
     SubflowRegistered,
 }
 
 impl ReportType {
-    /// All of them.
+    /// All types.
     pub const ALL: [Self; 7] = [
         Self::StatusChange,
         Self::ArtifactRegistered,
@@ -200,13 +200,13 @@ impl ReportType {
         Self::SubflowRegistered,
     ];
 
-    /// Whether it tells of what came out of a run: it changes no step, and is of use after the end as well.
+    /// Whether the report is about an artifact. Such a report changes no step, and is accepted after the end of a run.
     #[must_use]
     pub fn is_of_artifact(self) -> bool {
         matches!(self, Self::ArtifactRegistered | Self::AnnotationUpdated)
     }
 
-    /// As on the command line.
+    /// The name, as on the command line.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -228,8 +228,8 @@ impl FromStr for ReportType {
     }
 }
 
-/// The answer in the data of a report that says that the user answered: a text as it is, anything else as JSON. Without
-/// the key `answer`, all of the data is the answer.
+/// The answer in the data of a `user_answered` report: a text as it is, any other value as JSON. If the key `answer` is
+/// missing, all of the data is the answer.
 #[must_use]
 pub fn answer_in(data: &Map<String, Value>) -> String {
     match data.get("answer") {
@@ -239,90 +239,90 @@ pub fn answer_in(data: &Map<String, Value>) -> String {
     }
 }
 
-/// Reports of one `flow emit`, with everything that follows from them.
+/// The reports of one `flow emit`, with their consequences.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Emitted {
-    /// The reports in order; a step that was completed by another one's begin stands before that one.
+    /// The reports, in order. A step that was completed because another one began comes before that one.
     pub reports: Vec<StepReport>,
-    /// Where the run stands after them, when a report moved it or confirmed where it is.
+    /// The step that the run is in afterwards; absent if no report moved the run or confirmed its step.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub phase: Option<StateName>,
-    /// Where it stands as well: parallel branches.
+    /// Further steps that the run is in: parallel branches.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub beside: Vec<StateName>,
-    /// The activities of the steps that were reported.
+    /// The activities of the reported steps.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub records: Vec<ActivityRecorded>,
-    /// Whether the run is completed with them: a terminal state is.
+    /// Whether the run is completed, because it has reached a terminal state.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub ends: bool,
     /// The session that reported.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub session: Option<SessionId>,
-    /// Digest of what the caller asked for, when it gave an operation id.
+    /// The digest of the caller's request, if it has an operation id.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub request: Option<TextDigest>,
 }
 
-/// One report.
+/// A report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepReport {
-    /// What makes it recognisable.
+    /// Its id, which is unique.
     pub id: EventId,
     /// When it happened.
     pub at: Timestamp,
-    /// Its [`ReportType`]; a text, since a newer flow may know more of them.
+    /// The name of its [`ReportType`]. Stored as text, because a newer flow may have more types.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The step it is about; `agent:step` for a step of a sub-agent.
+    /// The step that it is about; `agent:step` for a step of a sub-agent.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub step: Option<StateName>,
     /// The unit of work in that step.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub unit: Option<Unit>,
-    /// What it says.
+    /// Its data.
     pub data: Map<String, Value>,
-    /// Whether flow made it because another step began.
+    /// Whether flow made the report, because another step began.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub auto: bool,
-    /// From which state the run entered the step with it.
+    /// The state from which the run entered the step with this report.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub from: Option<StateName>,
 }
 
 impl StepReport {
-    /// Its type, when this program knows it.
+    /// Its type; `None` if this program does not know it.
     #[must_use]
     pub fn kind(&self) -> Option<ReportType> {
         self.kind.parse().ok()
     }
 
-    /// The status it reports.
+    /// The status that it reports, if it is a change of status.
     #[must_use]
     pub fn status(&self) -> Option<StepStatus> {
         (self.kind() == Some(ReportType::StatusChange)).then(|| self.text("status")?.parse().ok())?
     }
 
-    /// A text of its data.
+    /// A text in its data.
     #[must_use]
     pub fn text(&self, key: &str) -> Option<&str> {
         self.data.get(key)?.as_str()
     }
 
-    /// What the user answered, as a text.
+    /// The user's answer as a text, if this is one.
     #[must_use]
     pub fn answer(&self) -> Option<String> {
         (self.kind() == Some(ReportType::UserAnswered)).then(|| answer_in(&self.data))
     }
 
-    /// The step of the workflow itself in which it says that `unit` is.
+    /// The step of the run's own workflow that it reports for `unit`.
     #[must_use]
     pub fn step_of(&self, unit: &Unit) -> Option<&StateName> {
         let step = self.step.as_ref().filter(|step| step.agent().is_none())?;
         (self.unit.as_ref() == Some(unit) && self.status().is_some()).then_some(step)
     }
 
-    /// The step of the workflow itself whose status it reports: not of a unit, not of a sub-agent.
+    /// The step of the run's own workflow whose status it reports. `None` for a report on a unit or a sub-agent.
     #[must_use]
     pub fn own_step(&self) -> Option<(&StateName, StepStatus)> {
         let step = self.step.as_ref().filter(|step| self.unit.is_none() && step.agent().is_none())?;

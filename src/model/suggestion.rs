@@ -1,4 +1,4 @@
-//! A command to give next, as data.
+//! Suggested commands, as data.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,39 +6,39 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
-/// A command to give next. Faces show it in their own way; `Display` is a line for a POSIX shell, which is also what
-/// reports hold.
+/// A command that the user may run next. Each user interface shows it in its own way; `Display`, which reports use as
+/// well, gives a line for a POSIX shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Suggestion {
     /// A command of flow.
     Flow(Invocation),
-    /// A command of another program, as a shell takes it: `git switch main`.
+    /// A command line of another program: `git switch main`.
     Shell(String),
 }
 
 /// A command of flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invocation {
-    /// The project's directory; none when the command finds it from where the caller is.
+    /// The project's directory; `None` if the command finds it from the caller's directory.
     pub project: Option<String>,
-    /// `resume`, `workflow adopt`, …
+    /// The subcommand: `resume`, `workflow adopt`, …
     pub verb: String,
-    /// What follows, in order.
+    /// Its arguments, in order.
     pub arguments: Vec<Argument>,
 }
 
 /// An argument of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Argument {
-    /// A run, a file, a name.
+    /// A positional argument: a run, a file, a name.
     Value(String),
-    /// The same, which is only an example: the caller puts the real one in its place.
+    /// A positional argument that is only an example: the caller has to replace it.
     ValueExample(String),
     /// An option without a value: `repair` for `--repair`.
     Flag(String),
     /// An option with its value: `("run-id", "r1")`.
     Option(String, String),
-    /// The same, with a value that is only an example.
+    /// An option whose value is only an example.
     OptionExample(String, String),
 }
 
@@ -56,25 +56,25 @@ impl Suggestion {
         self
     }
 
-    /// With a value behind.
+    /// Adds a positional argument.
     #[must_use]
     pub fn value(self, value: impl fmt::Display) -> Self {
         self.with(Argument::Value(value.to_string()))
     }
 
-    /// With a flag.
+    /// Adds a flag.
     #[must_use]
     pub fn flag(self, name: &str) -> Self {
         self.with(Argument::Flag(name.to_owned()))
     }
 
-    /// With an option.
+    /// Adds an option.
     #[must_use]
     pub fn option(self, name: &str, value: impl fmt::Display) -> Self {
         self.with(Argument::Option(name.to_owned(), value.to_string()))
     }
 
-    /// With an option, when there is a value for it.
+    /// Adds an option if there is a value for it.
     #[must_use]
     pub fn maybe(self, name: &str, value: Option<impl fmt::Display>) -> Self {
         match value {
@@ -83,19 +83,20 @@ impl Suggestion {
         }
     }
 
-    /// With an option whose value the caller has to choose.
+    /// Adds an option whose value the caller has to choose.
     #[must_use]
     pub fn example(self, name: &str, value: impl fmt::Display) -> Self {
         self.with(Argument::OptionExample(name.to_owned(), value.to_string()))
     }
 
-    /// With a value that the caller has to choose.
+    /// Adds a positional argument that the caller has to choose.
     #[must_use]
     pub fn example_value(self, value: impl fmt::Display) -> Self {
         self.with(Argument::ValueExample(value.to_string()))
     }
 
-    /// The same for a caller who has to name the project; unchanged when it names one already, or has none to look for.
+    /// Adds the project for a caller who has to name it. Does not change a command that names a project already or does
+    /// not need one.
     #[must_use]
     pub fn in_project(mut self, project: Option<&str>) -> Self {
         const WITHOUT: [&str; 3] = ["help", "schema", "init"];
@@ -130,7 +131,7 @@ impl fmt::Display for Invocation {
                 Argument::Value(value) => write!(f, " {}", quoted(value)),
                 Argument::ValueExample(value) => write!(f, " {}", in_quotes(value)),
                 Argument::Flag(name) => write!(f, " --{name}"),
-                // Such a value would be taken for an option.
+                // After a blank, the value would be taken for an option.
                 Argument::Option(name, value) if value.starts_with('-') => write!(f, " --{name}={}", quoted(value)),
                 Argument::Option(name, value) => write!(f, " --{name} {}", quoted(value)),
                 Argument::OptionExample(name, value) => write!(f, " --{name} {}", in_quotes(value)),
@@ -156,10 +157,10 @@ impl JsonSchema for Suggestion {
     }
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell if necessary.
 #[must_use]
 pub fn quoted(word: &str) -> String {
-    // At the beginning of a word, some shells look for a program behind `=`.
+    // Some shells replace a word that begins with `=` by the path of a program.
     let plain = !word.is_empty() && !word.starts_with('=');
     let plain = plain && word.chars().all(|c| c.is_alphanumeric() || "_-.:/=".contains(c));
     if plain { word.to_owned() } else { in_quotes(word) }

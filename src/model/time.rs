@@ -1,4 +1,4 @@
-//! Points in time, always UTC, always written the same way.
+//! Points in time, always in UTC and in one format.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,17 +8,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A point in time in UTC; written as RFC 3339 with milliseconds, `2026-05-20T14:30:00.000Z`.
-/// Times inform people; order comes from positions in the log alone, since clocks go backwards.
+/// A point in time in UTC, written as RFC 3339 with milliseconds, `2026-05-20T14:30:00.000Z`. Times are only
+/// information for people. Order follows from positions in the log, because clocks may go backwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
 #[schemars(transparent, extend("format" = "date-time"))]
 pub struct Timestamp(#[schemars(with = "String")] DateTime<Utc>);
 
 impl Timestamp {
-    /// From a clock's reading.
+    /// Converts a time, truncated to milliseconds.
     #[must_use]
     pub fn new(at: DateTime<Utc>) -> Self {
-        // What is written must equal what is read back: no digits below the millisecond.
+        // The value must equal the one that is read back, which has only milliseconds.
         Self(DateTime::from_timestamp_millis(at.timestamp_millis()).unwrap_or(at))
     }
 
@@ -28,7 +28,7 @@ impl Timestamp {
         self.0.format("%Y-%m-%dT%H%M%SZ").to_string()
     }
 
-    /// The form without milliseconds in which a scratch pad says when it began, `2025-12-27T10:30:00Z` (rp1).
+    /// The form without milliseconds that a scratch pad uses, `2025-12-27T10:30:00Z` (rp1).
     #[must_use]
     pub fn in_seconds(self) -> String {
         self.0.to_rfc3339_opts(SecondsFormat::Secs, true)
@@ -40,19 +40,19 @@ impl Timestamp {
         u64::try_from((later.0 - self.0).num_minutes()).unwrap_or(0)
     }
 
-    /// A millisecond before.
+    /// One millisecond earlier.
     #[must_use]
     pub fn just_before(self) -> Self {
         Self(self.0 - chrono::TimeDelta::milliseconds(1))
     }
 
-    /// So many milliseconds after.
+    /// This many milliseconds later.
     #[must_use]
     pub fn later(self, milliseconds: i64) -> Self {
         Self(self.0 + chrono::TimeDelta::milliseconds(milliseconds))
     }
 
-    /// The same instant for arithmetic.
+    /// The value for arithmetic.
     #[must_use]
     pub fn as_datetime(self) -> DateTime<Utc> {
         self.0
@@ -65,7 +65,7 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// Text that is no point in time.
+/// A text that is not a point in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("this is not a time like 2026-05-20T14:30:00Z")]
 pub struct BadTime;

@@ -1,12 +1,12 @@
-//! How a request is written as JSON where its own types are not.
+//! JSON formats for fields of requests whose own types have none.
 
-/// A time span as a number of seconds.
+/// A duration as a number of seconds.
 pub mod seconds {
     use std::time::Duration;
 
     use serde::{Deserialize, Deserializer, Serializer};
 
-    /// Writes it.
+    /// Writes the duration.
     ///
     /// # Errors
     /// Those of `to`.
@@ -14,16 +14,16 @@ pub mod seconds {
         to.serialize_f64(span.as_secs_f64())
     }
 
-    /// Reads it.
+    /// Reads the duration.
     ///
     /// # Errors
-    /// When it is not a number, is negative, or is longer than a span can be.
+    /// If it is not a number, is negative, or is too large for a duration.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
         Duration::try_from_secs_f64(f64::deserialize(from)?).map_err(serde::de::Error::custom)
     }
 }
 
-/// Names with values as an object that keeps their order.
+/// Pairs of names and values as an object, in order.
 pub mod pairs {
     use std::fmt;
     use std::marker::PhantomData;
@@ -31,7 +31,7 @@ pub mod pairs {
     use serde::de::{MapAccess, Visitor};
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    /// Writes them.
+    /// Writes the pairs.
     ///
     /// # Errors
     /// Those of `to`.
@@ -39,10 +39,10 @@ pub mod pairs {
         to.collect_map(pairs.iter().map(|(name, value)| (name, value)))
     }
 
-    /// Reads them.
+    /// Reads the pairs.
     ///
     /// # Errors
-    /// When it is not an object of such values.
+    /// If it is not an object with such values.
     pub fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Vec<(String, T)>, D::Error> {
         from.deserialize_map(Pairs(PhantomData))
     }

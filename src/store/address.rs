@@ -1,4 +1,4 @@
-//! What runs and their documents are called in messages.
+//! Addresses of runs and their documents, for messages.
 
 use std::fmt;
 use std::path::Path;
@@ -16,18 +16,18 @@ pub enum Document<'a> {
     Activity(&'a str),
 }
 
-/// Where something is, for messages: a path, or how else its store calls it.
+/// Where something is, for messages: a path, or the name that its store gives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address(String);
 
 impl Address {
-    /// From what it is called.
+    /// An address from the text that messages show.
     #[must_use]
     pub fn new(called: impl Into<String>) -> Self {
         Self(called.into())
     }
 
-    /// What it is called from `root`, when it is a path below.
+    /// The text for messages: relative to `root` when it is a path below it.
     #[must_use]
     pub fn from(&self, root: &Path) -> String {
         let path = Path::new(&self.0);

@@ -1,4 +1,4 @@
-//! What an operation writes, and what comes of it.
+//! What one operation writes, and its result.
 
 use crate::codec::emit;
 use crate::model::{ActivityRecorded, Event, EventKind, RunId, Seq};
@@ -24,7 +24,7 @@ impl ActivityFile {
         events.iter().flat_map(|event| event.kind.records()).map(Self::of).collect()
     }
 
-    /// The files of all records of these events, and of those that a repair found again.
+    /// The files of all records of these events, including those that a repair recovered from activity files.
     pub fn of_all<'a>(events: impl IntoIterator<Item = &'a Event>) -> Vec<Self> {
         let records = |event: &'a Event| match &event.kind {
             EventKind::LogRepaired(repair) => &repair.salvaged,
@@ -34,27 +34,27 @@ impl ActivityFile {
     }
 }
 
-/// All that one operation writes, built before anything is written.
+/// Everything that one operation writes; complete before the first write.
 #[derive(Debug)]
 pub struct Batch<'a> {
-    /// The events, at least one. The position of the first must be the next one, and so on.
+    /// The events, at least one. Their positions continue the log without gaps.
     pub events: &'a [Event],
-    /// The `run.yaml` on which the decision was made.
+    /// The `run.yaml` that the decision was based on.
     pub old_text: &'a str,
-    /// The `run.yaml` that shows the events.
+    /// The `run.yaml` after the events.
     pub new_text: &'a str,
 }
 
-/// An operation that is on stable storage.
+/// The result of a commit: its events are on stable storage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Committed {
     /// The position of its last event.
     pub seq: Seq,
-    /// Why a projection could not be brought up to it; the next command will.
+    /// Why a projection could not be updated, if so. The next command updates it.
     pub lagging: Option<String>,
 }
 
-/// The beginning of a run.
+/// A run to create.
 #[derive(Debug)]
 pub struct NewRun {
     /// Its id.
@@ -65,5 +65,5 @@ pub struct NewRun {
     pub events: Vec<Event>,
 }
 
-/// Makes the new text from one that a person saved meanwhile; `None` when that has to wait for the next command.
+/// Merges the change into a text that a person saved meanwhile. `None` leaves that to the next command.
 pub type Merge<'a> = &'a mut dyn FnMut(&str) -> Option<String>;

@@ -1,4 +1,4 @@
-//! What can go wrong with files, as data.
+//! Errors of stores.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,13 +11,13 @@ use crate::model::{Explain, Kind, Problem, RunId};
 use crate::store::address::Address;
 use crate::store::request::Writer;
 
-/// Why a file operation of flow failed.
+/// Why a store could not read or write.
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// A file or directory cannot be used.
     #[error(transparent)]
     Disk(#[from] DiskError),
-    /// Another program's directory.
+    /// The `.flow` directory belongs to another program.
     #[error("{} belongs to another program: it contains {evidence} and nothing of flow's", path.display())]
     Foreign {
         /// The `.flow` directory.
@@ -25,31 +25,32 @@ pub enum StoreError {
         /// A name found in it.
         evidence: String,
     },
-    /// What is to be recorded does not fit into one line of the log.
+    /// An event does not fit into one line of the log.
     #[error("the record is larger than {limit} bytes")]
     TooLong {
         /// The bound in bytes.
         limit: usize,
     },
-    /// Another program put a file of its own in the place of the log.
+    /// Another program replaced the log file while flow was writing.
     #[error("another program replaced {at} just now")]
     Replaced {
         /// The log.
         at: Address,
     },
-    /// Another writer was faster, so what was decided may not hold any more. The transaction decides again.
+    /// Another writer committed first, so the decision may be out of date. The transaction retries; callers see this
+    /// error when every retry conflicted.
     #[error("another process wrote to {run} at the same time, again and again")]
     Conflict {
         /// The run.
         run: RunId,
     },
-    /// There is a run of this id already.
+    /// A run with this id exists already.
     #[error("{at} exists already")]
     Taken {
         /// The run.
         at: Address,
     },
-    /// There is no run of this id.
+    /// No run has this id.
     #[error("{at} does not exist")]
     NoRun {
         /// Where it would be.
@@ -60,12 +61,12 @@ pub enum StoreError {
     Held {
         /// What is held.
         at: Address,
-        /// Who holds it, as far as it wrote that down.
+        /// Who holds it, if the holder left a note.
         holder: Option<Box<Writer>>,
-        /// How long was waited.
+        /// How long this process waited.
         waited: Duration,
     },
-    /// The record may or may not be on stable storage: a flush failed, and a second one could not be trusted.
+    /// The record may or may not be on stable storage: a flush failed, and a second flush would prove nothing.
     #[error("the record in {at} could not be confirmed")]
     Unconfirmed {
         /// The log.
@@ -76,7 +77,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// The error and its cause as one sentence.
+    /// The error and its cause as one line.
     #[must_use]
     pub fn in_words(&self) -> String {
         match std::error::Error::source(self) {
@@ -85,7 +86,7 @@ impl StoreError {
         }
     }
 
-    /// Whether the error says that nothing is there.
+    /// Whether the error means that the file or run does not exist.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         match self {
@@ -94,13 +95,13 @@ impl StoreError {
         }
     }
 
-    /// Whether something is not to be touched: it is not flow's, or its permissions do not allow it.
+    /// Whether flow must not touch the file: it is not flow's, or permissions forbid it.
     #[must_use]
     pub fn is_forbidden(&self) -> bool {
         matches!(self, Self::Disk(error) if error.is_forbidden())
     }
 
-    /// Whether the system refused something that may well be there.
+    /// Whether a system call failed: the file may exist all the same.
     #[must_use]
     pub fn is_io(&self) -> bool {
         matches!(self, Self::Disk(DiskError::Io { .. }))
@@ -130,7 +131,7 @@ impl Explain for StoreError {
     }
 }
 
-/// Who holds a lock, as far as that process noted it.
+/// Who holds a lock, from the note that the process left in it.
 fn described(holder: Option<&Writer>) -> String {
     match holder {
         Some(note) => format!("process {}, `{}`, since {}", note.pid, note.command, note.since),

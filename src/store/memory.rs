@@ -1,7 +1,7 @@
-//! Runs in memory: for tests of what works with runs, and the second store that the trait is held against.
+//! Runs in memory: for tests of code that uses a store, and as a second implementation of the trait.
 //!
-//! No writer waits for another one here. Who commits behind somebody else's commit gets a [`StoreError::Conflict`], as a
-//! store elsewhere would answer that can compare and swap, and no more.
+//! Writers do not wait for each other here. A writer whose run another one changed in the meantime gets a
+//! [`StoreError::Conflict`], as from a store that has only compare-and-swap.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,13 +14,12 @@ use crate::store::error::StoreError;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::{Position, Presence, RunStore, RunWriter, StoredRun};
 
-/// Runs that are gone when the last clone of it is dropped.
+/// A store that all its clones share. The runs are lost when the last clone is dropped.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryStore {
     runs: Arc<Mutex<BTreeMap<RunId, Kept>>>,
 }
 
-/// What is kept of a run.
 #[derive(Debug, Clone, Default)]
 struct Kept {
     text: Option<String>,
@@ -28,7 +27,7 @@ struct Kept {
     activities: BTreeMap<String, String>,
     aside: Vec<String>,
     noted: (Seq, Number),
-    /// How long the log was behind the last commit.
+    /// The length of the log after the last commit, in bytes.
     left: usize,
     /// How often the log was replaced.
     replaced: u64,
@@ -50,7 +49,7 @@ impl Kept {
         self.noted = (self.noted.0.max(last), self.noted.1.max(number.unwrap_or_default()));
     }
 
-    /// Puts `new` in the place of `old`, or what `merge` makes of a text that a person saved meanwhile.
+    /// Replaces `old` by `new`. If a person saved another text, `merge` decides what becomes of it.
     fn publish(&mut self, old: Option<&str>, new: &str, merge: Merge<'_>) {
         match &self.text {
             Some(text) if Some(text.as_str()) != old => self.text = merge(text).or_else(|| self.text.take()),
@@ -61,18 +60,18 @@ impl Kept {
 
 impl MemoryStore {
     fn all(&self) -> MutexGuard<'_, BTreeMap<RunId, Kept>> {
-        // Whoever panicked changed a run wholly or not at all.
+        // A change under the lock either happens or does not, even if a thread panics.
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets a person save `run.yaml`; `None` removes it.
+    /// Saves `run.yaml` as a person would; `None` removes it.
     pub fn save(&self, id: &RunId, text: Option<String>) {
         if let Some(run) = self.all().get_mut(id) {
             run.text = text;
         }
     }
 
-    /// Lets another program put its own version of the log in place.
+    /// Replaces the log as another program would.
     pub fn put_log(&self, id: &RunId, change: impl FnOnce(&str) -> String) {
         if let Some(run) = self.all().get_mut(id) {
             run.log = change(&run.log);
@@ -209,7 +208,7 @@ impl StoredRun for MemoryRun {
     }
 }
 
-/// A writer with the run as it was when it began.
+/// A writer, with a snapshot of the run from when it began.
 #[derive(Debug)]
 struct MemoryWriter<'a> {
     run: &'a MemoryRun,
@@ -218,7 +217,7 @@ struct MemoryWriter<'a> {
 }
 
 impl MemoryWriter<'_> {
-    /// Changes the run, unless its log is not the one on which that was decided.
+    /// Changes the run, unless its log differs from the snapshot.
     fn change<T>(&mut self, change: impl FnOnce(&mut Kept) -> T) -> Result<T, StoreError> {
         let seen = &self.seen;
         let changed = self.run.with(|run| {

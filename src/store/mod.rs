@@ -1,7 +1,7 @@
-//! Runs that survive: the trait, and the stores that keep them. Knows documents, not states.
+//! Durable runs: the trait of a store, and the stores. A store knows documents, not states.
 //!
-//! [`RunStore`] says what every store does. [`local`] keeps runs in `.flow` and is what the program uses; its documentation
-//! tells the commit protocol. [`MemoryStore`] keeps them in memory, where a test wants runs and no files.
+//! [`RunStore`] defines what every store promises. [`local`] keeps runs in `.flow`, and the program uses it; its
+//! documentation describes the commit protocol. [`MemoryStore`] keeps runs in memory, for tests that need no files.
 
 mod address;
 mod batch;

@@ -1,4 +1,4 @@
-//! Who writes, as those see it who wait.
+//! A writer, and how it wants to write.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Timestamp;
 
-/// Who wants to write, and how long it waits for another writer.
+/// Who wants to write, and how long to wait for another writer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WriteRequest {
-    /// At most so long.
+    /// How long to wait at most.
     pub wait: Duration,
-    /// For those who wait then.
+    /// Who writes, shown to those who wait for the lock.
     pub writer: Writer,
-    /// Which boot of the machine this is; empty where that cannot be told.
+    /// Identifies the current boot of the machine; empty if unknown.
     pub boot: String,
 }
 
@@ -22,8 +22,8 @@ pub struct WriteRequest {
 pub struct Writer {
     /// Process id.
     pub pid: u32,
-    /// What it runs: `flow record-activity`.
+    /// The command that it runs, such as `flow record-activity`.
     pub command: String,
-    /// Since when.
+    /// When it took the lock.
     pub since: Timestamp,
 }

@@ -1,9 +1,10 @@
-//! What every store of runs does, wherever it keeps them.
+//! What every store of runs promises.
 //!
-//! A run is a log of sealed events, which alone counts, and what follows from it: `run.yaml`, which people edit, and a file
-//! for each activity. A store appends events at positions that rise without gaps and are given once, and says that they are
-//! safe only when they are. Two writers of one run come one after the other: either the second one waits, or its commit is
-//! a [`StoreError::Conflict`] and it decides again on what is there then. `tests/it/conformance/` is what a store has to pass.
+//! A run is a log of sealed events, and what follows from the log: `run.yaml`, which people edit, and a file for each
+//! activity. Only the log counts. A store appends events at consecutive positions, gives no position twice, and
+//! acknowledges events only when they are durable. Writers of one run are serialised: either the second one waits, or
+//! its commit fails with [`StoreError::Conflict`] and it decides again on the new state. Every store has to pass
+//! `tests/conformance/`.
 
 use std::fmt;
 
@@ -16,22 +17,22 @@ use crate::store::request::WriteRequest;
 
 /// The runs of a project.
 pub trait RunStore: fmt::Debug + Send + Sync {
-    /// All runs, in no order.
+    /// The ids of all runs, in no particular order.
     ///
     /// # Errors
-    /// [`StoreError`] when that cannot be told.
+    /// [`StoreError`] when the runs cannot be listed.
     fn ids(&self) -> Result<Vec<RunId>, StoreError>;
 
     /// Opens a run.
     ///
     /// # Errors
-    /// One that [`StoreError::is_not_found`] when there is no such run, others when it cannot be used.
+    /// An error with [`StoreError::is_not_found`] if the run does not exist; others if it cannot be used.
     fn open(&self, id: &RunId) -> Result<Box<dyn StoredRun>, StoreError>;
 
-    /// Opens those of these runs that are there, one after the other; one that cannot be opened is `visit`'s business.
+    /// Opens those of the given runs that exist, one after the other. The error of a single run goes to `visit`.
     ///
     /// # Errors
-    /// [`StoreError`] when none can be opened.
+    /// [`StoreError`] when no run can be opened.
     fn each(&self, ids: &[RunId], visit: Visit<'_>) -> Result<(), StoreError> {
         for id in ids {
             match self.open(id) {
@@ -42,13 +43,13 @@ pub trait RunStore: fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// Creates a run, wholly or not at all. `propose` is called with 1, 2, 3, … until the id that it proposes is free; when
-    /// it answers `None` the run cannot be created under another id. No other run is created meanwhile, so `propose` may
-    /// look at those that are there. `outside` is as in [`Self::maybe_open`].
+    /// Creates a run, whole or not at all. Calls `propose` with 1, 2, 3, … until the proposed id is free or `propose`
+    /// returns `None`. No other run is created meanwhile, so `propose` may look at the existing runs. `outside` is as
+    /// in [`Self::maybe_open`].
     ///
     /// # Errors
-    /// [`StoreError::Taken`] when every proposal is taken; others when it cannot be written, and nothing is left
-    /// behind. [`StoreError::Unconfirmed`] when the run is there, but maybe not after a power cut.
+    /// [`StoreError::Taken`] when every proposed id is taken; others when the run cannot be written, and then nothing
+    /// is left behind. [`StoreError::Unconfirmed`] when the run exists but may not survive a power cut.
     fn create(
         &self,
         request: &WriteRequest,
@@ -56,8 +57,9 @@ pub trait RunStore: fmt::Debug + Send + Sync {
         propose: &mut dyn FnMut(usize) -> Option<NewRun>,
     ) -> Result<Box<dyn StoredRun>, StoreError>;
 
-    /// The runs that may be open, which others are left out of as far as the store knows them to be over. `outside` is what
-    /// else, changed, may have changed runs; `None` when that cannot be told. Writes nothing.
+    /// The runs that may be open. The store leaves out those that it knows to be finished. `outside` stands for
+    /// everything else that may change runs, such as git's index: if it differs from last time, runs may have changed.
+    /// `None` if it is unknown. Writes nothing.
     ///
     /// # Errors
     /// As [`Self::ids`].
@@ -66,7 +68,7 @@ pub trait RunStore: fmt::Debug + Send + Sync {
         Ok(MaybeOpen { ids: self.ids()?, found: None })
     }
 
-    /// All runs, with the summaries that the store keeps of those that are over; none by default. Writes nothing.
+    /// All runs, with the cached summaries of finished ones; by default without any summary. Writes nothing.
     ///
     /// # Errors
     /// As [`Self::ids`].
@@ -74,8 +76,8 @@ pub trait RunStore: fmt::Debug + Send + Sync {
         Ok(Listing::of(self.ids()?))
     }
 
-    /// Remembers which of the runs that were read are over. `over` gives the summary of such a run, when it follows from
-    /// `run.yaml` alone. Nothing rests on it, so nothing that goes wrong matters.
+    /// Caches which of the runs that were read are finished. `over` returns the summary of a finished run, if it
+    /// follows from `run.yaml` alone. This is only a cache, so errors are ignored.
     fn remember_over(
         &self,
         request: &WriteRequest,
@@ -86,8 +88,8 @@ pub trait RunStore: fmt::Debug + Send + Sync {
         let _ = (request, read, outside, over);
     }
 
-    /// Remembers that a run is over. `read` reads it and answers as `over` does in [`Self::remember_over`]. `false` when too
-    /// little is known about it or the others.
+    /// Caches that a run has finished. `read` reads the run and returns its summary, as `over` does in
+    /// [`Self::remember_over`]. Returns `false` if that failed, for example because the cache is out of date.
     fn remember_end(
         &self,
         request: &WriteRequest,
@@ -99,25 +101,25 @@ pub trait RunStore: fmt::Debug + Send + Sync {
         true
     }
 
-    /// Forgets which runs are over: one of them goes on.
+    /// Drops what is cached about open runs, because a finished run was reopened.
     fn forget_over(&self, request: &WriteRequest) {
         let _ = request;
     }
 }
 
-/// Runs that are to be listed.
+/// All runs, and the cached summaries of those that are finished.
 pub struct Listing {
-    /// The runs, in no order.
+    /// The ids, in no particular order.
     pub ids: Vec<RunId>,
-    /// What is known of them without reading them.
+    /// Looks up a cached summary.
     pub known: Summaries,
 }
 
-/// The summary of a run that is over: the one that reading it would give now. `None` when it has to be read.
+/// Returns the summary of a finished run, the same as reading the run would give now. `None` if it has to be read.
 pub type Summaries = Box<dyn Fn(&RunId) -> Option<RunSummary> + Send + Sync>;
 
 impl Listing {
-    /// These runs, of which nothing is known.
+    /// A list of runs without summaries.
     #[must_use]
     pub fn of(ids: Vec<RunId>) -> Self {
         Self { ids, known: Box::new(|_| None) }
@@ -130,42 +132,43 @@ impl fmt::Debug for Listing {
     }
 }
 
-/// What is done with each run that was opened.
+/// Called with each run that was opened, or with the error of opening it.
 pub type Visit<'a> = &'a mut dyn FnMut(&RunId, Result<Box<dyn StoredRun>, StoreError>);
 
-/// One run, as readers see it: without a lock, whatever writers do meanwhile.
+/// One run, as readers see it: they take no lock and see whatever writers have published so far.
 pub trait StoredRun: fmt::Debug + Send + Sync {
-    /// The run.
+    /// The run's id.
     fn id(&self) -> &RunId;
 
-    /// Where it or a document of it is, for messages.
+    /// The address of the run or one of its documents, for messages.
     fn address(&self, document: Document<'_>) -> Address;
 
-    /// Which of its parts are there.
+    /// Which parts of the run exist.
     fn presence(&self) -> Presence;
 
-    /// How far any writer got here, as far as that was noted; more than the log shows when an older one was put back.
+    /// The highest position that any writer noted. It is beyond the log's end when an older log was put back.
     fn noted(&self) -> Seq;
 
-    /// `run.yaml` alone; `None` when it is missing.
+    /// `run.yaml`; `None` if it is missing.
     ///
     /// # Errors
-    /// [`StoreError`] when there is something that cannot be read as text.
+    /// [`StoreError`] when it cannot be read as text.
     fn text(&self) -> Result<Option<String>, StoreError>;
 
-    /// The whole log; empty without one.
+    /// The whole log; empty if it is missing.
     ///
     /// # Errors
-    /// [`StoreError`] when there is a log that cannot be read.
+    /// [`StoreError`] when the log cannot be read.
     fn log(&self) -> Result<LogScan, StoreError>;
 
-    /// The log's end behind `since`; `None` without a log.
+    /// The log's end with the events after `since`; `None` if the log is missing.
     ///
     /// # Errors
     /// As [`Self::log`].
     fn end(&self, since: Seq) -> Result<Option<LogEnd>, StoreError>;
 
-    /// The whole lines of the log behind `position`, which moves on. A log that was replaced is read from its beginning.
+    /// The whole lines of the log after `position`, which advances past them. A log that was replaced is read from its
+    /// beginning.
     ///
     /// # Errors
     /// As [`Self::log`].
@@ -177,23 +180,23 @@ pub trait StoredRun: fmt::Debug + Send + Sync {
     /// As [`Self::log`].
     fn first_event(&self) -> Result<Option<Event>, StoreError>;
 
-    /// Names of activity files in the order of their numbers, also of those that other programs wrote.
+    /// The activity files in the order of their numbers, including those of other programs.
     ///
     /// # Errors
-    /// [`StoreError`] when that cannot be told.
+    /// [`StoreError`] when they cannot be listed.
     fn activity_names(&self) -> Result<Vec<(Number, String)>, StoreError>;
 
-    /// An activity file's text; `None` when it is missing.
+    /// The text of an activity file; `None` if it is missing.
     ///
     /// # Errors
-    /// [`StoreError`] when there is something that cannot be read as text.
+    /// [`StoreError`] when it cannot be read as text.
     fn activity(&self, name: &str) -> Result<Option<String>, StoreError>;
 
-    /// Begins to write: brings the log in order, so that events can be appended. What follows from the log is not touched
+    /// Begins to write: repairs the end of the log, so that events can be appended. The projections are not touched
     /// yet.
     ///
     /// # Errors
-    /// [`StoreError::Held`] when another writer keeps the run for too long; others when it cannot be used.
+    /// [`StoreError::Held`] when another writer holds the run for too long; others when the run cannot be used.
     fn begin(&self, request: &WriteRequest) -> Result<Box<dyn RunWriter + '_>, StoreError>;
 }
 
@@ -205,10 +208,10 @@ pub trait RunWriter: fmt::Debug {
     /// As [`StoredRun::text`].
     fn text(&self) -> Result<Option<String>, StoreError>;
 
-    /// The log's end, behind the position that was asked for last.
+    /// The log's end, with the events after the position of the last [`Self::read_end`].
     fn end(&self) -> &LogEnd;
 
-    /// Reads the log's end again, behind another position.
+    /// Reads the log's end again, with the events after `since`.
     ///
     /// # Errors
     /// As [`StoredRun::log`].
@@ -220,36 +223,38 @@ pub trait RunWriter: fmt::Debug {
     /// As [`StoredRun::log`].
     fn log(&self) -> Result<LogScan, StoreError>;
 
-    /// The highest position and activity number that any writer noted, also when the run shows less.
+    /// The highest position and activity number that any writer noted, even if the log shows lower ones.
     fn noted(&self) -> (Seq, Number);
 
-    /// Whether the log is as the last writer here left it, so that what was checked then holds.
+    /// Whether the log is unchanged since the last commit of this checkout, so that checks made then still hold.
     fn is_as_left(&self) -> bool;
 
     /// Whether no activity file has this name.
     ///
     /// # Errors
-    /// [`StoreError`] when that cannot be told.
+    /// [`StoreError`] when the file cannot be looked up.
     fn is_free(&self, name: &str) -> Result<bool, StoreError>;
 
-    /// Commits events, and puts `run.yaml` and the files of their activities in place. All of the events are safe then, or
-    /// it fails, and a part of them is at most there that nobody was told of. `merge` makes the new `run.yaml` from a text
-    /// that a person saved after the decision.
+    /// Commits events, and updates `run.yaml` and the activity files. On success all events are durable. After a
+    /// failure the log may have some of them, but none is acknowledged. `merge` merges the change into a text that a
+    /// person saved after the decision.
     ///
     /// # Errors
-    /// Before the commit point: any [`StoreError`], and nothing has happened; [`StoreError::Conflict`] when another writer was
-    /// faster. At it: [`StoreError::Unconfirmed`], the events may or may not be there, and a retry with the same operation id
-    /// is safe. Behind it there are no errors: see [`Committed::lagging`].
+    /// Before the commit point: any [`StoreError`], and nothing has changed; [`StoreError::Conflict`] when another
+    /// writer committed first. At the commit point: [`StoreError::Unconfirmed`]; the events may or may not be durable,
+    /// and a retry with the same operation id is safe. After the commit point there are no errors; see
+    /// [`Committed::lagging`].
     ///
     /// # Panics
-    /// When the position of an event is not behind the log's last one: a caller's mistake that must never reach a log.
+    /// If the position of an event is not after the log's last one. That is a bug in the caller, and must never reach a
+    /// log.
     fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<Committed, StoreError>;
 
-    /// Brings what follows from the log up to it: `old` is the `run.yaml` that was read, `new` the one that the log demands,
-    /// `files` those of the activities that the old one lacked.
+    /// Updates the projections from a log that is ahead of them. `old` is the `run.yaml` that was read, `new` the one
+    /// that follows from the log, `files` are those of the activities that `old` lacks.
     ///
     /// # Errors
-    /// [`StoreError`]; the next writer starts over.
+    /// [`StoreError`]; the next writer then starts over.
     fn roll_forward(
         &mut self,
         old: Option<&str>,
@@ -259,86 +264,86 @@ pub trait RunWriter: fmt::Debug {
         merge: Merge<'_>,
     ) -> Result<(), StoreError>;
 
-    /// Removes what dead writers left of texts that they were writing, and puts aside what is not flow's own. `shown` is a
+    /// Removes temporary files of dead writers, and moves those that flow did not write to quarantine. `shown` is a
     /// position that `run.yaml` shows beyond the log's end.
     ///
     /// # Errors
     /// [`StoreError`] when something cannot be read or removed.
     fn clear_leftovers(&mut self, shown: Seq, now: Timestamp) -> Result<(), StoreError>;
 
-    /// Writes files of recorded activities anew that a power cut took. Gives what could not be looked at, in words.
+    /// Restores files of recorded activities that a power cut damaged. Returns a warning if some could not be checked.
     ///
     /// # Errors
-    /// [`StoreError`] when the latest one cannot be looked at or written: nobody comes back to it.
+    /// [`StoreError`] when the latest file cannot be read or written: later commands will not check it again.
     fn restore_lost(&mut self) -> Result<Option<String>, StoreError>;
 
-    /// Writes those of these files that are missing or were cut off, and makes sure that all names are safe; any other
-    /// difference is a person's and stays.
+    /// Writes those of the given files that are missing or were cut off, and flushes their names. Any other difference
+    /// is a person's edit and stays.
     ///
     /// # Errors
-    /// [`StoreError`] when one cannot be looked at or written.
+    /// [`StoreError`] when a file cannot be read or written.
     fn restore(&mut self, files: &[ActivityFile]) -> Result<(), StoreError>;
 
-    /// Puts a copy of `run.yaml` aside.
+    /// Keeps a copy of `run.yaml` in quarantine.
     ///
     /// # Errors
-    /// [`StoreError`] when the copy is not safe.
+    /// [`StoreError`] when the copy is not durable.
     fn keep_text(&mut self, now: Timestamp) -> Result<(), StoreError>;
 
-    /// Puts the activity file of this name aside, which stands in the way.
+    /// Moves the activity file of this name, which is in the way, to quarantine.
     ///
     /// # Errors
-    /// [`StoreError`]; it is where it was then.
+    /// [`StoreError`]; the file then stays in its place.
     fn set_aside(&mut self, name: &str, now: Timestamp) -> Result<(), StoreError>;
 
-    /// What was put aside since the last call, in words for people.
+    /// Messages about what was moved to quarantine since the last call.
     fn take_notes(&mut self) -> Vec<String>;
 }
 
-/// Which parts of a run are there.
+/// Which parts of a run exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
-    /// What flow needs.
+    /// All that flow needs.
     Whole,
     /// All but the log.
     WithoutLog,
-    /// Nothing but what version control never knew: a checkout of another branch, or a stash, took its files away.
+    /// Only files that git ignores: a checkout of another branch, or a stash, removed the others.
     Away,
 }
 
-/// Runs that are to be read to know which are open.
+/// The runs that have to be read to find the open ones.
 #[derive(Debug)]
 pub struct MaybeOpen {
     /// The runs.
     pub ids: Vec<RunId>,
-    /// What the store found out about the others; none when there is nothing to remember.
+    /// What the store found out about all runs; `None` if there is nothing to cache.
     pub(in crate::store) found: Option<Found>,
 }
 
 impl MaybeOpen {
-    /// Whether reading the runs tells something that [`RunStore::remember_over`] can keep.
+    /// Whether [`RunStore::remember_over`] has something to cache after the runs are read.
     #[must_use]
     pub fn is_news(&self) -> bool {
         self.found.is_some()
     }
 }
 
-/// What a store saw of its runs when it was asked which may be open.
+/// What the store saw when it looked for open runs.
 #[derive(Debug)]
 pub(in crate::store) struct Found {
-    /// What the whole looked like.
+    /// The stamps of the directory of runs and of everything `outside`.
     pub(in crate::store) world: String,
-    /// What runs looked like that are over, and their summaries.
+    /// Finished runs: stamp and summary.
     pub(in crate::store) over: Vec<(String, RunSummary)>,
-    /// The others.
+    /// The other runs: id and stamp.
     pub(in crate::store) looked_at: Vec<(RunId, String)>,
 }
 
-/// How far a log was read by one who follows it.
+/// How far a reader that follows a log has read it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Position {
-    /// Which of the logs that had this place, as its store tells them apart.
+    /// Identifies the log file, which may be replaced.
     pub(in crate::store) log: u64,
-    /// How much of it.
+    /// The offset in bytes.
     pub(in crate::store) offset: u64,
 }

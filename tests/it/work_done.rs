@@ -683,7 +683,7 @@ fn every_attempt_that_is_open_is_named_and_counts_in_its_own_phase() {
         record(&["--id", name, "--status", "failed"]).ok();
     }
     let refused = record(&["--id", "x", "--phase", "explore"]).exits(1).error();
-    let told = "`preflight` is not done: 003 check-3 failed (nor are settled: 001 check-1, 002 check-2)";
+    let told = "`preflight` is not done: 003 check-3 failed (also not settled: 001 check-1, 002 check-2)";
     assert_eq!(refused["message"], format!("run {id}: {told}"));
     for name in ["check-2", "check-3"] {
         record(&["--id", name, "--status", "skipped"]).ok();

@@ -1,57 +1,57 @@
-//! What can be wrong between a `run.yaml` and its log.
+//! Problems with a run's `run.yaml` or log.
 
 use crate::codec::{Place, RunTextError, Skipped, Violation};
 use crate::engine::EditFault;
 use crate::model::{LostRange, Seq};
 
-/// Something wrong with a run's files, or something that keeps them from being used.
+/// A problem with a run's files.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fault {
-    /// `run.yaml` is there and could not be read at all.
+    /// `run.yaml` exists but could not be read.
     Unread,
-    /// `run.yaml`, or the one that the log demands, is not a run document.
+    /// `run.yaml`, or the one that follows from the log, is not a run document.
     Unreadable(RunTextError),
     /// `run.yaml` has the conflict markers of a merge.
     ConflictMarkers {
-        /// The line of the first.
+        /// The line of the first marker.
         line: usize,
     },
-    /// There is neither a `run.yaml` nor a log that could rebuild it.
+    /// `run.yaml` is missing, and no log can rebuild it.
     Empty,
-    /// The log ends before an event that a writer of this checkout wrote: an older version of the run was put back.
+    /// The log ends before an event that this checkout wrote: an older version of the run was put back.
     Rewound {
-        /// Where the log ends.
+        /// The log's last position.
         last: Seq,
-        /// How far the writer got.
+        /// The highest position that a writer noted.
         noted: Seq,
     },
-    /// A merge joined two histories in the log. What shows it, in words.
+    /// A merge joined two histories in the log. A description of how that shows.
     Joined(String),
-    /// What is new in `run.yaml` breaks the schema.
+    /// An edit of `run.yaml` violates the schema.
     Schema(Vec<Violation>),
-    /// Another program made the run, and its `run.yaml` breaks the schema, so that it cannot be taken over.
+    /// Another program made the run, and its `run.yaml` violates the schema, so it cannot be adopted.
     ForeignSchema(Vec<Violation>),
-    /// A person's change that cannot be adopted.
+    /// A person's edit cannot be adopted.
     Edit {
         /// Why.
         fault: EditFault,
-        /// Where it is in the text.
+        /// The place in the text.
         place: Option<Place>,
     },
-    /// `run.yaml` is written in a way that nothing can be put into it safely.
+    /// `run.yaml` is written in a way that flow cannot change safely.
     Fixed(RunTextError),
-    /// A line of the log that is not an event.
+    /// A line of the log is not an event.
     Line(Skipped),
-    /// Events that are missing before later ones.
+    /// Events are missing before later ones.
     Gap(LostRange),
-    /// Events that `run.yaml` shows and that are missing behind the log's last one.
+    /// Events that `run.yaml` shows are missing after the log's last one.
     EndLost(LostRange),
     /// Two different events have this position.
     Double(Seq),
 }
 
 impl Fault {
-    /// The event that `run.yaml` shows when it is behind the log's last one.
+    /// The position that `run.yaml` shows, if it is after the log's last one.
     #[must_use]
     pub fn beyond_the_log(&self) -> Option<Seq> {
         match self {
@@ -60,7 +60,7 @@ impl Fault {
         }
     }
 
-    /// Faults of which more depends come first.
+    /// Sorts faults: those that affect more come first.
     pub(super) fn precedence(&self) -> u8 {
         match self {
             Self::Unread | Self::Unreadable(_) | Self::ConflictMarkers { .. } | Self::Empty => 0,
@@ -75,7 +75,7 @@ impl Fault {
         }
     }
 
-    /// Whether readers have nothing to show because of it.
+    /// Whether the fault prevents readers from showing the run.
     #[must_use]
     pub fn forbids_reading(&self) -> bool {
         match self {
@@ -96,7 +96,7 @@ impl Fault {
         }
     }
 
-    /// Whether nothing may be written because of it. Events that are lost do not come back by waiting, so writers go on.
+    /// Whether the fault prevents writing. Lost events do not: they would not come back by waiting.
     #[must_use]
     pub fn forbids_writing(&self) -> bool {
         match self {

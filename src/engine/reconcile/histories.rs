@@ -1,4 +1,4 @@
-//! The histories that a merge left in a log.
+//! The histories in a log after a merge.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::engine::Histories;
 use crate::engine::reconcile::replay::Replay;
 use crate::model::{Event, EventKind, Seq};
 
-/// The histories in a log. The places are those among [`LogScan::lines`].
+/// The histories in a log. Their indices refer to [`LogScan::lines`].
 pub(crate) fn histories(scan: &LogScan) -> Histories {
     let mut places: Vec<usize> = (0..scan.lines.len()).collect();
     places.sort_by_key(|&at| scan.lines[at].number);
@@ -26,7 +26,7 @@ pub(crate) fn histories(scan: &LogScan) -> Histories {
     Histories { main, sides, repeats }
 }
 
-/// What shows that a merge joined two histories in a log, in words; `None` when there is one.
+/// How it shows that a merge joined two histories in a log; `None` if it has only one.
 pub(crate) fn joined(log: &LogScan) -> Option<String> {
     let histories = histories(log);
     if !histories.are_joined() {
@@ -41,8 +41,8 @@ pub(crate) fn joined(log: &LogScan) -> Option<String> {
     })
 }
 
-/// Whether the events make one history in the order of their positions, whatever the order of the lines: every one of
-/// them wrote the `run.yaml` that follows from those before it.
+/// Whether the events form one history when sorted by position, whatever the order of the lines: the `run.yaml` of
+/// every event follows from the events before it.
 fn is_one(scan: &LogScan) -> bool {
     if Histories::of(&scan.events().collect::<Vec<_>>()).are_joined() {
         return false;
@@ -56,7 +56,7 @@ fn is_one(scan: &LogScan) -> bool {
     })
 }
 
-/// Positions whose `run.yaml` cannot be written again: the events before them are not all there.
+/// Positions whose `run.yaml` cannot be reproduced, because some event before them is missing.
 pub(crate) fn blind_spots(scan: &LogScan) -> BTreeSet<Seq> {
     let mut blind = BTreeSet::new();
     for event in scan.events() {

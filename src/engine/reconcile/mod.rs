@@ -1,15 +1,15 @@
-//! What a run is, judged once from its `run.yaml` and its log.
+//! Determines the state of a run from its `run.yaml` and its log.
 //!
-//! A run is what `run.yaml` shows as of its `last_seq`, plus the sealed events behind it; what a person changed in
-//! `run.yaml` counts. [`reconcile`] says what follows from that: the state, what a writer has to put right before it
-//! writes, and what is wrong. A reader takes the state, a writer applies the repairs, `verify` asks whether there are any,
-//! the doctor tells of them, and an earlier state is that of a shorter log.
+//! The state is what `run.yaml` shows as of its `last_seq`, plus the sealed events after it; a person's edits of
+//! `run.yaml` count. [`reconcile`] computes the state, the repairs that a writer has to make first, and the faults.
+//! Readers use the state, writers apply the repairs, `verify` checks that there are none, and the doctor reports them.
+//! An earlier state of the run comes from a shorter log.
 //!
-//! A record must cost the same in a long run, so a writer first asks [`reconcile_end`], which sees only the log's end. It
-//! gives no answer where that could be another one than [`reconcile`]'s.
+//! A record must not cost more in a long run. So a writer first calls [`reconcile_end`], which reads only the log's
+//! end, and returns no result if [`reconcile`] could give another one.
 //!
-//! Texts and logs come as the codec reads them. Documents and digests alone would not do: the text that a writer puts
-//! keeps what a person wrote beside the state.
+//! This works on texts and logs as the codec reads them. Documents and digests would not suffice, because the text that
+//! a writer writes keeps a person's comments and unknown keys.
 
 mod fault;
 mod histories;
@@ -30,30 +30,30 @@ use crate::model::{Event, LostRange, RunChanges, RunId, Seq};
 use position::Position;
 use text::{conflict_marker, is_repair, superseded};
 
-/// A run as its `run.yaml` and its log say together.
+/// A run, as determined from its `run.yaml` and its log.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reconciled {
-    /// The run; none when nothing is left that could show it.
+    /// The run; `None` if it cannot be shown.
     pub run: Option<Current>,
-    /// What a writer puts right before anything else, in this order.
+    /// What a writer has to repair first, in this order.
     pub repairs: Vec<Repair>,
-    /// What is wrong. The first one that forbids something says why.
+    /// The problems. The first one that forbids reading or writing is the reason to show.
     pub faults: Vec<Fault>,
 }
 
-/// A run as it is now.
+/// A run and its current state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Current {
     /// Its state.
     pub state: RunState,
-    /// The `run.yaml` to which the state is to be written.
+    /// The `run.yaml` into which the state has to be written.
     base: RunText,
 }
 
-/// Reads the `run.yaml` of the run `id`; none when it is missing.
+/// Parses the `run.yaml` of the run `id`; `None` if it is missing.
 ///
 /// # Errors
-/// A [`Fault`] when it cannot be used, whatever the log says.
+/// A [`Fault`] if it cannot be used, whatever the log contains.
 pub fn read_run(id: &RunId, text: Option<String>) -> Result<Option<RunText>, Fault> {
     let Some(text) = text else { return Ok(None) };
     let marker = conflict_marker(&text);
@@ -68,8 +68,8 @@ pub fn read_run(id: &RunId, text: Option<String>) -> Result<Option<RunText>, Fau
     Ok(Some(parsed))
 }
 
-/// Judges a run by its `run.yaml`, as it was read, and by its whole log. `noted` is the highest position that a
-/// writer of this checkout noted; 0 when that is not known.
+/// Determines the state of a run from its `run.yaml` and its whole log. `noted` is the highest position that a writer
+/// of this checkout noted; 0 if unknown.
 #[must_use]
 pub fn reconcile(file: Result<Option<RunText>, Fault>, log: &LogScan, noted: Seq) -> Reconciled {
     let mut found = Reconciled::default();
@@ -85,7 +85,7 @@ pub fn reconcile(file: Result<Option<RunText>, Fault>, log: &LogScan, noted: Seq
     if let Some(text) = text {
         let shown = Position::of(text.document().state.last_seq, log.last_seq(), noted);
         found.judge(text, shown, log);
-        // What cannot be used shows no event.
+        // A file that cannot be used shows no position.
         position = found.run.is_some().then_some(shown);
     }
     found.compare_ends(position, log, noted);
@@ -94,11 +94,11 @@ pub fn reconcile(file: Result<Option<RunText>, Fault>, log: &LogScan, noted: Seq
     found
 }
 
-/// As [`reconcile`], by the end of a log that was whole when it was looked at last.
+/// As [`reconcile`], from the end of a log that was complete when it was last checked.
 ///
 /// # Errors
-/// The text is given back where only the whole log can tell: when `run.yaml` was edited or is not known, when the log was
-/// repaired, put back or joined with another one.
+/// The text, if the whole log is needed: `run.yaml` was edited or is unknown, or the log was repaired, put back, or
+/// joined with another one.
 pub fn reconcile_end(text: RunText, end: &LogEnd, noted: Seq) -> Result<Reconciled, Box<RunText>> {
     let Some(shown) = text.document().state.last_seq.filter(|&shown| shown <= end.last && noted <= end.last) else {
         return Err(Box::new(text));
@@ -112,7 +112,7 @@ pub fn reconcile_end(text: RunText, end: &LogEnd, noted: Seq) -> Result<Reconcil
     let base = found.roll_forward(text, shown, &state, !end.newer.is_empty());
     let written = end.newer.last().and_then(|event| event.run.as_ref());
     match found.repairs.pop() {
-        // Events between them are lost.
+        // The digest does not match, so events in between are lost.
         Some(Repair::RollForward { old, .. }) if written.is_some_and(|run| run.0 != digest(base.text().as_bytes())) => {
             return Err(Box::new(old));
         }
@@ -123,7 +123,7 @@ pub fn reconcile_end(text: RunText, end: &LogEnd, noted: Seq) -> Result<Reconcil
 }
 
 impl Reconciled {
-    /// What a person changed in `run.yaml`.
+    /// What a person changed in `run.yaml`, if anything.
     #[must_use]
     pub fn edit(&self) -> Option<&RunChanges> {
         self.repairs.iter().find_map(|repair| match repair {
@@ -149,7 +149,7 @@ impl Reconciled {
         }
     }
 
-    /// How far the log goes, compared with what `run.yaml` shows and what the writers here noted.
+    /// Compares the log's end with the position that `run.yaml` shows and with the one that writers noted.
     fn compare_ends(&mut self, position: Option<Position>, log: &LogScan, noted: Seq) {
         let last = log.last_seq();
         match position {
@@ -168,7 +168,7 @@ impl Reconciled {
         self.faults.extend(log.doubles().into_iter().map(Fault::Double));
     }
 
-    /// Finds the state, and what has to be written for it.
+    /// Determines the state, and what has to be written.
     fn judge(&mut self, text: RunText, position: Position, log: &LogScan) {
         let (text, since) = match position {
             Position::Event(shown) | Position::Beyond(shown) => (self.end_repair(text, shown, log), Some(shown)),
@@ -189,7 +189,7 @@ impl Reconciled {
             let (state, is_behind) = (applied(&text, newer.clone()), newer.count() > 0);
             let base = self.roll_forward(text, since.unwrap_or_default(), &state, is_behind);
             if is_behind && is_written(&base, log.last_seq(), log) == Some(false) {
-                // Events between them are lost, and what they did is left out of run.yaml from here on.
+                // Events in between are lost, so `run.yaml` lacks what they did.
                 return self.judge_unknown(base, Some(log.last_seq()), true, log);
             }
             self.run = Some(Current { state, base });
@@ -198,7 +198,7 @@ impl Reconciled {
         }
     }
 
-    /// The text that takes the place of `text` when the log was repaired behind the event that it shows.
+    /// The text that replaces `text` if the log was repaired after the event that it shows.
     fn end_repair(&mut self, text: RunText, shown: Seq, log: &LogScan) -> Option<RunText> {
         let newer: Vec<_> = log.events().filter(|event| event.seq > shown).cloned().collect();
         match superseded(&newer, &text) {
@@ -216,8 +216,8 @@ impl Reconciled {
         }
     }
 
-    /// Judges a `run.yaml` of which nothing proves that flow wrote it as it is. `since` is the event that it shows, none
-    /// when a person changed that; `is_edited` says that something in it is a person's.
+    /// Determines the state if `run.yaml` cannot be proved to be as flow wrote it. `since` is the position that it
+    /// shows, or `None` if a person changed it. `is_edited` means that a person certainly changed something.
     fn judge_unknown(&mut self, text: RunText, since: Option<Seq>, is_edited: bool, log: &LogScan) {
         let newer = log.events().filter(|event| since.is_some_and(|since| event.seq > since));
         let is_behind = newer.clone().next().is_some();
@@ -242,10 +242,11 @@ impl Reconciled {
             }
         };
         let base = self.roll_forward(text, since.unwrap_or_default(), &state, is_behind);
-        // A writer may have died between an edit's line in the log and run.yaml: then all of it is adopted already.
+        // A writer may have died after it logged an edit and before it updated run.yaml: then the edit is adopted
+        // already.
         let is_new = if is_behind { is_written(&base, log.last_seq(), log) == Some(false) } else { is_edited };
         let state = if is_new {
-            // What flow keeps for itself there is the log's, also when it was deleted.
+            // Fields that flow owns keep the log's value, even if they were deleted from the file.
             let edited = with_edit(&folded, &changes);
             self.repairs.push(Repair::AdoptEdit { log: Box::new(folded), changes: Box::new(changes) });
             edited
@@ -255,7 +256,7 @@ impl Reconciled {
         self.run = Some(Current { state, base });
     }
 
-    /// Writes `state`, which has the events behind `since`, to `text` when there are such events.
+    /// If there are events after `since`, writes `state`, which includes them, into `text`.
     fn roll_forward(&mut self, text: RunText, since: Seq, state: &RunState, is_behind: bool) -> RunText {
         if !is_behind {
             return text;
@@ -274,7 +275,7 @@ impl Reconciled {
 }
 
 impl Current {
-    /// The `run.yaml` that shows the state. What it holds beside the state is a person's and stays.
+    /// The `run.yaml` that shows the state. A person's comments and unknown keys stay.
     #[must_use]
     pub fn text(&self) -> RunText {
         if self.base.document() == self.state.document() {
@@ -284,13 +285,13 @@ impl Current {
         changed.unwrap_or_else(|_| RunText::create(self.state.document()))
     }
 
-    /// The `run.yaml` in place once everything but an edit is put right, and the state.
+    /// The `run.yaml` after all repairs except for adopting an edit, and the state.
     #[must_use]
     pub fn into_parts(self) -> (RunText, RunState) {
         (self.base, self.state)
     }
 
-    /// The run's records, reports and phases, as its whole log tells them.
+    /// The run's records, reports and phases, from its whole log.
     #[must_use]
     pub fn history(&self, log: &LogScan) -> History {
         let history = History::fold(log.events());
@@ -306,18 +307,18 @@ impl Fault {
     }
 }
 
-/// Where the value that a JSON pointer names stands in a text.
+/// The place in a text of the value at a JSON pointer.
 fn place(text: &str, pointer: &str) -> Option<Place> {
     parse(text).ok().map(|root| root.nearest(pointer).place)
 }
 
-/// What of a `run.yaml` breaks the schema.
+/// The violations of the schema in a `run.yaml`.
 fn violations(text: &RunText) -> Option<Vec<Violation>> {
     let root = parse(text.text()).ok()?;
     Some(validate(DocumentKind::Run, &root.to_value(), Some(&root))).filter(|found| !found.is_empty())
 }
 
-/// Whether the text was written with the event `shown`; none when the log does not say.
+/// Whether the text was written with the event at position `shown`; `None` if the log does not have its digest.
 fn is_written(text: &RunText, shown: Seq, log: &LogScan) -> Option<bool> {
     let event = log.events().find(|event| event.seq == shown)?;
     event.run.as_ref().map(|written| written.0 == digest(text.text().as_bytes()))

@@ -1,28 +1,28 @@
-//! How far a `run.yaml` and its log go.
+//! How the position in a `run.yaml` compares with its log.
 
 use crate::model::Seq;
 
-/// Which event a `run.yaml` shows.
+/// The position that a `run.yaml` shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Position {
-    /// This one, up to which the log goes at least.
+    /// The position of an event in the log.
     Event(Seq),
-    /// This one, which is lost: the log ends before it.
+    /// A position after the log's end: events were lost.
     Beyond(Seq),
-    /// A person took away, or typed, what the file says of it.
+    /// A person removed or changed it.
     ByHand,
-    /// None: another program made the run, and flow has not written it.
+    /// None, and the log is empty: another program made the run, and flow has not written it yet.
     Foreign,
 }
 
 impl Position {
-    /// `noted` is how far the writers of this checkout got.
+    /// `last` is the log's last position, and `noted` the highest one that writers of this checkout noted.
     pub(super) fn of(shown: Option<Seq>, last: Seq, noted: Seq) -> Self {
         match shown {
             None if last == Seq(0) => Self::Foreign,
             None => Self::ByHand,
             Some(shown) if shown <= last => Self::Event(shown),
-            // No writer ever got that far.
+            // No writer has reached this position, so a person typed it.
             Some(_) if last > Seq(0) && noted == last => Self::ByHand,
             Some(shown) => Self::Beyond(shown),
         }

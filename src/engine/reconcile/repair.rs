@@ -1,42 +1,42 @@
-//! What a writer does before anything else.
+//! What a writer repairs before anything else.
 
 use crate::codec::RunText;
 use crate::engine::RunState;
 use crate::model::{RunChanges, Seq};
 
-/// A step by which a writer brings a run in order.
+/// A step to repair a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Repair {
-    /// `run.yaml` is missing, and this text takes its place.
+    /// `run.yaml` is missing: write this text.
     Rebuild {
-        /// What the log demands.
+        /// The text that follows from the log.
         text: RunText,
     },
-    /// The log was repaired, and whoever did it died before this text took the place of `run.yaml`.
+    /// A repair of the log was interrupted before `run.yaml` was replaced: replace it.
     EndRepair {
-        /// The text that it takes the place of.
+        /// The text to replace.
         old: RunText,
-        /// What the repair demands.
+        /// The text that the repair demands.
         text: RunText,
-        /// Whether flow wrote the text that is replaced; otherwise a copy of it is kept.
+        /// Whether flow wrote the old text. If not, a copy of it is kept.
         is_own: bool,
     },
-    /// Another program made the run; the log begins with what it says.
+    /// Another program made the run: begin the log with its document.
     AdoptRun,
-    /// `run.yaml` is behind the log.
+    /// `run.yaml` is behind the log: update it.
     RollForward {
-        /// The event that it shows.
+        /// The position that it shows.
         since: Seq,
-        /// What it is.
+        /// The current text.
         old: RunText,
         /// The text that shows the last event.
         text: RunText,
     },
-    /// A person changed `run.yaml`, which is logged.
+    /// A person edited `run.yaml`: log the edit.
     AdoptEdit {
-        /// The state that the log gives.
+        /// The state of the log.
         log: Box<RunState>,
-        /// What is changed in it; nothing when only comments, order or unknown keys were.
+        /// The changes; empty if only comments, order or unknown keys changed.
         changes: Box<RunChanges>,
     },
 }

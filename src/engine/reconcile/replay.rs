@@ -1,11 +1,11 @@
-//! A log played again: the `run.yaml` of every event.
+//! Replays a log, and gives the `run.yaml` of every event.
 
 use crate::codec::{RunText, RunTextError, RunVersions};
 use crate::engine::RunState;
 use crate::engine::reconcile::text::text_of;
 use crate::model::{Event, EventKind};
 
-/// `run.yaml` as it was written with event after event.
+/// The `run.yaml` after the events so far.
 #[derive(Default)]
 pub(crate) struct Replay {
     state: Option<RunState>,
@@ -13,7 +13,7 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
-    /// Goes on with the next event.
+    /// Applies the next event.
     pub(crate) fn take(&mut self, event: &Event) -> Result<(), RunTextError> {
         let before = self.state.as_ref().map_or(0, |state| state.document().state.completed_activities.len());
         let state = match (RunState::begin(event), self.state.take()) {
@@ -30,7 +30,7 @@ impl Replay {
             (Some(text), ..) => begins(RunText::parse(text)?)?,
             (None, EventKind::RunStarted(_), _) | (None, _, None) => begins(RunText::create(state.document()))?,
             (None, _, Some(mut versions)) => {
-                // Whatever takes entries off the list brings a text of its own.
+                // An event that removes entries from the list carries a text of its own, so here the list only grows.
                 versions.advance(owned, owned.completed_activities.len().saturating_sub(before))?;
                 Some(versions)
             }
@@ -39,12 +39,12 @@ impl Replay {
         Ok(())
     }
 
-    /// The digest of the latest `run.yaml`; none before the run began.
+    /// The digest of the current `run.yaml`; `None` before the run begins.
     pub(crate) fn digest(&self) -> Option<String> {
         self.versions.as_ref().map(RunVersions::digest)
     }
 
-    /// The latest `run.yaml`.
+    /// The current `run.yaml`; `None` before the run begins.
     pub(crate) fn text(&self) -> Option<String> {
         self.versions.as_ref().map(RunVersions::text)
     }

@@ -1,4 +1,4 @@
-//! Whatever became of a `run.yaml` and its log: readers see what a writer makes of them, and a writer is done after one try.
+//! For any `run.yaml` and log, readers see the state that a writer makes of them, and one write makes all repairs.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,11 +1,11 @@
-//! The `run.yaml` that a log demands, whole or from some event on.
+//! The `run.yaml` that follows from a log, or from its events after some position.
 
 use crate::codec::{LogScan, RunText, RunTextError};
 use crate::engine::{RunState, rebase};
 use crate::model::{Event, EventKind, RunDocument, Seq};
 
-/// `run.yaml` as the log demands it. Comments of adopted hand edits are in the log and come back. `None` when no event
-/// begins a run.
+/// Rebuilds `run.yaml` from the log. It has the comments of adopted edits, because the log contains them. `None` if no
+/// event begins a run.
 pub(crate) fn rebuilt<'a>(
     events: impl DoubleEndedIterator<Item = &'a Event> + Clone,
 ) -> Result<Option<RunText>, RunTextError> {
@@ -19,7 +19,7 @@ pub(crate) fn rebuilt<'a>(
     text.with_state(&state.document().state).map(Some)
 }
 
-/// The `run.yaml` that an event carries.
+/// The text of `run.yaml` in an event, if it has one.
 pub(crate) fn text_of(event: &Event) -> Option<&str> {
     match &event.kind {
         EventKind::RunEdited(edit) => Some(&edit.text),
@@ -33,8 +33,8 @@ pub(crate) fn is_repair(event: &Event) -> bool {
     matches!(event.kind, EventKind::LogRepaired(_))
 }
 
-/// The `run.yaml` that takes the place of `found`, when the log was repaired since: positions mean something else
-/// now, so the two are not compared.
+/// The `run.yaml` that replaces `found` if the log was repaired since. Positions have another meaning after the repair,
+/// so the two texts cannot be compared.
 pub(crate) fn superseded(newer: &[Event], found: &RunText) -> Result<Option<RunText>, RunTextError> {
     let Some(at) = newer.iter().rposition(is_repair) else {
         return Ok(None);
@@ -55,7 +55,7 @@ pub(crate) fn superseded(newer: &[Event], found: &RunText) -> Result<Option<RunT
     text.with_state(&state.document().state).map(Some)
 }
 
-/// The state of a run whose `run.yaml` shows it as of `since`, maybe with a person's changes.
+/// The current state of a run whose `run.yaml` shows it as of `since`, maybe with a person's edits.
 pub(crate) fn caught_up(document: &RunDocument, since: Seq, log: &LogScan) -> RunState {
     let newer: Vec<Event> = log.events().filter(|event| event.seq > since).cloned().collect();
     let until = log.events().filter(|event| event.seq <= since);
@@ -69,8 +69,8 @@ pub(crate) fn caught_up(document: &RunDocument, since: Seq, log: &LogScan) -> Ru
     }
 }
 
-/// A text that a person saved while it was being replaced, with the events on top; `None` when it shows another position
-/// and has to wait for the next command.
+/// Applies the events to a text that a person saved while `run.yaml` was being replaced. `None` if it shows another
+/// position; then the next command has to merge it.
 pub(crate) fn merge_save(saved: &str, since: Seq, newer: &[Event]) -> Option<String> {
     let saved = RunText::parse(saved).ok()?;
     if saved.document().state.last_seq != Some(since) {
@@ -79,7 +79,7 @@ pub(crate) fn merge_save(saved: &str, since: Seq, newer: &[Event]) -> Option<Str
     let mut state = RunState::from_document(saved.document().clone());
     for event in newer {
         match &event.kind {
-            // An earlier save, adopted: this later one says itself what it wants, and is adopted next.
+            // An earlier save that was adopted. This later one has its own changes, and is adopted next.
             EventKind::RunEdited(edit) if !edit.by_command => state.advance(event),
             _ => state.apply(event),
         }
@@ -87,7 +87,7 @@ pub(crate) fn merge_save(saved: &str, since: Seq, newer: &[Event]) -> Option<Str
     Some(saved.with_document(state.document()).ok()?.text().to_owned())
 }
 
-/// Whether a text has the conflict markers of a merge; the line of the first.
+/// The line of the first conflict marker, if the text has the markers of a merge.
 pub(crate) fn conflict_marker(text: &str) -> Option<usize> {
     let marks = |line: &&str| line.starts_with("<<<<<<< ");
     let at = text.lines().position(|line| marks(&line))?;

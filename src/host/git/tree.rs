@@ -1,11 +1,12 @@
-//! What is not committed, asked without the repository's configuration.
+//! Finds uncommitted changes without using the repository's configuration.
 //!
-//! To compare a changed file with what was committed, `git status` runs the commands that the repository's configuration
-//! names: `filter.*.clean` and `filter.*.process`, `core.fsmonitor`, and the same again in every submodule. Forbidding each
-//! by name would take two calls, and what is configured between them would run. So git never reads that configuration: it
-//! is given a common directory of flow's own, which links to the objects and references of the repository and holds a
-//! `config` with nothing but values that [`VALUES`] lists, none of which names a command. The person's own configuration
-//! counts as ever. A file whose filter the repository alone configures counts as changed once it was touched.
+//! To compare a changed file with the committed one, `git status` runs commands that the repository's configuration
+//! names: `filter.*.clean` and `filter.*.process`, `core.fsmonitor`, and the same in every submodule. To disable each
+//! by name would take two calls of git, and a command that is configured in between would run. So git never reads that
+//! configuration. It gets a common directory of flow's own, which links to the repository's objects and references, and
+//! has a `config` with only the values listed in [`VALUES`], none of which names a command. The user's own
+//! configuration applies as usual. If only the repository configures a file's filter, the file counts as changed once
+//! its timestamp has changed.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -18,67 +19,68 @@ use tempfile::TempDir;
 
 use super::{Git, NO_SUCH_KEY, OUTPUT_BYTES, Silence, reason};
 
-/// How many changed paths are listed.
+/// The maximum number of changed paths to list.
 pub(super) const PATHS: usize = 1000;
-/// How many submodules are looked into.
+/// The maximum number of submodules.
 const SUBMODULES: usize = 100;
-/// How deep submodules are looked into.
+/// The maximum nesting depth of submodules.
 const DEPTH: usize = 4;
-/// The largest `.gitmodules` that is read, in bytes.
+/// The largest `.gitmodules` to read, in bytes.
 const MODULES_BYTES: u64 = 1 << 20;
 
-/// What git takes over from the repository's configuration: what a repository is, and what its file system can do.
+/// The keys that flow takes over from the repository's configuration: the format of the repository, and properties of
+/// its file system.
 const VALUES: &str = "^(core\\.(repositoryformatversion|filemode|symlinks|ignorecase|precomposeunicode|protecthfs|\
     protectntfs|trustctime|checkstat|autocrlf|eol|excludesfile|attributesfile|sparsecheckout|sparsecheckoutcone|\
     longpaths)|index\\.sparse|extensions\\.(objectformat|compatobjectformat|refstorage))$";
-/// Which submodules a person does not want to hear of.
+/// The keys that say which submodules the user wants to ignore.
 const IGNORED: &str = "^(diff\\.ignoresubmodules|submodule\\..*\\.ignore)$";
-/// What `.gitmodules` says of submodules.
+/// The keys to read from `.gitmodules`.
 const MODULES: &str = "^submodule\\..*\\.(path|ignore)$";
-/// What git finds in a common directory and needs here. No hooks, and no configuration.
+/// The entries of a common directory that git needs. No hooks and no configuration.
 const LINKED: [&str; 6] = ["objects", "refs", "packed-refs", "reftable", "info", "shallow"];
 
-/// Whether something is not committed.
+/// Whether there are uncommitted changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkingTree {
-    /// Nothing but flow's own files.
+    /// No changes but those of flow's own files.
     Clean,
-    /// These paths, relative to the repository's top; the first thousand.
+    /// These paths have changes; relative to the top of the repository, at most a thousand.
     Dirty(Vec<String>),
-    /// It cannot be told; the reason in one line.
+    /// Unknown, with the reason in one line.
     Unknown(String),
 }
 
-/// A repository under a configuration of flow's own.
+/// A repository with a configuration of flow's own.
 struct Apart {
     top: PathBuf,
-    /// What makes git take it for the repository.
+    /// The environment variables that make git use it.
     variables: Vec<(&'static str, OsString)>,
-    /// The submodules that are not to be looked into, and how much of them is not.
+    /// Which changes in a submodule to ignore, by the submodule's name.
     ignored: BTreeMap<Vec<u8>, Vec<u8>>,
     _common: TempDir,
 }
 
-/// An entry of `git status`.
+/// An entry in the output of `git status`.
 pub(super) struct Changed {
     state: [u8; 2],
     pub(super) path: String,
 }
 
-/// What `.gitmodules` says of a submodule.
+/// A submodule in `.gitmodules`.
 #[derive(Default)]
 struct Submodule {
     path: Option<Vec<u8>>,
-    /// How much of it a person does not want to hear of.
+    /// Which of its changes to ignore.
     ignored: Vec<u8>,
 }
 
-/// A key and what it is set to; none when it is only there.
+/// A key and its value; `None` if the key has no value.
 type Setting = (Vec<u8>, Option<Vec<u8>>);
 
 impl Git {
-    /// Whether anything at `dir`'s checkout is changed, staged or untracked outside `own`: paths relative to the top, of
-    /// files, or of directories, which end in `/`. A renamed file counts where it is now.
+    /// Whether the checkout of `dir` has changed, staged or untracked files outside `own`: paths of files, or of
+    /// directories if they end in `/`, relative to the top. A renamed file counts under its new name.
     #[must_use]
     pub fn working_tree(&self, dir: &Path, own: &[&str]) -> WorkingTree {
         if self.top(dir).is_none() {
@@ -92,12 +94,12 @@ impl Git {
         }
     }
 
-    /// The paths, and whether there are more than were read.
+    /// The changed paths, and whether some were cut off.
     fn uncommitted(&self, dir: &Path, own: &[&str], deadline: Instant) -> Result<(Vec<String>, bool), String> {
         let apart = self.apart(dir, deadline)?;
         let (mut paths, mut cut) = self.changed(&apart, own, deadline, DEPTH)?;
-        // Left out by git itself: walking thousands of runs would cost more than the answer is worth. (Asked apart, since
-        // a rename is only seen when both names are looked at.)
+        // Exclude `own` in the command: listing thousands of runs would take too long. A command of its own, because
+        // `git status` sees a rename only if it looks at both names.
         let mut others = vec!["ls-files", "--others", "--exclude-standard", "-z", "--full-name", "--", ":(top)"];
         let left_out: Vec<_> =
             own.iter().map(|own| format!(":(top,exclude,literal){}", own.trim_end_matches('/'))).collect();
@@ -112,7 +114,7 @@ impl Git {
         Ok((paths, cut))
     }
 
-    /// What is changed or staged, in submodules too.
+    /// Changed and staged paths, including submodules.
     fn changed(
         &self,
         apart: &Apart,
@@ -120,7 +122,7 @@ impl Git {
         deadline: Instant,
         depth: usize,
     ) -> Result<(Vec<String>, bool), String> {
-        // `dirty` keeps git itself from looking into submodules, where it would read their configuration.
+        // `dirty` prevents git from looking into submodules, where it would read their configuration.
         let question =
             ["status", "--porcelain=v1", "-z", "--untracked-files=no", "--renames", "--ignore-submodules=dirty"];
         let out = self.listing(&apart.variables, &apart.top, &question, deadline)?;
@@ -153,7 +155,7 @@ impl Git {
         Ok(cut || !paths.is_empty())
     }
 
-    /// The paths of the submodules that `.gitmodules` names, each with what is not to be told of it.
+    /// The paths of the submodules in `.gitmodules`, each with the changes to ignore.
     fn submodules(&self, apart: &Apart, deadline: Instant) -> Result<Vec<(String, Vec<u8>)>, String> {
         let file = apart.top.join(".gitmodules");
         let is_read = |meta: std::fs::Metadata| meta.is_file() && meta.len() <= MODULES_BYTES;
@@ -186,7 +188,7 @@ impl Git {
         Ok(found.into_iter().filter_map(of).collect())
     }
 
-    /// Finds the repository that `dir` is in, and puts a configuration of flow's own in the place of its own.
+    /// Finds the repository that contains `dir`, and replaces its configuration by flow's own.
     fn apart(&self, dir: &Path, deadline: Instant) -> Result<Apart, String> {
         let question = ["rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir"];
         let places = self.listing(&[], dir, &question, deadline)?;
@@ -211,7 +213,7 @@ impl Git {
         Ok(Apart { top, variables, ignored, _common: own })
     }
 
-    /// What git lists, entries ended by NUL; or why it does not.
+    /// The output of a git command, or why it failed.
     fn listing(
         &self,
         repository: &[(&str, OsString)],
@@ -220,14 +222,14 @@ impl Git {
         deadline: Instant,
     ) -> Result<Vec<u8>, String> {
         let answer = self.ask_of(repository, dir, question, deadline).map_err(Silence::why)?;
-        // Git is stopped by the closed pipe when it has more to say than is read.
+        // If git has more output than is read, the closed pipe stops it with a failure.
         if !is_cut(&answer.out) && !answer.status.success() {
             return Err(reason(&answer));
         }
         Ok(answer.out)
     }
 
-    /// What `git config -z --get-regexp` finds.
+    /// The settings that `git config -z --get-regexp` prints.
     fn settings(
         &self,
         repository: &[(&str, OsString)],
@@ -254,14 +256,14 @@ fn is_cut(out: &[u8]) -> bool {
     out.len() as u64 >= OUTPUT_BYTES
 }
 
-/// The submodule that a key is about, and what about it.
+/// The name of the submodule in a key, and the rest of the key.
 fn submodule(key: &[u8]) -> Option<(&[u8], &[u8])> {
     let rest = key.strip_prefix(b"submodule.")?;
     let dot = rest.iter().rposition(|&byte| byte == b'.')?;
     Some((&rest[..dot], &rest[dot + 1..]))
 }
 
-/// The directory of a submodule that is checked out, reached without a symbolic link.
+/// The directory of a submodule, if it is checked out and reached without a symbolic link.
 fn checked_out(top: &Path, path: &Path) -> Option<PathBuf> {
     let mut dir = top.to_owned();
     for part in path.components() {
@@ -274,7 +276,7 @@ fn checked_out(top: &Path, path: &Path) -> Option<PathBuf> {
     dir.join(".git").symlink_metadata().is_ok().then_some(dir)
 }
 
-/// A common directory with the links and with a `config` of these values.
+/// Makes a common directory with the links and with a `config` that has these values.
 #[expect(clippy::disallowed_methods, reason = "a private directory in the temporary one, for git to read")]
 fn own_common(common: &Path, values: &[Setting]) -> std::io::Result<TempDir> {
     let own = tempfile::Builder::new().prefix("flow-git-").tempdir()?;
@@ -285,7 +287,7 @@ fn own_common(common: &Path, values: &[Setting]) -> std::io::Result<TempDir> {
     Ok(own)
 }
 
-/// The text of a configuration.
+/// The text of a configuration file with these values.
 fn config(values: &[Setting]) -> Vec<u8> {
     let mut text = Vec::new();
     for (key, value) in values {
@@ -307,14 +309,14 @@ fn config(values: &[Setting]) -> Vec<u8> {
     text
 }
 
-/// Whether flow's own changes are meant by this path.
+/// Whether the path is one of flow's own.
 fn is_own(path: &str, own: &[&str]) -> bool {
     own.iter().any(|own| path == own.trim_end_matches('/') || (own.ends_with('/') && path.starts_with(own)))
 }
 
-/// The entries in the output of `git status -z` that are not `own`; at most [`PATHS`].
+/// The entries in the output of `git status -z` that are not in `own`, at most [`PATHS`].
 pub(super) fn changed_paths(out: &[u8], own: &[&str]) -> Vec<Changed> {
-    // Without its end, the last entry may be half a name.
+    // The last entry may be cut off, so ignore everything after the last NUL.
     let whole = out.iter().rposition(|&byte| byte == 0).unwrap_or(0);
     let mut entries = out[..whole].split(|&byte| byte == 0);
     let mut paths = Vec::new();

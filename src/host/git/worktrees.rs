@@ -1,5 +1,5 @@
-//! The other worktrees of a repository, from the files in which git keeps them (gitrepository-layout). No program is
-//! asked, so looking costs nothing where there are none.
+//! The other worktrees of a repository, from the files in which git stores them (gitrepository-layout). Does not run
+//! git, so it costs nothing if there are none.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,18 +7,19 @@ use std::path::{Path, PathBuf};
 use super::Git;
 use crate::model::limits;
 
-/// How many are looked at.
+/// The maximum number of worktrees to return.
 const WORKTREES: usize = 100;
 
 impl Git {
-    /// The tops of the other worktrees of the repository that `dir` is in, in order; what cannot be told is left out.
+    /// The tops of the other worktrees of the repository that contains `dir`, sorted. Leaves out those that cannot be
+    /// read.
     #[must_use]
     pub fn other_worktrees(&self, dir: &Path) -> Vec<PathBuf> {
         let Some(top) = self.top(dir) else { return Vec::new() };
         let Some(common) = common_dir(&top.join(".git")) else { return Vec::new() };
         let linked = fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten();
         let tops = linked.filter_map(|entry| {
-            // The path of the worktree's `.git` file, maybe relative to where it is written down.
+            // The path of the worktree's `.git` file, which may be relative to the directory of this entry.
             let git_file = entry.path().join(pointed_to(&entry.path().join("gitdir"))?);
             Some(git_file.parent()?.to_owned())
         });
@@ -34,7 +35,7 @@ impl Git {
     }
 }
 
-/// The directory that all worktrees share, from the `.git` of one of them.
+/// The directory that all worktrees share, found from the `.git` of one of them.
 fn common_dir(git: &Path) -> Option<PathBuf> {
     let dir = match git.is_dir() {
         true => git.to_owned(),
@@ -47,7 +48,7 @@ fn common_dir(git: &Path) -> Option<PathBuf> {
     fs::canonicalize(common).ok()
 }
 
-/// The one line of a small file, as a path.
+/// The path in a small file with one line.
 fn pointed_to(file: &Path) -> Option<PathBuf> {
     let len = fs::symlink_metadata(file).ok().filter(fs::Metadata::is_file)?.len();
     if len > limits::TAIL_BYTES as u64 {

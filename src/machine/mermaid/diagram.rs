@@ -1,4 +1,4 @@
-//! The lines of a diagram put together.
+//! Combines the lines of a diagram.
 
 use std::collections::HashMap;
 
@@ -14,14 +14,14 @@ use crate::model::limits;
 
 const HEADER: &str = "stateDiagram-v2";
 
-/// Whether a Mermaid text is a state diagram, whatever is wrong with it.
+/// Whether a Mermaid text is a state diagram, even an invalid one.
 pub(in crate::machine) fn is_state_diagram(lines: &[Line<'_>]) -> bool {
     header(lines).is_some_and(|(at, _)| lines[at].text.trim_start().starts_with("stateDiagram"))
 }
 
-/// Reads a diagram; `id` names the workflow.
+/// Reads a diagram; `id` is the workflow's id.
 ///
-/// There is no source when something is wrong: half a diagram would only give rise to more problems.
+/// Returns no source if there is an error: checking half a diagram would only report further problems.
 pub(in crate::machine) fn parse(lines: &[Line<'_>], id: Name) -> (Option<MachineSource>, Vec<Diagnostic>) {
     let mut diagram = Diagram::new(id);
     let Some((at, rest)) = header(lines).filter(|_| is_state_diagram(lines)) else {
@@ -52,7 +52,7 @@ pub(in crate::machine) fn parse(lines: &[Line<'_>], id: Name) -> (Option<Machine
             None => skip = diagram.line(*line),
         }
         if diagram.states.len() > limits::STATES || diagram.transitions.len() > limits::TRANSITIONS {
-            // Whoever meant this much meant something else; reading on would only take long.
+            // A diagram of this size is a mistake, and reading on would take long.
             diagram.report(too_many(&line.whole()));
             break;
         }
@@ -62,7 +62,7 @@ pub(in crate::machine) fn parse(lines: &[Line<'_>], id: Name) -> (Option<Machine
     ((!errors).then_some(source), diagnostics)
 }
 
-/// How many transitions from or to `[*]` have a label, which no machine holds.
+/// How many transitions from or to `[*]` have a label, which a machine cannot represent.
 pub(in crate::machine) fn labels_of_stars(lines: &[Line<'_>]) -> usize {
     let first = header(lines).map_or(0, |(at, _)| at + 1);
     let ends = lines.iter().skip(first).filter_map(|line| statement(*line).ok());
@@ -80,11 +80,11 @@ fn is_header(word: &str) -> bool {
     [HEADER, "stateDiagram"].iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
-/// The index of the line with the header, and what else stands on it. Before it there may be blank lines, comments,
-/// `%%{init}%%` over several lines, and the YAML front matter that Mermaid's own tools read.
+/// The index of the line with the header, and further text on that line. Blank lines, comments, `%%{init}%%` over
+/// several lines, and the YAML front matter of Mermaid's own tools may be before it.
 fn header(lines: &[Line<'_>]) -> Option<(usize, Option<Name>)> {
     let mut at = 0;
-    // Looked for once, or many beginnings without an end would take for ever.
+    // If one `%%{` has no end, do not search again for the others: that would take quadratic time.
     let mut closed = true;
     while let Some(line) = lines.get(at) {
         let text = line.text.trim();
@@ -115,10 +115,10 @@ fn header(lines: &[Line<'_>]) -> Option<(usize, Option<Name>)> {
     Some((at, rest))
 }
 
-/// Lines that belong to something that is not supported.
+/// Lines to skip because they belong to an unsupported feature.
 enum Skipping {
     EndNote,
-    /// This many braces are open.
+    /// Until this many braces are closed.
     Braces(usize),
 }
 
@@ -131,7 +131,7 @@ impl Skipping {
         }
     }
 
-    /// Whether `line` is the last of them.
+    /// Whether `line` is the last line to skip.
     fn is_over(&mut self, line: &str) -> bool {
         let line = line.trim();
         match self {
@@ -152,7 +152,7 @@ impl Skipping {
 struct Diagram {
     id: Name,
     states: Vec<SourceState>,
-    /// The position of each state in `states`, and whether something other than a bare declaration put it there.
+    /// The index of each state in `states`, and whether that is more than a bare declaration.
     known: HashMap<SmolStr, (usize, bool)>,
     initial: Vec<Name>,
     terminal: Vec<Name>,
@@ -212,8 +212,8 @@ impl Diagram {
         state.kind = kind.or(state.kind.take());
     }
 
-    /// The position of a state; a new one comes behind all others. A bare `state x` gives no order when the diagram
-    /// uses `x` elsewhere, as other readers of Mermaid have it.
+    /// The index of a state. A new one is added at the end. A bare `state x` does not determine the order if the
+    /// diagram uses `x` elsewhere, as in other Mermaid readers.
     fn mention(&mut self, name: &Name, orders: bool) -> usize {
         match self.known.get_mut(name.text.as_str()) {
             Some((at, ordered)) if *ordered || !orders => *at,
@@ -256,7 +256,7 @@ impl Diagram {
 
     fn finish(self) -> (MachineSource, Vec<Diagnostic>) {
         let Self { id, mut states, known, initial, terminal, transitions, diagnostics } = self;
-        // Those that were declared first and used later stand twice.
+        // A state that was declared before it was used is in the list twice; keep the later one.
         let mut at = 0;
         states.retain(|state| {
             at += 1;

@@ -1,4 +1,4 @@
-//! What one line of a diagram says.
+//! The grammar of a diagram's line.
 //!
 //! ```text
 //! line       = transition | state | ignored
@@ -19,24 +19,24 @@ use crate::machine::mermaid::lexer::{Kind, Token, Tokens};
 use crate::machine::mermaid::words::read;
 use crate::machine::{Diagnostic, Name};
 
-/// A line that was understood.
+/// A parsed line.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Statement {
-    /// It says nothing about states: empty, a comment, or how something is drawn.
+    /// A line without meaning for states: empty, a comment, or only about drawing.
     Nothing,
-    /// It says nothing about states, but whoever wrote it may think that it does.
+    /// A line without meaning for states, although its author may expect one.
     Ignored(Diagnostic),
     /// A state.
     State(Declared),
-    /// A transition; its label is dropped where one end is `[*]`.
+    /// A transition. Its label is ignored if one end is `[*]`.
     Transition { from: End, to: End, label: Option<String> },
-    /// Something that is not supported; the lines below belong to it.
+    /// An unsupported feature, and where its lines end.
     Unsupported(Diagnostic, Until),
-    /// The description of the diagram for screen readers, over many lines.
+    /// The beginning of a description of the diagram for screen readers, over several lines.
     Description,
 }
 
-/// A state as a line declares it.
+/// A declared state.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Declared {
     pub(super) name: Name,
@@ -52,25 +52,25 @@ pub(super) enum End {
     State(Name),
 }
 
-/// Where something that is not supported ends.
+/// Where an unsupported feature ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Until {
-    /// With its line.
+    /// On its own line.
     HereAlready,
-    /// With `end note`.
+    /// At `end note`.
     EndNote,
-    /// With the `}` that closes it.
+    /// At the `}` that closes it.
     Brace,
 }
 
 type Parsed<T> = Result<T, Box<Diagnostic>>;
 
-/// Words that Mermaid does not take as ids.
+/// Words that Mermaid does not accept as ids.
 const RESERVED: [&str; 6] = ["class", "click", "default", "note", "state", "style"];
-/// What an id may hold, for people.
+/// The characters of an id, for messages.
 const IDS: &str = "ids are letters, digits, `_` and `.`";
 
-/// Reads a line.
+/// Parses a line.
 ///
 /// # Errors
 /// The first problem of the line.
@@ -98,7 +98,7 @@ pub(super) fn statement(line: Line<'_>) -> Parsed<Statement> {
     }
 }
 
-/// A line being read.
+/// The line that is being parsed.
 struct Reader<'a> {
     line: Line<'a>,
 }
@@ -137,7 +137,7 @@ impl Reader<'_> {
         Statement::Unsupported(problem, until)
     }
 
-    /// A line that begins with a word of Mermaid's own; `None` when the word is a state's id.
+    /// A line that begins with a keyword of Mermaid; `None` if the word is a state's id.
     fn directive(&self, word: &str, mut tokens: Tokens<'_>) -> Option<Parsed<Statement>> {
         let next = tokens.peek();
         let next_is = |kind| next.as_ref().is_some_and(|next| next.kind == kind);
@@ -172,7 +172,7 @@ impl Reader<'_> {
         }))
     }
 
-    /// `state …`, behind the word.
+    /// `state …`, after the keyword.
     fn declaration(&self, word: &Token, mut tokens: Tokens<'_>) -> Parsed<Statement> {
         let Some(first) = tokens.next() else {
             return Err(self.error("mermaid_syntax", word, "`state` needs the id of a state"));
@@ -190,7 +190,7 @@ impl Reader<'_> {
             }
             _ => (first, None),
         };
-        // A composite state has no id that anything could be told about.
+        // A composite state is unsupported as a whole, so do not check its id.
         if id.kind == Kind::Open || tokens.peek().is_some_and(|token| token.kind == Kind::Open) {
             return Ok(self.composite(&id, tokens));
         }
@@ -226,9 +226,9 @@ impl Reader<'_> {
         self.helped("reserved_word", word, message, format!("use another id: `state \"{text}\" as {text}_`"))
     }
 
-    /// A line that begins with an end of a transition.
+    /// A line that begins with a state or `[*]`.
     fn states(&self, first: &Token, mut tokens: Tokens<'_>) -> Parsed<Statement> {
-        // The arrow decides first: with a wrong one nothing else can be told.
+        // Check the arrow first: if it is wrong, nothing else about the line is certain.
         let mut next = tokens.next();
         while next.as_ref().is_some_and(|token| token.kind == Kind::Class) {
             next = tokens.next();
@@ -295,7 +295,7 @@ impl Reader<'_> {
         Ok(Statement::Transition { from, to, label })
     }
 
-    /// A token as an end of a transition.
+    /// Parses a token as an end of a transition.
     fn ending(&self, token: &Token) -> Parsed<End> {
         match token.kind {
             Kind::Star => Ok(End::Star(self.name(token))),
@@ -308,7 +308,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A token as the id of a state.
+    /// Parses a token as the id of a state.
     fn id(&self, token: &Token) -> Parsed<Name> {
         let text = self.text(token);
         if is_reserved(text) {
@@ -327,11 +327,11 @@ impl Reader<'_> {
         Err(self.helped("bad_state_name", token, message, help))
     }
 
-    /// The text behind the colon of a state.
+    /// The text after the colon of a state.
     fn description(&self, id: &Token, colon: &Token, tokens: &Tokens<'_>) -> Parsed<Option<String>> {
         let rest = tokens.rest();
         let text = &self.line.text[rest.clone()];
-        // Without a blank it is meant for the id of an agent's step, in a transition.
+        // Without blanks around the colon, this is probably meant as an agent's step in a transition.
         if text.contains("-->") && id.range.end == colon.range.start && colon.range.end == rest.start {
             let whole = Token { kind: Kind::Word, range: id.range.start..rest.end };
             let id = format!("{}:{}", self.text(id), text.split_whitespace().next().unwrap_or_default());
@@ -343,7 +343,7 @@ impl Reader<'_> {
         Ok((!text.is_empty()).then(|| read(text).into_owned()))
     }
 
-    /// The text behind the colon of a transition, which may have an arrow in it.
+    /// The text after the colon of a transition. It may have an arrow in it.
     fn label(&self, tokens: &Tokens<'_>) -> Option<String> {
         let text = &self.line.text[tokens.rest()];
         (!text.is_empty()).then(|| read(text).into_owned())
@@ -361,7 +361,7 @@ impl Reader<'_> {
 
     fn blank_in_id(&self, first: &Token, second: &Token) -> Box<Diagnostic> {
         let (one, two) = (self.text(first), self.text(second));
-        // What an editor makes of `-->`.
+        // Some editors replace `-->` by such characters.
         if two.chars().all(|c| "→⟶⇒➔➜–—-=>".contains(c)) {
             return self.other_arrow(second);
         }
@@ -375,17 +375,17 @@ impl Reader<'_> {
     }
 }
 
-/// Whether `word` is one that Mermaid does not take as an id.
+/// Whether Mermaid does not accept `word` as an id.
 fn is_reserved(word: &str) -> bool {
     RESERVED.contains(&word) || word.starts_with("stateDiagram")
 }
 
-/// Whether an id may hold `c`.
+/// Whether `c` may be in an id.
 pub(in crate::machine) fn is_id(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '.'
 }
 
-/// An id for what `text` calls a state.
+/// A valid id that is similar to `text`.
 fn suggested_id(text: &str) -> String {
     let id = text.chars().take(40).map(|c| if is_id(c) { c } else { '_' }).collect::<String>();
     let id = id.trim_matches('_');

@@ -1,21 +1,21 @@
-//! The tokens of a line, as far as the text of a label or description.
+//! The tokens of a line, up to the text of a label or description.
 
 use std::ops::Range;
 
-/// What a piece of a line is.
+/// The type of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// `[*]`: the beginning or the end.
+    /// `[*]`: a beginning or an end.
     Star,
     /// `-->`.
     Arrow,
-    /// Another arrow, or dashes alone.
+    /// Another arrow, or only dashes.
     OtherArrow,
-    /// `:`; the rest of the line is text.
+    /// `:`. The rest of the line is text.
     Colon,
-    /// `:::class`: how a state is drawn.
+    /// `:::class`, which is only about drawing.
     Class,
-    /// `"text"`; without the second quotation mark it ends with the line.
+    /// `"text"`. Ends with the line if the second quotation mark is missing.
     Quoted,
     /// `<<choice>>` or `[[choice]]`.
     Stereotype,
@@ -23,18 +23,18 @@ pub(super) enum Kind {
     Open,
     /// `}`.
     Close,
-    /// Anything else up to a blank.
+    /// Anything else, up to a blank.
     Word,
 }
 
-/// A piece of a line.
+/// A token of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
     pub(super) kind: Kind,
     pub(super) range: Range<usize>,
 }
 
-/// The tokens of a line one after another.
+/// Iterates over the tokens of a line.
 #[derive(Debug, Clone)]
 pub(super) struct Tokens<'a> {
     line: &'a str,
@@ -46,14 +46,14 @@ impl<'a> Tokens<'a> {
         Self { line, at: 0 }
     }
 
-    /// What has not been read yet, without blanks around it.
+    /// The range that has not been read yet, without blanks at its ends.
     pub(super) fn rest(&self) -> Range<usize> {
         let tail = &self.line[self.at..];
         let start = self.line.len() - tail.trim_start().len();
         start..start.max(self.line.trim_end().len())
     }
 
-    /// The next token; none at the line's end and before a comment.
+    /// The next token; `None` at the end of the line or before a comment.
     pub(super) fn peek(&self) -> Option<Token> {
         self.clone().next()
     }
@@ -71,7 +71,7 @@ impl Iterator for Tokens<'_> {
     }
 }
 
-/// The token that `text` begins with, and its length.
+/// The token at the beginning of `text`, and its length.
 fn token(text: &str) -> Option<(Kind, usize)> {
     if is_comment(text) {
         return None;
@@ -102,16 +102,16 @@ fn token(text: &str) -> Option<(Kind, usize)> {
     }
 }
 
-/// Whether `text` begins a comment: `%%`, or `#` as Mermaid's own grammar has it.
+/// Whether `text` begins with a comment: `%%`, or `#` as in Mermaid's own grammar.
 pub(super) fn is_comment(text: &str) -> bool {
     text.starts_with("%%") || text.starts_with('#')
 }
 
-/// What arrows are made of.
+/// The characters of arrows.
 const SHAFT: &str = "-=<>";
 
-/// The length of the arrow that `text` begins with: a run of `-`, `=`, `<`, `>` and dots between them that has a point
-/// or at least two dashes. `-->` ends where it ends: `-->-a` has an arrow and a word.
+/// The length of the arrow at the beginning of `text`, 0 if there is none: a sequence of `-`, `=`, `<`, `>` and dots
+/// between them that has a point or at least two dashes. `-->` ends right there: `-->-a` is an arrow and a word.
 fn arrow(text: &str) -> usize {
     let shaft = |c: char| SHAFT.contains(c);
     let mut len = text.find(|c| !shaft(c)).unwrap_or(text.len());
@@ -128,7 +128,7 @@ fn arrow(text: &str) -> usize {
     if !is_stereotype && (has_point || run.len() > 1 && !run.contains(['<', '>'])) { len } else { 0 }
 }
 
-/// The length of the word that `text` begins with; at least one character.
+/// The length of the word at the beginning of `text`, at least one character.
 fn word(text: &str) -> usize {
     let mut at = text.chars().next().map_or(0, char::len_utf8);
     while let Some(c) = text[at..].chars().next() {
@@ -142,7 +142,7 @@ fn word(text: &str) -> usize {
         if arrow(&text[at..]) > 0 {
             break;
         }
-        // The whole run, which has been looked at.
+        // Not an arrow, so the whole sequence belongs to the word.
         at += text[at..].find(|c| !SHAFT.contains(c)).unwrap_or(text.len() - at);
     }
     at

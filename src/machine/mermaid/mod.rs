@@ -1,7 +1,8 @@
 //! The Mermaid notation (rp1): a `stateDiagram-v2`, alone or in a Markdown document.
 //!
-//! `lexer` cuts a line into tokens, `words` knows what Mermaid reads as something else than text, `grammar` says what a line is, `diagram` puts the lines together. What rp1 does
-//! not support is refused by its name, and nothing is skipped that could have been meant as a state or a transition.
+//! `lexer` splits a line into tokens, `words` handles entities and keywords, `grammar` parses a line, `diagram`
+//! combines the lines. Features that rp1 does not support are refused by name, and nothing is skipped that could be
+//! meant as a state or a transition.
 
 mod diagram;
 mod grammar;

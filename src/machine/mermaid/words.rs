@@ -1,10 +1,10 @@
-//! Texts and ids as Mermaid's own reader takes them: what it would read as something else is written as an entity.
+//! Texts and ids as Mermaid's own parser reads them. Characters with another meaning are written as entities.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Words that begin another statement wherever an id stands, however they are written; the last two are ids of Mermaid's
-/// own.
+/// Words that begin another statement even where an id is expected, in upper or lower case. The last two are ids that
+/// Mermaid uses itself.
 const KEYWORDS: [&str; 13] = [
     "acctitle",
     "accdescr",
@@ -21,7 +21,7 @@ const KEYWORDS: [&str; 13] = [
     "root_start",
 ];
 
-/// Entities with a name.
+/// Named entities.
 const NAMED: [(&str, char); 9] = [
     ("amp", '&'),
     ("apos", '\''),
@@ -34,13 +34,13 @@ const NAMED: [(&str, char); 9] = [
     ("semi", ';'),
 ];
 
-/// Whether Mermaid does not take `word` as an id.
+/// Whether Mermaid does not accept `word` as an id.
 pub(in crate::machine) fn is_keyword(word: &str) -> bool {
     let word = word.to_lowercase();
     KEYWORDS.contains(&word.as_str()) || word.starts_with("statediagram")
 }
 
-/// `text` as it is written behind a colon: one line, with entities for what would end it.
+/// `text` as it has to be written after a colon: on one line, with entities for characters that would end it.
 pub(in crate::machine) fn written(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut written = String::with_capacity(line.len());
@@ -48,14 +48,14 @@ pub(in crate::machine) fn written(text: &str) -> String {
         match c {
             '"' => written.push_str("#quot;"),
             ';' | '#' | ':' | '<' | '&' | '`' => drop(write!(written, "#{};", u32::from(c))),
-            // The beginning of a setting, which is taken out before anything is read.
+            // `%%{` begins a directive, which Mermaid removes before it parses anything.
             '%' if line[at..].starts_with("%%{") => drop(write!(written, "#{};", u32::from(c))),
-            // Read as a statement wherever it stands.
+            // Mermaid reads this as a statement in every place.
             'd' | 'D' if is_direction(&line[at..]) => drop(write!(written, "#{};", u32::from(c))),
             c => written.push(c),
         }
     }
-    // A second arrow in a line is allowed, and looks like a second transition.
+    // A second arrow in a line is allowed, but looks like a second transition.
     written.replace("-->", "--#62;")
 }
 
@@ -67,7 +67,7 @@ fn is_direction(text: &str) -> bool {
         })
 }
 
-/// What a text means: its entities are the characters that they stand for.
+/// Replaces the entities in a text by their characters.
 pub(super) fn read(text: &str) -> Cow<'_, str> {
     if !text.contains('#') {
         return text.into();

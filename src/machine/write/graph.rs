@@ -1,4 +1,4 @@
-//! A graph of states made of a machine.
+//! Writes a machine as a graph.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use crate::codec;
 use crate::machine::write::{Written, counted, labels, several_initial};
 use crate::machine::{Machine, State, StateTypes};
 
-/// The type of a state that has none.
+/// The type for a state that has none.
 const USUAL: &str = "agent";
 
 pub(super) fn write(machine: &Machine, description: Option<&str>) -> Written {
@@ -39,8 +39,8 @@ pub(super) fn write(machine: &Machine, description: Option<&str>) -> Written {
     Written { text: codec::emit(&graph), losses }
 }
 
-/// The name of a state behind those in which a run can end or go on: in a graph it ends where nothing follows. None when
-/// there are no such states.
+/// The name of a new terminal state, to follow states in which a run can end or move on. In a graph a run can only end
+/// where nothing follows. `None` if there are no such states.
 fn new_end(machine: &Machine) -> Option<String> {
     machine.states().iter().find(|state| ends_or_goes_on(machine, state))?;
     let is_new = |name: &String| machine.states().iter().all(|state| state.name.as_str() != name);
@@ -51,8 +51,8 @@ fn ends_or_goes_on(machine: &Machine, state: &State) -> bool {
     machine.is_terminal(&state.name) && machine.successors(&state.name).next().is_some()
 }
 
-/// The type that a graph gives a state. A state is not made `terminal` because a run ends in it: in a graph that says that
-/// there is nothing to do.
+/// The type of a state in a graph. A state in which a run can end does not become `terminal`: in a graph that type
+/// means that there is nothing to do.
 fn kind<'a>(machine: &Machine, state: &'a State) -> Option<&'a str> {
     let leads_nowhere = machine.successors(&state.name).next().is_none();
     let ends = machine.is_terminal(&state.name) && leads_nowhere;

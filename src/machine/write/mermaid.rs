@@ -1,4 +1,4 @@
-//! A Mermaid diagram of a machine.
+//! Writes a machine as a Mermaid diagram.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -37,7 +37,7 @@ pub(super) fn write(machine: &Machine) -> Written {
     Written { text, losses }
 }
 
-/// An id for each state: its name, or one like it where Mermaid does not take the name.
+/// An id for each state: its name, or a similar one if Mermaid does not accept the name.
 fn ids(machine: &Machine, losses: &mut Vec<String>) -> HashMap<StateName, String> {
     let is_taken = |name: &str| name.chars().all(is_id) && !is_keyword(name);
     let mut used: HashSet<String> =
@@ -47,7 +47,7 @@ fn ids(machine: &Machine, losses: &mut Vec<String>) -> HashMap<StateName, String
         let mut id = state.name.to_string();
         if !is_taken(&id) {
             id = id.chars().map(|c| if is_id(c) { c } else { '_' }).collect();
-            // No ending would make another word of the name of the diagram.
+            // A suffix does not help here, because Mermaid reserves all words with this beginning.
             if id.to_lowercase().starts_with("statediagram") {
                 id.insert(0, '_');
             }
@@ -61,7 +61,7 @@ fn ids(machine: &Machine, losses: &mut Vec<String>) -> HashMap<StateName, String
     ids
 }
 
-/// What people read of a state; a diagram has one text for it. A state that is not `used` elsewhere is declared.
+/// Writes the text of a state, of which a diagram has only one. Declares a state that is not `used` elsewhere.
 fn describe(state: &State, id: &str, used: bool, text: &mut String, losses: &mut Vec<String>) {
     if state.kind.as_deref() == Some("choice") {
         let _ = writeln!(text, "    state {id} <<choice>>");

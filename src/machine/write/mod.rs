@@ -1,4 +1,4 @@
-//! A machine written as a definition, in any notation, as far as the notation can say it.
+//! Writes a machine as a definition in any notation.
 
 mod graph;
 mod mermaid;
@@ -9,16 +9,16 @@ use crate::machine::{Machine, Notation};
 
 pub use picture::picture;
 
-/// A definition that was made of a machine.
+/// A definition made from a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     /// The definition.
     pub text: String,
-    /// What it does not say of the machine, a sentence fragment each.
+    /// What the definition lacks compared with the machine, a sentence fragment for each.
     pub losses: Vec<String>,
 }
 
-/// Writes `machine` in `notation`; `description` is what the workflow is for, which a diagram does not say.
+/// Writes `machine` in `notation`. `description` is the workflow's description, which a diagram cannot have.
 #[must_use]
 pub fn write(machine: &Machine, notation: Notation, description: Option<&str>) -> Written {
     match notation {
@@ -28,19 +28,19 @@ pub fn write(machine: &Machine, notation: Notation, description: Option<&str>) -
     }
 }
 
-/// A number of things, for people.
+/// A number of things, for messages.
 pub(super) fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-/// Says that a notation keeps only one initial state.
+/// Reports that the notation has only one initial state.
 fn several_initial(machine: &Machine, losses: &mut Vec<String>) {
     for name in &machine.initial()[1..] {
         losses.push(format!("runs cannot begin in `{name}` any more: there is one initial state"));
     }
 }
 
-/// Says that a notation has no labels of transitions.
+/// Reports that the notation has no labels of transitions.
 fn labels(machine: &Machine, losses: &mut Vec<String>) {
     let labelled = machine.transitions().iter().filter(|one| one.label.is_some()).count();
     if labelled > 0 {

@@ -1,4 +1,4 @@
-//! Phases made of a machine.
+//! Writes a machine as phases.
 
 use serde_json::{Map, Value, json};
 
@@ -31,7 +31,7 @@ pub(super) fn write(machine: &Machine, description: Option<&str>) -> Written {
     Written { text: codec::emit(&document), losses }
 }
 
-/// A phase above `below`.
+/// Writes a phase; `below` is the next phase in the list.
 fn phase(machine: &Machine, state: &State, below: Option<&State>, losses: &mut Vec<String>) -> Value {
     let mut phase = Map::new();
     phase.insert("id".into(), json!(state.name));
@@ -60,7 +60,7 @@ fn phase(machine: &Machine, state: &State, below: Option<&State>, losses: &mut V
     Value::Object(phase)
 }
 
-/// Whether the schema of phases has a type of this name.
+/// Whether the schema of phases has this type.
 fn is_known(kind: &str) -> bool {
     let document = json!({
         "apiVersion": "flow.synapti.ai/v1",

@@ -1,4 +1,4 @@
-//! A machine as a picture of characters.
+//! Draws a machine with characters.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use crate::machine::{Machine, Transition};
 use crate::model::StateName;
 
-/// Draws `machine` from top to bottom: each state, and below it the way to the one that stands under it; other ways are
-/// beside it, with an arrow up where they lead back.
+/// Draws `machine` from top to bottom: each state, and below it the transition to the state that is drawn next. Other
+/// transitions are drawn at its side, with an arrow that shows whether they lead up or down.
 #[must_use]
 pub fn picture(machine: &Machine) -> String {
     let order = order(machine);
@@ -50,18 +50,19 @@ fn in_brackets(one: &Transition) -> String {
     one.label.as_ref().map(|label| format!("  ({})", in_one_line(label))).unwrap_or_default()
 }
 
-/// A text of several lines would break the lines of the picture.
+/// Puts a text on one line, because a line break would break the picture.
 fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The states from the initial ones along the first way that is not drawn yet; those that no run reaches are last.
+/// The order in which to draw the states: from the initial ones along the first transition that is not drawn yet.
+/// States that no run can reach come last.
 fn order(machine: &Machine) -> Vec<&StateName> {
     let mut seen = HashSet::new();
     let mut order = Vec::new();
     let begins = machine.initial().iter().chain(machine.states().iter().map(|state| &state.name));
     for begin in begins {
-        // What was left beside is drawn after what it was beside of.
+        // Transitions to the side are followed after the states below.
         let mut open = vec![begin];
         while let Some(name) = open.pop() {
             if seen.insert(name) {

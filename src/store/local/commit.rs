@@ -1,4 +1,4 @@
-//! The commit: sealed lines, and what follows from them.
+//! The commit: appends sealed lines to the log, then updates the projections.
 
 use crate::codec::seal;
 use crate::disk::{DiskError, File, NEW_FILE, Rename};
@@ -9,7 +9,7 @@ use crate::store::local::layout::{ACTIVITY_TMP, RUN_FILE, RUN_TMP};
 use crate::store::local::run_dir::LockedRun;
 
 impl LockedRun<'_> {
-    /// As [`RunWriter::commit`](crate::store::RunWriter::commit).
+    /// Implements [`RunWriter::commit`](crate::store::RunWriter::commit).
     pub(super) fn commit_batch(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<Committed, StoreError> {
         let lines = self.sealed(batch)?;
         let last = batch.events.last().expect("BUG: nothing is committed");
@@ -18,17 +18,17 @@ impl LockedRun<'_> {
         }
         self.log.check_place()?;
         if self.log.tail.end.last <= Seq(1) {
-            // Whoever created the run may have been killed before its name was on stable storage.
+            // The process that created the run may have been killed before it flushed the run's name.
             self.run.runs.sync()?;
         }
         let files = ActivityFile::of_records(batch.events);
         let now = last.at;
         let new_run = self.prepare(batch.new_text, files.first(), now)?;
-        // File systems with a journal give the file its blocks now, and the flush of the log takes them along: the
-        // second flush below then finds almost nothing to do.
+        // On file systems with a journal this allocates the blocks now, so that the flush of the log also writes the
+        // file. The second flush below then has almost nothing to do.
         new_run.write_soon();
         self.log.commit(&lines, || new_run.sync_all()).inspect_err(|_| self.discard())?;
-        // Acknowledged from here on: nothing below may fail the operation.
+        // The record is acknowledged from here on: nothing below may fail the operation.
         let lagging = self.publish(batch, &files, now, merge).err().map(|error| error.in_words());
         let records = batch.events.iter().flat_map(|event| event.kind.records());
         let number = records.map(|record| record.number).max();
@@ -38,7 +38,7 @@ impl LockedRun<'_> {
         Ok(Committed { seq: last.seq, lagging })
     }
 
-    /// The lines of the log that say the events.
+    /// The events as sealed lines.
     fn sealed(&self, batch: &Batch<'_>) -> Result<String, StoreError> {
         let mut lines = String::new();
         let mut before = self.log.tail.end.last;
@@ -54,10 +54,10 @@ impl LockedRun<'_> {
         Ok(lines)
     }
 
-    /// Writes `run.yaml` and the first activity under their temporary names. Few commits record more than one.
+    /// Writes `run.yaml` and the first activity file under temporary names. Few commits have more than one activity.
     fn prepare(&self, new_text: &str, first: Option<&ActivityFile>, now: Timestamp) -> Result<File, StoreError> {
         let dir = &self.run.dir;
-        // Somebody saved run.yaml during an earlier commit under this lock.
+        // A leftover here is what a person saved during an earlier commit under this lock.
         self.set_text_aside(RUN_TMP, now)?;
         let new_run = dir.create(RUN_TMP, new_text.as_bytes(), dir.mode_of(RUN_FILE))?;
         if let Some(file) = first {
@@ -71,8 +71,8 @@ impl LockedRun<'_> {
         let _ = self.activities.remove(ACTIVITY_TMP);
     }
 
-    /// Puts all files into their places, the activities first: while `run.yaml` shows the older position, the next command
-    /// restores whatever is missing.
+    /// Renames all files into place, the activities first: while `run.yaml` shows the older position, the next command
+    /// restores what is missing.
     fn publish(
         &self,
         batch: &Batch<'_>,

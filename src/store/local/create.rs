@@ -1,4 +1,4 @@
-//! Creating a run: built aside, flushed, and renamed into place, so that it is there wholly or not at all.
+//! Creates a run under a temporary name, flushes it and renames it into place, so that it appears whole or not at all.
 
 use crate::codec::seal;
 use crate::disk::{DiskError, NEW_FILE, Rename, flush};
@@ -12,11 +12,11 @@ use crate::store::local::project::Project;
 use crate::store::local::run_dir::RunDir;
 use crate::store::request::WriteRequest;
 
-/// How many suffixes are tried for a run id that is taken.
+/// How many ids are tried before creation fails with [`StoreError::Taken`].
 const ID_TRIES: usize = 10_000;
 
 impl Project {
-    /// As [`RunStore::create`](crate::store::RunStore::create).
+    /// Implements [`RunStore::create`](crate::store::RunStore::create).
     pub(super) fn create_run(
         &self,
         request: &WriteRequest,
@@ -24,9 +24,9 @@ impl Project {
         propose: &mut dyn FnMut(usize) -> Option<NewRun>,
     ) -> Result<RunDir, StoreError> {
         let (runs, _) = self.flow.ensure_dir(RUNS)?;
-        // Also when it was there: whoever made it may have been killed before this.
+        // Flush even if the directory existed: the process that made it may have been killed before its flush.
         self.flow.sync()?;
-        // Also orders creation, so that leftovers of dead creators can be told from the work of live ones.
+        // The lock also orders creations: a half-made run found under it belongs to a dead process, not to a live one.
         let _lock = Lock::take(&self.flow, request)?;
         self.remove_half_made();
         let known = self.known_open(outside);
@@ -88,12 +88,13 @@ impl Project {
         dir.sync()
     }
 
-    /// Removes what creators that died left behind. Only called under the project's lock. A power cut can take a run's
-    /// name back when its creator was killed and another command worked in it already; hence the files of writers.
+    /// Removes the half-made runs of creators that died. Call it only under the project's lock. After a power cut a
+    /// half-made run may also have files of writers: the rename was lost, although other commands had already worked in
+    /// the run.
     fn remove_half_made(&self) {
         let names = self.flow.names().unwrap_or_default();
         for name in names.iter().filter(|name| name.starts_with(NEW_RUN)) {
-            // Whatever else is in there was not made here and keeps the directory alive.
+            // An unknown file in it was not made here; it keeps the directory from being removed.
             if let Ok(dir) = self.flow.open_dir(name) {
                 for file in [RUN_FILE, LOG, LOCK, RUN_TMP, RUN_MERGE_TMP, LOG_TMP] {
                     let _ = dir.remove(file);

@@ -1,15 +1,16 @@
-//! Summaries of runs that are over: a cache, so that a list of ten thousand runs does not read ten thousand files.
+//! A cache of the summaries of finished runs, so that a list of ten thousand runs does not read ten thousand files.
 //!
-//! `.flow/.cache/finished-runs` has a line for each run that was over when a writing command looked at it: the version of
-//! the format, the run, what its `run.yaml` looked like from outside, and the summary that it gave. The last line of a run
-//! counts. A reader takes the summary when the file still looks the same, and reads the run otherwise; so it does with
-//! everything that is not such a line: a file that was cut off, one of another version, a summary of another run.
+//! A finished run is one with a terminal status. `.flow/.cache/finished-runs` has a line for each run that was finished
+//! when a writing command looked at it: the version of the format, the run's id, the stamp of its `run.yaml` (see
+//! [`stamp`]), and the summary. If a run has several lines, the last one counts. A reader uses the summary while the
+//! stamp still matches, and reads the run otherwise. It also reads the run if its line is cut off, has another version,
+//! or names another run.
 //!
-//! Only summaries that follow from `run.yaml` alone are kept: then nothing else can make them wrong. Whoever may write here
-//! could write a line that fits and says something else; they could write `run.yaml` as well, so that is not guarded against.
-//! A run's directory that the system's administrator gives to someone else meanwhile is listed, though it is not opened.
-//! A file that is changed in place, to the same length and within one tick of the file system's clock after flow wrote it,
-//! looks the same; git's index has the same limit.
+//! The cache keeps only summaries that follow from `run.yaml` alone, so only a change of that file can make them stale.
+//! A user who may write to the cache could forge a line, but could forge `run.yaml` as well, so there is no guard
+//! against that. If an administrator gives the directory of a run to another user, the run is still listed, although it
+//! is not opened. A change in place that keeps the length and happens within one tick of the file system's clock keeps
+//! the stamp, too; git's index has the same limit.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
@@ -19,30 +20,30 @@ use crate::disk::{Dir, FileType, Stat};
 use crate::model::{RunId, RunSummary, limits};
 use crate::store::local::layout::{FINISHED_RUNS, RUN_FILE};
 
-/// The version of a line. It rises whenever [`RunSummary`] changes, or what it is made from.
+/// The version of a line. Increase it when [`RunSummary`] or the way it is made changes.
 const VERSION: &str = "v2";
-/// How long the file of some thousand runs is, in bytes.
+/// The length in bytes from which [`FinishedRuns::is_long`]: a few thousand runs.
 const LONG: u64 = 1 << 20;
-/// Longer summaries are not kept: their runs are read.
+/// Longer summaries are not cached; their runs are read.
 const SUMMARY_BYTES: usize = 4096;
 
-/// What the cache says about runs that are over.
+/// The contents of the cache of finished runs.
 #[derive(Debug, Default)]
 pub(super) struct FinishedRuns {
     text: String,
-    /// Where the last line of a run is in the text, behind the version; the key is a hash of the run's id. Ten thousand ids
-    /// that are checked and copied cost as much as their runs.
+    /// Where in the text the last line of a run is, without the version. The key is a hash of the run's id: to parse
+    /// and copy ten thousand ids takes as long as reading their runs.
     lines: HashMap<u64, Range<usize>>,
     hasher: RandomState,
 }
 
 impl FinishedRuns {
-    /// Whether reading it takes longer than starting a thread.
+    /// Whether reading the cache takes longer than starting a thread.
     pub(super) fn is_long(cache: &Dir) -> bool {
         cache.look(FINISHED_RUNS).is_ok_and(|stat| stat.len > LONG)
     }
 
-    /// What `cache` has; nothing when it cannot be read.
+    /// Reads the cache. A cache that cannot be read counts as empty.
     pub(super) fn read(cache: &Dir) -> Self {
         let text = cache.read_text(FINISHED_RUNS, limits::CACHE_BYTES).ok().flatten().unwrap_or_default();
         Self::of(text)
@@ -61,7 +62,7 @@ impl FinishedRuns {
         Self { text, lines, hasher }
     }
 
-    /// The summary of a run that looked as it does now when it was over.
+    /// The cached summary of a run, if its line has this stamp.
     pub(super) fn summary(&self, id: &RunId, stamp: &str) -> Option<RunSummary> {
         let line = &self.text[self.lines.get(&self.hasher.hash_one(id.as_str()))?.clone()];
         let rest = line.strip_prefix(id.as_str())?.strip_prefix(' ')?;
@@ -70,7 +71,7 @@ impl FinishedRuns {
     }
 }
 
-/// A line of the cache; nothing when it would be too long.
+/// A line of the cache; empty when the summary is too long to cache.
 pub(super) fn line(stamp: &str, summary: &RunSummary) -> String {
     match serde_json::to_string(summary) {
         Ok(json) if json.len() <= SUMMARY_BYTES => format!("{VERSION} {} {stamp} {json}\n", summary.id),
@@ -78,28 +79,30 @@ pub(super) fn line(stamp: &str, summary: &RunSummary) -> String {
     }
 }
 
-/// What the `run.yaml` of a run looks like from outside; `None` when the run has to be read to know more.
+/// The stamp of a run's `run.yaml`. `None` if the run has to be read.
 pub(super) fn stamp_of(runs: &Dir, id: &RunId) -> Option<String> {
     let is_directory = runs.look(id.as_str()).ok()?.kind == FileType::Directory;
     is_directory.then(|| stamp_in(runs, id))?
 }
 
-/// As [`stamp_of`], of a run whose directory is known to be one. One call, which opens nothing.
+/// As [`stamp_of`], for a run that is known to be a directory. One call, which opens nothing.
 ///
-/// A symbolic link in the place of the directory would be followed, so callers know from the entry in the directory of runs
-/// that it is none. Should it become one in between, nothing is gained: an answer is of use only when it names the file that
-/// was read before (device, inode, time of change), and what that file says is no secret and no lie.
+/// The call would follow a symbolic link in place of the directory, so callers check first that the entry is not a
+/// link. If a link replaces the directory after that check, no harm is done: the stamp only matches if the link leads
+/// to the very file that was read before (device, inode, time of change), and that file's summary is correct and not
+/// secret.
 pub(super) fn stamp_in(runs: &Dir, id: &RunId) -> Option<String> {
     runs.look_into(id.as_str(), RUN_FILE).ok().map(|file| stamp(&file))
 }
 
-/// What a file looks like from outside; another text when it was changed.
+/// A text made from a file's metadata: device, inode, length, links and time of change. It differs after a change of
+/// the file.
 pub(super) fn stamp(stat: &Stat) -> String {
     let mut text = String::with_capacity(64);
     let Stat { device, inode, len, links, changed: (seconds, nanos), .. } = *stat;
     for number in [device, inode, len, links, seconds.cast_unsigned(), nanos.cast_unsigned()] {
         let digits = (u64::BITS - number.leading_zeros()).div_ceil(4).max(1);
-        // What `{:x}` does, in a tenth of the time.
+        // The same as `{:x}`, in a tenth of the time.
         text.extend((0..digits).rev().map(|digit| char::from(HEX[(number >> (4 * digit)) as usize & 0xf])));
         text.push('.');
     }
@@ -119,7 +122,7 @@ mod tests {
         FinishedRuns::of(text.to_owned()).summary(&"run-1".parse().unwrap(), "1.2.3.")
     }
 
-    /// When this fails because a summary has other fields, the version has to rise.
+    /// If this fails because the fields of a summary changed, increase [`VERSION`].
     #[test]
     fn a_line_says_everything_about_a_run() {
         let summary = known(KNOWN).unwrap();

@@ -1,10 +1,10 @@
-//! Which runs may be open: a cache, so that finding them does not read all that are over.
+//! A cache of the runs that may be open, so that finding them does not read all finished runs.
 //!
-//! `.flow/.cache/open-runs.json` names the runs that were not over when it was written, and what the directory of runs
-//! and git's index looked like then. While both look the same, only those runs are read, and the few that ended last.
-//! Otherwise every run is looked at, and those are read that `.flow/.cache/finished-runs` does not know as they are
-//! ([`crate::store::local::finished`]). Nothing rests on these files: they are never flushed, may be deleted, and are not
-//! believed when in doubt.
+//! `.flow/.cache/open-runs.json` names the runs that were open when it was written, with stamps of the directory of
+//! runs and of git's index. While both stamps match, only these runs are read, and the few that finished last if they
+//! changed. Otherwise every run is looked at, and read unless `.flow/.cache/finished-runs` has its current summary
+//! ([`crate::store::local::finished`]). Both files are only caches: they are never flushed, may be deleted, and are
+//! ignored when in doubt.
 
 use std::collections::HashSet;
 use std::panic::resume_unwind;
@@ -23,11 +23,11 @@ use crate::store::local::project::Project;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::{Found, Listing, MaybeOpen};
 
-/// The version of the cache. It rises with that of `finished-runs`, so that both are written anew.
+/// The version of the cache. Increase it together with that of `finished-runs`, so that both are rewritten.
 const VERSION: u32 = 2;
-/// So many of the runs that ended last are looked at every time: a person may open one again by hand.
+/// How many of the runs that finished last are checked every time: a person may reopen one by hand.
 const RECENT: usize = 16;
-/// Keeps the cache out of version control, whatever else says.
+/// The cache's own `.gitignore`: keeps the cache out of git even where `.flow/.gitignore` does not name it.
 const IGNORE_ALL: &str = "# Written by flow: a cache.\n*\n";
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -39,7 +39,7 @@ struct OpenRuns {
 }
 
 impl Project {
-    /// As [`RunStore::maybe_open`](crate::store::RunStore::maybe_open).
+    /// Implements [`RunStore::maybe_open`](crate::store::RunStore::maybe_open).
     pub(super) fn not_known_over(&self, outside: Option<&str>) -> Result<MaybeOpen, StoreError> {
         let Some(runs) = self.flow.find_dir(RUNS)? else {
             return Ok(MaybeOpen { ids: Vec::new(), found: None });
@@ -54,7 +54,7 @@ impl Project {
         let finished = cache.as_ref().map(FinishedRuns::read).unwrap_or_default();
         let (mut ids, mut over, mut looked_at) = (Vec::new(), Vec::new(), Vec::new());
         for (id, kind) in entries(&runs)? {
-            // Before it is read: what changes it afterwards gives it another stamp.
+            // Take the stamp before the run is read: a later change then gives it another stamp.
             let stamp = if kind == FileType::Directory { stamp_in(&runs, &id) } else { stamp_of(&runs, &id) };
             match stamp.as_ref().and_then(|stamp| finished.summary(&id, stamp)) {
                 Some(summary) => over.extend(stamp.map(|stamp| (stamp, summary))),
@@ -67,7 +67,7 @@ impl Project {
         Ok(MaybeOpen { ids, found: world.map(|world| Found { world, over, looked_at }) })
     }
 
-    /// As [`RunStore::listing`](crate::store::RunStore::listing).
+    /// Implements [`RunStore::listing`](crate::store::RunStore::listing).
     pub(super) fn all_runs(&self) -> Result<Listing, StoreError> {
         let Some(runs) = self.flow.find_dir(RUNS)? else {
             return Ok(Listing::of(Vec::new()));
@@ -76,7 +76,7 @@ impl Project {
         let read = || cache.as_ref().map(FinishedRuns::read).unwrap_or_default();
         let is_long = cache.as_ref().is_some_and(FinishedRuns::is_long);
         let (finished, entries) = thread::scope(|scope| {
-            // Reading a long one takes as long as listing the directory.
+            // Reading a long cache takes as long as listing the directory.
             let read = if is_long { Err(scope.spawn(read)) } else { Ok(read()) };
             let entries = entries(&runs).map(Vec::from_iter);
             (read.unwrap_or_else(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))), entries)
@@ -92,7 +92,7 @@ impl Project {
         Ok(Listing { ids, known: Box::new(move |id| finished.summary(id, &stamp(id)?)) })
     }
 
-    /// As [`RunStore::remember_over`](crate::store::RunStore::remember_over).
+    /// Implements [`RunStore::remember_over`](crate::store::RunStore::remember_over).
     pub(super) fn note_over(
         &self,
         request: &WriteRequest,
@@ -115,7 +115,7 @@ impl Project {
         });
     }
 
-    /// As [`RunStore::remember_end`](crate::store::RunStore::remember_end).
+    /// Implements [`RunStore::remember_end`](crate::store::RunStore::remember_end).
     pub(super) fn note_end(
         &self,
         request: &WriteRequest,
@@ -141,12 +141,12 @@ impl Project {
         remembered
     }
 
-    /// Forgets which runs are open: one that was over goes on.
+    /// Deletes the cache of open runs, because a finished run was reopened.
     pub(super) fn forget_open(&self, request: &WriteRequest) {
         let _: Result<(), StoreError> = self.with_cache(request, |cache, _| cache.remove(OPEN_RUNS));
     }
 
-    /// What is known about open runs, when that is up to date; for [`Self::remember_start`].
+    /// The cached open runs, if the cache is up to date; for [`Self::remember_start`].
     pub(super) fn known_open(&self, outside: Option<&str>) -> Option<KnownOpen> {
         let runs = self.flow.find_dir(RUNS).ok()??;
         let cache = self.flow.find_dir(CACHE).ok().flatten();
@@ -161,11 +161,12 @@ impl Project {
         Some(KnownOpen { runs, links })
     }
 
-    /// Remembers a run that was just created, under the project's lock; `before` is what was known before.
+    /// Adds a run that was just created. Called under the project's lock; `before` is from before the creation.
     pub(super) fn remember_start(&self, before: KnownOpen, id: &RunId, outside: Option<&str>) {
         let KnownOpen { runs: mut known, links } = before;
         let _: Result<(), StoreError> = self.in_cache(|cache, runs| {
-            // Where directories count their subdirectories, one that another program made shows.
+            // Some file systems count subdirectories as links: another count means that another program made a
+            // directory.
             if links > 1 && runs.stat()?.links != links + 1 {
                 return Ok(());
             }
@@ -176,7 +177,7 @@ impl Project {
         });
     }
 
-    /// Writes the cache under the project's lock.
+    /// Calls `write` with the directories of the cache and of the runs, under the project's lock.
     fn with_cache(
         &self,
         request: &WriteRequest,
@@ -195,15 +196,15 @@ impl Project {
     }
 }
 
-/// Open runs as they are known before a run is created.
+/// The cached open runs from before a run is created.
 #[derive(Debug)]
 pub(super) struct KnownOpen {
     runs: OpenRuns,
-    /// How many names the directory of runs has.
+    /// How many links the directory of runs has.
     links: u64,
 }
 
-/// What git's index looks like, which git writes whenever it puts other files in place; `None` when that cannot be told.
+/// The stamp of git's index, which git rewrites whenever it changes files. `None` when it cannot be determined.
 #[must_use]
 pub fn git_stamp(disk: &dyn Disk, top: &Path) -> Option<String> {
     match disk.look(&top.join(".git"), Links::Refuse) {
@@ -223,13 +224,13 @@ fn fresh(cache: &Dir, runs: &Dir, outside: Option<&str>) -> Result<Option<OpenRu
     Ok(read_open(cache).filter(|known| Some(&known.world) == world.as_ref()))
 }
 
-/// What the directory of runs and everything `outside` looks like.
+/// The stamps of the directory of runs and of everything `outside`.
 fn world(runs: &Dir, outside: Option<&str>) -> Result<Option<String>, DiskError> {
     let stamp = stamp(&runs.stat()?);
     Ok(outside.map(|outside| format!("{stamp}|{outside}")))
 }
 
-/// The runs, each with what its name leads to as far as the directory of runs says.
+/// The entries of the directory of runs that are valid ids, each with its type.
 fn entries(runs: &Dir) -> Result<impl Iterator<Item = (RunId, FileType)>, DiskError> {
     Ok(runs.entries()?.into_iter().filter_map(|(name, kind)| Some((RunId::new(name).ok()?, kind))))
 }

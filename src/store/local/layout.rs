@@ -1,12 +1,12 @@
-//! Every file name below `.flow`, in one place.
+//! The names of all files below `.flow`.
 
 /// The directory that holds everything.
 pub const FLOW: &str = ".flow";
-/// Below [`FLOW`]: one directory a run.
+/// Below [`FLOW`]: one directory for each run.
 pub const RUNS: &str = "runs";
-/// Below [`FLOW`]: workflow definitions of the project.
+/// Below [`FLOW`]: the project's workflow definitions.
 pub const WORKFLOWS: &str = "workflows";
-/// Below [`FLOW`]: scripts of interviews of the project.
+/// Below [`FLOW`]: the project's interview scripts.
 pub const INTERVIEWS: &str = "interviews";
 /// Below [`FLOW`]: schemas for editors, written by `flow init`.
 pub const SCHEMAS: &str = "schemas";
@@ -28,27 +28,27 @@ pub const RUN_MERGE_TMP: &str = ".run.merge.tmp";
 pub const LOG_TMP: &str = ".events.tmp";
 /// The next activity file, inside [`ACTIVITIES`].
 pub const ACTIVITY_TMP: &str = ".act.tmp";
-/// Where recovery puts what it does not understand.
+/// Where recovery moves files that may hold a person's work.
 pub const QUARANTINE: &str = ".quarantine";
-/// Below [`FLOW`]: what can be found out again.
+/// Below [`FLOW`]: files that can be made again at any time.
 pub const CACHE: &str = ".cache";
-/// Below [`CACHE`]: the runs that were not over.
+/// Below [`CACHE`]: the runs that were open.
 pub const OPEN_RUNS: &str = "open-runs.json";
-/// Below [`CACHE`]: the runs that are over.
+/// Below [`CACHE`]: summaries of finished runs.
 pub const FINISHED_RUNS: &str = "finished-runs";
-/// A file of the cache on its way.
+/// Temporary name of a file of the cache.
 pub const CACHE_TMP: &str = ".cache.tmp";
-/// A file of `init` on its way.
+/// Temporary name of a file that `init` writes.
 pub const INIT_TMP: &str = ".init.tmp";
-/// Below [`FLOW`]: the modes.
+/// Below [`FLOW`]: the state of modes.
 pub const STATE: &str = "state";
-/// Below [`STATE`]: one directory a session.
+/// Below [`STATE`]: one directory for each session.
 pub const SESSIONS: &str = "sessions";
 /// Name prefix of a run that is being created.
 pub const NEW_RUN: &str = ".new-";
 
-/// Contents of `.flow/.gitignore`. It ignores itself, so it stays in the checkout when a branch without `.flow` is checked
-/// out, and what flow leaves there stays ignored.
+/// Contents of `.flow/.gitignore`. It ignores itself: so it survives a checkout of a branch without `.flow`, and the
+/// locks that stay behind there are still ignored.
 pub const GITIGNORE: &str = "\
 # Written by flow. Runs are committed or not as the project decides; these never are.
 /.gitignore
@@ -58,7 +58,7 @@ pub const GITIGNORE: &str = "\
 .new-*
 ";
 
-/// Contents of `.flow/.gitattributes`: logs merge line by line, and no tool may change a line end.
+/// Contents of `.flow/.gitattributes`: git merges logs line by line and never converts line endings.
 pub const GITATTRIBUTES: &str = "\
 # Written by flow.
 runs/*/events.jsonl merge=union -text

@@ -1,4 +1,4 @@
-//! The lock of a run, and who holds it: `.lock`, which is never deleted, with a note of its last writer.
+//! The lock of a run: the file `.lock`, which is never deleted, with a note of its last writer.
 
 use std::time::Instant;
 
@@ -9,19 +9,19 @@ use crate::store::local::layout::LOCK;
 use crate::store::local::note::WriterNote;
 use crate::store::request::WriteRequest;
 
-/// The held lock; free again when it is dropped.
+/// A held lock. Dropping it releases it.
 #[derive(Debug)]
 pub(crate) struct Lock {
     lock: FileLock,
     note: WriterNote,
-    /// This boot of the machine; empty where that cannot be told.
+    /// Identifies the current boot of the machine; empty if unknown.
     boot: String,
 }
 
 const NOTE_BYTES: usize = 512;
 
 impl Lock {
-    /// Locks `dir`, waiting as `request` says.
+    /// Locks `dir`. Waits for another writer as long as `request` allows.
     pub(crate) fn take(dir: &Dir, request: &WriteRequest) -> Result<Self, StoreError> {
         let started = Instant::now();
         let lock = match FileLock::take(dir, LOCK, request.wait)? {
@@ -44,59 +44,60 @@ impl Lock {
         Ok(lock)
     }
 
-    /// The highest event position and activity number that earlier writers noted.
+    /// The highest event position and activity number that any writer noted.
     pub(crate) fn high_water(&self) -> (Seq, Number) {
         (self.note.seq, Number(self.note.number))
     }
 
-    /// How long the log was when it was noted last; 0 when that is not known.
+    /// The length of the log that the last writer noted, in bytes; 0 if unknown.
     pub(crate) fn log_len(&self) -> u64 {
         self.note.log_len
     }
 
-    /// Whether the machine was started anew since all activity files were looked at.
+    /// Whether the machine was restarted since all activity files were last checked.
     pub(crate) fn is_another_boot(&self) -> bool {
         self.note.boot != self.boot
     }
 
-    /// Notes that all activity files are there.
+    /// Notes that all activity files were checked in this boot.
     pub(crate) fn note_boot(&mut self) {
         self.note.boot.clone_from(&self.boot);
         self.write();
     }
 
-    /// Notes the counters that were just used.
+    /// Notes a position and a number that were used.
     pub(crate) fn note_counters(&mut self, seq: Seq, number: Number) {
         self.note.seq = self.note.seq.max(seq);
         self.note.number = self.note.number.max(number.0);
         self.write();
     }
 
-    /// Notes the counters that were just used in a log that is `len` bytes long with that.
+    /// Notes the position and number of a commit, and the length of the log after it in bytes.
     pub(crate) fn note_commit(&mut self, seq: Seq, number: Number, len: u64) {
         self.note.log_len = len;
         self.note_counters(seq, number);
     }
 
-    /// Notes a position that was used, or that all files show.
+    /// Notes a position that was used or that `run.yaml` shows.
     pub(crate) fn note_seq(&mut self, seq: Seq) {
         self.note_counters(seq, Number(self.note.number));
     }
 
-    /// Whether the log has to be copied before anything is appended to it.
+    /// Whether the log has to be copied to a new file before the next append.
     pub(crate) fn is_log_suspect(&self) -> bool {
         self.note.suspect
     }
 
-    /// Notes that a flush of the log failed or that its end is being mended, or that a copy of it was flushed. Unlike
-    /// what else is noted here, this matters: `false` when it could not be noted. A power cut may take the note, but it
-    /// ends the doubt as well.
+    /// Notes whether the log is suspect: a flush of it failed or its end is being repaired, and no copy has been
+    /// flushed since. Returns `false` if the note could not be written; unlike the other notes, callers must handle
+    /// that. A power cut may lose the note, but it also drops the pages in memory that were in doubt.
     pub(crate) fn note_suspect(&mut self, suspect: bool) -> bool {
         self.note.suspect = suspect;
         self.write()
     }
 
-    /// `false` when it was not written. A full disk must not keep anybody from recording, so most callers go on.
+    /// Returns `false` if the note could not be written. A full disk must not prevent a record, so most callers ignore
+    /// that.
     fn write(&self) -> bool {
         let Ok(mut text) = serde_json::to_string(&self.note) else {
             return false;
@@ -107,7 +108,7 @@ impl Lock {
     }
 }
 
-/// What the last writer left in the lock of `dir`, read without taking it.
+/// The note of the last writer in the lock of `dir`, read without locking.
 pub(crate) fn note_of(dir: &Dir) -> Option<WriterNote> {
     let bytes = dir.read(LOCK, limits::TAIL_BYTES).ok()??;
     serde_json::from_slice(bytes.trim_ascii()).ok()

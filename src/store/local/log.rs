@@ -1,6 +1,4 @@
-//! Reading `events.jsonl`: its end for writers, the whole of it for people.
-//!
-//! What its lines say is [`crate::codec::LogScan`]'s to know.
+//! Reads `events.jsonl`: writers read its end, some readers all of it. [`crate::codec::LogScan`] parses the lines.
 
 use std::io;
 
@@ -12,7 +10,7 @@ use crate::store::run_store::Position;
 /// Reads a whole log.
 ///
 /// # Errors
-/// What reading the file gives, and `InvalidData` beyond [`limits::LOG_BYTES`].
+/// Errors of reading the file, and `InvalidData` when it is longer than [`limits::LOG_BYTES`].
 pub(super) fn scan(file: &dyn DiskFile) -> io::Result<LogScan> {
     let bytes = read_up_to(file, 0, file.stat()?.len, limits::LOG_BYTES)?;
     if bytes.len() > limits::LOG_BYTES {
@@ -21,14 +19,14 @@ pub(super) fn scan(file: &dyn DiskFile) -> io::Result<LogScan> {
     Ok(LogScan::parse(&bytes))
 }
 
-/// The position that a line claims at its beginning, without opening it.
+/// The position that a line claims, read from its first bytes without verifying the seal.
 fn said_position(line: &[u8]) -> Option<u64> {
     let digits = line.strip_prefix(b"{\"v\":1,\"seq\":")?;
     let len = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
     std::str::from_utf8(&digits[..len]).ok()?.parse().ok().filter(|seq| *seq <= limits::COUNTER)
 }
 
-/// The whole lines behind `position`, which moves on.
+/// The whole lines after `position`, which advances past them.
 pub(super) fn scan_from(file: &dyn DiskFile, position: &mut Position) -> io::Result<LogScan> {
     let stat = file.stat()?;
     if stat.inode != position.log || position.offset > stat.len {
@@ -40,14 +38,14 @@ pub(super) fn scan_from(file: &dyn DiskFile, position: &mut Position) -> io::Res
     Ok(LogScan::parse(&bytes[..whole]))
 }
 
-/// The end of a log, and where in its file that is.
+/// The end of a log, and its place in the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogTail {
-    /// What it says.
+    /// The events at the end.
     pub end: LogEnd,
-    /// Length up to and including the last line break; the whole file when only that break is missing.
+    /// Length up to and including the last line break, or of the whole file if only that break is missing.
     pub whole: u64,
-    /// Whether the last line verifies and only its line break is missing, as an editor may leave it.
+    /// Whether the last line verifies and only lacks its line break. An editor may cut it off.
     pub unended: bool,
     /// Length of the file.
     pub len: u64,
@@ -57,7 +55,7 @@ impl LogTail {
     /// Reads backwards from the end until an event at or before `since` is found.
     ///
     /// # Errors
-    /// What reading the file gives.
+    /// Errors of reading the file.
     pub fn read(file: &dyn DiskFile, since: Seq) -> io::Result<Self> {
         let len = file.stat()?.len;
         let (whole, unended) = match end_of_last_line(file, len)? {
@@ -70,7 +68,7 @@ impl LogTail {
             let start = whole.saturating_sub(window);
             let mut bytes = vec![0; usize::try_from(whole - start).unwrap_or(usize::MAX)];
             read_exact_at(file, &mut bytes, start)?;
-            // The first line is whole only when the window begins with the file.
+            // Unless the window starts at the beginning of the file, its first line may be cut.
             let lines = if start == 0 {
                 &bytes[..]
             } else {
@@ -83,8 +81,8 @@ impl LogTail {
             }
             let (end, reached) = collect(lines, since);
             let said: Vec<_> = lines.split(|&byte| byte == b'\n').filter_map(said_position).collect();
-            // After a merge of two branches the last line is not the latest event, and what comes before an older one
-            // may be newer: look at all of them.
+            // After a merge of two branches the last line is not the latest event, and lines before an older one may be
+            // newer. Look at all of them.
             let rises = said.windows(2).all(|two| two[0] < two[1]);
             if !rises || said.last() > Some(&end.last.0) {
                 if start > 0 {
@@ -102,7 +100,7 @@ impl LogTail {
     }
 }
 
-/// The events at the end of these lines, and whether the asked position was reached.
+/// The events at the end of these lines, and whether `since` was reached.
 fn collect(lines: &[u8], since: Seq) -> (LogEnd, bool) {
     let mut end = LogEnd { newer: Vec::new(), at: None, last: Seq(0), ordered: true };
     let mut reached = false;
@@ -119,15 +117,15 @@ fn collect(lines: &[u8], since: Seq) -> (LogEnd, bool) {
             break;
         }
     }
-    // Back into the order of the file, which decides between two of the same id.
+    // Back to the order of the file. If two events have the same id, that order decides.
     end.newer.reverse();
     end.newer.sort_by(|a, b| (a.seq, &a.id).cmp(&(b.seq, &b.id)));
     end.newer.dedup();
     (end, reached)
 }
 
-/// How long the last line is when it has zeros in it: a power cut took blocks of a line, but not the one with its end.
-/// Whoever wrote it was never told that it is there.
+/// The length of the last line if it contains zeros: a power cut lost blocks of the line, but not the one with its end.
+/// Such a line was never acknowledged.
 fn torn_end(lines: &[u8]) -> u64 {
     let body = lines.strip_suffix(b"\n").unwrap_or(lines);
     let begin = body.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
@@ -145,7 +143,7 @@ fn is_sealed(file: &dyn DiskFile, start: u64, len: u64) -> io::Result<bool> {
     Ok(event_of(&bytes).is_ok())
 }
 
-/// The position behind the last line break, found in bounded memory: a torn tail may be as long as the disk.
+/// The offset after the last line break. Uses bounded memory, because a torn tail may be as long as the disk.
 fn end_of_last_line(file: &dyn DiskFile, len: u64) -> io::Result<u64> {
     let mut end = len;
     let mut chunk = [0; 4096];

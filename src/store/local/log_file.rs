@@ -1,4 +1,4 @@
-//! A log under its lock: the only way to append to one.
+//! A locked log, the only way to append to one.
 
 use std::cell::RefCell;
 use std::io;
@@ -12,7 +12,7 @@ use crate::store::local::lock::Lock;
 use crate::store::local::log::{LogTail, scan};
 use crate::store::request::WriteRequest;
 
-/// The log of a directory, and the lock under which it is written.
+/// A directory's log, and the lock under which it is written.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct LockedLog {
@@ -20,14 +20,14 @@ pub(crate) struct LockedLog {
     pub(crate) lock: Lock,
     file: File,
     pub(crate) tail: LogTail,
-    /// Whether the log was copied to a new file under this lock.
+    /// Whether this lock's holder has copied the log to a new file.
     renewed: bool,
-    /// What was put aside under this lock, in words.
+    /// Messages about what was moved to quarantine under this lock.
     put_aside: RefCell<Vec<String>>,
 }
 
 impl LockedLog {
-    /// Locks `dir` and brings its log in order: a torn tail is cut off, and after a failed flush the log is copied.
+    /// Locks `dir` and repairs the end of its log: cuts off a torn tail, and copies the log after a failed flush.
     pub(crate) fn take(dir: &Dir, request: &WriteRequest) -> Result<Self, StoreError> {
         let lock = Lock::take(dir, request)?;
         let file = dir.open_own(LOG, Open::Append { mode: NEW_FILE })?;
@@ -42,7 +42,7 @@ impl LockedLog {
         Ok(log)
     }
 
-    /// What went to quarantine since the last call, in words for people.
+    /// Messages about what was moved to quarantine since the last call.
     pub(crate) fn take_notes(&self) -> Vec<String> {
         self.put_aside.take()
     }
@@ -52,7 +52,7 @@ impl LockedLog {
         self.put_aside.borrow_mut().push(format!("{what} was put into {}", path.display()));
     }
 
-    /// Reads the log's end again, behind another position.
+    /// Reads the log's end again, with the events after `since`.
     pub(crate) fn reread_tail(&mut self, since: Seq) -> Result<(), StoreError> {
         self.tail =
             LogTail::read(&*self.file, since).map_err(|source| log_fault(&self.dir, Operation::Read, source))?;
@@ -64,7 +64,7 @@ impl LockedLog {
         scan(&*self.file).map_err(|source| log_fault(&self.dir, Operation::Read, source))
     }
 
-    /// Refuses a log in whose place another program put a file of its own.
+    /// Fails with [`StoreError::Replaced`] if another program put its own file in place of the log.
     pub(crate) fn check_place(&self) -> Result<(), StoreError> {
         match self.dir.is_still(LOG, &self.file)? {
             true => Ok(()),
@@ -72,10 +72,11 @@ impl LockedLog {
         }
     }
 
-    /// Appends whole lines with one write, and puts them on stable storage with what `also` flushes: the commit point.
+    /// Appends whole lines with one write and flushes the log, then calls `also`, which flushes more. This is the
+    /// commit point.
     ///
     /// # Errors
-    /// Any before the lines are written, and nothing has happened; [`StoreError::Unconfirmed`] behind that.
+    /// Until the lines are written: any error, and nothing has changed. After that: [`StoreError::Unconfirmed`].
     pub(crate) fn commit(&mut self, lines: &str, also: impl FnOnce() -> Result<(), Errno>) -> Result<(), StoreError> {
         let before = self.tail.len;
         self.append(lines)?;
@@ -89,7 +90,7 @@ impl LockedLog {
         }
     }
 
-    /// A short write is taken back.
+    /// Appends with one write, and truncates the log again if the write was short.
     fn append(&mut self, lines: &str) -> Result<(), StoreError> {
         let before = self.tail.len;
         if let Err(source) = write_once(&*self.file, lines.as_bytes()) {
@@ -101,8 +102,9 @@ impl LockedLog {
         Ok(())
     }
 
-    /// A flush failed. What others had appended before may be lost behind clean pages as well as the line, so the next
-    /// writer copies the log. Where that cannot be noted, the line stays, which makes the next writer do the same.
+    /// Handles a failed flush. The kernel may now report earlier lines as clean too although they never reached the
+    /// disk, so the next writer must copy the log. If that cannot be noted in the lock, the unflushed line stays: it
+    /// makes the next writer do the same.
     fn unflushed(&mut self, before: u64, source: io::Error) -> StoreError {
         if self.lock.note_suspect(true) {
             self.take_back(before);
@@ -110,34 +112,33 @@ impl LockedLog {
         self.unconfirmed(source)
     }
 
-    /// What was appended behind `before` went into a file that is the log no more.
+    /// Handles an append that went into a file which is no longer the log.
     fn misplaced(&self, before: u64) -> StoreError {
         self.take_back(before);
         self.unconfirmed(io::Error::other("another program replaced the log meanwhile"))
     }
 
-    /// Whether the line is on the disk nobody knows.
+    /// The error of a line that may or may not be on the disk.
     fn unconfirmed(&self, source: io::Error) -> StoreError {
         StoreError::Unconfirmed { at: self.dir.join(LOG).into(), source }
     }
 
-    /// Cuts off what was appended behind `before`.
+    /// Truncates the log to the length before the append.
     fn take_back(&self, before: u64) {
         let _ = self.file.set_len(before);
     }
 
-    /// Copies the log to a new file, unless that was done under this lock: after a failed flush the kernel may call
-    /// pages clean that never reached the disk, and only fresh bytes can be flushed with certainty.
+    /// Copies the log to a new file, unless that was done under this lock. After a failed flush the kernel may report
+    /// pages as clean that never reached the disk, so only freshly written bytes can be flushed reliably.
     pub(crate) fn renew_once(&mut self) -> Result<(), StoreError> {
         if self.renewed { Ok(()) } else { self.renew() }
     }
 
-    /// Takes bytes behind the last line break off the log. A line that lost or never had its line break only gets
-    /// that: when somebody wrote it by hand, or an editor cut the break off a sealed one. A torn line is kept in
-    /// quarantine.
+    /// Removes bytes after the last line break. A torn line goes to quarantine. A line that only lacks its line break
+    /// gets one: a whole JSON line that somebody wrote by hand, or a sealed line whose break an editor cut off.
     fn mend_torn_tail(&mut self, now: Timestamp) -> Result<(), StoreError> {
-        // The log is copied before anything is appended to its new end: otherwise a power cut may undo the cut and keep a
-        // later page of the next line, and both together look like a whole line that is damaged.
+        // Have the log copied before the next append. Otherwise a power cut could undo the truncation and keep a later
+        // page of the next line, and the two together would look like a whole but damaged line.
         self.lock.note_suspect(true);
         let fault = |source| log_fault(&self.dir, Operation::Repair, source);
         if self.tail.unended || self.is_by_hand().map_err(fault)? {
@@ -148,7 +149,7 @@ impl LockedLog {
         }
         let (quarantine, _) = self.dir.ensure_dir(QUARANTINE)?;
         let free = quarantine.free_name(&format!("events-{}", now.compact()), ".jsonl")?;
-        // The next writer keeps it whole; a part of it would only be a riddle.
+        // After an error, remove the partial copy: the next writer will make a whole one.
         self.keep_torn_tail(&quarantine, &free).inspect_err(|_| drop(quarantine.remove(&free)))?;
         self.note("a torn end of the log", &quarantine, &free);
         self.file.set_len(self.tail.whole).map_err(|errno| fault(errno.into()))?;
@@ -156,7 +157,7 @@ impl LockedLog {
         Ok(())
     }
 
-    /// Copies what will be cut off, so that it is safe before that.
+    /// Copies the torn tail to quarantine and flushes the copy, before it is cut off.
     fn keep_torn_tail(&self, quarantine: &Dir, name: &str) -> Result<(), StoreError> {
         let fault = |source| log_fault(&self.dir, Operation::Repair, source);
         let kept = quarantine.create(name, b"", NEW_FILE)?;
@@ -165,7 +166,8 @@ impl LockedLog {
         Ok(quarantine.sync()?)
     }
 
-    /// Whether the unended last line is a whole JSON object of another program.
+    /// Whether the last line, which lacks its line break, is a whole JSON object without a seal: another program wrote
+    /// it.
     fn is_by_hand(&self) -> io::Result<bool> {
         let torn = usize::try_from(self.tail.len - self.tail.whole).unwrap_or(usize::MAX);
         if torn > limits::LINE_BYTES {
@@ -208,7 +210,7 @@ fn write_once(file: &dyn DiskFile, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Copies bytes in bounded memory.
+/// Copies a range of bytes in bounded memory.
 fn copy(from: &dyn DiskFile, range: std::ops::Range<u64>, to: &dyn DiskFile) -> io::Result<()> {
     let mut chunk = vec![0; 64 << 10];
     let mut at = range.start;

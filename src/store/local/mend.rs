@@ -1,5 +1,5 @@
-//! What a repair does to files. Nothing is deleted: what is in the way, or is replaced, goes to quarantine first, and
-//! is on stable storage there before its old name says something else.
+//! What a repair does to files. It deletes nothing: a file that is in the way or is replaced is first moved or copied
+//! to quarantine and flushed there.
 
 use crate::disk::{Dir, DiskError, NEW_FILE, Rename, flush};
 use crate::model::{Number, Seq, Timestamp, limits};
@@ -11,7 +11,7 @@ use crate::store::local::project::Project;
 use crate::store::local::run_dir::{LockedRun, RunDir};
 use crate::store::request::WriteRequest;
 
-/// Where a name stands that goes to quarantine.
+/// Which directory of a run or project a file is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shelf {
     /// In the directory itself.
@@ -20,25 +20,25 @@ pub enum Shelf {
     Inner,
 }
 
-/// What a file holds; `None` when it is missing.
+/// The bytes of a file; `None` if it is missing.
 pub type FileBytes = Result<Option<Vec<u8>>, StoreError>;
 
-/// Longest beginning of a name that is kept in quarantine, in bytes; the time goes behind it.
+/// How many bytes of a file's name its name in quarantine keeps; the time follows.
 const STEM_BYTES: usize = 200;
 
 impl RunDir {
-    /// The log as it is, damaged or not; `None` when it is missing.
+    /// The bytes of the log, damaged or not; `None` if it is missing.
     ///
     /// # Errors
-    /// [`StoreError`] when there is something that cannot be read.
+    /// [`StoreError`] when the log cannot be read.
     pub fn log_bytes(&self) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(self.dir.read(LOG, limits::LOG_BYTES)?)
     }
 
-    /// Activity files as they are, text or not, each with its name; `None` for one that is missing.
+    /// The bytes of activity files, damaged or not, each with the file's name.
     pub fn activity_bytes<'n>(&self, names: impl Iterator<Item = &'n str>) -> Vec<(&'n str, FileBytes)> {
         let open = || self.dir.find_dir(ACTIVITIES);
-        // With everything that flow adds, a document may grow beyond its bound.
+        // flow adds fields to a document, so that a file may be larger than the limit for documents that it accepts.
         let read = |dir: &Dir, name: &str| dir.read(name, limits::ACTIVITY_BYTES * 2);
         let opened = open();
         let bytes_of = |name| match &opened {
@@ -49,13 +49,13 @@ impl RunDir {
         names.map(|name| (name, bytes_of(name).map_err(StoreError::from))).collect()
     }
 
-    /// What the last writer left in `.lock`.
+    /// The note that the last writer left in `.lock`.
     #[must_use]
     pub fn writer_note(&self) -> Option<WriterNote> {
         note_of(&self.dir)
     }
 
-    /// Locks the run for mending. No file is opened but the lock: each may be what has to be mended.
+    /// Locks the run for repair. Opens no other file, because any of them may be damaged.
     ///
     /// # Errors
     /// As [`RunDir::lock`].
@@ -64,7 +64,7 @@ impl RunDir {
     }
 }
 
-/// A run under its lock whose files cannot be trusted.
+/// A locked run whose files may be damaged.
 #[derive(Debug)]
 #[must_use]
 pub struct Mender<'a> {
@@ -73,16 +73,16 @@ pub struct Mender<'a> {
 }
 
 impl Mender<'_> {
-    /// The highest position and number that any writer noted.
+    /// The highest event position and activity number that any writer noted.
     #[must_use]
     pub fn high_water(&self) -> (Seq, Number) {
         self.lock.high_water()
     }
 
-    /// Moves a name of the run into its quarantine, and gives its name there.
+    /// Moves a file or directory of the run into the run's quarantine. Returns its name there.
     ///
     /// # Errors
-    /// [`StoreError`]; it stands where it stood then.
+    /// [`StoreError`]; the file then stays in its place.
     pub fn set_aside(&self, shelf: Shelf, name: &str, now: Timestamp) -> Result<String, StoreError> {
         let aside = match shelf {
             Shelf::Top => set_aside(&self.run.dir, name, &self.run.dir, now),
@@ -91,20 +91,20 @@ impl Mender<'_> {
         Ok(aside?)
     }
 
-    /// Gives the log a file of its own when another name elsewhere leads to the same one. The other name keeps it.
+    /// Replaces the log by a copy of itself, so that a hard link elsewhere no longer shares its file.
     ///
     /// # Errors
-    /// [`StoreError`]; the log is as it was then.
+    /// [`StoreError`]; the log is then unchanged.
     pub fn own_log(&self) -> Result<(), StoreError> {
         let Some(bytes) = self.run.log_bytes()? else { return Ok(()) };
         Ok(self.put_log(&bytes)?)
     }
 
-    /// Puts `bytes` in the place of the log, whose old file is kept in quarantine under the name that is given to
-    /// `bytes`. The last step is one rename: before it the run is as it was, behind it the log is the new one.
+    /// Replaces the log. A copy of the old log goes to quarantine first; `bytes` gets the copy's name, if there was a
+    /// log, and makes the new log. The last step is one rename, so that the run has either the old or the new log.
     ///
     /// # Errors
-    /// [`StoreError`]; the log is as it was then, or the new one.
+    /// [`StoreError`]; the log is then the old or the new one.
     pub fn replace_log(
         &mut self,
         bytes: impl FnOnce(Option<&str>) -> Vec<u8>,
@@ -128,26 +128,26 @@ impl Mender<'_> {
 }
 
 impl LockedRun<'_> {
-    /// Copies a file of the run into quarantine, unless an equal copy is there. Gives the copy's name; `None` when
-    /// there is no such file.
+    /// Copies a file of the run into quarantine, unless an equal copy is there already. Returns the copy's name; `None`
+    /// if the file does not exist.
     ///
     /// # Errors
-    /// [`StoreError`] when the copy is not on stable storage.
+    /// [`StoreError`] when the copy could not be flushed.
     pub(super) fn keep_copy(&self, name: &str, now: Timestamp) -> Result<Option<String>, StoreError> {
         Ok(keep_copy(&self.run.dir, name, now)?)
     }
 
-    /// Moves a file of `activities/` into quarantine, and gives its name there.
+    /// Moves a file of `activities/` into quarantine. Returns its name there.
     ///
     /// # Errors
-    /// [`StoreError`]; it stands where it stood then.
+    /// [`StoreError`]; the file then stays in its place.
     pub(super) fn set_activity_aside(&self, name: &str, now: Timestamp) -> Result<String, StoreError> {
         Ok(set_aside(&self.activities, name, &self.run.dir, now)?)
     }
 }
 
 impl Project {
-    /// Locks the project for mending, which keeps runs from being created meanwhile.
+    /// Locks the project for repair. Until the lock is dropped, no run can be created.
     ///
     /// # Errors
     /// As for creating a run.
@@ -156,7 +156,7 @@ impl Project {
     }
 }
 
-/// A project under its lock.
+/// A locked project.
 #[derive(Debug)]
 #[must_use]
 pub struct ProjectMender<'a> {
@@ -165,10 +165,10 @@ pub struct ProjectMender<'a> {
 }
 
 impl ProjectMender<'_> {
-    /// Moves a name of `.flow`, or of its `runs/`, into the project's quarantine, and gives its name there.
+    /// Moves a file or directory of `.flow` or its `runs/` into the project's quarantine. Returns its name there.
     ///
     /// # Errors
-    /// [`StoreError`]; it stands where it stood then.
+    /// [`StoreError`]; the file then stays in its place.
     pub fn set_aside(&self, shelf: Shelf, name: &str, now: Timestamp) -> Result<String, StoreError> {
         let aside = match shelf {
             Shelf::Top => set_aside(self.flow, name, self.flow, now),
@@ -177,10 +177,10 @@ impl ProjectMender<'_> {
         Ok(aside?)
     }
 
-    /// Adds lines to a file of `.flow`; what is in it stays.
+    /// Appends lines to a file of `.flow` and keeps its contents.
     ///
     /// # Errors
-    /// [`StoreError`]; the file is as it was then.
+    /// [`StoreError`]; the file is then unchanged.
     pub fn add_lines(&self, name: &str, lines: &[String]) -> Result<(), StoreError> {
         let mut text = self.flow.read_text(name, limits::JOURNAL_BYTES)?.unwrap_or_default();
         if !text.is_empty() && !text.ends_with('\n') {
@@ -198,7 +198,7 @@ impl ProjectMender<'_> {
     }
 }
 
-/// Moves `name` out of `from` into the quarantine of `owner`. A rename alone: whatever it is, it is not opened.
+/// Moves `name` from `from` into the quarantine of `owner`. Only renames it, because it may be anything.
 fn set_aside(from: &Dir, name: &str, owner: &Dir, now: Timestamp) -> Result<String, DiskError> {
     let quarantine = quarantine(owner)?;
     let free = free_name_like(&quarantine, name, now)?;
@@ -208,8 +208,8 @@ fn set_aside(from: &Dir, name: &str, owner: &Dir, now: Timestamp) -> Result<Stri
     Ok(free)
 }
 
-/// Copies the file `name` of `dir` into its quarantine and flushes it. An equal copy is taken for this one: a repair
-/// that died behind this step comes back.
+/// Copies the file `name` of `dir` into its quarantine and flushes the copy. Reuses an equal copy: a repair that was
+/// killed after this step starts over.
 fn keep_copy(dir: &Dir, name: &str, now: Timestamp) -> Result<Option<String>, DiskError> {
     let Some(bytes) = dir.read(name, limits::LOG_BYTES)? else { return Ok(None) };
     let quarantine = quarantine(dir)?;
@@ -221,7 +221,7 @@ fn keep_copy(dir: &Dir, name: &str, now: Timestamp) -> Result<Option<String>, Di
             && copy == bytes
             && let Some(file) = quarantine.open_read(&kept)?
         {
-            // Whoever wrote it may have died before flushing it.
+            // The process that wrote the copy may have been killed before it flushed it.
             flush(&*file, || quarantine.join(&kept))?;
             quarantine.sync()?;
             return Ok(Some(kept));
@@ -229,7 +229,8 @@ fn keep_copy(dir: &Dir, name: &str, now: Timestamp) -> Result<Option<String>, Di
     }
     let free = free_name_like(&quarantine, name, now)?;
     let copy = quarantine.create(&free, &bytes, NEW_FILE)?;
-    // Flushed once more, it may look safe without being so; the original is where it was.
+    // After a failed flush a second one may succeed although the data is lost, so remove the copy; the original is in
+    // place.
     flush(&*copy, || quarantine.join(&free)).inspect_err(|_| drop(quarantine.remove(&free)))?;
     quarantine.sync()?;
     Ok(Some(free))
@@ -243,7 +244,7 @@ fn quarantine(owner: &Dir) -> Result<Dir, DiskError> {
     Ok(quarantine)
 }
 
-/// A free name that begins and ends as `name` does.
+/// A free name in quarantine with the same beginning and extension as `name`.
 fn free_name_like(quarantine: &Dir, name: &str, now: Timestamp) -> Result<String, DiskError> {
     let plain = name.trim_start_matches('.');
     let (stem, extension) = plain.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).unwrap_or((plain, ""));

@@ -1,15 +1,15 @@
 //! Runs in a directory: `.flow/runs/<id>/` with `run.yaml`, `activities/` and `events.jsonl`, written under a lock.
 //!
-//! The commit protocol, in the order that every crash analysis in `docs/durability.md` rests on:
+//! The commit protocol, in the order on which every crash analysis in `docs/durability.md` depends:
 //!
-//! 1. lock the run ([`RunDir::lock`]); remove what a dead writer left, cut a torn tail off the log;
-//! 2. build all bytes: the new `run.yaml`, the activity files, one sealed line an event;
-//! 3. write both files under temporary names (a full disk shows up here, before anything is said);
+//! 1. lock the run ([`RunDir::lock`]); remove what a dead writer left; cut a torn tail off the log;
+//! 2. build all bytes: the new `run.yaml`, the activity files, one sealed line for each event;
+//! 3. write both files under temporary names (a full disk shows up here, before anything is logged);
 //! 4. append the lines with one `write`; flush the log: **the commit point**; flush the new `run.yaml`;
 //! 5. rename both files into place; acknowledge.
 //!
-//! Everything but the lines is a projection that they can rebuild. Paths are never used twice: a directory handle
-//! plus one name, and no symbolic link is followed anywhere below `.flow`.
+//! Everything but the lines is a projection, which can be rebuilt from them. Files are opened by one name below a
+//! directory handle, never by a path that is resolved again, and no symbolic link below `.flow` is followed.
 
 mod commit;
 mod create;

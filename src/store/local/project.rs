@@ -1,4 +1,4 @@
-//! A project's `.flow`: finding it, making it, and telling it from another program's.
+//! A project's `.flow`: finds it, creates it, and recognises another program's.
 
 use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
@@ -16,28 +16,28 @@ use crate::store::local::run_dir::{RunDir, is_leftover};
 use crate::store::request::WriteRequest;
 use crate::store::run_store::RunStore;
 
-/// A project with a `.flow` that is flow's own.
+/// A project with a `.flow` directory that belongs to flow.
 #[derive(Debug)]
 pub struct Project {
     pub(crate) flow: Dir,
-    /// Whether its `.gitignore` says that it is flow's.
+    /// Whether its `.gitignore` contains [`MARK`].
     is_marked: bool,
-    /// Where its runs are when they are not in it.
+    /// The store of its runs, if they are not in `.flow`.
     elsewhere: Option<Arc<dyn RunStore>>,
 }
 
-/// What `init` did.
+/// The result of `init`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Initialised {
     /// The `.flow` directory.
     pub path: PathBuf,
-    /// Names that were created in it; empty when everything was there.
+    /// Names that were created in it; empty when nothing was missing.
     pub created: Vec<String>,
 }
 
-/// The line by which flow knows its own `.flow`.
+/// The text in `.gitignore` by which flow recognises its own `.flow`.
 const MARK: &str = "# Written by flow";
-/// What flow and the original scripts keep in `.flow`.
+/// Names that flow and the original scripts use in `.flow`.
 const OWN_NAMES: [&str; 16] = [
     CACHE,
     RUNS,
@@ -56,15 +56,15 @@ const OWN_NAMES: [&str; 16] = [
     ".gitattributes",
     "README.md",
 ];
-/// How many runs are looked at to tell whose a `.flow` without mark is.
+/// How many runs to inspect to decide whether a `.flow` without [`MARK`] is flow's.
 const RUNS_LOOKED_AT: usize = 20;
 
 impl Project {
-    /// The directory that holds the `.flow` nearest to `start`: there or above, but not above what `top` gives, which is
-    /// asked only when there is none in `start` itself.
+    /// The directory that holds the `.flow` nearest to `start`: `start` or a directory above it, up to the one that
+    /// `top` returns. `top` is called only when `start` itself has no `.flow`.
     ///
     /// # Errors
-    /// [`DiskError::Io`] when it cannot be told whether there is one: a project that cannot be looked at is not absent.
+    /// [`DiskError::Io`] when a directory cannot be inspected: a project that cannot be read must not count as absent.
     pub fn find(
         disk: &dyn Disk,
         start: &Path,
@@ -93,13 +93,14 @@ impl Project {
         parent.join(FLOW)
     }
 
-    /// Where the files of a run are or would be, for programs that work with them. `flow` is a `.flow` directory.
+    /// The path of a run's files, whether or not they exist, for programs that work with them. `flow` is a `.flow`
+    /// directory.
     #[must_use]
     pub fn path_of_run(flow: &Path, id: &RunId) -> PathBuf {
         flow.join(RUNS).join(id.as_str())
     }
 
-    /// Whether a path leads into a `.flow`, also on a file system that does not distinguish case.
+    /// Whether a path leads into a `.flow`. Ignores case, as some file systems do.
     #[must_use]
     pub fn is_inside(path: &Path) -> bool {
         path.components().any(|part| part.as_os_str().eq_ignore_ascii_case(FLOW))
@@ -108,13 +109,13 @@ impl Project {
     /// Opens the `.flow` in `parent`.
     ///
     /// # Errors
-    /// [`DiskError::NotFound`] without one, [`StoreError::Foreign`] when it is another program's, and
-    /// [`DiskError::Unsafe`] when it is no plain directory of this user.
+    /// [`DiskError::NotFound`] if there is none, [`StoreError::Foreign`] if it belongs to another program, and
+    /// [`DiskError::Unsafe`] if it is not a plain directory of this user.
     pub fn open(disk: &dyn Disk, parent: &Path, trust: Trust) -> Result<Self, StoreError> {
         Self::open_flow(&Dir::open_path(disk, parent, trust)?, FLOW)
     }
 
-    /// Opens a `.flow` directory that is called `flow` itself.
+    /// Opens a `.flow` directory by its own path, `flow`.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -134,7 +135,7 @@ impl Project {
         }
     }
 
-    /// Makes `.flow` in `parent`, or completes the one that is there.
+    /// Creates `.flow` in `parent`, or completes an existing one.
     ///
     /// # Errors
     /// As [`Self::open`], and when something cannot be created. Nothing is written into another program's `.flow`.
@@ -148,7 +149,7 @@ impl Project {
         Self::init_in(&Dir::open_path(disk, parent, trust)?, FLOW, schemas, request)
     }
 
-    /// As [`Self::init`], for a `.flow` directory that is called `flow` itself.
+    /// As [`Self::init`], for a `.flow` directory with the path `flow`.
     ///
     /// # Errors
     /// As [`Self::init`].
@@ -172,12 +173,12 @@ impl Project {
         parent.ensure_dir(name)?;
         let project = Self::open_flow(parent, name)?;
         let created = project.complete(schemas, request)?;
-        // Also when it was there: whoever made it may have been killed before this.
+        // Flush even if the directory existed: the process that made it may have been killed before its flush.
         parent.sync()?;
         Ok((project, Initialised { path: parent.join(name), created }))
     }
 
-    /// Makes what is missing, and says what that was.
+    /// Creates what is missing, and returns the names.
     fn complete(&self, schemas: &[(&str, &str)], request: &WriteRequest) -> Result<Vec<String>, StoreError> {
         let mut created = Vec::new();
         for dir in [RUNS, WORKFLOWS, SCHEMAS] {
@@ -188,12 +189,13 @@ impl Project {
         if self.outdated(schemas)?.is_empty() && created.is_empty() {
             return Ok(created);
         }
-        // Two first commands at once must not use one temporary file. Looked at again, since the other one was first.
+        // Two first commands at once must not use one temporary file. Look again under the lock: the other one may be
+        // done.
         let _lock = Lock::take(&self.flow, request)?;
         for (dir, name, text) in self.outdated(schemas)? {
             let into = self.flow.open_dir(dir)?;
             put(&into, name, text)?;
-            // Otherwise a power cut could bring the temporary name back, which only another `init` removes.
+            // Otherwise a power cut could restore the temporary name, which only another `init` removes.
             into.sync()?;
             created.push(if dir == "." { name.to_owned() } else { format!("{dir}/{name}") });
         }
@@ -201,12 +203,12 @@ impl Project {
         Ok(created)
     }
 
-    /// Files that are missing or, for schemas, of another version. An empty file was left by a writer that died.
+    /// Files that are missing or empty, and schemas of another version. A writer that died leaves an empty file.
     fn outdated<'a>(&self, schemas: &[(&'a str, &'a str)]) -> Result<Vec<(&'a str, &'a str, &'a str)>, DiskError> {
         let mut outdated = Vec::new();
         let dir = self.flow.open_dir(SCHEMAS)?;
         for (name, text) in schemas {
-            // Schemas describe this program's documents, so they follow its version.
+            // Schemas describe the documents of this version of the program.
             if dir.read(name, limits::WORKFLOW_BYTES)?.as_deref() != Some(text.as_bytes()) {
                 outdated.push((SCHEMAS, *name, *text));
             }
@@ -219,8 +221,8 @@ impl Project {
         Ok(outdated)
     }
 
-    /// Completes a `.flow` that has no `.gitignore` of flow's, since another program or a clone made it: locks must stay out
-    /// of version control. For writers, before they take a lock.
+    /// Completes a `.flow` without flow's `.gitignore`, as another program or a clone makes it: locks must stay out of
+    /// git. Writers call this before they take a lock.
     ///
     /// # Errors
     /// As [`Self::init`].
@@ -228,13 +230,13 @@ impl Project {
         if self.is_marked { Ok(()) } else { self.complete(&[], request).map(|_| ()) }
     }
 
-    /// The same with its runs in another store.
+    /// The same project with its runs in another store.
     #[must_use]
     pub fn with_runs_in(self, store: Arc<dyn RunStore>) -> Self {
         Self { elsewhere: Some(store), ..self }
     }
 
-    /// Its runs.
+    /// The store of its runs.
     #[must_use]
     pub fn runs(&self) -> &dyn RunStore {
         self.elsewhere.as_deref().unwrap_or(self)
@@ -252,13 +254,13 @@ impl Project {
         self.path().parent().unwrap_or(Path::new("."))
     }
 
-    /// `path` relative to the project, when it is inside.
+    /// `path` relative to the project, if it is inside; otherwise `path`.
     #[must_use]
     pub fn relative(&self, path: &Path) -> PathBuf {
         path.strip_prefix(self.root()).unwrap_or(path).to_owned()
     }
 
-    /// Something in `.flow` that flow never puts there, when nothing says that it is flow's.
+    /// A name in `.flow` that shows that the directory is another program's; `None` if it is flow's.
     fn foreign(&self) -> Result<Option<String>, DiskError> {
         if self.is_marked {
             return Ok(None);
@@ -272,7 +274,7 @@ impl Project {
             return Ok(None);
         };
         let names = runs.names()?;
-        // What a checkout of another branch leaves of runs is flow's as well.
+        // A checkout of another branch leaves parts of a run's directory behind; they are flow's as well.
         let foreign =
             |name: &&String| !name.starts_with('.') && !runs.open_dir(name).is_ok_and(|run| is_leftover(&run));
         let mut some = names.iter().filter(foreign).take(RUNS_LOOKED_AT).peekable();
@@ -284,8 +286,8 @@ impl Project {
         Ok(first.filter(|_| !any))
     }
 
-    /// Whether nothing is left of `.flow` but what flow keeps out of version control: a checkout of a branch without it
-    /// took its files away.
+    /// Whether `.flow` has only files that flow keeps out of git: a checkout of a branch without `.flow` removed the
+    /// others.
     #[must_use]
     pub fn is_leftover(&self) -> bool {
         let kept = |name: &str| self.flow.exists(name).unwrap_or(true);
@@ -300,22 +302,22 @@ impl Project {
     /// Opens a run.
     ///
     /// # Errors
-    /// [`DiskError::NotFound`] when there is no such directory, others when it cannot be used.
+    /// [`DiskError::NotFound`] if the directory does not exist, others if it cannot be used.
     pub fn run(&self, id: &RunId) -> Result<RunDir, StoreError> {
         let missing = || DiskError::NotFound { path: self.flow.join(RUNS).join(id.as_str()) };
         let runs = self.flow.find_dir(RUNS)?.ok_or_else(missing)?;
         Ok(RunDir { dir: runs.open_dir(id.as_str())?, runs, id: id.clone() })
     }
 
-    /// Calls `visit` with every run, opened or the reason why it cannot be, in no order.
+    /// Calls `visit` with every run, opened or with the error of opening it, in no particular order.
     ///
     /// # Errors
-    /// [`StoreError`] when the directory of runs cannot be read; a single bad run is `visit`'s business.
+    /// [`StoreError`] when the directory of runs cannot be read. The error of a single run goes to `visit`.
     pub fn each_run(&self, visit: impl FnMut(&RunId, Result<RunDir, StoreError>)) -> Result<(), StoreError> {
         self.each_of(&self.run_ids()?, visit)
     }
 
-    /// As [`Self::each_run`], with those of these runs that are there.
+    /// As [`Self::each_run`], for the given runs that exist.
     ///
     /// # Errors
     /// As [`Self::each_run`].
@@ -339,7 +341,7 @@ impl Project {
         Ok(())
     }
 
-    /// All runs, in no order.
+    /// The ids of all runs, in no particular order.
     ///
     /// # Errors
     /// [`StoreError`] when the directory of runs cannot be read.
@@ -347,12 +349,12 @@ impl Project {
         let Some(runs) = self.flow.find_dir(RUNS)? else {
             return Ok(Vec::new());
         };
-        // Dot names are flow's own half-made things.
+        // Names with a dot are runs that are being created; they are not valid ids.
         Ok(runs.names()?.into_iter().filter_map(|name| RunId::new(name).ok()).collect())
     }
 }
 
-/// Writes a small file so that it is there wholly or not at all.
+/// Writes a small file so that it appears whole or not at all.
 fn put(dir: &Dir, name: &str, text: &str) -> Result<(), DiskError> {
     dir.remove(INIT_TMP)?;
     flush(&*dir.create(INIT_TMP, text.as_bytes(), NEW_FILE)?, || dir.join(name))?;

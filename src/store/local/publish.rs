@@ -1,4 +1,4 @@
-//! Putting a new `run.yaml` into place while a person may be saving the old one.
+//! Replaces `run.yaml` while a person may be saving it.
 
 use crate::disk::{DiskError, Rename, flush};
 use crate::model::{Timestamp, limits};
@@ -7,12 +7,12 @@ use crate::store::error::StoreError;
 use crate::store::local::layout::{RUN_FILE, RUN_MERGE_TMP, RUN_TMP};
 use crate::store::local::run_dir::LockedRun;
 
-/// How often a `run.yaml` that somebody saves again and again is merged before the next command is left to do it.
+/// How often to merge a `run.yaml` that a person saves again and again, before the next command has to do it.
 const MERGE_TRIES: usize = 3;
 
 impl LockedRun<'_> {
-    /// Exchanges `.run.tmp`, which holds `new` and is flushed, with `run.yaml`. What comes out must be `old`; anything
-    /// else was saved by a person between reading and now, and is merged.
+    /// Exchanges `.run.tmp`, which holds `new` and is flushed, with `run.yaml`. If the text that was exchanged is not
+    /// `old`, a person saved it since flow read the file, and it is merged.
     pub(super) fn publish_run(
         &self,
         old: Option<&str>,
@@ -41,27 +41,27 @@ impl LockedRun<'_> {
             };
             self.write_merged(&merged)?;
             dir.rename(RUN_MERGE_TMP, RUN_FILE, Rename::Exchange)?;
-            // What they saved is in place now, so the copy that is replaced here holds nothing new.
+            // The person's text was merged into `run.yaml`, so the copy that is overwritten here holds nothing new.
             dir.rename(RUN_MERGE_TMP, RUN_TMP, Rename::Replace)?;
             expected = Some(std::mem::replace(&mut placed, merged));
         }
-        // Still being saved: what is left aside goes to quarantine.
+        // Still being saved: the next writer moves the leftover to quarantine.
         Ok(())
     }
 
-    /// Puts a person's text back as it was: the log carries the record, and the next command merges or explains.
+    /// Puts a person's text back unchanged. The log has the record, so the next command merges it or reports a problem.
     fn give_back(&self, placed: &str, new: &str, now: Timestamp) -> Result<(), StoreError> {
         let dir = &self.run.dir;
         dir.rename(RUN_TMP, RUN_FILE, Rename::Exchange)?;
         match dir.read_text(RUN_TMP, limits::RUN_BYTES)? {
             Some(text) if text == placed && placed == new => Ok(dir.remove(RUN_TMP)?),
-            // Saved once more meanwhile, or an earlier save that this one does not know.
+            // It was saved once more meanwhile, or an earlier save is in the way.
             _ => self.set_text_aside(RUN_TMP, now),
         }
     }
 
-    /// For a missing `run.yaml` and for file systems that cannot exchange two names (NFS). A text saved between the
-    /// check and the rename would be lost; `docs/durability.md` says so.
+    /// For a missing `run.yaml`, and for file systems that cannot exchange two names (NFS). There, a text saved between
+    /// the check and the rename is lost; see `docs/durability.md`.
     fn publish_without_exchange(&self, old: Option<&str>, merge: Merge<'_>) -> Result<(), StoreError> {
         let dir = &self.run.dir;
         match dir.read_text(RUN_FILE, limits::RUN_BYTES)? {

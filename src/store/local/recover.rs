@@ -1,4 +1,4 @@
-//! Recovery of one run: what a dead writer left goes, and projections follow the log.
+//! Recovery of a run: removes what a dead writer left, and brings the projections up to the log.
 
 use std::collections::HashSet;
 
@@ -11,14 +11,14 @@ use crate::store::local::layout::{ACTIVITY_TMP, LOG_TMP, RUN_FILE, RUN_MERGE_TMP
 use crate::store::local::run_dir::LockedRun;
 
 impl LockedRun<'_> {
-    /// Removes temporary files of dead writers. Those beside `run.yaml` may hold a person's text that was just swapped
-    /// out: they are removed only when they are known to be flow's own, and quarantined otherwise.
+    /// Removes temporary files of dead writers. Those beside `run.yaml` may hold a person's text that was just
+    /// exchanged: they are removed only if flow wrote them, and go to quarantine otherwise.
     pub(super) fn clear(&mut self, shown: Seq, now: Timestamp) -> Result<(), StoreError> {
         let log = self.log.read()?;
         let written: HashSet<_> = log.events().flat_map(texts_of).collect();
         let last = log.last_seq().max(shown);
         let is_ours = |text: &str| {
-            // A text that shows an event which never made it into the log was being written when its writer died.
+            // A text that shows a later event than the log has: its writer died before the event was in the log.
             let unsaid = || RunText::parse(text).is_ok_and(|text| text.document().state.last_seq > Some(last));
             written.contains(&TextDigest(digest(text.as_bytes()))) || unsaid()
         };
@@ -48,14 +48,14 @@ impl LockedRun<'_> {
             || self.activities.exists(ACTIVITY_TMP)?)
     }
 
-    /// Brings projections up to a log that is ahead of them (recovery, step R3). `old` is the `run.yaml` that was read,
-    /// `new` the one that the log demands; `activities` are the files of the events that the old one lacked.
+    /// Updates the projections from a log that is ahead of them (recovery, step R3). `old` is the `run.yaml` that was
+    /// read, `new` the one that follows from the log; `files` are those of the events that `old` lacks.
     ///
-    /// The log is first copied to a new file: after a failed flush the kernel may call pages clean that never reached
-    /// the disk, and only fresh bytes can be flushed with certainty.
+    /// Copies the log to a new file first: after a failed flush the kernel may report pages as clean that never reached
+    /// the disk, so only freshly written bytes can be flushed reliably.
     ///
     /// # Errors
-    /// [`StoreError`]; the next writer starts over.
+    /// [`StoreError`]; the next writer then starts over.
     pub(super) fn bring_forward(
         &mut self,
         old: Option<&str>,
@@ -75,11 +75,12 @@ impl LockedRun<'_> {
         Ok(self.run.dir.sync()?)
     }
 
-    /// Writes all files anew that a power cut took, once after a start of the machine.
+    /// Restores all activity files that a power cut damaged; runs once after each boot. Returns a warning if one could
+    /// not be restored.
     pub(super) fn restore_all(&mut self) -> Result<Option<String>, StoreError> {
         for file in ActivityFile::of_all(self.log.read()?.events()) {
             if let Err(error) = self.restore_activity(&file) {
-                // The record itself is in the log. The next writer tries again.
+                // The log has the record. The next writer tries again.
                 return Ok(Some(format!("an activity file may be damaged: {}", error.one_line())));
             }
         }
@@ -91,7 +92,7 @@ impl LockedRun<'_> {
         let Some(event) = &self.log.tail.end.at else { return Ok(()) };
         for record in event.kind.records() {
             let lost = match self.is_lost(&record.number.file_name(&record.id())) {
-                // The next record is the latest then, and no one looks at this one again.
+                // After the next record this file is not the latest any more and would not be checked again.
                 Err(error) if error.is_io() => return Err(error),
                 found => found.unwrap_or(false),
             };
@@ -102,7 +103,7 @@ impl LockedRun<'_> {
         Ok(())
     }
 
-    /// Writes an activity file that is missing or was cut off; any other difference is a person's and stays.
+    /// Writes an activity file if it is missing or was cut off. Any other difference is a person's edit and stays.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read or written.
@@ -110,7 +111,7 @@ impl LockedRun<'_> {
         let found = match self.activities.read(&file.name, limits::ACTIVITY_BYTES * 2) {
             Ok(found) => found,
             Err(error @ DiskError::Io { .. }) => return Err(error.into()),
-            // A directory or a link of that name is a person's doing.
+            // A person put a directory or a link there.
             Err(_) => return Ok(()),
         };
         let wanted = file.text.as_bytes();
@@ -124,7 +125,7 @@ impl LockedRun<'_> {
     }
 }
 
-/// Digests of what flow wrote with an event, and of what a person saved and the event keeps word for word.
+/// Digests of the texts that flow wrote with an event, and of a person's text that the event contains.
 fn texts_of(event: &Event) -> impl Iterator<Item = TextDigest> {
     let adopted = match &event.kind {
         EventKind::RunEdited(edit) => Some(TextDigest(digest(edit.text.as_bytes()))),
@@ -133,8 +134,8 @@ fn texts_of(event: &Event) -> impl Iterator<Item = TextDigest> {
     event.run.clone().into_iter().chain(adopted)
 }
 
-/// Whether a power cut may have made this of a file that was written as `wanted`: a part, and zeros where any block should
-/// be. Any other difference is a person's.
+/// Whether `found` may be what a power cut left of `wanted`: a prefix, in which any block may be zeros. Any other
+/// difference is a person's edit.
 #[must_use]
 pub fn is_cut_off(found: &[u8], wanted: &[u8]) -> bool {
     let written = found.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);

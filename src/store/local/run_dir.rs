@@ -1,4 +1,4 @@
-//! One run on disk: reading it without a lock, and the guard under which it is written.
+//! One run on disk: reads it without a lock, and locks it for writing.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,13 +19,13 @@ use crate::store::run_store::{Position, Presence, RunWriter, StoredRun};
 #[derive(Debug)]
 pub struct RunDir {
     pub(super) dir: Dir,
-    /// The directory that its name is in.
+    /// The directory that contains `dir`.
     pub(super) runs: Dir,
     pub(super) id: RunId,
 }
 
 impl RunDir {
-    /// Where it is, for messages.
+    /// Its path, for messages.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.dir.path()
@@ -37,18 +37,18 @@ impl RunDir {
         self.dir.join(name)
     }
 
-    /// Locks the run for writing and brings its log in order: what a dead writer left is removed or quarantined, and a
-    /// torn tail is cut off. Projections are not touched yet; [`RunWriter::end`] says what they lack.
+    /// Locks the run for writing and repairs the end of its log. The projections may still be behind the log;
+    /// [`RunWriter::end`] has the events that they lack.
     ///
     /// # Errors
-    /// [`StoreError::Held`] when another process keeps the lock; others when files cannot be used.
+    /// [`StoreError::Held`] when another process holds the lock for too long; others when files cannot be used.
     pub fn lock(&self, request: &WriteRequest) -> Result<LockedRun<'_>, StoreError> {
         let log = LockedLog::take(&self.dir, request)?;
         let (activities, _) = self.dir.ensure_dir(ACTIVITIES)?;
         Ok(LockedRun { run: self, log, activities })
     }
 
-    /// The log's end behind `since`, and where in the file that is; `None` without a log.
+    /// The log's end with the events after `since`, and its place in the file; `None` without a log.
     ///
     /// # Errors
     /// [`StoreError`] when there is a log that cannot be read.
@@ -121,7 +121,7 @@ impl StoredRun for RunDir {
         };
         match first {
             Some(event) if event.seq == Seq(1) => Ok(Some(event)),
-            // An unusual head, or a first line longer than the window.
+            // The first line is unusual or longer than the window.
             _ => Ok(self.log()?.lines.into_iter().next().map(|line| line.event).filter(|first| first.seq == Seq(1))),
         }
     }
@@ -154,7 +154,7 @@ impl StoredRun for RunDir {
     }
 }
 
-/// A run under its lock: the only way to write it.
+/// A locked run, the only way to write one.
 #[derive(Debug)]
 #[must_use]
 pub struct LockedRun<'a> {
@@ -164,10 +164,10 @@ pub struct LockedRun<'a> {
 }
 
 impl LockedRun<'_> {
-    /// Whether the file of a recorded activity was lost in a power cut: missing, empty, or ending in zeros.
+    /// Whether a power cut lost the file of a recorded activity: it is missing, empty, or ends in a zero byte.
     ///
     /// # Errors
-    /// [`StoreError`] when it cannot be looked at.
+    /// [`StoreError`] when the file cannot be read.
     pub(super) fn is_lost(&self, name: &str) -> Result<bool, StoreError> {
         let Some((file, stat)) = self.activities.find_file(name)? else { return Ok(true) };
         let mut last = [0];
@@ -178,7 +178,7 @@ impl LockedRun<'_> {
         Ok(last == [0])
     }
 
-    /// Moves a leftover beside `run.yaml` into quarantine; nothing of that name is fine.
+    /// Moves a leftover beside `run.yaml` into quarantine, if it exists.
     pub(super) fn set_text_aside(&self, name: &str, now: Timestamp) -> Result<(), StoreError> {
         if !self.run.dir.exists(name)? {
             return Ok(());
@@ -191,7 +191,7 @@ impl LockedRun<'_> {
     }
 }
 
-/// Whether a run's directory holds nothing that version control would know.
+/// Whether a run's directory has only files that git ignores.
 pub(super) fn is_leftover(run: &Dir) -> bool {
     if run.exists(RUN_FILE).unwrap_or(true) {
         return false;
@@ -203,7 +203,7 @@ pub(super) fn is_leftover(run: &Dir) -> bool {
     };
     let own =
         |name: &String| is_never_committed(name) || [ACTIVITIES, EVIDENCE].contains(&name.as_str()) && is_empty(name);
-    // Without its lock where nothing was recorded in this checkout: then git leaves the empty directories.
+    // A run in which this checkout recorded nothing has no lock: git then leaves the empty directories.
     let is_trace = |name: &String| [LOCK, EVIDENCE].contains(&name.as_str());
     run.names().is_ok_and(|names| names.iter().any(is_trace) && names.iter().all(own))
 }

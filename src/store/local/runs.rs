@@ -1,4 +1,4 @@
-//! A project as the store of its runs.
+//! The local store: runs in `.flow/runs`.
 
 use crate::model::{RunId, RunSummary};
 use crate::store::batch::NewRun;

@@ -1,4 +1,4 @@
-//! A locked run as its callers write it.
+//! The writer of the local store.
 
 use crate::codec::{LogEnd, LogScan};
 use crate::model::{Number, Seq, Timestamp};
@@ -57,8 +57,8 @@ impl RunWriter for LockedRun<'_> {
     }
 
     fn restore_lost(&mut self) -> Result<Option<String>, StoreError> {
-        // A power cut may have taken files that were recorded a while ago: their bytes are not flushed by their commits,
-        // and only the newest one is looked at every time.
+        // A power cut may have lost files of earlier records: their commits do not flush them, and usually only the
+        // latest is checked.
         if self.log.lock.is_another_boot() { self.restore_all() } else { self.restore_latest().map(|()| None) }
     }
 
