@@ -28,7 +28,7 @@ pub(super) fn run(cx: &Context, args: SessionEndArgs, out: &mut Out) -> Exit {
                 page.finish()
             });
         }
-        // Without a project there are no runs to release.
+        // Without a project there are no runs to mark.
         Err(Error::NoProject { .. }) => {}
         Err(error) => {
             out.error(&error);
