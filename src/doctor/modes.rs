@@ -73,7 +73,7 @@ fn file(disk: &dyn Disk, entry: &Entry, mode: &ModeName, scope: &Scope, policy: 
     let clear = clear_command(mode, scope);
     match state {
         ModeState::Broken(why) if is_known => {
-            let message = format!("cannot tell whether this mode is active: {why}; `{clear}` takes it away");
+            let message = format!("cannot tell whether this mode is active: {why}; `{clear}` removes the file");
             found.add("mode_unreadable", &entry.path, message);
         }
         ModeState::Known(state) if !is_known && state.get("active") == Some(&Value::Bool(true)) => {
