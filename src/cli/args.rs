@@ -22,7 +22,7 @@ use values::{command_of_type, exit_status, positive, seconds, text, time, whole}
 /// Keeps the state of long-running workflows in plain files, so that work survives
 ///
 /// A run is a directory in .flow/runs: run.yaml for people, numbered activity files, and an append-only log that
-/// neither a kill nor a power cut can break. `flow resume` answers what the next safe action is.
+/// neither a kill nor a power cut can break. `flow resume` shows the next safe action.
 #[derive(Debug, Parser)]
 #[command(name = "flow", version, max_term_width = 100, arg_required_else_help = true, disable_help_subcommand = false)]
 #[command(after_help = EXIT_CODES)]
@@ -33,7 +33,7 @@ pub struct Cli {
     pub(super) command: Command,
 }
 
-// What every command takes.
+// Options that every command takes.
 #[derive(Debug, Args)]
 pub(super) struct Everywhere {
     /// The project's directory [default: found from the working directory upwards]
@@ -65,23 +65,23 @@ Given to the commands of a driver:
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(super) enum Command {
-    /// Make .flow, or complete the one that is there
+    /// Create .flow, or add what is missing in it
     Init,
     /// Start a run and print its id
     Start(StartArgs),
     /// Record a piece of work
     RecordActivity(Box<RecordArgs>),
-    /// Report on a step of a workflow, and print what came of it as JSON
+    /// Report on a step of a workflow, and print the result as JSON
     Emit(Box<EmitArgs>),
-    /// Show where a run can go, ready for a model's structured output
+    /// Show the states that a run can go to next, with a schema for a model's structured output
     Next(NextArgs),
-    /// Let a run go to a next state; the one that it leaves is completed
+    /// Move a run to a next state, and complete the state that it leaves
     Advance(AdvanceArgs),
-    /// Run a graph: a command for each type of state, and a choice among what can follow
+    /// Run a graph: a command for each type of state, and a way to choose the next state
     Drive(Box<DriveArgs>),
     /// Mark a run as waiting for a person
     Block(StatusArgs),
-    /// Go on after a block
+    /// Unblock a blocked run
     Unblock(StatusArgs),
     /// Complete a run whose work is done
     Complete(CompleteArgs),
@@ -89,13 +89,13 @@ pub(super) enum Command {
     Fail(StatusArgs),
     /// Cancel a run
     Cancel(StatusArgs),
-    /// Go on with a run that is over
+    /// Reopen a run that is over
     Reopen(ReopenArgs),
     /// Change what a run is about, and its limits
     Set(SetArgs),
-    /// Note that a session ended while its runs did not (for hooks: whatever happens, it exits 0)
+    /// Mark the runs of a session that ended, so that the next one finds them (for hooks: it always exits 0)
     SessionEnd(SessionEndArgs),
-    /// Say what the next safe action is
+    /// Show the next safe action
     Resume(ResumeArgs),
     /// List runs, newest first
     List(ListArgs),
@@ -113,7 +113,7 @@ pub(super) enum Command {
     Workflow(WorkflowArgs),
     /// Modes: long-lived skills of a session, and which may be active together
     Mode(ModeArgs),
-    /// Interviews: questions about a document, which keeps the answers until it is written
+    /// Interviews: questions whose answers are kept safe in the document that they produce
     Interview(Box<InterviewArgs>),
     /// Print the JSON Schema of a document
     Schema(SchemaArgs),
@@ -124,12 +124,13 @@ pub(super) enum Command {
 }
 
 impl Command {
-    /// Whether it runs for as long as the session that it holds a run for.
+    /// Whether the process lives as long as the session that holds the run: true of a `drive` that makes its own
+    /// session.
     pub(super) fn is_driver(&self) -> bool {
         matches!(self, Self::Drive(args) if args.session.is_none())
     }
 
-    /// The name on the command line.
+    /// The name of the command on the command line, such as `record-activity`.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Init => "init",
@@ -199,7 +200,7 @@ pub(super) struct StartArgs {
     /// The whole run id [default: the time and the slug]
     #[arg(long, value_name = "ID")]
     pub(super) id: Option<RunId>,
-    /// Also when a run about the same issue or pull request is open
+    /// Start even if a run about the same issue or pull request is open
     #[arg(long)]
     pub(super) another: bool,
 }
@@ -207,10 +208,10 @@ pub(super) struct StartArgs {
 // Arguments of `record-activity`.
 #[derive(Debug, Args)]
 pub(super) struct RecordArgs {
-    /// The run: its id, a beginning of it that no other run has, or @latest [default: the session's, or the only active one]
+    /// The run: its id, a unique prefix of its id, or @latest [default: the session's, or the only active one]
     #[arg(long, value_name = "RUN")]
     pub(super) run_id: Option<String>,
-    /// A FlowActivity document; `-` reads standard input. The options below go over it
+    /// A FlowActivity document; `-` reads standard input. The options below override it
     #[arg(long, value_name = "FILE")]
     pub(super) activity_file: Option<PathBuf>,
     /// The activity's id; an idempotency key: repeating a command with the same id has no further effect
@@ -222,16 +223,16 @@ pub(super) struct RecordArgs {
     /// What kind of work it was [default: task]
     #[arg(long = "type", value_name = "TYPE")]
     pub(super) kind: Option<KindArg>,
-    /// How it stands [default: passed]
+    /// The status [default: passed]
     #[arg(long, value_name = "STATUS")]
     pub(super) status: Option<ActivityStatusArg>,
     /// A title for people
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(super) name: Option<String>,
-    /// What came out
+    /// The result
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(super) summary: Option<String>,
-    /// How sure that is
+    /// How sure the result is
     #[arg(long, value_name = "LEVEL")]
     pub(super) confidence: Option<ConfidenceArg>,
     /// A reference to evidence; may be repeated
@@ -246,7 +247,7 @@ pub(super) struct RecordArgs {
     /// When the work began (RFC 3339)
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(super) started_at: Option<String>,
-    /// Move on afterwards: to PHASE, or to the only next one
+    /// Then move the run on: to PHASE, or to the only phase that can follow
     #[arg(long, value_name = "PHASE", num_args = 0..=1)]
     pub(super) advance: Option<Option<StateName>>,
     /// Why the run may leave a phase whose work is not done; logged, and shown from then on
@@ -256,13 +257,13 @@ pub(super) struct RecordArgs {
     pub(super) caller: CallerArgs,
 }
 
-// Arguments of `emit`. What is needed is checked later, in the words that its callers know.
+// Arguments of `emit`. Missing ones are reported later, in the words that callers of rp1 know.
 #[derive(Debug, Args)]
 pub(super) struct EmitArgs {
     /// The workflow
     #[arg(long, value_name = "NAME")]
     pub(super) workflow: Option<String>,
-    /// The run; one that does not exist begins with this report
+    /// The run; this report creates it if it does not exist
     #[arg(long, value_name = "ID")]
     pub(super) run_id: Option<String>,
     /// What is reported: status_change, artifact_registered, annotation_updated, waiting_for_user, user_answered,
@@ -275,28 +276,27 @@ pub(super) struct EmitArgs {
     /// The unit of work in the step, such as a task
     #[arg(long, value_name = "UNIT")]
     pub(super) unit: Option<String>,
-    /// What is said, a JSON object: '{"status": "running"}'
+    /// The content of the report, a JSON object: '{"status": "running"}'
     #[arg(long, value_name = "JSON")]
     pub(super) data: Option<String>,
-    /// Many reports as one: a JSON array of objects with type, step, unit and data, or one such object in each line; `-`
-    /// reads standard input
+    /// Many reports in one commit: a JSON array of objects with type, step, unit and data, or one such object in each
+    /// line; `-` reads standard input
     #[arg(long, value_name = "JSON", conflicts_with_all = ["kind", "step", "unit", "data"])]
     pub(super) batch: Option<String>,
-    /// Makes a retry recognisable: the same command again with the same id reports nothing twice
+    /// An idempotency key: repeating a command with the same id has no further effect
     #[arg(long, value_name = "ID")]
     pub(super) id: Option<EventId>,
-    /// What the run is for, when it begins with this report
+    /// The goal of a run that this report creates
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(super) name: Option<String>,
     #[command(flatten)]
     pub(super) caller: CallerArgs,
 }
 
-// Which run; what commands for one run take.
+// The run that a command is about.
 #[derive(Debug, Args)]
 pub(super) struct RunArg {
-    /// The run: its id, a beginning of it that no other run has, or @latest [default: the session's, or the only active
-    /// one]
+    /// The run: its id, a unique prefix of its id, or @latest [default: the session's, or the only active one]
     run: Option<String>,
     /// The same as RUN
     #[arg(long, value_name = "RUN", conflicts_with = "run")]
@@ -304,7 +304,7 @@ pub(super) struct RunArg {
 }
 
 impl RunArg {
-    /// The run that is named.
+    /// The run that the command line names, in either way.
     pub(super) fn name(self) -> Option<String> {
         self.run.or(self.run_id)
     }
@@ -325,10 +325,10 @@ pub(super) struct AdvanceArgs {
     /// The state [default: the only one that can follow]
     #[arg(long, value_name = "STATE")]
     pub(super) to: Option<StateName>,
-    /// What came out of the state that the run leaves
+    /// The result of the state that the run leaves
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(super) summary: Option<String>,
-    /// Makes a retry recognisable: the same command again with the same id goes nowhere twice
+    /// An idempotency key: repeating a command with the same id has no further effect
     #[arg(long, value_name = "ID")]
     pub(super) id: Option<EventId>,
     #[command(flatten)]
@@ -347,36 +347,36 @@ pub(super) struct DriveArgs {
     /// is recorded
     #[arg(long, value_name = "TYPE=COMMAND", value_parser = command_of_type)]
     pub(super) on: Vec<(String, String)>,
-    /// A type of state that a person does, as the type `user`, unless it has a command; may be repeated
+    /// A type of state that a person does, like the type `user`, unless it has a command; may be repeated
     #[arg(long = "type", value_name = "TYPE")]
     pub(super) types: Vec<String>,
     /// A command that chooses among several states: the choices on standard input, {"next_state": "…"} on standard output
     #[arg(long, value_name = "COMMAND", conflicts_with = "choose_url")]
     pub(super) choose: Option<String>,
-    /// An endpoint like OpenAI's that chooses among several states [env: FLOW_CHOOSE_MODEL, FLOW_CHOOSE_KEY]
+    /// An OpenAI-compatible endpoint that chooses among several states [env: FLOW_CHOOSE_MODEL, FLOW_CHOOSE_KEY]
     #[arg(long, value_name = "URL")]
     pub(super) choose_url: Option<String>,
-    /// How many states are run at most
+    /// The highest number of states to run
     #[arg(long, value_name = "N", default_value = "100", value_parser = whole)]
     pub(super) max_iter: u64,
-    /// How long one command may take
+    /// The time limit of one command
     #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = seconds)]
     pub(super) timeout: Duration,
-    /// What a new run is for
+    /// The goal of a new run
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(super) goal: Option<String>,
-    /// The session that drives [env: FLOW_SESSION] [default: one of its own]
+    /// The session that drives [env: FLOW_SESSION] [default: a new one]
     #[arg(long, value_name = "ID")]
     pub(super) session: Option<SessionId>,
 }
 
-// Who calls.
+// The session that calls.
 #[derive(Debug, Args)]
 pub(super) struct CallerArgs {
     /// The session that calls [env: FLOW_SESSION]
     #[arg(long, value_name = "ID")]
     pub(super) session: Option<SessionId>,
-    /// The epoch that the session was given with the run [env: FLOW_EPOCH]
+    /// The epoch under which the session holds the run [env: FLOW_EPOCH]
     #[arg(long, value_name = "N", value_parser = whole)]
     pub(super) epoch: Option<u64>,
 }
@@ -406,7 +406,7 @@ pub(super) struct ResumeArgs {
     /// Hold the run from now on, unless another live session does
     #[arg(long)]
     pub(super) claim: bool,
-    /// Hold the run from now on, whoever holds it
+    /// Hold the run from now on, even if another session holds it
     #[arg(long, conflicts_with = "claim")]
     pub(super) take_over: bool,
     /// The session that asks [env: FLOW_SESSION]
@@ -438,7 +438,7 @@ pub(super) struct ListArgs {
     /// Only runs that changed since then: a time (2026-05-20) or an age (90m, 12h, 7d, 2w)
     #[arg(long, value_name = "WHEN")]
     pub(super) since: Option<String>,
-    /// At most so many
+    /// Show at most N runs
     #[arg(long, short = 'n', value_name = "N", value_parser = whole)]
     pub(super) limit: Option<u64>,
 }
@@ -461,7 +461,7 @@ pub(super) struct LogArgs {
     /// Keep printing events as they happen, until the run is over; with --json one object a line
     #[arg(long, short = 'f')]
     pub(super) follow: bool,
-    /// Only events behind this one
+    /// Only events after this one
     #[arg(long, value_name = "SEQ", default_value = "0", value_parser = whole)]
     pub(super) after: u64,
 }
@@ -478,10 +478,10 @@ pub(super) struct ValidateArgs {
 pub(super) struct DoctorArgs {
     /// Only this run [default: the project and all of its runs]
     pub(super) run: Option<String>,
-    /// Mend what can be mended; nothing is deleted, what is in the way goes to .quarantine
+    /// Repair what can be repaired; nothing is deleted: what is in the way goes to .quarantine
     #[arg(long)]
     pub(super) repair: bool,
-    /// Show what --repair would do, and do nothing
+    /// Show what --repair would do, and change nothing
     #[arg(long)]
     pub(super) dry_run: bool,
     /// Warnings count as errors
@@ -523,7 +523,7 @@ pub(super) enum WorkflowCommand {
     Check {
         /// A file, or the name of a workflow
         target: String,
-        /// A type of state that the graph in the file may use; can be repeated
+        /// A type of state that the graph in the file may use; may be repeated
         #[arg(long = "type", value_name = "NAME")]
         types: Vec<String>,
     },
@@ -534,7 +534,7 @@ pub(super) enum WorkflowCommand {
         /// Print the Mermaid diagram on a terminal as well
         #[arg(long)]
         mermaid: bool,
-        /// A type of state that the graph in the file may use; can be repeated
+        /// A type of state that the graph in the file may use; may be repeated
         #[arg(long = "type", value_name = "NAME")]
         types: Vec<String>,
     },
@@ -542,20 +542,20 @@ pub(super) enum WorkflowCommand {
     Adopt {
         #[command(flatten)]
         run: RunArg,
-        /// The file that defines it, when it is not found by its name
+        /// The file that defines it, if it is not to be found by its name
         #[arg(long, value_name = "FILE")]
         from: Option<String>,
         #[command(flatten)]
         caller: CallerArgs,
     },
-    /// Write a workflow in another notation, and say what gets lost
+    /// Write a workflow in another notation, and list what is lost
     Convert {
         /// A file, or the name of a workflow
         target: String,
         /// The notation
         #[arg(long, value_name = "NOTATION", value_parser = ["mermaid", "graph", "phases"])]
         to: String,
-        /// A type of state that the graph in the file may use; can be repeated
+        /// A type of state that the graph in the file may use; may be repeated
         #[arg(long = "type", value_name = "NAME")]
         types: Vec<String>,
     },

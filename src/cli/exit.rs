@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use crate::engine::Verdict;
 use crate::model::Kind;
 
-/// How the program ends.
+/// The exit status of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// Done.
@@ -14,11 +14,11 @@ pub enum Exit {
     Refused = 1,
     /// The command line is wrong.
     Usage = 2,
-    /// Nothing is there.
+    /// Something was not found.
     NotFound = 3,
     /// A person is needed.
     NeedsHuman = 4,
-    /// Held by another, or a conflict: retry.
+    /// Another session or process holds the run, or there was a conflict: retry.
     Held = 5,
     /// Data is damaged.
     Damaged = 65,

@@ -1,4 +1,4 @@
-//! The command line: arguments in, a verb, text or JSON out. No rule lives here.
+//! The command line: it parses arguments, calls a verb, and prints text or JSON. It contains no rules of its own.
 
 mod args;
 mod cmd;
@@ -29,20 +29,20 @@ use crate::runs::{Context, Options, Result};
 pub fn main() -> ExitCode {
     outlive_file_size_limit();
     let args: Vec<_> = std::env::args_os().collect();
-    // Known before the arguments are understood, so that their errors come in the right shape too.
+    // Looked up before the arguments are parsed, so that parse errors are printed as JSON too.
     let json = args.iter().any(|arg| arg == "--json");
     let mut out = Out::new(json);
     answer(&args, &mut out, Context::of_this_process).into()
 }
 
-/// What a command line that is not a process of its own came to.
+/// The result of a command line that ran within this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answered {
-    /// How a process would have ended.
+    /// The exit status that a process would have ended with.
     pub exit: Exit,
-    /// What it would have written to standard output.
+    /// What a process would have written to standard output.
     pub stdout: String,
-    /// What it would have written to standard error.
+    /// What a process would have written to standard error.
     pub stderr: String,
 }
 
@@ -62,23 +62,23 @@ fn answer(args: &[OsString], out: &mut Out, context: impl FnOnce(Options) -> Res
     }
 }
 
-/// Lets a write beyond the limit on file sizes fail with an error instead of ending the program in the middle of it.
+/// Makes a write beyond the limit on file sizes fail with an error; by default the signal would kill the program.
 fn outlive_file_size_limit() {
-    // Without the handler the program is still safe to kill, only less polite.
+    // If the handler cannot be set, a write beyond the limit kills the program; that loses no data.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }
 
-/// Not among the names of the library, but 25 on Linux, macOS and the BSDs.
+/// `SIGXFSZ` has no name in the library; its number is 25 on Linux, macOS and the BSDs.
 const SIGXFSZ: i32 = 25;
 
 fn usage(error: &clap::Error, out: &mut Out) -> Exit {
     if !error.use_stderr() {
-        // Help and version are what was asked for.
+        // Help and version go to standard output: they are not errors.
         return out.plain(&error.render().to_string());
     }
     let text = error.render().to_string();
     if !out.is_json() {
-        // What was typed is quoted in it.
+        // The message quotes what was typed.
         return out.usage(&text);
     }
     let said: Vec<_> = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
@@ -93,7 +93,7 @@ fn run(cli: Cli, out: &mut Out, context: impl FnOnce(Options) -> Result<Context>
         project: cli.everywhere.project,
         lock_wait: cli.everywhere.lock_timeout,
         command: format!("flow {}", cli.command.name()),
-        // A driver holds its run for as long as it lives itself.
+        // A driver holds its run exactly as long as its own process lives.
         holder_pid: cli.command.is_driver().then(std::process::id),
         boot: None,
     };

@@ -1,4 +1,4 @@
-//! Standard output and standard error. The only place that writes to them.
+//! Standard output and standard error. Only this file writes to them.
 
 use std::cell::RefCell;
 use std::io::{self, IsTerminal, Write};
@@ -12,23 +12,23 @@ use crate::cli::page::{self, Page};
 use crate::model::{Explain, Help, Kind, Problem, Suggestion};
 use crate::runs::{self, Context};
 
-/// Where answers go.
+/// Writes the answers, warnings and errors of a command.
 #[derive(Debug)]
 pub(super) struct Out {
     json: bool,
-    /// What was said instead of being written to the standard streams; none in a process of its own.
+    /// Output that is kept instead of written to the standard streams; none in a process of its own.
     kept: Option<RefCell<Kept>>,
-    /// What is already safe when the answer cannot be delivered.
+    /// What is already safe on disk, to be told when the answer cannot be written.
     done: Option<String>,
-    /// The word before an error.
+    /// The word before an error message.
     error: &'static str,
-    /// The command that runs, for those who used it in a wrong way.
+    /// The name of the command that runs; a usage error refers to its help.
     command: Option<String>,
-    /// For whom it runs: commands in an error name the project where they do not find it.
+    /// The context of the caller: a command in an error names the project where the caller would not find it.
     caller: Option<Context>,
 }
 
-/// What would have been on standard output and standard error, without colours.
+/// What a process would have written to standard output and standard error, without colours.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     pub(super) stdout: String,
@@ -40,12 +40,12 @@ impl Out {
         Self { json, kept: None, done: None, error: "error", command: None, caller: None }
     }
 
-    /// Writes to no stream, but keeps what is said.
+    /// An `Out` that keeps all output and writes nothing; see [`Self::kept`].
     pub(super) fn keeping(json: bool) -> Self {
         Self { kept: Some(RefCell::default()), ..Self::new(json) }
     }
 
-    /// What was said to [`Self::keeping`].
+    /// The output that was kept.
     pub(super) fn kept(self) -> Kept {
         self.kept.map(RefCell::into_inner).unwrap_or_default()
     }
@@ -54,32 +54,32 @@ impl Out {
         self.json
     }
 
-    /// The word before an error, for callers that know it from elsewhere.
+    /// Sets the word before an error message, for callers that expect another one than `error`.
     pub(super) fn errors_begin_with(&mut self, word: &'static str) {
         self.error = word;
     }
 
-    /// Notes for whom a command runs.
+    /// Sets the context for which commands in errors are spelled.
     pub(super) fn runs_for(&mut self, caller: &Context) {
         self.caller = Some(caller.clone());
     }
 
-    /// Notes which command runs.
+    /// Sets the name of the command that runs.
     pub(super) fn runs(&mut self, command: &str) {
         self.command = Some(command.to_owned());
     }
 
-    /// Whether a person looks at standard output.
+    /// Whether standard output is a terminal.
     pub(super) fn is_terminal(&self) -> bool {
         self.kept.is_none() && io::stdout().is_terminal()
     }
 
-    /// Whether people see colours on standard output.
+    /// Whether standard output shows colours.
     pub(super) fn colour(&self) -> bool {
         self.kept.is_none() && AutoStream::choice(&io::stdout()) != ColorChoice::Never
     }
 
-    /// Notes what has been done, for the case that the answer cannot be written.
+    /// Notes what is safe on disk, for the error message when the answer cannot be written.
     pub(super) fn committed(&mut self, what: String) {
         self.done = Some(what);
     }
@@ -92,7 +92,7 @@ impl Out {
         self.json(report)
     }
 
-    /// The answer as JSON, whatever was asked for.
+    /// The answer as JSON, even without `--json`.
     pub(super) fn json(&mut self, report: &impl Serialize) -> Exit {
         match serde_json::to_string(report) {
             Ok(text) => self.plain(&format!("{text}\n")),
@@ -100,18 +100,18 @@ impl Out {
         }
     }
 
-    /// Text as it is.
+    /// Writes text to standard output.
     pub(super) fn plain(&mut self, text: &str) -> Exit {
         if let Some(kept) = &self.kept {
             kept.borrow_mut().stdout.push_str(&strip_str(text).to_string());
             return Exit::Done;
         }
-        // Most answers have nothing to strip, and looking for it takes long in a list of many runs.
+        // Most answers have no colours to strip, and looking for them takes long in a list of many runs.
         let colour = if text.contains('\x1b') { ColorChoice::Auto } else { ColorChoice::AlwaysAnsi };
         let mut stream = AutoStream::new(io::stdout(), colour);
         match stream.write_all(text.as_bytes()).and_then(|()| stream.flush()) {
             Ok(()) => Exit::Done,
-            // `flow log | head` is no failure, as long as nothing was written to the run.
+            // `flow log | head` is not a failure, as long as the command wrote nothing to the run.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe && self.done.is_none() => Exit::Done,
             Err(error) => self.undelivered(&error),
         }
@@ -123,7 +123,7 @@ impl Out {
         self.problem(&Problem::of_message(Kind::Io, "io_error", message))
     }
 
-    /// Things that went wrong beside the work itself.
+    /// Prints warnings to standard error, except with `--json`, where the report has them.
     pub(super) fn warnings(&self, warnings: &[String]) {
         if self.json {
             return;
@@ -133,7 +133,7 @@ impl Out {
         }
     }
 
-    /// Something on the way, for people alone.
+    /// Prints a note to standard error, for people only.
     pub(super) fn aside(&self, text: &str) {
         if self.json {
             return;
@@ -143,13 +143,13 @@ impl Out {
         self.stderr(&format!("{}{end}", lines.join("\n")));
     }
 
-    /// Something that a person has to see, whatever standard output is for.
+    /// Prints to standard error in every case, for questions to a person.
     pub(super) fn show(&self, text: &str) {
         let lines: Vec<_> = text.split('\n').map(page::clean).collect();
         self.stderr(&lines.join("\n"));
     }
 
-    /// An error.
+    /// Prints an error, and gives its exit status.
     pub(super) fn error(&self, error: &dyn Explain) -> Exit {
         let mut problem = error.problem();
         if let ("usage", Some(command)) = (problem.code, &self.command) {
@@ -159,7 +159,7 @@ impl Out {
         self.problem(&problem.in_project(place.as_deref()))
     }
 
-    /// A command line that is not understood, explained.
+    /// Explains a command line that cannot be parsed.
     pub(super) fn usage(&self, text: &str) -> Exit {
         let mut page = Page::default();
         text.lines().for_each(|line| page.line(line));
@@ -167,7 +167,7 @@ impl Out {
         Exit::Usage
     }
 
-    /// An error as callers see it.
+    /// Prints a problem as text or JSON, and gives its exit status.
     pub(super) fn problem(&self, problem: &Problem) -> Exit {
         if self.json {
             let object = serde_json::json!({ "error": problem });
@@ -192,7 +192,7 @@ impl Out {
             kept.borrow_mut().stderr.push_str(&strip_str(text).to_string());
             return;
         }
-        // Nobody is left to be told when this fails.
+        // A failure to write to standard error cannot be reported anywhere.
         let _ = AutoStream::auto(io::stderr()).write_all(text.as_bytes());
     }
 }

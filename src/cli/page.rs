@@ -1,5 +1,5 @@
-//! Text for people: short, aligned, coloured only where colours are shown. Every value that comes from a file is
-//! stripped of control characters here, so that no run can talk to a terminal.
+//! Text for people: short, aligned, coloured only where colours are shown. Control characters are stripped here from
+//! every value that comes from a file, so that no file can send commands to a terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use crate::model::is_terminal_control;
 
 /// How many columns a text takes on a terminal.
 fn width(text: &str) -> usize {
-    // Lists of many runs have nothing else.
+    // A fast path: lists of many runs are ASCII.
     if text.is_ascii() { text.len() } else { text.width() }
 }
 
@@ -20,14 +20,14 @@ fn width(text: &str) -> usize {
 #[derive(Debug, Default)]
 pub(super) struct Page {
     text: String,
-    /// Whether values that are long beyond reading are cut.
+    /// Whether very long values are cut.
     clips: bool,
 }
 
-/// So many characters of a value are read by people; `--json` has all.
+/// The highest number of characters that are shown of one value; `--json` has all of them.
 const CLIPPED: usize = 500;
 
-/// So many in a column of a list.
+/// The same for a cell of a list.
 const BRIEF: usize = 100;
 
 /// Bold.
@@ -45,7 +45,7 @@ pub(super) const BAD: Style = AnsiColor::Red.on_default().bold();
 const LABEL: usize = 11;
 
 impl Page {
-    /// A page about what others wrote, which may be long beyond reading. (Commands are never cut.)
+    /// A page that cuts very long values, for text that others wrote. (Commands are never cut.)
     pub(super) fn clipping() -> Self {
         Self { clips: true, ..Self::default() }
     }
@@ -54,7 +54,7 @@ impl Page {
         if self.clips { clip(text) } else { text.into() }
     }
 
-    /// A line whose first word is styled.
+    /// Adds a line whose first word is styled.
     pub(super) fn head(&mut self, style: Style, word: &str, rest: &str) {
         let rest = self.fit(rest);
         let rest = clean(&rest);
@@ -62,21 +62,21 @@ impl Page {
         let _ = writeln!(self.text, "{style}{}{style:#}{gap}{rest}", clean(word));
     }
 
-    /// A label and its value.
+    /// Adds a label and its value.
     pub(super) fn field(&mut self, label: &str, value: &str) {
         let _ = writeln!(self.text, "  {FAINT}{label:<LABEL$}{FAINT:#} {}", clean(&self.fit(value)));
     }
 
-    /// One line.
+    /// Adds one line.
     pub(super) fn line(&mut self, line: &str) {
         let _ = writeln!(self.text, "{}", clean(&self.fit(line)));
     }
 
-    /// Columns, as wide as their widest cell; the last one is not padded.
+    /// Adds a table whose columns are as wide as their widest cell; the last column is not padded.
     pub(super) fn table<C: AsRef<str>>(&mut self, indent: usize, rows: &[impl AsRef<[C]>]) {
         let Self { clips, text: page, .. } = self;
         let fit = |text| if *clips { clip(text) } else { Cow::from(text) };
-        // Cleaned twice rather than kept: fresh memory for ten thousand rows costs more.
+        // Cells are cleaned twice rather than stored: allocating memory for ten thousand rows costs more.
         let mut widths: Vec<usize> = Vec::new();
         for row in rows {
             widths.resize(widths.len().max(row.as_ref().len()), 0);
@@ -106,9 +106,9 @@ impl Page {
     }
 }
 
-/// The beginning of a text that is long beyond reading, and how much is left out.
+/// The beginning of a very long text, and the number of characters that are left out.
 pub(super) fn clip(text: &str) -> Cow<'_, str> {
-    // Most are short, and lists of many runs are full of them.
+    // A fast path: most texts are short, and lists of many runs are full of them.
     if text.len() <= CLIPPED {
         return text.into();
     }
@@ -118,7 +118,7 @@ pub(super) fn clip(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The beginning of a text, for a column of a list.
+/// The beginning of a text, for a cell of a list.
 pub(super) fn brief(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(BRIEF) {
         None => text.into(),
@@ -126,7 +126,7 @@ pub(super) fn brief(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// One line without anything that a terminal would obey: control characters and marks that turn the direction of text.
+/// One line without terminal control: no control characters, and no marks that change the direction of text.
 pub(super) fn clean(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
         return text.into();
@@ -134,7 +134,7 @@ pub(super) fn clean(text: &str) -> Cow<'_, str> {
     text.chars().map(|c| if c == '\n' || c == '\t' { ' ' } else { c }).filter(|&c| !is_terminal_control(c)).collect()
 }
 
-/// The same of many lines.
+/// The same for several lines.
 pub(super) fn clean_lines(text: &str) -> String {
     text.lines().flat_map(|line| [clean(line), "\n".into()]).collect()
 }

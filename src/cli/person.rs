@@ -1,4 +1,4 @@
-//! Whoever is interviewed: a person at the terminal, or what stands in a pipe.
+//! The interviewee of the command line: a person at the terminal, or answers from a pipe.
 
 use std::io::{self, IsTerminal};
 
@@ -10,38 +10,39 @@ use crate::interviews::{
 };
 use crate::runs;
 
-/// Whoever answers.
+/// The interviewee of the command line.
 pub(super) struct Person<'a> {
     prompt: Prompt<'a>,
-    /// Whether it was told how to answer.
+    /// Whether the keys were explained already.
     knows_keys: bool,
 }
 
-/// How to answer.
+/// The keys and commands for an answer.
 const KEYS: &str =
     "(Enter sends, \\ at the end goes on in the next line, /back, /skip REASON, /help, /quit or Ctrl-D)\n";
-/// What a person can do with a question that they went back to.
+/// What a person can do at a question that they went back to.
 const KEEPS: &str = "(Enter keeps that, and what you type takes its place";
 const BRINGS_BACK: &str = "; the arrow up brings it back to be changed";
-/// How many characters of an answer are shown when all are.
+/// The highest number of characters of each answer in the review of all answers.
 const SHOWN: usize = 60;
 
-/// What a person typed.
+/// A line that a person typed.
 #[derive(Debug, PartialEq, Eq)]
 enum Line<'t> {
-    /// Nothing.
+    /// An empty line.
     Blank,
     Answer(&'t str),
     Skip(&'t str),
     Back,
     Stop,
     Help,
-    /// A command that there is not.
+    /// It looks like a command, but there is no such command.
     Unknown(&'t str),
 }
 
 impl<'t> Line<'t> {
-    /// A command is one line that begins with a slash and a word of letters; a blank before it makes it an answer.
+    /// Parses a line. A command is one line that begins with a slash and a word of letters; a space before the slash
+    /// makes it an answer.
     fn read(text: &'t str) -> Self {
         let answer = text.trim();
         if answer.is_empty() {
@@ -66,7 +67,7 @@ impl<'a> Person<'a> {
         Self { prompt: Prompt::new(out), knows_keys: false }
     }
 
-    /// Tells that there is no such command. What comes through a pipe would be answers to other questions from here on.
+    /// Refuses an unknown command. In a pipe that is an error: the lines after it would answer the wrong questions.
     fn refuse(&self, word: &str) -> Result<()> {
         let why = format!("there is no command `{word}` here that could be meant");
         if !is_there() {
@@ -110,7 +111,7 @@ impl Interviewee for Person<'_> {
                 Line::Blank if !is_there() => {}
                 Line::Blank if now.is_some() => return Ok(Response::Keep),
                 Line::Blank | Line::Help => self.prompt.show(KEYS),
-                // An answer that was brought back may look like a command.
+                // An earlier answer that was brought back may look like a command.
                 _ if is_same => return Ok(Response::Keep),
                 Line::Answer(answer) => return Ok(Response::Answer(answer.to_owned())),
                 Line::Skip(why) => return Ok(Response::Skip(why.to_owned())),
@@ -176,12 +177,12 @@ impl Interviewee for Person<'_> {
     }
 }
 
-/// Whether somebody sits at a terminal.
+/// Whether standard input is a terminal.
 fn is_there() -> bool {
     io::stdin().is_terminal()
 }
 
-/// What became of a question, in one line.
+/// The answer to a question, in one short line.
 fn shown(entry: &InterviewEntry) -> String {
     let said = entry.answer.as_deref().unwrap_or_default();
     let line = said.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,7 +1,7 @@
-//! Questions to whoever called: at a terminal with editing, history and answers of several lines, from a pipe line by line.
+//! Questions to the caller: at a terminal with editing, history and answers of several lines, from a pipe line by line.
 //!
-//! At a terminal an answer is what was typed after its question was shown: what was typed before is told and not taken. What
-//! comes at once is one answer, also where the terminal does not tell a paste from keys.
+//! At a terminal, only what is typed after a question is shown can answer it; what was typed before is shown and
+//! discarded. Lines that arrive at once are one answer, even if the terminal does not tell a paste from keys.
 
 use std::io::{self, BufRead, IsTerminal};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,21 +25,21 @@ use crate::cli::terminal::Terminal;
 use crate::model::limits;
 use crate::runs::Error;
 
-/// Asks on standard error and reads standard input.
+/// Asks on standard error, and reads answers from standard input.
 pub(super) struct Prompt<'a> {
     out: &'a Out,
-    /// None where standard input is something else.
+    /// None if standard input is not a terminal.
     terminal: Option<Arc<Terminal>>,
-    /// Made when the first answer is read from a terminal.
+    /// Created when the first answer is read from a terminal.
     editor: Option<Editor<Lookahead, MemHistory>>,
     keys: Keys,
 }
 
-/// What stands before each answer.
+/// The prompt before each answer.
 const MARK: &str = "> ";
-/// Within this time no one types a second key, and what was sent at once is there.
+/// Nobody types a second key within this time, and a paste has arrived completely.
 const GAP: Duration = Duration::from_millis(25);
-/// How many characters are shown of what was typed too early.
+/// The highest number of characters that are shown of what was typed too early.
 const SHOWN: usize = 400;
 
 impl<'a> Prompt<'a> {
@@ -48,7 +48,7 @@ impl<'a> Prompt<'a> {
         Self { out, keys: Keys::of(terminal.clone()), terminal, editor: None }
     }
 
-    /// Shows the person what is asked. What was typed before does not answer it.
+    /// Shows a question to the person. What was typed before is shown and discarded.
     pub(super) fn ask(&self, question: &str) {
         let typed = self.terminal.as_ref().map(|terminal| terminal.typed(GAP)).unwrap_or_default();
         let typed = String::from_utf8_lossy(&typed).replace(char::is_control, " ");
@@ -66,17 +66,17 @@ impl<'a> Prompt<'a> {
         self.show(question);
     }
 
-    /// Shows the person something.
+    /// Shows text to the person.
     pub(super) fn show(&self, text: &str) {
         self.out.show(text);
     }
 
-    /// Tells something on the way.
+    /// Shows a note, except with `--json`.
     pub(super) fn tell(&self, text: &str) {
         self.out.aside(text);
     }
 
-    /// Whether a person at the terminal says yes; nobody there does.
+    /// Whether the person at the terminal agrees; false without a terminal.
     pub(super) fn agrees(&mut self, question: &str) -> bool {
         if !io::stdin().is_terminal() {
             return false;
@@ -86,8 +86,8 @@ impl<'a> Prompt<'a> {
         matches!(answer.as_deref(), Some("y" | "yes"))
     }
 
-    /// An answer of one line, from the person at the terminal; none when nobody is there. Ctrl-C ends the program here.
-    /// A person answers what they can read, so what they typed before is none, and neither is an empty line.
+    /// A one-line answer from the person at the terminal; none without a terminal, or at the end of input. Ctrl-C ends
+    /// the program. What was typed before the question is discarded, and an empty line asks again.
     pub(super) fn read_here(&mut self, question: &str) -> Option<String> {
         if !io::stdin().is_terminal() {
             return None;
@@ -102,7 +102,7 @@ impl<'a> Prompt<'a> {
         }
     }
 
-    /// Whether an earlier answer can be brought back to be changed.
+    /// Whether the person can bring back an earlier answer to change it.
     pub(super) fn brings_back(&mut self) -> bool {
         if self.editor.is_none() && self.terminal.is_some() {
             self.editor = editor(&self.keys).ok();
@@ -110,11 +110,11 @@ impl<'a> Prompt<'a> {
         self.editor.is_some()
     }
 
-    /// An answer, which may have several lines; none when nobody answers any more. `before` are earlier answers, to be
-    /// brought back, the last one first.
+    /// An answer, which may have several lines; none at the end of input. `before` are earlier answers that can be
+    /// brought back, the latest one first.
     ///
     /// # Errors
-    /// [`Error::Input`] for what cannot be read, or is no text.
+    /// [`Error::Input`] if standard input cannot be read, or is not UTF-8 text.
     pub(super) fn read(&mut self, before: &[String]) -> Result<Option<String>, Error> {
         if std::mem::take(&mut self.keys.state().is_over) {
             return Ok(None);
@@ -140,7 +140,7 @@ impl<'a> Prompt<'a> {
             let read = editor.readline_with_initial(MARK, (&there, ""));
             let sent = self.keys.state().sent();
             return match (read, sent) {
-                // More of it was still on its way.
+                // The rest of a paste was still on its way.
                 (Err(ReadlineError::Eof), Some(line)) if self.keys.comes(GAP) => {
                     self.keys.state().came_at_once = true;
                     there = line + "\n";
@@ -148,7 +148,7 @@ impl<'a> Prompt<'a> {
                 }
                 (Err(ReadlineError::Eof | ReadlineError::Interrupted), Some(line)) => Ok(Some(edited(line))),
                 (Ok(text), _) => Ok(Some(edited(text))),
-                // Both mean the same here: enough for now.
+                // Ctrl-C and Ctrl-D mean the same here: stop.
                 (Err(ReadlineError::Eof | ReadlineError::Interrupted), _) => Ok(None),
                 (Err(ReadlineError::Io(error)), _) => Err(error),
                 (Err(error), _) => Err(io::Error::other(error)),
@@ -156,7 +156,7 @@ impl<'a> Prompt<'a> {
         }
     }
 
-    /// Reads a pipe, or a terminal that cannot be steered.
+    /// Reads from a pipe, or from a terminal without line editing.
     fn read_plainly(&self) -> io::Result<Option<String>> {
         let mut text = String::new();
         loop {
@@ -173,11 +173,11 @@ impl<'a> Prompt<'a> {
         }
     }
 
-    /// Adds what came at once with the line that was read.
+    /// Adds lines that arrived at once with the line that was read.
     fn read_rest(&self, text: &mut String) -> io::Result<()> {
         let Some(terminal) = &self.terminal else { return Ok(()) };
         let mut typed = terminal.typed(GAP);
-        // A line that was ended with Ctrl-D, as a terminal keeps it.
+        // The byte with which a terminal keeps a line that was ended with Ctrl-D.
         let over = typed.iter().position(|byte| matches!(byte, 0 | 4));
         typed.truncate(over.unwrap_or(typed.len()));
         self.keys.state().is_over = over.is_some();
@@ -188,7 +188,7 @@ impl<'a> Prompt<'a> {
         let more = String::from_utf8(typed).map_err(|_| not_text())?;
         text.push('\n');
         text.push_str(more.strip_suffix('\n').unwrap_or(&more));
-        // Its last line is not sent yet.
+        // The last line of the paste is not sent yet.
         if !more.ends_with('\n') && over.is_none() {
             text.push_str(&read_line()?.unwrap_or_default());
         }
@@ -196,15 +196,15 @@ impl<'a> Prompt<'a> {
     }
 }
 
-/// A line of standard input without its line break; none at its end. What was typed at a terminal and not sent is no line:
-/// whoever presses Ctrl-D twice, or whose terminal is gone, has not answered.
+/// A line of standard input without its line break; none at the end. At a terminal, a line without a line break does
+/// not count: after Ctrl-D pressed twice, or when the terminal is gone, the person has not sent it.
 fn read_line() -> io::Result<Option<String>> {
     let mut line = Vec::new();
-    // One byte more than an answer may have tells that it is too long.
+    // One byte more than an answer may have shows that the answer is too long.
     let bound = u64::try_from(limits::ANSWER_BYTES).unwrap_or(u64::MAX) + 2;
     let read = io::Read::take(io::stdin().lock(), bound).read_until(b'\n', &mut line)?;
     let line = match String::from_utf8(line) {
-        // The bound may cut a character, of an answer that is too long anyway.
+        // The bound may cut a character in two, but then the answer is too long anyway.
         Err(error) if error.utf8_error().error_len().is_none() && read > limits::ANSWER_BYTES => {
             String::from_utf8_lossy(error.as_bytes()).into_owned()
         }
@@ -218,12 +218,12 @@ fn not_text() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text")
 }
 
-/// Whether an answer goes on in the next line: when this one ends in an odd number of backslashes.
+/// Whether an answer continues on the next line: true when the line ends in an odd number of backslashes.
 fn goes_on(line: &str) -> bool {
     (line.len() - line.trim_end_matches('\\').len()) % 2 == 1
 }
 
-/// The answer, without the backslashes that only say that it goes on.
+/// The answer, without the backslashes that continue a line.
 fn joined(text: &str) -> String {
     let mut lines: Vec<&str> = text.split('\n').collect();
     let last = lines.len() - 1;
@@ -236,10 +236,10 @@ fn joined(text: &str) -> String {
 }
 
 fn editor(keys: &Keys) -> rustyline::Result<Editor<Lookahead, MemHistory>> {
-    // What is typed goes to the terminal, whatever standard output is for.
+    // Echo what is typed to the terminal, wherever standard output goes.
     let config = Config::builder().behavior(Behavior::PreferTerm).auto_add_history(false).build();
     let mut editor = Editor::with_history(config, MemHistory::new())?;
-    // There is none for a terminal that cannot be steered, which is read like a pipe then.
+    // Fails for a terminal without line editing, which is then read like a pipe.
     drop(editor.create_external_printer()?);
     editor.set_helper(Some(Lookahead(keys.clone())));
     let bound = || EventHandler::Conditional(Box::new(keys.clone()));
@@ -252,15 +252,15 @@ fn editor(keys: &Keys) -> rustyline::Result<Editor<Lookahead, MemHistory>> {
     Ok(editor)
 }
 
-/// What Enter puts behind a backslash at the end: a mark that no terminal shows, by which this backslash differs from
-/// those in what was pasted, and the end of the line.
+/// What Enter puts after a backslash at the end of a line: an invisible character, which distinguishes this backslash
+/// from those in pasted text, and a line break.
 const GOES_ON: &str = "\u{2060}\n";
 
-/// What keys do beside what they do in any editor.
+/// Key bindings that differ from the editor's own.
 ///
-/// Enter sends a line only when nothing comes behind it at once: a terminal that does not tell a paste from keys sends
-/// its lines in one go, and whatever the editor has read ahead of the first end of a line would be lost with it. The
-/// editor looks ahead in one place alone, where it completes words, so Enter asks for that.
+/// A terminal that does not tell a paste from keys sends all pasted lines at once, and the editor would lose what it
+/// has read ahead beyond the first line break. So Enter sends a line only when nothing follows it at once. The editor
+/// looks ahead only where it completes words, so Enter asks for a completion.
 #[derive(Clone)]
 struct Keys {
     state: Arc<Mutex<Typed>>,
@@ -269,15 +269,15 @@ struct Keys {
 
 #[derive(Default)]
 struct Typed {
-    /// The line as it was when Enter was pressed, as long as nothing came behind.
+    /// The line as it was when Enter was pressed, as long as nothing has followed.
     sent: Option<String>,
-    /// How often Enter was pressed since then.
+    /// How many times Enter was pressed since then.
     breaks: usize,
-    /// Whether something came behind it.
+    /// Whether more input followed Enter at once.
     came_at_once: bool,
-    /// Whether Ctrl-C or Ctrl-D was pressed at once behind an answer, which counts all the same.
+    /// Whether Ctrl-C or Ctrl-D followed an answer at once; the answer still counts, and is the last one.
     is_over: bool,
-    /// Whether the end of the line was pasted or brought back, and not typed.
+    /// Whether the end of the line was pasted or brought back, not typed.
     is_foreign: bool,
 }
 
@@ -307,7 +307,7 @@ impl Keys {
         }
     }
 
-    /// Sends the line; behind a backslash that was typed at the end it goes on in the next line.
+    /// Sends the line; after a typed backslash at the end of the line, continues on the next line instead.
     fn enter(&self, context: &EventContext<'_>) -> Cmd {
         let mut typed = self.state();
         let is_at_end = context.pos() == context.line().len();
@@ -348,7 +348,7 @@ impl ConditionalEventHandler for Keys {
                 (typed.sent, typed.is_over) = (Some(sent), true);
                 return Some(Cmd::Interrupt);
             }
-            // What means something else is done to the line, which is not sent then.
+            // Any other key edits the line, which is not sent then.
             _ => return None,
         };
         typed.came_at_once = true;
@@ -356,7 +356,7 @@ impl ConditionalEventHandler for Keys {
     }
 }
 
-/// Completes no word: it only makes the editor look at what comes behind Enter, and end where nothing does.
+/// Completes no words. It makes the editor look for input after Enter, and end the line when there is none.
 struct Lookahead(Keys);
 
 impl Completer for Lookahead {

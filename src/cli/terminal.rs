@@ -8,12 +8,12 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 
-/// A terminal that can be asked what was typed.
+/// A terminal whose unread input can be examined.
 #[derive(Debug)]
 pub(super) struct Terminal(File);
 
 impl Terminal {
-    /// The one that the line editor reads; none when standard input is something else.
+    /// The terminal that the line editor reads; none if standard input is not a terminal.
     pub(super) fn here() -> Option<Self> {
         if !io::IsTerminal::is_terminal(&io::stdin()) {
             return None;
@@ -23,11 +23,12 @@ impl Terminal {
         file.ok().map(Self)
     }
 
-    /// All that was typed and not read, also of a line that was not sent. It is waited for, until nothing comes for `gap`.
+    /// All input that was typed and not read, including a line that was not sent. Reads until nothing arrives for
+    /// `gap`.
     pub(super) fn typed(&self, gap: Duration) -> Vec<u8> {
         let Ok(before) = tcgetattr(&self.0) else { return Vec::new() };
         let mut modes = before.clone();
-        // What is kept back until the line is sent can be seen only so.
+        // In canonical mode the terminal keeps a line back until it is sent.
         modes.local_modes.remove(LocalModes::ICANON);
         let mut typed = Vec::new();
         at_once(&mut modes, true);
@@ -43,13 +44,13 @@ impl Terminal {
         typed
     }
 
-    /// Whether something comes within `gap`.
+    /// Whether input arrives within `gap`.
     pub(super) fn comes(&self, gap: Duration) -> bool {
         let gap = Timespec::try_from(gap).ok();
         poll(&mut [PollFd::new(&self.0, PollFlags::IN)], gap.as_ref()).is_ok_and(|ready| ready > 0)
     }
 
-    /// Whether reading a key from it tells at once that there is none, or waits for the next one.
+    /// Sets whether a read returns at once when there is no key, or waits for the next one.
     pub(super) fn answers_at_once(&self, answers: bool) {
         if let Ok(mut modes) = tcgetattr(&self.0) {
             at_once(&mut modes, answers);

@@ -1,4 +1,4 @@
-//! What is wrong with activity files, and with what they refer to.
+//! Checks activity files, and the evidence that they refer to.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,12 @@ use crate::store::ActivityFile;
 use crate::store::local::is_cut_off;
 use crate::store::local::layout::{ACTIVITIES, ACTIVITY_TMP, EVIDENCE};
 
-/// Checks the files against the log. `rewrite` is the repair of the log, when one is due: it takes what the log lost.
+/// Checks the files against the log. `rewrite` is the repair of the log, if one is due; it salvages records that the
+/// log lost, so their files are not findings.
 pub(super) fn check(facts: &RunFacts, rewrite: Option<&Rewrite>, found: &mut Findings) {
     let known: BTreeMap<String, String> =
         ActivityFile::of_all(facts.scan.events()).into_iter().map(|file| (file.name, file.text)).collect();
-    // While somebody writes, the newest file is on its way.
+    // While a writer holds the lock, the newest file may not be written yet.
     let newest = known.keys().filter_map(|name| file_number(name)).max().filter(|_| facts.writer.is_some());
     for (name, wanted) in &known {
         if newest.is_none() || file_number(name) != newest {
@@ -33,37 +34,41 @@ pub(super) fn check(facts: &RunFacts, rewrite: Option<&Rewrite>, found: &mut Fin
         if number.is_some() && number <= earlier {
             let readable = facts.files.get(name).and_then(Content::here).is_some_and(|bytes| activity(bytes).is_some());
             if !readable {
-                found.add("activity_unreadable", &path, "the file holds no activity, and no log has it");
+                found.add(
+                    "activity_unreadable",
+                    &path,
+                    "the file is not a valid activity, and the log does not have its record",
+                );
             }
         } else if name.starts_with('.') {
-            found.add("unknown_file", &path, "flow puts no such file there");
+            found.add("unknown_file", &path, "flow does not put this file here");
         } else if number.is_some_and(|number| rewrite.is_some_and(|rewrite| rewrite.salvages(number))) {
-            // The log lost it, and the repair of the log takes it from here.
+            // The log lost this record, and the repair of the log takes it from this file.
         } else if number.is_some_and(|number| numbers.contains(&number)) && facts.writer.is_none() {
             let message = format!("number {} belongs to another activity", number.unwrap_or_default());
             found.add("activity_number_twice", &path, message).mend(Action::ShelveActivity(name.to_owned()));
         } else if facts.writer.is_none() {
-            let message = "the log knows no such activity";
+            let message = "the log has no such activity";
             found.add("activity_unknown", &path, message).mend(Action::ShelveActivity(name.to_owned()));
         }
     }
     evidence(facts, found);
 }
 
-/// The highest number that another program gave before the log began.
+/// The highest number that another program gave to an activity before the log began.
 fn earlier(facts: &RunFacts) -> Option<Number> {
     if facts.scan.lines.is_empty() {
         return Some(Number(u64::MAX));
     }
     facts.scan.events().find_map(|event| match &event.kind {
         EventKind::RunAdopted(adopted) => Some(adopted.document.state.last_number),
-        // A run of another program whose log lost its beginning.
+        // A run of another program whose log lost its first event.
         EventKind::LogRepaired(repair) if event.seq == Seq(1) => Some(repair.document.state.last_number),
         _ => None,
     })
 }
 
-/// A file that the log can write again.
+/// Checks the file of a recorded activity; the log can write it again.
 fn recorded(facts: &RunFacts, name: &str, wanted: &str, found: &mut Findings) {
     let path = facts.path(ACTIVITIES).join(name);
     let content = match facts.files.get(name) {
@@ -104,7 +109,7 @@ fn readable(content: &[u8]) -> Result<(), String> {
     activity(content).map(|_| ()).ok_or_else(|| "it has no usable id, phase or status".to_owned())
 }
 
-/// References that name a file of the run. Others are text: an address, a job, a commit.
+/// Checks references that name a file of the run. Other references are text, such as an address, a job or a commit.
 fn evidence(facts: &RunFacts, found: &mut Findings) {
     for event in facts.scan.events() {
         let records = match &event.kind {

@@ -1,9 +1,9 @@
-//! The names of all findings, and how much each of them matters. `docs/doctor.md` explains them; a test compares.
+//! The codes of all findings, and their severities. `docs/doctor.md` explains them; a test compares.
 
 use crate::doctor::report::Severity;
 
-/// A finding's code and its severity. An error is what flow cannot get over by itself, or acknowledged data that is gone;
-/// a warning is what it gets over; an info is nothing that needs to be done.
+/// A finding's code and its severity. An error is something that flow cannot recover from by itself, or a loss of
+/// acknowledged data; a warning is something that flow recovers from; an info needs no action.
 pub(super) const CODES: &[(&str, Severity)] = &[
     // The project.
     ("flow_missing", Severity::Error),
@@ -80,10 +80,10 @@ pub(super) const CODES: &[(&str, Severity)] = &[
     ("lock_missing", Severity::Info),
 ];
 
-/// How much `code` matters.
+/// The severity of `code`.
 ///
 /// # Panics
-/// When the code is in no row of [`CODES`].
+/// If [`CODES`] has no row for the code.
 pub(super) fn severity(code: &str) -> Severity {
     let row = CODES.iter().find(|(known, _)| *known == code);
     row.unwrap_or_else(|| panic!("BUG: {code} is not among the codes")).1

@@ -1,4 +1,4 @@
-//! One run: all that is wrong with it, and the log that would take the place of its log.
+//! The findings of one run, and the log that a repair would put in place of its log.
 
 use crate::codec::RunText;
 use crate::doctor::facts::{Content, RunFacts};
@@ -14,14 +14,14 @@ use crate::runs::pinned::catalog_machine;
 use crate::store::local::RunDir;
 use crate::store::{Project, StoredRun as _};
 
-/// What is wrong with a run, and the log that would take the place of its log.
+/// The findings of a run, and the log that a repair would put in place of its log.
 pub(super) struct Diagnosis {
     pub(super) findings: Findings,
     pub(super) rewrite: Option<Rewrite>,
 }
 
-/// Finds what is wrong with a run. `noted` are the counters in its lock, when it is held by the caller; `named` says
-/// whether the run was asked about by name.
+/// Examines a run. `noted` are the counters in its lock, if the caller holds it; `named` is true if the request names
+/// the run.
 pub(super) fn diagnose(
     cx: &Context,
     project: &Project,
@@ -41,18 +41,19 @@ pub(super) fn diagnose(
         _ => false,
     };
     log::check(&facts, &reconciled, rewrite.is_some(), named, is_away, &mut findings);
-    // Salvaging is for logs that need a repair; what a sound log does not know is a stranger.
+    // Only the repair of a log salvages records from activity files; an activity that a sound log does not have is a
+    // stray file.
     let due = findings.list.iter().any(|finding| finding.repair == Some(Action::RewriteLog));
     let rewrite = rewrite.filter(|_| due);
     activities::check(&facts, rewrite.as_ref(), &mut findings);
     if rewrite.is_none() && shown.is_none() && RunState::fold(facts.scan.events()).is_none() {
-        // Without a log that begins the run there is nothing to rebuild it from.
+        // `run.yaml` cannot be rebuilt without a log that begins the run.
         findings.list.iter_mut().for_each(|finding| {
             finding.repair.take_if(|repair| matches!(repair, Action::Rebuild | Action::Recover));
         });
     }
     if facts.is_partial() {
-        // What could not be read must be neither replaced nor put aside.
+        // A file that could not be read may be sound: a repair must neither replace nor move it.
         findings.list.iter_mut().for_each(|finding| finding.repair = None);
     }
     Diagnosis { findings, rewrite }

@@ -1,4 +1,4 @@
-//! What is wrong with a `run.yaml`.
+//! Checks a `run.yaml`.
 
 use crate::codec::{DocumentKind, RunText, RunTextError, Violation, parse, validate};
 use crate::doctor::facts::{Content, RunFacts};
@@ -6,7 +6,7 @@ use crate::doctor::finding::{Action, Findings};
 use crate::engine::{Fault, Reconciled, Repair};
 use crate::store::local::layout::RUN_FILE;
 
-/// Checks it. Gives what commands can use of `read`, the file as it was read.
+/// Checks `run.yaml`. `read` is the file as it was read; gives it back if commands can use it.
 pub(super) fn check(
     facts: &RunFacts,
     run: &Reconciled,
@@ -24,7 +24,7 @@ pub(super) fn check(
             found.add("unreadable", &path, why.clone());
             return None;
         }
-        // An odd kind of file is named by the look at the directory.
+        // The check of the directory reports a name that is not a regular file.
         Content::Unusable(why) => {
             if facts.entry(RUN_FILE).is_some_and(|entry| entry.kind == crate::disk::inspect::FileKind::File) {
                 found.add("run_yaml_unreadable", &path, why.clone()).mend(Action::Rebuild);
@@ -38,7 +38,7 @@ pub(super) fn check(
         return None;
     }
     let read = read?;
-    // Commands take what the log proves, or cannot tell of, as it is; a doctor looks.
+    // Other commands skip this check for a text that the log vouches for; the doctor makes it always.
     schema(violations(facts), facts, found);
     if found.list.len() > before {
         return None;
@@ -47,7 +47,7 @@ pub(super) fn check(
     Some(read)
 }
 
-/// What keeps commands from using it.
+/// Reports a fault because of which commands cannot use `run.yaml`.
 fn faulty(fault: &Fault, facts: &RunFacts, found: &mut Findings) {
     let path = facts.path(RUN_FILE);
     match fault {
@@ -82,11 +82,11 @@ fn missing(facts: &RunFacts, run: &Reconciled, found: &mut Findings) {
     found.add("run_empty", &facts.dir, message);
 }
 
-/// YAML that cannot be read, or that says something that no run can be.
+/// YAML that cannot be parsed, or that is not a valid run document.
 fn unusable(error: &RunTextError, facts: &RunFacts, found: &mut Findings) {
     let message = match error {
         RunTextError::Document(violation) => {
-            // All of it, when the schema sees it too.
+            // If the schema can check the text, report all of its violations.
             let all = violations(facts);
             if !all.is_empty() {
                 return schema(all, facts, found);
@@ -110,7 +110,7 @@ fn schema(violations: Vec<Violation>, facts: &RunFacts, found: &mut Findings) {
     }
 }
 
-/// Which event it shows, and whether it is as flow wrote it.
+/// Checks which event `run.yaml` shows, and whether it is as flow wrote it.
 fn position(facts: &RunFacts, run: &Reconciled, read: &RunText, found: &mut Findings) {
     let path = facts.path(RUN_FILE);
     let shown = read.document().state.last_seq;
@@ -121,13 +121,13 @@ fn position(facts: &RunFacts, run: &Reconciled, read: &RunText, found: &mut Find
                 ("run_not_adopted", message.to_owned())
             }
             Repair::AdoptEdit { .. } if shown.is_none() => {
-                ("run_yaml_edited", "run.yaml was edited by hand: it says no last_seq".to_owned())
+                ("run_yaml_edited", "run.yaml was edited by hand: it has no last_seq".to_owned())
             }
             Repair::AdoptEdit { .. } => {
                 let message = "run.yaml was edited by hand; the next command that writes the run adopts the change";
                 ("run_yaml_edited", message.to_owned())
             }
-            // On its way.
+            // A writer is at work; it will write `run.yaml` itself.
             Repair::EndRepair { .. } | Repair::RollForward { .. } if facts.writer.is_some() => continue,
             Repair::EndRepair { .. } => {
                 ("run_yaml_behind", "a repair of the log was interrupted before run.yaml was written".to_owned())

@@ -1,4 +1,4 @@
-//! The verb: look, mend, look again, report.
+//! The verb `doctor`: examine, repair, examine again, report.
 
 use std::path::Path;
 
@@ -16,28 +16,28 @@ use crate::runs::select::open_run;
 use crate::runs::{Context, Error, Result, in_other_worktrees, other_worktrees, place_of_caller};
 use crate::store::{Project, StoreError, StoredRun as _};
 
-/// What to look at, and what to do about it.
+/// What to examine, and whether to repair it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DoctorRequest {
     /// Only this run; otherwise the project and all of its runs.
     #[serde(rename = "run_id")]
     pub run: Option<String>,
-    /// Mend what can be mended.
+    /// Repair what can be repaired.
     pub repair: bool,
-    /// Only say what a repair would do.
+    /// Only report what a repair would do.
     pub dry_run: bool,
     /// Warnings count as errors.
     pub strict: bool,
-    /// Look at the repository's other worktrees as well.
+    /// Examine the repository's other worktrees as well.
     pub worktrees: bool,
 }
 
-/// Looks at everything and, when asked to, mends it.
+/// Examines the project and, on request, repairs it.
 ///
 /// # Errors
 /// [`Error::NoSuchRun`] when the named run does not exist, and [`Error::Store`] when a directory of runs cannot be
-/// read. What is wrong is in the report, also what keeps a repair from doing its work.
+/// read. Everything else that is wrong is in the report, including the reasons why a repair failed.
 pub fn doctor(cx: &Context, request: &DoctorRequest) -> Result<DoctorReport> {
     let mut all = doctor_here(cx, request)?;
     all.worktrees = other_worktrees(cx, request.worktrees);
@@ -78,7 +78,7 @@ fn doctor_here(cx: &Context, request: &DoctorRequest) -> Result<DoctorReport> {
     Ok(report(&by, request, before, None, mending))
 }
 
-/// The report of a project that cannot be opened.
+/// The report for a project that cannot be opened.
 fn no_project(error: Error, request: &DoctorRequest) -> Result<DoctorReport> {
     if request.run.is_some() {
         return Err(error);
@@ -117,7 +117,8 @@ fn survey(cx: &Context, project: &Project, request: &DoctorRequest) -> Result<Su
         survey.runs += 1;
         match run {
             Ok(run) => runs.push(run),
-            // What stands there and why flow refuses it has been said above; what cannot be opened has not.
+            // The check of the project has reported an unsafe name already; a run that cannot be opened for another
+            // reason is reported here.
             Err(StoreError::Disk(DiskError::Unsafe { .. })) => {}
             Err(error) => {
                 let path = project.path().join(crate::store::local::layout::RUNS).join(id.as_str());
@@ -136,7 +137,7 @@ fn survey(cx: &Context, project: &Project, request: &DoctorRequest) -> Result<Su
     Ok(survey)
 }
 
-/// Puts both looks together: what is mended, what is left, what is new.
+/// Compares the findings before and after a repair: what is repaired, what is left, what is new.
 fn report(
     by: &Caller<'_>,
     request: &DoctorRequest,
@@ -156,7 +157,7 @@ fn report(
         }
     };
     if repaired {
-        // What is still there comes from the second look, in its words.
+        // Findings that are left are reported as the second examination found them.
         for one in found.iter().filter(|one| one.severity() != Severity::Info && !left.iter().any(|now| now.is(one))) {
             findings.push(one.report(by, FindingState::Mended, mending.trouble_with(one)));
         }
@@ -171,7 +172,7 @@ fn report(
     }
     let bad = |one: &FindingReport| match one.severity {
         Severity::Error => true,
-        // A repair that was asked for and did not succeed is never well.
+        // A repair that was requested and failed is never ok.
         Severity::Warning => request.strict || one.why.is_some(),
         Severity::Info => false,
     };
@@ -179,7 +180,7 @@ fn report(
     DoctorReport { ok, runs, findings, plan: mending.plan, repaired, worktrees: Vec::new() }
 }
 
-/// What was found: the project first, then run by run.
+/// All findings: those of the project first, then run by run.
 pub(super) struct Survey {
     pub(super) parts: Vec<Findings>,
     runs: usize,

@@ -1,4 +1,4 @@
-//! What is on disk of one run, read without a lock and without an opinion.
+//! The files of one run, read without a lock and without judging them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,14 +16,14 @@ use crate::store::local::layout::{ACTIVITIES, EVIDENCE, LOCK, QUARANTINE};
 use crate::store::local::{RunDir, WriterNote};
 use crate::store::{LogScan, Presence, Skipped, StoreError, StoredRun as _};
 
-/// A file.
+/// The content of a file, or why there is none.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Content<T> {
     Missing,
     Here(T),
-    /// Why it cannot be read: it is no text, for instance.
+    /// The file can be read, but not used: it is not UTF-8 text, for instance. Holds the reason.
     Unusable(String),
-    /// Why it could not be read now: the disk or a permission. What it holds nobody knows.
+    /// The file could not be read, because of the disk or a permission, so its content is unknown. Holds the reason.
     Unread(String),
 }
 
@@ -49,7 +49,7 @@ impl<T> Content<T> {
     }
 }
 
-/// All of a run that is looked at.
+/// Everything on disk that belongs to a run.
 #[derive(Debug)]
 pub(super) struct RunFacts {
     pub(super) disk: Arc<dyn Disk>,
@@ -66,22 +66,22 @@ pub(super) struct RunFacts {
     /// Regular files in `activities/`.
     pub(super) files: BTreeMap<String, Content<Vec<u8>>>,
     pub(super) note: Option<WriterNote>,
-    /// A living process that holds the run's lock; what it is doing is not finished.
+    /// The process that holds the run's lock. It is alive, and may be in the middle of a commit.
     pub(super) writer: Option<u32>,
-    /// Whether version control took the run's files away.
+    /// Whether git removed the run's files from this checkout.
     pub(super) leftover: bool,
-    /// Directories that cannot be read, and why.
+    /// Directories that cannot be read, and the reasons.
     pub(super) unreadable: Vec<(PathBuf, String)>,
 }
 
-/// How often, and with which pauses, a run that changes under the reading is read again.
+/// How often a run that changes while it is read is read again, and the pause in between.
 const TRIES: usize = 200;
 const PAUSE: Duration = Duration::from_millis(10);
-/// After so many equal pictures a writer that holds the lock is taken to be stopped or waiting.
+/// After so many identical reads, a writer that holds the lock is considered stopped or waiting.
 const STILL: usize = 10;
 
 impl RunFacts {
-    /// What the run's files say together, and `run.yaml` as it was read.
+    /// Reconciles the files with each other; also gives `run.yaml` as it was read.
     pub(super) fn reconcile(&self) -> (Reconciled, Option<RunText>) {
         let file = match &self.text {
             Content::Here(text) => read_run(&self.id, Some(text.clone())),
@@ -99,7 +99,7 @@ impl RunFacts {
         found.repairs.contains(&Repair::AdoptRun) && self.scan.skipped.iter().all(of_others)
     }
 
-    /// Reads a run, and reads it again while it changes under the reading.
+    /// Reads a run. If the run changes meanwhile, reads it again.
     pub(super) fn gather(disk: &Arc<dyn Disk>, run: &RunDir) -> Self {
         let mut still = 0;
         for _ in 1..TRIES {
@@ -112,15 +112,16 @@ impl RunFacts {
             thread::sleep(PAUSE);
         }
         let mut facts = Self::read(disk, run);
-        // Somebody writes all the time, also when nobody does at this very moment.
+        // The run changed during every read, so there is a writer, even if none holds the lock just now.
         facts.writer = facts.writer.or(facts.note.as_ref().map(|note| note.writer.pid));
         facts
     }
 
-    /// Whether the run's directories are as they were: names, lengths and inodes, some of which every commit changes.
+    /// Whether the run's directories have not changed since they were read: every commit changes a name, a length or an
+    /// inode.
     fn is_picture(&self, disk: &dyn Disk, run: &RunDir) -> bool {
         let now = |path: &Path| entries(disk, path).unwrap_or_default();
-        // They were listed before anything was read.
+        // `read` lists the directories before it reads any file.
         now(run.path()) == self.entries && now(&run.path().join(ACTIVITIES)) == self.activities
     }
 
@@ -139,7 +140,7 @@ impl RunFacts {
         let quarantined = list(dir.join(QUARANTINE));
         let lock = top.iter().find(|entry| entry.text() == Some(LOCK));
         let writer = lock.and_then(|lock| lock_holder(lock.id.1)).filter(|&pid| pid != std::process::id());
-        // run.yaml before the log, as every reader does.
+        // Every reader reads run.yaml before the log.
         let text = Content::of(run.text());
         let log = Content::of(run.log_bytes());
         let scan = log.here().map_or_else(LogScan::default, |bytes| LogScan::parse(bytes));
@@ -166,7 +167,7 @@ impl RunFacts {
         }
     }
 
-    /// Whether something could not be read, so that what seems to be missing or damaged may be sound.
+    /// Whether something could not be read, so that what seems missing or damaged may be sound.
     pub(super) fn is_partial(&self) -> bool {
         let unread = self.text.is_unread() || self.log.is_unread() || self.files.values().any(Content::is_unread);
         unread || !self.unreadable.is_empty()
@@ -177,7 +178,7 @@ impl RunFacts {
         self.dir.join(name)
     }
 
-    /// What stands under `name` in the run's directory.
+    /// The entry called `name` in the run's directory.
     pub(super) fn entry(&self, name: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.text() == Some(name))
     }

@@ -1,4 +1,4 @@
-//! What is wrong, and what would be done about it.
+//! Findings, and the steps that repair them.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::doctor::report::{FindingReport, FindingState, Severity};
 use crate::model::{Help, RunId};
 use crate::store::local::Shelf;
 
-/// Something that is not as it should be.
+/// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Finding {
     pub(super) code: &'static str,
@@ -20,18 +20,18 @@ pub(super) struct Finding {
 }
 
 impl Finding {
-    /// Says where in the file.
+    /// Sets the place in the file.
     pub(super) fn at(&mut self, place: Option<Place>) -> &mut Self {
         self.place = place;
         self
     }
 
-    /// Says which line of the file.
+    /// Sets the line of the file.
     pub(super) fn on_line(&mut self, line: usize) -> &mut Self {
         self.at(Some(Place { line, column: 1 }))
     }
 
-    /// Says what mends it.
+    /// Sets the step that repairs it.
     pub(super) fn mend(&mut self, action: impl Into<Option<Action>>) {
         self.repair = action.into();
     }
@@ -40,13 +40,13 @@ impl Finding {
         severity(self.code)
     }
 
-    /// Whether the other one says the same of the same thing.
+    /// Whether both findings have the same code and place. Messages and repairs may differ.
     pub(super) fn is(&self, other: &Self) -> bool {
         (self.code, &self.path, self.place.map(|place| place.line))
             == (other.code, &other.path, other.place.map(|place| place.line))
     }
 
-    /// As the caller sees it.
+    /// The finding as the report shows it.
     pub(super) fn report(&self, by: &Caller<'_>, state: FindingState, why: Option<String>) -> FindingReport {
         FindingReport {
             code: self.code,
@@ -63,16 +63,16 @@ impl Finding {
     }
 }
 
-/// For whom findings are reported.
+/// The caller to whom findings are reported.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Caller<'a> {
-    /// From where paths are named.
+    /// The directory to which paths in the report are relative.
     pub(super) root: &'a Path,
-    /// How the caller has to name the project in a command; none where it is found.
+    /// How the caller has to name the project in a command; none if `flow` finds it by itself.
     pub(super) place: Option<&'a str>,
 }
 
-/// Findings as they come in.
+/// A list of findings, all of one run or all of the project.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     run: Option<RunId>,
@@ -86,13 +86,13 @@ impl Findings {
 
     pub(super) fn add(&mut self, code: &'static str, path: &Path, message: impl Into<Help>) -> &mut Finding {
         let (run, path, message) = (self.run.clone(), path.to_owned(), message.into());
-        // Asked here, so that a code that no page explains is noticed by the first test that meets it.
+        // Look the code up here, so that the first test that meets a code without a row in the table fails.
         let _ = severity(code);
         self.list.push(Finding { code, run, path, place: None, message, repair: None });
         self.list.last_mut().expect("just added")
     }
 
-    /// What would be done, each step once.
+    /// The steps that would repair the findings, each once, in order.
     pub(super) fn actions(&self) -> Vec<Action> {
         let mut actions: Vec<Action> = Vec::new();
         for action in self.list.iter().filter_map(|finding| finding.repair.clone()) {
@@ -116,13 +116,13 @@ pub(super) enum Action {
     ShelveInFlow(FlowShelf, String),
     /// Moves a name of the run to its quarantine.
     Shelve(String),
-    /// Moves `run.yaml` to quarantine; the log rebuilds it.
+    /// Moves `run.yaml` to quarantine, so that it is rebuilt from the log.
     Rebuild,
-    /// Gives the log a file of its own.
+    /// Copies the log into a file of its own, without hard links.
     OwnLog,
-    /// Replaces the log by what survived of it.
+    /// Replaces the log by its sound lines.
     RewriteLog,
-    /// Does what the next writer would do.
+    /// Does the recovery that the next writer would do.
     Recover,
     /// Moves a name of `activities/` to quarantine.
     ShelveActivity(String),
@@ -132,7 +132,7 @@ pub(super) enum Action {
     RestoreActivity(String),
 }
 
-/// [`Shelf`], with an order.
+/// [`Shelf`], with an ordering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum FlowShelf {
     Flow,
@@ -149,7 +149,7 @@ impl From<FlowShelf> for Shelf {
 }
 
 impl Action {
-    /// What is done, for people.
+    /// A sentence for people that says what the step does.
     pub(super) fn in_words(&self) -> String {
         match self {
             Self::Complete => "complete .flow as `flow init` does".to_owned(),
@@ -172,7 +172,7 @@ impl Action {
         }
     }
 
-    /// Whether it is to be done before the run's files can be trusted.
+    /// Whether commands cannot trust the run's files before this step is done.
     pub(super) fn is_mending(&self) -> bool {
         matches!(self, Self::Shelve(_) | Self::Rebuild | Self::OwnLog | Self::RewriteLog)
     }

@@ -1,4 +1,4 @@
-//! What is wrong with a log.
+//! Checks a log.
 
 use crate::codec::{LineFault, unseal};
 use crate::doctor::facts::{Content, RunFacts};
@@ -8,13 +8,13 @@ use crate::engine::{Fault, Reconciled, machine_of};
 use crate::model::{Event, EventKind, Help, LostRange, Seq, Suggestion, limits};
 use crate::store::local::layout::LOG;
 
-/// The command that goes on without what is missing.
+/// The command that goes on without the missing events.
 fn repair(facts: &RunFacts) -> Suggestion {
     Suggestion::flow("doctor").value(&facts.id).flag("repair")
 }
 
-/// Checks it. `rewrite` says whether a new one can be made from it, `named` whether the run was asked about by name.
-/// `is_away` says that git keeps a log which is not in this checkout.
+/// Checks the log. `rewrite`: a new log can be made from it. `named`: the request names the run. `is_away`: git keeps a
+/// log that is not in this checkout.
 pub(super) fn check(
     facts: &RunFacts,
     run: &Reconciled,
@@ -85,7 +85,7 @@ fn begins(event: &Event) -> bool {
     matches!(event.kind, EventKind::RunStarted(_) | EventKind::RunAdopted(_) | EventKind::LogRepaired(_))
 }
 
-/// Lines that are no sealed events.
+/// Reports lines that are not sealed events.
 fn lines(facts: &RunFacts, mend: Option<&Action>, found: &mut Findings) {
     let path = facts.path(LOG);
     let unsealed: Vec<_> = facts.scan.skipped.iter().filter(|line| line.fault == LineFault::Unsealed).collect();
@@ -112,12 +112,12 @@ fn lines(facts: &RunFacts, mend: Option<&Action>, found: &mut Findings) {
     }
 }
 
-/// Whether a line is a conflict marker of a merge.
+/// Whether a line is a conflict marker of git.
 pub(super) fn is_marker(line: &str) -> bool {
     ["<<<<<<< ", "=======", ">>>>>>> ", "|||||||"].iter().any(|mark| line.starts_with(mark))
 }
 
-/// Bytes behind the last line break, which the next writer moves away.
+/// Reports bytes after the last line break, which the next writer moves away.
 fn tail(facts: &RunFacts, bytes: &[u8], found: &mut Findings) {
     let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
     let torn = &bytes[whole..];
@@ -133,7 +133,7 @@ fn tail(facts: &RunFacts, bytes: &[u8], found: &mut Findings) {
     found.add(code, &facts.path(LOG), message).on_line(line).mend(Action::Recover);
 }
 
-/// Events that are gone, and positions and numbers that are there twice.
+/// Reports missing events, and positions and numbers that occur twice.
 fn positions(facts: &RunFacts, run: &Reconciled, named: bool, mend: Option<&Action>, found: &mut Findings) {
     let of = |is: fn(&Fault) -> bool| run.faults.iter().filter(move |fault| is(fault));
     let gaps = of(|fault| matches!(fault, Fault::Gap(_)));
@@ -145,7 +145,7 @@ fn positions(facts: &RunFacts, run: &Reconciled, named: bool, mend: Option<&Acti
     ends.for_each(|fault| position(fault, facts, named, mend, found));
 }
 
-/// What is wrong with the positions of the log.
+/// Reports what is wrong with the positions of events.
 fn position(fault: &Fault, facts: &RunFacts, named: bool, mend: Option<&Action>, found: &mut Findings) {
     let path = facts.path(LOG);
     let scan = &facts.scan;
@@ -174,14 +174,14 @@ fn position(fault: &Fault, facts: &RunFacts, named: bool, mend: Option<&Action>,
                  back with git, or go on from here with "
             );
             let message = Help::from(message) + repair(facts);
-            // Whether to go on without the rest is a decision about this run alone.
+            // Only the owner of this run can decide to go on without the rest, so the request has to name the run.
             found.add("log_put_back", &path, message).mend(mend.filter(|_| named).cloned());
         }
         _ => {}
     }
 }
 
-/// Numbers of activities that were given twice.
+/// Reports numbers that were given to two activities.
 fn numbers(facts: &RunFacts, mend: Option<&Action>, found: &mut Findings) {
     let is_double = !facts.scan.doubles().is_empty();
     let mut highest = None;

@@ -1,9 +1,9 @@
-//! `doctor`: everything that can be wrong with a `.flow`, found, explained, and with a repair mended.
+//! `doctor`: finds everything that is wrong with a `.flow`, explains it, and repairs it on request.
 //!
-//! Finding is pure but for the reading: `facts` says what is on disk, and the checks turn that into findings, each with
-//! the typed step that mends it. Nothing is locked and nothing is written for that. `repair` takes the steps under the
-//! lock of the run, after looking again there; each step leaves files that every command can use, so a repair that dies
-//! is begun again by the next one.
+//! `facts` reads the files, and the checks turn these facts into findings; each finding has the typed step that repairs
+//! it. That locks nothing and writes nothing. `repair` takes the lock of a run, examines the run again, and carries out
+//! the steps. Each step leaves files that every command can use, so after a repair that was killed, the next one starts
+//! afresh.
 
 mod activities;
 mod codes;

@@ -1,4 +1,4 @@
-//! What is wrong with the modes and their policy.
+//! Checks the modes and their policy.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,8 @@ use crate::modes::{Error, clear_command, policy_of, read_state};
 use crate::store::LogScan;
 use crate::store::local::layout::{LOG, QUARANTINE, SESSIONS, STATE};
 
-/// Checks `.flow/state` and `.flow/modes.yaml`. What is no plain file is told of where all names are looked at.
+/// Checks `.flow/state` and `.flow/modes.yaml`. Names that are not plain files are reported where all names are
+/// checked.
 pub(super) fn check(disk: &Arc<dyn Disk>, root: &Path, found: &mut Findings) {
     let policy = policy_of(&Catalog::new(Arc::clone(disk), Some(root.to_owned())));
     if let Err(Error::Policy { path, violations }) = &policy {
@@ -32,7 +33,7 @@ pub(super) fn check(disk: &Arc<dyn Disk>, root: &Path, found: &mut Findings) {
     look(disk, &state, &Scope::Root, policy.as_ref(), found);
     log(disk, &state.join(LOG), found);
     for session in entries(disk, &state.join(SESSIONS)).unwrap_or_default() {
-        // Other names are nobody's session, and no command looks at them.
+        // Other names are not session ids; no command reads them.
         let Some(id) = session.text().and_then(|name| SessionId::new(name).ok()) else { continue };
         if session.kind == FileKind::Directory {
             look(disk, &session.path, &Scope::Session(id), policy.as_ref(), found);
@@ -59,7 +60,7 @@ fn look(disk: &dyn Disk, dir: &Path, scope: &Scope, policy: Option<&Policy>, fou
 }
 
 fn file(disk: &dyn Disk, entry: &Entry, mode: &ModeName, scope: &Scope, policy: Option<&Policy>, found: &mut Findings) {
-    // Without a policy, nobody knows which files are modes.
+    // Without a policy the names of the modes are unknown.
     let is_known = policy.is_none_or(|policy| policy.mode(mode).is_some());
     let state = match read_plain(disk, &entry.path, limits::MODE_BYTES) {
         _ if entry.len > limits::MODE_BYTES as u64 => ModeState::Broken("the file is too large".to_owned()),
@@ -72,7 +73,7 @@ fn file(disk: &dyn Disk, entry: &Entry, mode: &ModeName, scope: &Scope, policy: 
     let clear = clear_command(mode, scope);
     match state {
         ModeState::Broken(why) if is_known => {
-            let message = format!("cannot tell whether this mode is active: {why}; `{clear}` takes it away");
+            let message = format!("cannot tell whether this mode is active: {why}; `{clear}` removes the file");
             found.add("mode_unreadable", &entry.path, message);
         }
         ModeState::Known(state) if !is_known && state.get("active") == Some(&Value::Bool(true)) => {

@@ -1,4 +1,4 @@
-//! What is wrong with `.flow` itself and with what stands between the runs.
+//! Checks `.flow` itself, and the names beside and between the runs.
 
 use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind};
@@ -23,7 +23,7 @@ use crate::store::local::layout::{
     STATE, WORKFLOWS,
 };
 
-/// Names that flow or the original scripts give, besides those of half-made runs.
+/// Names that flow or the original scripts create, besides those of runs that are being created.
 const KNOWN: [&str; 16] = [
     CACHE,
     RUNS,
@@ -42,10 +42,10 @@ const KNOWN: [&str; 16] = [
     "triggers",
     "README.md",
 ];
-/// How deep other directories are looked into.
+/// The number of levels to which other directories are searched.
 const DEPTH: usize = 16;
 
-/// Checks everything but the runs.
+/// Checks everything except the runs.
 pub(super) fn check(shared: &Arc<dyn Disk>, project: &Project, any_owner: bool, found: &mut Findings) {
     let (root, disk) = (project.path(), &**shared);
     let all = match entries(disk, root) {
@@ -87,7 +87,7 @@ pub(super) fn check(shared: &Arc<dyn Disk>, project: &Project, any_owner: bool, 
     for entry in &all {
         name_in_flow(disk, root, entry, any_owner, found);
     }
-    // A clone has none before a command writes in it, and no lock either.
+    // A clone has neither a lock nor a `.gitignore` until a command writes in it.
     if find(".gitignore").is_some() || find(LOCK).is_some() {
         rules(disk, root, ".gitignore", GITIGNORE, "gitignore_incomplete", found);
     }
@@ -104,7 +104,7 @@ pub(super) fn check(shared: &Arc<dyn Disk>, project: &Project, any_owner: bool, 
 
 fn name_in_flow(disk: &dyn Disk, root: &Path, entry: &Entry, any_owner: bool, found: &mut Findings) {
     let Some(name) = entry.text() else {
-        found.add("unknown_file", &entry.path, "flow gives no such name");
+        found.add("unknown_file", &entry.path, "flow does not use this name");
         return;
     };
     let lock = Entry::of(disk, &root.join(LOCK)).ok().flatten();
@@ -116,7 +116,7 @@ fn name_in_flow(disk: &dyn Disk, root: &Path, entry: &Entry, any_owner: bool, fo
             found.add("half_made_run", &entry.path, message).mend(aside());
         }
     } else if !KNOWN.contains(&name) {
-        found.add("unknown_file", &entry.path, "flow puts no such file there");
+        found.add("unknown_file", &entry.path, "flow does not put this file here");
     } else if name == INIT_TMP && !creating {
         found.add("leftover_file", &entry.path, "a writer that died left this temporary file").mend(aside());
     } else if name == QUARANTINE {
@@ -139,7 +139,7 @@ fn name_in_flow(disk: &dyn Disk, root: &Path, entry: &Entry, any_owner: bool, fo
     }
 }
 
-/// Rules of `wanted` that a file of git's lacks.
+/// Checks that a file that git reads has all rules of `wanted`.
 fn rules(disk: &dyn Disk, root: &Path, name: &'static str, wanted: &str, code: &'static str, found: &mut Findings) {
     let path = root.join(name);
     match Entry::of(disk, &path) {
@@ -208,7 +208,7 @@ fn schemas(disk: &dyn Disk, root: &Path, found: &mut Findings) {
 fn workflows(disk: &Arc<dyn Disk>, root: &Path, found: &mut Findings) {
     let catalog = Catalog::new(Arc::clone(disk), Some(root.to_owned()));
     let listed = catalog.list().unwrap_or_else(|error| {
-        // A directory that is none has been named already.
+        // The check of the names in `.flow` has reported a name that is not a directory.
         if let CatalogError::Config { path, message } = &error {
             found.add("config_invalid", path, message.clone());
         }
@@ -229,14 +229,14 @@ fn workflows(disk: &Arc<dyn Disk>, root: &Path, found: &mut Findings) {
     }
 }
 
-/// Scripts of interviews that cannot be used.
+/// Reports scripts of interviews that cannot be used.
 fn scripts(disk: &Arc<dyn Disk>, root: &Path, found: &mut Findings) {
     let catalog = Catalog::new(Arc::clone(disk), Some(root.to_owned()));
-    // A directory that is none, and a file that is no plain one, are told of where all names are looked at.
+    // Names that are not plain files or directories are reported where all names are checked.
     for name in own_scripts(&catalog).unwrap_or_default() {
         if let Err(error) = WorkflowId::new(name.as_str()) {
             let path = root.join(INTERVIEWS).join(format!("{name}{SCRIPT_SUFFIX}"));
-            found.add("script_invalid", &path, format!("no script can be called so: {error}"));
+            found.add("script_invalid", &path, format!("a script cannot have this name: {error}"));
         }
         if let Err(interviews::Error::Script { path, violations }) = interviews::script(&catalog, &name) {
             for violation in violations {
@@ -246,7 +246,7 @@ fn scripts(disk: &Arc<dyn Disk>, root: &Path, found: &mut Findings) {
     }
 }
 
-/// Names in `runs/` that no command takes for runs, or that cannot be told apart everywhere.
+/// Reports names in `runs/` that cannot be runs, and names that differ only in case.
 fn runs(disk: &dyn Disk, root: &Path, any_owner: bool, found: &mut Findings) {
     let dir = root.join(RUNS);
     let all = match entries(disk, &dir) {
@@ -259,7 +259,7 @@ fn runs(disk: &dyn Disk, root: &Path, any_owner: bool, found: &mut Findings) {
     let mut twins: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for entry in &all {
         let Some(name) = entry.text() else {
-            found.add("stray_file", &entry.path, "flow gives no such name");
+            found.add("stray_file", &entry.path, "flow does not use this name");
             continue;
         };
         let aside = || Action::ShelveInFlow(FlowShelf::Runs, name.to_owned());
@@ -274,7 +274,8 @@ fn runs(disk: &dyn Disk, root: &Path, any_owner: bool, found: &mut Findings) {
             (FileKind::Directory, Err(why)) => {
                 found.add("bad_run_name", &entry.path, format!("no command can name it: {why}")).mend(aside());
             }
-            // Whoever keeps a run elsewhere has to bring it back; its link says where it is.
+            // No repair for a link: someone keeps the run elsewhere and has to move it back, and the link says where it
+            // is.
             (FileKind::Link, _) => {
                 let (code, what) = odd(entry, FileKind::Directory);
                 found.add(code, &entry.path, format!("{name} {what}"));

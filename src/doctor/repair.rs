@@ -1,9 +1,9 @@
-//! Taking the steps of a repair.
+//! Carries out the steps of a repair.
 //!
-//! A run is looked at again under its lock, and only what is found there is mended. First what keeps commands from using
-//! its files: odd things go to quarantine, a damaged log is replaced. Then recovery does what it does for every writer.
-//! Then files that follow from the log. Since the first part can leave work for the others, it is done again until
-//! nothing is left that this run of the program has not tried.
+//! Under its lock a run is examined again, and only what that finds is repaired. First come the steps without which no
+//! command can use its files: odd names go to quarantine, a damaged log is replaced. Then comes the recovery that every
+//! writer does, and then the files that follow from the log. Since the first steps can uncover more, all of this is
+//! repeated until no step is left that has not been tried.
 
 use crate::doctor::diagnosis::{Diagnosis, diagnose};
 use crate::doctor::examine::{DoctorRequest, Survey};
@@ -16,10 +16,10 @@ use crate::runs::{Context, Result};
 use crate::store::local::{RunDir, Shelf};
 use crate::store::{ActivityFile, Project, StoredRun as _};
 
-/// How often a run is looked at and mended: each round can only leave what the one before could not see.
+/// The highest number of rounds; each finds only what the round before could not see.
 const ROUNDS: usize = 4;
 
-/// What was done, and what could not be done.
+/// The steps that were carried out, and the ones that failed.
 #[derive(Debug, Default)]
 pub(super) struct Mending {
     pub(super) plan: Vec<PlanStep>,
@@ -27,7 +27,7 @@ pub(super) struct Mending {
 }
 
 impl Mending {
-    /// Notes the steps that would mend `findings`.
+    /// Notes the steps that would repair `findings`, without carrying them out.
     pub(super) fn note(&mut self, findings: &Findings) {
         let run = findings.list.first().and_then(|finding| finding.run.clone());
         for action in findings.actions() {
@@ -49,7 +49,7 @@ impl Mending {
         }
     }
 
-    /// Why a finding that could have been mended was not, or not at once.
+    /// Why a finding that has a repair is not repaired, or was repaired only after a failure.
     pub(super) fn trouble_with(&self, finding: &Finding) -> Option<String> {
         finding.repair.as_ref()?;
         let mine = self.failed.iter().filter(|(run, _)| *run == finding.run);
@@ -58,7 +58,7 @@ impl Mending {
     }
 }
 
-/// Mends what was found. What fails is noted; the rest goes on.
+/// Repairs what was found. A failure is noted, and the rest is still repaired.
 pub(super) fn mend(
     cx: &Context,
     project: &Project,
@@ -97,7 +97,7 @@ fn mend_project(cx: &Context, project: &Project, first: Vec<Action>, mending: &m
 fn take_steps(cx: &Context, project: &Project, actions: &[Action], mending: &mut Mending) {
     let now = cx.clock.now();
     for action in actions {
-        // Each step takes the lock for itself: completing `.flow` takes it too.
+        // Each step takes the lock by itself, because completing `.flow` takes it too.
         let done = cx.lock_wait().and_then(|wait| {
             let request = cx.write_request(now, wait);
             match action {
@@ -105,7 +105,7 @@ fn take_steps(cx: &Context, project: &Project, actions: &[Action], mending: &mut
                 Action::AddLines(name, lines) => Ok(project.lock_for_repair(&request)?.add_lines(name, lines)?),
                 Action::ShelveInFlow(shelf, name) => {
                     let set_aside = project.lock_for_repair(&request)?.set_aside((*shelf).into(), name, now);
-                    // Its creator was alive after all, or another repair was faster.
+                    // The name is gone: its creator was alive after all, or another repair was faster.
                     match set_aside {
                         Err(error) if error.is_not_found() => Ok(()),
                         other => Ok(other.map(|_| ())?),
@@ -142,7 +142,8 @@ fn mend_run(cx: &Context, project: &Project, run: &RunDir, named: bool, mending:
     }
 }
 
-/// Looks again under the lock, and mends what keeps the run's files from being used. Gives all steps that are due.
+/// Examines a run again under its lock, and carries out the steps that make its files usable. Gives all steps that are
+/// due.
 fn mend_files(
     cx: &Context,
     project: &Project,
@@ -172,7 +173,7 @@ fn mend_files(
     Ok(actions)
 }
 
-/// What the next writer would do, and then what only a repair does.
+/// Does the recovery of the next writer, and then the steps that only a repair does.
 fn recover(
     cx: &Context,
     project: &Project,
@@ -187,7 +188,7 @@ fn recover(
                 tx.writer.set_aside(name, now)?;
             }
         }
-        // Also those of a log that was replaced, and of links that were taken away: whatever has no file by now.
+        // All recorded activities, because a replaced log or a removed link can leave any of them without its file.
         let files = ActivityFile::of_all(tx.writer.log()?.events());
         Ok(tx.writer.restore(&files)?)
     })?;

@@ -1,4 +1,4 @@
-//! What the doctor found, and what it did.
+//! The report of the doctor.
 
 use std::path::PathBuf;
 
@@ -8,37 +8,37 @@ use serde::Serialize;
 use crate::model::RunId;
 use crate::runs::OtherWorktree;
 
-/// The answer of `doctor`.
+/// The report of `doctor`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DoctorReport {
-    /// Whether no error is left, and nothing that was to be mended.
+    /// Whether no error is left, and no repair that was requested failed.
     pub ok: bool,
-    /// How many runs were looked at.
+    /// How many runs were examined.
     pub runs: usize,
-    /// All findings; after a repair those that it mended too.
+    /// All findings; after a repair also those that it repaired.
     pub findings: Vec<FindingReport>,
-    /// The steps of the repair: done, or with `--dry-run` to be done.
+    /// The steps of the repair: carried out, or with `--dry-run` only planned.
     pub plan: Vec<PlanStep>,
     /// Whether the steps were carried out.
     pub repaired: bool,
-    /// Other worktrees of the repository in which runs are open; when they were asked for, those that were looked at too.
+    /// Other worktrees of the repository in which runs are open; with `worktrees`, these were examined too.
     pub worktrees: Vec<OtherWorktree>,
 }
 
-/// How much a finding matters.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// flow cannot get over it by itself, or acknowledged data is gone.
+    /// flow cannot recover by itself, or acknowledged data is gone.
     Error,
-    /// flow gets over it.
+    /// flow recovers by itself.
     Warning,
     /// Nothing needs to be done.
     Info,
 }
 
 impl Severity {
-    /// As in the report.
+    /// The name in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -49,24 +49,24 @@ impl Severity {
     }
 }
 
-/// What became of a finding.
+/// The state of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingState {
-    /// It is there; nothing was tried.
+    /// It is there; no repair was tried.
     Found,
-    /// It is gone.
+    /// It was repaired.
     Mended,
-    /// It is still there after the repair.
+    /// It is still there, or appeared, after the repair.
     Left,
 }
 
-/// One finding.
+/// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FindingReport {
-    /// Stable and documented in `docs/doctor.md`.
+    /// Stable code, documented in `docs/doctor.md`.
     pub code: &'static str,
-    /// How much it matters.
+    /// The severity.
     pub severity: Severity,
     /// The file, relative to the project.
     pub path: PathBuf,
@@ -74,15 +74,15 @@ pub struct FindingReport {
     pub line: Option<usize>,
     /// Column in characters, from 1, when it is known.
     pub column: Option<usize>,
-    /// The run, when it is one's.
+    /// The run that it belongs to; none for the project.
     pub run_id: Option<RunId>,
     /// One sentence: what is wrong.
     pub message: String,
-    /// What `--repair` does about it; none when a person has to.
+    /// What `--repair` does about it; none when a person has to act.
     pub repair: Option<String>,
-    /// What became of it.
+    /// The state.
     pub state: FindingState,
-    /// Why it is left, or what went wrong before it was mended.
+    /// Why it is left, or what failed before it was repaired.
     pub why: Option<String>,
 }
 
@@ -91,6 +91,6 @@ pub struct FindingReport {
 pub struct PlanStep {
     /// The run; none for the project.
     pub run_id: Option<RunId>,
-    /// What is done.
+    /// What the step does, in words.
     pub step: String,
 }

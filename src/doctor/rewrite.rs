@@ -1,9 +1,9 @@
-//! A new log from what survived of a damaged one. Pure: the same facts give the same lines.
+//! Makes a new log from the sound lines of a damaged one. Pure: the same facts give the same lines.
 //!
-//! Lines that verify stay byte for byte; where a merge joined the histories of two branches, those of the second follow
-//! behind the first with new positions and numbers, and keep their ids and times. Lines of other programs stay where
-//! they are. The last line says what was lost and what the run is from here on, so that the fold of the new log is the
-//! run that `run.yaml` showed, also where the events that led there are gone.
+//! Lines that verify stay byte for byte. Where a merge joined the histories of two branches, the events of the second
+//! follow the first with new positions and numbers, and keep their ids and times. Lines of other programs stay where
+//! they are. The last line, `log_repaired`, says what was lost, and holds the whole state from here on. So the fold of
+//! the new log is the run that `run.yaml` showed, even if the events that led there are gone.
 
 use std::collections::BTreeSet;
 
@@ -19,31 +19,32 @@ use crate::model::{
 };
 use crate::store::{Line, LogScan};
 
-/// What a repair stands on besides the files.
+/// What a repair knows in addition to the files.
 pub(super) struct Basis<'a> {
     /// `run.yaml`, when it can be used.
     pub(super) shown: Option<&'a RunText>,
-    /// The highest position and number that any writer noted.
+    /// The highest position and number that any writer noted in the lock.
     pub(super) noted: (Seq, Number),
-    /// The workflow, for a run that lost the event that pinned it.
+    /// The workflow from the catalog, for a run that lost the event that pinned it.
     pub(super) machine: Option<Value>,
-    /// The time.
+    /// The time of the repair.
     pub(super) now: Timestamp,
 }
 
-/// A new log, but for its last line.
+/// A new log, without its last line.
 #[derive(Debug, Clone)]
 pub(super) struct Rewrite {
-    /// All lines but the last one.
+    /// All lines except the last one.
     lines: Vec<u8>,
-    /// What the last line says; where the old log is kept is not known yet.
+    /// The content of the last line. The name under which the old log is kept is filled in later.
     repair: LogRepaired,
-    /// Its position.
+    /// The position of the last line.
     seq: Seq,
 }
 
 impl Rewrite {
-    /// Plans it; `None` when neither the lines nor `run.yaml` say what the run is, or when it fits into no line.
+    /// Plans a new log; `None` if neither the lines nor `run.yaml` tell the state of the run, or if the state does not
+    /// fit into a line.
     pub(super) fn plan(facts: &RunFacts, basis: &Basis<'_>) -> Option<Self> {
         let histories = histories(&facts.scan);
         let lines = Lines::in_order(facts, &histories);
@@ -76,7 +77,7 @@ impl Rewrite {
         rewrite.fits(basis.now).or_else(|| rewrite.without_salvaged().fits(basis.now))
     }
 
-    /// A record may be as large as a document may be; many of them may not fit into a line.
+    /// One record may be as large as a document, so several salvaged records may not fit into the line.
     fn fits(&self, now: Timestamp) -> Option<Self> {
         let event = self.event(&EventId::new("0".repeat(26)).ok()?, now, Some(&"0".repeat(64)))?;
         (seal(&event.to_object()).len() <= limits::LINE_BYTES).then(|| self.clone())
@@ -88,12 +89,12 @@ impl Rewrite {
         other
     }
 
-    /// Whether it takes this record from its activity file.
+    /// Whether the repair takes the record with this number from its activity file.
     pub(super) fn salvages(&self, number: Number) -> bool {
         self.repair.salvaged.iter().any(|record| record.number == number)
     }
 
-    /// The highest position and number after it.
+    /// The last position and the highest number of the new log.
     pub(super) fn last(&self) -> (Seq, Number) {
         (self.seq, self.repair.document.state.last_number)
     }
@@ -108,7 +109,7 @@ impl Rewrite {
         Some(Event { seq: self.seq, id: id.clone(), at: now, kind: EventKind::LogRepaired(Box::new(repair)), run })
     }
 
-    /// The whole new log.
+    /// All bytes of the new log.
     pub(super) fn bytes(&self, id: &EventId, now: Timestamp, quarantined: Option<&str>) -> Vec<u8> {
         let event = self.event(id, now, quarantined).expect("BUG: a text that was read before");
         let mut bytes = self.lines.clone();
@@ -117,7 +118,7 @@ impl Rewrite {
     }
 }
 
-/// The sound lines of a log in their order, with positions and numbers that are there once.
+/// The sound lines of a log in order; each position and number occurs once.
 struct Lines {
     bytes: Vec<u8>,
     events: Vec<Event>,
@@ -144,7 +145,8 @@ impl Lines {
         lines
     }
 
-    /// Puts a line behind the others. One of another history gets the next position; numbers are given once.
+    /// Appends a line. An event of another history gets the next position; a number that is taken gets the next free
+    /// one.
     fn take(&mut self, event: &Event, bytes: &[u8], is_theirs: bool) {
         let last = self.events.last().map_or(Seq(0), |event| event.seq);
         let seq = if is_theirs { last.next() } else { event.seq };
@@ -181,7 +183,7 @@ impl Lines {
         self.events.iter().flat_map(numbers_of)
     }
 
-    /// All positions below `end` that no line has, but for those that an earlier repair named.
+    /// All positions below `end` that no line has, except those that an earlier repair reported as lost.
     fn lost(&self, end: Seq) -> Vec<LostRange> {
         let line = |event: &Event| Line { number: 0, event: event.clone() };
         let scan = LogScan { lines: self.events.iter().map(line).collect(), ..LogScan::default() };
@@ -196,7 +198,7 @@ pub(super) fn numbers_of(event: &Event) -> Vec<Number> {
     event.kind.records().iter().map(|record| record.number).collect()
 }
 
-/// The object of a sealed line with another position and other numbers; every other member as it is.
+/// The object of a sealed line with a new position and new numbers; all other members are unchanged.
 fn moved(line: &[u8], seq: Seq, numbers: &[Number]) -> Map<String, Value> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let mut object = unseal(line).expect("BUG: a line that verified before");
@@ -215,7 +217,8 @@ fn moved(line: &[u8], seq: Seq, numbers: &[Number]) -> Map<String, Value> {
     object
 }
 
-/// Lines of other programs: those behind a sealed line that stays, by its number, and those before all of them.
+/// Lines of other programs: those after a sealed line that is kept, with the number of that line, and those before all
+/// of them.
 fn foreign_lines(raw: &[&[u8]], kept: &BTreeSet<usize>) -> (Vec<(usize, Vec<u8>)>, Vec<u8>) {
     let (mut attached, mut head) = (Vec::new(), Vec::new());
     let mut behind = None;
@@ -237,7 +240,7 @@ fn foreign_lines(raw: &[&[u8]], kept: &BTreeSet<usize>) -> (Vec<(usize, Vec<u8>)
     (attached, head)
 }
 
-/// What is wrong with the log.
+/// What is wrong with the log, for the `reason` of the event.
 fn reason(facts: &RunFacts, histories: &Histories) -> String {
     let mut words = Vec::new();
     if facts.log.here().is_none() {
@@ -263,7 +266,7 @@ fn reason(facts: &RunFacts, histories: &Histories) -> String {
     words.join("; ")
 }
 
-/// The run that joined histories make together, and what both had changed.
+/// The state that joined histories make together, and the fields that both had changed.
 fn joined(
     facts: &RunFacts,
     shown: Option<&RunText>,
@@ -278,7 +281,7 @@ fn joined(
     for side in &histories.sides {
         let (base, theirs) = match (fold(&side.whole[..side.common]), fold(&side.whole)) {
             (Some(base), Some(theirs)) => (base.into_document(), theirs.into_document()),
-            // Without the beginning that they share, what it adds is done on top of the first history.
+            // Without a common beginning, apply the events of the other history to the state of the first.
             _ => {
                 let mut state = RunState::from_document(ours.clone());
                 side.new.iter().for_each(|&at| state.apply(all[at]));
@@ -295,16 +298,16 @@ fn joined(
     }
     let text = match shown {
         Some(text) => text.clone(),
-        // Of a text with conflict markers nothing can be used; comments that were adopted are in the log.
+        // A text with conflict markers cannot be used; adopted comments are in the log.
         None => rebuilt(lines.events.iter()).ok()??,
     };
     let text = text.with_document(&ours).unwrap_or_else(|_| RunText::create(&ours));
     Some((text, settled))
 }
 
-/// Lost records that their activity files still hold.
+/// Records that the log lost, and that their activity files still hold.
 fn salvage(facts: &RunFacts, lines: &Lines, lost: &[LostRange]) -> Vec<ActivityRecorded> {
-    // Also those that records of another branch had: their files are written anew under other numbers.
+    // Numbers of the other branch count as known too: their files are written again, under other numbers.
     let known: BTreeSet<Number> = lines.numbers().chain(facts.scan.events().flat_map(numbers_of)).collect();
     let earlier = lines.events.iter().find_map(|event| match &event.kind {
         EventKind::RunAdopted(adopted) => Some(adopted.document.state.last_number),
@@ -332,7 +335,7 @@ fn salvage(facts: &RunFacts, lines: &Lines, lost: &[LostRange]) -> Vec<ActivityR
         salvaged.push(ActivityRecorded::new(number, phase, activity));
     }
     salvaged.sort_by_key(|record| record.number);
-    // No more records than events can have been lost.
+    // Salvage at most as many records as events were lost.
     let room: u64 = lost.iter().map(|range| range.to.0 - range.from.0 + 1).sum();
     salvaged.truncate(usize::try_from(room).unwrap_or(usize::MAX));
     salvaged
@@ -344,13 +347,13 @@ pub(super) fn file_number(name: &str) -> Option<Number> {
     (number.0 <= limits::COUNTER).then_some(number)
 }
 
-/// The activity that a file holds.
+/// The activity in a file, if it is valid.
 pub(super) fn activity(bytes: &[u8]) -> Option<Activity> {
     let value = crate::codec::parse_value(std::str::from_utf8(bytes).ok()?).ok()?;
     Activity::new(value.as_object()?.clone()).ok()
 }
 
-/// The run from here on. What `run.yaml` shows is believed, since it shows lost events too.
+/// The state from here on. `run.yaml` is trusted where it can be used, since it also reflects events that were lost.
 fn state_after(
     facts: &RunFacts,
     shown: Option<&RunText>,
@@ -378,7 +381,8 @@ fn state_after(
     text.with_state(&state.document().state).ok()
 }
 
-/// Events with the salvaged records between them, by their numbers. `at` is the time of those that have none near.
+/// Events, with the salvaged records inserted by their numbers. `at` is the time for records that come before the first
+/// event.
 fn interleaved(events: &[Event], salvaged: &[ActivityRecorded], mut at: Timestamp) -> Vec<Event> {
     let mut all = Vec::new();
     let mut salvaged = salvaged.iter().peekable();
@@ -395,7 +399,7 @@ fn interleaved(events: &[Event], salvaged: &[ActivityRecorded], mut at: Timestam
     all
 }
 
-/// An event that says what a lost one said. Its position and id are never written.
+/// An event that stands in for the lost event of a record. Its position and id are never written.
 fn of_record(record: &ActivityRecorded, at: Timestamp) -> Event {
     let kind = EventKind::ActivityRecorded(Box::new(record.clone()));
     Event { seq: Seq(0), id: EventId::new("salvaged").expect("a valid id"), at, kind, run: None }

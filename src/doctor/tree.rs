@@ -1,4 +1,4 @@
-//! What stands in a run's directory: kinds of files, owners, leftovers, strangers.
+//! Checks the names in a run's directory: kinds of files, owners, leftovers, and files that flow did not put there.
 
 use std::path::Path;
 
@@ -15,10 +15,10 @@ use crate::store::local::layout::{
 const DIRECTORIES: [&str; 3] = [ACTIVITIES, EVIDENCE, QUARANTINE];
 const FILES: [&str; 6] = [RUN_FILE, LOG, LOCK, RUN_TMP, RUN_MERGE_TMP, LOG_TMP];
 const TEMPORARY: [&str; 4] = [RUN_TMP, RUN_MERGE_TMP, LOG_TMP, ACTIVITY_TMP];
-/// How deep other directories are looked into.
+/// The number of levels to which other directories are searched.
 const DEPTH: usize = 16;
 
-/// Checks it. `any_owner` says that files of other users are trusted.
+/// Checks the directory of a run. `any_owner` says that files of other users are trusted.
 pub(super) fn check(facts: &RunFacts, any_owner: bool, found: &mut Findings) {
     for (path, why) in &facts.unreadable {
         found.add("unreadable", path, format!("the directory cannot be read: {why}"));
@@ -28,7 +28,7 @@ pub(super) fn check(facts: &RunFacts, any_owner: bool, found: &mut Findings) {
     }
     for entry in &facts.entries {
         let Some(name) = entry.text() else {
-            found.add("unknown_file", &entry.path, "flow gives no such name");
+            found.add("unknown_file", &entry.path, "flow does not use this name");
             continue;
         };
         let wanted = match name {
@@ -40,7 +40,8 @@ pub(super) fn check(facts: &RunFacts, any_owner: bool, found: &mut Findings) {
             }
         };
         if entry.kind != wanted {
-            // Whoever waits for a lock must find it again, and nothing can go to a quarantine that is none.
+            // A lock must not move while others wait for it, and nothing can be moved to a quarantine that is not a
+            // directory.
             let mend = (name != LOCK && name != QUARANTINE).then(|| Action::Shelve(name.to_owned()));
             let (code, what) = odd(entry, wanted);
             found.add(code, &entry.path, format!("{name} {what}")).mend(mend);
@@ -50,7 +51,7 @@ pub(super) fn check(facts: &RunFacts, any_owner: bool, found: &mut Findings) {
     }
     for entry in &facts.activities {
         let Some(name) = entry.text() else {
-            found.add("unknown_file", &entry.path, "flow gives no such name");
+            found.add("unknown_file", &entry.path, "flow does not use this name");
             continue;
         };
         if entry.kind != FileKind::File {
@@ -75,7 +76,7 @@ pub(super) fn check(facts: &RunFacts, any_owner: bool, found: &mut Findings) {
             let message = format!("process {pid}{} is writing the run", command.unwrap_or_default());
             found.add("lock_held", &facts.path(LOCK), message);
         }
-        // It is made by the first command that writes behind the start.
+        // The first command that writes after the start creates the lock.
         (None, None) if facts.scan.lines.len() > made_with(facts) && facts.unreadable.is_empty() => {
             let message = "the lock file is gone, and with it the highest numbers given; the next writer makes another";
             found.add("lock_missing", &facts.path(LOCK), message);
@@ -84,7 +85,7 @@ pub(super) fn check(facts: &RunFacts, any_owner: bool, found: &mut Findings) {
     }
 }
 
-/// A file or directory of the right kind.
+/// Checks a file or directory of the right kind.
 fn of_plain(entry: &Entry, name: &str, any_owner: bool, facts: &RunFacts, found: &mut Findings) {
     if TEMPORARY.contains(&name) {
         leftover(facts, entry, found);
@@ -92,7 +93,7 @@ fn of_plain(entry: &Entry, name: &str, any_owner: bool, facts: &RunFacts, found:
     let own = [LOG, LOCK].contains(&name);
     if own && entry.links > 1 {
         let message = format!("{name} has another name elsewhere: writing to it would change another file too");
-        // A lock that is put back under another file would let two writers in.
+        // A lock is never replaced: with two lock files, two writers could run at once.
         found.add("hard_link", &entry.path, message).mend((name == LOG).then_some(Action::OwnLog));
     }
     if (own || name == ACTIVITIES) && !any_owner && !is_own(entry.owner) {
@@ -102,7 +103,7 @@ fn of_plain(entry: &Entry, name: &str, any_owner: bool, facts: &RunFacts, found:
 }
 
 fn leftover(facts: &RunFacts, entry: &Entry, found: &mut Findings) {
-    // Of a living writer it is no leftover.
+    // A temporary file of a living writer is not a leftover.
     if facts.writer.is_none() {
         let message = "a writer that died left this temporary file";
         found.add("leftover_file", &entry.path, message).mend(Action::Recover);
@@ -114,11 +115,11 @@ fn stranger(entry: &Entry, found: &mut Findings) {
         let (_, what) = odd(entry, FileKind::File);
         found.add("odd_file", &entry.path, what);
     } else {
-        found.add("unknown_file", &entry.path, "flow puts no such file there");
+        found.add("unknown_file", &entry.path, "flow does not put this file here");
     }
 }
 
-/// What a name stands for instead.
+/// The code and message for a name that is not of the wanted kind.
 pub(super) fn odd(entry: &Entry, wanted: FileKind) -> (&'static str, String) {
     let wanted = if wanted == FileKind::Directory { "a directory" } else { "a file" };
     match entry.kind {
@@ -129,7 +130,7 @@ pub(super) fn odd(entry: &Entry, wanted: FileKind) -> (&'static str, String) {
     }
 }
 
-/// Links and special files anywhere below, where flow writes nothing itself.
+/// Reports links and special files at any depth, in directories where flow itself writes nothing.
 pub(super) fn deep(disk: &dyn Disk, entry: &Entry, depth: usize, found: &mut Findings) {
     match entry.kind {
         FileKind::File => {}
@@ -141,7 +142,7 @@ pub(super) fn deep(disk: &dyn Disk, entry: &Entry, depth: usize, found: &mut Fin
     }
 }
 
-/// As [`deep`], for what is in a directory.
+/// As [`deep`], for the entries of a directory.
 pub(super) fn inside(disk: &dyn Disk, dir: &Path, depth: usize, found: &mut Findings) {
     if depth == 0 {
         return;
@@ -152,7 +153,7 @@ pub(super) fn inside(disk: &dyn Disk, dir: &Path, depth: usize, found: &mut Find
     }
 }
 
-/// How many events a run was created with: its first report comes with the start.
+/// How many events the run was created with: two if a report created it, because that is logged with the start.
 fn made_with(facts: &RunFacts) -> usize {
     let mut events = facts.scan.events();
     let (first, second) = (events.next(), events.next());

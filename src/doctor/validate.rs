@@ -20,18 +20,18 @@ use crate::runs::{Context, Error, Result};
 use crate::store::local::layout;
 use crate::store::{LogScan, Project};
 
-/// The result of a check.
+/// The report of `validate`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ValidateReport {
     /// Whether everything is valid.
     pub ok: bool,
     /// How many files were checked.
     pub checked: usize,
-    /// The files with something wrong.
+    /// The files with violations.
     pub files: Vec<CheckedFile>,
 }
 
-/// A file and what is wrong with it.
+/// A file, and what is wrong with it.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CheckedFile {
     /// The file.
@@ -42,7 +42,7 @@ pub struct CheckedFile {
     pub violations: Vec<ViolationReport>,
 }
 
-/// One thing that is wrong.
+/// One violation of a rule.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ViolationReport {
     /// Line, from 1, when it is known.
@@ -103,18 +103,18 @@ fn validate_target(cx: &Context, target: &str, project: Result<Project>, checker
     Ok(cwd)
 }
 
-/// What has been checked so far, and by which types of states.
+/// The checks so far, and the types of states that graphs may use.
 struct Checker {
     disk: Arc<dyn Disk>,
     types: StateTypes,
     report: ValidateReport,
 }
 
-/// What a file is, by its name and place.
+/// What kind of content a file has, by its name and place.
 #[derive(Clone, Copy, PartialEq)]
 enum Content {
     Document(DocumentKind),
-    /// What its text says.
+    /// The text has to tell.
     Unknown,
 }
 
@@ -150,7 +150,7 @@ impl Content {
         }
     }
 
-    /// The largest file that is looked into.
+    /// The largest file that is read, in bytes.
     fn bound(self) -> usize {
         match self {
             Self::Document(DocumentKind::Event) => limits::LOG_BYTES,
@@ -158,7 +158,7 @@ impl Content {
                 limits::WORKFLOW_BYTES
             }
             Self::Document(DocumentKind::Activity) => limits::ACTIVITY_BYTES,
-            // What a document of another name is, its text says.
+            // The kind of an unknown document is in its text; until then the bound of a run applies.
             Self::Document(DocumentKind::Run | DocumentKind::InterviewReply) | Self::Unknown => limits::RUN_BYTES,
         }
     }
@@ -192,7 +192,7 @@ impl Checker {
         self.report.files.push(CheckedFile { path: path.to_owned(), kind, violations: violations.collect() });
     }
 
-    /// Checks a file; one that somebody named is checked whatever it is called.
+    /// Checks a file. With `named`, the caller named this file, so it is checked even if its name tells nothing.
     fn file(&mut self, path: &Path, named: bool) -> Result<()> {
         let mut content = Content::of(path);
         if content == Content::Unknown && !named {
@@ -221,7 +221,7 @@ impl Checker {
         Ok(())
     }
 
-    /// A document that says itself what it is.
+    /// Checks a document whose `kind` tells what it is.
     fn unknown(&self, path: &Path, text: &str) -> Vec<Violation> {
         let root = match parse(text) {
             Ok(root) => root,
@@ -254,7 +254,7 @@ impl Checker {
     }
 }
 
-/// Whether a file that somebody named is a workflow in a notation that needs no `kind`.
+/// Whether a file that the caller named is a workflow in a notation that needs no `kind`.
 fn is_definition(path: &Path, text: &str) -> bool {
     let is_markdown = path.extension().is_some_and(|extension| extension == "md");
     is_markdown || text.lines().any(|line| line.starts_with("states:"))
@@ -272,7 +272,7 @@ fn violation(place: Option<crate::codec::Place>, message: String) -> Violation {
     Violation { pointer: String::new(), message, place }
 }
 
-/// A run or an activity.
+/// Checks a run or an activity.
 fn check_document(text: &str, kind: DocumentKind) -> Vec<Violation> {
     let bound = if kind == DocumentKind::Run { limits::RUN_BYTES } else { limits::ACTIVITY_BYTES };
     if text.len() > bound {
@@ -292,7 +292,7 @@ fn check_document(text: &str, kind: DocumentKind) -> Vec<Violation> {
     violations
 }
 
-/// A `run.yaml`, also against its directory and the log beside it, as every command does that uses it.
+/// Checks a `run.yaml`, also against its directory and the log beside it, as every command does that uses it.
 fn check_run(disk: &dyn Disk, path: &Path, text: &str) -> Vec<Violation> {
     let mut violations = check_document(text, DocumentKind::Run);
     let Ok(run) = RunText::parse(text) else { return violations };

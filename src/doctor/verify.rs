@@ -19,7 +19,7 @@ use crate::store::local::is_cut_off;
 use crate::store::local::layout::{ACTIVITIES, ACTIVITY_TMP, LOCK, LOG, RUN_FILE};
 use crate::store::{ActivityFile, Presence, StoreError, StoredRun as _};
 
-/// The answer of `verify`.
+/// The report of `verify`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct VerifyReport {
     /// Whether nothing differs.
@@ -30,7 +30,7 @@ pub struct VerifyReport {
     pub checked: Checked,
     /// What differs.
     pub differences: Vec<Difference>,
-    /// What cannot be proven any more, and why.
+    /// What can no longer be proven, and why.
     pub notes: Vec<String>,
 }
 
@@ -39,11 +39,11 @@ pub struct VerifyReport {
 pub struct Checked {
     /// Lines of the log that are sealed events.
     pub events: usize,
-    /// Versions of `run.yaml` whose digest is in the log and was computed again.
+    /// Versions of `run.yaml` whose digest is in the log and was recomputed.
     pub run_digests: usize,
-    /// Bytes of `run.yaml` as it is.
+    /// The size of the current `run.yaml`, in bytes.
     pub run_bytes: usize,
-    /// Activity files.
+    /// Activity files that were compared.
     pub activity_files: usize,
 }
 
@@ -54,15 +54,15 @@ pub struct Difference {
     pub path: PathBuf,
     /// The first line that differs.
     pub line: Option<usize>,
-    /// What the log demands there.
+    /// What the log requires there.
     pub expected: String,
     /// What is there.
     pub found: String,
-    /// What that means, in words.
+    /// What the difference means, in words.
     pub why: String,
 }
 
-/// Longest line that is quoted, in characters.
+/// The longest line that is quoted, in characters.
 const QUOTED: usize = 120;
 
 /// Which run to verify.
@@ -72,16 +72,15 @@ pub struct VerifyRequest {
     /// The run; otherwise the session's or the only active one.
     #[serde(rename = "run_id")]
     pub run: Option<String>,
-    /// Who asks.
+    /// The session of the caller.
     pub session: Option<SessionId>,
 }
 
-/// Folds the log of a run and compares every byte that follows from it. Writes nothing.
+/// Folds the log of a run, and compares every byte that follows from it. Writes nothing.
 ///
 /// # Errors
-/// [`crate::runs::Error::NoSuchRun`], and [`crate::runs::Error::Store`] when the run cannot be opened, or when what
-/// differs may be the unfinished work of a process that does not come to its end. What differs, or cannot be read,
-/// is in the report.
+/// [`crate::runs::Error::NoSuchRun`]; [`crate::runs::Error::Store`] when the run cannot be opened, or when files differ
+/// and the process that writes the run does not finish in time. What differs, or cannot be read, is in the report.
 pub fn verify(cx: &Context, request: &VerifyRequest) -> Result<VerifyReport> {
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), None)?;
@@ -101,7 +100,7 @@ pub fn verify(cx: &Context, request: &VerifyRequest) -> Result<VerifyReport> {
         if differences.is_empty() || facts.writer.is_none() {
             break (facts, found, checked, differences);
         }
-        // Between the line in the log and the files that show it.
+        // A writer may be between the line in the log and the files that show it.
         let waited = begun.elapsed();
         if waited >= wait {
             let holder = facts.note.clone().map(|note| Box::new(note.writer));
@@ -126,14 +125,14 @@ pub fn verify(cx: &Context, request: &VerifyRequest) -> Result<VerifyReport> {
     Ok(VerifyReport { ok: differences.is_empty(), run_id: facts.id.clone(), checked, differences, notes })
 }
 
-/// What was lost with lines of the log, as its repairs say.
+/// What earlier repairs of the log reported as lost.
 fn losses(facts: &RunFacts) -> Vec<String> {
     let is_repair = |event: &Event| matches!(event.kind, EventKind::LogRepaired(_));
     let history = facts.scan.events().any(is_repair).then(|| History::fold(facts.scan.events())).flatten();
     history.map(|history| history.losses()).unwrap_or_default()
 }
 
-/// A comparison under way.
+/// A comparison in progress.
 struct Proof<'a> {
     facts: &'a RunFacts,
     run: &'a Reconciled,
@@ -158,7 +157,7 @@ impl Proof<'_> {
         self.differences.push(Difference { path, line, expected, found, why: why.to_owned() });
     }
 
-    /// Every line verifies, and positions follow each other.
+    /// Checks that every line verifies, and that positions follow each other.
     fn lines(&mut self) {
         let (path, scan) = (self.facts.path(LOG), &self.facts.scan);
         self.checked.events = scan.lines.len();
@@ -189,7 +188,7 @@ impl Proof<'_> {
         self.each_fault(|fault| matches!(fault, Fault::Joined(_) | Fault::Double(_)));
     }
 
-    /// What is wrong with the log, as far as it is of this kind.
+    /// Reports the faults of the log that `is_of_kind` selects.
     fn each_fault(&mut self, is_of_kind: fn(&Fault) -> bool) {
         let (path, lines) = (self.facts.path(LOG), &self.facts.scan.lines);
         for fault in self.run.faults.iter().filter(|fault| is_of_kind(fault)) {
@@ -218,7 +217,7 @@ impl Proof<'_> {
         }
     }
 
-    /// Writes `run.yaml` once more for every event, and compares with the digests that the events carry.
+    /// Writes `run.yaml` again for every event, and compares with the digests in the events.
     fn digests(&mut self) -> Option<String> {
         let scan = &self.facts.scan;
         let blind = blind_spots(scan);
@@ -275,7 +274,7 @@ impl Proof<'_> {
         self.differs(path, Some(line), &expected, &found, &why);
     }
 
-    /// Every file equals the record in the log, and there is no other.
+    /// Checks that every activity file equals its record in the log, and that there are no others.
     fn activities(&mut self) {
         let recorded = ActivityFile::of_all(self.facts.scan.events());
         let known: BTreeSet<&str> = recorded.iter().map(|file| file.name.as_str()).collect();
@@ -308,13 +307,13 @@ impl Proof<'_> {
             EventKind::RunAdopted(adopted) => Some(adopted.document.state.last_number),
             _ => None,
         });
-        // Files of before the log are the only place of what they say.
+        // Activity files from before the log have no record to compare with.
         let earlier = |name: &str| file_number(name).is_some_and(|number| Some(number) <= adopted);
         let names = self.facts.activities.iter().filter_map(|entry| entry.text());
         let others = names.filter(|name| !known.contains(name) && *name != ACTIVITY_TMP && !earlier(name));
         for name in others.map(str::to_owned).collect::<Vec<_>>() {
             let path = self.facts.path(ACTIVITIES).join(name);
-            self.differs(path, None, "no such file", "a file", "the log knows no such activity");
+            self.differs(path, None, "no such file", "a file", "the log has no such activity");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Whether there is a command for every type of state, and a state for every command.
+//! Checks that every type of state has a command, and that every command has a state.
 
 use crate::drive::DriveRequest;
 use crate::drive::agent::{Registry, RegistryError};
@@ -7,7 +7,7 @@ use crate::machine::{Machine, State};
 use crate::model::StateName;
 use crate::runs;
 
-/// Commands for types that no state has: a slip of the pen, or a script for many graphs.
+/// Warnings about commands for types that no state has: a typo, or a script for several graphs.
 pub(super) fn unused(machine: &Machine, request: &DriveRequest) -> Vec<String> {
     let kinds: Vec<_> = machine.states().iter().filter_map(|state| state.kind.as_deref()).collect();
     let unused = request.on.iter().map(|(kind, _)| kind.as_str()).filter(|kind| !kinds.contains(kind));
@@ -19,7 +19,7 @@ pub(super) fn unused(machine: &Machine, request: &DriveRequest) -> Vec<String> {
     told.collect()
 }
 
-/// Refuses a graph with states for which there is no command, and names every such type at once.
+/// Refuses a graph with states that have no command. The error names all of their types.
 pub(super) fn unhandled(machine: &Machine, registry: &Registry<'_>) -> Result<()> {
     let mut open: Vec<(&str, &StateName)> = Vec::new();
     for state in machine.states() {

@@ -1,4 +1,4 @@
-//! Who chooses among several states: a command, an endpoint that speaks like OpenAI's, or nobody.
+//! Choosers among several states: a person, a command, or an OpenAI-compatible endpoint.
 
 use std::time::Duration;
 
@@ -14,46 +14,48 @@ use crate::engine::Choices;
 use crate::machine::Machine;
 use crate::model::RunId;
 
-/// Who chooses.
+/// Who chooses among several states that can follow.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Choose {
-    /// A person, later.
+    /// A person, with `flow advance`, after the driver has stopped.
     #[default]
-    Nobody,
+    #[serde(rename = "nobody")]
+    Person,
     /// A command: the choices on standard input, the reply on standard output.
     Command(String),
     /// A model behind an endpoint.
     Endpoint(Endpoint),
 }
 
-/// A model that is asked over HTTP.
+/// A model that chooses, over HTTP.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Endpoint {
-    /// Its address, up to `/v1` or to `/chat/completions`.
+    /// The URL of the endpoint, up to `/v1` or to `/chat/completions`.
     pub url: String,
-    /// The model.
+    /// The name of the model.
     pub model: String,
-    /// The key; none where none is needed.
+    /// The API key; none if the endpoint needs none. It is never serialized.
     #[serde(skip_serializing)]
     pub key: Option<String>,
 }
 
 impl std::fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Never the key.
+        // Do not print the key.
         f.debug_struct("Endpoint").field("url", &self.url).field("model", &self.model).finish_non_exhaustive()
     }
 }
 
 type Reply = std::result::Result<String, StateError>;
 
-pub(super) struct AskNobody {
+/// Stops the driver, so that a person chooses.
+pub(super) struct LeaveToPerson {
     pub(super) run: RunId,
 }
 
-impl Chooser for AskNobody {
+impl Chooser for LeaveToPerson {
     fn choose(&mut self, choices: &Choices, _: &Context, _: Option<&str>) -> Reply {
         let names = choices.tt.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let run = &self.run;
@@ -61,6 +63,7 @@ impl Chooser for AskNobody {
     }
 }
 
+/// Runs a command that chooses.
 pub(super) struct AskCommand<'p> {
     pub(super) command: String,
     pub(super) machine: Machine,
@@ -81,7 +84,7 @@ impl Chooser for AskCommand<'_> {
         });
         let reply = run(&self.command, &input, &self.drive, None, &self.audience);
         let reply = reply.map_err(|StateError(why)| StateError(format!("the chooser: {why}")))?;
-        // A script may answer with the bare name.
+        // A script may print just the name of the state.
         let word = reply.trim();
         let is_name = !word.is_empty() && !word.contains(['\n', '`']) && serde_json::from_str::<Value>(word).is_err();
         let is_name = is_name && !word.starts_with(['{', '[']);
@@ -89,6 +92,7 @@ impl Chooser for AskCommand<'_> {
     }
 }
 
+/// Asks a model over HTTP.
 pub(super) struct AskEndpoint {
     endpoint: Endpoint,
     timeout: Duration,
@@ -100,7 +104,7 @@ impl AskEndpoint {
     }
 }
 
-/// How much of what was done a model is shown, in bytes of each output.
+/// How much of each earlier output the model gets, in characters.
 const SHOWN: usize = 4000;
 
 impl Chooser for AskEndpoint {
@@ -133,9 +137,9 @@ impl Chooser for AskEndpoint {
         let address = address(&self.endpoint.url);
         let answer = ask_endpoint(&address, self.endpoint.key.as_deref(), &body, self.timeout);
         let shown = server(&address).unwrap_or_default();
-        let answer = answer.map_err(|why| StateError(format!("{shown} was asked what follows: {why}")))?;
+        let answer = answer.map_err(|why| StateError(format!("{shown} was asked for the next state: {why}")))?;
         let content = answer.pointer("/choices/0/message/content").and_then(Value::as_str);
-        // No content is a reply as well, and no valid one.
+        // A missing content is treated as an invalid reply, so that the question is put again.
         Ok(content.unwrap_or_default().to_owned())
     }
 }

@@ -1,4 +1,4 @@
-//! The command that drives a run, which the run remembers for those who ask how it goes on.
+//! The command line that drives a run. The run stores it, so that `resume` can suggest it.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use crate::drive::{Choose, DriveRequest};
 use crate::model::{RunId, quoted};
 use crate::runs::advice::{DRIVES, is_driver};
 
-/// How long a command of a state may take by default, as on the command line.
+/// The default time limit for a command, the same as on the command line.
 const USUAL_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// The command that drives a run once more, with a `graph` that is named from the project. None when it does not fit into
-/// a line. A password in an address is left out.
+/// The command line that continues to drive `run`, with `graph` as seen from the project. None if it does not fit into
+/// a line. A password in a URL is left out.
 pub(super) fn driver(run: &RunId, graph: &str, request: &DriveRequest) -> Option<String> {
     let mut command = format!("{DRIVES}{} --run-id {run}", quoted(graph));
     let mut add = |option: &str, value: &str| {
@@ -21,7 +21,7 @@ pub(super) fn driver(run: &RunId, graph: &str, request: &DriveRequest) -> Option
     request.on.iter().for_each(|(kind, job)| add("on", &format!("{kind}={job}")));
     request.types.iter().for_each(|kind| add("type", kind));
     match &request.choose {
-        Choose::Nobody => {}
+        Choose::Person => {}
         Choose::Command(job) => add("choose", job),
         Choose::Endpoint(endpoint) => add("choose-url", &server(&endpoint.url).ok()?),
     }

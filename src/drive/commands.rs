@@ -1,4 +1,4 @@
-//! States that are commands, and the few that need none.
+//! States that run commands, and the built-in types of states.
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -17,10 +17,10 @@ use crate::model::StateName;
 use crate::runs::Result;
 use crate::runs::answer::answer_of;
 
-/// The most that a command may answer, in bytes: it is kept in the log and in the activity.
+/// The longest output of a command, in bytes: it is kept in the log and in the activity.
 const OUTPUT_BYTES: usize = 512 << 10;
 
-/// The types of states: those that commands are given for, and those that need none.
+/// Registers the types of states: those with a command, those that a person does, and the built-in ones.
 pub(super) fn registry<'r>(
     machine: &'r Machine,
     request: &'r DriveRequest,
@@ -29,7 +29,7 @@ pub(super) fn registry<'r>(
     answer: Option<String>,
 ) -> Result<Registry<'r>> {
     let mut registry = Registry::new();
-    // A person's answer is used up by the first state that is run, which asked for it.
+    // The recorded answer belongs to the first state that runs, which asked for it.
     let answer = Rc::new(RefCell::new(answer));
     for (kind, command) in &request.on {
         let (audience, answer) = (Rc::clone(audience), Rc::clone(&answer));
@@ -62,7 +62,7 @@ pub(super) fn registry<'r>(
     Ok(registry)
 }
 
-/// What a command is told of its state.
+/// What a command is told about its state.
 struct Asked {
     name: StateName,
     declared: Value,
@@ -76,7 +76,7 @@ impl Asked {
     }
 }
 
-/// A state as commands are told of it.
+/// The declaration of a state, as commands get it.
 pub(super) fn declared(machine: &Machine, state: &crate::machine::State) -> Value {
     let mut declared = json!(state);
     declared["terminal"] = machine.is_terminal(&state.name).into();
@@ -84,7 +84,7 @@ pub(super) fn declared(machine: &Machine, state: &crate::machine::State) -> Valu
     declared
 }
 
-/// A state that a command does.
+/// A state whose work is done by a command.
 struct CommandState<'r> {
     command: &'r str,
     drive: &'r Drive,
@@ -107,8 +107,8 @@ impl State for CommandState<'_> {
     }
 }
 
-/// What a command says with its output: that a person is needed, that it is not done yet, or that it is, and perhaps what
-/// follows.
+/// Reads the output of a command: a JSON object can say that a person is needed, that the state is not ready, or which
+/// state comes next. Any other output means that the state is done.
 fn outcome(output: String) -> std::result::Result<Outcome, StateError> {
     let Ok(Value::Object(object)) = serde_json::from_str(&output) else {
         return Ok(Outcome::Finished { output: (!output.is_empty()).then_some(output), next: None });
@@ -134,12 +134,12 @@ fn outcome(output: String) -> std::result::Result<Outcome, StateError> {
     Ok(Outcome::Finished { output: Some(output), next })
 }
 
-/// What was done, as commands are told.
+/// The states that are done, as commands get them.
 pub(super) fn done(context: &Context) -> Value {
     context.done.iter().map(|done| json!({ "state": done.state, "output": done.output })).collect()
 }
 
-/// Runs a command with `input` on its standard input; what it answers, without the line break at its end.
+/// Runs a command with `input` on its standard input. Gives its output, without the line break at the end.
 pub(super) fn run(
     command: &str,
     input: &Value,
@@ -159,13 +159,13 @@ pub(super) fn run(
     answer_of(&job, &mut |line| audience.borrow_mut().tell(line)).map_err(StateError)
 }
 
-/// What a person is asked in a state.
+/// The question of a state that a person does: its description, otherwise its name.
 fn question_of(declared: &crate::machine::State) -> String {
     let words = declared.description.clone().filter(|words| !words.trim().is_empty());
     words.unwrap_or_else(|| declared.name.to_string())
 }
 
-/// A state in which a person answers: one of the type `user`, or of a type that was declared without a command.
+/// A state in which a person answers: its type is `user`, or was declared without a command.
 struct UserState<'r> {
     prompt: String,
     answer: Rc<RefCell<Option<String>>>,
@@ -183,7 +183,7 @@ impl State for UserState<'_> {
     }
 }
 
-/// A state in which nothing is done: it only leads on, or ends.
+/// A state without work: a decision, or the end.
 struct QuietState;
 
 impl State for QuietState {

@@ -1,5 +1,5 @@
-//! `drive`: an agent's loop through a graph (ARKOS), made durable. What a state gave is recorded before the next one is
-//! chosen, so the same command goes on where it was, and repeats no state that is done.
+//! `drive`: an agent's loop through a graph (ARKOS), made durable. The output of a state is recorded before the next
+//! state is chosen, so repeating the command continues where it stopped, and runs no state again that is done.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::drive::agent::{self, Agent, AgentError, Done, Position, StateHandler, Stop};
 use crate::drive::check::{missing, unhandled, unused};
-use crate::drive::chooser::{AskCommand, AskEndpoint, AskNobody};
+use crate::drive::chooser::{AskCommand, AskEndpoint, LeaveToPerson};
 use crate::drive::commands::registry;
 use crate::drive::error::{Error, Result};
 use crate::drive::http::server;
@@ -33,7 +33,7 @@ use crate::store::Project;
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DriveRequest {
-    /// The graph: a file, or a workflow by its name.
+    /// The graph: a file, or the name of a workflow.
     pub graph: String,
     /// The run; otherwise the open one of that workflow, or a new one.
     #[serde(rename = "run_id")]
@@ -42,51 +42,51 @@ pub struct DriveRequest {
     #[serde(with = "pairs", default)]
     #[schemars(with = "BTreeMap<String, String>")]
     pub on: Vec<(String, String)>,
-    /// Types of states that a person does, unless they have a command: they are asked for what came out.
+    /// Types of states that a person does, unless they have a command.
     #[serde(default)]
     pub types: Vec<String>,
     /// Who chooses among several states.
     #[serde(default)]
     pub choose: Choose,
-    /// How many states may be run.
+    /// The highest number of states to run.
     pub max_iter: usize,
-    /// How long one command may take, in seconds.
+    /// The time limit for one command, in seconds.
     #[serde(with = "seconds")]
     #[schemars(with = "f64", range(min = 0))]
     pub timeout: Duration,
-    /// What a new run is for.
+    /// The goal of a new run.
     pub goal: Option<String>,
-    /// Who drives; otherwise a session of its own.
+    /// The session that drives; otherwise a new one.
     pub session: Option<SessionId>,
 }
 
-/// Where a driver stopped.
+/// The report of `drive`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DriveReport {
     /// The run.
     pub run_id: RunId,
     /// Its workflow.
     pub workflow: String,
-    /// Why it stopped, in one word.
+    /// Why the driver stopped, as a code.
     pub stop: DriveStop,
-    /// In which state, or before which.
+    /// The current state, or the next one.
     pub state: Option<StateName>,
-    /// Why it stopped.
+    /// Why the driver stopped, as a sentence.
     pub reason: String,
-    /// How many states it ran.
+    /// How many states were run.
     pub ran: usize,
-    /// What was given last, when a person is needed.
+    /// The latest output of a state, if a person is needed.
     pub given: Option<Given>,
-    /// What went wrong beside the work itself.
+    /// Problems that did not stop the driver.
     pub warnings: Vec<String>,
 }
 
-/// What a state gave, as people are shown it.
+/// The output of a state, as it is shown to people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Given {
     /// The state.
     pub state: StateName,
-    /// Its output; a long one ends with `…`.
+    /// The output; a long one is cut, and ends with `…`.
     pub output: String,
 }
 
@@ -98,16 +98,16 @@ pub enum DriveStop {
     Ended,
     /// A person has to answer or to choose.
     NeedsHuman,
-    /// A state is not done yet, and is to be run again later.
+    /// A state is not done yet, and has to run again later.
     NotReady,
     /// A state failed.
     Failed,
-    /// It ran as many states as it was allowed to.
+    /// The highest number of states was run.
     Limit,
 }
 
 impl DriveStop {
-    /// As in reports.
+    /// The name in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -120,28 +120,29 @@ impl DriveStop {
     }
 }
 
-/// What a driver needs from the person before it.
+/// The person who called the driver, if any.
 pub trait Person {
-    /// What a state gave.
+    /// Shows the output of a state.
     fn learn(&mut self, given: &Given);
-    /// The answer to `prompt`; none when no one is there. `last` is what was given last, to which the question may refer.
+    /// The answer to `prompt`; none if no person is there. `last` is the latest output, to which the question may
+    /// refer.
     fn ask(&mut self, last: Option<&Given>, prompt: &str) -> Option<String>;
-    /// Something that a person may like to know now.
+    /// Shows a line about the progress.
     fn tell(&mut self, line: &str);
 }
 
-/// The variables by which the commands of a driver are known, also when it is gone.
+/// Environment variables by which the processes of a driver can be found after the driver is gone.
 pub(super) const DRIVEN_DIR: &str = "FLOW_DRIVEN_DIR";
 pub(super) const DRIVEN_STATE: &str = "FLOW_DRIVEN_STATE";
 
-/// A person, as states and chooser share them.
+/// The person, shared by the states and the chooser.
 pub(super) type Audience<'p> = Rc<RefCell<&'p mut dyn Person>>;
 
-/// Which run is driven, and by whom; what its commands have in their environment.
+/// The run that is driven and the session that drives it; commands get them in their environment.
 #[derive(Debug, Clone)]
 pub(super) struct Drive {
     pub(super) run: RunId,
-    /// The run's directory, which is there from the first state on.
+    /// The run's directory, which exists from the first state on.
     pub(super) dir: PathBuf,
     pub(super) workflow: String,
     pub(super) session: SessionId,
@@ -149,7 +150,7 @@ pub(super) struct Drive {
     pub(super) timeout: Duration,
 }
 
-/// A model that chooses, as the environment names it.
+/// The endpoint at `url`, with the model and the key that the environment names.
 ///
 /// # Errors
 /// [`runs::Error::Usage`] when `url` is not the address of a server or no model is named; [`runs::Error::Setting`] when a
@@ -170,14 +171,14 @@ fn need_network() -> Result<()> {
 /// Drives a run through its graph until it ends, a person is needed, a state fails or the limit is reached.
 ///
 /// # Errors
-/// [`Error::NoNetwork`] when a model chooses and this build cannot ask one, [`runs::Error::Usage`] for a type of state without
-/// command, [`runs::Error::Refused`] when another session holds the run,
-/// [`runs::Error::Catalog`] and [`runs::Error::Store`] as for any verb. What was recorded stays.
+/// [`Error::NoNetwork`] when an endpoint is to choose and this build has no network, [`runs::Error::Usage`] for a type
+/// of state without a command, [`runs::Error::Refused`] when another session holds the run, [`runs::Error::Catalog`] and
+/// [`runs::Error::Store`] as for any verb. What was recorded stays.
 pub fn drive(cx: &Context, request: &DriveRequest, person: &mut dyn Person) -> Result<DriveReport> {
     if matches!(request.choose, Choose::Endpoint(_)) {
         need_network()?;
     }
-    // A command for a type declares it.
+    // A command for a type also declares the type.
     let types: Vec<_> = request.on.iter().map(|(kind, _)| kind).chain(&request.types).cloned().collect();
     let definition = workflow_machine(cx, &request.graph, &types);
     let workflow = definition.as_ref().map_or_else(|_| request.graph.clone(), |machine| machine.id().to_string());
@@ -192,7 +193,7 @@ pub fn drive(cx: &Context, request: &DriveRequest, person: &mut dyn Person) -> R
     };
     let (definition, unusable) = match (definition, &found) {
         (Ok(definition), _) => (Some(definition), None),
-        // A run keeps the graph that it began with.
+        // A run keeps its pinned graph, so today's may be unreadable.
         (Err(error), Some(_)) => (None, Some(error)),
         (Err(error), None) => return Err(error.into()),
     };
@@ -243,7 +244,7 @@ pub fn drive(cx: &Context, request: &DriveRequest, person: &mut dyn Person) -> R
     let driven = go_through(cx, request, &drive, known, person);
     if own && let Ok(project) = cx.project() {
         let caller = Caller { session: Some(drive.session.clone()), ..Caller::default() };
-        // The run is free again; when this cannot be noted, the driver's end shows it.
+        // Release the run. If that fails, the run is free once this process has ended.
         let _ = end_in(cx, &project, &drive.run, caller, Some("the driver stopped"), cx.now());
     }
     driven
@@ -265,7 +266,7 @@ fn go_through(
     let handler = StateHandler::new(machine.clone(), &registry).map_err(missing)?;
     let notebook = RunNotebook::new(cx, drive, &machine, request, Rc::clone(&audience));
     let mut agent = match &request.choose {
-        Choose::Nobody => Agent::new(handler, AskNobody { run: drive.run.clone() }, notebook),
+        Choose::Person => Agent::new(handler, LeaveToPerson { run: drive.run.clone() }, notebook),
         Choose::Command(command) => {
             let (command, drive, audience) = (command.clone(), drive.clone(), Rc::clone(&audience));
             let ask = AskCommand { command, machine: machine.clone(), drive, audience };
@@ -274,7 +275,7 @@ fn go_through(
         Choose::Endpoint(endpoint) => Agent::new(handler, AskEndpoint::new(endpoint.clone(), drive.timeout), notebook),
     };
     if standing != Position::New {
-        // The run is there, and may stop before another state of it begins.
+        // The run exists, and may stop before another state begins.
         agent.notebook.remember();
     }
     agent = agent.resumed_at(standing, context);
@@ -290,7 +291,9 @@ fn go_through(
         (stopped, _) => stopped.map_err(from_agent)?,
     };
     let (stop, state, reason) = match stopped {
-        Stop::Ended { state } => (DriveStop::Ended, state.clone(), format!("`{state}` is done, and the run with it")),
+        Stop::Ended { state } => {
+            (DriveStop::Ended, state.clone(), format!("`{state}` is done, and the run is completed"))
+        }
         Stop::NeedsHuman { state, why } => (DriveStop::NeedsHuman, state, why),
         Stop::Failed { state, why } => {
             let reason = format!("`{state}` failed: {why}; the same command tries it again");
@@ -312,21 +315,22 @@ fn go_through(
     Ok(report)
 }
 
-/// The run was ended or moved while a state was at work, so the result of the state has no place in it.
+/// The report when the run ended or moved while a state was at work, so that the result of the state cannot be
+/// recorded.
 fn overtaken(cx: &Context, drive: &Drive, done: &Done, refusal: &Refusal, ran: usize) -> Result<DriveReport> {
     let project = cx.project()?;
     let view = for_reading(cx, &project, &*open_run_exactly(&project, drive.run.as_str())?)?;
     let state = view.history.state();
     let meanwhile = match state.status() {
         RunStatus::Active => refusal.to_string(),
-        status => format!("the run is {status} since"),
+        status => format!("the run is {status} now"),
     };
     let output: String = done.output.as_deref().unwrap_or("nothing").chars().take(SHOWN).collect();
-    let reason = format!("what `{}` gave is not recorded: {meanwhile}. It gave: {output}", done.state);
+    let reason = format!("the output of `{}` is not recorded: {meanwhile}. The output is: {output}", done.state);
     Ok(report(drive, DriveStop::Failed, state.phase().cloned(), reason, ran))
 }
 
-/// How much of an output that is not recorded is shown, in characters.
+/// How much of an unrecorded output is shown, in characters.
 const SHOWN: usize = 2000;
 
 pub(super) fn report(
@@ -348,12 +352,12 @@ pub(super) fn report(
     }
 }
 
-/// What was given last, before a person is asked.
+/// The latest output of a state, for a person who is asked.
 pub(super) fn given_last(context: &agent::Context) -> Option<Given> {
     context.done.iter().rev().find_map(given)
 }
 
-/// What a state gave, as far as people are shown it.
+/// The output of a state, cut for people; none if it is empty.
 pub(super) fn given(done: &Done) -> Option<Given> {
     let output = done.output.as_deref().filter(|output| !output.trim().is_empty())?;
     let mut shown: String = output.chars().take(GIVEN).collect();
@@ -363,7 +367,7 @@ pub(super) fn given(done: &Done) -> Option<Given> {
     Some(Given { state: done.state.clone(), output: shown })
 }
 
-/// How much of an output people are shown, in characters; the run has all of it.
+/// How much of an output is shown to people, in characters; the run has all of it.
 const GIVEN: usize = 8000;
 
 fn from_agent(error: AgentError<Error>) -> Error {

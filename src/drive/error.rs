@@ -1,17 +1,17 @@
-//! Why a drive stopped short.
+//! Errors of `drive`.
 
 use thiserror::Error;
 
 use crate::model::{Explain, Kind, Problem, RunId};
 use crate::runs;
 
-/// Why a graph was not driven, or not to its end.
+/// Why a graph could not be driven, or not to its end.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// What keeps verbs over runs from their work as well: the project, files, settings, a rule of the run.
+    /// An error that other verbs over runs have too: the project, files, settings, a rule of the run.
     #[error(transparent)]
     Run(runs::Error),
-    /// What a driver began is still at work, though the driver is gone.
+    /// The driver is gone, but a command that it started still runs.
     #[error("process {pid} still works on run {run}: its driver is gone, what it began is not")]
     StillRuns {
         /// The run.
@@ -19,10 +19,10 @@ pub enum Error {
         /// The process.
         pid: u32,
     },
-    /// A model was named, and this build cannot ask one.
+    /// An endpoint was named, but this build has no network.
     #[error("this build of flow has no network, so it cannot ask an endpoint which state follows")]
     NoNetwork,
-    /// A graph leads nowhere, or a state leads out of it.
+    /// A state has no successor, or asks for one to which no transition leads.
     #[error("{0}")]
     NoWayOn(String),
 }

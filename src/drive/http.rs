@@ -1,47 +1,48 @@
-//! One question to a model over HTTP.
+//! One request to a model over HTTP, with retries.
 
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// How much of an answer is read, in bytes.
+/// The longest response that is read, in bytes.
 const ANSWER_BYTES: u64 = 1 << 20;
-/// How often a question is put.
+/// How often a request is sent.
 const TRIES: u32 = 4;
-/// The pause before it is put again, when the server names none; twice as long each time.
+/// The pause before the first retry, if the server names none; it doubles with each retry.
 const PAUSE: Duration = Duration::from_millis(500);
-/// The status of a server that was asked too often.
+/// The status "too many requests".
 const TOO_MANY: u16 = 429;
-/// What stands in the place of the key.
+/// Replaces the key in texts.
 const HIDDEN: &str = "[the key]";
 
-/// Whether questions can be put to `address`, as people may see it: without a user's name and password.
+/// The URL as it may be shown to people: without user name and password.
 ///
 /// # Errors
-/// A sentence fragment when it is no address of a server.
+/// A sentence fragment if `address` is not a URL of a server.
 pub(super) fn server(address: &str) -> Result<String, String> {
-    let uri: ureq::http::Uri = address.parse().map_err(|error| format!("no address: {error}"))?;
+    let uri: ureq::http::Uri = address.parse().map_err(|error| format!("not a URL: {error}"))?;
     match (uri.scheme_str(), uri.authority()) {
         (Some(scheme @ ("http" | "https")), Some(authority)) => {
             let port = authority.port_u16().map(|port| format!(":{port}")).unwrap_or_default();
             Ok(format!("{scheme}://{}{port}{}", authority.host(), uri.path()))
         }
-        _ => Err("no address that begins with http:// or https://".to_owned()),
+        _ => Err("not a URL that begins with http:// or https://".to_owned()),
     }
 }
 
-/// Posts `body` to `address` and gives the JSON that comes back. A server that is busy or broken is asked again after as long
-/// as it says, or after longer and longer pauses, while there is time.
+/// Posts `body` to `address` and returns the JSON of the response. A status of 429 or 5xx is retried within `limit`,
+/// after the time in `Retry-After` or after growing pauses.
 ///
 /// # Errors
-/// A sentence fragment: nobody is there, it takes longer than `limit`, it refuses, or it answers no JSON. The key is never
-/// in it, nor in the answer, whatever the server says.
+/// A sentence fragment: the server cannot be reached, takes longer than `limit`, refuses, or does not respond with
+/// JSON. Neither the error nor the result contains the key, whatever the server sends.
 pub(super) fn ask_endpoint(address: &str, key: Option<&str>, body: &Value, limit: Duration) -> Result<Value, String> {
     let deadline = Instant::now() + limit;
     let mut tries = 1;
     loop {
         let refused = match ask(address, key, body, deadline.saturating_duration_since(Instant::now()))? {
-            // A key that is a word of the question, as for servers that want any, is no secret in an answer, and may be it.
+            // A key that is a word of the request, as for servers that accept any key, is not a secret, and may be part
+            // of the reply.
             Ok(text) => return answer(&text, key.filter(|key| !body.to_string().contains(key))),
             Err(refused) => refused,
         };
@@ -56,14 +57,14 @@ pub(super) fn ask_endpoint(address: &str, key: Option<&str>, body: &Value, limit
     }
 }
 
-/// An answer that is none.
+/// A response with an error status.
 struct Refused {
     why: String,
-    /// Whether it is worth asking again, and after which time when the server says so.
+    /// Some if a retry makes sense; inside, the pause that the server asks for.
     again: Option<Option<Duration>>,
 }
 
-/// Asks once.
+/// Sends the request once.
 fn ask(address: &str, key: Option<&str>, body: &Value, limit: Duration) -> Result<Result<String, Refused>, String> {
     let config = ureq::Agent::config_builder().timeout_global(Some(limit)).http_status_as_error(false).build();
     let mut request = ureq::Agent::new_with_config(config).post(address);
@@ -77,7 +78,7 @@ fn ask(address: &str, key: Option<&str>, body: &Value, limit: Duration) -> Resul
     if status.is_success() {
         return text.map(Ok).map_err(|error| without_key(&error.to_string(), key));
     }
-    // The key goes before the text is cut, which might leave a part of it.
+    // Remove the key before cutting the text, because cutting could leave a part of it.
     let said = without_key(&text.unwrap_or_default(), key);
     let first: String = said.lines().next().unwrap_or_default().chars().take(300).collect();
     let is_passing = status.as_u16() == TOO_MANY || status.is_server_error();
@@ -86,12 +87,12 @@ fn ask(address: &str, key: Option<&str>, body: &Value, limit: Duration) -> Resul
 }
 
 fn answer(text: &str, key: Option<&str>) -> Result<Value, String> {
-    let mut value = serde_json::from_str(text).map_err(|error| format!("it answered no JSON: {error}"))?;
+    let mut value = serde_json::from_str(text).map_err(|error| format!("its response is not JSON: {error}"))?;
     scrub(&mut value, key);
     Ok(value)
 }
 
-/// Takes the key out of every text.
+/// Replaces the key in every string of a JSON value.
 fn scrub(value: &mut Value, key: Option<&str>) {
     match value {
         Value::String(text) => *text = without_key(text, key),
@@ -101,7 +102,7 @@ fn scrub(value: &mut Value, key: Option<&str>) {
     }
 }
 
-/// The text with the key, also as JSON writes it, replaced.
+/// Replaces the key in a text, also where it is escaped as in JSON.
 fn without_key(text: &str, key: Option<&str>) -> String {
     let Some(key) = key.filter(|key| !key.is_empty()) else { return text.to_owned() };
     let quoted = Value::from(key).to_string();

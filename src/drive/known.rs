@@ -1,4 +1,4 @@
-//! What is known of a run that is to be driven: whether it is there, where it stands, and what was answered.
+//! What is known about a run before it is driven: whether it exists, where it is in the graph, and what was answered.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use crate::runs::view::for_reading;
 use crate::runs::{self, ClaimRequest, Context, claim, place_of_caller, presence};
 use crate::store::Project;
 
-/// The run that the same command drove before: the one that is named, or the only open one of the workflow.
+/// The run to continue: the one that is named, or the only open run of the workflow; none if a new run is to begin.
 pub(super) fn run_to_drive(
     cx: &Context,
     project: &Project,
@@ -35,7 +35,7 @@ pub(super) fn run_to_drive(
     let of_it: Vec<_> = runs.open().filter(|run| run.workflow.as_str() == workflow).map(|run| run.id.clone()).collect();
     match of_it.as_slice() {
         [] if runs.unreadable.is_empty() => Ok(None),
-        // One of them may be it, and a second run would do everything again.
+        // An unreadable run may be the one, and a new run would repeat all of its work.
         [] => {
             let lines = runs.unreadable.iter().map(|run| format!("{}: {}", run.run_id, run.reason));
             Err(runs::Error::NoActiveRun { unreadable: lines.collect() }.into())
@@ -45,7 +45,7 @@ pub(super) fn run_to_drive(
     }
 }
 
-/// Takes a run that is there, and finds out where it stands. A report when there is nothing to drive.
+/// Claims an existing run, and reads where it is in the graph. Gives a report if there is nothing to drive.
 pub(super) fn take_up(
     cx: &Context,
     project: &Project,
@@ -109,7 +109,8 @@ pub(super) fn take_up(
             return stopped(DriveStop::NeedsHuman, reason);
         }
     }
-    // The claim names the driver. Without one, what a dead driver left running matters.
+    // A claim names the driver, which is then alive. Without a claim, a command that a dead driver left may still be
+    // running.
     let caller = Caller { session: Some(drive.session.clone()), ..Caller::default() };
     let held = presence(cx, view.history.hold(), &caller)? == Presence::HeldByOther;
     let begun = phase.as_ref().filter(|here| state.document().state.steps.get(here).is_some_and(StepStatus::is_open));
@@ -126,17 +127,17 @@ pub(super) fn take_up(
     Ok(None)
 }
 
-/// What is known of a run that is to be driven.
+/// What is known about a run before it is driven.
 pub(super) struct Known {
-    /// The graph; none of a run that has none, when today's cannot be used either.
+    /// The graph; none if the run has none pinned and today's cannot be used either.
     pub(super) machine: Option<Machine>,
     pub(super) standing: Position,
     pub(super) context: agent::Context,
-    /// What the user answered in the state where the run stands.
+    /// The answer of the user in the run's current state.
     pub(super) answer: Option<String>,
-    /// What a person should know.
+    /// Warnings for the report.
     pub(super) warnings: Vec<String>,
-    /// The file that holds the graph, when it is named.
+    /// The file that holds the graph, if the request names one.
     pub(super) file: Option<String>,
 }
 
@@ -149,7 +150,7 @@ impl Known {
     fn read(&mut self, history: &History) {
         let document = history.state().document();
         let mut context = document.context.clone();
-        // What a driver is called with may hold what is not for its commands, or for a model.
+        // The driver's command line may hold secrets that neither commands nor a model may see.
         context.shift_remove(DRIVER);
         self.context.about = json!({ "goal": document.goal, "context": context });
         let run = &document.state;
@@ -159,11 +160,11 @@ impl Known {
             match report.own_step() {
                 Some((state, StepStatus::Running)) => begun = Some(state),
                 Some((state, StepStatus::Completed)) => {
-                    // Whoever completed the step by hand may have answered before.
+                    // If a person completed the step by hand, the output is the answer from before.
                     let output = report.text("output").map(str::to_owned).or_else(|| answers.0.get(state).cloned());
                     let done = &mut self.context.done;
                     match done.last_mut().filter(|last| last.state == *state && begun.take() != Some(state)) {
-                        // The state's command may have said that it is done before the driver did.
+                        // The state's command may have reported its completion before the driver did.
                         Some(last) => last.output = output.or(last.output.take()),
                         None => done.push(Done { state: state.clone(), output }),
                     }
@@ -182,22 +183,22 @@ impl Known {
                 let named = latest.and_then(|report| report.text("next_state")).map(str::to_owned);
                 Position::Behind { state: here, named }
             }
-            // It has to begin, once more or at all.
+            // The state has to begin, for the first time or again.
             Some(StepStatus::Failed | StepStatus::NotStarted) | None => Position::At(here),
         };
     }
 }
 
-/// What the user answered in each state: to what it asked last, until it is done. A state that fails, waits or is begun
-/// once more asked for the answer all the same, and no one gives it twice.
+/// The latest answer of the user in each state, until the state is done. A state that fails, waits or begins again can
+/// still use the answer: the user does not have to give it twice.
 #[derive(Default)]
 struct Answers<'a>(HashMap<&'a StateName, String>);
 
 impl<'a> Answers<'a> {
     fn note(&mut self, report: &'a StepReport) {
-        // Units ask and answer for themselves.
+        // The questions of units do not concern the driver.
         let Some(step) = report.step.as_ref().filter(|_| report.unit.is_none()) else { return };
-        // The run comes from elsewhere: what was answered belongs to the round before.
+        // `from`: the run comes from another state, so an answer belongs to an earlier round.
         let is_over = report.status().is_some_and(StepStatus::is_done) || report.from.is_some();
         match report.answer() {
             Some(answer) => drop(self.0.insert(step, answer)),

@@ -1,8 +1,8 @@
-//! Driving a run through a graph (ARKOS): [`agent`] is the loop, which knows no run and no process; around it a run for
-//! a notebook, commands for states, and a person, a command or a model that chooses.
+//! Drives a run through a graph (ARKOS). [`agent`] is the loop, which knows neither runs nor processes. Around it, a
+//! run serves as the notebook, commands as the states, and a person, a command or a model as the chooser.
 //!
-//! What a state gave is recorded before the next one is chosen, so the same command goes on where it was, and repeats no
-//! state that is done. The network is used here alone, and not at all without the feature `network`.
+//! The output of a state is recorded before the next state is chosen, so repeating the command continues where it
+//! stopped, and runs no state again that is done. Only this room uses the network, and only with the feature `network`.
 
 pub mod agent;
 mod check;

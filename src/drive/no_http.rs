@@ -1,4 +1,4 @@
-//! In the place of `http.rs` in a build without the feature `network`.
+//! Replaces `http.rs` in a build without the feature `network`.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 const WHY: &str = "this build of flow has no network";
 
-/// No address is one that could be asked.
+/// Rejects every URL.
 ///
 /// # Errors
 /// Always.
@@ -14,7 +14,7 @@ pub(super) fn server(_address: &str) -> Result<String, String> {
     Err(WHY.to_owned())
 }
 
-/// Nobody is asked.
+/// Rejects every request.
 ///
 /// # Errors
 /// Always.

@@ -1,4 +1,4 @@
-//! The notebook of a driver: a run.
+//! A run as the notebook of a driver.
 
 use serde_json::{Map, Value};
 
@@ -14,19 +14,19 @@ use crate::runs::select::open_run;
 use crate::runs::workflow::is_file;
 use crate::runs::{Context, EmitRequest, ReportRequest, change_context, emit_by, named_in};
 
-/// Notes what a driver does as reports on steps.
+/// Records the steps of a driver as reports on steps.
 pub(super) struct RunNotebook<'a, 'p> {
     cx: &'a Context,
     drive: &'a Drive,
     machine: &'a Machine,
     request: &'a DriveRequest,
     audience: Audience<'p>,
-    /// Whether the run knows by which command it is driven.
+    /// Whether the run already stores the command line that drives it.
     is_known: bool,
-    /// How many states were run.
+    /// How many states are done.
     pub(super) ran: usize,
     pub(super) warnings: Vec<String>,
-    /// What a state gave and the run did not take.
+    /// The output of a state that the run refused to record.
     pub(super) unrecorded: Option<Done>,
 }
 
@@ -42,7 +42,7 @@ impl<'a, 'p> RunNotebook<'a, 'p> {
         Self { cx, drive, machine, request, audience, is_known: false, ran: 0, warnings, unrecorded: None }
     }
 
-    /// Lets the run know by which command it is driven, for those who ask how it goes on.
+    /// Stores in the run the command line that drives it, so that `resume` can suggest it.
     pub(super) fn remember(&mut self) {
         if std::mem::replace(&mut self.is_known, true) {
             return;
@@ -57,11 +57,11 @@ impl<'a, 'p> RunNotebook<'a, 'p> {
         let change =
             |context: &mut Map<String, Value>| drop(context.insert(DRIVER.to_owned(), command.as_str().into()));
         let remembered = change_context(self.cx, run, session, *epoch, change);
-        // The work itself goes on without it.
+        // A failure here does not stop the work.
         self.warnings.extend(
             remembered
                 .err()
-                .map(|error| format!("the run does not know by which command it is driven: {}", error.one_line())),
+                .map(|error| format!("cannot store in the run which command drives it: {}", error.one_line())),
         );
     }
 
@@ -115,7 +115,7 @@ impl Notebook for RunNotebook<'_, '_> {
         recorded.inspect_err(|_| self.unrecorded = Some(done.clone()))?;
         self.ran += 1;
         self.tell(&format!("{} is done", done.state));
-        // What a person typed, they know.
+        // A person need not be shown what they typed.
         let kind = self.machine.state(&done.state).and_then(|state| state.kind.as_deref()).unwrap_or(State::USUAL);
         let is_left_to_person = self.request.types.iter().any(|declared| declared == kind)
             && self.request.on.iter().all(|(done, _)| done != kind);
@@ -131,7 +131,7 @@ impl Notebook for RunNotebook<'_, '_> {
     }
 
     fn ask(&mut self, state: &StateName, prompt: &str) -> Result<()> {
-        // The same command once more asks nothing new.
+        // The state asks the same again after a repeated command; do not record that twice.
         let project = self.cx.project()?;
         let run = open_run(self.cx, &project, self.drive.run.as_str())?;
         let view = crate::runs::view::for_reading(self.cx, &project, &*run)?;
@@ -144,7 +144,7 @@ impl Notebook for RunNotebook<'_, '_> {
     }
 
     fn wait(&mut self, state: &StateName, why: &str) -> Result<()> {
-        // The same command once more waits for nothing new.
+        // The state waits for the same after a repeated command; do not record that twice.
         let project = self.cx.project()?;
         let run = open_run(self.cx, &project, self.drive.run.as_str())?;
         let history = crate::runs::view::for_reading(self.cx, &project, &*run)?.history;

@@ -1,5 +1,5 @@
-//! An interviewer that keeps nothing in mind: it is told the state of the document, and answers one object. The same state
-//! gets the same answer, so what was answered once can be kept and played again.
+//! An interviewer without memory: it gets the state of the document, and replies with one JSON object. So the same
+//! state can have the same reply, and recorded replies can be replayed.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,21 +16,21 @@ use crate::model::{limits, without_fence};
 use crate::runs;
 use crate::runs::answer::answer_of;
 
-/// Who is asked what to ask.
+/// An interviewer that is a command, or a recording of its replies.
 pub(super) struct Agent<'r> {
     disk: &'r dyn Disk,
-    /// The command; none when all answers are played.
+    /// The command; none when all replies are replayed.
     pub(super) command: Option<&'r str>,
-    /// How long it may take.
+    /// The time limit for one reply.
     pub(super) timeout: Duration,
-    /// Where its answers are kept.
+    /// The file to which replies are appended.
     pub(super) record: Option<PathBuf>,
-    /// What it answered before: states and replies.
+    /// Recorded calls: states and replies.
     played: Vec<(Value, Value)>,
 }
 
 impl<'r> Agent<'r> {
-    /// An agent whose answers of before are in `replay`.
+    /// An agent with the recorded calls in `replay`.
     pub(super) fn new(
         disk: &'r dyn Disk,
         command: Option<&'r str>,
@@ -45,7 +45,7 @@ impl<'r> Agent<'r> {
         Ok(Self { disk, command, timeout, record, played })
     }
 
-    /// What it answers to `state`.
+    /// The reply to `state`: a recorded one if there is one, otherwise the command's. New replies are recorded.
     pub(super) fn ask(&self, file: &DocumentFile, state: &Value, tell: &mut dyn FnMut(&str)) -> Result<Reply> {
         let reply = match (self.played.iter().find(|(before, _)| before == state), self.command) {
             (Some((_, reply)), _) => reply.clone(),
@@ -80,29 +80,29 @@ impl<'r> Agent<'r> {
         let text = answer_of(&job, tell).map_err(|why| InterviewFault::Agent { why })?;
         parse_json(without_fence(&text)).map_err(|error| {
             let shown: String = text.trim().chars().take(80).collect();
-            InterviewFault::Agent { why: format!("its command answered no JSON object, but {shown:?} ({error})") }
+            InterviewFault::Agent { why: format!("its command did not print a JSON object, but {shown:?} ({error})") }
         })
     }
 }
 
-/// The reply that `value` is.
+/// Validates a reply.
 fn understand(value: &Value) -> std::result::Result<Reply, InterviewFault> {
     let violations = validate(DocumentKind::InterviewReply, value, None);
     if !violations.is_empty() {
         return Err(InterviewFault::Reply { violations });
     }
-    // Null stands for what is left out.
+    // A field that is null counts as missing.
     let mut value = value.clone();
     if let Some(object) = value.as_object_mut() {
         object.retain(|_, value| !value.is_null());
-        // Context counts itself.
+        // flow computes `metadata` itself.
         object.shift_remove("metadata");
     }
     serde_json::from_value(value)
-        .map_err(|error| InterviewFault::Agent { why: format!("its answer is of no use: {error}") })
+        .map_err(|error| InterviewFault::Agent { why: format!("its reply cannot be used: {error}") })
 }
 
-/// What a file of recorded calls holds. A line that a power cut tore is no call.
+/// Reads a file of recorded calls. Skips lines that are not calls, such as one that a power cut tore.
 fn recorded(disk: &dyn Disk, path: &Path) -> Result<Vec<(Value, Value)>> {
     let fault = |source| runs::Error::Input { origin: path.display().to_string(), source };
     let bytes = read_named(disk, path, RECORDED_BYTES).map_err(fault)?;
@@ -113,10 +113,11 @@ fn recorded(disk: &dyn Disk, path: &Path) -> Result<Vec<(Value, Value)>> {
     Ok(calls.collect())
 }
 
-/// Largest file of recorded calls in bytes.
+/// The largest file of recorded calls, in bytes.
 const RECORDED_BYTES: usize = 64 << 20;
 
-/// The state of a document, as an interviewer is told: nothing in it depends on when and where it is asked.
+/// The state of a document as an interviewer gets it. It does not depend on time or place, so that recorded replies can
+/// be found by it.
 pub(super) fn state(file: &DocumentFile, script: &Script, document: &Document<'_>, metadata: Metadata) -> Value {
     let pad = document.pad();
     let text = document.without_pad().unwrap_or_else(|_| document.text().to_owned());

@@ -1,4 +1,4 @@
-//! `interview answer` and `interview skip`: what is said to a question.
+//! `interview answer` and `interview skip`: answer or skip a question.
 
 use std::path::PathBuf;
 
@@ -13,38 +13,38 @@ use crate::interviews::pad::{Answer, EditError, Entry, Pad, Question, Step};
 use crate::model::limits;
 use crate::runs::context::Context;
 
-/// What to say to a question.
+/// An answer to a question, or the decision to skip it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerRequest {
     /// The document.
     pub document: PathBuf,
-    /// The number of the question; otherwise the one that is next.
+    /// The number of the question; otherwise the next one.
     pub question: Option<u32>,
-    /// A question of the caller's own, when it is not in the document yet.
+    /// A question of the caller's own, if it is not in the document yet.
     pub asked: Option<Question>,
-    /// The answer, or why there is none.
+    /// The answer, or the reason to skip the question.
     pub answer: Answer,
-    /// Which other answer it takes the place of.
+    /// Which existing answer may be replaced.
     #[serde(default)]
     pub replaces: Replaces,
 }
 
-/// Which answer another one takes the place of.
+/// Which existing answer may be replaced.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Replaces {
     /// None.
     #[default]
     Nothing,
-    /// Whichever stands there.
+    /// Any.
     Anything,
-    /// This one, which somebody saw.
+    /// Only this one, which the caller has seen.
     Seen(Answer),
 }
 
 impl Replaces {
-    /// Whether it takes the place of `there`.
+    /// Whether `there` may be replaced.
     fn allows(&self, there: &Answer) -> bool {
         match self {
             Self::Nothing => false,
@@ -54,35 +54,38 @@ impl Replaces {
     }
 }
 
-/// The answer of `interview answer` and `interview skip`.
+/// The report of `interview answer` and `interview skip`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InterviewAnswerReport {
     /// The document, as it was named.
     pub document: PathBuf,
     /// The number of the question.
     pub question: u32,
-    /// What it is about.
+    /// Its topic.
     pub topic: String,
-    /// What became of it.
+    /// The status of the question now.
     pub status: EntryStatus,
-    /// Whether the same stood there already.
+    /// Whether the document already had this answer.
     pub repeated: bool,
-    /// What comes next.
+    /// The next step.
     pub next: InterviewNext,
-    /// What is odd.
+    /// Problems that did not stop the command.
     pub warnings: Vec<String>,
 }
 
-/// Puts an answer, or why there is none, into the scratch pad; on stable storage when this returns.
+/// Writes an answer, or the reason to skip the question, into the scratch pad. It is on stable storage when this
+/// returns.
 ///
 /// # Errors
-/// [`Error::Stopped`](crate::interviews::Error::Stopped): another answer stands there, there is no such question, or nothing is asked any more.
+/// [`Error::Stopped`](crate::interviews::Error::Stopped): the question has another answer, there is no such question,
+/// or all questions are answered.
 pub fn answer(cx: &Context, request: &AnswerRequest) -> Result<InterviewAnswerReport> {
     let file = DocumentFile::at(cx, &request.document)?;
     if matches!(&request.answer, Answer::Given(text) | Answer::Skipped(text) if text.len() > limits::ANSWER_BYTES) {
         return Err(file.fault(InterviewFault::AnswerTooLong));
     }
-    // Which question is meant is decided before the lock is taken: somebody else may answer it meanwhile.
+    // Decide which question is meant before taking the lock: meanwhile someone may answer it, and then another one
+    // would be the next.
     let seen = file.text()?;
     let seen = file.document(&seen);
     let script = script_of(cx, &file, &seen)?;
@@ -128,17 +131,17 @@ pub fn answer(cx: &Context, request: &AnswerRequest) -> Result<InterviewAnswerRe
     })
 }
 
-/// Which question an answer is meant for.
+/// The question that an answer is for.
 enum Meant {
-    /// The one of this number, with its words when the script asks it and it is not in the pad yet.
+    /// The question with this number; with its text if the script asks it and it is not in the pad yet.
     Numbered(u32, Option<Question>),
-    /// The caller's own, which has this number, or gets the next one.
+    /// The caller's own question, with this number or the next free one.
     Own(Question, Option<u32>),
 }
 
 impl Meant {
-    /// Its number in `pad`. One's own question is found by its words, so that a command that is given once more is meant for
-    /// the question that it asked before.
+    /// Its number in `pad`. A question of the caller's own is found by its text, so that a repeated command means the
+    /// same question.
     fn number(&self, pad: &Pad) -> u32 {
         match self {
             Self::Numbered(number, _) | Self::Own(_, Some(number)) => *number,
@@ -171,7 +174,7 @@ fn meant(request: &AnswerRequest, standing: &InterviewState<'_>) -> std::result:
         (None, None) => Err(InterviewFault::NothingToAsk),
         (Some(number), _) => Ok(Meant::Numbered(number, words.filter(|_| next == Some(number)))),
         (None, Some(number)) => {
-            // A command that is given once more after it did its work is meant for the question before.
+            // A repeated command whose answer is already written means the previous question.
             let last = standing.pad.entries.iter().rfind(|entry| entry.answer != Answer::Open);
             let given = request.answer.clone().normal();
             let is_same = |entry: &&Entry| matches!(given, Answer::Given(_)) && entry.answer == given;
@@ -183,7 +186,7 @@ fn meant(request: &AnswerRequest, standing: &InterviewState<'_>) -> std::result:
     }
 }
 
-/// The words of an answer; none of one that is none.
+/// The text of an answer; none if the question is open or skipped.
 fn text_of(answer: &Answer) -> Option<String> {
     match answer {
         Answer::Given(text) => Some(text.clone()),
@@ -192,7 +195,7 @@ fn text_of(answer: &Answer) -> Option<String> {
 }
 
 impl InterviewFault {
-    /// Why an answer was not taken; the answer itself goes with it, so that it is not lost.
+    /// Adds the answer to the error, so that it is not lost.
     fn of_answer(error: EditError, given: &Answer) -> Self {
         match error {
             EditError::Answered { number, answer } => {

@@ -1,4 +1,4 @@
-//! The end of an interview: its answers go into the document, or it is given up and a copy stays.
+//! Ends an interview: `finish` writes the answers into the document, `abandon` removes them and keeps a copy.
 
 use std::path::{Path, PathBuf};
 
@@ -14,56 +14,57 @@ use crate::interviews::pad::{Answer, Entry, Outlook, SectionChange, Step};
 use crate::runs::context::Context;
 use crate::runs::{self, Source};
 
-/// How to finish.
+/// How to finish an interview.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FinishRequest {
     /// The document.
     pub document: PathBuf,
-    /// What belongs into the sections, by their ids, in the place of the answers.
+    /// Texts for sections, by section id, which replace the answers.
     pub content: Option<Map<String, Value>>,
-    /// Whether questions may be left.
+    /// Whether to finish even if questions are open.
     #[serde(default)]
     pub early: bool,
-    /// The text for which the content was made; another one is not finished with it.
+    /// The text of the document for which `content` was made; if the document has changed since, it is not finished.
     pub seen: Option<String>,
 }
 
-/// How often a copy is made anew of a document that somebody saves meanwhile.
+/// How often `abandon` starts again when the document is saved at the same time.
 const TRIES: usize = 3;
 
-/// The answer of `interview finish`.
+/// The report of `interview finish`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InterviewFinishReport {
     /// The document, as it was named.
     pub document: PathBuf,
     /// How many questions were answered.
     pub answered: usize,
-    /// How many were passed over.
+    /// How many questions were skipped.
     pub skipped: usize,
-    /// The sections.
+    /// The sections, and how they changed.
     pub sections: Vec<SectionChange>,
-    /// Whether it was finished already, and only its run did not know.
+    /// Whether the document was finished earlier, and this only updated its run.
     pub already: bool,
-    /// What is odd.
+    /// Problems that did not stop the command.
     pub warnings: Vec<String>,
 }
 
-/// The answer of `interview abandon`.
+/// The report of `interview abandon`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InterviewAbandonReport {
     /// The document, as it was named.
     pub document: PathBuf,
-    /// The copy with everything that was answered; none when the document was gone.
+    /// The copy with all answers; none if the document does not exist.
     pub copy: Option<PathBuf>,
-    /// What is odd.
+    /// Problems that did not stop the command.
     pub warnings: Vec<String>,
 }
 
-/// Writes what was answered into the sections and removes the scratch pad, in one step.
+/// Writes the answers into their sections and removes the scratch pad, in one atomic replacement.
 ///
 /// # Errors
-/// [`crate::interviews::Error::Stopped`] when questions are left, or something in the pad cannot be read: it would be lost.
+/// [`crate::interviews::Error::Stopped`] when questions are open, or when something in the pad cannot be read and would
+/// be lost.
 pub fn finish(cx: &Context, request: &FinishRequest) -> Result<InterviewFinishReport> {
     let file = DocumentFile::at(cx, &request.document)?;
     let seen = file.text()?;
@@ -103,11 +104,11 @@ pub fn finish(cx: &Context, request: &FinishRequest) -> Result<InterviewFinishRe
     Ok(InterviewFinishReport { document: file.named, answered, skipped, sections, already: false, warnings })
 }
 
-/// Gives an interview up: the scratch pad goes, everything else of the document stays, and a copy with everything
-/// stands beside it before that. Of a document that is gone, the runs that wait for it are told.
+/// Abandons an interview: makes a copy of the document beside it, and then removes the scratch pad. If the document
+/// does not exist, updates only the runs that still wait for the interview.
 ///
 /// # Errors
-/// [`crate::interviews::Error::Stopped`] without an interview, or when the document is being saved all the time.
+/// [`crate::interviews::Error::Stopped`] when there is no interview, or when the document keeps changing.
 pub fn abandon(cx: &Context, document: &Path) -> Result<InterviewAbandonReport> {
     let file = DocumentFile::at(cx, document)?;
     for _ in 0..TRIES {
@@ -123,7 +124,7 @@ pub fn abandon(cx: &Context, document: &Path) -> Result<InterviewAbandonReport> 
         let before = file.document(&text);
         before.only_pad().map_err(|error| file.fault(error.into()))?;
         let copy = copy(cx, &file, &text)?;
-        // A run is told first: without its pad the document could not say any more what became of the interview.
+        // Update the run first: once the pad is gone, the document can no longer tell how the interview ended.
         let warnings = tell_end(cx, &file, &before, &Ending::Abandoned { copy: copy.clone() });
         let removed = file.update(&mut |now| {
             if now != Some(text.as_str()) {
@@ -142,7 +143,7 @@ pub fn abandon(cx: &Context, document: &Path) -> Result<InterviewAbandonReport> 
     Err(file.fault(InterviewFault::ChangedMeanwhile))
 }
 
-/// A copy of the document beside it; its name says when it was made.
+/// Copies the document to a file beside it, with the time in its name.
 fn copy(cx: &Context, file: &DocumentFile, text: &str) -> Result<PathBuf> {
     let stem = file.named.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let ending = file.named.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default();
@@ -162,10 +163,11 @@ fn copy(cx: &Context, file: &DocumentFile, text: &str) -> Result<PathBuf> {
     }
 }
 
-/// The content of sections that a caller gives: an object of their ids, or an interviewer's whole answer with it.
+/// Reads texts for sections: an object with section ids as keys, or a whole reply of an interviewer with such an
+/// object.
 ///
 /// # Errors
-/// [`runs::Error::InputJson`] when it is neither.
+/// [`runs::Error::InputJson`] for anything else.
 pub fn read_content(source: &Source) -> Result<Map<String, Value>> {
     let fault = |why: String| Error::Run(runs::Error::InputJson { origin: source.origin.clone(), why });
     let value = parse_json(&source.text).map_err(|error| fault(format!("it is not JSON: {error}")))?;

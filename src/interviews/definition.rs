@@ -1,4 +1,4 @@
-//! The scripts of interviews: the project's in `.flow/interviews/`, before the shipped ones.
+//! The scripts of interviews. Those of the project, in `.flow/interviews/`, take precedence over the shipped ones.
 
 use std::path::PathBuf;
 
@@ -8,14 +8,14 @@ use crate::interviews::error::{Error, Result};
 use crate::interviews::pad::{Script, ScriptDocument};
 use crate::model::{Flaw, WorkflowId};
 
-/// How the name of a script's file ends.
+/// The suffix of a script's file name.
 pub(crate) const SUFFIX: &str = ".interview.yaml";
-/// The project's own scripts, below `.flow`.
+/// The directory of the project's own scripts, below `.flow`.
 const FOLDER: &str = "interviews";
-/// Names and texts of the scripts inside this program, sorted.
+/// Names and texts of the shipped scripts, sorted.
 const SHIPPED: &[(&str, &str)] = &[("charter", include_str!("../../workflows/charter.interview.yaml"))];
 
-/// The names of the project's own scripts, sorted, also of those that no script can have.
+/// The names of the project's own scripts, sorted, including names that are not valid.
 ///
 /// # Errors
 /// When their directory cannot be read.
@@ -23,7 +23,7 @@ pub(crate) fn own_scripts(catalog: &Catalog) -> Result<Vec<String>> {
     Ok(own(catalog.own(Some(FOLDER))?.as_ref())?)
 }
 
-/// All scripts that can be used.
+/// All valid scripts.
 pub(super) fn scripts(catalog: &Catalog) -> Vec<Script> {
     let shipped = || SHIPPED.iter().map(|(id, _)| (*id).to_owned()).collect();
     let names = catalog.own(Some(FOLDER)).and_then(|folder| known(folder.as_ref())).unwrap_or_else(|_| shipped());
@@ -33,7 +33,7 @@ pub(super) fn scripts(catalog: &Catalog) -> Vec<Script> {
 /// The script called `name`.
 ///
 /// # Errors
-/// [`Error::UnknownScript`] when there is none, [`Error::Script`] when it cannot be used.
+/// [`Error::UnknownScript`] when it does not exist, [`Error::Script`] when it is invalid.
 pub(crate) fn script(catalog: &Catalog, name: &str) -> Result<Script> {
     let folder = catalog.own(Some(FOLDER))?;
     if let (Some(folder), Ok(id)) = (&folder, WorkflowId::new(name)) {
@@ -52,7 +52,7 @@ pub(crate) fn script(catalog: &Catalog, name: &str) -> Result<Script> {
     Err(Error::UnknownScript { name: name.to_owned(), known, suggestion })
 }
 
-/// The names that scripts have, sorted.
+/// The names of all scripts, sorted.
 fn known(folder: Option<&Folder>) -> std::result::Result<Vec<String>, CatalogError> {
     let mut known: Vec<String> = SHIPPED.iter().map(|(id, _)| (*id).to_owned()).collect();
     known.extend(own(folder)?.into_iter().filter(|name| WorkflowId::new(name.as_str()).is_ok()));
@@ -68,8 +68,8 @@ fn own(folder: Option<&Folder>) -> std::result::Result<Vec<String>, CatalogError
     Ok(names)
 }
 
-/// Reads and proves a script whose file has this name. A document names its script by that name, and by no other one could
-/// the interview go on.
+/// Reads and checks a script in a file with this name. The name and the id must be the same, because a document refers
+/// to its script by name.
 fn read_named(text: &str, name: &str) -> std::result::Result<Script, Vec<Violation>> {
     read_proved(text, DocumentKind::Interview, |document: ScriptDocument| match document.metadata.id.as_str() {
         id if id == name => Script::build(document),
@@ -80,7 +80,7 @@ fn read_named(text: &str, name: &str) -> std::result::Result<Script, Vec<Violati
     })
 }
 
-/// Reads and proves a script.
+/// Reads and checks a script.
 ///
 /// # Errors
 /// Everything that is wrong with it.

@@ -1,4 +1,4 @@
-//! The document of an interview, as a file: where it is, how it is read and replaced, and by which script it goes.
+//! The file of an interview's document: its path, reading and replacing it, and its script.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -18,24 +18,24 @@ use crate::runs::context::Context;
 use crate::runs::{self, path_argument};
 use crate::store::Project;
 
-/// The script of a document that names none.
+/// The script of a document that does not name one.
 pub(super) const CHARTER: &str = "charter";
 
-/// A document that somebody named.
+/// The file of a document.
 #[derive(Debug, Clone)]
 pub(super) struct DocumentFile {
     /// Where it is.
     pub(super) disk: Arc<dyn Disk>,
-    /// As it was named.
+    /// The path as the caller gave it.
     pub(super) named: PathBuf,
-    /// The deepest directory on its path that is there.
+    /// The deepest directory on its path that exists.
     root: PathBuf,
-    /// The document below it.
+    /// The path of the document below `root`.
     relative: PathBuf,
     wait: Duration,
-    /// The name of the document of which this is a copy.
+    /// For a copy: the name of the original document.
     copy_of: Option<OsString>,
-    /// The scripts by which an interview in it may go.
+    /// The scripts that an interview in it may use.
     known: Vec<Script>,
 }
 
@@ -58,7 +58,7 @@ impl DocumentFile {
             }
         }
         let relative = path.strip_prefix(root).unwrap_or(&path).to_owned();
-        // One document has one path, however it is named: runs know it by that.
+        // Resolve links in the directory, so that one document has one path: runs refer to it by that.
         let root = cx.disk.canonical(root).map_err(|errno| unseen(root, errno))?;
         let (wait, known) = (cx.lock_wait()?, Vec::new());
         let disk = Arc::clone(&cx.disk);
@@ -84,51 +84,51 @@ impl DocumentFile {
         }
     }
 
-    /// The whole path.
+    /// The absolute path.
     pub(super) fn path(&self) -> PathBuf {
         self.root.join(&self.relative)
     }
 
-    /// A command about it.
+    /// A command line about the document.
     pub(super) fn suggest(&self, verb: &str) -> Suggestion {
         Suggestion::flow(verb).value(path_argument(&self.named))
     }
 
-    /// A copy of it beside it that is called `name`.
+    /// A copy called `name` in the same directory.
     pub(super) fn copy(&self, name: &str) -> Self {
         let beside = |path: &Path| path.with_file_name(name);
         let copy_of = self.relative.file_name().map(OsString::from);
         Self { named: beside(&self.named), relative: beside(&self.relative), copy_of, ..self.clone() }
     }
 
-    /// What `text` says, which is or will be its own.
+    /// Parses `text`, the current or future content of the document.
     pub(super) fn document<'t>(&'t self, text: &'t str) -> Document<'t> {
         Document::among(&self.known, text)
     }
 
-    /// The names of the scripts by which an interview in it may go.
+    /// The names of the scripts that an interview in it may use.
     pub(super) fn scripts(&self) -> Vec<String> {
         self.known.iter().map(|script| script.id().to_owned()).collect()
     }
 
-    /// The script to which the questions in `pad` belong, when one knows more of them than any other.
+    /// The script that knows most of the questions in `pad`; none if no script knows any, or if two know equally many.
     pub(super) fn script_that_asks(&self, pad: &Pad) -> Option<&str> {
         let most = self.known.iter().map(|script| script.knows(pad)).max().filter(|most| most.0 > 0)?;
         let mut best = self.known.iter().filter(|script| script.knows(pad) == most);
         best.next().filter(|_| best.next().is_none()).map(Script::id)
     }
 
-    /// Its text; none when there is no such file.
+    /// Its content; none if the file does not exist.
     pub(super) fn read(&self) -> Result<Option<String>> {
         Ok(read_document(&self.place())?)
     }
 
-    /// Its text, which must be there.
+    /// Its content; an error if the file does not exist.
     pub(super) fn text(&self) -> Result<String> {
         self.read()?.ok_or_else(|| self.fault(InterviewFault::Missing))
     }
 
-    /// Replaces its text on stable storage.
+    /// Replaces its content on stable storage.
     pub(super) fn update(
         &self,
         edit: &mut dyn FnMut(Option<&str>) -> std::result::Result<String, InterviewFault>,
@@ -148,7 +148,7 @@ fn unseen(path: &Path, errno: Errno) -> DocumentFault {
     DocumentFault::Io { doing: Operation::Inspect, path: path.to_owned(), source: errno.into() }
 }
 
-/// `path` from the working directory.
+/// `path` as an absolute path, relative to the working directory.
 pub(crate) fn absolute(cx: &Context, path: &Path) -> Result<PathBuf> {
     match &cx.env.cwd {
         Some(cwd) => Ok(cwd.join(path)),
@@ -157,8 +157,8 @@ pub(crate) fn absolute(cx: &Context, path: &Path) -> Result<PathBuf> {
     }
 }
 
-/// The same in the project of a document: the one that the caller names, otherwise the one in which it lies, otherwise
-/// the caller's.
+/// `cx` for the project of a document: the project that the caller names, otherwise the one that contains the document,
+/// otherwise the caller's.
 pub(super) fn beside(cx: &Context, file: &DocumentFile) -> Context {
     if cx.options.project.is_some() || cx.env.flow_dir.is_some() {
         return cx.clone();
@@ -166,12 +166,12 @@ pub(super) fn beside(cx: &Context, file: &DocumentFile) -> Context {
     match Project::find(&*cx.disk, &file.root, || cx.git.top(&file.root)) {
         Ok(Some(root)) => cx.in_project(&root),
         Ok(None) => cx.clone(),
-        // Opening it there says what is wrong.
+        // Opening the project there reports what is wrong.
         Err(_) => cx.in_project(&file.root),
     }
 }
 
-/// The scripts of the project of a document. What is wrong with one of them is told where it is used.
+/// The valid scripts in the project of a document. Invalid ones are reported when they are used.
 fn scripts_of(cx: &Context, file: &DocumentFile) -> Vec<Script> {
     definition::scripts(&cx.catalog(beside(cx, file).project().ok().as_ref()))
 }
@@ -186,13 +186,13 @@ pub(super) fn script(cx: &Context, file: &DocumentFile, name: &str) -> Result<Sc
     definition::script(&cx.catalog(project.as_ref()), name)
 }
 
-/// The script by which the interview in `document` goes.
+/// The script of the interview in `document`.
 pub(super) fn script_of(cx: &Context, file: &DocumentFile, document: &Document<'_>) -> Result<Script> {
     let pad = pad(document).map_err(|fault| file.fault(fault))?;
     script(cx, file, pad.head.script.as_deref().unwrap_or(CHARTER))
 }
 
-/// How an interview begins that begins now.
+/// The head of a pad for an interview that begins now.
 pub(super) fn head_of(cx: &Context, mode: Mode, script: &Script, run: Option<String>) -> Head {
     Head {
         mode: Some(mode),
@@ -202,7 +202,7 @@ pub(super) fn head_of(cx: &Context, mode: Mode, script: &Script, run: Option<Str
     }
 }
 
-/// The only pad of `document`, which tells how the interview began or at least one question.
+/// The only pad of `document`, provided that its mode or at least one question can be read.
 pub(super) fn pad<'d>(document: &'d Document<'_>) -> std::result::Result<&'d Pad, InterviewFault> {
     let pad = document.only_pad()?;
     let says_nothing = pad.head.mode.is_none() && pad.entries.is_empty();

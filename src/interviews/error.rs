@@ -1,4 +1,4 @@
-//! Why a verb over interviews failed.
+//! Errors of the verbs over interviews.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use crate::runs;
 /// Why a verb over interviews failed.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// What keeps verbs over runs from their work as well: the project, files, settings.
+    /// An error that verbs over runs have too: the project, files, settings.
     #[error(transparent)]
     Run(runs::Error),
     /// No script has this name.
@@ -23,15 +23,15 @@ pub enum Error {
     UnknownScript {
         /// The name as given.
         name: String,
-        /// All names there are, sorted.
+        /// All names, sorted.
         known: Vec<String>,
-        /// The one that was probably meant.
+        /// The similar name that was probably meant.
         suggestion: Option<String>,
     },
-    /// The script is there and breaks the rules.
+    /// The script is invalid.
     #[error("the interview in {} cannot be used: {}", .path.display(), first_with_line(.violations))]
     Script {
-        /// Its file.
+        /// The file of the script.
         path: PathBuf,
         /// All problems.
         violations: Vec<Violation>,
@@ -39,7 +39,7 @@ pub enum Error {
     /// The document cannot be read or written.
     #[error(transparent)]
     Document(#[from] DocumentFault),
-    /// The interview does not go on.
+    /// The interview cannot continue.
     #[error("{}", explained(document, fault).message)]
     Stopped {
         /// The document, as it was named.
@@ -47,12 +47,12 @@ pub enum Error {
         /// Why.
         fault: InterviewFault,
     },
-    /// What a person said could not be written.
+    /// A person's answer could not be written.
     #[error("{source}")]
     Unwritten {
-        /// Why it was not.
+        /// The reason.
         source: Box<Error>,
-        /// What was to be written.
+        /// The answer.
         given: String,
     },
 }
@@ -66,100 +66,100 @@ impl<E: Into<runs::Error>> From<E> for Error {
     }
 }
 
-/// Why an interview does not go on.
+/// Why an interview cannot continue.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("the interview does not go on")]
 pub enum InterviewFault {
-    /// Its scratch pad does not allow it.
+    /// The edit of the scratch pad was refused.
     Edit(EditError),
-    /// There is no document.
+    /// The document does not exist.
     Missing,
-    /// Nothing in the pad can be read.
+    /// Nothing in the scratch pad can be read.
     Unreadable {
-        /// What is there.
+        /// The first problem in it.
         fault: Fault,
     },
-    /// Another answer stands there.
+    /// The question has another answer.
     AnsweredMeanwhile {
         /// The question.
         number: u32,
-        /// What stands there.
+        /// The answer in the document.
         there: Answer,
-        /// What was to be written.
+        /// The answer that was not written.
         given: Option<String>,
     },
-    /// Another question has the number.
+    /// The number belongs to another question.
     OtherQuestion {
         /// The number.
         number: u32,
-        /// What is asked under it.
+        /// The question with this number.
         asked: String,
-        /// What was to be written.
+        /// The answer that was not written.
         given: Option<String>,
     },
-    /// What is left of its scratch pad does not say by which script it goes.
+    /// The script cannot be told from what is left of the scratch pad.
     ScriptLost {
-        /// Where the questions begin.
+        /// The line in which the questions begin.
         line: usize,
-        /// The scripts that there are.
+        /// The names of all scripts.
         known: Vec<String>,
     },
-    /// It goes by another script.
+    /// The interview has another script.
     OtherScript {
-        /// Which.
+        /// The script of the interview.
         script: String,
     },
-    /// It belongs to another run, or to none.
+    /// The interview belongs to another run, or to no run.
     OtherRun {
-        /// Which.
+        /// The run of the interview.
         run: Option<String>,
     },
-    /// No question waits.
+    /// No question is open.
     NothingToAsk,
-    /// The question before has this very answer.
+    /// The previous question has exactly this answer.
     SameAnswer {
-        /// The question before.
+        /// The number of the previous question.
         last: u32,
-        /// The next one.
+        /// The number of the next question.
         next: u32,
     },
-    /// The answer is longer than answers may be.
+    /// The answer is too long.
     AnswerTooLong,
-    /// Questions are left.
+    /// Questions are open.
     StillOpen {
-        /// The next one.
+        /// The number of the next question.
         number: u32,
-        /// How many there are.
+        /// The number of questions.
         total: u32,
-        /// What it is about.
+        /// The topic of the next question.
         topic: String,
     },
-    /// Somebody else saved the document.
+    /// Another program saved the document at the same time.
     ChangedMeanwhile,
-    /// Nobody agreed.
+    /// The person did not confirm.
     NoConsent,
-    /// The agent gave no answer.
+    /// The agent did not reply.
     Agent {
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// The agent's answer breaks its schema.
+    /// The agent's reply does not match its schema.
     Reply {
         /// All violations.
         violations: Vec<Violation>,
     },
-    /// The agent asks too much.
+    /// The agent asks too many questions.
     TooManyQuestions {
-        /// The most there may be.
+        /// The highest number of questions.
         most: u32,
     },
-    /// The agent asks what was asked already.
+    /// The agent repeats a question.
     AskedAgain {
-        /// The question that it repeats.
+        /// The number of that question.
         number: u32,
-        /// What that was about.
+        /// The topic of that question.
         topic: String,
     },
-    /// What the agent would answer was not recorded.
+    /// The recording has no reply for this state.
     NotRecorded,
 }

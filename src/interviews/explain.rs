@@ -1,4 +1,4 @@
-//! What a program and a person in trouble need beside the sentence of an error about an interview.
+//! Codes, help and causes of errors about interviews.
 
 use std::path::Path;
 
@@ -35,10 +35,10 @@ fn interview(verb: &str, document: &Path) -> Suggestion {
     Suggestion::flow(format!("interview {verb}")).value(path_argument(document))
 }
 
-/// What to know after a refusal.
+/// The end of a help text after a refused edit.
 const NOTHING: &str = "; nothing was written";
 
-/// Why an interview does not go on.
+/// Code, message and help for a fault.
 pub(super) fn explained(path: &Path, fault: &InterviewFault) -> Problem {
     let document = path.display();
     match fault {
@@ -63,7 +63,7 @@ pub(super) fn explained(path: &Path, fault: &InterviewFault) -> Problem {
             new(Kind::Damaged, "pad_script_lost", message, help)
         }
         InterviewFault::OtherScript { script } => {
-            let message = format!("the interview in {document} goes by the script `{script}`");
+            let message = format!("the interview in {document} uses the script `{script}`");
             new(Kind::Refused, "wrong_interview", message, "leave --script out, or abandon that interview first")
         }
         InterviewFault::OtherRun { run } => {
@@ -89,14 +89,14 @@ pub(super) fn explained(path: &Path, fault: &InterviewFault) -> Problem {
             new(Kind::Held, "document_changed", message, "try again; nothing of it was removed")
         }
         InterviewFault::NoConsent => {
-            let message = format!("giving up the interview in {document} has to be confirmed");
-            new(Kind::NeedsHuman, "not_confirmed", message, "say it with --yes; a copy with all answers is kept")
+            let message = format!("abandoning the interview in {document} needs a confirmation");
+            new(Kind::NeedsHuman, "not_confirmed", message, "confirm with --yes; a copy with all answers is kept")
         }
         other => of_answer(path, other),
     }
 }
 
-/// Why an answer is not taken.
+/// The same for an answer that was not taken.
 fn of_answer(path: &Path, fault: &InterviewFault) -> Problem {
     let document = path.display();
     match fault {
@@ -143,15 +143,15 @@ fn of_answer(path: &Path, fault: &InterviewFault) -> Problem {
     }
 }
 
-/// The same with an answer that would be lost otherwise.
+/// Adds the answer that was not written, so that it is not lost.
 fn unwritten(mut problem: Problem, given: Option<&str>) -> Problem {
     problem.causes.extend(given.map(|given| format!("the answer that was not written: {given}")));
     problem
 }
 
-/// What an agent does wrong.
+/// The same for mistakes of an agent.
 fn of_agent(path: &Path, fault: &InterviewFault) -> Problem {
-    let help = "correct the agent; what was answered is in the document, and the same command goes on";
+    let help = "correct the agent and repeat the command; all answers so far are in the document";
     let document = path.display();
     match fault {
         InterviewFault::Agent { why } => {
@@ -160,8 +160,8 @@ fn of_agent(path: &Path, fault: &InterviewFault) -> Problem {
         InterviewFault::Reply { violations } => {
             let first = violations.first().map(|violation| violation.message.clone()).unwrap_or_default();
             let help = Suggestion::flow("schema interview-reply")
-                + " prints what it may answer; what was answered is in the document";
-            let message = format!("the interviewer's answer is of no use: {first}");
+                + " prints the schema of a reply; all answers so far are in the document";
+            let message = format!("the interviewer's reply is not valid: {first}");
             new(Kind::Refused, "invalid_reply", message, help).because(all(violations))
         }
         InterviewFault::TooManyQuestions { most } => new(
@@ -187,7 +187,7 @@ fn of_agent(path: &Path, fault: &InterviewFault) -> Problem {
     }
 }
 
-/// Why the scratch pad is not edited.
+/// The same for an edit of the scratch pad that was refused.
 fn edit(path: &Path, error: &EditError) -> Problem {
     let document = path.display();
     let message = format!("{document}: {error}");
@@ -226,7 +226,7 @@ fn edit(path: &Path, error: &EditError) -> Problem {
         }
         EditError::Answered { .. } => new(Kind::Held, "already_answered", message, ""),
         EditError::EmptyAnswer => {
-            new(Kind::Usage, "empty_answer", message, interview("skip", path) + " passes a question over")
+            new(Kind::Usage, "empty_answer", message, interview("skip", path) + " skips a question")
         }
         EditError::Empty { .. } => new(Kind::Usage, "empty_answer", message, format!("say it in some words{NOTHING}")),
         EditError::Reserved => new(Kind::Usage, "reserved_topic", message, format!("call it something else{NOTHING}")),
@@ -240,7 +240,7 @@ fn edit(path: &Path, error: &EditError) -> Problem {
     }
 }
 
-/// Why the text of the document would be of no use.
+/// The same for an edit whose result was refused.
 fn of_text(path: &Path, error: &EditError) -> Problem {
     let document = path.display();
     match error {
@@ -281,7 +281,7 @@ fn of_text(path: &Path, error: &EditError) -> Problem {
     }
 }
 
-/// The beginning of a text in one line.
+/// The beginning of a text, in one line.
 fn short(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(80) {

@@ -1,7 +1,7 @@
-//! The run that an interview belongs to: its log learns of each question and answer, and the interview is an activity of it.
+//! The run of an interview: each question and answer is logged there, and the interview is one of its activities.
 //!
-//! The document is the truth and is written first. What the log has not been told, because something ended in between, it
-//! is told by the next command; each report has a key made of what it says, so nothing is told twice.
+//! The document is authoritative and is written first. If a command ends before it has updated the log, the next
+//! command does so; each report has a key made from its content, so a repeated update has no effect.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -21,52 +21,52 @@ use crate::runs::view::{View, for_reading};
 use crate::runs::{self, EmitRequest, RecordRequest, ReportRequest, Source, record_activity};
 use crate::store::{Project, StoredRun};
 
-/// What the unit of an interview begins with; the document's path in the project follows.
+/// The prefix of an interview's unit; the document's path in the project follows.
 const UNIT: &str = "interview ";
 
-/// What stands before the end of a path that is too long for a unit.
+/// Marks a path that was too long for a unit; its end follows.
 const CUT: char = '…';
 
 /// How an interview ended.
 #[derive(Debug, Clone)]
 pub(super) enum Ending {
-    /// Its answers stand in the document.
+    /// The answers are in the document.
     Finished,
-    /// It was given up.
+    /// It was abandoned.
     Abandoned {
-        /// Where everything is.
+        /// The copy of the document with all answers.
         copy: PathBuf,
     },
-    /// Its document is gone.
+    /// The document no longer exists.
     Gone,
 }
 
-/// An interview, as a run knows it.
+/// An interview, as the run's log has it.
 struct Link {
     run: RunId,
     workflow: String,
-    /// Where it is asked.
+    /// The step that waits for the answers.
     step: StateName,
     unit: Unit,
     /// The document's path in the project.
     document: String,
     activity: ActivityId,
-    /// What the keys of its reports begin with.
+    /// The prefix of the keys of its reports.
     key: String,
-    /// The keys of all events.
+    /// The ids of all events in the log.
     known: HashSet<EventId>,
-    /// What is open about it.
+    /// The open question about it, if any.
     open: Option<String>,
-    /// How the activity stands.
+    /// The status of the activity, if it is recorded.
     recorded: Option<ActivityStatus>,
 }
 
-/// Tells the run of `document` what it does not know yet; what went wrong with that, as warnings.
+/// Updates the run of `document` with new questions and answers. Gives failures as warnings.
 pub(super) fn tell_run(cx: &Context, file: &DocumentFile, document: &Document<'_>) -> Vec<String> {
     tell_of_interview(cx, file, document, None)
 }
 
-/// Tells the run that the interview is over; `document` is as it was before that.
+/// Updates the run at the end of the interview. `document` still has its scratch pad.
 pub(super) fn tell_end(cx: &Context, file: &DocumentFile, document: &Document<'_>, ending: &Ending) -> Vec<String> {
     tell_of_interview(cx, file, document, Some(ending))
 }
@@ -96,8 +96,8 @@ fn tell_of_interview(
     }
 }
 
-/// Ends what runs take for open though the document holds no interview any more: it was finished, and something ended
-/// before they were told, or it is gone.
+/// Ends the interview in runs that still wait for it although the document no longer has it: the interview was finished
+/// and the command ended before it updated the run, or the document is gone.
 pub(super) fn tell_late_end(cx: &Context, file: &DocumentFile, ending: &Ending) -> LateEnd {
     let cx = &beside(cx, file);
     let mut late = LateEnd::default();
@@ -121,7 +121,7 @@ fn tell_late_end_of(
 ) -> Result<bool> {
     let run = project.runs().open(run)?;
     let (document, unit) = known_as(file, project)?;
-    // Most runs know nothing of it, which their text tells more quickly than their log.
+    // Most runs do not concern the document, and searching their text is faster than reading their log.
     let may_know = |text: String| text.contains(unit.as_str()) || text.contains(&activity_name(&document));
     if !run.text()?.is_some_and(may_know) {
         return Ok(false);
@@ -142,9 +142,9 @@ fn link_of(cx: &Context, project: &Project, run: &dyn StoredRun, (document, unit
     let step = here.ok_or_else(|| runs::Error::Usage("it has entered no phase yet".to_owned()))?;
     let name = activity_name(&document);
     let last = |id: &str| history.attempts().iter().rfind(|attempt| attempt.id == id);
-    // A further interview about the same document is a further activity.
+    // Another interview about the same document is another activity.
     let numbered = (1..).map(|nth| if nth == 1 { name.clone() } else { format!("{name}-{nth}") });
-    // Documents with other names may come to the same one.
+    // Documents with similar names can have the same activity name.
     let is_about = |attempt: &Attempt| {
         attempt.status == ActivityStatus::Running && attempt.summary.as_ref() == Some(&begun_about(&document))
     };
@@ -166,12 +166,12 @@ fn link_of(cx: &Context, project: &Project, run: &dyn StoredRun, (document, unit
     })
 }
 
-/// What became of runs that took an interview for open.
+/// The runs that still waited for an interview that was over.
 #[derive(Debug, Default)]
 pub(super) struct LateEnd {
-    /// Whether there was one, which knows better now.
+    /// Whether there was such a run; it is updated now.
     pub(super) was_open: bool,
-    /// Those that could not be told, and why not.
+    /// The runs that could not be updated, and why.
     pub(super) not_told: Vec<(String, Error)>,
 }
 
@@ -185,23 +185,23 @@ fn not_told(run: &str, error: &Error) -> String {
     format!("could not update run {run}: {}", error.one_line())
 }
 
-/// The activity of the first interview about a document in a run.
+/// The name of the activity for the first interview about a document in a run.
 fn activity_name(document: &str) -> String {
     let path = PathBuf::from(document).with_extension("");
     slug(&format!("interview {}", path.to_string_lossy()), 100).unwrap_or_else(|| "interview".to_owned())
 }
 
-/// The summary of an activity that goes on.
+/// The summary of the activity while the interview continues.
 fn begun_about(document: &str) -> String {
     format!("interview about {document}")
 }
 
-/// The document's path in the project, and the unit under which runs know it.
+/// The document's path in the project, and its unit in runs.
 fn known_as(file: &DocumentFile, project: &Project) -> Result<(String, Unit)> {
     let path = file.path();
     let root = file.disk.canonical(project.root()).unwrap_or_else(|_| project.root().to_owned());
     let document = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
-    // A unit is bounded; the end of a path says more than its beginning.
+    // A unit has a maximum length; keep the end of a long path, which says more than the beginning.
     let cut = (0..=document.len()).find(|&at| document.is_char_boundary(at) && document.len() - at <= 150).unwrap_or(0);
     let shown: String = document[cut..].chars().filter(|c| !c.is_control()).collect();
     let mark = if cut > 0 { CUT.to_string() } else { String::new() };
@@ -209,7 +209,7 @@ fn known_as(file: &DocumentFile, project: &Project) -> Result<(String, Unit)> {
 }
 
 impl Link {
-    /// Notes that the interview goes on.
+    /// Records the activity as running.
     fn begin(&mut self, cx: &Context) -> Result<()> {
         if self.recorded.is_none() {
             self.record(cx, ActivityStatus::Running, begun_about(&self.document))?;
@@ -225,15 +225,15 @@ impl Link {
             "activity": { "type": "task", "name": "Interview", "status": status.as_str() },
             "result": { "summary": summary, "evidence": [self.document] },
         });
-        // Not as an operation with a key: beginning and end of the same activity are two.
+        // Not with an idempotency key: the beginning and the end of the activity are two records.
         let source = Some(Source { origin: "the interview".to_owned(), text: document.to_string() });
         record_activity(cx, &RecordRequest { run: Some(self.run.to_string()), source, ..RecordRequest::default() })?;
         self.recorded = Some(status);
         Ok(())
     }
 
-    /// Each answer that is not known yet is an event. The last of them also says what is open then, since both are seen at
-    /// once in the document.
+    /// Reports each answer that the log does not have yet. The last report also says which question is open now,
+    /// because both are visible in the document at the same time.
     fn tell_answers(&mut self, cx: &Context, standing: &InterviewState<'_>, is_over: bool) -> Result<()> {
         let prompt = match &standing.outlook.step {
             Step::Open { number, question } | Step::Ask { number, question } => {
@@ -274,7 +274,7 @@ impl Link {
         if is_over || is_known {
             return Ok(());
         }
-        // The same question may come again, when somebody takes an answer out of the document.
+        // Count the reports for a key of its own: the question can come again when someone removes its answer.
         let nth = self.known.iter().filter(|id| id.as_str().starts_with(&self.key)).count();
         let id = EventId::new(format!("{}-asked-{nth}-{}", self.key, digest(prompt.as_bytes())))?;
         let reports = vec![self.waits(&prompt)];
@@ -314,7 +314,7 @@ impl Link {
         Ok(())
     }
 
-    /// Nothing is open any more, and the activity has its outcome.
+    /// Closes the open question, and records the outcome of the activity.
     fn end(&mut self, cx: &Context, ending: &Ending) -> Result<()> {
         let (status, summary) = match ending {
             Ending::Finished => (ActivityStatus::Passed, format!("{} is finished", self.document)),

@@ -1,5 +1,5 @@
-//! Interviews that resume (rp1): the document that is written holds the questions and answers, so every verb reads it,
-//! decides, and replaces it on stable storage before it answers.
+//! Interviews that resume (rp1). The questions and answers are kept in the document that the interview produces: every
+//! verb reads it, decides, and replaces it on stable storage before it returns.
 
 mod agent;
 mod answer;

@@ -1,4 +1,4 @@
-//! `interview next`: what comes next in an interview, which every other verb tells as well.
+//! `interview next`: the next step of an interview, which the reports of other verbs contain too.
 
 use std::path::{Path, PathBuf};
 
@@ -12,63 +12,63 @@ use crate::interviews::pad::{Answer, Document, Entry, Metadata, Mode, Outlook, P
 use crate::model::Suggestion;
 use crate::runs::context::Context;
 
-/// What comes next, in one word (rp1).
+/// The type of the next step (rp1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InterviewStep {
-    /// A question waits for its answer, or is to be asked.
+    /// A question is open, or has to be asked.
     NextQuestion,
     /// There is nothing to ask.
     Skip,
-    /// All is asked.
+    /// All questions are asked.
     Success,
 }
 
-/// The answer of `interview next`, and what other answers say of it.
+/// The next step of an interview.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InterviewNext {
-    /// In one word.
+    /// Its type.
     #[serde(rename = "type")]
     pub kind: InterviewStep,
     /// The document, as it was named.
     pub document: PathBuf,
     /// How the interview began.
     pub mode: Mode,
-    /// The question.
+    /// The text of the question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_question: Option<String>,
-    /// What it is about.
+    /// The topic of the question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topic: Option<String>,
-    /// What to tell.
+    /// A message for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// When all is asked: whether all that the script needs is there or answered.
+    /// With `success`: whether everything that the script requires is present or answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub complete: Option<bool>,
-    /// When all is asked: what sections will hold by the answers, as Markdown, by their ids.
+    /// With `success`: the future content of sections, as Markdown, by section id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<Map<String, Value>>,
-    /// How far the interview is.
+    /// The progress of the interview.
     pub metadata: Metadata,
     /// The next command.
     pub command: Option<Suggestion>,
 }
 
-/// What became of a question.
+/// The status of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryStatus {
-    /// Nothing yet.
+    /// Not answered yet.
     Open,
     /// It was answered.
     Answered,
-    /// It was passed over.
+    /// It was skipped.
     Skipped,
 }
 
 impl EntryStatus {
-    /// As in reports.
+    /// The name in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -79,24 +79,24 @@ impl EntryStatus {
     }
 }
 
-/// A question of the scratch pad.
+/// A question in the scratch pad.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InterviewEntry {
     /// Its number.
     pub number: u32,
-    /// What it is about.
+    /// Its topic.
     pub topic: String,
-    /// What was asked.
+    /// The text of the question.
     pub asked: String,
-    /// What became of it.
+    /// Its status.
     pub status: EntryStatus,
-    /// The answer, or why it was passed over.
+    /// The answer, or the reason why it was skipped.
     pub answer: Option<String>,
-    /// The line of its heading.
+    /// The line of its heading, from 1.
     pub line: usize,
 }
 
-/// What is known about a document in one moment.
+/// A document, its script and its scratch pad at one moment.
 pub(super) struct InterviewState<'d> {
     pub(super) document: &'d Document<'d>,
     pub(super) pad: &'d Pad,
@@ -111,10 +111,11 @@ impl<'d> InterviewState<'d> {
     }
 }
 
-/// What comes next. Writes nothing.
+/// The next step. Writes nothing.
 ///
 /// # Errors
-/// [`Error::Stopped`](crate::interviews::Error::Stopped) when there is no interview in the document, or it cannot be read.
+/// [`Error::Stopped`](crate::interviews::Error::Stopped) when the document has no interview, or one that cannot be
+/// read.
 pub fn next(cx: &Context, document: &Path) -> Result<InterviewNext> {
     let file = DocumentFile::at(cx, document)?;
     let text = file.text()?;
@@ -133,12 +134,12 @@ pub(super) fn entry(entry: &Entry) -> InterviewEntry {
     InterviewEntry { number, topic, asked, status, answer, line }
 }
 
-/// What in a pad cannot be read, a warning each.
+/// A warning for everything in a pad that cannot be read.
 pub(super) fn faults(pad: &Pad) -> Vec<String> {
     pad.faults.iter().map(|fault| format!("line {} of the scratch pad: {}", fault.line, fault.message)).collect()
 }
 
-/// What comes next, as callers see it.
+/// The next step as reports show it.
 pub(super) fn next_of(file: &DocumentFile, standing: &InterviewState<'_>) -> InterviewNext {
     let InterviewState { document, pad, script, outlook } = standing;
     let blank = InterviewNext {
@@ -177,7 +178,7 @@ pub(super) fn next_of(file: &DocumentFile, standing: &InterviewState<'_>) -> Int
     }
 }
 
-/// Why nothing is asked.
+/// Why there is nothing to ask.
 pub(super) fn why_nothing(outlook: &Outlook) -> &'static str {
     match outlook {
         Outlook { metadata: Metadata { gaps_remaining: 0, .. }, .. } => {
@@ -188,7 +189,7 @@ pub(super) fn why_nothing(outlook: &Outlook) -> &'static str {
     }
 }
 
-/// A document in which no interview is begun.
+/// The next step for a document in which no interview begins.
 pub(super) fn nothing(file: &DocumentFile, why: &str, metadata: Metadata) -> InterviewNext {
     InterviewNext {
         kind: InterviewStep::Skip,

@@ -1,4 +1,4 @@
-//! `interview start`: begins an interview, or finds the one that is there.
+//! `interview start`: begins an interview, or finds the one that exists.
 
 use std::path::PathBuf;
 
@@ -14,44 +14,45 @@ use crate::model::RunId;
 use crate::runs::context::Context;
 use crate::runs::select::open_run;
 
-/// Where to begin an interview.
+/// The interview to begin or to find.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InterviewRequest {
     /// The document.
     pub document: PathBuf,
-    /// The script; otherwise the one that the document names, or the charter's.
+    /// The script; otherwise the one that the document names, or the charter.
     pub script: Option<String>,
-    /// The run that it belongs to.
+    /// The run that the interview belongs to.
     #[serde(rename = "run_id")]
     pub run: Option<String>,
 }
 
-/// The answer of `interview start`.
+/// The report of `interview start`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InterviewStartReport {
     /// The document, as it was named.
     pub document: PathBuf,
-    /// What was found: nothing, a document, or an interview.
+    /// What existed before: no document, a document, or an interview.
     pub mode: Mode,
     /// The script.
     pub script: String,
-    /// The run that it belongs to.
+    /// The run that the interview belongs to.
     pub run_id: Option<RunId>,
-    /// Whether an interview was begun: not when one goes on, nor when there is nothing to ask.
+    /// Whether an interview was begun: false if one continues, or if there is nothing to ask.
     pub begun: bool,
-    /// What comes next.
+    /// The next step.
     pub next: InterviewNext,
-    /// What is odd.
+    /// Problems that did not stop the command.
     pub warnings: Vec<String>,
 }
 
-/// Begins an interview, or finds the one that is there. A document that does not exist is made, with its sections and
-/// the scratch pad at once.
+/// Begins an interview, or finds the one that exists. A document that does not exist is created with its sections and
+/// the scratch pad in one write.
 ///
 /// # Errors
-/// [`Error::Script`](crate::interviews::Error::Script) for a script that cannot be used, [`Error::Document`](crate::interviews::Error::Document) and [`Error::Stopped`](crate::interviews::Error::Stopped) when the document
-/// cannot. Nothing is written then.
+/// [`Error::Script`](crate::interviews::Error::Script) for an invalid script;
+/// [`Error::Document`](crate::interviews::Error::Document) and [`Error::Stopped`](crate::interviews::Error::Stopped)
+/// when the document cannot be used. Then nothing is written.
 pub fn start(cx: &Context, request: &InterviewRequest) -> Result<InterviewStartReport> {
     let file = DocumentFile::at(cx, &request.document)?;
     let run = request.run.as_ref().map(|run| run_beside(cx, &file, run)).transpose()?;
@@ -76,7 +77,7 @@ pub fn start(cx: &Context, request: &InterviewRequest) -> Result<InterviewStartR
     }
     let mut found = Mode::Create;
     let mut now = String::new();
-    // What would come next, when that is nothing and so nothing is begun.
+    // Set if there is nothing to ask, so that no interview begins.
     let mut unasked = None;
     let mut mended = false;
     file.update(&mut |old| {
@@ -123,14 +124,14 @@ pub fn start(cx: &Context, request: &InterviewRequest) -> Result<InterviewStartR
     Ok(InterviewStartReport { document: file.named, mode: found, script, run_id, begun, next, warnings })
 }
 
-/// The run called `run` in the project of a document.
+/// The id of the run called `run` in the project of a document.
 fn run_beside(cx: &Context, file: &DocumentFile, run: &str) -> Result<RunId> {
     let cx = &beside(cx, file);
     Ok(open_run(cx, &cx.project()?, run)?.id().clone())
 }
 
-/// The text of a document whose scratch pad has its heading again when that was lost, and says by which script it goes
-/// when nothing of it says that any more: the one that is `named`, or the only one to which its questions belong.
+/// Repairs a document whose scratch pad lost its heading: restores the heading, and adds the name of the script if the
+/// pad no longer has it. That is the script that is `named`, or the only one that knows its questions.
 fn whole(file: &DocumentFile, text: &str, named: Option<&str>) -> std::result::Result<String, InterviewFault> {
     let document = file.document(text);
     let lost = document.settled().ok().and_then(|()| document.lost());
@@ -153,13 +154,13 @@ fn whole(file: &DocumentFile, text: &str, named: Option<&str>) -> std::result::R
     if script == CHARTER { Ok(text) } else { Ok(read.with_script(script)?) }
 }
 
-/// What to know of a pad that has its heading again.
+/// The warning about a pad whose heading was restored.
 fn put_back(pad: &Pad) -> String {
     let by = pad.head.script.as_ref().map(|script| format!(", and the script is `{script}`")).unwrap_or_default();
     format!("the heading of the scratch pad was gone; it is back in line {}{by}", pad.line)
 }
 
-/// An interview goes on by the script with which it began.
+/// Refuses another script than the one with which the interview began.
 fn same_script(pad: &Pad, named: Option<&str>) -> std::result::Result<(), InterviewFault> {
     let script = pad.head.script.as_deref().unwrap_or(CHARTER);
     match named {

@@ -11,20 +11,20 @@ use crate::interviews::next::{InterviewEntry, InterviewNext, InterviewState, ent
 use crate::interviews::pad::{Fault, Fill, Head, Mode};
 use crate::runs::context::Context;
 
-/// A section of the script, as the document has it.
+/// A section of the script, as it is in the document.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InterviewSection {
-    /// Its name in the script.
+    /// Its id in the script.
     pub id: String,
     /// Its heading.
     pub heading: String,
-    /// How much stands in it.
+    /// How complete it is.
     pub fill: Fill,
-    /// The line of its heading; none when the document has no such section.
+    /// The line of its heading, from 1; none if the document does not have it.
     pub line: Option<usize>,
 }
 
-/// The answer of `interview status`.
+/// The report of `interview status`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InterviewStatusReport {
     /// The document, as it was named.
@@ -33,23 +33,23 @@ pub struct InterviewStatusReport {
     pub mode: Mode,
     /// The script.
     pub script: String,
-    /// When it began, as the document says.
+    /// When the interview began, as the document says.
     pub started: Option<String>,
-    /// The run that it belongs to.
+    /// The run that the interview belongs to.
     pub run_id: Option<String>,
-    /// The questions, in the order in which they stand.
+    /// The questions, in the order of the document.
     pub entries: Vec<InterviewEntry>,
     /// The sections.
     pub sections: Vec<InterviewSection>,
-    /// What in the pad cannot be read.
+    /// Problems in the scratch pad.
     pub problems: Vec<Fault>,
-    /// What comes next.
+    /// The next step.
     pub next: InterviewNext,
-    /// What is odd.
+    /// Problems that did not stop the command.
     pub warnings: Vec<String>,
 }
 
-/// How an interview stands. Writes nothing.
+/// The state of an interview. Writes nothing.
 ///
 /// # Errors
 /// As [`next()`](crate::interviews::next()).

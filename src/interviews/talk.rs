@@ -1,5 +1,5 @@
-//! `interview run`: the loop of rp1. The interviewer says what to ask, the person answers, the answer goes into the
-//! document; only then comes the next question. Nothing is remembered between two rounds but what the document holds.
+//! `interview run`: the loop of rp1. The interviewer chooses a question, the person answers, and the answer is written
+//! into the document before the next question. All state between two rounds is in the document.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,123 +19,123 @@ use crate::interviews::start::{InterviewRequest, start};
 use crate::model::{quoted, seconds};
 use crate::runs::context::Context;
 
-/// Which conversation to hold.
+/// How to hold a conversation.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TalkRequest {
-    /// Where.
+    /// The document, the script and the run.
     pub interview: InterviewRequest,
-    /// The command that says what to ask; otherwise the script does.
+    /// The command that chooses the questions; without it, the script does.
     pub agent: Option<String>,
-    /// How long it may take, in seconds.
+    /// The time limit for one reply of the agent, in seconds.
     #[serde(with = "seconds")]
     #[schemars(with = "f64", range(min = 0))]
     pub timeout: Duration,
-    /// A file to which its answers are added.
+    /// A file to which the agent's replies are appended.
     pub record: Option<PathBuf>,
-    /// A file with its answers of before.
+    /// A file with recorded replies.
     pub replay: Option<PathBuf>,
 }
 
-/// A question, as a person is asked.
+/// A question to the person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AskedQuestion {
     /// Its number.
     pub number: u32,
-    /// How many there are, as far as is known.
+    /// The number of questions, as far as it is known.
     pub total: u32,
-    /// What it is about.
+    /// Its topic.
     pub topic: String,
-    /// The question.
+    /// The text of the question.
     pub question: String,
-    /// The answers given so far, in their order.
+    /// The previous answers, oldest first.
     pub before: Vec<String>,
-    /// What became of it, when the person went back to it.
+    /// Its current answer, if the person went back to it.
     pub now: Option<Answer>,
-    /// Whether there is a question before it to go back to.
+    /// Whether the person can go back to a previous question.
     pub has_before: bool,
 }
 
-/// An answer, and another one that came while it was typed.
+/// Two answers to one question: the person's, and one that was written while the person typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnswerConflict {
     /// The number of the question.
     pub number: u32,
-    /// What stands there now.
+    /// The answer in the document.
     pub theirs: Answer,
-    /// What the person said.
+    /// The person's answer.
     pub mine: String,
 }
 
-/// Which of two answers counts.
+/// Which of two answers to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resolution {
-    /// The other one.
+    /// The one in the document.
     Theirs,
     /// The person's.
     Mine,
     /// Both, the person's below the other one.
     Both,
-    /// Nobody says.
+    /// No decision: the person is not there, or has stopped.
     Later,
 }
 
-/// What a person says of all answers before they are written into the document.
+/// The person's decision about all answers, before they are written into the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Review {
-    /// They are right.
+    /// Write them.
     Finish,
-    /// The one to this question is to be changed.
+    /// Change the answer to this question first.
     Back(u32),
-    /// That it is enough for now.
+    /// Stop for now.
     Stop,
 }
 
-/// What a person says to a question.
+/// The person's response to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Response {
-    /// This.
+    /// An answer.
     Answer(String),
-    /// Nothing, for this reason.
+    /// Skip the question, for this reason.
     Skip(String),
-    /// That the question before is to be seen again.
+    /// Go back to the previous question.
     Back,
-    /// That what was said before stays.
+    /// Keep the current answer.
     Keep,
-    /// That it is enough for now, or nobody is there.
+    /// Stop for now, or nobody is there.
     Stop,
 }
 
 /// The person who is interviewed.
 pub trait Interviewee {
-    /// Answers a question.
+    /// Asks a question.
     ///
     /// # Errors
-    /// When what was said cannot be read.
+    /// If the response cannot be read.
     fn ask(&mut self, question: &AskedQuestion) -> Result<Response>;
-    /// Says which of two answers counts.
+    /// Asks which of two answers to keep.
     ///
     /// # Errors
-    /// When what was said cannot be read.
+    /// If the response cannot be read.
     fn settle(&mut self, clash: &AnswerConflict) -> Result<Resolution>;
-    /// Looks at all answers before they are written into the document.
+    /// Shows all answers before they are written into the document.
     ///
     /// # Errors
-    /// When what was said cannot be read.
+    /// If the response cannot be read.
     fn review(&mut self, entries: &[InterviewEntry]) -> Result<Review>;
-    /// Learns something on the way.
+    /// Shows a line about the progress.
     fn tell(&mut self, line: &str);
 }
 
-/// What one round came to.
+/// The result of one round.
 enum Round {
-    /// A question was answered or passed over.
+    /// A question was answered or skipped.
     Answered,
-    /// The next round sees what there is now.
+    /// The document changed, or the person went on: read it again.
     Again,
-    /// The question of this number is to be asked again.
+    /// Ask the question with this number again.
     Back(u32),
-    /// It is over.
+    /// The conversation is over.
     Over(InterviewRunReport),
 }
 
@@ -147,14 +147,14 @@ pub enum InterviewStop {
     Finished,
     /// There was nothing to ask.
     Nothing,
-    /// A question waits, and nobody is there to answer it.
+    /// A question is open, and nobody is there to answer it.
     NeedsHuman,
-    /// The interviewer cannot go on.
+    /// The interviewer cannot continue.
     Failed,
 }
 
 impl InterviewStop {
-    /// As in reports.
+    /// The name in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -166,28 +166,29 @@ impl InterviewStop {
     }
 }
 
-/// The answer of `interview run`.
+/// The report of `interview run`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InterviewRunReport {
     /// The document, as it was named.
     pub document: PathBuf,
-    /// Why it stopped, in one word.
+    /// Why the conversation stopped, as a code.
     pub stop: InterviewStop,
-    /// Why it stopped.
+    /// Why it stopped, as a sentence.
     pub reason: String,
-    /// How many questions were answered or passed over in this conversation.
+    /// How many questions were answered or skipped in this conversation.
     pub answered: usize,
-    /// The sections, when it is finished.
+    /// The sections, if the document is finished.
     pub sections: Vec<SectionChange>,
-    /// What is odd.
+    /// Problems that did not stop the command.
     pub warnings: Vec<String>,
 }
 
-/// Holds the conversation until the document is finished, a person leaves, or the interviewer cannot go on. Whatever
-/// was answered is in the document before the next question comes.
+/// Holds a conversation until the document is finished, the person stops, or the interviewer cannot continue. Every
+/// answer is in the document before the next question is asked.
 ///
 /// # Errors
-/// As [`crate::interviews::start`], and [`Error::Stopped`](crate::interviews::Error::Stopped) when the agent answers nothing of use. What was answered stays.
+/// As [`crate::interviews::start`], and [`Error::Stopped`](crate::interviews::Error::Stopped) when a reply of the agent
+/// cannot be used. Answers that were given stay in the document.
 pub fn run(cx: &Context, request: &TalkRequest, person: &mut dyn Interviewee) -> Result<InterviewRunReport> {
     let path = |path: &Option<PathBuf>| path.as_ref().map(|path| absolute(cx, path)).transpose();
     let has_agent = request.agent.is_some() || request.replay.is_some();
@@ -222,12 +223,12 @@ struct Talk<'f> {
     file: DocumentFile,
     script: Script,
     agent: Option<Agent<'f>>,
-    /// The run that it belongs to.
+    /// The run that the interview belongs to.
     run: Option<String>,
 }
 
 impl Talk<'_> {
-    /// One question, or the end. `back` is the number of one that was answered, and is asked again.
+    /// Asks one question, or ends the conversation. `back` is the number of an answered question to ask again.
     fn round(&self, back: Option<u32>, person: &mut dyn Interviewee) -> Result<Round> {
         let Self { file, script, .. } = self;
         let text = file.text()?;
@@ -252,7 +253,7 @@ impl Talk<'_> {
         }
     }
 
-    /// Does what an agent says.
+    /// Carries out the reply of an agent.
     fn obey(&self, document: &Document<'_>, reply: Reply, person: &mut dyn Interviewee) -> Result<Round> {
         let Self { file, script, .. } = self;
         let entries = document.pad().map(|pad| pad.entries.as_slice()).unwrap_or_default();
@@ -277,7 +278,7 @@ impl Talk<'_> {
                     format!("the interviewer has nothing more to ask ({message}), and answers wait in the document");
                 Ok(Round::Over(over(file, InterviewStop::NeedsHuman, reason, 0)))
             }
-            // An agent decides itself when it is enough.
+            // The agent decides when the answers are enough, so `early` is set.
             Reply::Success { content, .. } => {
                 let request = FinishRequest { content: Some(content), early: true, ..FinishRequest::default() };
                 self.close(document, request, person)
@@ -286,7 +287,7 @@ impl Talk<'_> {
         }
     }
 
-    /// Ends an interview in which nothing was asked; the document is as it was before it.
+    /// Ends an interview in which nothing was asked, and restores the document.
     fn leave(&self, document: &Document<'_>, message: String) -> Result<Round> {
         let Self { cx, file, .. } = self;
         let mut report = over(file, InterviewStop::Nothing, message, 0);
@@ -304,7 +305,8 @@ impl Talk<'_> {
         Ok(Round::Over(report))
     }
 
-    /// Notes what an agent asks before anybody is asked: a kill must not let it ask something else under that number.
+    /// Writes an agent's question into the document before the person sees it: after a kill, the agent cannot ask
+    /// another question under that number.
     fn write_question(&self, question: &Question, seen: &str) -> Result<()> {
         let Self { cx, file, script, run, .. } = self;
         let head = head_of(cx, Mode::Update, script, run.clone());
@@ -312,7 +314,7 @@ impl Talk<'_> {
         file.update(&mut |old| {
             let text = old.ok_or(InterviewFault::Missing)?;
             now = text.to_owned();
-            // Who saved meanwhile may have answered it already; the next round asks again what to ask.
+            // Another program saved the document, perhaps with an answer; the next round chooses a question again.
             if text != seen {
                 return Ok(text.to_owned());
             }
@@ -327,7 +329,7 @@ impl Talk<'_> {
         Ok(())
     }
 
-    /// Asks the person: what comes next, or `again` what has an answer.
+    /// Asks the person the next question, or with `again` one that has an answer.
     fn put(
         &self,
         document: &Document<'_>,
@@ -370,11 +372,11 @@ impl Talk<'_> {
         }
     }
 
-    /// What is left to do where a person stops.
+    /// The reason in the report when the person stops: what is left to do.
     fn left(&self, document: &Document<'_>, next: &InterviewNext) -> String {
         let is_open = document.pad().is_some_and(|pad| pad.open().is_some());
         match next.kind {
-            // What comes next is for the agent to say.
+            // The agent chooses the next question.
             _ if self.agent.is_some() && !is_open => "no question waits; the same command goes on".to_owned(),
             InterviewStep::NextQuestion => {
                 let Metadata { question_number, total_questions, .. } = next.metadata;
@@ -384,7 +386,7 @@ impl Talk<'_> {
         }
     }
 
-    /// Writes what a person said. Where another answer came meanwhile, nothing of what they said is lost.
+    /// Writes the person's answer. If the document got another answer meanwhile, the person decides which one to keep.
     fn write(
         &self,
         number: u32,
@@ -443,7 +445,8 @@ impl Talk<'_> {
         }
     }
 
-    /// The end of a conversation in which an answer has to be brought in by hand: the document is not finished without it.
+    /// The report when a conflict between two answers is not resolved: the document must not be finished without the
+    /// person's answer.
     fn unsettled(&self, clash: &AnswerConflict) -> InterviewRunReport {
         let AnswerConflict { number, mine, .. } = clash;
         let command = self.file.suggest("interview answer").option("question", number).flag("replace");
@@ -455,7 +458,7 @@ impl Talk<'_> {
         over(&self.file, InterviewStop::NeedsHuman, reason, 0)
     }
 
-    /// Finishes the document that the person has looked at.
+    /// Finishes the document after the person has reviewed the answers.
     fn close(&self, document: &Document<'_>, request: FinishRequest, person: &mut dyn Interviewee) -> Result<Round> {
         let Self { cx, file, .. } = self;
         let entries = document.pad().map(|pad| pad.entries.as_slice()).unwrap_or_default();
@@ -480,10 +483,10 @@ impl Talk<'_> {
     }
 }
 
-/// What is left to do when only the end is.
+/// The reason in the report when only finishing is left to do.
 const ALL_ASKED: &str = "all questions are asked; the same command finishes the document";
 
-/// Whether somebody saved the document meanwhile; the next round sees what is there now.
+/// Whether another program saved the document; then the next round reads it again.
 fn is_about_change(error: &Error) -> bool {
     matches!(error, Error::Stopped { fault: InterviewFault::ChangedMeanwhile, .. })
 }

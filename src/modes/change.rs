@@ -20,42 +20,42 @@ use crate::runs::select::open_run;
 use crate::runs::{self, Source, place_of_caller};
 use crate::store::Project;
 
-/// A mode that is asked for.
+/// A request for a mode.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModeRequest {
     /// Its name or an alias.
     pub mode: String,
-    /// Whose.
+    /// The scope of the mode.
     #[serde(default)]
     pub scope: ModeScope,
-    /// Whether the review of the mode that would hand over is clean; otherwise its file may say so.
+    /// Whether the review of the mode that would hand over is clean; otherwise its file says so.
     pub review_clean: Option<bool>,
-    /// The run that it works on: its id, the beginning of it, or `@latest`.
+    /// The run that the mode works on: its id, a prefix of its id, or `@latest`.
     #[serde(rename = "run_id")]
     pub run: Option<String>,
 }
 
-/// Fields of a mode's file.
+/// Fields to write into a mode's file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModeWriteRequest {
     /// The mode.
     pub mode: String,
-    /// Whose.
+    /// The scope of the file.
     #[serde(default)]
     pub scope: ModeScope,
-    /// The fields; null takes one away.
+    /// The fields; null removes a field.
     pub fields: Map<String, Value>,
     /// Whether the review of the mode that would hand over is clean.
     pub review_clean: Option<bool>,
 }
 
 impl ModeWriteRequest {
-    /// Fields that somebody wrote as JSON.
+    /// Reads fields from a JSON object.
     ///
     /// # Errors
-    /// [`runs::Error::InputJson`] when they are no JSON object, or one is there twice.
+    /// [`runs::Error::InputJson`] when the text is not a JSON object, or has a key twice.
     pub fn read_fields(Source { origin, text }: Source) -> Result<Map<String, Value>> {
         match parse_json(&text) {
             Ok(Value::Object(fields)) => Ok(fields),
@@ -69,20 +69,20 @@ impl ModeWriteRequest {
 /// Why modes change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// Somebody asked for a mode.
+    /// A request for a mode.
     Request,
-    /// Somebody wrote fields.
+    /// A write of fields.
     Write,
-    /// Somebody ended modes.
+    /// A `clear` or `cancel`.
     End,
-    /// A session is over.
+    /// The end of a session.
     SessionEnd,
-    /// A prompt.
+    /// The skills of a prompt.
     Prompt,
 }
 
 impl Cause {
-    /// For the audit fields (RCS).
+    /// The value of the audit field `transition_source` (RCS).
     fn source(self) -> &'static str {
         match self {
             Self::Request | Self::End | Self::SessionEnd => "workflow-transition",
@@ -92,39 +92,39 @@ impl Cause {
     }
 }
 
-/// So long a hook waits for somebody else's change of modes.
+/// How long the hook at the end of a session waits for the lock of the modes.
 const HOOK_WAIT: Duration = Duration::from_millis(100);
 
-/// Whether the process of this evidence is known dead.
+/// Whether the process that this evidence describes is known to be dead.
 pub(super) fn is_dead(evidence: &str) -> bool {
     evidence.parse::<Holder>().is_ok_and(|holder| holder.liveness() == Liveness::Dead)
 }
 
-/// What was done under the lock.
+/// The result of a change under the lock.
 pub(super) struct Done<T> {
     pub(super) answer: T,
     pub(super) changed: bool,
     pub(super) warnings: Vec<String>,
 }
 
-/// By which rule a request was decided.
+/// The rule that decided a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ModeDecision {
-    /// Nothing was active.
+    /// No mode was active; it began.
     Start,
-    /// It is active already.
+    /// It was active already.
     NoChange,
-    /// It began beside the others.
+    /// It began beside the active modes.
     Overlap,
-    /// It began, and others were completed.
+    /// It began, and modes that hand over to it were completed.
     AutoComplete,
     /// It did not begin.
     Deny,
 }
 
 impl ModeDecision {
-    /// The word in answers.
+    /// The name in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -137,56 +137,57 @@ impl ModeDecision {
     }
 }
 
-/// The answer of `mode request`.
+/// The report of `mode request`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ModeRequestReport {
-    /// By which rule.
+    /// The rule that decided.
     pub decision: ModeDecision,
-    /// Of a denial: which rule.
+    /// For a denial: the kind of conflict.
     pub kind: Option<DenialKind>,
-    /// The mode that was asked for.
+    /// The requested mode.
     pub requested: ModeName,
     /// Modes that were completed.
     pub completed: Vec<ModeName>,
     /// Modes that are active now, in the order in which they began.
     pub active: Vec<ModeName>,
-    /// What happened, or why not and what to do.
+    /// What happened; for a denial also what to do.
     pub message: String,
-    /// Whose modes.
+    /// The scope of the request.
     pub scope: ScopeReport,
     /// Whether anything was written.
     pub changed: bool,
-    /// What is odd.
+    /// Problems that did not stop the command.
     pub warnings: Vec<String>,
 }
 
-/// The answer of `mode write`.
+/// The report of `mode write`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ModeWriteReport {
     /// The mode.
     pub mode: ModeName,
-    /// Whose file.
+    /// The scope of the file.
     pub scope: ScopeReport,
     /// Its path.
     pub path: std::path::PathBuf,
-    /// What it says now.
+    /// The content of the file now.
     pub state: Map<String, Value>,
     /// How it ended.
     pub outcome: Option<Outcome>,
-    /// By which rule it became active; none when it did not.
+    /// The rule by which it became active; none if it did not.
     pub decision: Option<ModeDecision>,
     /// Modes that were completed.
     pub completed: Vec<ModeName>,
     /// Whether anything was written.
     pub changed: bool,
-    /// What is odd.
+    /// Problems that did not stop the command.
     pub warnings: Vec<String>,
 }
 
-/// Asks for a mode.
+/// Requests a mode.
 ///
 /// # Errors
-/// [`Error::Refused`] when a file that counts cannot be read; a denial is in the report.
+/// [`Error::Refused`] when the file of a mode in the scope cannot be read. A denial is not an error: it is in the
+/// report.
 pub fn request(cx: &Context, request: &ModeRequest) -> Result<ModeRequestReport> {
     let project = cx.project_or_init()?;
     let (policy, _) = definition::policy_of(&cx.catalog(Some(&project)))?;
@@ -248,10 +249,10 @@ pub fn request(cx: &Context, request: &ModeRequest) -> Result<ModeRequestReport>
     })
 }
 
-/// Writes fields of a mode's file; a mode that becomes active with it is admitted first.
+/// Writes fields into a mode's file. If the mode becomes active by that, the policy decides first.
 ///
 /// # Errors
-/// [`Error::Refused`] when a rule forbids it; nothing is written then.
+/// [`Error::Refused`] when a rule forbids it; then nothing is written.
 pub fn write(cx: &Context, request: &ModeWriteRequest) -> Result<ModeWriteReport> {
     let project = cx.project_or_init()?;
     let (policy, _) = definition::policy_of(&cx.catalog(Some(&project)))?;
@@ -290,7 +291,7 @@ pub fn write(cx: &Context, request: &ModeWriteRequest) -> Result<ModeWriteReport
     })
 }
 
-/// Decides and commits under the lock of the modes.
+/// Runs `act` under the lock of the modes, and commits its changes.
 pub(super) fn change_modes<T>(
     cx: &Context,
     project: &Project,
@@ -322,14 +323,14 @@ pub(super) fn change_modes<T>(
     Ok(Done { answer, changed, warnings })
 }
 
-/// The process whose life is the session's, when somebody named it: what stands nearest may be a hook that is over at
-/// once, and a mode must not be taken for left behind because of that.
+/// The process that lives as long as the session, if the caller or the environment names it. A guess is not good
+/// enough: the nearest process may be a hook that ends at once, and its modes would then count as left behind.
 fn named_holder(cx: &Context) -> Result<Option<String>> {
     let is_named = cx.options.holder_pid.is_some() || cx.env.holder()?.is_some();
     Ok(cx.holder()?.filter(|_| is_named).map(|holder| holder.to_string()))
 }
 
-/// Notes at the modes of a session that it is over; nothing where it has none.
+/// Marks the active modes of a session as belonging to a session that has ended; does nothing if there are none.
 pub(super) fn end_session_of_modes(cx: &Context, project: &Project, session: &SessionId) -> Result<()> {
     let scope = Scope::Session(session.clone());
     let Some(state) = project.state()? else { return Ok(()) };
@@ -345,7 +346,7 @@ pub(super) fn end_session_of_modes(cx: &Context, project: &Project, session: &Se
     change_modes(cx, project, &policy, &scope, Cause::SessionEnd, end).map(drop)
 }
 
-/// Notes at the modes of a session that was over that it is there again.
+/// Removes that mark if the session is active again.
 pub(super) fn wake_modes(cx: &Context, project: &Project, policy: &Policy, scope: &Scope, board: &Board) -> Result<()> {
     let is_over = |(_, fields): &(ModeName, Map<String, Value>)| why_over(fields, &is_dead).is_some();
     if *scope == Scope::Root || !board.own_active(policy, scope).iter().any(is_over) {
@@ -365,12 +366,12 @@ fn refused(state: &StateDir, draft: &Draft<'_>, refusal: ModeRefusal) -> Error {
     Error::Refused { refusal: Box::new(refusal), path, message }
 }
 
-/// A mode can only work on a run that is there.
+/// Finds the run that a mode is to work on; it must exist.
 fn run_meant(cx: &Context, project: &Project, run: Option<&str>) -> Result<Option<RunId>> {
     run.map(|run| Ok(open_run(cx, project, run)?.id().clone())).transpose()
 }
 
-/// What to say of the run of a mode that ended: the run does not end with it.
+/// A warning about the run of a mode that ended, because the run does not end with it.
 fn run_goes_on(cx: &Context, project: &Project, ended: &Ended) -> Option<String> {
     let (id, mode) = (RunId::new(ended.run.as_deref()?).ok()?, &ended.mode);
     let worked = format!("{mode} worked on run {id}, which");
@@ -385,7 +386,7 @@ fn run_goes_on(cx: &Context, project: &Project, ended: &Ended) -> Option<String>
     }
 }
 
-/// The rule and the modes that it completed.
+/// The rule, and the modes that were completed by it.
 pub(super) fn decision(admission: &Admission) -> (ModeDecision, Vec<ModeName>) {
     match admission {
         Admission::Start => (ModeDecision::Start, Vec::new()),
@@ -400,7 +401,7 @@ fn beside(active: &[ModeName], name: &ModeName) -> String {
     list(&active.iter().filter(|mode| *mode != name).cloned().collect::<Vec<_>>())
 }
 
-/// What a commit says of itself in the log.
+/// The summary of a commit, for the log.
 fn summary(draft: &Draft<'_>) -> String {
     let ended = draft.ended().iter().map(|ended| match &ended.broken {
         Some(why) => format!("{} of {} was put aside: {why}", ended.mode, ended.scope),

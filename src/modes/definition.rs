@@ -7,14 +7,15 @@ use crate::codec::{DocumentKind, Violation};
 use crate::modes::error::{Error, Result};
 use crate::modes::policy::Policy;
 
-/// The name of the file.
+/// The name of the file in `.flow`.
 pub(crate) const FILE: &str = "modes.yaml";
 const SHIPPED: &str = include_str!("../../workflows/modes.yaml");
 
-/// The policy of the project, and where it comes from.
+/// The policy of the project, and its origin.
 ///
 /// # Errors
-/// [`Error::Policy`] when the project has one that cannot be used: another policy in its place would be worse.
+/// [`Error::Policy`] when the policy of the project is invalid. The shipped policy is not used instead: it could allow
+/// what the project forbids.
 pub fn policy_of(catalog: &Catalog) -> Result<(Policy, Origin)> {
     let folder = catalog.own(None)?;
     let found = match &folder {
@@ -33,7 +34,7 @@ pub fn policy_of(catalog: &Catalog) -> Result<(Policy, Origin)> {
     Ok((policy, origin))
 }
 
-/// Reads and proves a policy.
+/// Reads and checks a policy.
 ///
 /// # Errors
 /// Everything that is wrong with it.

@@ -1,4 +1,4 @@
-//! `mode clear | cancel`: they work whatever else is broken.
+//! `mode clear | cancel`: they work even if files or the policy are broken.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,16 +15,16 @@ use crate::modes::{definition, say};
 use crate::runs::{self, Context, Observer};
 use crate::store::{Project, StoreError};
 
-/// The answer of `mode clear` and `mode cancel`.
+/// The report of `mode clear` and `mode cancel`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ModeEndReport {
     /// The modes whose files changed.
     pub ended: Vec<EndedMode>,
-    /// Modes that are active now.
+    /// Modes that are still active.
     pub active: Vec<ModeName>,
     /// Whether anything was written.
     pub changed: bool,
-    /// What is odd: files in quarantine, runs that go on.
+    /// Problems that did not stop the command: files in quarantine, runs that are still open.
     pub warnings: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ pub struct ModeEndReport {
 pub struct EndedMode {
     /// The mode.
     pub mode: ModeName,
-    /// Whose.
+    /// The scope of its file.
     pub scope: ScopeReport,
 }
 
@@ -49,15 +49,15 @@ pub struct ModeEndRequest {
     pub all: bool,
 }
 
-/// Takes the files of modes away: of one, or of all that the scope has.
+/// Removes the file of one mode, or the files of all modes in the scope.
 ///
 /// # Errors
-/// When nothing can be written; a file that cannot be read is no reason.
+/// When nothing can be written. A file that cannot be read is not an error.
 pub fn clear(cx: &Context, request: &ModeEndRequest) -> Result<ModeEndReport> {
     end_modes(cx, request, |draft, scope, mode| draft.clear(scope, mode))
 }
 
-/// Gives modes up: one, or all that are active. Their files stay and say so.
+/// Cancels one mode, or all active modes in the scope. Their files stay, with the outcome.
 ///
 /// # Errors
 /// As [`clear`].
@@ -81,7 +81,7 @@ fn end_modes(cx: &Context, request: &ModeEndRequest, end: End) -> Result<ModeEnd
     let one = word.map(|word| mode(&policy, word)).transpose()?;
     let named = policy.modes().iter().filter(|mode| one.is_none_or(|one| one.name == mode.name));
     let modes: Vec<&ModeName> = named.map(|mode| &mode.name).collect();
-    // A session that nobody knows has nothing to end, and gets no directory for that.
+    // A session without a directory has nothing to end; do not create one for it.
     if all || state.has(&scope)? {
         end_each(cx, &project, &policy, &scopes, &Ending { modes, end, all }, &mut report)?;
     }
@@ -93,7 +93,7 @@ fn end_modes(cx: &Context, request: &ModeEndRequest, end: End) -> Result<ModeEnd
     Ok(report)
 }
 
-/// Ends modes in `scopes`, in one commit when its line is not too long.
+/// Ends modes in `scopes`, in one commit if its line in the log is not too long.
 fn end_each(
     cx: &Context,
     project: &Project,
@@ -135,8 +135,8 @@ fn end_each(
     }
 }
 
-/// The policy, and the mode that `word` names when it only has a file in `scopes`. When the policy cannot be used,
-/// there are the modes that anybody has files of, and a warning.
+/// The policy, extended by the mode `word` if only a file in `scopes` has that name. If the policy is invalid, the
+/// modes are those that have files, and there is a warning.
 pub(super) fn policy_to_end(
     cx: &Context,
     project: &Project,
@@ -176,11 +176,11 @@ fn modes_on(cx: &Context, project: &Project, run: &RunId) -> Vec<String> {
         }
         Ok(found)
     };
-    // A run ends whatever its modes are.
+    // A run ends even if its modes cannot be read.
     modes().unwrap_or_else(|why| vec![format!("cannot tell whether a mode is still active for this run: {why}")])
 }
 
-/// Tells of modes that outlive their run, and notes at the modes of a session that it is over.
+/// Warns of modes that are active when their run ends, and marks the modes of a session that ends.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ModesObserver;
 
@@ -199,24 +199,24 @@ impl Observer for ModesObserver {
     }
 }
 
-/// What is to end.
+/// The modes to end, and how.
 struct Ending<'a> {
     modes: Vec<&'a ModeName>,
     end: End,
-    /// Whether every scope is meant: one that cannot be written does not keep the others.
+    /// Whether all scopes are meant; then a scope that cannot be written does not prevent the others.
     all: bool,
 }
 
-/// How a mode is ended in a scope; whether there was anything to end.
+/// Ends a mode in a scope; false if there was nothing to end.
 type End = fn(&mut Draft<'_>, &Scope, &ModeName) -> bool;
 
-/// Whether fewer scopes at a time may go: it is too much for one line, or one of them may not be written.
+/// Whether a commit for fewer scopes could succeed: the line was too long, or one scope may not be written.
 fn is_of_one(why: &StoreError) -> bool {
     matches!(why, StoreError::TooLong { .. }) || why.is_forbidden()
 }
 
-/// The modes that anybody has files of: those that say so, and those that cannot be read. Other programs may have files
-/// that are called like that.
+/// The modes that have files: files that name their mode, and files that cannot be read. Other files may belong to
+/// other programs.
 fn found(state: &StateDir) -> Result<Vec<ModeName>> {
     let scopes = state.everybody()?;
     let files = state.read(Some(&scopes), &state.names(&scopes, MODE_FILE)?)?;

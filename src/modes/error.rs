@@ -1,4 +1,4 @@
-//! Why a verb over modes failed.
+//! Errors of the verbs over modes.
 
 use std::path::{Path, PathBuf};
 
@@ -15,35 +15,35 @@ use crate::runs;
 /// Why a verb over modes failed.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// What keeps verbs over runs from their work as well: the project, files, settings.
+    /// An error that verbs over runs have too: the project, files, settings.
     #[error(transparent)]
     Run(runs::Error),
-    /// There is no such mode.
+    /// The policy has no such mode.
     #[error("there is no mode `{word}`")]
     UnknownMode {
         /// The word as given.
         word: String,
         /// All modes.
         known: Vec<String>,
-        /// The one that was probably meant.
+        /// The similar name that was probably meant.
         suggestion: Option<String>,
     },
-    /// The policy of the project breaks its rules: another policy in its place would be worse than an error.
+    /// The policy of the project is invalid. The shipped policy is not used instead.
     #[error("the policy in {} cannot be used: {}", .path.display(), first_with_line(.violations))]
     Policy {
-        /// Its file.
+        /// The file of the policy.
         path: PathBuf,
         /// All problems.
         violations: Vec<Violation>,
     },
-    /// A rule about modes forbids it, or a mode's file cannot be read. Nothing was written.
+    /// A rule about modes forbids the change, or a mode's file cannot be read. Nothing was written.
     #[error("{}", sentence(.refusal, .path.as_deref(), .message.as_deref()))]
     Refused {
-        /// Why.
+        /// The reason.
         refusal: Box<ModeRefusal>,
-        /// The file that is in the way.
+        /// The file that prevents it.
         path: Option<PathBuf>,
-        /// The sentence about a denial.
+        /// The sentence for a denial.
         message: Option<String>,
     },
 }
@@ -97,7 +97,7 @@ impl Explain for Error {
     }
 }
 
-/// What is refused, and why.
+/// The sentence for a refusal.
 fn sentence(refusal: &ModeRefusal, path: Option<&Path>, message: Option<&str>) -> String {
     match refusal {
         ModeRefusal::Denied { requested, .. } => {
@@ -148,7 +148,7 @@ fn lifecycle_help(fault: &LifecycleFault) -> (Kind, &'static str, &'static str) 
     }
 }
 
-/// A word from a file, short enough for a sentence.
+/// A word from a file, cut for a message.
 fn short(word: &str) -> String {
     word.chars().take(60).collect()
 }

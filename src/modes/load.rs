@@ -1,4 +1,4 @@
-//! Whose modes a command is about, and what their files say.
+//! The scope of a command about modes, and the modes' files in it.
 
 use std::borrow::Cow;
 
@@ -18,17 +18,17 @@ use crate::modes::state::{Board, Changed, Draft, ModeState, Visible};
 use crate::modes::state_dir::{LockedState, StateFile, StateFiles};
 use crate::runs::context::Context;
 
-/// Whose modes: as the caller says.
+/// The scope that the caller names.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ModeScope {
-    /// The session that was named.
+    /// The session that the caller names.
     pub session: Option<SessionId>,
-    /// Whether everybody's are meant, whatever session calls.
+    /// Whether the root scope is meant, even if a session calls.
     pub root: bool,
 }
 
-/// Whose modes.
+/// A scope in reports: `root` or `session ID`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScopeReport(pub Option<SessionId>);
 
@@ -60,7 +60,8 @@ impl std::fmt::Display for ScopeReport {
     }
 }
 
-/// The scope that the caller means: the one named, or the session of the environment, or the root's.
+/// The scope of a command: the one that the caller names, otherwise the session in the environment, otherwise the root
+/// scope.
 pub(super) fn scope_of(cx: &Context, scope: &ModeScope) -> Result<Scope> {
     if scope.root {
         return Ok(Scope::Root);
@@ -71,7 +72,7 @@ pub(super) fn scope_of(cx: &Context, scope: &ModeScope) -> Result<Scope> {
     }))
 }
 
-/// The mode that a word means.
+/// The mode with this name or alias.
 pub(super) fn mode<'a>(policy: &'a Policy, word: &str) -> Result<&'a Mode> {
     policy.named(word).ok_or_else(|| {
         let known: Vec<String> = policy.modes().iter().map(|mode| mode.name.to_string()).collect();
@@ -80,12 +81,13 @@ pub(super) fn mode<'a>(policy: &'a Policy, word: &str) -> Result<&'a Mode> {
     })
 }
 
-/// The files that a change in `scope` has to know: a session's own and the root's; of the root's, everybody's. Those whom
-/// the root's visible set shows are read for the next one, as far as they can be.
+/// The files that matter for a change in `scope`. For a session: its own files, those of the root scope, and, as far as
+/// they can be read, those of other sessions, which the new visible set of the root scope shows. For the root scope:
+/// all files.
 ///
 /// # Errors
-/// When one of them cannot be looked at; a session that has a say in what begins for everybody is one of them, unless
-/// modes only end (`ends`).
+/// When a file cannot be read. For the root scope that includes a session whose directory is closed, unless modes only
+/// end (`ends`).
 pub(super) fn concerned(locked: &LockedState<'_>, scope: &Scope, names: &[String], ends: bool) -> Result<StateFiles> {
     let state = locked.state();
     if *scope == Scope::Root {
@@ -97,7 +99,7 @@ pub(super) fn concerned(locked: &LockedState<'_>, scope: &Scope, names: &[String
     }
     let mut files = locked.read(&[Scope::Root, scope.clone()], names)?;
     let shown = match files.get(&(Scope::Root, VISIBLE.to_owned())).map(read) {
-        // One of another program tells nothing of who is active.
+        // The visible set of another program does not say reliably which sessions have active modes.
         Some(ModeState::Known(set)) if set.contains_key(MARK) => Visible::read(&set).sessions,
         _ => state.sessions()?.readable,
     };
@@ -107,7 +109,7 @@ pub(super) fn concerned(locked: &LockedState<'_>, scope: &Scope, names: &[String
     Ok(files)
 }
 
-/// The field of the root's visible set by which the store knows how far the files are.
+/// The field in the visible set of the root scope that holds the position of the log which the files show.
 const MARK: &str = "flow";
 
 /// The names of the files of all modes, and of the visible set.
@@ -115,7 +117,7 @@ pub(super) fn names(policy: &Policy) -> Vec<String> {
     policy.modes().iter().map(|mode| mode_file(&mode.name)).chain([VISIBLE.to_owned()]).collect()
 }
 
-/// What the files of modes say.
+/// The states of modes in `files`.
 pub(super) fn board(policy: &Policy, files: &StateFiles) -> Board {
     let mut board = Board::default();
     for ((scope, name), file) in files {
@@ -125,7 +127,7 @@ pub(super) fn board(policy: &Policy, files: &StateFiles) -> Board {
     board
 }
 
-/// What one file says.
+/// The state in one file.
 pub(super) fn read(file: &StateFile) -> ModeState {
     match file {
         StateFile::Text(bytes) => parse(bytes),
@@ -133,7 +135,7 @@ pub(super) fn read(file: &StateFile) -> ModeState {
     }
 }
 
-/// What the text of a file says.
+/// The state in the text of a file.
 pub(crate) fn parse(bytes: &[u8]) -> ModeState {
     match serde_json::from_slice::<Value>(bytes) {
         Ok(Value::Object(state)) => ModeState::Known(state),
@@ -142,7 +144,7 @@ pub(crate) fn parse(bytes: &[u8]) -> ModeState {
     }
 }
 
-/// Writes what `draft` decided, as one commit. Gives warnings.
+/// Writes the changes of `draft` as one commit. Gives warnings.
 pub(super) fn commit(
     locked: &mut LockedState<'_>,
     draft: Draft<'_>,
@@ -179,14 +181,14 @@ pub(super) fn commit(
 fn text(value: &Map<String, Value>) -> String {
     let mut text = serde_json::to_string_pretty(value).expect("BUG: plain data cannot be written");
     if text.len() >= limits::MODE_BYTES {
-        // What somebody wrote without blanks is not to become too large by them.
+        // Blanks from pretty-printing must not make a file too large.
         text = serde_json::to_string(value).expect("BUG: plain data cannot be written");
     }
     text.push('\n');
     text
 }
 
-/// The modes as words.
+/// The names in one phrase: `a, b, and c`.
 pub(super) fn list(modes: &[ModeName]) -> String {
     let names: Vec<&str> = modes.iter().map(ModeName::as_str).collect();
     match names.as_slice() {

@@ -1,7 +1,7 @@
 //! Modes: long-lived skills that are active in a session, admitted by a policy (RCS).
 //!
-//! [`policy`] says who may be active with whom, [`state`] decides what begins and ends; both are pure. `state_dir` keeps
-//! the files below `.flow/state`, and the verbs join the three.
+//! [`policy`] says which modes may be active together, and [`state`] decides what begins and ends; both are pure.
+//! `state_dir` reads and writes the files below `.flow/state`, and the verbs connect the three.
 
 mod change;
 mod definition;

@@ -1,4 +1,4 @@
-//! `mode prompt`: the skills that a prompt asks for, all of them or none.
+//! `mode prompt`: requests the modes of a prompt's skills, all of them or none.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,20 +21,20 @@ use crate::store::Project;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModePromptRequest {
-    /// What was typed.
+    /// The text of the prompt.
     pub text: String,
-    /// Whose modes.
+    /// The scope of the modes.
     #[serde(default)]
     pub scope: ModeScope,
 }
 
 impl ModePromptRequest {
-    /// From what a hook gets on standard input, or from the plain text of a prompt. The scope that the caller names counts
-    /// before the session of the hook. What is no prompt names no skill.
+    /// Reads the payload that a hook gets on standard input, or the plain text of a prompt. A scope that the caller
+    /// names takes precedence over the session in the payload. Other input does not name any skill.
     ///
     /// # Errors
-    /// [`runs::Error::InputJson`] when the payload is cut off, or its session cannot be one: its modes must not become
-    /// everybody's.
+    /// [`runs::Error::InputJson`] when the payload is cut off, or has an invalid session: its modes must not go to the
+    /// root scope instead.
     pub fn read(input: &str, scope: ModeScope) -> Result<Self> {
         let bad =
             |why: String| Error::Run(runs::Error::InputJson { origin: "the payload of the hook".to_owned(), why });
@@ -55,12 +55,12 @@ impl ModePromptRequest {
     }
 }
 
-/// Whether somebody meant a hook's payload, however it ends.
+/// Whether the text is meant as the payload of a hook, even if it is cut off.
 fn is_payload(input: &str) -> bool {
     input.trim_start().starts_with('{') && ["\"prompt\"", "\"session_id\""].iter().any(|field| input.contains(field))
 }
 
-/// What became of a plan.
+/// The result of carrying out a plan.
 struct Followed {
     active: Vec<ModeName>,
     completed: Vec<ModeName>,
@@ -68,7 +68,7 @@ struct Followed {
     begun: Vec<ModeName>,
 }
 
-/// The answer of `mode prompt`.
+/// The report of `mode prompt`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ModePromptReport {
     /// The skills that the prompt names, each once.
@@ -77,44 +77,44 @@ pub struct ModePromptReport {
     pub typed: Vec<String>,
     /// Modes that are active now.
     pub active: Vec<ModeName>,
-    /// Modes that have to wait.
+    /// Modes that have to wait until later.
     pub deferred: Vec<ModeName>,
     /// Modes that were completed by a hand-over.
     pub completed: Vec<ModeName>,
     /// Modes that the prompt ended.
     pub cancelled: Vec<ModeName>,
-    /// What to tell the agent.
+    /// Messages for the agent.
     pub messages: Vec<String>,
     /// Why nothing changed.
     pub error: Option<PromptError>,
     /// Whether anything was written.
     pub changed: bool,
-    /// What is odd.
+    /// Problems that did not stop the command.
     pub warnings: Vec<String>,
 }
 
 /// Why a prompt changed nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PromptError {
-    /// Which rule, or `unreadable_state`.
+    /// The kind of conflict, or `unreadable_state`.
     pub kind: String,
     /// The mode that could not begin.
     pub mode: ModeName,
-    /// Why not, and what to do.
+    /// The reason, and what to do.
     pub message: String,
 }
 
-/// Takes the skills of a prompt up.
+/// Carries out the skills of a prompt.
 ///
 /// # Errors
-/// When files cannot be used; what the policy forbids is in the report.
+/// When files cannot be used. A denial by the policy is not an error: it is in the report.
 pub fn prompt(cx: &Context, request: &ModePromptRequest) -> Result<ModePromptReport> {
     let project = cx.project();
     let scope = scope_of(cx, &request.scope)?;
     let found = |policy: &Policy| find_skills(policy, &request.text, &prose(&request.text));
     let (policy, broken) = match definition::policy_of(&cx.catalog(project.as_ref().ok())) {
         Ok((policy, _)) => (policy, None),
-        // What is active can always be given up, and prose that names no skill is not to be kept from anybody.
+        // With an invalid policy, `$cancel` must still work, and a prompt without skills must pass.
         Err(why) => {
             let cancels = found(&Policy::default()).asked == [Skill::Cancel];
             if names_skills(&request.text, &prose(&request.text)) && !cancels {
@@ -157,7 +157,7 @@ pub fn prompt(cx: &Context, request: &ModePromptRequest) -> Result<ModePromptRep
             }
             Err(Stopped { requested, refusal, begun }) => {
                 let error = refused(draft, &report, requested, &refusal, &begun);
-                // All or nothing: earlier skills of the same prompt do not happen either.
+                // All or nothing: discard what earlier skills of this prompt changed.
                 draft.discard();
                 Ok(Err((error, before)))
             }
@@ -177,7 +177,7 @@ pub fn prompt(cx: &Context, request: &ModePromptRequest) -> Result<ModePromptRep
     Ok(report)
 }
 
-/// What to say of modes that began and ended.
+/// The messages about modes that began and ended.
 fn tell_modes(project: &Project, scope: &Scope, report: &mut ModePromptReport, done: Followed) -> Result<()> {
     if !report.deferred.is_empty() {
         let names: Vec<&str> = report.deferred.iter().map(ModeName::as_str).collect();
@@ -212,7 +212,7 @@ fn tell_modes(project: &Project, scope: &Scope, report: &mut ModePromptReport, d
     Ok(())
 }
 
-/// The modes that have files, without any rule.
+/// A policy without rules, with the modes that have files.
 fn unruled(cx: &Context, project: Option<&Project>, scope: &Scope) -> Result<Policy> {
     let Some(project) = project else { return Ok(Policy::default()) };
     let Some(state) = project.state()? else { return Ok(Policy::default()) };
@@ -236,16 +236,16 @@ fn tell_active(
     Ok(())
 }
 
-/// Why a plan was not followed to its end.
+/// Why a plan was not carried out completely.
 struct Stopped<'p> {
-    /// The mode that was asked for.
+    /// The mode that could not begin.
     requested: &'p ModeName,
     refusal: Box<ModeRefusal>,
-    /// Those that the same prompt asked for before it.
+    /// The modes of the same prompt that had begun before it.
     begun: Vec<ModeName>,
 }
 
-/// Does what a plan says, one mode after the other, each on the result of the one before.
+/// Carries out a plan, one mode after the other, each on the result of the previous one.
 fn follow<'p>(
     draft: &mut Draft<'_>,
     policy: &Policy,
@@ -282,7 +282,7 @@ fn names_of(draft: &Draft<'_>, policy: &Policy, scope: &Scope) -> Vec<ModeName> 
     active.into_iter().map(|active| active.mode).collect()
 }
 
-/// The report of a prompt of which nothing happened.
+/// Turns the report into that of a prompt which changed nothing.
 fn deny(report: &mut ModePromptReport, error: PromptError, active: Vec<ModeName>) {
     report.deferred.clear();
     report.active = active;
@@ -306,7 +306,7 @@ fn refused(
     };
     let message = match refusal {
         ModeRefusal::Denied { scope, denial, .. } => {
-            // What this prompt asked for before is not active, and ending it would help nobody.
+            // Modes that began with this prompt are discarded again, so do not suggest to end them.
             let (own, others): (Vec<_>, Vec<_>) =
                 denial.blockers.iter().cloned().partition(|mode| begun.contains(mode));
             match others.is_empty() {
@@ -328,7 +328,7 @@ fn refused(
     PromptError { kind: say::kind(refusal).to_owned(), mode: requested.clone(), message }
 }
 
-/// The skills as they were written; behind an alias stands what it means.
+/// The skills as they were written, an alias followed by its meaning.
 fn detected(report: &ModePromptReport) -> String {
     let of = |(skill, typed): (&Skill, &String)| match say::is_alias(skill.as_str(), typed) {
         true => format!("\"${typed}\" ({})", skill.as_str()),

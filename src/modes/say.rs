@@ -1,4 +1,4 @@
-//! Sentences about modes.
+//! Messages about modes.
 
 use crate::model::{ModeName, Scope, SessionId, Suggestion};
 use crate::modes::load::list;
@@ -34,13 +34,13 @@ pub(super) fn denial(board: &Board, scope: &Scope, requested: &str, denial: &Den
     format!("{first} {second}")
 }
 
-/// Whether `typed` is another word for a mode: its case and a namespace make it none.
+/// Whether `typed` is an alias of a mode, and not just its name in another case or with a namespace.
 pub(super) fn is_alias(mode: &str, typed: &str) -> bool {
     let plain = typed.trim().to_ascii_lowercase();
     plain != mode && !plain.ends_with(&format!(":{mode}"))
 }
 
-/// A mode as somebody called it, and what that means.
+/// The name of a mode as it was typed, with its meaning if that is an alias.
 pub(super) fn named(mode: &ModeName, typed: &str) -> String {
     match is_alias(mode.as_str(), typed) {
         true => format!("{} ({mode})", typed.trim()),
@@ -48,7 +48,7 @@ pub(super) fn named(mode: &ModeName, typed: &str) -> String {
     }
 }
 
-/// Why a prompt that asks for `skills` begins none of them.
+/// The message for a prompt that requests modes which cannot be active together.
 pub(super) fn conflict(skills: Vec<String>) -> String {
     let dollars = |mark: &str| skills.iter().map(|skill| format!("{mark}${skill}{mark}")).collect::<Vec<_>>();
     format!(
@@ -58,14 +58,14 @@ pub(super) fn conflict(skills: Vec<String>) -> String {
     )
 }
 
-/// What to say of a word that is no skill and looks like a mistake.
+/// The hint for a word that looks like a misspelt skill.
 pub(super) fn misspelt(policy: &Policy, word: &str) -> Option<String> {
     let meant = policy.meant_by(word)?;
     let word: String = word.chars().take(60).collect();
     Some(format!("`${word}` is not a skill; nothing was done: did you mean `${meant}`?"))
 }
 
-/// The commands that end modes, each in the scope of the file that makes it active.
+/// The commands that end modes, each in the scope of the file that makes the mode active.
 fn clear_hint(board: &Board, scope: &Scope, modes: &[ModeName]) -> String {
     let commands = modes.iter().map(|mode| {
         let owner = board.seen(scope, mode).map_or_else(|| scope.clone(), |(owner, _)| owner);
@@ -74,12 +74,12 @@ fn clear_hint(board: &Board, scope: &Scope, modes: &[ModeName]) -> String {
     commands.collect::<Vec<_>>().join(", then ")
 }
 
-/// The command that takes the file of a mode away.
+/// The command that removes the file of a mode.
 pub(crate) fn clear_command(mode: &ModeName, scope: &Scope) -> Suggestion {
     command("clear", mode, scope)
 }
 
-/// A command about a mode that means the same wherever it is given.
+/// A command about a mode that names its scope, so that it means the same in every session.
 pub(super) fn command(verb: &str, mode: &ModeName, scope: &Scope) -> Suggestion {
     let command = Suggestion::flow(format!("mode {verb}")).value(mode);
     match scope {
@@ -88,7 +88,7 @@ pub(super) fn command(verb: &str, mode: &ModeName, scope: &Scope) -> Suggestion 
     }
 }
 
-/// What to say of modes that a session sees and that are not its own to end.
+/// Warnings about modes of the root scope that a session sees and does not end.
 pub(super) fn everybodys(active: &[Active], scope: &Scope) -> Vec<String> {
     let others = active.iter().filter(|active| active.scope != *scope);
     let tell = |active: &Active| {
@@ -98,27 +98,27 @@ pub(super) fn everybodys(active: &[Active], scope: &Scope) -> Vec<String> {
     others.map(tell).collect()
 }
 
-/// What to say of modes of which nobody knows whether they are active.
+/// Warnings about modes whose files cannot be read, so that flow cannot tell whether they are active.
 pub(super) fn unknown(modes: &[Active]) -> Vec<String> {
     let tell = |one: &Active| {
         let clear = clear_command(&one.mode, &one.scope);
         format!(
-            "the file of {} cannot be read, so flow cannot tell whether it is active: `{clear}` takes it away",
+            "the file of {} cannot be read, so flow cannot tell whether it is active: `{clear}` removes the file",
             one.mode
         )
     };
     modes.iter().map(tell).collect()
 }
 
-/// What to say of sessions that nobody can look at.
+/// Warnings about sessions whose directories cannot be read.
 pub(super) fn closed(sessions: &Sessions) -> Vec<String> {
     let tell = |(session, why): &(SessionId, StoreError)| {
-        format!("the modes of session {session} cannot be looked at: {}", why.in_words())
+        format!("the modes of session {session} cannot be read: {}", why.in_words())
     };
     sessions.closed.iter().map(tell).collect()
 }
 
-/// The word for a refusal in answers.
+/// The name of a refusal in reports.
 pub(super) fn kind(refusal: &ModeRefusal) -> &'static str {
     match refusal {
         ModeRefusal::Denied { denial, .. } => match denial.kind {

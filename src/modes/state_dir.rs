@@ -1,10 +1,10 @@
-//! The modes on disk: files that people and other programs read and edit, behind one log.
+//! The modes on disk: files that people and other programs may read and edit, and a log.
 //!
-//! The files are what counts; the log makes changes to several of them one. A commit appends one sealed line with every
-//! file's new text (the commit point), and then puts the files into place. The last one, the visible set of the root
-//! scope, carries the position that the files show: it is put into place when all others are on stable storage, so a
-//! reader or the next writer knows by it which lines of the log the files still lack. `.lock` notes the same position, for
-//! the case that another program replaces the visible set.
+//! The files are authoritative; the log makes a change to several of them atomic. A commit appends one sealed line with
+//! the new text of every file (the commit point), and then puts the files into place. The last one is the visible set
+//! of the root scope, which holds the position of the log that the files show. It is written when all others are on
+//! stable storage, so a reader or the next writer knows which lines of the log the files still lack. `.lock` holds the
+//! same position, in case another program replaces the visible set.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,27 +19,27 @@ use crate::store::local::log::LogTail;
 use crate::store::local::log_file::{LockedLog, log_fault};
 use crate::store::{Committed, Project, StoreError, WriteRequest};
 
-/// `.flow/state`.
+/// The directory `.flow/state`.
 #[derive(Debug)]
 pub struct StateDir {
     dir: Dir,
     flow: Dir,
 }
 
-/// Files of modes, by scope and name; those that are missing are not in it.
+/// Mode files by scope and name. A missing file has no entry.
 pub type StateFiles = BTreeMap<(Scope, String), StateFile>;
 
-/// What stands where a file of modes goes.
+/// What is under the name of a mode's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StateFile {
     /// A file.
     Text(Vec<u8>),
-    /// Something that cannot be read, and why: it can be put aside all the same.
+    /// Something that cannot be read, and why; it can still be moved to quarantine.
     Odd(String),
 }
 
 impl StateFile {
-    /// What its digest is made of. A change of what cannot be read is told by the reason.
+    /// The bytes for a digest. For something that cannot be read, the reason stands in for its content.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         match self {
@@ -49,34 +49,34 @@ impl StateFile {
     }
 }
 
-/// Who has a directory.
+/// The sessions that have a directory.
 #[derive(Debug, Default)]
 pub struct Sessions {
     /// Those that can be read.
     pub readable: Vec<SessionId>,
-    /// Those that nobody may look at, each with the reason.
+    /// Sessions whose directories cannot be read, with the reasons.
     pub closed: Vec<(SessionId, StoreError)>,
 }
 
 /// The permission bit without which a file's owner cannot read it.
 const OWNER_READS: u32 = 0o400;
 
-/// How often a reader without a lock starts over when somebody writes meanwhile.
+/// How often a reader without the lock starts again because of a writer.
 const READ_TRIES: usize = 50;
 
 impl Project {
-    /// The directory of the modes; `None` when there is none.
+    /// The directory of the modes; `None` if it does not exist.
     ///
     /// # Errors
-    /// [`StoreError`] when there is something that cannot be used.
+    /// [`StoreError`] when it exists but cannot be used.
     pub fn state(&self) -> Result<Option<StateDir>, StoreError> {
         Ok(self.flow.find_dir(STATE)?.map(|dir| StateDir { dir, flow: self.flow.clone() }))
     }
 
-    /// The directory of the modes, made when there is none.
+    /// The directory of the modes; created if it does not exist.
     ///
     /// # Errors
-    /// [`StoreError`] when it cannot be made or used.
+    /// [`StoreError`] when it cannot be created or used.
     pub fn make_state(&self) -> Result<StateDir, StoreError> {
         Ok(StateDir { dir: self.flow.ensure_dir(STATE)?.0, flow: self.flow.clone() })
     }
@@ -92,10 +92,10 @@ impl StateDir {
         }
     }
 
-    /// The sessions that have a directory, sorted. Other names are not flow's.
+    /// The sessions that have a directory, sorted. Names that are not session ids are ignored.
     ///
     /// # Errors
-    /// [`StoreError`] when there is something that cannot be read.
+    /// [`StoreError`] when a directory cannot be read.
     pub fn sessions(&self) -> Result<Sessions, StoreError> {
         let mut sessions = Sessions::default();
         let Some(dir) = self.dir.find_dir(SESSIONS)? else { return Ok(sessions) };
@@ -113,7 +113,7 @@ impl StateDir {
         Ok(sessions)
     }
 
-    /// The root's scope and that of every session that can be read.
+    /// The root scope, and the scopes of all sessions that can be read.
     ///
     /// # Errors
     /// As [`Self::sessions`].
@@ -135,15 +135,15 @@ impl StateDir {
         Ok(names.into_iter().collect())
     }
 
-    /// The files called `names` of `scopes`, as of one moment; without scopes, of everybody.
+    /// A consistent snapshot of the files called `names` in `scopes`; without `scopes`, in all scopes.
     ///
     /// # Errors
-    /// [`StoreError`] when there is something that cannot be read.
+    /// [`StoreError`] when something cannot be read.
     pub fn read(&self, scopes: Option<&[Scope]>, names: &[String]) -> Result<StateFiles, StoreError> {
         let mut tries = READ_TRIES;
         loop {
             let before = self.unshown()?;
-            // A session may have begun since anybody asked for all of them.
+            // A session may have begun since the previous try.
             let here = match scopes {
                 Some(scopes) => scopes.to_vec(),
                 None => self.everybody()?,
@@ -151,7 +151,7 @@ impl StateDir {
             let mut files = self.files(&here, names)?;
             let after = self.unshown()?;
             tries -= 1;
-            // A commit that began and ended meanwhile leaves its positions alone.
+            // A commit changes the positions, so equal positions mean that no commit happened in between.
             if before != after && tries > 0 {
                 continue;
             }
@@ -184,7 +184,7 @@ impl StateDir {
         Ok(files)
     }
 
-    /// How far the log is, and what of it the files do not show yet.
+    /// The positions of the log and of the files, and the events that the files do not show yet.
     fn unshown(&self) -> Result<Unshown, StoreError> {
         let Some(file) = self.dir.open_read(LOG)? else { return Ok(Unshown::default()) };
         let shown = self.shown()?.max(note_of(&self.dir).map_or(Seq(0), |note| note.seq));
@@ -192,7 +192,7 @@ impl StateDir {
         Ok(Unshown { shown, last: tail.end.last, newer: unshown_of(tail.end.newer, shown) })
     }
 
-    /// The position that the files show, as far as the visible set says.
+    /// The position that the files show, according to the visible set.
     fn shown(&self) -> Result<Seq, DiskError> {
         let Some(StateFile::Text(bytes)) = look(&self.dir, VISIBLE)? else { return Ok(Seq(0)) };
         Ok(serde_json::from_slice::<Marked>(&bytes).map_or(Seq(0), |set| set.flow.seq.min(Seq(limits::COUNTER))))
@@ -214,12 +214,12 @@ impl StateDir {
     /// Whether a scope has a directory.
     ///
     /// # Errors
-    /// [`StoreError`] when there is something that cannot be used.
+    /// [`StoreError`] when it exists but cannot be used.
     pub fn has(&self, scope: &Scope) -> Result<bool, StoreError> {
         Ok(self.find_scope(scope)?.is_some())
     }
 
-    /// Locks the modes for writing, and brings the files up to the log.
+    /// Locks the modes for writing, and brings the files up to date with the log.
     ///
     /// # Errors
     /// As [`crate::store::RunDir::lock`].
@@ -230,7 +230,7 @@ impl StateDir {
     }
 }
 
-/// How far the log and the files are.
+/// The positions of the log and of the files.
 #[derive(Debug, Default, PartialEq)]
 struct Unshown {
     shown: Seq,
@@ -238,13 +238,13 @@ struct Unshown {
     newer: Vec<Event>,
 }
 
-/// Those of the newest events that the files can lack. Whoever commits has put into place what was there before, so
-/// without any position it is the last one alone: what an older one says, somebody may have taken back since.
+/// The newest events that the files may lack. Each writer first brings the files up to date, so if no position is
+/// known, only the last event can be missing: an older one may have been undone by hand since.
 fn unshown_of(mut newer: Vec<Event>, shown: Seq) -> Vec<Event> {
     if shown == Seq(0) { newer.pop().into_iter().collect() } else { newer }
 }
 
-/// What flow reads of a visible set.
+/// The part of a visible set that flow reads.
 #[derive(Deserialize)]
 struct Marked {
     flow: Position,
@@ -255,13 +255,14 @@ struct Position {
     seq: Seq,
 }
 
-/// What stands there. Whatever it is can be put aside, and must not keep anybody from doing so.
+/// Reads what is under a name. What is too large, unsafe or not permitted to be read is `Odd`, not an error, so that it
+/// can be moved to quarantine.
 fn look(dir: &Dir, name: &str) -> Result<Option<StateFile>, DiskError> {
     match dir.read(name, limits::MODE_BYTES) {
         Ok(found) => Ok(found.map(StateFile::Text)),
         Err(DiskError::TooLarge { limit, .. }) => Ok(Some(StateFile::Odd(format!("it is larger than {limit} bytes")))),
         Err(DiskError::Unsafe { hazard, .. }) => Ok(Some(StateFile::Odd(hazard.to_string()))),
-        // Whatever else may keep a file from being opened, it may pass.
+        // Other failures may be temporary.
         Err(DiskError::Io { .. }) if dir.look(name).is_ok_and(|stat| stat.mode & OWNER_READS == 0) => {
             Ok(Some(StateFile::Odd("its permissions do not allow it".to_owned())))
         }
@@ -276,21 +277,21 @@ fn changes_of(event: &Event) -> Option<&[ModeFile]> {
     }
 }
 
-/// Whether a committed file has to be put into place over what is there: unless somebody edited that since the commit.
-/// Visible sets only show what the other files say, so nobody's edit of one counts.
+/// Whether a committed file has to replace what is there: not if someone has edited the file since the commit. Visible
+/// sets follow from the other files, so an edit of one is overwritten.
 fn is_to_be_put(file: &ModeFile, found: Option<&StateFile>) -> bool {
     let is = |text: &str| matches!(found, Some(StateFile::Text(bytes)) if bytes == text.as_bytes());
     if file.text.as_deref().map_or(found.is_none(), is) {
         return false;
     }
     let before = || found.is_some_and(|found| file.was.as_ref().is_some_and(|was| was.0 == digest(found.as_bytes())));
-    // A file is replaced in one step, so one that was there and is not any more was removed by somebody.
+    // Files are replaced atomically, so a file that existed before and is missing now was removed by someone.
     let never_there = found.is_none() && (file.was.is_none() || file.aside);
-    // What is put aside is kept, whoever changed it meanwhile.
+    // What is moved to quarantine is kept, so an edit of it is not lost.
     file.name == VISIBLE || never_there || before() || (file.aside && found.is_some())
 }
 
-/// The modes under their lock.
+/// The modes, locked for writing.
 #[derive(Debug)]
 #[must_use]
 pub struct LockedState<'a> {
@@ -299,7 +300,7 @@ pub struct LockedState<'a> {
 }
 
 impl LockedState<'_> {
-    /// Whose lock it is.
+    /// The directory that is locked.
     #[must_use]
     pub fn state(&self) -> &StateDir {
         self.state
@@ -319,28 +320,29 @@ impl LockedState<'_> {
         Ok(self.state.files(scopes, names)?)
     }
 
-    /// What went to quarantine since the last call, in words for people.
+    /// What was moved to quarantine since the last call, in words for people.
     #[must_use]
     pub fn take_notes(&self) -> Vec<String> {
         self.log.take_notes()
     }
 
-    /// Puts the files of events into place that a dead writer did not.
+    /// Puts files into place that a writer committed before it died.
     fn catch_up(&mut self, now: Timestamp) -> Result<(), StoreError> {
         let shown = self.state.shown()?;
         let since = shown.max(self.log.lock.high_water().0);
         self.log.reread_tail(since)?;
-        // The log may lag behind the files when somebody put back an older one.
+        // The log can be older than the files, if someone restored an old log.
         self.log.lock.note_seq(shown);
         let newer = unshown_of(self.log.tail.end.newer.clone(), since);
         let Some(last) = newer.last() else { return Ok(()) };
-        // Only what is on stable storage may be shown.
+        // Only events on stable storage may be shown.
         self.log.renew_once()?;
         for event in &newer {
             let Some(files) = changes_of(event) else { continue };
             let mut missing = Vec::new();
             for file in files {
-                // What somebody put in the place of a session is theirs; it must not keep the others.
+                // If a person put something else in the place of a session, leave it alone and continue with the
+                // others.
                 let dir = match self.state.find_scope(&file.scope()) {
                     Err(DiskError::Unsafe { .. }) => continue,
                     dir => dir?,
@@ -364,7 +366,7 @@ impl LockedState<'_> {
     /// As [`crate::store::LockedRun::commit`].
     ///
     /// # Panics
-    /// When the event's position is not the next one, or it is about something else: a caller's mistake.
+    /// When the event's position is not the next one, or when it is not about modes.
     pub fn commit(&mut self, event: &Event) -> Result<Committed, StoreError> {
         assert!(event.seq == self.next_seq(), "BUG: event {} is not the next one", event.seq);
         let files = changes_of(event).expect("BUG: the event is not about modes");
@@ -381,14 +383,14 @@ impl LockedState<'_> {
         self.clear_leftovers(files)?;
         self.log.check_place()?;
         if self.log.tail.end.last <= Seq(1) {
-            // Whoever made the directory may have been killed before its name was on stable storage.
+            // The process that created the directory may have been killed before its name was on stable storage.
             self.state.flow.sync()?;
             self.state.dir.sync()?;
         }
         let prepared: Vec<_> = files.iter().collect();
         self.prepare(&prepared)?;
         self.log.commit(&line, || Ok(())).inspect_err(|_| self.discard(&prepared))?;
-        // Acknowledged from here on: nothing below may fail the operation.
+        // The event is acknowledged from here on: no later failure may fail the commit.
         let lagging = self.publish(&prepared, event.at).err().map(StoreError::from);
         if lagging.is_none() {
             self.log.lock.note_seq(event.seq);
@@ -397,7 +399,7 @@ impl LockedState<'_> {
         Ok(Committed { seq: event.seq, lagging: lagging.map(|error| error.in_words()) })
     }
 
-    /// Removes what writers that died left in the scopes of these files.
+    /// Removes temporary files that dead writers left in the scopes of these files.
     fn clear_leftovers(&self, files: &[ModeFile]) -> Result<(), DiskError> {
         let scopes: BTreeSet<Scope> = files.iter().map(ModeFile::scope).collect();
         for dir in scopes.iter().map(|scope| self.state.find_scope(scope)) {
@@ -412,14 +414,14 @@ impl LockedState<'_> {
         Ok(())
     }
 
-    /// Writes new files under temporary names, and puts them on stable storage.
+    /// Writes new files under temporary names, and flushes them to stable storage.
     fn prepare(&self, files: &[&ModeFile]) -> Result<(), DiskError> {
         let prepared = files.iter().try_for_each(|file| {
             let Some(text) = &file.text else { return Ok(()) };
             let dir = self.state.make_scope(&file.scope())?;
             let tmp = tmp(&file.name);
             dir.remove(&tmp)?;
-            // What could not be read may be so by its permissions.
+            // If a file could not be read, its permissions may be the reason, so do not copy them.
             let mode = if file.aside { NEW_FILE } else { dir.mode_of(&file.name) | OWNER_READS };
             let made = dir.create(&tmp, text.as_bytes(), mode)?;
             flush(&*made, || dir.join(&tmp))
@@ -427,7 +429,7 @@ impl LockedState<'_> {
         prepared.inspect_err(|_| self.discard(files))
     }
 
-    /// Takes back what was prepared.
+    /// Removes the temporary files.
     fn discard(&self, files: &[&ModeFile]) {
         for file in files.iter().filter(|file| file.text.is_some()) {
             if let Ok(Some(dir)) = self.state.find_scope(&file.scope()) {
@@ -436,7 +438,7 @@ impl LockedState<'_> {
         }
     }
 
-    /// Puts the files into place. All but the last are on stable storage before that one says so.
+    /// Puts the files into place. All others are on stable storage before the last one is written.
     fn publish(&self, files: &[&ModeFile], now: Timestamp) -> Result<(), DiskError> {
         let is_last = |file: &ModeFile| file.session.is_none() && file.name == VISIBLE;
         let mut touched = BTreeSet::new();
@@ -451,7 +453,7 @@ impl LockedState<'_> {
             }
             touched.insert(file.session.clone());
         }
-        // Whoever made a directory may have been killed before its name was on stable storage.
+        // The process that created a directory may have been killed before its name was on stable storage.
         if touched.iter().any(Option::is_some)
             && let Some(dir) = self.state.dir.find_dir(SESSIONS)?
         {
@@ -472,12 +474,12 @@ impl LockedState<'_> {
         Ok(())
     }
 
-    /// Keeps what nobody could read.
+    /// Moves a file to quarantine.
     fn set_aside(&self, dir: &Dir, name: &str, now: Timestamp) -> Result<(), DiskError> {
         if !dir.exists(name)? {
             return Ok(());
         }
-        // Where somebody's file stands in the way of the quarantine, it is kept beside it.
+        // If a file has the name of the quarantine directory, keep the old file beside it.
         let (quarantine, made) = match dir.ensure_dir(QUARANTINE) {
             Err(DiskError::Unsafe { .. }) => (dir.clone(), false),
             quarantine => quarantine?,
@@ -494,7 +496,7 @@ impl LockedState<'_> {
     }
 }
 
-/// Whether something stands there over which no file can be put.
+/// Whether something is there that a file cannot replace.
 fn is_odd(dir: &Dir, name: &str) -> bool {
     dir.look(name).is_ok_and(|stat| stat.kind == FileType::Directory)
 }

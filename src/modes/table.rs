@@ -1,4 +1,4 @@
-//! `mode policy`.
+//! `mode policy`: the policy and its table.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,14 +10,14 @@ use crate::modes::error::Result;
 use crate::modes::policy::{Admission, DenialKind, Kind, Mode, Policy};
 use crate::runs::context::Context;
 
-/// The answer of `mode policy`.
+/// The report of `mode policy`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PolicyReport {
-    /// Its file; none for the shipped one.
+    /// The file of the policy; none for the shipped one.
     pub path: Option<std::path::PathBuf>,
     /// The modes.
     pub modes: Vec<PolicyMode>,
-    /// A row for each active mode, a column for each one that is asked for.
+    /// A row for each active mode, with a column for each requested mode.
     pub table: Vec<PolicyRow>,
 }
 
@@ -26,26 +26,26 @@ pub struct PolicyReport {
 pub struct PolicyMode {
     /// Its name.
     pub mode: ModeName,
-    /// What it is like.
+    /// Planning or execution.
     pub kind: Kind,
-    /// Other words for it.
+    /// Other names.
     pub aliases: Vec<String>,
 }
 
-/// What happens while one mode is active.
+/// What happens to requests while one mode is active.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PolicyRow {
     /// The active mode.
     pub active: ModeName,
-    /// For each mode that is asked for: `no_change`, `overlap`, `auto_complete`, `deny_overlap`, `deny_rollback`, or two
-    /// of them joined by `|`, the second one for when the condition holds.
+    /// For each requested mode: `no_change`, `overlap`, `auto_complete`, `deny_overlap`, `deny_rollback`, or two of
+    /// them joined by `|`; the second one applies if the condition holds.
     pub requested: Vec<String>,
 }
 
-/// The policy that holds here, with its whole table.
+/// The policy of the project, with its whole table.
 ///
 /// # Errors
-/// When the project has a policy that cannot be used.
+/// When the policy of the project is invalid.
 pub fn table(cx: &Context) -> Result<PolicyReport> {
     let project = cx.project();
     let (policy, origin) = definition::policy_of(&cx.catalog(project.as_ref().ok()))?;
@@ -68,7 +68,7 @@ pub fn table(cx: &Context) -> Result<PolicyReport> {
     Ok(PolicyReport { path, modes: modes.collect(), table: policy.modes().iter().map(row).collect() })
 }
 
-/// What happens, and what else when a condition holds.
+/// The result of a request, and the result if a condition holds.
 fn cell(policy: &Policy, active: &Mode, requested: &Mode) -> String {
     let words = [false, true].map(|holds| {
         match policy.admit(std::slice::from_ref(&active.name), &requested.name, &|_, _| holds) {

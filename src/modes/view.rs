@@ -1,4 +1,4 @@
-//! `mode list | show | outcome`.
+//! `mode list | show | outcome`: they write nothing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,24 +20,24 @@ use crate::store::Project;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ModeListRequest {
-    /// Whose.
+    /// The scope.
     pub scope: ModeScope,
-    /// Whether every session's as well.
+    /// Whether to include the modes of every session.
     pub all: bool,
 }
 
-/// Which file says whether a mode is active, of those that could.
+/// The file that decides whether a mode is active.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DecidedBy {
-    /// Whose file it is.
+    /// The scope of the file.
     pub scope: ScopeReport,
     /// Its path.
     pub path: std::path::PathBuf,
-    /// Whether it says that the mode is active; null when it cannot be read.
+    /// Whether the file says that the mode is active; null if it cannot be read.
     pub active: Option<bool>,
-    /// Why this one counts.
+    /// Why this file decides.
     pub why: String,
-    /// The root's file that it hides.
+    /// The file in the root scope that it hides.
     pub hides: Option<std::path::PathBuf>,
 }
 
@@ -50,7 +50,7 @@ pub struct ListedMode {
     pub active: bool,
     /// Its phase.
     pub current_phase: Option<String>,
-    /// Whose file says so.
+    /// The scope of the file that decides.
     pub scope: ScopeReport,
     /// How it ended.
     pub outcome: Option<Outcome>,
@@ -58,65 +58,65 @@ pub struct ListedMode {
     pub run_id: Option<String>,
     /// Why its file cannot be read.
     pub error: Option<String>,
-    /// Which file counts, and why.
+    /// The file that decides, and why.
     pub decided_by: DecidedBy,
-    /// What is odd about it.
+    /// Problems in its file.
     pub notes: Vec<String>,
 }
 
-/// The answer of `mode list`.
+/// The report of `mode list`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ModeListReport {
-    /// Who sees them; everybody's are listed, each with its own, for the root scope alone.
+    /// The scope that sees these modes. With `all`, the root scope; then each mode is listed with its own scope.
     pub scope: ScopeReport,
     /// The active modes, in the order in which they began.
     pub active: Vec<ModeName>,
     /// All modes that have a file.
     pub modes: Vec<ListedMode>,
-    /// What is odd.
+    /// Problems that did not stop the command.
     pub warnings: Vec<String>,
 }
 
-/// The answer of `mode show`.
+/// The report of `mode show`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ModeShowReport {
     /// The mode.
     pub mode: ModeName,
-    /// Whether there is a file.
+    /// Whether the file exists.
     pub exists: bool,
-    /// Whose file.
+    /// The scope of the file.
     pub scope: ScopeReport,
     /// Its path.
     pub path: Option<std::path::PathBuf>,
-    /// What it says.
+    /// The content of the file.
     pub state: Option<Map<String, Value>>,
     /// How it ended.
     pub outcome: Option<Outcome>,
-    /// Which file counts for requests, and why; none when there is none.
+    /// The file that decides for requests, and why; none if there is no file.
     pub decided_by: Option<DecidedBy>,
-    /// What is odd about it.
+    /// Problems in the file.
     pub notes: Vec<String>,
 }
 
-/// The answer of `mode outcome`.
+/// The report of `mode outcome`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct OutcomeReport {
-    /// How it ended; null while it goes on.
+    /// How the mode ended; null while it is not over.
     pub outcome: Option<Outcome>,
-    /// Whether it ended.
+    /// Whether the mode is over.
     pub terminal: bool,
-    /// Which field said so.
+    /// The field that determined the outcome.
     pub source: Option<OutcomeSource>,
-    /// Whether it waits for a person in words that are kept for older readers only.
+    /// Whether the mode waits for a person, in words that only older readers use.
     pub user_wait: bool,
-    /// What is odd about it.
+    /// Problems in the file.
     pub notes: Vec<String>,
 }
 
-/// The modes of a scope. Never writes.
+/// Lists the modes of a scope. Writes nothing.
 ///
 /// # Errors
-/// When the files cannot be looked at; one that makes no sense is listed with the reason.
+/// When the files cannot be read. A file whose content is invalid is listed with the reason.
 pub fn list(cx: &Context, request: &ModeListRequest) -> Result<ModeListReport> {
     let project = cx.project()?;
     let (policy, _) = definition::policy_of(&cx.catalog(Some(&project)))?;
@@ -127,7 +127,7 @@ pub fn list(cx: &Context, request: &ModeListRequest) -> Result<ModeListReport> {
     let Some(state) = project.state()? else { return Ok(report) };
     let scopes = match request.all {
         true => None,
-        // What a request in this scope is decided on.
+        // The scopes on which a request in this scope depends.
         false => Some(vec![Scope::Root, scope.clone()]),
     };
     if request.all {
@@ -136,7 +136,7 @@ pub fn list(cx: &Context, request: &ModeListRequest) -> Result<ModeListReport> {
     let board = board(&policy, &state.read(scopes.as_deref(), &names(&policy))?);
     let views: Vec<Scope> = if request.all { board.scopes() } else { vec![scope] };
     for view in &views {
-        // Of all scopes, each file is listed once, with its own scope.
+        // For all scopes, list each file once, in its own scope.
         let lists = |owner: &Scope| !request.all || owner == view;
         for mode in policy.modes() {
             let Some((owner, file)) = board.seen(view, &mode.name).filter(|(owner, _)| lists(owner)) else {
@@ -164,10 +164,10 @@ pub struct ModeShowRequest {
     pub scope: ModeScope,
 }
 
-/// A mode's file. Never writes.
+/// Shows a mode's file. Writes nothing.
 ///
 /// # Errors
-/// [`Error::Refused`] when it cannot be read.
+/// [`Error::Refused`] when the file cannot be read.
 pub fn show(cx: &Context, request: &ModeShowRequest) -> Result<ModeShowReport> {
     let scope = &request.scope;
     let project = cx.project()?;
@@ -216,7 +216,7 @@ pub fn show(cx: &Context, request: &ModeShowRequest) -> Result<ModeShowReport> {
     }
 }
 
-/// How the mode of a file ended, whatever program wrote the file.
+/// Determines how the mode of a file ended, whichever program wrote the file.
 ///
 /// # Errors
 /// [`runs::Error::InputJson`] when it is not a JSON object.
@@ -235,13 +235,13 @@ pub fn outcome(origin: &str, bytes: &[u8]) -> Result<OutcomeReport> {
     })
 }
 
-/// Whether `show` looks at nothing but the session's own file: a session that was named and has a directory speaks for
-/// itself alone (RCS, "Session precedence"). What counts for requests is told beside it.
+/// Whether `show` reads only the session's own file: true for a session that the caller names and that has a directory
+/// (RCS, "Session precedence"). The report also has the file that counts for requests.
 fn speaks_alone(state: &StateDir, asked: &ModeScope, view: &Scope) -> Result<bool> {
     Ok(asked.session.is_some() && !asked.root && state.has(view)?)
 }
 
-/// Which file counts for `mode` in `view`, and why.
+/// The file that decides for `mode` in `view`, and why.
 fn decided(project: &Project, state: &StateDir, board: &Board, view: &Scope, mode: &ModeName) -> Option<DecidedBy> {
     let (owner, file) = board.seen(view, mode)?;
     let path_of = |scope: &Scope| project.relative(&state.file_path(scope, &mode_file(mode)));

@@ -1,4 +1,4 @@
-//! `workflow adopt`: a run moves over to today's definition of its workflow.
+//! `workflow adopt`: moves a run to the current definition of its workflow.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use crate::runs::transaction::transact;
 use crate::runs::workflow::workflow_machine;
 use crate::store::Project;
 
-/// Which run moves over.
+/// Which run to move, and to which definition.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AdoptRequest {
@@ -23,32 +23,32 @@ pub struct AdoptRequest {
     pub run: Option<String>,
     /// A file with the definition; otherwise the workflow is looked up by its name.
     pub from: Option<String>,
-    /// Who asks.
+    /// The session that calls.
     pub session: Option<SessionId>,
     /// The epoch under which the caller holds the run.
     pub epoch: Option<u64>,
 }
 
-/// A run that follows another definition of its workflow, or does so already.
+/// A run that follows the current definition of its workflow.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WorkflowAdoptReport {
     /// The run.
     pub run_id: RunId,
     /// Its workflow.
     pub workflow: WorkflowId,
-    /// Where it stands.
+    /// The current phase.
     pub phase: Option<StateName>,
-    /// Its last event.
+    /// The position of its last event.
     pub seq: Seq,
     /// Whether anything changed.
     pub changed: bool,
-    /// What changed.
+    /// How the two definitions differ, one line each.
     pub differences: Vec<String>,
-    /// What went wrong beside that.
+    /// Problems that did not stop the command.
     pub warnings: Vec<String>,
 }
 
-/// The definition that a run is to follow.
+/// The definition that the run is to follow.
 fn newer(cx: &Context, project: &Project, run: &RunDocument, from: Option<&str>) -> Result<Machine> {
     let Some(from) = from else {
         let found = cx.catalog(Some(project)).find(run.workflow.as_str()).map_err(|error| match error {
@@ -67,7 +67,8 @@ fn newer(cx: &Context, project: &Project, run: &RunDocument, from: Option<&str>)
     Ok(machine)
 }
 
-/// Pins today's definition in a run, whose position has to exist in it; a run that follows it already stays as it is.
+/// Pins the current definition in a run. It must contain the run's current phase. A run that follows it already stays
+/// unchanged.
 ///
 /// # Errors
 /// [`Error::Usage`] when a file is named that defines another workflow, [`Error::DefinitionGone`],

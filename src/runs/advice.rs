@@ -1,4 +1,5 @@
-//! The command lines of a verdict: one that is safe to run unread, and one for each outcome that only the caller knows.
+//! The command lines of a verdict: one that is safe to run without reading on, and one for each outcome that only the
+//! caller can know.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,7 +11,7 @@ use crate::model::{
     ActivityStatus, Question, ReportType, RunDocument, RunId, StateName, StepStatus, Suggestion, WorkflowId, slug,
 };
 
-/// One way on, and when to take it.
+/// A command, and the case in which to run it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Alternative {
     /// The outcome or decision for which the command is right, in words.
@@ -19,10 +20,10 @@ pub struct Alternative {
     pub command: Suggestion,
 }
 
-/// What to run next.
+/// The commands to run next.
 #[derive(Debug, Default)]
 pub(super) struct Advice {
-    /// Begins work, or looks at something. It never says that something is done.
+    /// Begins work, or inspects something. It never marks anything as done.
     pub(super) command: Option<Suggestion>,
     /// One for each outcome or decision.
     pub(super) alternatives: Vec<Alternative>,
@@ -34,14 +35,14 @@ impl Advice {
         self
     }
 
-    /// The same for a run that a driver goes through: it begins the work itself.
+    /// The advice for a run with a driver: the driver begins the work, so its command replaces the one here.
     fn driven_by(mut self, command: Suggestion) -> Self {
         let when = "the driver is to go on, with the commands by which the run was driven".to_owned();
         self.alternatives.insert(0, Alternative { when, command });
         Self { command: None, ..self }
     }
 
-    /// The same for a caller who has to name the project in commands.
+    /// The advice for a caller who has to name the project in commands.
     pub(super) fn in_project(self, project: Option<&str>) -> Self {
         let way = |way: Alternative| Alternative { command: way.command.in_project(project), ..way };
         Self {
@@ -106,7 +107,7 @@ pub(super) fn advice(history: &History, plan: &Plan, machine: Option<&Machine>, 
     }
 }
 
-/// Whether a driver could do what is next.
+/// Whether a driver could do the next action.
 fn is_work(action: Action) -> bool {
     matches!(
         action,
@@ -123,42 +124,43 @@ fn doctor(run: &RunId) -> Suggestion {
     Suggestion::flow("doctor").value(run)
 }
 
-/// What to do about a run in which a merge joined two histories.
+/// The advice for a run in which a merge joined two histories.
 pub(super) fn join(run: &RunId) -> Advice {
     Advice { command: Some(doctor(run)), ..Advice::default() }
         .or("one history is to be made of both, with every record of both", doctor(run).flag("repair"))
 }
 
-/// What to do about a run whose older version was put back.
+/// The advice for a run that git put back to an older version.
 pub(super) fn bring_back(run: &RunId, ways_back: Vec<Alternative>) -> Advice {
     Advice { command: None, alternatives: ways_back }
         .or("the run is to go on from here without the rest; the gap is noted", doctor(run).flag("repair"))
 }
 
-/// The command that lets a run follow today's definition of its workflow, which a file outside of the catalog may hold.
+/// The command that moves a run to the current definition of its workflow. `from` is the file of a definition outside
+/// of the catalog.
 pub(crate) fn adopt(run: &RunId, from: Option<&str>) -> Alternative {
     let when = "the run is to follow today's definition".to_owned();
     Alternative { when, command: Suggestion::flow("workflow adopt").value(run).maybe("from", from) }
 }
 
-/// The key of a run's context under which it knows the command that drives it.
+/// The key in a run's context with the command that drives it.
 pub(crate) const DRIVER: &str = "drive";
-/// The longest command that a run remembers, in bytes.
+/// The longest driver command that is stored, in bytes.
 const DRIVER_BYTES: usize = 4000;
-/// What such a command begins with.
+/// The beginning of a driver command.
 pub(crate) const DRIVES: &str = "flow drive ";
 
-/// What the run has in the place of a command that does not fit there: one that drove it before would do something else.
+/// Stored instead of a command that is too long: the command of an earlier driver would do something else.
 pub(crate) const UNKNOWN_DRIVER: &str = "unknown";
 
-/// How a run is driven: the graph, and the arguments behind it.
+/// The driver command of a run: its graph, and the remaining arguments.
 pub(super) fn known_driver(run: &RunDocument) -> Option<(String, Vec<String>)> {
     let command = run.context_text(DRIVER).filter(|command| is_driver(command))?;
     let mut words = shlex::split(command.strip_prefix(DRIVES)?)?.into_iter();
     Some((words.next()?, words.collect()))
 }
 
-/// What a person should know when a driver could go on, and the run does not know by which command.
+/// The note when a driver could continue, but the run does not store its command.
 pub(super) fn unknown_driver(run: &RunDocument, next: Action) -> Option<&'static str> {
     let is_unknown = run.context_text(DRIVER) == Some(UNKNOWN_DRIVER);
     (is_unknown && is_work(next)).then_some(
@@ -166,12 +168,12 @@ pub(super) fn unknown_driver(run: &RunDocument, next: Action) -> Option<&'static
     )
 }
 
-/// Whether a text is a command that drives a run: `run.yaml` is a file that others may edit.
+/// Whether a text is a driver command: people and other programs may edit `run.yaml`.
 pub(crate) fn is_driver(command: &str) -> bool {
     command.starts_with(DRIVES) && command.len() <= DRIVER_BYTES && !command.chars().any(char::is_control)
 }
 
-/// The command that reports something of a step.
+/// The command that makes a report on a step.
 fn report(run: &RunId, workflow: &WorkflowId, kind: ReportType, step: &StateName, data: &Value) -> Suggestion {
     Suggestion::flow("emit")
         .option("workflow", workflow)
@@ -187,7 +189,7 @@ pub(super) fn answer(run: &RunId, workflow: &WorkflowId, question: &Question) ->
     report(run, workflow, ReportType::UserAnswered, &question.step, &data).maybe("unit", question.unit.as_ref())
 }
 
-/// Command lines for one run.
+/// Builds command lines for one run.
 struct Words<'a> {
     history: &'a History,
     run: &'a RunId,
@@ -195,7 +197,7 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
-    /// Work in a phase: begin it, or say how it stands.
+    /// Work in a phase: begin it, or record its outcome.
     fn work(&self, action: Action, phase: &StateName, machine: Option<&Machine>) -> Advice {
         let done = self.outcome_of(phase, ActivityStatus::Passed);
         let implied = self.completed_by_begin(phase, machine);
@@ -219,7 +221,7 @@ impl Words<'_> {
         }
     }
 
-    /// One of several phases, or the end.
+    /// A choice among several phases, or the end.
     fn choose(&self, here: Option<&StateName>, choices: &[StateName], machine: Option<&Machine>) -> Advice {
         let described = |to: &StateName| machine.and_then(|machine| machine.state(to)?.description.clone());
         let back = |to: &StateName| here.zip(machine).is_some_and(|(here, machine)| machine.leads_back(here, to));
@@ -234,7 +236,7 @@ impl Words<'_> {
         if ends { advice.or("the run is at its end", self.status("complete", None)) } else { advice }
     }
 
-    /// How begun work ended.
+    /// The possible outcomes of work that was begun.
     fn reconcile(&self, doubt: &InDoubt) -> Advice {
         let id = doubt.number.map(|_| doubt.id.as_str());
         let ended = |status| self.outcome(doubt.phase.as_ref(), id, status);
@@ -245,7 +247,7 @@ impl Words<'_> {
             .or("it cannot go on without a person", blocked)
     }
 
-    /// How blocked work goes on.
+    /// The ways to continue work that is blocked.
     fn resolve(&self, phase: &StateName) -> Advice {
         let work = self.history.work(phase);
         let id = work.latest.filter(|_| !self.reports() || !work.open.is_empty()).map(|latest| latest.id.as_str());
@@ -256,7 +258,7 @@ impl Words<'_> {
             .or("it failed", ended(ActivityStatus::Failed))
     }
 
-    /// Whether the run's steps are reported: then they go on to be.
+    /// Whether the run's steps are reported with `emit`; then later work is reported too.
     fn reports(&self) -> bool {
         !self.history.reports().is_empty()
     }
@@ -269,7 +271,7 @@ impl Words<'_> {
         }
     }
 
-    /// How a step, or the activity `id` of a phase, stands now.
+    /// The command that sets the status of a step, or of the activity `id` in a phase.
     fn outcome(&self, phase: Option<&StateName>, id: Option<&str>, status: ActivityStatus) -> Suggestion {
         match (phase, id) {
             (Some(step), None) => self.report_status(step, &json!({ "status": StepStatus::from(status) })),
@@ -281,7 +283,7 @@ impl Words<'_> {
         }
     }
 
-    /// The same with a text for people, which a report carries in its data.
+    /// As `outcome`, with a text for people.
     fn outcome_because(
         &self,
         phase: Option<&StateName>,
@@ -301,14 +303,14 @@ impl Words<'_> {
         report(self.run, self.workflow, ReportType::StatusChange, step, data)
     }
 
-    /// The id for a record of the work of a phase; none where it is reported.
+    /// The id for a new record of work in a phase; none if the phase is reported instead.
     fn fresh_id(&self, phase: &StateName) -> Option<String> {
-        // Reported runs report on, but for activities that were recorded beside the reports.
+        // Reported runs continue with reports, unless the phase has an open activity that was recorded directly.
         let is_recorded = !self.reports() || !self.history.work(phase).open.is_empty();
         is_recorded.then(|| self.id_for(phase))
     }
 
-    /// How the work of a phase as a whole stands.
+    /// The command that sets the status of a phase as a whole.
     fn outcome_of(&self, phase: &StateName, status: ActivityStatus) -> Suggestion {
         self.outcome(Some(phase), self.fresh_id(phase).as_deref(), status)
     }
@@ -326,8 +328,8 @@ impl Words<'_> {
         self.outcome_of(phase, ActivityStatus::Running)
     }
 
-    /// The id of work in `phase`: that of work that failed there or was taken back, otherwise one that no completed record
-    /// has. Recording under one of those would look like a retry.
+    /// The id for work in `phase`: that of an open activity which failed or was taken back, otherwise one that no
+    /// completed record has. A record with the id of a completed one would look like a retry.
     fn id_for(&self, phase: &StateName) -> String {
         let open = self.history.work(phase).open;
         let again = open.last().filter(|open| open.status == ActivityStatus::Failed || open.status.is_completed());
@@ -338,13 +340,13 @@ impl Words<'_> {
         std::iter::once(base.clone()).chain(more).find(|id| !taken(id)).unwrap_or(base)
     }
 
-    /// The ways back for another round.
+    /// The phases to return to for another round.
     fn rounds(&self, machine: &Machine, here: &StateName) -> Vec<(String, Suggestion)> {
         let back = machine.back_from(here);
         back.iter().map(|to| (format!("`{here}` shows that `{to}` needs more work"), self.begin(to))).collect()
     }
 
-    /// What else can be done about a phase that failed.
+    /// The alternatives for a phase that failed.
     fn ways_out(&self, advice: Advice, machine: &Machine, here: &StateName) -> Advice {
         let stands = self.history.state().document().state.positions().any(|place| place == here);
         let back = if stands { self.rounds(machine, here) } else { Vec::new() };

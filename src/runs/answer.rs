@@ -1,11 +1,12 @@
-//! What a command answered that somebody gave, or why that is no answer.
+//! Runs a command of the caller's and reads its answer.
 
 use crate::host::{Answered, Ended, Job, end_by};
 
-/// Runs `job`; its standard output without the line break at its end. What it complains goes to `tell`, a line each.
+/// Runs `job`, and gives its standard output without the line break at the end. Each line on its standard error goes to
+/// `tell`.
 ///
 /// # Errors
-/// Why there is no answer, as the end of a sentence that begins with who was asked.
+/// A sentence fragment that says why there is no answer; the caller puts the name of the command before it.
 pub(crate) fn answer_of(job: &Job<'_>, tell: &mut dyn FnMut(&str)) -> Result<String, String> {
     let mut last = String::new();
     let answered = job.run(&mut |line| {
@@ -31,7 +32,7 @@ pub(crate) fn answer_of(job: &Job<'_>, tell: &mut dyn FnMut(&str)) -> Result<Str
             ));
         }
         Ended::Interrupted(signal) => {
-            // Nothing is noted: what was begun is in doubt, as after a kill.
+            // Do not record anything: the state that was begun is in doubt, as after a kill.
             end_by(signal);
             return Err("it was interrupted".to_owned());
         }

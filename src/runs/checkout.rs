@@ -1,4 +1,4 @@
-//! What version control did to a run: put an older log back, joined two histories, or took the files away.
+//! What git did to a run: restored an older log, joined two histories, or removed the files.
 
 use crate::engine::joined;
 use crate::host::GitRef;
@@ -8,7 +8,7 @@ use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::store::{Document, LogScan, Project, StoredRun};
 
-/// Refuses a log in which two histories are joined: what is recorded on top of one of them would hide the other.
+/// Refuses a log with two joined histories: a record on top of one of them would hide the other.
 pub(crate) fn refuse_joined(run: &RunId, log: &LogScan) -> Result<()> {
     match joined(log) {
         Some(what) => Err(Error::Joined { run: run.clone(), what }),
@@ -16,22 +16,23 @@ pub(crate) fn refuse_joined(run: &RunId, log: &LogScan) -> Result<()> {
     }
 }
 
-/// Where a log ends, in words.
+/// Where a log ends, as the end of a sentence.
 pub(crate) fn ends_at(last: Seq) -> String {
     if last == Seq(0) { "is not in this checkout".to_owned() } else { format!("ends at event {last}") }
 }
 
-/// The refusal of a run whose older log was put back.
+/// The error for a run whose log was put back to an older version.
 pub(crate) fn rewound(cx: &Context, project: &Project, run: &dyn StoredRun, last: Seq, noted: Seq) -> Error {
     Error::Rewound { run: run.id().clone(), last, noted, places: places_with(cx, project, run, noted) }
 }
 
-/// The refusal of a run whose files were put away.
+/// The error for a run whose files are not in this checkout.
 pub(crate) fn elsewhere(cx: &Context, project: &Project, run: &dyn StoredRun) -> Error {
     Error::Elsewhere { run: run.id().clone(), places: places_with(cx, project, run, Seq(1)) }
 }
 
-/// Where git keeps a log that is not in this checkout, although `run.yaml` shows the event `shown`: it was not lost.
+/// The places where git has a log that is not in this checkout, although `run.yaml` shows the event `shown`. If there
+/// are any, the log is not lost.
 pub(crate) fn places_of_log(cx: &Context, project: &Project, run: &dyn StoredRun, shown: Option<Seq>) -> Vec<GitRef> {
     match shown {
         Some(shown) if shown > Seq(0) => places_with(cx, project, run, shown),
@@ -39,7 +40,7 @@ pub(crate) fn places_of_log(cx: &Context, project: &Project, run: &dyn StoredRun
     }
 }
 
-/// Where git keeps a version of a run's log that has the event `seq`.
+/// The places where git has a version of a run's log with the event `seq`.
 pub(crate) fn places_with(cx: &Context, project: &Project, run: &dyn StoredRun, seq: Seq) -> Vec<GitRef> {
     let log = run.address(Document::Log).from(project.root());
     cx.git.refs_with(project.root(), log.as_ref(), &format!("{{\"v\":1,\"seq\":{seq},"))
@@ -56,7 +57,7 @@ fn way_back(place: &GitRef, now: Option<&str>, run: &str) -> Alternative {
     let (when, command) = match place {
         GitRef::Stash => ("the rest is wanted, which is in the stash".to_owned(), "git stash pop".to_owned()),
         GitRef::Branch(branch) if Some(branch.as_str()) == now => {
-            // Also when the removal is staged.
+            // `--staged` restores the files even if their removal was staged.
             let run = quoted(run);
             let command = format!("git restore --source=HEAD --staged --worktree -- {run}");
             (format!("the rest is wanted as `{branch}` has it"), command)
@@ -64,7 +65,7 @@ fn way_back(place: &GitRef, now: Option<&str>, run: &str) -> Alternative {
         GitRef::Branch(branch) => {
             (format!("the rest is wanted, which branch `{branch}` has"), format!("git switch {}", quoted(branch)))
         }
-        // A branch of the same name may be here and not have it.
+        // Not `git switch`: a local branch with the same name may not have it.
         GitRef::Remote(name) | GitRef::Tag(name) => {
             (format!("the rest is wanted, which {place} has"), format!("git merge {}", quoted(name)))
         }

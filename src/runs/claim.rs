@@ -1,4 +1,4 @@
-//! Holding a run: `resume --claim` and `--take-over`, and who counts as its holder.
+//! Claims of runs: `resume --claim` and `--take-over`, and who counts as the holder.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,28 +11,28 @@ use crate::runs::error::{Error, Result};
 use crate::runs::transaction::{Transaction, transact};
 use crate::store::{Project, StoredRun};
 
-/// How to take a run.
+/// How to claim a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ClaimRequest {
-    /// Only when nobody else who may be alive holds it.
+    /// Claim it unless another session that may be alive holds it.
     Claim,
-    /// In any case.
+    /// Claim it even then.
     TakeOver,
 }
 
-/// A run that was claimed.
+/// A claimed run.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ClaimReport {
-    /// Who holds it now.
+    /// The session that holds the run now.
     pub session: Option<SessionId>,
-    /// Under which epoch: records that carry an older one are refused.
+    /// The epoch of the claim: records with an older epoch are refused.
     pub epoch: u64,
     /// Whether anything changed.
     pub changed: bool,
 }
 
-/// Gives `run` to the calling session.
+/// Claims `run` for the calling session.
 pub(crate) fn claim(
     cx: &Context,
     project: &Project,
@@ -60,7 +60,7 @@ pub(crate) fn claim(
     })
 }
 
-/// Who writes, with what is known about the run's holder. Costs nothing unless another session holds the run.
+/// The caller, with what is known about the run's holder. Cheap unless another session holds the run.
 pub(super) fn judge_holder(tx: &Transaction<'_>) -> Result<Caller> {
     let (held, caller) = (&tx.state.document().state.session, tx.caller.clone());
     if held.is_none() || caller.session.is_none() || *held == caller.session {
@@ -70,14 +70,14 @@ pub(super) fn judge_holder(tx: &Transaction<'_>) -> Result<Caller> {
     Ok(Caller { holder_dead: dead, ..caller })
 }
 
-/// The process that holds the run, when that is known.
+/// The process that holds the run, if it is known.
 pub(super) fn holder_evidence(tx: &Transaction<'_>) -> Result<Option<Holder>> {
     let log = tx.writer.log()?;
     let evidence = log.events().rev().find_map(holder_of).flatten();
     Ok(evidence.and_then(|text| text.parse().ok()))
 }
 
-/// The event that gives the run to the caller when its holder is known dead.
+/// The event that gives the run to the caller, if its holder is known to be dead.
 pub(super) fn claim_of_dead(tx: &Transaction<'_>) -> Result<Option<EventKind>> {
     if !tx.caller.holder_dead || tx.caller.session.is_none() {
         return Ok(None);
@@ -90,8 +90,8 @@ pub(super) fn claim_of_dead(tx: &Transaction<'_>) -> Result<Option<EventKind>> {
     }
 }
 
-/// Whether whoever holds a run keeps the caller from it. A caller without a session is the holder when it comes
-/// from the same process, and otherwise somebody else.
+/// Whether the holder of a run prevents the caller from writing it. A caller without a session counts as the holder if
+/// it belongs to the same process, and as another session otherwise.
 pub(crate) fn presence(cx: &Context, held: Option<&crate::engine::Hold>, caller: &Caller) -> Result<Presence> {
     let Some(hold) = held else { return Ok(Presence::Free) };
     if caller.session.as_ref() == Some(&hold.session) {
@@ -115,7 +115,7 @@ fn holder_of(event: &Event) -> Option<Option<String>> {
     match &event.kind {
         EventKind::RunStarted(started) => Some(started.holder.clone()),
         EventKind::RunClaimed(claim) => Some(claim.holder.clone()),
-        // A later claim may be among what was lost.
+        // The lost events may include a later claim.
         EventKind::LogRepaired(repair) if !repair.lost.is_empty() => Some(None),
         _ => None,
     }

@@ -1,4 +1,4 @@
-//! What every verb needs: where the project is, who calls, what time it is.
+//! The context of every verb: the project, the caller, the time.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::runs::error::{Error, Result};
 use crate::runs::worktrees::worktree_with_flow;
 use crate::store::{Initialised, Project, RunStore, StoreError, WriteRequest, Writer, git_stamp};
 
-/// How long a writer waits for another one unless told otherwise.
+/// How long a writer waits for another one by default.
 pub const LOCK_WAIT: Duration = Duration::from_secs(30);
 
 /// Settings of a [`Context`] that a caller chooses.
@@ -23,20 +23,20 @@ pub struct Options {
     pub project: Option<PathBuf>,
     /// How long to wait for another writer; 30 seconds unless it is given.
     pub lock_wait: Option<Duration>,
-    /// What runs, for those who wait: `flow record-activity`.
+    /// The command that runs, to be shown to writers who wait for it: `flow record-activity`.
     pub command: String,
-    /// The process whose life is the session's; otherwise it is found.
+    /// The process that lives as long as the session; otherwise it is looked up.
     pub holder_pid: Option<u32>,
-    /// Which boot of the machine this is; otherwise the kernel says so.
+    /// The boot id of the machine; otherwise the kernel's.
     pub boot: Option<String>,
 }
 
-/// A part of flow above the runs that has to know when a run or a session ends.
+/// A part of flow above the runs that has to act when a run or a session ends.
 pub trait Observer: std::fmt::Debug + Send + Sync {
-    /// The run is over; what to warn of.
+    /// Called when a run has ended. Gives warnings.
     fn run_ended(&self, cx: &Context, project: &Project, run: &RunId) -> Vec<String>;
 
-    /// The session is over; what to warn of. A host's hook waits for this, so it takes no longer than 0.1 s.
+    /// Called when a session has ended. Gives warnings. A host's hook waits for this, so it must take less than 0.1 s.
     fn session_ended(&self, cx: &Context, project: &Project, session: &SessionId) -> Vec<String>;
 }
 
@@ -54,25 +54,25 @@ pub struct Context {
 }
 
 impl Context {
-    /// From its parts; see [`crate::host`] for the real ones.
+    /// A context from its parts; see [`crate::host`] for the real ones.
     #[must_use]
     pub fn new(clock: Clock, ids: Ids, env: Env, git: Git, options: Options) -> Self {
         Self { clock, ids, env, git, disk: Arc::new(Os), options, observers: Vec::new(), runs: None }
     }
 
-    /// The same with another file system for everything below `.flow`.
+    /// This context with another file system for everything below `.flow`.
     #[must_use]
     pub fn on(self, disk: Arc<dyn Disk>) -> Self {
         Self { disk, ..self }
     }
 
-    /// The same with runs in another store than `.flow`, where all else stays.
+    /// This context with another store of runs; everything else stays in `.flow`.
     #[must_use]
     pub fn with_runs_in(self, store: Arc<dyn RunStore>) -> Self {
         Self { runs: Some(store), ..self }
     }
 
-    /// A project with the store in which its runs are.
+    /// The project, with this context's store of runs.
     fn own(&self, project: Project) -> Project {
         match &self.runs {
             Some(store) => project.with_runs_in(Arc::clone(store)),
@@ -80,14 +80,14 @@ impl Context {
         }
     }
 
-    /// The same, and `observer` is told when a run or a session ends.
+    /// This context with an `observer` of the ends of runs and sessions.
     #[must_use]
     pub fn observed_by(mut self, observer: Arc<dyn Observer>) -> Self {
         self.observers.push(observer);
         self
     }
 
-    /// The same for the project at `root`, with the same clock and ids.
+    /// This context for the project at `root`, with the same clock and ids.
     pub(crate) fn in_project(&self, root: &Path) -> Self {
         let options = Options { project: Some(root.to_owned()), ..self.options.clone() };
         Self { options, ..self.clone() }
@@ -98,27 +98,28 @@ impl Context {
         Ok(if any == Some(true) { Trust::AnyOwner } else { Trust::OwnFiles })
     }
 
-    /// With the clock, the environment and the git of this process.
+    /// A context with the clock, the environment and the git of this process.
     ///
     /// # Errors
-    /// [`Error::Usage`] when a variable for tests cannot be used.
+    /// [`Error::Usage`] when a variable for tests is not valid.
     pub fn of_this_process(options: Options) -> Result<Self> {
         let clock = Clock::from_env().map_err(|error| Error::Usage(error.to_string()))?;
         Ok(Self::new(clock, Ids::from_env(), Env::read(), Git::default(), options))
     }
 
-    /// What the clock says.
+    /// The current time.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    /// The directory from which the project is searched.
+    /// The directory in which the search for a project begins.
     pub(crate) fn search_from(&self) -> Result<PathBuf> {
         let cwd = self.env.cwd.clone();
         match (&self.options.project, cwd) {
             (Some(dir), cwd) => {
-                // Without dots and links, since the search goes from a path's end to its beginning.
+                // The search removes the last part of the path again and again, so the path must not contain dots and
+                // links.
                 let dir = cwd.map_or_else(|| dir.clone(), |cwd| cwd.join(dir));
                 let fault = |errno: Errno| Error::Input { origin: dir.display().to_string(), source: errno.into() };
                 self.disk.canonical(&dir).map_err(fault)
@@ -128,19 +129,19 @@ impl Context {
         }
     }
 
-    /// Where a project would be made.
+    /// The directory in which `init` would create a project.
     pub(crate) fn root_to_be(&self) -> Result<PathBuf> {
         let start = self.search_from()?;
         Ok(self.git.top(&start).unwrap_or(start))
     }
 
-    /// The `.flow` directory that the environment names, unless the caller names the project.
+    /// The `.flow` directory that the environment names, if the caller does not name the project.
     fn named(&self) -> Result<Option<PathBuf>> {
         let Some(given) = self.env.flow_dir.as_ref().filter(|_| self.options.project.is_none()) else {
             return Ok(None);
         };
         let named = self.env.cwd.as_ref().map_or_else(|| given.clone(), |cwd| cwd.join(given));
-        // Trailing slashes and dots must not hide its name.
+        // Compare components, so that trailing slashes and dots are ignored.
         let named: PathBuf = named.components().collect();
         if named.file_name().is_none() {
             let message = format!("FLOW_DIR is {}, which does not name a .flow directory", given.display());
@@ -149,10 +150,10 @@ impl Context {
         Ok(Some(named))
     }
 
-    /// Opens the project that is there.
+    /// Opens the existing project.
     ///
     /// # Errors
-    /// [`Error::NoProject`] without a `.flow`, [`Error::Store`] when it cannot be used.
+    /// [`Error::NoProject`] if there is no `.flow`, [`Error::Store`] if it cannot be used.
     pub fn project(&self) -> Result<Project> {
         if let Some(named) = self.named()? {
             return self.open_named(&named);
@@ -160,7 +161,8 @@ impl Context {
         self.project_above(&self.search_from()?)
     }
 
-    /// Opens the `.flow` that the environment names. Only `init` makes it: another command would hide a typing error.
+    /// Opens the `.flow` that the environment names. Only `init` creates it: if other commands did, a typing error
+    /// would go unnoticed.
     fn open_named(&self, named: &Path) -> Result<Project> {
         let project = Project::open_named(&*self.disk, named, self.trust()?).map(|project| self.own(project));
         project.map_err(|error| match error {
@@ -182,14 +184,14 @@ impl Context {
         Ok(self.own(Project::open(&*self.disk, &parent, self.trust()?)?))
     }
 
-    /// The project of the repository around that in which `start` is.
+    /// The project of the repository that contains the repository of `start`.
     fn project_around(&self, start: &Path) -> Option<PathBuf> {
         let outside = self.git.top(start)?.parent()?.to_owned();
         let top = self.git.top(&outside)?;
         Project::find(&*self.disk, &outside, || Some(top)).ok().flatten()
     }
 
-    /// As [`Self::init_project`], for commands that make a `.flow` on the way. They do not make the one that the environment
+    /// As [`Self::init_project`], for commands other than `init`: they do not create the `.flow` that the environment
     /// names.
     ///
     /// # Errors
@@ -201,11 +203,11 @@ impl Context {
         Ok(self.init_project()?.0)
     }
 
-    /// Opens the project, making its `.flow` when there is none: at the top of the repository, or where the caller is
-    /// outside of one.
+    /// Opens the project. If there is none, creates its `.flow` at the top of the repository, or in the working
+    /// directory outside of a repository.
     ///
     /// # Errors
-    /// [`Error::Store`] when it cannot be made or used.
+    /// [`Error::Store`] when it cannot be created or used.
     pub fn init_project(&self) -> Result<(Project, Initialised)> {
         let schemas = crate::runs::init::SCHEMAS;
         let request = self.write_request(self.clock.now(), self.lock_wait()?);
@@ -214,7 +216,7 @@ impl Context {
             return Ok((self.own(project), made));
         }
         let start = self.search_from()?;
-        // A second tree in a subdirectory would hide the work of the first one.
+        // A second `.flow` in a subdirectory would hide the runs of the first one.
         let fault = |source| DiskError::Io { action: Operation::Inspect, path: start.join(".git"), source };
         let top = self.git.find_top(&start).map_err(fault).map_err(StoreError::from)?;
         let parent = Project::find(&*self.disk, &start, || top.clone())?.or(top).unwrap_or(start);
@@ -222,7 +224,7 @@ impl Context {
         Ok((self.own(project), made))
     }
 
-    /// The definitions that can be used here: those of `project`, or of the one that would be made.
+    /// The available definitions: those of `project`, or of the project that would be created.
     pub(crate) fn catalog(&self, project: Option<&Project>) -> Catalog {
         let flow_dir = match project {
             Some(project) => Some(project.path().to_owned()),
@@ -231,7 +233,8 @@ impl Context {
         Catalog::new(Arc::clone(&self.disk), flow_dir)
     }
 
-    /// What else, changed, may have changed runs: the files that git puts in place. `None` when that cannot be told.
+    /// The state of the files that git writes: if it is unchanged, git has not changed any run. `None` if it cannot be
+    /// determined.
     pub(crate) fn outside(&self, project: &Project) -> Option<String> {
         match self.git.top(project.root()) {
             Some(top) => git_stamp(&*self.disk, &top),
@@ -239,7 +242,7 @@ impl Context {
         }
     }
 
-    /// How long to wait for another writer.
+    /// How long to wait for another writer: as the caller or the environment says.
     pub(crate) fn lock_wait(&self) -> Result<Duration> {
         match self.options.lock_wait {
             Some(wait) => Ok(wait),
@@ -247,16 +250,16 @@ impl Context {
         }
     }
 
-    /// Who writes, and how long it waits for another writer.
+    /// The writer, and how long it waits for another one.
     pub(crate) fn write_request(&self, now: Timestamp, wait: Duration) -> WriteRequest {
         let writer = Writer { pid: std::process::id(), command: self.options.command.clone(), since: now };
         WriteRequest { wait, writer, boot: self.options.boot.clone().or_else(boot_id).unwrap_or_default() }
     }
 
-    /// Who calls: the session given, or the environment's.
+    /// The caller: the session given, or that of the environment.
     ///
     /// # Errors
-    /// [`Error::Setting`] when the environment names a session or an epoch that cannot be one.
+    /// [`Error::Setting`] when the environment has an invalid session or epoch.
     pub fn caller(&self, session: Option<SessionId>, epoch: Option<u64>) -> Result<Caller> {
         let session = match session {
             Some(session) => Some(session),
@@ -269,7 +272,7 @@ impl Context {
         Ok(Caller { session, epoch, holder_dead: false })
     }
 
-    /// Evidence by which this caller can be known dead later.
+    /// Evidence by which others can later tell whether this caller is dead.
     pub(crate) fn holder(&self) -> Result<Option<Holder>> {
         let pid = match self.options.holder_pid {
             Some(pid) => Some(pid),

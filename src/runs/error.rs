@@ -1,4 +1,4 @@
-//! Everything that can keep a verb over runs from doing its work.
+//! Errors of the verbs over runs.
 
 use std::path::PathBuf;
 
@@ -17,13 +17,13 @@ use crate::store::{Address, StoreError};
 /// Why a verb failed.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// Files.
+    /// An error of the store.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Definitions.
+    /// An error of a definition.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
-    /// The definition that a run follows is not there any more.
+    /// The definition of a run's workflow no longer exists.
     #[error("the definition of `{workflow}`, which the run {run} follows, is not here any more")]
     DefinitionGone {
         /// The run.
@@ -31,16 +31,16 @@ pub enum Error {
         /// The workflow.
         workflow: WorkflowId,
     },
-    /// A name that cannot be used.
+    /// An invalid name.
     #[error(transparent)]
     Name(#[from] BadName),
-    /// An environment variable that cannot be used.
+    /// An invalid environment variable.
     #[error(transparent)]
     Setting(#[from] BadSetting),
-    /// The arguments do not fit together.
+    /// The arguments are not valid, or do not fit together.
     #[error("{0}")]
     Usage(String),
-    /// A rule forbids it.
+    /// A rule forbids the command.
     #[error("{}", refused::sentence(run, refusal))]
     Refused {
         /// The run.
@@ -48,27 +48,27 @@ pub enum Error {
         /// The rule.
         refusal: Refusal,
     },
-    /// There is no `.flow` here.
+    /// No `.flow` was found.
     #[error("no .flow was found in {} or above", start.display())]
     NoProject {
-        /// Where the search began.
+        /// The directory in which the search began.
         start: PathBuf,
-        /// A project around the repository in which the search ended: the one of which that is a submodule.
+        /// A project in the repository around this one, of which this one is a submodule.
         around: Option<PathBuf>,
-        /// Another worktree of the repository that has one.
+        /// Another worktree of the repository that has a `.flow`.
         worktree: Option<PathBuf>,
     },
-    /// There is no such run.
+    /// The run does not exist.
     #[error("there is no run {id}")]
     NoSuchRun {
         /// The name as given.
         id: String,
-        /// A run that was probably meant.
+        /// A similar run that was probably meant.
         suggestion: Option<String>,
-        /// Another worktree of the repository that has it.
+        /// Another worktree of the repository that has the run.
         worktree: Option<PathBuf>,
     },
-    /// A rule forbids it, and the run follows an older definition of its workflow than today's.
+    /// A rule forbids the command, and the run follows an older definition of its workflow than the current one.
     #[error("{}", refused::sentence(run, refusal))]
     RefusedByOlder {
         /// The run.
@@ -76,7 +76,7 @@ pub enum Error {
         /// The rule.
         refusal: Refusal,
     },
-    /// A beginning of several runs' ids.
+    /// The name is a prefix of several ids.
     #[error("{given} is the beginning of several runs: {}", some_of(.candidates))]
     AmbiguousRun {
         /// The name as given.
@@ -84,15 +84,15 @@ pub enum Error {
         /// The runs.
         candidates: Vec<String>,
     },
-    /// An open run is about the same.
+    /// Another open run is about the same issue or pull request.
     #[error("{run} is open and is about {about} as well")]
     SecondRun {
         /// The open run.
         run: RunId,
-        /// What both are about: `issue 42`.
+        /// What both are about, such as `issue 42`.
         about: String,
     },
-    /// A run exists whose id differs only in case.
+    /// Another run has an id that differs only in case.
     #[error("run {twin} exists, and {id} differs from it only in case")]
     TwinRun {
         /// The id as given.
@@ -100,7 +100,7 @@ pub enum Error {
         /// The run that exists.
         twin: String,
     },
-    /// No run was named, and none is active.
+    /// No run was named, and no run is active.
     #[error("{}", no_active_run(.unreadable))]
     NoActiveRun {
         /// Runs that could not be read: one of them may be active.
@@ -112,7 +112,7 @@ pub enum Error {
         /// The active runs, newest first.
         candidates: Vec<RunId>,
     },
-    /// No run was named, one is active, and another one that cannot be read may be meant.
+    /// No run was named. One is active, but another one cannot be read and may be the one that is meant.
     #[error("{candidate} is active, but {unreadable} cannot be read and may be the one that is meant")]
     UnsureRun {
         /// The active run.
@@ -120,15 +120,15 @@ pub enum Error {
         /// The run that cannot be read.
         unreadable: String,
     },
-    /// A run's `run.yaml` cannot be used as it is.
+    /// The `run.yaml` of a run cannot be used.
     #[error("{at}{} {error}", suffix(error.place()))]
     RunFile {
         /// The file.
         at: Address,
-        /// Why.
+        /// The reason.
         error: RunTextError,
     },
-    /// A run's `run.yaml` breaks its schema.
+    /// The `run.yaml` of a run does not match its schema.
     #[error("{} is not a valid run: {}", located(at, violations), first(violations))]
     RunSchema {
         /// The file.
@@ -136,59 +136,59 @@ pub enum Error {
         /// All violations.
         violations: Vec<Violation>,
     },
-    /// A person changed in `run.yaml` what cannot be changed there.
+    /// A person changed something in `run.yaml` that cannot be changed.
     #[error("{at}{}: {fault}", suffix(*place))]
     Edit {
         /// The file.
         at: Address,
-        /// Where.
+        /// The place in the file.
         place: Option<Place>,
-        /// What.
+        /// The change.
         fault: EditFault,
     },
-    /// A run without a usable document and without a usable log.
+    /// A run has neither a usable `run.yaml` nor a usable log.
     #[error("{at} has neither a run.yaml nor a log that could rebuild it")]
     EmptyRun {
         /// The run's directory.
         at: Address,
     },
-    /// Version control put an older log back, and the rest of the run is elsewhere.
+    /// Git put an older log back; the newer events are elsewhere.
     #[error("the log of run {run} was put back: it {}, and event {noted} was written", ends_at(*last))]
     Rewound {
         /// The run.
         run: RunId,
-        /// Where the log ends.
+        /// The last event of the log.
         last: Seq,
-        /// How far the run got here.
+        /// The last event that was written in this checkout.
         noted: Seq,
-        /// Where the rest is.
+        /// The places where git has the newer events.
         places: Vec<GitRef>,
     },
-    /// A merge left two histories of a run, or conflict markers.
+    /// A merge joined two histories of a run, or left conflict markers.
     #[error("a merge joined two histories of run {run}: {what}")]
     Joined {
         /// The run.
         run: RunId,
-        /// Where that shows.
+        /// The first place that shows it.
         what: String,
     },
-    /// Version control put the files of a run away; what is left are flow's own.
+    /// The files of a run are not in this checkout; git removed them, and only flow's own files are left.
     #[error("the files of run {run} are not in this checkout")]
     Elsewhere {
         /// The run.
         run: RunId,
-        /// Branches on which they are.
+        /// The places where git has them.
         places: Vec<GitRef>,
     },
-    /// A document that the caller gave is not YAML.
+    /// A document of the caller's is not YAML.
     #[error("{origin}{} is not valid YAML: {error}", suffix(error.place))]
     InputYaml {
         /// A path or `standard input`.
         origin: String,
-        /// Why.
+        /// The reason.
         error: YamlError,
     },
-    /// A document that the caller gave breaks its schema.
+    /// A document of the caller's does not match its schema.
     #[error("{} is not a valid {what}: {}", located(origin, violations), first(violations))]
     InputSchema {
         /// A path or `standard input`.
@@ -203,23 +203,23 @@ pub enum Error {
     Input {
         /// A path or `standard input`.
         origin: String,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
-    /// A file that the caller gave is no JSON object.
+    /// A document of the caller's is not a valid JSON object.
     #[error("{origin} cannot be used: {why}")]
     InputJson {
         /// A path or `standard input`.
         origin: String,
-        /// Why not.
+        /// The reason.
         why: String,
     },
-    /// Something that the caller asked for is not in the run.
+    /// The run has no such event.
     #[error("{run} has no event {seq}; its last is {last}")]
     NoSuchEvent {
         /// The run.
         run: RunId,
-        /// The position asked for.
+        /// The requested position.
         seq: u64,
         /// The last position.
         last: u64,
@@ -229,7 +229,7 @@ pub enum Error {
 /// The result of a verb.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The first of some names.
+/// The first few of several names.
 fn some_of(names: &[String]) -> String {
     const SHOWN: usize = 5;
     let more = names.len().saturating_sub(SHOWN);
@@ -237,7 +237,7 @@ fn some_of(names: &[String]) -> String {
     if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
 
-/// That no run is active, as far as runs can be read.
+/// The sentence that no run is active, with the number of unreadable ones.
 fn no_active_run(unreadable: &[String]) -> String {
     match unreadable.len() {
         0 => "no run is active or blocked".to_owned(),

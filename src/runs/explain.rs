@@ -1,4 +1,4 @@
-//! What a program and a person in trouble need beside the sentence of an error: code, kind, help, causes.
+//! Codes, kinds, help and causes of errors.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -78,14 +78,14 @@ impl Explain for Error {
     }
 }
 
-/// A refusal with its help; `more` follows that.
+/// A refusal with its help, followed by `more`.
 fn refusal_of(error: &Error, run: &RunId, refusal: &Refusal, more: Option<Help>) -> Problem {
     let (kind, code, help) = refused::explained(run, refusal);
     let between = if help.is_empty() || more.is_none() { "" } else { "; " };
     Problem::new(kind, code, error).help(help + between + more.unwrap_or_default())
 }
 
-/// A file of the caller's that cannot be read.
+/// The problem of a file that cannot be read.
 fn unreadable_input(error: &Error, source: &std::io::Error) -> Problem {
     let (kind, help) = match source.kind() {
         ErrorKind::NotFound => (Kind::NotFound, Some("check the path; nothing was written")),
@@ -100,7 +100,7 @@ fn unreadable_input(error: &Error, source: &std::io::Error) -> Problem {
     Problem { help: help.map(Help::from), ..problem }
 }
 
-/// Which run is meant cannot be told, or may not be meant.
+/// The problem of a run that cannot be determined.
 fn which_run(error: &Error) -> Problem {
     let new = |kind, code| Problem::new(kind, code, error);
     match error {
@@ -133,7 +133,7 @@ fn which_run(error: &Error) -> Problem {
     }
 }
 
-/// What version control did to a run, and the ways on.
+/// The problem of a run that git changed, with the ways to continue.
 fn moved(error: &Error) -> Problem {
     let new = |kind, code| Problem::new(kind, code, error);
     match error {
@@ -166,7 +166,7 @@ fn moved(error: &Error) -> Problem {
     }
 }
 
-/// The first of these places, and how many more there are.
+/// The first few places, and the number of the others.
 fn named(places: &[GitRef]) -> String {
     const SHOWN: usize = 3;
     let shown: Vec<_> = places.iter().take(SHOWN).map(ToString::to_string).collect();

@@ -1,4 +1,4 @@
-//! Why a run cannot be read or written, as the engine finds it, in the words of this room.
+//! Turns faults that the engine finds in a run into errors of this room.
 
 use crate::engine::Fault;
 use crate::runs::checkout::{elsewhere, rewound};
@@ -6,7 +6,7 @@ use crate::runs::context::Context;
 use crate::runs::error::Error;
 use crate::store::{Document, Presence, Project, StoredRun};
 
-/// The error of a command that cannot go on because of `fault`.
+/// The error of a command that cannot continue because of `fault`.
 pub(crate) fn refusal(cx: &Context, project: &Project, run: &dyn StoredRun, fault: Fault) -> Error {
     let at = run.address(Document::Text);
     match fault {

@@ -1,4 +1,4 @@
-//! `init`: make `.flow`.
+//! `init`: creates `.flow`.
 
 use std::path::PathBuf;
 
@@ -19,19 +19,19 @@ pub(crate) const SCHEMAS: [(&str, &str); 7] = [
     ("event.schema.json", include_str!("../../schemas/v1/event.schema.json")),
 ];
 
-/// What `init` did.
+/// The report of `init`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InitReport {
     /// The `.flow` directory.
     pub path: PathBuf,
-    /// What was created in it; empty when everything was there.
+    /// What was created in it; empty if nothing was missing.
     pub created: Vec<String>,
 }
 
-/// Makes `.flow`, or completes the one that is there. Doing it again changes nothing.
+/// Creates `.flow`, or what is missing in it. Idempotent.
 ///
 /// # Errors
-/// [`crate::runs::Error::Store`] when it cannot be made, or belongs to another program.
+/// [`crate::runs::Error::Store`] when it cannot be created, or belongs to another program.
 pub fn init(cx: &Context) -> Result<InitReport> {
     let (_, done) = cx.init_project()?;
     Ok(InitReport { path: done.path, created: done.created })

@@ -1,4 +1,4 @@
-//! The decision journal: a run's beginning and end are noted in the repository's own record of decisions.
+//! The decision journal: notes the beginning and the end of a run in the repository's record of decisions.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,10 +8,10 @@ use crate::disk::{Disk, DocumentPlace, Guard, update_document};
 use crate::model::{RunDocument, Timestamp, limits};
 use crate::store::Project;
 
-/// How long another writer is waited for.
+/// How long to wait for another writer of the journal.
 const WAIT: Duration = Duration::from_secs(2);
 
-/// Why a path cannot be a journal: it may come from a cloned `run.yaml`, and must not reach what is no journal.
+/// Why a path cannot be a journal. The path may come from a cloned `run.yaml`, so it must not lead to other files.
 pub(crate) fn refuse_path(journal: &Path) -> Option<&'static str> {
     let below = |name: &str| journal.components().any(|part| part.as_os_str().eq_ignore_ascii_case(name));
     if below(".git") || below(".flow") {
@@ -23,7 +23,7 @@ pub(crate) fn refuse_path(journal: &Path) -> Option<&'static str> {
     None
 }
 
-/// The journal of a run: the one that its context names, or its issue's.
+/// The journal of a run: the one in its context, otherwise that of its issue.
 pub(crate) fn journal_path(run: &RunDocument) -> Option<PathBuf> {
     match (run.context_text("journal"), run.context_number("issue")) {
         (Some(journal), _) => Some(PathBuf::from(journal)),
@@ -32,7 +32,7 @@ pub(crate) fn journal_path(run: &RunDocument) -> Option<PathBuf> {
     }
 }
 
-/// Appends a `workflow-run` artifact. Its loss is a warning: the run itself is safe.
+/// Appends a `workflow-run` artifact. A failure is only a warning, because the run itself is recorded.
 pub(crate) fn note(disk: &dyn Disk, project: &Project, run: &RunDocument, now: Timestamp) -> Option<String> {
     let journal = journal_path(run)?;
     let head = JournalHead {

@@ -13,30 +13,31 @@ use crate::runs::error::{Error, Result};
 use crate::runs::select::{Unreadable, read_all};
 use crate::runs::worktrees::{OtherWorktree, other_worktrees};
 
-/// Which runs to list; nothing given lists all.
+/// Which runs to list; the default is all.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ListFilter {
-    /// With one of these statuses.
+    /// Only runs with one of these statuses.
     pub status: Vec<ListStatus>,
-    /// About this feature.
+    /// Only runs about this feature.
     pub feature: Option<String>,
-    /// With this text in the id, workflow, phase, goal, feature or reason, or about this issue or pull request (`#42`).
+    /// Only runs with this text in the id, workflow, phase, goal, feature or reason, or about this issue or pull
+    /// request (`#42`).
     pub search: Option<String>,
-    /// Of this workflow.
+    /// Only runs of this workflow.
     pub workflow: Option<String>,
-    /// Held by this session.
+    /// Only runs that this session holds.
     pub session: Option<SessionId>,
-    /// Changed since then.
+    /// Only runs that changed since then.
     pub since: Option<Timestamp>,
-    /// At most so many.
+    /// The highest number of runs to list.
     pub limit: Option<usize>,
     /// Whether to name the open runs of the repository's other worktrees; otherwise they are counted.
     pub worktrees: bool,
 }
 
 impl ListFilter {
-    /// Whether it lists every run.
+    /// Whether the filter takes every run.
     #[must_use]
     pub fn is_all(&self) -> bool {
         self.status.is_empty()
@@ -55,19 +56,19 @@ impl ListFilter {
     }
 }
 
-/// A status by which runs are listed: a run's own, or what an active run is doing.
+/// A status by which runs are listed: a run's own status, or the activity of an active run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListStatus {
     /// The run's status.
     Run(RunStatus),
-    /// What an active run is doing.
+    /// The activity of an active run.
     Doing(Doing),
-    /// The run failed, or the step where it stands did.
+    /// The run or its current step failed.
     AnyFailed,
 }
 
 impl ListStatus {
-    /// All of them that have a word of their own.
+    /// All statuses that have a name.
     pub const ALL: [Self; 8] = [
         Self::Run(RunStatus::Active),
         Self::Run(RunStatus::Blocked),
@@ -79,7 +80,7 @@ impl ListStatus {
         Self::Run(RunStatus::Cancelled),
     ];
 
-    /// As in requests.
+    /// The name in requests.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -148,7 +149,7 @@ fn mentions(run: &RunSummary, text: &str) -> bool {
         || texts.into_iter().flatten().any(|said| said.to_lowercase().contains(&text))
 }
 
-/// All runs that were asked for.
+/// The report of `list`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ListReport {
     /// Newest first.
@@ -168,7 +169,7 @@ pub struct ListedRun {
     pub workflow: WorkflowId,
     /// Its status.
     pub status: RunStatus,
-    /// Where it stands.
+    /// The current phase.
     pub phase: Option<StateName>,
     /// When it was started.
     pub created_at: Timestamp,
@@ -176,13 +177,13 @@ pub struct ListedRun {
     pub updated_at: Timestamp,
     /// How many activities are completed.
     pub completed_activities: usize,
-    /// What an active run is doing, when that says more than its status: `asking`, `waiting` or `failed`.
+    /// What an active run is doing, if that says more than its status: `asking`, `waiting` or `failed`.
     pub doing: Option<Doing>,
-    /// Who holds it.
+    /// The session that holds it.
     pub session: Option<SessionId>,
     /// Why it is blocked.
     pub blocked_reason: Option<String>,
-    /// What it is for.
+    /// Its goal.
     pub goal: Option<String>,
     /// The issue that it is about.
     pub issue: Option<u64>,
@@ -228,16 +229,16 @@ pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
     };
     let listed = |run: RunSummary| filter.takes(&run).then(|| ListedRun::from(run));
     let (mut runs, unreadable) = read_all(cx, &project, listed)?;
-    // Sorted by their keys: a run is ten times as long, and would be moved again and again.
+    // Sort by cached keys: a run is ten times as long as a key, and would be moved again and again.
     runs.sort_by_cached_key(|run| Reverse((run.created_at, run.run_id.clone())));
     runs.truncate(filter.limit.unwrap_or(usize::MAX));
     Ok(ListReport { runs, unreadable, worktrees: other_worktrees(cx, filter.worktrees) })
 }
 
-/// Reads a point in time: RFC 3339, a date, or an age such as `90m`, `12h`, `7d`, `2w`.
+/// Parses a point in time: RFC 3339, a date, or an age such as `90m`, `12h`, `7d`, `2w`.
 ///
 /// # Errors
-/// A sentence that says what can be given.
+/// A sentence that says which forms are valid.
 pub fn parse_since(text: &str, now: Timestamp) -> std::result::Result<Timestamp, String> {
     if let Ok(at) = text.parse() {
         return Ok(at);

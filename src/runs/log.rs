@@ -1,4 +1,4 @@
-//! `log`: what happened to a run, and following it as it happens.
+//! `log`: the events of a run, and following them as they are logged.
 
 use std::time::Duration;
 
@@ -14,31 +14,31 @@ use crate::runs::select::{open_run, select_run};
 use crate::runs::view::for_listing;
 use crate::store::{LogScan, Position, Presence, StoredRun};
 
-/// Which events.
+/// Which events to read.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LogRequest {
     /// The run; otherwise the session's or the only active one.
     #[serde(rename = "run_id")]
     pub run: Option<String>,
-    /// Only events behind this position.
+    /// Only events after this position.
     pub after: Seq,
-    /// Who asks.
+    /// The session that calls.
     pub session: Option<SessionId>,
 }
 
-/// Events of a run.
+/// The report of `log`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct LogReport {
-    /// The sealed events in order, as on disk without their checksum; `flow schema event` says what is in them.
+    /// The sealed events in order, as on disk without their checksum; `flow schema event` describes them.
     pub events: Vec<Map<String, Value>>,
-    /// Lines that are not state; the first ten thousand.
+    /// Lines that are not events of flow; the first ten thousand.
     pub skipped: Vec<SkippedLine>,
-    /// How many more there are.
+    /// How many more such lines there are.
     pub more_skipped: usize,
 }
 
-/// A line that is not state.
+/// A line that is not an event of flow.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SkippedLine {
     /// Its number in the file, from 1.
@@ -57,7 +57,7 @@ pub fn log(cx: &Context, request: &LogRequest) -> Result<LogReport> {
     Ok(report(&logged_run(cx, request)?.log()?, request.after))
 }
 
-/// Begins to follow a run's log.
+/// Starts to follow a run's log.
 ///
 /// # Errors
 /// As [`log`].
@@ -93,14 +93,14 @@ pub struct Follow {
     position: Position,
 }
 
-/// Waits for so long, or until nobody reads standard output any more, which is what it answers.
+/// Waits for `pause`, or until the reader of standard output is gone. True if the reader is gone.
 #[must_use]
 pub fn reader_left(pause: Duration) -> bool {
     crate::host::reader_left(pause)
 }
 
 impl Follow {
-    /// Whether nothing more is to be expected: the run is completed, failed or cancelled.
+    /// Whether the run is over, so that no more events are expected: it is completed, failed or cancelled.
     ///
     /// # Errors
     /// [`crate::runs::Error::NoSuchRun`] when it was removed, and as [`log()`].
@@ -110,7 +110,7 @@ impl Follow {
         Ok(for_listing(&self.cx, &project, &*run)?.summary.status.is_terminal())
     }
 
-    /// What came since the last call. Only lines that end in a line break count.
+    /// The events since the last call. A line without a line break is not complete yet.
     ///
     /// # Errors
     /// [`crate::runs::Error::Store`] when the log cannot be read.

@@ -1,4 +1,5 @@
-//! The verbs over runs and workflows: load, decide, commit. One file a verb: its request, its function, its report.
+//! The verbs over runs and workflows: load, decide, commit. One file for each verb, with its request, its function and
+//! its report.
 
 mod adopt;
 pub(crate) mod advice;
@@ -76,13 +77,13 @@ pub use workflow::{
 pub use worktrees::OtherWorktree;
 pub(crate) use worktrees::{in_other_worktrees, other_worktrees};
 
-/// A path as an argument: one that begins with a hyphen is not an option.
+/// A path as an argument of a command: a path that begins with a hyphen must not look like an option.
 pub(crate) fn path_argument(path: &std::path::Path) -> String {
     let path = path.to_string_lossy();
     if path.starts_with('-') { format!("./{path}") } else { path.into_owned() }
 }
 
-/// The same as a shell takes it.
+/// As [`path_argument`], quoted for a shell.
 pub(crate) fn quoted_path(path: &std::path::Path) -> String {
     crate::model::quoted(&path_argument(path))
 }

@@ -1,4 +1,4 @@
-//! `next` and `advance`: where a run can go, and going there.
+//! `next` and `advance`: the states that a run can go to, and going there.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use crate::runs::payload::ReportRequest;
 use crate::runs::select::{select_run, select_run_to_write};
 use crate::runs::view::for_reading;
 
-/// Which run goes where.
+/// Which run to move, and where.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AdvanceRequest {
@@ -26,58 +26,58 @@ pub struct AdvanceRequest {
     pub run: Option<String>,
     /// The next state; otherwise the only one that can follow.
     pub to: Option<StateName>,
-    /// What came out of the state that the run leaves.
+    /// The result of the state that the run leaves.
     pub summary: Option<String>,
-    /// Makes a retry recognisable.
+    /// An idempotency key: repeating a request with the same id has no further effect.
     pub id: Option<EventId>,
-    /// Who asks.
+    /// The session that calls.
     pub session: Option<SessionId>,
     /// The epoch under which the caller holds the run.
     pub epoch: Option<u64>,
 }
 
-/// Where a run can go, in the words of ARKOS.
+/// The states that a run can go to, with ARKOS's names.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct NextStatesReport {
     /// The run.
     pub run_id: RunId,
     /// Its workflow.
     pub workflow: WorkflowId,
-    /// Where it stands; none before its first state.
+    /// The current state; none before the first one.
     pub state: Option<StateName>,
-    /// Whether it can end there, or is over.
+    /// Whether the run can end there, or has ended.
     pub terminal: bool,
     /// `tt`, the names of the states that can follow, and `td`, their descriptions.
     #[serde(flatten)]
     pub choices: Choices,
-    /// A JSON Schema of the choice among them; none when nothing can follow.
+    /// A JSON Schema for the choice; none if no state can follow.
     pub schema: Option<Value>,
-    /// Things to know.
+    /// Notes for people.
     pub notes: Vec<String>,
 }
 
-/// A run that went on.
+/// The report of `advance`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct AdvanceReport {
     /// The run.
     pub run_id: RunId,
-    /// Where it stood.
+    /// The state before.
     pub from: Option<StateName>,
-    /// Where it was to go.
+    /// The requested state.
     pub to: StateName,
-    /// Where it stands now.
+    /// The current state.
     pub phase: Option<StateName>,
-    /// How far the run is, as in the answer of `emit`.
+    /// The status of the run, as in the report of `emit`.
     pub run_status: String,
-    /// The event.
+    /// The position of the event.
     pub seq: Seq,
     /// The activities that were recorded with it.
     pub activities: Vec<EmittedActivity>,
-    /// What can follow now.
+    /// The states that can follow now.
     pub next: Choices,
-    /// Whether it was done before, so that nothing was written now.
+    /// Whether the request is a retry, so that nothing was written.
     pub repeated: bool,
-    /// What went wrong beside the work itself.
+    /// Problems that did not stop the command.
     pub warnings: Vec<String>,
 }
 
@@ -88,11 +88,11 @@ pub struct NextStatesRequest {
     /// The run; otherwise the session's or the only active one.
     #[serde(rename = "run_id")]
     pub run: Option<String>,
-    /// Who asks.
+    /// The session of the caller.
     pub session: Option<SessionId>,
 }
 
-/// The states that can follow, ready for a model's structured output.
+/// The states that can follow, with a schema for a model's structured output.
 ///
 /// # Errors
 /// Those of reading a run.
@@ -119,11 +119,11 @@ pub fn next_states(cx: &Context, request: &NextStatesRequest) -> Result<NextStat
     })
 }
 
-/// Lets a run go to a state that can follow: the one that it leaves is completed with that, and recorded.
+/// Moves a run to a state that can follow. The state that it leaves is completed and recorded.
 ///
 /// # Errors
-/// [`Error::Refused`] when no transition leads there, or none is named and several do; [`Error::Store`] when it
-/// cannot be written.
+/// [`Error::Refused`] when no transition leads there, or when none is named and several states can follow;
+/// [`Error::Store`] when it cannot be written.
 pub fn advance(cx: &Context, request: &AdvanceRequest) -> Result<AdvanceReport> {
     if let Some(agent) = request.to.as_ref().and_then(StateName::agent) {
         let message = format!("--to names a state of the workflow; report a step of the agent {agent} with flow emit");
@@ -134,7 +134,7 @@ pub fn advance(cx: &Context, request: &AdvanceRequest) -> Result<AdvanceReport> 
     let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref(), cx.now())?;
     let view = for_reading(cx, &project, &*run)?;
     let state = view.history.state();
-    // What the run would leave is another state the second time, so a retry is known by what was asked.
+    // On a retry the run is already in another state, so a retry is recognised by the request alone.
     let basis = TextDigest(digest(serde_json::json!([request.to, request.summary]).to_string().as_bytes()));
     let before = request.id.as_ref().and_then(|id| view.log.events().find(|event| event.id == *id));
     let before = before.and_then(went_to);
@@ -166,7 +166,7 @@ pub fn advance(cx: &Context, request: &AdvanceRequest) -> Result<AdvanceReport> 
     reports.push(status(&to, StepStatus::Running, None));
     let declared = view.machine.as_ref().and_then(|machine| machine.state(&to));
     if declared.is_some_and(|state| state.kind.as_deref() == Some("terminal")) {
-        // There is nothing to do in it: to be there is the end.
+        // A terminal state has no work of its own, so it is completed at once.
         reports.push(status(&to, StepStatus::Completed, None));
     }
     let asked = EmitRequest {
@@ -194,7 +194,7 @@ pub fn advance(cx: &Context, request: &AdvanceRequest) -> Result<AdvanceReport> 
     })
 }
 
-/// Where an earlier call of `advance` went.
+/// The state that an earlier call of `advance` moved to.
 fn went_to(event: &Event) -> Option<StateName> {
     match &event.kind {
         EventKind::Emitted(emitted) => emitted.phase.clone(),
@@ -202,7 +202,7 @@ fn went_to(event: &Event) -> Option<StateName> {
     }
 }
 
-/// The state that is meant, when the run may leave the one where it is for it.
+/// The target state, provided that the run may leave its current state for it.
 fn destination(
     request: &AdvanceRequest,
     choices: &Choices,
@@ -215,7 +215,7 @@ fn destination(
     Ok(to)
 }
 
-/// The state that is meant: the one that is named, or the only one that can follow.
+/// The target state: the one that is named, or the only one that can follow.
 fn target(
     request: &AdvanceRequest,
     choices: &Choices,
@@ -224,7 +224,8 @@ fn target(
 ) -> std::result::Result<StateName, Refusal> {
     let usual = machine.zip(from).and_then(|(machine, from)| machine.usual_next(from));
     match (request.to.clone().or(usual), choices.tt.as_slice(), from) {
-        // It is there already: a repeated command would complete the state that it came to.
+        // The run is already there. A command without an idempotency key that is repeated would otherwise complete that
+        // state.
         (Some(to), all, Some(from)) if to == *from && !all.contains(&to) => {
             Err(Refusal::InvalidTransition { from: from.clone(), to, choices: all.to_vec() })
         }

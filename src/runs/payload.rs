@@ -1,4 +1,4 @@
-//! What a report may say: the payload of each type, checked before anything else (rp1).
+//! The payload of each type of report, and its checks, which come before all others (rp1).
 
 use std::path::{Component, Path, PathBuf};
 
@@ -12,11 +12,11 @@ use crate::engine::Report;
 use crate::model::{EventId, ReportType, StateName, StepStatus, Unit};
 use crate::runs::error::{Error, Result};
 
-/// A report as a caller writes it.
+/// A report as the caller gives it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReportRequest {
-    /// What it is about: `status_change`, `artifact_registered`, …
+    /// The type: `status_change`, `artifact_registered`, …
     #[serde(rename = "type")]
     #[schemars(with = "Option<ReportType>")]
     pub kind: Option<String>,
@@ -24,16 +24,16 @@ pub struct ReportRequest {
     pub step: Option<String>,
     /// The unit of work in the step.
     pub unit: Option<String>,
-    /// What it says.
+    /// The content.
     #[schemars(with = "Option<Map<String, Value>>")]
     pub data: Option<Value>,
 }
 
 impl ReportRequest {
-    /// From the texts of a command line.
+    /// A report from the arguments of a command line.
     ///
     /// # Errors
-    /// [`Error::Usage`] when `data` is no JSON.
+    /// [`Error::Usage`] when `data` is not JSON.
     pub fn from_texts(
         kind: Option<String>,
         step: Option<String>,
@@ -49,15 +49,15 @@ impl ReportRequest {
         Ok(Self { kind, step, unit, data: data.map(parse).transpose()? })
     }
 
-    /// As one line for each report, for comparing a retry with what it repeats.
+    /// The report as one line, by which a retry is compared with the original.
     pub(crate) fn canonical(&self) -> String {
         serde_json::json!([self.kind, self.step, self.unit, self.data]).to_string()
     }
 
-    /// The report, when it is complete and sound. `root` is the project's directory, in which artifacts are.
+    /// Checks the report. `root` is the project's directory, which must contain the files of artifacts.
     ///
     /// # Errors
-    /// [`Error::Usage`] says in rp1's words what is missing or wrong.
+    /// [`Error::Usage`] with rp1's messages for what is missing or wrong.
     pub fn check(&self, disk: &dyn Disk, id: EventId, root: &Path) -> Result<Report> {
         let kind = self.kind()?;
         let step = self.step.as_deref().map(step).transpose()?;
@@ -89,10 +89,10 @@ impl ReportRequest {
     }
 }
 
-/// The reports of a batch: a JSON array of them, or one in each line.
+/// Parses a batch of reports: a JSON array, or one JSON object in each line.
 ///
 /// # Errors
-/// [`Error::Usage`] when it is neither, names a field that no report has, or holds nothing.
+/// [`Error::Usage`] when the text is neither, has an unknown field, or is empty.
 pub fn parse_batch(text: &str) -> Result<Vec<ReportRequest>> {
     let broken = |error: &serde_json::Error| {
         let message =
@@ -117,7 +117,7 @@ pub fn parse_batch(text: &str) -> Result<Vec<ReportRequest>> {
     events.into_iter().enumerate().map(report).collect()
 }
 
-/// What is wrong with the `nth` event of a batch, counted from 0.
+/// An error in event number `nth` of a batch, counted from 0.
 pub(crate) fn in_batch(nth: usize, what: &str) -> Error {
     Error::Usage(format!("event {} of the batch: {what}", nth + 1))
 }
@@ -130,12 +130,12 @@ fn bad_json(what: &str, text: &str) -> Error {
     Error::Usage(format!("{what} must be valid JSON. Received: {}", short(text)))
 }
 
-/// The beginning of a text that may be long.
+/// The beginning of a text.
 fn short(text: &str) -> String {
     text.chars().take(80).collect()
 }
 
-/// A step: of the workflow itself, or `agent:step` with something in each part.
+/// Parses the name of a step: of the workflow itself, or `agent:step`, where neither part may be empty.
 fn step(name: &str) -> Result<StateName> {
     if name.contains(':') && name.split(':').any(str::is_empty) {
         return usage(format!(
@@ -172,7 +172,7 @@ fn texts(kind: ReportType, data: &Map<String, Value>, needed: &[&str]) -> Result
     Ok(())
 }
 
-/// A file of the project, a file elsewhere by its absolute path, or a link.
+/// Checks an artifact: a file in the project, a file elsewhere by its absolute path, or a link.
 fn artifact(disk: &dyn Disk, data: &mut Map<String, Value>, root: &Path) -> Result<()> {
     let kind = ReportType::ArtifactRegistered;
     let text = |name: &str| data.get(name).and_then(Value::as_str);
@@ -199,7 +199,7 @@ fn artifact(disk: &dyn Disk, data: &mut Map<String, Value>, root: &Path) -> Resu
     match text("storageRoot").unwrap_or("project") {
         "absolute" if Path::new(&path).is_absolute() => Ok(()),
         "absolute" => usage(format!("Artifact path {path:?} must be absolute with storageRoot \"absolute\".")),
-        // The original keeps a work directory of its own; here the project is the work directory.
+        // The original has a separate work directory; here it is the project.
         "project" | "work_dir" => {
             let Some(inside) = inside(disk, root, Path::new(&path)) else {
                 return usage(format!(
@@ -215,7 +215,7 @@ fn artifact(disk: &dyn Disk, data: &mut Map<String, Value>, root: &Path) -> Resu
     }
 }
 
-/// `path` relative to `root`, when it stays inside, also through links that exist. It need not exist itself.
+/// `path` relative to `root`, if it stays inside even through existing links. It need not exist itself.
 fn inside(disk: &dyn Disk, root: &Path, path: &Path) -> Option<PathBuf> {
     let root = disk.canonical(root).unwrap_or_else(|_| root.to_owned());
     let mut whole = root.clone();
@@ -230,7 +230,7 @@ fn inside(disk: &dyn Disk, root: &Path, path: &Path) -> Option<PathBuf> {
         }
     }
     let relative = whole.strip_prefix(&root).ok().filter(|relative| !relative.as_os_str().is_empty())?.to_owned();
-    // A link to what does not exist leads somewhere all the same.
+    // A dangling link still leads somewhere, so it counts as existing.
     let existing = whole.ancestors().find(|ancestor| disk.look(ancestor, Links::Refuse).is_ok())?;
     disk.canonical(existing).is_ok_and(|existing| existing.starts_with(&root)).then_some(relative)
 }

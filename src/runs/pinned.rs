@@ -1,11 +1,11 @@
-//! Today's workflow, for a run whose events pin none ([`crate::engine::pinned`]).
+//! The current definition of a workflow, for a run whose log does not pin one ([`crate::engine::pinned`]).
 
 use crate::machine::Machine;
 use crate::model::RunDocument;
 use crate::runs::context::Context;
 use crate::store::Project;
 
-/// Today's definition of the run's workflow, when it knows the run's phase.
+/// The current definition of the run's workflow, if it contains the run's phase.
 pub(crate) fn catalog_machine(
     cx: &Context,
     project: &Project,

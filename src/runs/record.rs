@@ -1,4 +1,4 @@
-//! `record-activity`: one piece of work, recorded.
+//! `record-activity`: records a piece of work.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,29 +15,29 @@ use crate::runs::error::{Error, Result};
 use crate::runs::select::select_run_to_write;
 use crate::runs::transaction::{Transaction, transact};
 
-/// What to record.
+/// The activity to record.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RecordRequest {
     /// The run; otherwise the session's or the only active one.
     #[serde(rename = "run_id")]
     pub run: Option<String>,
-    /// A FlowActivity document; what the fields below say goes over it.
+    /// A FlowActivity document; the fields below override it.
     pub source: Option<Source>,
-    /// The activity's id. Given, it also makes a retry recognisable: the same request is recorded once.
+    /// The activity's id. If it is given, it is an idempotency key: the same request is recorded only once.
     pub id: Option<ActivityId>,
     /// The phase; otherwise the current one.
     pub phase: Option<StateName>,
-    /// What kind of work it was; `task` unless the document says otherwise.
+    /// The kind of work; `task` if the document does not have one.
     #[serde(rename = "type")]
     pub kind: Option<ActivityType>,
-    /// How it stands; `passed` unless the document says otherwise.
+    /// The status; `passed` if the document does not have one.
     pub status: Option<ActivityStatus>,
     /// A title for people.
     pub name: Option<String>,
-    /// What came out.
+    /// The result.
     pub summary: Option<String>,
-    /// How sure that is.
+    /// How sure the result is.
     pub confidence: Option<Confidence>,
     /// References to evidence.
     pub evidence: Vec<String>,
@@ -47,17 +47,17 @@ pub struct RecordRequest {
     pub exit_code: Option<i64>,
     /// When the work began.
     pub started_at: Option<String>,
-    /// Whether the run moves on afterwards.
+    /// Whether and where the run moves after the record.
     pub advance: Option<Advance>,
     /// Why the run may leave a phase whose work is not done; logged, and shown from then on.
     pub skip_reason: Option<String>,
-    /// Who records.
+    /// The session that records.
     pub session: Option<SessionId>,
-    /// The epoch under which the recorder holds the run.
+    /// The epoch under which the session holds the run.
     pub epoch: Option<u64>,
 }
 
-/// A document that the caller gives.
+/// A document of the caller's.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
@@ -67,12 +67,12 @@ pub struct Source {
     pub text: String,
 }
 
-/// An activity that was recorded.
+/// The report of `record-activity`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RecordReport {
     /// The run.
     pub run_id: RunId,
-    /// The event.
+    /// The position of the event.
     pub seq: Seq,
     /// Its number in the run.
     pub number: Number,
@@ -80,23 +80,23 @@ pub struct RecordReport {
     pub activity: String,
     /// Its file, relative to the project.
     pub path: String,
-    /// Where the run stands now.
+    /// The current phase of the run.
     pub phase: StateName,
-    /// How the activity stands.
+    /// The status of the activity.
     pub status: ActivityStatus,
     /// How many activities of the run are completed.
     pub completed_activities: usize,
-    /// Whether the same request was recorded before, so that nothing was written now.
+    /// Whether the request is a retry, so that nothing was written.
     pub repeated: bool,
-    /// What went wrong beside the work itself.
+    /// Problems that did not stop the command.
     pub warnings: Vec<String>,
 }
 
 /// Records a piece of work: activity file, event and `run.yaml` in one commit.
 ///
 /// # Errors
-/// [`Error::InputYaml`] and [`Error::InputSchema`] for a document that cannot be recorded, [`Error::Refused`] when a
-/// rule forbids it, [`Error::Store`] when it cannot be written. Nothing is recorded then, except after
+/// [`Error::InputYaml`] and [`Error::InputSchema`] for an invalid document, [`Error::Refused`] when a rule forbids it,
+/// [`Error::Store`] when it cannot be written. Then nothing is recorded, except after
 /// [`crate::store::StoreError::Unconfirmed`], where a retry with the same id is safe.
 pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordReport> {
     let project = cx.project()?;
@@ -140,7 +140,7 @@ pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordRe
     })
 }
 
-/// The document as the caller gave it, with its single fields on top.
+/// The document of the caller, with the single fields of the request on top.
 fn document(request: &RecordRequest) -> Result<(Map<String, Value>, bool)> {
     let Some(source) = &request.source else {
         let mut document = Map::new();
@@ -155,7 +155,7 @@ fn document(request: &RecordRequest) -> Result<(Map<String, Value>, bool)> {
     let root = parse(&source.text).map_err(|error| Error::InputYaml { origin: source.origin.clone(), error })?;
     let mut whole = root.to_value();
     if let Some(metadata) = whole.get_mut("metadata").and_then(Value::as_object_mut) {
-        // The command line says which run it is; a document for any run need not.
+        // The schema requires a run id, but the run is selected by the request, so a document may omit it.
         metadata.entry("run_id").or_insert_with(|| "any".into());
     }
     let violations = validate(DocumentKind::Activity, &whole, Some(&root));
@@ -172,7 +172,7 @@ fn text_of(document: &Map<String, Value>, section: &str, key: &str) -> Option<St
     document.get(section)?.get(key)?.as_str().map(str::to_owned)
 }
 
-/// Puts the single fields of the request over the document.
+/// Writes the single fields of the request over the document.
 fn overlay(document: &mut Map<String, Value>, request: &RecordRequest) {
     let mut set = |section: &str, key: &str, value: Option<Value>| {
         if let Some(value) = value {
@@ -196,7 +196,7 @@ fn overlay(document: &mut Map<String, Value>, request: &RecordRequest) {
     set("result", "confidence", request.confidence.map(|level| level.as_str().into()));
 }
 
-/// What the caller asked for, before defaults: the same on every retry.
+/// The request without defaults: the same bytes on every retry.
 fn canonical(document: &Map<String, Value>, request: &RecordRequest) -> Vec<u8> {
     let advance = match &request.advance {
         None => Value::Null,
@@ -232,8 +232,8 @@ fn fill_defaults(
     }
 }
 
-/// The whole document once more, now with everything that flow added. What was made of a request's fields alone fits the
-/// schema because their types do, and a check would cost a quarter of a record's time.
+/// Validates the document again, with everything that flow added. A document made only from the request's fields is
+/// valid by their types; validating it would cost a quarter of a record's time.
 fn check(document: &Map<String, Value>, request: &RecordRequest) -> Result<()> {
     let violations = || validate(DocumentKind::Activity, &Value::Object(document.clone()), None);
     let Some(source) = &request.source else {
@@ -276,7 +276,7 @@ fn report_of(tx: &Transaction<'_>, seq: Seq, recorded: &ActivityRecorded, repeat
     }
 }
 
-/// The answer to a retry, which says when it is one of an earlier round: the caller may mean new work.
+/// The report of a retry. Warns if the record belongs to an earlier round, because the caller may mean new work.
 fn recorded_already(tx: &mut Transaction<'_>, seq: Seq, record: &ActivityRecorded) -> Result<RecordReport> {
     let history = History::fold(tx.writer.log()?.events());
     if history.is_some_and(|history| history.is_of_earlier_round(&record.phase, record.number)) {
@@ -287,7 +287,8 @@ fn recorded_already(tx: &mut Transaction<'_>, seq: Seq, record: &ActivityRecorde
     Ok(report_of(tx, seq, record, true))
 }
 
-/// The records of this id, latest first; looked up only when the state says that there are some: the log is long.
+/// The records with this id, latest first. Reads the log only if the state says that there are some, because the log
+/// can be long.
 fn recorded_before(tx: &Transaction<'_>, id: &ActivityId) -> Result<Vec<(Seq, ActivityRecorded)>> {
     let state = &tx.state.document().state;
     if !state.open_activities.contains(id.as_str()) && !state.completed_activities.contains(id.as_str()) {

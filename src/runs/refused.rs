@@ -1,4 +1,4 @@
-//! Sentences about what a rule refuses, and the way on.
+//! Messages and help for refusals.
 
 use crate::engine::{Refusal, StepFault, Unanswered, Undone};
 use crate::model::{Help, Kind, RunId, StateName, StepStatus, Suggestion};
@@ -16,7 +16,7 @@ fn reopen(run: &RunId) -> Suggestion {
     Suggestion::flow("reopen").value(run).example("reason", "TEXT")
 }
 
-/// The kind of a refusal, its stable code, and what to do about it.
+/// The kind, the code and the help of a refusal.
 pub(super) fn explained(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, Help) {
     match refusal {
         Refusal::Terminal { .. } => {
@@ -75,7 +75,7 @@ pub(super) fn explained(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, 
     }
 }
 
-/// The same of where a run goes.
+/// The same for refusals about phases.
 fn phase_refused(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, Help) {
     match refusal {
         Refusal::UnknownPhase { known, suggestion, .. } => {
@@ -108,16 +108,16 @@ fn phase_refused(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, Help) {
     }
 }
 
-/// What is refused, as a sentence.
+/// The message of a refusal.
 pub(super) fn sentence(run: &RunId, refusal: &Refusal) -> String {
     match refusal {
-        // rp1's sentences, to the letter.
+        // rp1's messages, word for word.
         Refusal::UnknownStep(_) | Refusal::CannotStart(_) | Refusal::InvalidStep(_) => refusal.to_string(),
         refusal => format!("run {run}: {refusal}"),
     }
 }
 
-/// The same of reports on steps.
+/// The same for refusals about reports on steps.
 fn report_refused(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, Help) {
     match refusal {
         Refusal::UnknownStep(fault) => (Kind::Refused, "unknown_step", unknown_step(fault)),
@@ -168,7 +168,7 @@ fn next_steps(fault: &StepFault) -> String {
     }
 }
 
-/// What can be done about phases whose work is not done.
+/// The help for phases whose work is not done.
 fn not_done(run: &RunId, undone: &[Undone]) -> Help {
     let begun = undone.iter().any(|one| matches!(one.status, StepStatus::Running | StepStatus::Waiting));
     let tried = undone.iter().any(|one| one.latest.is_some());
@@ -186,7 +186,7 @@ fn not_done(run: &RunId, undone: &[Undone]) -> Help {
     Help::from(format!("{record}{back}; {skip}; ")) + resume(run) + " shows the commands"
 }
 
-/// How a question is answered that keeps the run in its phase.
+/// The help for an open question that keeps the run in its phase.
 fn unanswered(run: &RunId, open: &Unanswered) -> Help {
     let Unanswered { question, workflow, in_document } = open;
     let way = match in_document {

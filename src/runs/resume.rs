@@ -1,4 +1,4 @@
-//! `resume`: what is the next safe action?
+//! `resume`: finds the next safe action.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -27,32 +27,32 @@ use crate::runs::worktrees::{OtherWorktree, other_worktrees};
 use crate::runs::{journal, path_argument, quoted_path};
 use crate::store::{Project, StoredRun};
 
-/// What to resume.
+/// Which run to resume.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ResumeRequest {
     /// The run; otherwise the session's, otherwise the one that changed last.
     #[serde(rename = "run_id")]
     pub run: Option<String>,
-    /// Whether to hold it from now on.
+    /// Whether to claim the run.
     pub claim: Option<ClaimRequest>,
-    /// Whether to tell of all completed activities; otherwise of the last 20.
+    /// Whether to include all completed activities; otherwise the last 20.
     pub all: bool,
-    /// Who asks.
+    /// The session that calls.
     pub session: Option<SessionId>,
     /// Whether to name the open runs of the repository's other worktrees; otherwise they are counted.
     pub worktrees: bool,
 }
 
-/// So many other worktrees are named as ways on.
+/// The highest number of other worktrees among the alternatives.
 const WORKTREES: usize = 5;
-/// So many completed activities are told of, the latest ones.
+/// The number of latest completed activities in a report.
 pub const COMPLETED: usize = 20;
 
-/// The answer of `resume`.
+/// The report of `resume`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ResumeReport {
-    /// In one word.
+    /// The verdict.
     pub verdict: Verdict,
     /// The run; none when there is nothing to resume.
     pub run_id: Option<RunId>,
@@ -60,17 +60,17 @@ pub struct ResumeReport {
     pub workflow: Option<WorkflowId>,
     /// Its status.
     pub status: Option<RunStatus>,
-    /// Where it stands.
+    /// The current phase.
     pub phase: Option<StateName>,
-    /// Why this verdict.
+    /// The reason for the verdict.
     pub reason: String,
-    /// What to do.
+    /// The next action.
     pub next: NextReport,
     /// How many activities are completed.
     pub completed_activities: usize,
-    /// The latest of them, in order; all when they were asked for.
+    /// The latest of them, in order; with `all`, every one.
     pub completed: Vec<Completed>,
-    /// What was begun and has no known outcome.
+    /// Work that was begun and has no known outcome.
     pub in_doubt: Vec<InDoubt>,
     /// Why the run is blocked.
     pub blocked_reason: Option<String>,
@@ -80,40 +80,40 @@ pub struct ResumeReport {
     pub candidates: Vec<Candidate>,
     /// Runs that could not be read.
     pub unreadable: Vec<Unreadable>,
-    /// What else to know before going on.
+    /// Notes to read before going on.
     pub notes: Vec<String>,
-    /// The claim, when one was asked for.
+    /// The claim, if it was requested.
     pub claim: Option<ClaimReport>,
     /// Other worktrees of the repository in which runs are open.
     pub worktrees: Vec<OtherWorktree>,
 }
 
-/// What to do next.
+/// The next action.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct NextReport {
-    /// What to do.
+    /// The kind of action.
     pub action: Action,
-    /// In which phase.
+    /// The phase that it is about.
     pub phase: Option<StateName>,
     /// The valid next phases.
     pub choices: Vec<StateName>,
-    /// What the workflow says about that phase.
+    /// The workflow's description of that phase.
     pub description: Option<String>,
-    /// A command line that is safe to run without reading on: it begins work or looks at something, and never says that
-    /// something is done. None where a judgement is needed; then `alternatives` holds one command for each outcome.
+    /// A command line that is safe to run without reading on: it begins work or inspects something, and never marks
+    /// anything as done. None where a judgement is needed; then `alternatives` has one command for each outcome.
     pub command: Option<Suggestion>,
-    /// What can be done instead, or once the outcome is known.
+    /// Commands for other decisions, or for when the outcome is known.
     pub alternatives: Vec<Alternative>,
 }
 
 /// Uncommitted changes.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WorkingTreeReport {
-    /// Whether there are any.
+    /// Whether there are uncommitted changes.
     pub state: TreeState,
-    /// Which files.
+    /// The changed files.
     pub paths: Vec<String>,
-    /// Why that is not known.
+    /// Why it is unknown whether there are changes.
     pub reason: Option<String>,
 }
 
@@ -121,11 +121,11 @@ pub struct WorkingTreeReport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TreeState {
-    /// None outside flow's own files.
+    /// No changes outside flow's own files.
     Clean,
-    /// Some.
+    /// Uncommitted changes.
     Dirty,
-    /// Git could not tell.
+    /// Git could not be asked.
     Unknown,
 }
 
@@ -138,13 +138,13 @@ pub struct Candidate {
     pub workflow: WorkflowId,
     /// Its status.
     pub status: RunStatus,
-    /// Where it stands.
+    /// The current phase.
     pub phase: Option<StateName>,
     /// When it last changed.
     pub updated_at: Timestamp,
 }
 
-/// Finds the next safe action. Writes nothing, except the claim when one is asked for.
+/// Finds the next safe action. Writes nothing, except a claim if the request has one.
 ///
 /// # Errors
 /// [`Error::NoSuchRun`] for a run that does not exist; [`Error::RunFile`] and the like when the named run cannot be
@@ -180,7 +180,7 @@ fn resume_here(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
         },
     };
     let claim = match request.claim {
-        // A run that is over is held by nobody.
+        // A run that is over has no holder.
         Some(_) if for_listing(cx, &project, &*run).is_ok_and(|run| run.summary.status.is_terminal()) => None,
         Some(how) => Some(claim(cx, &project, &*run, request.session.clone(), how)?),
         None => None,
@@ -208,8 +208,8 @@ fn resume_here(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
     Ok(ResumeReport { completed_activities: completed, ..report })
 }
 
-/// The answer about a run in which a merge left conflict markers or two histories, so that it cannot be read; otherwise
-/// the error.
+/// The report about a run that cannot be read because a merge left conflict markers or two histories; for another
+/// reason, the error.
 fn conflict(cx: &Context, project: &Project, run: &dyn StoredRun, error: Error) -> Result<ResumeReport> {
     let what = match &error {
         Error::Joined { what, .. } => what.clone(),
@@ -225,7 +225,7 @@ fn conflict(cx: &Context, project: &Project, run: &dyn StoredRun, error: Error) 
     Ok(ResumeReport { run_id: Some(run.id().clone()), ..bare(Verdict::Conflict, reason, next) })
 }
 
-/// The answer when no readable run is open: runs that cannot be read are not nothing.
+/// The report when no readable run is open. If there are unreadable runs, the verdict is not `none`.
 fn nothing_readable(cx: &Context, project: &Project, runs: Runs) -> Result<ResumeReport> {
     if let [only] = runs.unreadable.as_slice() {
         let run = project.runs().open(&RunId::new(only.run_id.as_str())?)?;
@@ -237,7 +237,7 @@ fn nothing_readable(cx: &Context, project: &Project, runs: Runs) -> Result<Resum
     Ok(nothing(runs.unreadable))
 }
 
-/// The session's own run before others, an active one before a blocked one, then the one that changed last.
+/// The session's own run first, an active run before a blocked one, and then the one that changed last.
 fn most_promising<'a>(runs: &'a Runs, session: Option<&SessionId>) -> Result<Option<&'a RunSummary>> {
     Ok(runs.open().max_by_key(|run| {
         let own = session.is_some() && run.session.as_ref() == session;
@@ -256,7 +256,7 @@ fn outlook<'a>(
 ) -> Result<Outlook<'a>> {
     let state = view.history.state();
     let presence = match claim {
-        // Whoever has just been given the run is not kept from it.
+        // The caller has just claimed the run, so no other holder is in the way.
         Some(_) => crate::engine::Presence::Free,
         None => presence(cx, view.history.hold(), caller)?,
     };
@@ -277,12 +277,13 @@ fn drift(cx: &Context, project: &Project, pinned: &Machine, state: &RunState) ->
             let current = current.machine.spelled_as(pinned.states().iter().map(|state| &state.name));
             Drift::between(pinned, &current, state.document().state.positions())
         }
-        // The run goes on with what it pinned; a broken or removed file is another command's business.
+        // The run continues with its pinned definition; that the current one is broken or missing is reported by other
+        // commands.
         Err(_) => Drift::None,
     }
 }
 
-/// Following today's definition, when the run can, or going on under the one that it started with.
+/// After a drift: move the run to the current definition, if its phase exists there, or continue with the pinned one.
 fn ways_after_drift(cx: &Context, project: &Project, view: &View, outlook: &Outlook<'_>) -> Vec<Alternative> {
     let state = view.history.state().document();
     let today = cx.catalog(Some(project)).find(state.workflow.as_str());
@@ -360,7 +361,7 @@ fn report_of(
     }
 }
 
-/// The command that drives a run. None when the run knows none.
+/// The command that drives a run. None if the run does not store it.
 fn driver_from_here(cx: &Context, project: &Project, run: &RunDocument) -> Option<Suggestion> {
     let (graph, options) = known_driver(run)?;
     let graph = if names_a_file(&graph) { named_here(cx, project, Path::new(&graph)) } else { graph };
@@ -378,8 +379,8 @@ fn driver_from_here(cx: &Context, project: &Project, run: &RunDocument) -> Optio
     Some(command)
 }
 
-/// The command that goes on with an interview. None when its document is gone: a person decides then what is lost, and
-/// the notes say how.
+/// The command that continues an interview. None if its document does not exist: then a person has to decide, and the
+/// notes say how.
 fn interview_command(
     cx: &Context,
     project: &Project,
@@ -388,7 +389,7 @@ fn interview_command(
     notes: &mut Vec<String>,
 ) -> Option<Suggestion> {
     let path = project.root().join(document);
-    // A document in another project is taken for one of that.
+    // A document in another project belongs to the interviews of that project.
     let place = place_from(cx, project, path.parent().unwrap_or(project.root()));
     let interview = |verb: &str| {
         let named = named_here(cx, project, Path::new(document));
@@ -405,7 +406,7 @@ fn interview_command(
     None
 }
 
-/// What is uncommitted but for flow's own files and the `journals` of runs.
+/// Uncommitted changes, without flow's own files and the `journals` of runs.
 fn working_tree<'a>(
     cx: &Context,
     project: &Project,
@@ -435,7 +436,7 @@ fn working_tree<'a>(
     }
 }
 
-/// A journal that a run names and the lock that its writers may leave beside it, relative to the top of the checkout.
+/// The journal of a run, and the lock that its writers may leave beside it, relative to the top of the checkout.
 fn own_journal(project: &Project, journal: &str, below: &Path) -> Vec<String> {
     let journal = Path::new(journal).strip_prefix(project.root()).unwrap_or(Path::new(journal));
     if journal::refuse_path(journal).is_some() {
@@ -446,8 +447,8 @@ fn own_journal(project: &Project, journal: &str, below: &Path) -> Vec<String> {
     vec![format!("{journal}.lock"), journal]
 }
 
-/// What is wrong with the sealed part of a log. Lines of other programs and a torn tail are not damage. `is_away` says that
-/// git keeps the log, which is not in this checkout.
+/// The damage to the sealed part of a log. Lines of other programs and a torn tail are not damage. `is_away`: git has
+/// the log, but it is not in this checkout.
 fn damage(view: &View, is_away: bool) -> Option<Damage> {
     let is_or_are = |lost: &LostRange| if lost.from == lost.to { "is" } else { "are" };
     let culprit = view.log.skipped.first().map(|line| format!(" (line {}: {})", line.line, line.fault.as_str()));
@@ -487,7 +488,7 @@ fn candidates(runs: &Runs, but: &str) -> Vec<Candidate> {
     others.map(candidate).collect()
 }
 
-/// Going on in another worktree, or in the project of the repository around this one.
+/// The alternative to resume in another worktree, or in the project of the repository around this one.
 fn in_place(path: &Path) -> Alternative {
     let command = Suggestion::flow("resume").in_project(Some(&path_argument(path)));
     Alternative { when: format!("the work in {} is meant", quoted_path(path)), command }
@@ -510,7 +511,7 @@ fn bare_next(action: Action, command: Option<Suggestion>) -> NextReport {
     NextReport { action, phase: None, choices: Vec::new(), description: None, command, alternatives: Vec::new() }
 }
 
-/// An answer about no run, or about one of which nothing can be told.
+/// A report without a run, or about a run that cannot be read.
 fn bare(verdict: Verdict, reason: String, next: NextReport) -> ResumeReport {
     ResumeReport {
         verdict,
@@ -533,7 +534,7 @@ fn bare(verdict: Verdict, reason: String, next: NextReport) -> ResumeReport {
     }
 }
 
-/// The document of the interview whose question is open: its path in the project.
+/// The path in the project of the document whose interview has an open question.
 fn asked_in<'h>(history: &'h History, plan: &Plan) -> Option<&'h str> {
     let question = history.state().document().state.questions.last().filter(|_| plan.next.action == Action::Answer)?;
     history.document_of(question)

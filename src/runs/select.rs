@@ -1,4 +1,4 @@
-//! Which run is meant when none is named.
+//! Selects the run that a command is about if none is named.
 
 use std::collections::HashMap;
 use std::panic::resume_unwind;
@@ -15,11 +15,11 @@ use crate::runs::view::{Listed, for_listing};
 use crate::runs::worktrees::worktree_with;
 use crate::store::{Listing, Project, StoredRun};
 
-/// A thread more costs as much as reading some runs.
+/// Starting another thread costs as much as reading some runs.
 const RUNS_A_THREAD: usize = 128;
 
-/// What `pick` takes from all runs that can be read, in no order, and the runs that cannot be read. What the store keeps of
-/// those that are over is not read again.
+/// What `pick` takes from all readable runs, in any order, and the unreadable runs. Runs that are over are taken from
+/// the store's cache where it has them.
 pub(crate) fn read_all<T: Send>(
     cx: &Context,
     project: &Project,
@@ -28,8 +28,8 @@ pub(crate) fn read_all<T: Send>(
     read_runs(cx, project, &project.runs().listing()?, |listed| pick(listed.summary))
 }
 
-/// What `pick` takes from those of these runs that can be read, in no order, and the runs that cannot be read. Many runs
-/// are shared out among threads.
+/// What `pick` takes from those of these runs that are readable, in any order, and the unreadable runs. Many runs are
+/// divided among threads.
 fn read_runs<T: Send>(
     cx: &Context,
     project: &Project,
@@ -48,7 +48,7 @@ fn read_runs<T: Send>(
         project.runs().each(&others, &mut |id, run| {
             match run.map_err(Error::from).and_then(|run| for_listing(cx, project, &*run)) {
                 Ok(listed) => picked.extend(pick(listed)),
-                // Not here: it is another branch's.
+                // The files are on another branch, so the run is not listed here.
                 Err(Error::Elsewhere { .. }) => {}
                 Err(error) => unreadable.push(Unreadable { run_id: id.to_string(), reason: error.one_line() }),
             }
@@ -72,20 +72,20 @@ fn read_runs<T: Send>(
     Ok((picked, unreadable))
 }
 
-/// Runs that can be read, newest first, and the others.
+/// Readable runs, newest first, and unreadable ones.
 pub(crate) struct Runs {
     pub(crate) summaries: Vec<RunSummary>,
     pub(crate) unreadable: Vec<Unreadable>,
 }
 
 impl Runs {
-    /// Those that are not over, and maybe some others.
+    /// All runs that are not over, and possibly some others.
     pub(crate) fn read_open(cx: &Context, project: &Project) -> Result<Self> {
         let found = project.runs().maybe_open(cx.outside(project).as_deref())?;
         Self::read_of(cx, project, found.ids, |_| {})
     }
 
-    /// As [`Self::read_open`], for commands that write: what was found out is remembered.
+    /// As [`Self::read_open`], for commands that write: updates the store's cache.
     pub(crate) fn read_open_and_remember(cx: &Context, project: &Project, now: Timestamp) -> Result<Self> {
         let outside = cx.outside(project);
         let found = project.runs().maybe_open(outside.as_deref())?;
@@ -110,12 +110,12 @@ impl Runs {
         Ok(Self { summaries, unreadable })
     }
 
-    /// Those that are not over.
+    /// The runs that are not over.
     pub(crate) fn open(&self) -> impl Iterator<Item = &RunSummary> {
         self.summaries.iter().filter(|run| !run.status.is_terminal())
     }
 
-    /// The run that is meant when none is named: the session's, else the only active one, else the only open one.
+    /// The run that is meant if none is named: the session's, else the only active one, else the only open one.
     fn meant(&self, session: Option<&SessionId>) -> Result<&RunSummary> {
         let open: Vec<_> = self.open().collect();
         let only = |wanted: &dyn Fn(&RunSummary) -> bool| -> Vec<&RunSummary> {
@@ -131,17 +131,17 @@ impl Runs {
     }
 }
 
-/// The run that was started last, whatever became of it.
+/// The name for the run that was started last, even if it is over.
 pub(crate) const LATEST: &str = "@latest";
 
-/// The run that is meant by a command that only looks.
+/// The run that a reading command is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MeantRun {
     /// The run.
     pub run_id: RunId,
-    /// Whether it was taken as the open one.
+    /// Whether it was selected as the open run.
     pub open: bool,
-    /// Why this one, when none was named.
+    /// Why it was selected, if none was named.
     pub why: Option<String>,
 }
 
@@ -150,11 +150,11 @@ pub struct MeantRun {
 pub struct Unreadable {
     /// The name of its directory.
     pub run_id: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// Opens the run that `given` means: its id, the beginning of the id of one run alone, or [`LATEST`].
+/// Opens the run that `given` names: an id, a prefix of only one run's id, or [`LATEST`].
 pub(crate) fn open_run(cx: &Context, project: &Project, given: &str) -> Result<Box<dyn StoredRun>> {
     if given == LATEST {
         return Ok(project.runs().open(&latest_run(cx, project)?)?);
@@ -180,7 +180,7 @@ pub(crate) fn open_run(cx: &Context, project: &Project, given: &str) -> Result<B
     }
 }
 
-/// Opens the run of this id.
+/// Opens the run with exactly this id.
 pub(crate) fn open_run_exactly(project: &Project, id: &str) -> Result<Box<dyn StoredRun>> {
     match project.runs().open(&RunId::new(id)?) {
         Err(error) if error.is_not_found() => {
@@ -198,12 +198,12 @@ pub(crate) fn latest_run(cx: &Context, project: &Project) -> Result<RunId> {
     latest.ok_or_else(|| Error::NoActiveRun { unreadable: in_words(&unreadable) })
 }
 
-/// The run that a command means which only looks at one: the one that is named; otherwise the session's, the only
-/// one that is active, the only one that is open, or the latest when all are over.
+/// The run that a reading command is about: the one that is named; otherwise the session's, the only active one, the
+/// only open one, or the latest if all are over.
 ///
 /// # Errors
 /// [`Error::NoSuchRun`] and [`Error::AmbiguousRun`] for a name; [`Error::SeveralRuns`] when several are open,
-/// [`Error::NoActiveRun`] when there is none at all.
+/// [`Error::NoActiveRun`] when there are no runs.
 pub fn meant_run(cx: &Context, named: Option<&str>, session: Option<SessionId>) -> Result<MeantRun> {
     let project = cx.project()?;
     if let Some(given) = named {
@@ -221,7 +221,7 @@ pub fn meant_run(cx: &Context, named: Option<&str>, session: Option<SessionId>) 
     }
 }
 
-/// As [`select`], for writing: a guess is refused when a run that cannot be read may be the one that is meant.
+/// As [`select_run`], for commands that write: refuses to guess if an unreadable run may be the one that is meant.
 pub(crate) fn select_run_to_write(
     cx: &Context,
     project: &Project,
@@ -243,7 +243,7 @@ pub(crate) fn select_run_to_write(
     }
 }
 
-/// The run that is named, or the session's, or the only one that is active.
+/// The run that is named, otherwise the session's, otherwise the only active one.
 pub(crate) fn select_run(
     cx: &Context,
     project: &Project,

@@ -1,4 +1,4 @@
-//! `session-end`: the conversation is over, the runs are not.
+//! `session-end`: a session ends, but its runs do not.
 
 use std::time::{Duration, Instant};
 
@@ -14,31 +14,31 @@ use crate::runs::select::Runs;
 use crate::runs::transaction::transact_as;
 use crate::store::Project;
 
-/// Whose session ends.
+/// The session that ends.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SessionEndRequest {
     /// The session; otherwise the hook's, otherwise the environment's.
     pub session: Option<SessionId>,
-    /// What the host's hook handed over.
+    /// The payload of the host's hook.
     pub hook: HookInput,
 }
 
-/// What a host says about the end of a session, on standard input: `{"session_id": …, "reason": …}`.
+/// The payload of a host's hook at the end of a session, on standard input: `{"session_id": …, "reason": …}`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HookInput {
     /// The session that ends.
     #[serde(rename = "session_id")]
     pub session: Option<SessionId>,
-    /// Why it ends.
+    /// The host's reason.
     pub reason: Option<String>,
     /// The directory in which the session worked.
     pub cwd: Option<std::path::PathBuf>,
 }
 
 impl HookInput {
-    /// Reads a hook's payload. What is not understood is ignored: a hook must not fail because a host changed.
+    /// Parses a hook's payload. Ignores what it does not know: a hook must not fail because its host has changed.
     #[must_use]
     pub fn read(text: &str) -> Self {
         let payload: Value = serde_json::from_str(text).unwrap_or_default();
@@ -51,15 +51,15 @@ impl HookInput {
     }
 }
 
-/// A host waits about that long for its hooks.
+/// The time for all runs: hosts wait about that long for their hooks.
 const TIME: Duration = Duration::from_millis(500);
-/// So long for one run's lock: whoever holds it longer is recording, and knows itself that the run goes on.
+/// The wait for the lock of one run: a process that holds it longer is recording, and so continues the run itself.
 const LOCK_WAIT: Duration = Duration::from_millis(100);
 
-/// The end of a session.
+/// The report of `session-end`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SessionEndReport {
-    /// The session, when it is known.
+    /// The session, if it is known.
     pub session: Option<SessionId>,
     /// The runs that were marked.
     pub persisted: Vec<EndedRun>,
@@ -67,24 +67,24 @@ pub struct SessionEndReport {
     pub warnings: Vec<String>,
 }
 
-/// A run that outlives its session.
+/// A run whose session ended.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct EndedRun {
     /// The run.
     pub run_id: RunId,
-    /// The event that says so.
+    /// The position of the event.
     pub seq: Seq,
 }
 
-/// Marks the ending session's runs, and runs without owner, so that the next session finds them. Ends within a
-/// second.
+/// Marks the runs of a session that ends, and runs without a holder, so that the next session finds them. Takes less
+/// than a second.
 ///
 /// # Errors
-/// When the project cannot be used. A single run's trouble is a warning.
+/// When the project cannot be used. A failure for a single run is a warning.
 pub fn session_end(cx: &Context, request: &SessionEndRequest) -> Result<SessionEndReport> {
     let started = Instant::now();
     let project = match (cx.project(), &request.hook.cwd) {
-        // A host may run its hooks elsewhere, and says where the session worked.
+        // A host may run its hooks in another directory, and names the one where the session worked.
         (Err(Error::NoProject { .. }), Some(cwd)) => cx.project_above(cwd)?,
         (found, _) => found?,
     };
@@ -114,7 +114,7 @@ pub fn session_end(cx: &Context, request: &SessionEndRequest) -> Result<SessionE
     Ok(report)
 }
 
-/// Marks one run. None when there is nothing to mark in it.
+/// Marks one run. None if it needs no mark.
 pub(crate) fn end_in(
     cx: &Context,
     project: &Project,

@@ -1,4 +1,4 @@
-//! `set`: change what a run is about, and its limits.
+//! `set`: changes the context, goal and limits of a run.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::runs::select::{open_run, select_run_to_write};
 use crate::runs::start::{SameWork, refuse_second_run};
 use crate::runs::transaction::{Transaction, transact};
 
-/// What to change; `None` stays as it is.
+/// The changes; `None` and empty keep the current value.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SetRequest {
@@ -37,35 +37,35 @@ pub struct SetRequest {
     #[serde(with = "pairs")]
     #[schemars(with = "BTreeMap<String, Option<u64>>")]
     pub limits: Vec<(String, Option<u64>)>,
-    /// Whether the run may be about what another open run is about.
+    /// Whether the run may be about the same issue or pull request as another open run.
     pub another: bool,
-    /// Who asks.
+    /// The session that calls.
     pub session: Option<SessionId>,
     /// The epoch under which the caller holds the run.
     pub epoch: Option<u64>,
 }
 
-/// A run of which something was to change.
+/// The report of `set`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SetReport {
     /// The run.
     pub run_id: RunId,
     /// Its latest event.
     pub seq: Seq,
-    /// Whether anything was written; `false` when it was so already.
+    /// Whether anything was written; `false` if the run had these values already.
     pub changed: bool,
     /// Its goal now.
     pub goal: Option<String>,
-    /// What it is about now.
+    /// Its context now.
     pub context: Map<String, Value>,
     /// Its limits now.
     pub limits: Map<String, Value>,
-    /// What went wrong beside the work itself.
+    /// Problems that did not stop the command.
     pub warnings: Vec<String>,
 }
 
-/// Changes what a run is about, and its limits, as an edit of `run.yaml` would: the change is an event. What a run
-/// says already is not written again.
+/// Changes the context, goal and limits of a run, as an edit of `run.yaml` would: the change is logged as an event.
+/// Values that do not differ are not written.
 ///
 /// # Errors
 /// [`Error::Refused`] when another session holds the run, [`Error::RunFile`] when `run.yaml` is written in a way that
@@ -98,7 +98,7 @@ pub fn set(cx: &Context, request: &SetRequest) -> Result<SetReport> {
 }
 
 impl SetRequest {
-    /// What the run is to say.
+    /// The document with the requested changes.
     fn wanted(&self, before: &RunDocument) -> RunDocument {
         let mut wanted = before.clone();
         let texts = [("branch", &self.branch), ("repo", &self.repo), ("feature", &self.feature)];
@@ -140,7 +140,7 @@ pub(crate) fn change_context(
     })
 }
 
-/// Writes the facts of `wanted` that differ, as one event. Gives whether any did.
+/// Writes the facts of `wanted` that differ, as one event. False if none differs.
 fn change_facts(tx: &mut Transaction<'_>, wanted: &RunDocument) -> Result<bool> {
     let before = tx.state.document().clone();
     if *wanted == before {
@@ -152,7 +152,7 @@ fn change_facts(tx: &mut Transaction<'_>, wanted: &RunDocument) -> Result<bool> 
     Ok(true)
 }
 
-/// Adds the event that says which facts of `wanted` differ from those of `before`.
+/// Appends the event with the facts of `wanted` that differ from those of `before`.
 fn append_facts(tx: &mut Transaction<'_>, wanted: &RunDocument, before: &RunDocument) -> Result<()> {
     let text = tx.text.with_facts(wanted).map_err(|error| tx.unusable(error))?;
     let differs = |old: &Map<String, Value>, new: &Map<String, Value>| (old != new).then(|| new.clone());

@@ -1,4 +1,4 @@
-//! `show`: one run, now or as it was.
+//! `show`: one run, now or after an earlier event.
 
 use std::collections::BTreeSet;
 
@@ -14,34 +14,34 @@ use crate::runs::error::{Error, Result};
 use crate::runs::select::select_run;
 use crate::runs::view::{View, for_reading};
 
-/// A run: its document, and what its log says.
+/// The report of `show`: the run's document, and what its log adds.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ShowReport {
-    /// `run.yaml` as an object, keys that flow does not know included; `flow schema run` says what is in it.
+    /// `run.yaml` as an object, including keys that flow does not know; `flow schema run` describes it.
     #[serde(flatten)]
     pub document: Map<String, Value>,
-    /// The phases of its workflow in order, and what was reported below others.
+    /// The phases of its workflow in order, then other steps that were reported.
     pub steps: Vec<ShownStep>,
     /// All records of activities, in the order of their numbers.
     pub activities: Vec<Attempt>,
-    /// What was registered, the latest of each place.
+    /// The registered artifacts, the latest for each place.
     pub artifacts: Vec<ShownArtifact>,
     /// Phases that were left although their work was not done.
     pub skipped: Vec<ShownSkip>,
     /// The features that its artifacts belong to.
     pub features: BTreeSet<String>,
-    /// Things to know.
+    /// Notes for people.
     pub notes: Vec<String>,
 }
 
-/// A phase, and how its work stands.
+/// A phase, and the status of its work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ShownStep {
     /// Its name.
     pub step: StateName,
-    /// How its work stands.
+    /// The status of its work.
     pub status: StepStatus,
-    /// Whether the run is there.
+    /// Whether it is a current phase of the run.
     pub current: bool,
     /// The units of its work, and the work of sub-agents.
     pub units: Vec<ShownUnit>,
@@ -57,33 +57,33 @@ pub struct ShownUnit {
     pub step: StateName,
     /// The unit; none for a sub-agent that reports as a whole.
     pub unit: Option<Unit>,
-    /// How it stands.
+    /// Its status.
     pub status: StepStatus,
 }
 
-/// A file or link that was registered.
+/// A registered file or link.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ShownArtifact {
-    /// What the report says of it: `path` or `url`, `label`, and whatever else its author wrote.
+    /// The content of the report: `path` or `url`, `label`, and any other fields.
     #[serde(flatten)]
     pub data: Map<String, Value>,
-    /// What it is.
+    /// Its kind.
     pub kind: ArtifactKind,
-    /// The step that it is of.
+    /// Its step.
     pub step: Option<StateName>,
-    /// The unit that it is of.
+    /// Its unit.
     pub unit: Option<Unit>,
     /// When it was registered.
     pub at: Timestamp,
 }
 
-/// What an artifact is.
+/// The kind of an artifact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ArtifactKind {
-    /// It is elsewhere, and has a `url`.
+    /// A link, with a `url`.
     Link,
-    /// It is in the project, and has a `path`.
+    /// A file, with a `path`.
     File,
 }
 
@@ -94,7 +94,7 @@ pub struct ShownSkip {
     pub phase: StateName,
     /// Why, in the words of the caller.
     pub reason: String,
-    /// The event that says so.
+    /// The position of the event.
     pub seq: Seq,
 }
 
@@ -107,11 +107,11 @@ pub struct ShowRequest {
     pub run: Option<String>,
     /// The state after the event at this position; otherwise the current state.
     pub at: Option<u64>,
-    /// Who asks.
+    /// The session of the caller.
     pub session: Option<SessionId>,
 }
 
-/// The run document with `steps`, `activities` and `artifacts`. With `at` it is the state after that event.
+/// The run's document with `steps`, `activities` and `artifacts`. With `at`, the state after that event.
 ///
 /// # Errors
 /// [`Error::NoSuchRun`], [`Error::NoSuchEvent`], and those of reading a run.
@@ -131,7 +131,7 @@ fn report(view: View) -> ShowReport {
         Ok(Value::Object(document)) => document,
         _ => Map::new(),
     };
-    // A person's own keys may have these names, and an object has each name once.
+    // A person's own keys may have the names of these fields, and an object must not have a name twice.
     without(&mut document, &["steps", "activities", "artifacts", "skipped", "features", "notes"]);
     let history = &view.history;
     let skips = history.skips().iter();
@@ -155,7 +155,7 @@ fn without(object: &mut Map<String, Value>, names: &[&str]) {
     }
 }
 
-/// The run as it was after the event `at`: that of a log which ends there.
+/// Reduces the view to the state after the event `at`, as if the log ended there.
 fn go_back(run: &RunId, view: &mut View, at: u64) -> Result<()> {
     let last = view.log.last_seq().0;
     let missing = || Error::NoSuchEvent { run: run.clone(), seq: at, last };
@@ -169,7 +169,7 @@ fn go_back(run: &RunId, view: &mut View, at: u64) -> Result<()> {
     Ok(())
 }
 
-/// The workflow's phases in order, each with how its work stands and with its units.
+/// The workflow's phases in order, each with the status of its work and its units.
 fn steps(view: &View) -> Vec<ShownStep> {
     let history = &view.history;
     let state = history.state();
@@ -204,7 +204,7 @@ fn steps(view: &View) -> Vec<ShownStep> {
     steps.collect()
 }
 
-/// What was registered, the latest of each place.
+/// The registered artifacts, the latest for each place.
 fn artifacts(view: &View) -> Vec<ShownArtifact> {
     let mut artifacts: Vec<(String, ShownArtifact)> = Vec::new();
     let registered =

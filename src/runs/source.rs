@@ -1,4 +1,4 @@
-//! Documents that a caller gives: files, pipes, standard input.
+//! Reads documents that the caller gives: files, pipes, standard input.
 
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
@@ -10,20 +10,20 @@ use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::record::Source;
 
-/// The document in the file at `path`, from the working directory.
+/// Reads the file at `path`, relative to the working directory.
 ///
 /// # Errors
-/// [`Error::Input`] for what is missing, too large, not text, or could keep the command waiting for ever.
+/// [`Error::Input`] for a file that is missing, too large, not text, or could block the command forever.
 pub fn read_source(cx: &Context, path: &Path) -> Result<Source> {
     let origin = path.display().to_string();
     let bytes = read_file(cx, path).map_err(|source| Error::Input { origin: origin.clone(), source })?;
     Source::of(origin, bytes)
 }
 
-/// Where a shell puts the pipes that it makes for a command.
+/// The directories of pipes that shells create for a command.
 const OF_SHELLS: [&str; 3] = ["/dev/fd", "/dev/stdin", "/proc"];
 
-/// A FIFO could keep the command waiting for ever, unless a shell put it there (`<(…)`).
+/// A FIFO could block the command forever, unless a shell created it (`<(…)`).
 fn read_file(cx: &Context, path: &Path) -> io::Result<Vec<u8>> {
     let path = cx.env.cwd.clone().unwrap_or_default().join(path);
     let odd = |what| Err(io::Error::new(ErrorKind::InvalidInput, what));
@@ -40,10 +40,10 @@ fn read_file(cx: &Context, path: &Path) -> io::Result<Vec<u8>> {
 }
 
 impl Source {
-    /// What standard input says.
+    /// Reads standard input.
     ///
     /// # Errors
-    /// [`Error::Input`] when it cannot be read, says too much, or is not text.
+    /// [`Error::Input`] when it cannot be read, is too large, or is not text.
     pub fn of_standard_input() -> Result<Self> {
         let origin = "standard input".to_owned();
         let bytes = read_bounded(io::stdin().lock());

@@ -1,4 +1,4 @@
-//! `start`: create a run.
+//! `start`: creates a run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,17 +19,17 @@ use crate::runs::select::Runs;
 use crate::runs::token::token_of_new_run;
 use crate::store::{Document, NewRun, Presence, Project, StoredRun};
 
-/// What to start.
+/// The run to create.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StartRequest {
     /// The workflow's name.
     pub workflow: String,
-    /// The issue that it is about.
+    /// The issue that the run is about.
     pub issue: Option<u64>,
-    /// The pull request that it is about.
+    /// The pull request that the run is about.
     pub pr: Option<u64>,
-    /// The goal that it serves.
+    /// The goal that the run serves.
     pub goal: Option<String>,
     /// The branch; otherwise git's.
     pub branch: Option<String>,
@@ -39,9 +39,9 @@ pub struct StartRequest {
     pub journal: Option<String>,
     /// The end of the run id; otherwise made from issue, pull request or goal.
     pub slug: Option<String>,
-    /// Where to begin; otherwise the workflow's initial phase.
+    /// The first phase; otherwise the workflow's initial phase.
     pub phase: Option<StateName>,
-    /// Who starts it and holds it.
+    /// The session that starts the run and holds it.
     pub session: Option<SessionId>,
     /// The whole run id.
     #[serde(rename = "run_id")]
@@ -51,7 +51,7 @@ pub struct StartRequest {
     pub another: bool,
 }
 
-/// What two open runs should not both be about: an issue, or a pull request in the same workflow.
+/// What two open runs should not share: an issue, or a pull request in the same workflow.
 pub(crate) struct SameWork<'a> {
     pub(crate) issue: Option<u64>,
     pub(crate) pr: Option<u64>,
@@ -59,17 +59,17 @@ pub(crate) struct SameWork<'a> {
 }
 
 impl<'a> SameWork<'a> {
-    /// What a run is about.
+    /// The issue and pull request of a run.
     pub(crate) fn of(run: &'a RunDocument) -> Self {
         let (issue, pr) = (run.context_number("issue"), run.context_number("pr"));
         Self { issue, pr, workflow: run.workflow.as_str() }
     }
 }
 
-/// Longest slug in a run id, in bytes: leaves room for the time and a suffix.
+/// The longest slug in a run id, in bytes; leaves room for the time and a suffix.
 const SLUG_BYTES: usize = 80;
 
-/// A run that was started.
+/// The report of `start`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StartReport {
     /// Its id.
@@ -78,23 +78,23 @@ pub struct StartReport {
     pub path: String,
     /// Its workflow.
     pub workflow: WorkflowId,
-    /// Where it stands.
+    /// Its current phase.
     pub phase: StateName,
-    /// Its first event.
+    /// The position of its first event.
     pub seq: Seq,
-    /// Who holds it.
+    /// The session that holds it.
     pub session: Option<SessionId>,
-    /// For `FLOW_RUN_TOKEN` in the environment of sub-agents with sessions of their own; none when no session holds the
-    /// run.
+    /// The value for `FLOW_RUN_TOKEN` in the environment of sub-agents with sessions of their own; none if no session
+    /// holds the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
-    /// Under which epoch.
+    /// The epoch under which the session holds it.
     pub epoch: u64,
-    /// What went wrong beside the work itself.
+    /// Problems that did not stop the command.
     pub warnings: Vec<String>,
 }
 
-/// Creates a run, atomically, and notes it in the decision journal.
+/// Creates a run atomically, and notes it in the decision journal.
 ///
 /// # Errors
 /// [`Error::Catalog`] for a workflow that is unknown or invalid, [`Error::Usage`] for arguments that do not fit,
@@ -156,7 +156,8 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
     })
 }
 
-/// Creates the run under the first free id: the given one alone, or `…-2`, `…-3` for a second start in one second.
+/// Creates the run under the first free id: only the given one, or else `…-2`, `…-3` for further starts in the same
+/// second.
 fn create_run(
     cx: &Context,
     project: &Project,
@@ -170,7 +171,8 @@ fn create_run(
     let request = cx.write_request(now, cx.lock_wait()?);
     let mut refused = None;
     let created = project.runs().create(&request, outside.as_deref(), &mut |attempt| {
-        // Under the lock of the project: of two starts at once, the second one sees the first one's run.
+        // The closure runs under the project's lock, so of two simultaneous starts the second one sees the first one's
+        // run.
         if attempt == 1 && !asked.another {
             let work = SameWork { issue: asked.issue, pr: asked.pr, workflow: started.workflow.as_str() };
             refused = refuse_second_run(cx, project, asked.id.as_ref(), &work).err();
@@ -198,8 +200,8 @@ fn create_run(
     Ok((run, document.expect("BUG: a run was created without a document")))
 }
 
-/// Refuses `run` when another open run is about the same work. A retry of a start with its id is told that the run is
-/// there, and not that there is another one.
+/// Refuses `run` if another open run is about the same work. A retry of a start with the same id gets the error that
+/// the run exists, not this one.
 pub(crate) fn refuse_second_run(
     cx: &Context,
     project: &Project,
@@ -258,7 +260,7 @@ fn initial_phase(machine: &Machine, asked: Option<&StateName>) -> Result<StateNa
     Err(Error::Usage(format!("workflow {} has no phase `{phase}`; {meant}It has {known}", machine.id())))
 }
 
-/// FlowRun's template: ten attempts, no time limit.
+/// The limits of FlowRun's template: ten attempts, no time limit.
 pub(crate) fn default_limits() -> Map<String, Value> {
     let limits = json!({ "max_iterations": 10, "max_runtime_minutes": null });
     limits.as_object().cloned().unwrap_or_default()
@@ -281,7 +283,7 @@ fn run_id_base(request: &StartRequest, now: Timestamp) -> Result<String> {
     Ok(format!("{}-{end}", now.compact()))
 }
 
-/// On a file system that ignores case the two would share a directory.
+/// Refuses an id that differs from another only in case: on some file systems both would share a directory.
 pub(crate) fn refuse_same_but_for_case(project: &Project, id: &RunId) -> Result<()> {
     let twin =
         project.runs().ids()?.into_iter().find(|other| other != id && other.as_str().eq_ignore_ascii_case(id.as_str()));

@@ -1,4 +1,4 @@
-//! `block`, `unblock`, `complete`, `fail`, `cancel`: changes of a run's status.
+//! `block`, `unblock`, `complete`, `fail`, `cancel`, `reopen`: changes of a run's status.
 
 use std::time::Duration;
 
@@ -22,60 +22,60 @@ use crate::store::Project;
 pub enum StatusVerb {
     /// Wait for a person.
     Block,
-    /// Go on after a block.
+    /// Continue a blocked run.
     Unblock,
-    /// End well.
+    /// Complete the run: its work is done.
     Complete,
-    /// End badly.
+    /// Mark the run as failed.
     Fail,
-    /// Give up.
+    /// Cancel the run.
     Cancel,
-    /// Go on with a run that is over.
+    /// Reopen a run that is over.
     Reopen,
 }
 
-/// Whose status to change, and why.
+/// Which run to change, and how.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StatusRequest {
     /// The run; otherwise the session's or the only active one.
     #[serde(rename = "run_id")]
     pub run: Option<String>,
-    /// What to do with it.
+    /// The change.
     pub verb: StatusVerb,
-    /// Why.
+    /// The reason.
     pub reason: Option<String>,
-    /// Why phases whose work is not done may be completed with the run; logged, and shown from then on.
+    /// Why the run may be completed although the work of some phases is not done; logged, and shown from then on.
     pub skip_reason: Option<String>,
-    /// Whether a run may be reopened while another one about the same work is open.
+    /// Whether a run may be reopened while another open run is about the same work.
     #[serde(default)]
     pub another: bool,
-    /// Who asks.
+    /// The session that calls.
     pub session: Option<SessionId>,
     /// The epoch under which the caller holds the run.
     pub epoch: Option<u64>,
 }
 
-/// A run whose status was to change.
+/// The report of a change of status.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StatusReport {
     /// The run.
     pub run_id: RunId,
     /// Its status now.
     pub status: RunStatus,
-    /// Where it stands.
+    /// The current phase.
     pub phase: Option<StateName>,
     /// Its latest event.
     pub seq: Seq,
-    /// Whether anything was written; `false` when it was so already.
+    /// Whether anything was written; `false` if the run had that status already.
     pub changed: bool,
     /// Why it is blocked.
     pub blocked_reason: Option<String>,
-    /// What went wrong beside the work itself.
+    /// Problems that did not stop the command.
     pub warnings: Vec<String>,
 }
 
-/// Changes a run's status; a run that is there already stays as it is.
+/// Changes a run's status. A run that has the status already stays unchanged.
 ///
 /// # Errors
 /// [`crate::runs::Error::Refused`] when a rule forbids it, [`crate::runs::Error::Store`] when it cannot be written.
@@ -87,7 +87,8 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
     let reopens = request.verb == StatusVerb::Reopen;
     let forget = || project.runs().forget_over(&cx.write_request(now, cx.lock_wait().unwrap_or_default()));
     if reopens {
-        // Before, since this command may die; and after, since another one may have looked in between.
+        // Forget the cached summary before the change, because this process may be killed, and after it, because
+        // another one may have cached the old state in between.
         forget();
     }
     let (mut report, document) = transact(cx, &project, &*run, caller, now, |tx| {
@@ -110,7 +111,7 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
         };
         Ok((report_of(tx, changed), tx.state.document().clone()))
     })?;
-    // Others may record while the journal is written.
+    // Write the journal after the transaction, so that others need not wait for it.
     let ended = report.changed && report.status.is_terminal();
     if ended {
         remember_end(cx, &project, run.id(), now);
@@ -140,7 +141,7 @@ impl StatusRequest {
     }
 }
 
-/// Keeps the store's knowledge of open runs up to date; nothing that goes wrong with it matters.
+/// Updates the store's cache of open runs; a failure is ignored, because nothing depends on the cache.
 pub(crate) fn remember_end(cx: &Context, project: &Project, run: &RunId, now: Timestamp) {
     let request = cx.write_request(now, Duration::ZERO);
     let read = || project.runs().open(run).ok().and_then(|run| to_remember(cx, project, &*run));
@@ -149,7 +150,8 @@ pub(crate) fn remember_end(cx: &Context, project: &Project, run: &RunId, now: Ti
     }
 }
 
-/// Ending before the last phase, or over units that are not done, is the caller's decision, but not a silent one.
+/// Warns when the run ends before its last phase, or with units that are not done. The caller may decide so, but should
+/// know it.
 fn warn_of_early_end(tx: &mut Transaction<'_>) -> Result<()> {
     let units = tx.trail().history().map(History::open_workers).unwrap_or_default();
     if !units.is_empty() {

@@ -1,4 +1,4 @@
-//! The token of a run: it lets sub-agents with sessions of their own report on their units.
+//! The token of a run, with which sub-agents that have sessions of their own report on their units.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::transaction::Transaction;
 
-/// A token and what the log keeps of it.
+/// A token, and its digest for the log.
 #[derive(Debug, Clone)]
 pub(super) struct Token {
     pub(super) text: String,
@@ -29,8 +29,8 @@ impl Token {
     }
 }
 
-/// The token of a run that is about to begin: `FLOW_RUN_TOKEN`, or a new one. None when no session holds it, since
-/// then it is open to every one.
+/// The token of a new run: `FLOW_RUN_TOKEN`, or a new one. None if no session holds the run, because then everyone may
+/// report.
 pub(super) fn token_of_new_run(cx: &Context, caller: &Caller, now: Timestamp) -> Result<Option<Token>> {
     if caller.session.is_none() {
         return Ok(None);
@@ -39,8 +39,8 @@ pub(super) fn token_of_new_run(cx: &Context, caller: &Caller, now: Timestamp) ->
     Ok(Some(Token::new(given.unwrap_or_else(|| format!("{}{}", cx.ids.next(now), cx.ids.next(now))))))
 }
 
-/// Refuses reports of another session than the holder's. Work of units is open to the processes that the holder
-/// started, and to those that have the run's token: a sub-agent often has a session of its own.
+/// Refuses reports of a session that does not hold the run. Reports on units are accepted from processes that the
+/// holder started, and from processes with the run's token, because sub-agents often have sessions of their own.
 pub(super) fn refuse_reports(tx: &Transaction<'_>, reports: &[Report]) -> Result<std::result::Result<(), Refusal>> {
     let refused = match refuse_other_session(&tx.state, &tx.caller) {
         Err(Refusal::Held { session }) => Refusal::HeldFromReports { session },

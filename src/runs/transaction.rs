@@ -1,7 +1,7 @@
-//! The one way to change a run: begin, bring it in order, judge who holds it, decide, commit.
+//! The only way to change a run: lock, repair, judge the holder, decide, commit.
 //!
-//! What a run is, and what has to be put right before anything else, [`reconcile`] says; this is where it is done. Readers
-//! ask the same in [`crate::runs::view`], and do nothing.
+//! [`reconcile`] finds the state of a run and the repairs that must come before anything else; the repairs are made
+//! here. Readers call it too, in [`crate::runs::view`], but make no repairs.
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -26,35 +26,35 @@ use crate::runs::pinned::catalog_machine;
 use crate::runs::view::with_earlier;
 use crate::store::{ActivityFile, Batch, Document, Presence, Project, RunWriter, StoreError, StoredRun, WriteRequest};
 
-/// How often a transaction decides again when another writer was faster each time.
+/// How often a transaction is tried again because of another writer.
 const TRIES: u32 = 20;
 
-/// A run that is ready for a decision: no one else writes it, what was left undone is done, hand edits are adopted.
+/// A run that is ready for a decision: it is locked, interrupted work is finished, and hand edits are adopted.
 pub(crate) struct Transaction<'a> {
     pub(crate) cx: &'a Context,
     pub(crate) project: &'a Project,
     pub(crate) writer: Box<dyn RunWriter + 'a>,
-    /// Who writes.
+    /// The writer.
     pub(crate) caller: Caller,
     pub(crate) now: Timestamp,
     pub(crate) text: RunText,
-    /// The state with the events that are to be committed.
+    /// The state with the events that are not committed yet.
     pub(crate) state: RunState,
     pub(crate) warnings: Vec<String>,
     pub(super) run: &'a dyn StoredRun,
     workflow: Workflow,
-    /// Events that are to be committed.
+    /// Events that are not committed yet.
     pending: Vec<Event>,
-    /// The `run.yaml` that shows them.
+    /// The `run.yaml` for the state with these events.
     next_text: Option<RunText>,
 }
 
 /// The workflow of a run.
 enum Workflow {
-    /// Nothing asked for it yet.
+    /// Not read yet.
     Unread,
     Known(Rc<Machine>),
-    /// The run is of unknown origin.
+    /// The run has no usable workflow.
     Unknown,
 }
 
@@ -64,11 +64,11 @@ impl From<Option<Machine>> for Workflow {
     }
 }
 
-/// Lets `act` change `run` for `caller`. When another writer was faster, `act` is called again with the run as it is then,
-/// so it must do nothing but read and write the run.
+/// Runs `act`, which changes `run` for `caller`, as one transaction. After a conflict with another writer, `act` is
+/// called again with the new state of the run, so it must do nothing except read and write the run.
 ///
 /// # Errors
-/// What `act` gives; and those of reading a run and of bringing it in order.
+/// The errors of `act`, of reading a run, and of its repairs.
 pub(crate) fn transact<T>(
     cx: &Context,
     project: &Project,
@@ -80,7 +80,7 @@ pub(crate) fn transact<T>(
     transact_as(cx, project, run, caller, &cx.write_request(now, cx.lock_wait()?), act)
 }
 
-/// As [`transact`], for the writer that `request` names, who waits as long as it says.
+/// As [`transact`], for the writer in `request`, with the wait that it sets.
 pub(crate) fn transact_as<T>(
     cx: &Context,
     project: &Project,
@@ -107,7 +107,7 @@ pub(crate) fn transact_as<T>(
 }
 
 impl<'a> Transaction<'a> {
-    /// Locks `run` and brings it in order: recovers what a dead writer left, adopts what a person changed.
+    /// Locks `run`, finishes what a dead writer left, and adopts hand edits.
     fn begin(
         cx: &'a Context,
         project: &'a Project,
@@ -117,7 +117,7 @@ impl<'a> Transaction<'a> {
     ) -> Result<Self> {
         let now = request.writer.since;
         match run.presence() {
-            // Before the lock is taken, which would make a log for it.
+            // Check this before taking the lock, which would create a log.
             Presence::Away => return Err(elsewhere(cx, project, run)),
             Presence::WithoutLog => {
                 let shown = run.text()?.and_then(|text| RunText::parse(text).ok()?.document().state.last_seq);
@@ -154,17 +154,18 @@ impl<'a> Transaction<'a> {
         Ok(tx)
     }
 
-    /// The event that begins the log.
+    /// The first event of the log.
     pub(crate) fn first_event(&self) -> Result<Option<Event>> {
         Ok(self.run.first_event()?)
     }
 
-    /// The workflow that the run pins. Read when it is first asked for: most records stay in their phase and need none.
+    /// The workflow that the run pins. It is read on first use, because most records stay in their phase and do not
+    /// need it.
     pub(crate) fn machine(&mut self) -> Result<Option<Rc<Machine>>> {
         if matches!(self.workflow, Workflow::Unread) {
             let first = match self.state.document().state.workflow_seq {
                 None => self.run.first_event()?,
-                // Another definition was adopted.
+                // The run has adopted another definition since its first event.
                 Some(_) => None,
             };
             let pinned = match first {
@@ -173,17 +174,17 @@ impl<'a> Transaction<'a> {
                     return Ok(None);
                 }
                 Some(first) => machine_of(&first, &mut self.warnings),
-                // Its first line may be lost; a repair of the log pins the workflow then.
+                // The first line may be lost; then a repair of the log has pinned the workflow.
                 None => pinned(self.writer.log()?.events(), &mut self.warnings),
             };
-            // Its log is lost or begins elsewhere: today's definition is nearer to the truth than none.
+            // No pinned definition can be found; the current one is a better approximation than none.
             let today = || catalog_machine(self.cx, self.project, self.state.document(), &mut self.warnings);
             self.workflow = pinned.or_else(today).into();
         }
         Ok(self.known_machine())
     }
 
-    /// The workflow that the run pins, when something asked for it before.
+    /// The pinned workflow, if it was read already.
     pub(crate) fn known_machine(&self) -> Option<Rc<Machine>> {
         match &self.workflow {
             Workflow::Known(machine) => Some(Rc::clone(machine)),
@@ -191,12 +192,12 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// The log of the run, read when a decision asks for it.
+    /// The log of the run, read on first use.
     pub(crate) fn trail(&self) -> LogTrail<'_, 'a> {
         LogTrail { tx: self, history: OnceCell::new(), fault: RefCell::new(None) }
     }
 
-    /// Decides on `command`, with the run's workflow and log where it needs them.
+    /// Decides on `command`, with the run's workflow and log if they are needed.
     ///
     /// # Errors
     /// [`Error::Refused`] when a rule forbids it; [`Error::Store`] when the log cannot be read.
@@ -210,7 +211,8 @@ impl<'a> Transaction<'a> {
         decision.map_err(|refusal| self.refused(refusal))
     }
 
-    /// A refusal as an error. One that rests on the run's workflow says so when today's definition is another one.
+    /// A refusal as an error. If the refusal depends on the run's workflow and the current definition differs, the
+    /// error says so.
     pub(crate) fn refused(&self, refusal: Refusal) -> Error {
         let run = self.state.id().clone();
         let today = || self.cx.catalog(Some(self.project)).find(self.state.document().workflow.as_str()).ok();
@@ -220,7 +222,7 @@ impl<'a> Transaction<'a> {
         if changed { Error::RefusedByOlder { run, refusal } } else { Error::Refused { run, refusal } }
     }
 
-    /// Takes one step that brings the run in order.
+    /// Makes one repair that `reconcile` requires.
     fn repair(&mut self, repair: Repair) -> Result<()> {
         let now = self.now;
         match repair {
@@ -255,7 +257,7 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Takes over a run that another program wrote.
+    /// Adopts a run that another program wrote.
     fn adopt_run(&mut self) -> Result<()> {
         let names = self.run.activity_names()?;
         let mut document = self.text.document().clone();
@@ -271,7 +273,7 @@ impl<'a> Transaction<'a> {
         self.commit().map(drop)
     }
 
-    /// Gives the run to the caller when its holder is known dead.
+    /// Claims the run for the caller if its holder is known to be dead.
     pub(crate) fn replace_dead_holder(&mut self) -> Result<()> {
         match claim_of_dead(self)? {
             Some(claim) => self.append(claim, None).map(drop),
@@ -279,18 +281,18 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// The `run.yaml` that shows what was appended.
+    /// The `run.yaml` for the state with the appended events.
     pub(crate) fn next_text(&self) -> &RunText {
         self.next_text.as_ref().unwrap_or(&self.text)
     }
 
-    /// Adds an event to those that [`Self::commit`] writes, and gives its position. `key` makes it recognisable on a retry.
+    /// Appends an event for [`Self::commit`], and gives its position. `key` identifies it on a retry.
     pub(crate) fn append(&mut self, kind: EventKind, key: Option<&str>) -> Result<Seq> {
         let base = self.next_text().clone();
         self.append_over(&base, kind, key)
     }
 
-    /// As [`Self::append`], with `base` in place of what `run.yaml` says.
+    /// As [`Self::append`], with `base` instead of the current `run.yaml`.
     pub(crate) fn append_over(&mut self, base: &RunText, kind: EventKind, key: Option<&str>) -> Result<Seq> {
         let shown = self.state.document().state.last_seq.unwrap_or_default();
         let seq = self.writer.end().last.max(shown).max(self.writer.noted().0).next();
@@ -308,7 +310,7 @@ impl<'a> Transaction<'a> {
         Ok(seq)
     }
 
-    /// Writes what was appended. Gives the position of the last event.
+    /// Commits the appended events. Gives the position of the last one.
     pub(crate) fn commit(&mut self) -> Result<Seq> {
         let events = std::mem::take(&mut self.pending);
         let text = self.next_text.take().expect("BUG: nothing was appended");
@@ -325,12 +327,12 @@ impl<'a> Transaction<'a> {
         Ok(seq)
     }
 
-    /// The error of a `run.yaml` that cannot be changed safely.
+    /// The error for a `run.yaml` that cannot be changed safely.
     pub(crate) fn unusable(&self, error: crate::codec::RunTextError) -> Error {
         Error::RunFile { at: self.run.address(Document::Text), error }
     }
 
-    /// Where the file of a record is, from the project.
+    /// The path of a record's file, relative to the project.
     pub(crate) fn path_of(&self, record: &ActivityRecorded) -> String {
         let name = record.number.file_name(&record.id());
         self.run.address(Document::Activity(&name)).from(self.project.root())
@@ -341,7 +343,7 @@ impl<'a> Transaction<'a> {
         self.next_number_after(None, id)
     }
 
-    /// The same, behind one that is to be given with it.
+    /// As [`Self::next_number`], after a number that is given in the same commit.
     pub(crate) fn next_number_after(&self, last: Option<Number>, id: &ActivityId) -> Result<Number> {
         let last = last.unwrap_or_default().max(self.writer.noted().1);
         let mut number = self.state.document().state.last_number.max(last).next();
@@ -352,7 +354,7 @@ impl<'a> Transaction<'a> {
     }
 }
 
-/// Judges a run that is to be written, by the end of its log where that tells enough.
+/// Reconciles a run for writing, from the end of its log if that is sufficient.
 fn judge(writer: &mut dyn RunWriter, run: &dyn StoredRun) -> Result<Reconciled> {
     let noted = writer.noted().0;
     let mut file = read_run(run.id(), writer.text()?);
@@ -360,7 +362,7 @@ fn judge(writer: &mut dyn RunWriter, run: &dyn StoredRun) -> Result<Reconciled> 
         if let Some(shown) = text.document().state.last_seq.filter(|&shown| shown < writer.end().last) {
             writer.read_end(shown)?;
         }
-        // At another length than it was left at, somebody else was at the log, and its end alone does not show it.
+        // The log has another length than the last writer left: its end alone does not show what someone else changed.
         file = match writer.is_as_left() {
             true => match reconcile_end(text, writer.end(), noted) {
                 Ok(found) => return Ok(found),
@@ -372,7 +374,7 @@ fn judge(writer: &mut dyn RunWriter, run: &dyn StoredRun) -> Result<Reconciled> 
     Ok(reconcile(file, &writer.log()?, noted))
 }
 
-/// What a writer is told of the state in which the run was found.
+/// Warnings about the state in which the run was found.
 fn warnings(found: &Reconciled, last: Seq) -> Vec<String> {
     let is_rebuilt = found.repairs.iter().any(|repair| matches!(repair, Repair::Rebuild { .. }));
     let rebuilt = is_rebuilt.then(|| "run.yaml was missing; it is rebuilt from the log".to_owned());
@@ -382,7 +384,7 @@ fn warnings(found: &Reconciled, last: Seq) -> Vec<String> {
     rebuilt.into_iter().chain(ends_early).collect()
 }
 
-/// The log of a run that is written, read when it is asked for the first time.
+/// The log of the run in a transaction, read on first use.
 pub(crate) struct LogTrail<'t, 'a> {
     tx: &'t Transaction<'a>,
     history: OnceCell<Option<History>>,
@@ -393,16 +395,16 @@ impl LogTrail<'_, '_> {
     fn read(&self) -> Result<Option<History>> {
         let Transaction { writer, state, run, .. } = self.tx;
         let log = writer.log()?;
-        // A decision on one of two histories would hide the other.
+        // A decision based on one of two histories would hide the other.
         refuse_joined(run.id(), &log)?;
         let Some(mut history) = History::fold(log.events()) else { return Ok(None) };
-        // Where the log was damaged, run.yaml knows more.
+        // If the log is damaged, `run.yaml` knows more.
         history.show(state.clone());
         with_earlier(&mut history, *run, &log)?;
         Ok(Some(history))
     }
 
-    /// Why the log could not be read, when it was asked for: no decision that rests on it counts then.
+    /// Why the log could not be read. If there is a reason, decisions that used the log do not count.
     pub(crate) fn fault(&self) -> Option<Error> {
         self.fault.take()
     }

@@ -1,4 +1,4 @@
-//! A run as readers see it: no lock, no writing, and the same answer that recovery would give.
+//! Reads runs without a lock and without writing; gives the state that recovery would produce.
 
 use crate::codec::digest;
 use crate::engine::{Attempt, Fault, History, is_free, pinned, read_run, reconcile, reconcile_end};
@@ -17,22 +17,22 @@ pub(crate) struct View {
     pub(crate) machine: Option<Machine>,
     pub(crate) log: LogScan,
     pub(crate) notes: Vec<String>,
-    /// What is wrong, although the run can be read.
+    /// Faults of a run that can nevertheless be read.
     pub(crate) faults: Vec<Fault>,
-    /// How far a writer of this checkout got.
+    /// The last event that was written in this checkout.
     pub(crate) noted: Seq,
 }
 
 /// Reads `run` without a lock and without writing.
 pub(crate) fn for_reading(cx: &Context, project: &Project, run: &dyn StoredRun) -> Result<View> {
-    // Before the log, so that a writer who is at work now does not look like one who got further.
+    // Read this before the log: a writer at work must not look like one that was ahead of the log.
     let noted = run.noted();
     let text = run.text()?;
     let mut notes = Vec::new();
     if text.is_none() {
         notes.push("run.yaml is missing; the next record rebuilds it from the log".to_owned());
     }
-    // The log is read after run.yaml, so it is never behind it.
+    // Read the log after run.yaml, so that it is never behind it.
     let log = run.log()?;
     let found = reconcile(read_run(run.id(), text), &log, noted);
     if let Some(fault) = found.faults.iter().find(|fault| fault.forbids_reading()) {
@@ -49,7 +49,7 @@ pub(crate) fn for_reading(cx: &Context, project: &Project, run: &dyn StoredRun) 
     Ok(View { history, text: text.text().to_owned(), machine, log, notes, faults: found.faults, noted })
 }
 
-/// Adds what another program recorded before the log of flow began.
+/// Adds what another program recorded before flow's log began.
 pub(crate) fn with_earlier(history: &mut History, run: &dyn StoredRun, log: &LogScan) -> Result<()> {
     let is_own = log.events().any(|event| matches!(event.kind, EventKind::RunStarted(_)));
     if !is_own {
@@ -84,16 +84,16 @@ fn earlier_attempts(run: &dyn StoredRun, history: &History) -> Result<Vec<Attemp
     Ok(attempts)
 }
 
-/// The summary of a run that is over, when it follows from `run.yaml` alone: this is what a store may keep of it.
+/// The summary of a run that is over, if it follows from `run.yaml` alone; only such a summary may be cached.
 pub(crate) fn to_remember(cx: &Context, project: &Project, run: &dyn StoredRun) -> Option<RunSummary> {
     for_listing(cx, project, run).ok().filter(Listed::is_over_by_text).map(|listed| listed.summary)
 }
 
-/// What a list shows of a run.
+/// A run as lists show it.
 #[derive(Debug)]
 pub(crate) struct Listed {
     pub(crate) summary: RunSummary,
-    /// Whether the log was not asked, which may say something else later.
+    /// Whether the log was not read; it may say something else.
     pub(crate) from_text_alone: bool,
 }
 
@@ -102,17 +102,17 @@ impl Listed {
         Self { summary, from_text_alone: false }
     }
 
-    /// Whether the run is over, whatever becomes of its log.
+    /// Whether the run is over, independently of its log.
     pub(crate) fn is_over_by_text(&self) -> bool {
         self.from_text_alone && self.summary.status.is_terminal()
     }
 }
 
-/// Only what a list shows: `run.yaml`, and for runs that are not over the events behind it.
+/// Reads only what a list shows: `run.yaml`, and for runs that are not over the events after it.
 pub(crate) fn for_listing(cx: &Context, project: &Project, run: &dyn StoredRun) -> Result<Listed> {
     let Some(text) = run.text()? else {
         if run.presence() == Presence::Away {
-            // Where its files are is not asked: there may be many such runs.
+            // Do not search for the places of its files: there may be many such runs.
             return Err(Error::Elsewhere { run: run.id().clone(), places: Vec::new() });
         }
         return careful_summary(cx, project, run).map(Listed::with_log);
@@ -133,13 +133,13 @@ pub(crate) fn for_listing(cx: &Context, project: &Project, run: &dyn StoredRun) 
     }
     let summary = match reconcile_end(text, &end, Seq(0)).map(|found| found.run) {
         Ok(Some(current)) => current.state.document().into(),
-        // A person changed it, or it is behind a log that cannot be found: worth a careful look.
+        // The file was edited, or does not match the log: read everything.
         _ => careful_summary(cx, project, run)?,
     };
     Ok(Listed::with_log(summary))
 }
 
-/// The summary by everything that can be read; it says so when a merge joined two histories in the log.
+/// The summary from everything that can be read; tells whether a merge joined two histories.
 fn careful_summary(cx: &Context, project: &Project, run: &dyn StoredRun) -> Result<RunSummary> {
     let view = for_reading(cx, project, run)?;
     let summary = RunSummary::from(view.history.state().document());

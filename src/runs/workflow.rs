@@ -1,4 +1,4 @@
-//! `workflow list | show | check | graph | convert`: the definitions that can be used.
+//! `workflow list | show | check | graph | convert`: the available definitions.
 
 use std::path::{Path, PathBuf};
 
@@ -14,14 +14,14 @@ use crate::model::{StateName, WorkflowId, limits};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 
-/// The known workflows.
+/// The available workflows.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WorkflowListReport {
     /// By id.
     pub workflows: Vec<WorkflowEntry>,
 }
 
-/// One known workflow.
+/// An available workflow.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WorkflowEntry {
     /// Its id.
@@ -30,13 +30,13 @@ pub struct WorkflowEntry {
     pub notation: Notation,
     /// `shipped`, or the file.
     pub origin: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: Option<String>,
-    /// Why it cannot be used.
+    /// Why it is not valid.
     pub error: Option<String>,
 }
 
-/// A compiled workflow, or what is wrong with it.
+/// A workflow, or the problems of one that does not compile.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WorkflowReport {
     /// Its id.
@@ -47,9 +47,9 @@ pub struct WorkflowReport {
     pub origin: String,
     /// Its states in order.
     pub states: Vec<State>,
-    /// Where runs begin.
+    /// The states in which runs begin.
     pub initial: Vec<StateName>,
-    /// Where runs can end.
+    /// The states in which runs can end.
     pub terminal: Vec<StateName>,
     /// The transitions in order.
     pub transitions: Vec<Transition>,
@@ -57,14 +57,14 @@ pub struct WorkflowReport {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A workflow drawn.
+/// A drawing of a workflow.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WorkflowGraphReport {
     /// Its id.
     pub id: WorkflowId,
     /// A Mermaid diagram.
     pub mermaid: String,
-    /// A picture of characters.
+    /// A picture made of characters.
     pub picture: String,
 }
 
@@ -73,13 +73,13 @@ pub struct WorkflowGraphReport {
 pub struct WorkflowConvertReport {
     /// Its id.
     pub id: WorkflowId,
-    /// The notation it was written in.
+    /// The original notation.
     pub from: Notation,
-    /// The notation it is written in now.
+    /// The new notation.
     pub to: Notation,
-    /// The definition.
+    /// The new definition.
     pub text: String,
-    /// What the other notation does not say.
+    /// What the new notation cannot express.
     pub losses: Vec<String>,
 }
 
@@ -107,7 +107,7 @@ pub struct WorkflowConvertRequest {
     pub types: Vec<String>,
 }
 
-/// The known workflows, by id.
+/// Lists the available workflows by id.
 ///
 /// # Errors
 /// [`Error::Catalog`] when the project's definitions cannot be listed.
@@ -124,7 +124,7 @@ pub fn workflow_list(cx: &Context) -> Result<WorkflowListReport> {
     Ok(WorkflowListReport { workflows: workflows.collect() })
 }
 
-/// One workflow, with its text.
+/// A workflow, and the text of its definition.
 ///
 /// # Errors
 /// [`Error::Catalog`] when it is unknown or does not compile.
@@ -137,14 +137,14 @@ pub fn workflow_show(cx: &Context, name: &str) -> Result<(WorkflowReport, String
 /// Compiles a definition. Errors in it are in the report; the text is for rendering them.
 ///
 /// # Errors
-/// [`Error::Input`] when the file cannot be read, [`Error::Catalog`] when there is neither such a file nor such a
-/// workflow.
+/// [`Error::Input`] when the file cannot be read, [`Error::Catalog`] when neither a file nor a workflow has
+/// this name.
 pub fn workflow_check(cx: &Context, request: &WorkflowRequest) -> Result<(WorkflowReport, String)> {
     let Definition { machine, notation, origin, text, diagnostics } = definition(cx, &request.target, &request.types)?;
     Ok((report(machine.as_ref(), notation, origin, diagnostics), text))
 }
 
-/// A file or a workflow as a Mermaid diagram and as a picture of characters.
+/// Draws a file or a workflow as a Mermaid diagram and as a picture made of characters.
 ///
 /// # Errors
 /// As [`workflow_check`], and [`Error::Catalog`] when it does not compile.
@@ -158,7 +158,7 @@ pub fn workflow_graph(cx: &Context, request: &WorkflowRequest) -> Result<Workflo
     })
 }
 
-/// A file or a workflow in another notation.
+/// Writes a file or a workflow in another notation.
 ///
 /// # Errors
 /// As [`workflow_graph`].
@@ -169,7 +169,8 @@ pub fn workflow_convert(cx: &Context, request: &WorkflowConvertRequest) -> Resul
     let description = description(&text);
     let unsaid = unsaid(definition.notation, &text, to);
     let machine = definition.machine()?;
-    // Already said, with all that only the text says. A diagram may have a document around it.
+    // It is in this notation already, and the original text says more than the machine. A Mermaid diagram may be inside
+    // another document, so it is written anew.
     if machine.notation() == to && to != Notation::Mermaid {
         let (id, from) = (machine.id().clone(), machine.notation());
         return Ok(WorkflowConvertReport { id, from, to, text, losses: Vec::new() });
@@ -179,7 +180,8 @@ pub fn workflow_convert(cx: &Context, request: &WorkflowConvertRequest) -> Resul
     Ok(WorkflowConvertReport { id: machine.id().clone(), from: machine.notation(), to, text, losses })
 }
 
-/// The machine of a file or a workflow; the graph of a file may use these types of states besides the project's.
+/// The machine of a file or a workflow. The graph in a file may use the state types `types` in addition to the
+/// project's.
 pub(crate) fn workflow_machine(cx: &Context, target: &str, types: &[String]) -> Result<Machine> {
     definition(cx, target, types)?.machine()
 }
@@ -228,7 +230,7 @@ fn definition(cx: &Context, target: &str, types: &[String]) -> Result<Definition
     }
 }
 
-/// Whether a definition that is named so is a file.
+/// Whether a definition with this name is a file.
 pub(crate) fn is_file(cx: &Context, target: &str) -> bool {
     cx.disk.is_file(&path_of(cx, target))
 }
@@ -250,12 +252,12 @@ fn project_if_any(cx: &Context) -> Result<Option<crate::store::Project>> {
     }
 }
 
-/// Whether a definition that is named so can only be a file.
+/// Whether a definition with this name can only be a file.
 pub(super) fn names_a_file(target: &str) -> bool {
     target.contains('/') || [".yaml", ".yml", ".md", ".mmd"].iter().any(|end| target.ends_with(end))
 }
 
-/// A definition that was read, whether it compiles or not.
+/// The definition that was read, valid or not.
 struct Definition {
     machine: Option<Machine>,
     notation: Notation,
@@ -265,14 +267,14 @@ struct Definition {
 }
 
 impl Definition {
-    /// Its machine.
+    /// Its machine; an error if it does not compile.
     fn machine(self) -> Result<Machine> {
         let Self { machine, origin, text, diagnostics, .. } = self;
         machine.ok_or_else(|| CatalogError::Invalid { path: origin.into(), text, diagnostics }.into())
     }
 }
 
-/// The id of the workflow that a file defines: its stem, or the directory of a `SKILL.md`.
+/// The id of the workflow in a file: the file's stem, or the directory of a `SKILL.md`.
 pub(crate) fn id_of_file(path: &Path) -> String {
     let name = |path: &Path| path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
     let file = name(path);

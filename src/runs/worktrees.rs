@@ -1,4 +1,4 @@
-//! The runs of the other worktrees of the repository, each of which has a `.flow` of its own.
+//! The runs in other worktrees of the repository, each of which has its own `.flow`.
 
 use std::path::{Path, PathBuf};
 
@@ -12,21 +12,21 @@ use crate::runs::list::ListedRun;
 use crate::runs::select::{Runs, Unreadable};
 use crate::store::{Presence, Project};
 
-/// Another worktree of the repository, with a `.flow` of its own.
+/// Another worktree of the repository with its own `.flow`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct OtherWorktree {
-    /// Where its project is.
+    /// The directory of its project.
     pub path: PathBuf,
     /// How many runs are open there.
     pub open_runs: usize,
-    /// Those runs, newest first; empty unless they were asked for.
+    /// These runs, newest first; empty unless the request asks for them.
     pub runs: Vec<ListedRun>,
-    /// Why they cannot be read.
+    /// Why its runs cannot be read.
     pub error: Option<String>,
 }
 
-/// The other worktrees of the repository that have a `.flow`, each with the verbs for it. None when `FLOW_DIR` names
-/// the one for all of them.
+/// The other worktrees of the repository that have a `.flow`, each with a context for it. Empty if `FLOW_DIR` names one
+/// `.flow` for all of them.
 pub(crate) fn in_other_worktrees(cx: &Context) -> Vec<(PathBuf, Context)> {
     if cx.env.flow_dir.is_some() && cx.options.project.is_none() {
         return Vec::new();
@@ -40,7 +40,7 @@ pub(crate) fn in_other_worktrees(cx: &Context) -> Vec<(PathBuf, Context)> {
     };
     let Some(top) = cx.git.top(&root) else { return Vec::new() };
     let below = root.strip_prefix(&top).map(PathBuf::from).unwrap_or_default();
-    // Without an empty last part.
+    // Collecting the components drops an empty last part.
     let roots = cx.git.other_worktrees(&root).into_iter().map(|top| top.join(&below).components().collect());
     roots
         .filter(|root: &PathBuf| cx.disk.is_dir(&Project::path_in(root)))
@@ -48,8 +48,7 @@ pub(crate) fn in_other_worktrees(cx: &Context) -> Vec<(PathBuf, Context)> {
         .collect()
 }
 
-/// What is open in the other worktrees; those in which nothing is are left out. `named` says whether the runs are to be
-/// named, or only counted.
+/// The other worktrees with open runs. `named`: list the runs; otherwise only count them.
 pub(crate) fn other_worktrees(cx: &Context, named: bool) -> Vec<OtherWorktree> {
     let look = |(path, cx): (PathBuf, Context)| match open_runs(&cx) {
         Ok((runs, unreadable)) => {
@@ -82,7 +81,7 @@ pub(crate) fn worktree_with(cx: &Context, id: &str) -> Option<PathBuf> {
     in_other_worktrees(cx).into_iter().find(|(_, cx)| has(cx)).map(|(path, _)| path)
 }
 
-/// The first other worktree of the repository of `start` that has a `.flow`, when `start` has none.
+/// The first other worktree of the repository of `start` that has a `.flow`.
 pub(crate) fn worktree_with_flow(cx: &Context, start: &Path) -> Option<PathBuf> {
     let others = cx.git.other_worktrees(start).into_iter();
     others.into_iter().find(|top| cx.disk.is_dir(&Project::path_in(top)))

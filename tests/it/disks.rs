@@ -199,7 +199,7 @@ fn files_of_modes_that_may_not_be_read_can_be_given_up() {
     assert!(refused.contains("sessions/s1"), "{refused}");
     let ended = as_nobody(&scene, &["mode", "cancel", "--all", "--json"]).ok().json();
     assert_eq!(ended["ended"].as_array().unwrap().len(), 1, "{ended}");
-    assert!(ended["warnings"][0].as_str().unwrap().contains("session s1 cannot be looked at"), "{ended}");
+    assert!(ended["warnings"][0].as_str().unwrap().contains("session s1 cannot be read"), "{ended}");
     as_nobody(&scene, &["mode", "list", "--all"]).ok();
     let open = |mode: u32| {
         std::fs::set_permissions(state.join("sessions/s1"), std::fs::Permissions::from_mode(mode)).unwrap();

@@ -502,7 +502,10 @@ fn what_a_state_gives_to_a_run_that_is_over_meanwhile_is_shown() {
         Project::new("initial: a\nstates:\n  a: {type: agent, transition: {next: b}}\n  b: {type: terminal}\n");
     let command = "agent=env -u FLOW_SESSION -u FLOW_EPOCH \"$FLOW\" cancel r1 >&2 && echo precious";
     let report = project.drive(&["--on", command, "--json"]).exits(1).json();
-    assert_eq!(report["reason"], "what `a` gave is not recorded: the run is cancelled since. It gave: precious");
+    assert_eq!(
+        report["reason"],
+        "the output of `a` is not recorded: the run is cancelled now. The output is: precious"
+    );
     assert_eq!(report["stop"], "failed");
 }
 

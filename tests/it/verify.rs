@@ -111,7 +111,7 @@ fn missing_files_and_strange_ones_are_differences() {
     past.put("activities/007-mine.yaml", "mine: true\n");
     past.remove("run.yaml");
     let why: Vec<_> = differences(&past).iter().map(|one| one["why"].as_str().unwrap().to_owned()).collect();
-    let wanted = ["run.yaml is missing", "the activity file is missing", "the log knows no such activity"];
+    let wanted = ["run.yaml is missing", "the activity file is missing", "the log has no such activity"];
     assert_eq!(why, wanted);
     past.trees[3].restore(&past.sandbox.run_dir(&past.run));
     past.remove("events.jsonl");

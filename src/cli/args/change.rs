@@ -10,7 +10,7 @@ use crate::model::LIMITS;
 pub(crate) struct StatusArgs {
     #[command(flatten)]
     pub(crate) run: RunArg,
-    /// Why
+    /// The reason
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = super::text)]
     pub(crate) reason: Option<String>,
     #[command(flatten)]
@@ -22,7 +22,7 @@ pub(crate) struct StatusArgs {
 pub(crate) struct CompleteArgs {
     #[command(flatten)]
     pub(crate) change: StatusArgs,
-    /// Why phases whose work is not done may be completed with the run; logged, and shown from then on
+    /// Why the run may be completed although the work of some phases is not done; logged, and shown from then on
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = super::text)]
     pub(crate) skip_reason: Option<String>,
 }
@@ -32,7 +32,7 @@ pub(crate) struct CompleteArgs {
 pub(crate) struct ReopenArgs {
     #[command(flatten)]
     pub(crate) change: StatusArgs,
-    /// Also when another open run is about the same issue or pull request
+    /// Reopen even if another open run is about the same issue or pull request
     #[arg(long)]
     pub(crate) another: bool,
 }
@@ -43,28 +43,28 @@ pub(crate) struct ReopenArgs {
 pub(crate) struct SetArgs {
     #[command(flatten)]
     pub(crate) run: RunArg,
-    /// The issue that it is about
+    /// The issue that the run is about
     #[arg(long, value_name = "N", value_parser = positive, group = "what")]
     pub(crate) issue: Option<u64>,
-    /// The pull request that it is about
+    /// The pull request that the run is about
     #[arg(long, value_name = "N", value_parser = positive, group = "what")]
     pub(crate) pr: Option<u64>,
-    /// The branch that it works on
+    /// The branch that the run works on
     #[arg(long, value_name = "NAME", group = "what")]
     pub(crate) branch: Option<String>,
     /// The repository
     #[arg(long, value_name = "NAME", group = "what")]
     pub(crate) repo: Option<String>,
-    /// The feature that it is about
+    /// The feature that the run is about
     #[arg(long, value_name = "NAME", group = "what")]
     pub(crate) feature: Option<String>,
-    /// The goal that it serves
+    /// The goal that the run serves
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = super::text, group = "what")]
     pub(crate) goal: Option<String>,
     /// A limit: max_iterations=20, max_runtime_minutes=90, or max_runtime_minutes=none; may be repeated
     #[arg(long, value_name = "NAME=N", value_parser = limit, group = "what")]
     pub(crate) limit: Vec<(String, Option<u64>)>,
-    /// Also when another open run is about the same issue or pull request
+    /// Change it even if another open run is about the same issue or pull request
     #[arg(long)]
     pub(crate) another: bool,
     #[command(flatten)]

@@ -13,45 +13,47 @@ pub(crate) struct InterviewArgs {
     pub(crate) command: InterviewCommand,
 }
 
-// Where an interview is, or begins.
+// The document, the script and the run of an interview.
 #[derive(Debug, Args)]
 pub(crate) struct BeginArgs {
-    /// The document that is written
+    /// The document that the interview writes
     pub(crate) document: PathBuf,
     /// The script: .flow/interviews/NAME.interview.yaml, or a shipped one [default: the document's, or charter]
     #[arg(long, value_name = "NAME")]
     pub(crate) script: Option<String>,
-    /// The run that the interview belongs to: its log gets each answer, and the interview becomes an activity of it
+    /// The run that the interview belongs to: each answer is logged in the run, and the interview is one of its
+    /// activities
     #[arg(long, value_name = "RUN")]
     pub(crate) run_id: Option<String>,
 }
 
-// An answer, and where it belongs.
+// A document, and an answer to one of its questions.
 #[derive(Debug, Args)]
 pub(crate) struct GivenArgs {
     /// The document
     #[arg(required_unless_present = "behind")]
     document: Option<PathBuf>,
-    /// The answer; `-` or nothing reads standard input
+    /// The answer; `-` or no answer reads standard input
     #[arg(allow_hyphen_values = true, value_name = "TEXT", value_parser = super::text)]
     text: Option<String>,
-    /// Behind `--`, anything is the answer, also what looks like an option
+    /// Everything after `--` is taken as it is, even if it looks like an option
     #[arg(last = true, num_args = 1..=2, value_name = "TEXT", conflicts_with = "text")]
     behind: Vec<OsString>,
 }
 
-/// What an answer says.
+/// Where the text of an answer comes from.
 pub(crate) enum Given {
-    /// This.
+    /// From an argument.
     Text(String),
-    /// What standard input says.
+    /// From standard input, because the argument is `-`.
     Input,
-    /// Nothing was given: a person at the terminal is asked.
+    /// No argument: a person at the terminal is asked; without one, standard input is read.
     Nothing,
 }
 
 impl GivenArgs {
-    /// The document, and what the answer says; why not, when that cannot be told.
+    /// The document, and where the answer comes from. The error is a sentence that says what is wrong with the
+    /// arguments.
     pub(crate) fn read(self) -> Result<(PathBuf, Given), &'static str> {
         let given = match self.text {
             Some(text) if text == "-" => Given::Input,
@@ -81,11 +83,11 @@ pub(crate) enum InterviewCommand {
         /// The document
         document: PathBuf,
     },
-    /// Answer a question; what is answered is safe when this returns
+    /// Answer a question; the answer is safe on disk when this returns
     Answer {
         #[command(flatten)]
         given: GivenArgs,
-        /// Which question; it keeps the answer from going under another one than was read [default: the next]
+        /// The number of the question, so that the answer cannot go to another one [default: the next question]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=9999))]
         question: Option<u32>,
         /// Ask this question of your own, and answer it
@@ -94,18 +96,18 @@ pub(crate) enum InterviewCommand {
         /// What the question of your own is about, in a few words
         #[arg(long, value_name = "TOPIC", allow_hyphen_values = true, value_parser = super::text, requires = "asked")]
         topic: Option<String>,
-        /// Take the place of the answer that stands there
+        /// Replace the answer that is there
         #[arg(long, requires = "question", conflicts_with = "asked")]
         replace: bool,
     },
-    /// Pass a question over
+    /// Skip a question
     Skip {
         /// The document
         document: PathBuf,
-        /// Why
+        /// The reason
         #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = super::text)]
         reason: Option<String>,
-        /// Which question [default: the next]
+        /// The number of the question [default: the next one]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=9999))]
         question: Option<u32>,
     },
@@ -122,37 +124,38 @@ pub(crate) enum InterviewCommand {
         /// standard input; where it has no text, the answers stand
         #[arg(long, value_name = "FILE")]
         content: Option<PathBuf>,
-        /// Also while questions are left
+        /// Finish even if questions are open
         #[arg(long)]
         early: bool,
     },
-    /// Give an interview up: the scratch pad goes, and a copy with all answers stays
+    /// Abandon an interview: remove the scratch pad, and keep a copy with all answers
     Abandon {
         /// The document
         document: PathBuf,
-        /// Without asking
+        /// Do not ask for confirmation
         #[arg(long)]
         yes: bool,
     },
-    /// Ask and answer in one go, at the terminal; interrupted, the same command goes on
+    /// Ask and answer all questions at the terminal; after an interruption, the same command continues
     ///
-    /// Without --agent the script asks. At a terminal, Enter sends an answer; a line that ends in a backslash goes on in the
-    /// next one, and so does one that is ended with Alt-Enter. The arrow up brings earlier answers back. `/back` goes back to
-    /// the question before, `/skip REASON` passes one over, `/help` shows the keys, `/quit`, `/exit` or Ctrl-D stops. Before
-    /// the document is written, all answers are shown. From a pipe each line is an answer.
+    /// Without --agent the script asks. At a terminal, Enter sends an answer; a line that ends in a backslash or with
+    /// Alt-Enter continues on the next line. Arrow up brings back earlier answers. `/back` returns to the previous
+    /// question, `/skip REASON` skips one, `/help` shows the keys, `/quit`, `/exit` or Ctrl-D stops. Before the
+    /// document is written, all answers are shown. From a pipe each line is an answer.
     Run {
         #[command(flatten)]
         begin: BeginArgs,
-        /// The command that says what to ask: the document's state on standard input, one JSON object on standard output
+        /// The command that chooses what to ask: it gets the document's state on standard input, and prints one JSON
+        /// object
         #[arg(long, value_name = "COMMAND")]
         agent: Option<String>,
-        /// How long the agent may take for one answer
+        /// The time limit for one reply of the agent
         #[arg(long, value_name = "SECONDS", value_parser = super::seconds, default_value = "300")]
         timeout: Duration,
-        /// Add what the agent answers to this file
+        /// Append the agent's replies to this file
         #[arg(long, value_name = "FILE")]
         record: Option<PathBuf>,
-        /// Answer in the place of the agent from this file, wherever it holds the same state
+        /// Take the agent's replies from this file, where it has one for the same state
         #[arg(long, value_name = "FILE")]
         replay: Option<PathBuf>,
     },

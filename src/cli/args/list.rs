@@ -1,28 +1,28 @@
-//! The words for which runs to list.
+//! The statuses by which `list` filters runs.
 
 use clap::ValueEnum;
 
 use crate::model::{Doing, RunStatus};
 use crate::runs::ListStatus;
 
-/// A status by which runs are listed.
+/// A status by which `list` filters runs.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum ListStatusArg {
-    /// Work goes on
+    /// Active
     Active,
-    /// Waits for a person
+    /// Blocked: waits for a person
     Blocked,
-    /// A question is open
+    /// Has an open question
     Asking,
-    /// The step where the run stands waits
+    /// The run's current step is waiting
     Waiting,
     /// A merge joined two histories of the run
     Conflict,
-    /// The run failed, or the step where it stands did
+    /// The run or its current step failed
     Failed,
-    /// Ended with its work done
+    /// Completed: its work is done
     Completed,
-    /// Given up
+    /// Cancelled
     Cancelled,
 }
 

@@ -11,13 +11,13 @@ pub(crate) struct ModeArgs {
     pub(crate) command: ModeCommand,
 }
 
-// Whose modes.
+// The session whose modes a command is about.
 #[derive(Debug, Args)]
 pub(crate) struct ScopeArgs {
     /// The session whose modes are meant [env: FLOW_SESSION]
     #[arg(long, value_name = "ID", conflicts_with = "root")]
     pub(crate) session: Option<SessionId>,
-    /// The modes of no session, which every session sees
+    /// The project's own modes, which every session sees
     #[arg(long)]
     pub(crate) root: bool,
 }
@@ -31,7 +31,7 @@ pub(crate) enum ModeCommand {
         mode: String,
         #[command(flatten)]
         scope: ScopeArgs,
-        /// What the review of the mode that would hand over found [default: what its file says]
+        /// The result of the review of the mode that would hand over [default: what its file says]
         #[arg(long, value_name = "RESULT")]
         review: Option<ReviewArg>,
         /// The run that the mode works on
@@ -42,7 +42,7 @@ pub(crate) enum ModeCommand {
     List {
         #[command(flatten)]
         scope: ScopeArgs,
-        /// Those of every session as well
+        /// Include the modes of every session
         #[arg(long, conflicts_with_all = ["session", "root"])]
         all: bool,
     },
@@ -53,22 +53,22 @@ pub(crate) enum ModeCommand {
         #[command(flatten)]
         scope: ScopeArgs,
     },
-    /// Write fields into the file of a mode; one that becomes active is decided on first
+    /// Write fields into the file of a mode; the policy decides first whether the mode may become active
     Write {
         /// The mode, or an alias of it
         mode: String,
         #[command(flatten)]
         scope: ScopeArgs,
-        /// Fields as a JSON object, `-` for standard input; null takes a field away
+        /// Fields as a JSON object, `-` for standard input; null removes a field
         #[arg(long, value_name = "JSON")]
         data: Option<String>,
-        /// Whether it is active
+        /// Whether the mode is active
         #[arg(long, value_name = "BOOL", action = ArgAction::Set)]
         active: Option<bool>,
-        /// Its phase
+        /// The phase of the mode
         #[arg(long, value_name = "NAME")]
         phase: Option<String>,
-        /// Its iteration
+        /// The iteration of the mode
         #[arg(long, value_name = "N")]
         iteration: Option<u64>,
         /// How it ended: finished, blocked, failed, userinterlude or askuserQuestion
@@ -77,36 +77,36 @@ pub(crate) enum ModeCommand {
         /// The run that the mode works on
         #[arg(long, value_name = "RUN")]
         run_id: Option<String>,
-        /// What the review of the mode that would hand over found [default: what its file says]
+        /// The result of the review of the mode that would hand over [default: what its file says]
         #[arg(long, value_name = "RESULT")]
         review: Option<ReviewArg>,
     },
-    /// Take the file of a mode away, whatever state it is in; without a name, of all
+    /// Remove the file of a mode, whatever its state; without a name, the files of all modes
     Clear {
         /// The mode, or an alias of it
         mode: Option<String>,
         #[command(flatten)]
         scope: ScopeArgs,
-        /// Those of every session as well
+        /// Include the modes of every session
         #[arg(long, conflicts_with_all = ["session", "root"])]
         all: bool,
     },
-    /// Give a mode up and keep its file; without a name, all that are active
+    /// Cancel a mode and keep its file; without a name, all active modes
     Cancel {
         /// The mode, or an alias of it
         mode: Option<String>,
         #[command(flatten)]
         scope: ScopeArgs,
-        /// Those of every session as well
+        /// Include the modes of every session
         #[arg(long, conflicts_with_all = ["session", "root"])]
         all: bool,
     },
-    /// Say how the mode of a file ended, in one vocabulary
+    /// Show how a mode ended, as its file says, in flow's own words
     Outcome {
         /// The file, `-` for standard input
         file: String,
     },
-    /// Take up the `$skill` words of a prompt, all of them or none
+    /// Request the modes that the `$skill` words of a prompt name, all of them or none
     Prompt {
         /// The prompt, `-` for standard input [default: standard input, plain or as a hook gets it]
         #[arg(allow_hyphen_values = true)]
@@ -114,7 +114,7 @@ pub(crate) enum ModeCommand {
         #[command(flatten)]
         scope: ScopeArgs,
     },
-    /// Show which modes go together
+    /// Show which modes may be active together
     Policy {
         /// Print the whole table
         #[arg(long)]
@@ -122,12 +122,12 @@ pub(crate) enum ModeCommand {
     },
 }
 
-/// What a review found.
+/// The result of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ReviewArg {
-    /// Nothing.
+    /// No findings.
     Clean,
-    /// Something.
+    /// Findings.
     Findings,
 }
 

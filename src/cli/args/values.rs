@@ -1,4 +1,4 @@
-//! Values of options: what each may be.
+//! Parsers for the values of options.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ pub(super) fn exit_status(text: &str) -> Result<i64, String> {
     text.parse().map_err(|_| "give a whole number".to_owned())
 }
 
-/// A text of any kind, also one that begins with a hyphen; what looks like an option was hardly meant to be one.
+/// Any text, also one that begins with a hyphen. What looks like an option is refused: it was probably meant as one.
 pub(super) fn text(given: &str) -> Result<String, String> {
     let is_word =
         |word: &str| word.starts_with(char::is_alphabetic) && word.chars().all(|c| c.is_alphanumeric() || c == '-');

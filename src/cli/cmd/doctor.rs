@@ -33,7 +33,8 @@ pub(super) fn run(cx: &Context, args: DoctorArgs, out: &mut Out) -> Exit {
     }
 }
 
-/// What keeps every command from working says so as every command does.
+/// The exit status of a report that is not ok. A problem because of which no command works has the status that commands
+/// give for it.
 fn status(report: &DoctorReport) -> Exit {
     match report.findings.first().map(|finding| finding.code) {
         Some("flow_missing") => Exit::NotFound,

@@ -15,7 +15,7 @@ pub(super) fn run(cx: &Context, args: DriveArgs, out: &mut Out) -> Exit {
             Ok(endpoint) => Choose::Endpoint(endpoint),
             Err(error) => return out.error(&error),
         },
-        (None, None) => Choose::Nobody,
+        (None, None) => Choose::Person,
     };
     let request = DriveRequest {
         graph: args.graph,
@@ -57,17 +57,17 @@ fn page(report: &DriveReport) -> String {
     page.finish()
 }
 
-/// What a state gave, below the line that says that it is done.
+/// The output of a state, indented below the line that says that the state is done.
 fn given_lines(given: &Given) -> String {
     given.output.trim_end().lines().map(|line| format!("  {line}\n")).collect()
 }
 
-/// Whoever called the command.
+/// The caller of `drive`, who answers for states that a person does.
 struct Caller<'a> {
     prompt: Prompt<'a>,
-    /// What was shown last of what states gave.
+    /// The output that was shown last.
     shown: Option<Given>,
-    /// Whether only what a person is asked is shown.
+    /// Whether only questions are shown, and no output of states.
     is_silent: bool,
 }
 
@@ -80,7 +80,7 @@ impl Person for Caller<'_> {
     }
 
     fn ask(&mut self, last: Option<&Given>, prompt: &str) -> Option<String> {
-        // What they shall answer may rest on what was said long ago, or was not shown.
+        // The question may be about output that scrolled away long ago, or that was not shown.
         let last = last.filter(|last| self.shown.as_ref() != Some(last)).map(given_lines).unwrap_or_default();
         self.prompt.read_here(&format!("{last}{prompt}"))
     }

@@ -1,4 +1,4 @@
-//! `emit`. Its answer is JSON whether asked for or not: its callers are programs (rp1).
+//! `emit`. It answers with JSON even without `--json`: its callers are programs (rp1).
 
 use crate::cli::args::EmitArgs;
 use crate::cli::exit::Exit;

@@ -59,8 +59,8 @@ fn request(begin: BeginArgs) -> InterviewRequest {
     InterviewRequest { document: begin.document, script: begin.script, run: begin.run_id }
 }
 
-/// The answer that is given, or what standard input says, and the number of its question. A person at the terminal is shown
-/// that question, and answers no other one.
+/// The text of the answer, from the arguments or standard input, and the number of its question. A person at the
+/// terminal is shown that question, and the answer can go to no other one.
 fn answer_text(
     cx: &Context,
     document: &Path,
@@ -110,7 +110,7 @@ fn started(report: &InterviewStartReport) -> String {
     page.finish()
 }
 
-/// What comes next, for people.
+/// The next question or the next command, for people.
 fn of_next(page: &mut Page, next: &InterviewNext) {
     let progress = next.metadata;
     match next.kind {
@@ -210,14 +210,14 @@ fn abandon(cx: &Context, document: PathBuf, yes: bool, out: &mut Out) -> Result<
             let answers = status.entries.iter().filter(|entry| entry.status == EntryStatus::Answered).count();
             Some(format!("{answers} answers leave the document"))
         }
-        // What cannot be counted can be given up all the same.
+        // An interview whose answers cannot be counted can still be abandoned.
         Some(Err(
             Error::UnknownScript { .. }
             | Error::Script { .. }
             | Error::Run(crate::runs::Error::Catalog(_))
             | Error::Stopped { fault: InterviewFault::Unreadable { .. }, .. },
         )) => Some("What cannot be read leaves the document".to_owned()),
-        // Of a document that is gone, nothing can be lost any more.
+        // The document is gone, so abandoning the interview loses nothing.
         None | Some(Err(Error::Stopped { fault: InterviewFault::Missing, .. })) => None,
         Some(Err(error)) => return Err(error),
     };

@@ -47,7 +47,7 @@ fn page(report: &ListReport) -> String {
     page.finish()
 }
 
-/// A line for each run.
+/// One line for each run.
 pub(super) fn rows(runs: &[ListedRun], indent: usize, page: &mut Page) {
     let rows = runs.iter().map(|run| {
         let completed = format!("{} completed", run.completed_activities);

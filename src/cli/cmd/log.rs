@@ -11,7 +11,7 @@ use crate::cli::page::{Page, clip};
 use crate::model::{Seq, answer_in};
 use crate::runs::{self, Context, LogReport, LogRequest, reader_left};
 
-/// How often a followed log is looked at.
+/// How often `log --follow` reads the log.
 const PAUSE: Duration = Duration::from_millis(200);
 
 pub(super) fn run(cx: &Context, args: LogArgs, out: &mut Out) -> Exit {
@@ -29,14 +29,14 @@ pub(super) fn run(cx: &Context, args: LogArgs, out: &mut Out) -> Exit {
     }
 }
 
-/// Prints events until the run is over or removed, or nobody reads them any more.
+/// Prints events until the run is over or removed, or until the reader of standard output is gone.
 fn follow(cx: &Context, request: &LogRequest, out: &mut Out) -> Exit {
     let mut follow = match runs::follow(cx, request) {
         Ok(follow) => follow,
         Err(error) => return out.error(&error),
     };
     loop {
-        // Asked first: what is logged before the end is printed then.
+        // Ask before polling: events that were logged before the run ended are printed then.
         let over = follow.is_over();
         let report = match follow.poll() {
             Ok(report) => report,
@@ -44,7 +44,7 @@ fn follow(cx: &Context, request: &LogRequest, out: &mut Out) -> Exit {
         };
         for event in &report.events {
             let exit = out.answer(event, || format!("{}\n", clip(&line(event))));
-            // A pipe whose reader is gone is not an error, but the end.
+            // A reader that closes the pipe ends the command; that is not an error.
             if exit != Exit::Done || reader_left(Duration::ZERO) {
                 return exit;
             }
@@ -72,7 +72,7 @@ fn page(report: &LogReport) -> String {
     page.finish()
 }
 
-/// Reports on steps, one behind the other.
+/// Reports on steps, in one line.
 fn reports(event: &Map<String, Value>) -> String {
     let text = |report: &Value, key: &str| report.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let reports = event.get("reports").and_then(Value::as_array).into_iter().flatten().map(|report| {
@@ -95,7 +95,7 @@ fn reports(event: &Map<String, Value>) -> String {
     all
 }
 
-/// The phases that an event left undone, and why.
+/// The phases that an event skipped, and why.
 fn skipped(event: &Map<String, Value>) -> String {
     let Some(skipped) = event.get("skipped").and_then(Value::as_object) else { return String::new() };
     let phases = skipped.get("phases").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
@@ -103,7 +103,7 @@ fn skipped(event: &Map<String, Value>) -> String {
     format!("; left undone: {} ({reason})", phases.collect::<Vec<_>>().join(", "))
 }
 
-/// An event in one line: position, time, type, and what its type is about.
+/// An event in one line: position, time, type, and what matters for its type.
 fn line(event: &Map<String, Value>) -> String {
     let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
     let inner = |outer: &str, section: &str, key: &str| {

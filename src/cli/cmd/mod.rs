@@ -1,4 +1,4 @@
-//! One file a command: arguments to a request, report to text.
+//! One file for each command: it turns arguments into a request, and a report into text.
 
 mod doctor;
 mod drive;
@@ -26,8 +26,8 @@ use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::runs::{self, Context, StatusVerb};
 
-/// The run that is meant by a command that only looks, and a word about which one that is when none was named;
-/// for an open run only where the answer itself does not say.
+/// Finds the run that a reading command is about. If the command line names none, a line on standard error says which
+/// run was chosen and why; for an open run only when the answer itself does not say (`says_which`).
 fn meant(cx: &Context, run: RunArg, out: &Out, says_which: bool) -> Result<Option<String>, Exit> {
     let meant = runs::meant_run(cx, run.name().as_deref(), None).map_err(|error| out.error(&error))?;
     if let Some(why) = meant.why.filter(|_| !meant.open || !says_which) {

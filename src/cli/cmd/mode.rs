@@ -149,7 +149,7 @@ fn shown(report: &ModeShowReport) -> String {
     page.finish()
 }
 
-/// Which file counts, and why.
+/// The file that decides whether the mode is active, and why.
 fn of_decided(page: &mut Page, decided: &DecidedBy) {
     let state = match decided.active {
         Some(true) => "active",
@@ -228,7 +228,7 @@ fn outcome(report: &OutcomeReport) -> String {
     page.finish()
 }
 
-/// A prompt from standard input.
+/// The prompt on standard input: plain text, or the JSON that a hook gets.
 fn prompt_of_hook() -> Result<String, runs::Error> {
     let fault = |source| runs::Error::Input { origin: "standard input".to_owned(), source };
     if io::stdin().is_terminal() {
@@ -287,7 +287,7 @@ fn policy(report: &PolicyReport, table: bool) -> String {
     page.finish()
 }
 
-/// A short sign for a cell of the table.
+/// The sign of a rule in the table.
 fn sign(word: &str) -> String {
     let signs = word.split('|').map(|word| match word {
         "no_change" => "=",

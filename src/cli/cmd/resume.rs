@@ -38,7 +38,7 @@ pub(super) fn run(cx: &Context, args: ResumeArgs, out: &mut Out) -> Exit {
     }
 }
 
-/// So many changed files and other runs are shown.
+/// The highest number of changed files, and of other runs, that the page shows.
 const SHOWN: usize = 10;
 
 fn page(report: &ResumeReport) -> String {

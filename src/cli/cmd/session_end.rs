@@ -1,4 +1,4 @@
-//! `session-end`: called by hooks, so it exits 0 whatever happens, and soon.
+//! `session-end`: called by hooks, so it always exits 0, and soon.
 
 use std::io::{self, IsTerminal, Read};
 use std::sync::mpsc;
@@ -12,7 +12,7 @@ use crate::cli::page::Page;
 use crate::model::limits;
 use crate::runs::{self, Context, Error, HookInput, SessionEndRequest};
 
-/// A host that opens a pipe and writes nothing must not keep the hook.
+/// How long to wait for the first byte: a hook must not hang when its host opens a pipe and writes nothing.
 const STDIN_WAIT: Duration = Duration::from_millis(200);
 
 pub(super) fn run(cx: &Context, args: SessionEndArgs, out: &mut Out) -> Exit {
@@ -28,7 +28,7 @@ pub(super) fn run(cx: &Context, args: SessionEndArgs, out: &mut Out) -> Exit {
                 page.finish()
             });
         }
-        // No project, no runs: nothing ended.
+        // Without a project there are no runs to mark.
         Err(Error::NoProject { .. }) => {}
         Err(error) => {
             out.error(&error);
@@ -37,7 +37,7 @@ pub(super) fn run(cx: &Context, args: SessionEndArgs, out: &mut Out) -> Exit {
     Exit::Done
 }
 
-/// What the hook's host wrote on standard input; nothing when it is a terminal or stays silent.
+/// What the hook's host wrote on standard input; empty for a terminal, and when nothing comes in time.
 fn payload() -> String {
     if io::stdin().is_terminal() {
         return String::new();

@@ -82,7 +82,7 @@ fn page(shown: &ShowReport) -> String {
     page.finish()
 }
 
-/// What waits for an answer.
+/// The questions that wait for an answer.
 fn questions(shown: &ShowReport, page: &mut Page) {
     let open = shown.document.get("state").and_then(|state| state.get("questions")).and_then(Value::as_object);
     for (who, prompt) in open.into_iter().flatten() {
@@ -90,7 +90,7 @@ fn questions(shown: &ShowReport, page: &mut Page) {
     }
 }
 
-/// What goes on within the phases.
+/// The state of the units of work in each phase.
 fn units(shown: &ShowReport, page: &mut Page) {
     let units = shown.steps.iter().flat_map(|phase| phase.units.iter().map(|unit| (&phase.step, unit)));
     let rows = units.map(|(phase, unit)| {

@@ -5,7 +5,7 @@ use crate::cli::out::Out;
 use crate::cli::page::Page;
 use crate::runs::OtherWorktree;
 
-/// One line that says that there are some, unless they are shown.
+/// One line that says how many runs are open in other worktrees; nothing if there are none, or if they are shown.
 pub(super) fn hint(worktrees: &[OtherWorktree], out: &mut Out) {
     let counted: usize =
         worktrees.iter().filter(|worktree| worktree.runs.is_empty()).map(|other| other.open_runs).sum();
@@ -17,7 +17,7 @@ pub(super) fn hint(worktrees: &[OtherWorktree], out: &mut Out) {
     out.aside(&format!("{runs} open in other worktrees; --worktrees shows them\n"));
 }
 
-/// Each worktree with its runs.
+/// Each worktree, and its runs.
 pub(super) fn show(worktrees: &[OtherWorktree], page: &mut Page) {
     for worktree in worktrees {
         if let Some(error) = &worktree.error {

@@ -1,4 +1,4 @@
-//! The states of a graph, each of its type, and what follows them.
+//! The states of a graph, each made by its type, and the transitions between them.
 
 use std::collections::HashMap;
 
@@ -7,17 +7,17 @@ use crate::engine::Choices;
 use crate::machine::Machine;
 use crate::model::StateName;
 
-/// A graph whose states can be run.
+/// A graph with a [`State`] for each of its states.
 pub struct StateHandler<'m> {
     machine: Machine,
     states: HashMap<StateName, Box<dyn State + 'm>>,
 }
 
 impl<'m> StateHandler<'m> {
-    /// Makes every state of the graph at once, so that a type that is missing is found before anything runs.
+    /// Makes all states of the graph at once, so that a missing type is found before anything runs.
     ///
     /// # Errors
-    /// [`RegistryError::Missing`].
+    /// [`RegistryError::Missing`] if the type of a state is not registered.
     pub fn new(machine: Machine, registry: &Registry<'m>) -> Result<Self, RegistryError> {
         let make = |declared: &crate::machine::State| {
             let is_terminal = machine.is_terminal(&declared.name);
@@ -33,18 +33,18 @@ impl<'m> StateHandler<'m> {
         &self.machine
     }
 
-    /// Where an agent begins.
+    /// The state in which an agent begins.
     #[must_use]
     pub fn initial_state(&self) -> &StateName {
         &self.machine.initial()[0]
     }
 
-    /// A state; none when the graph has no such.
+    /// The state called `name`; none if the graph does not have it.
     pub fn state(&mut self, name: &StateName) -> Option<&mut (dyn State + 'm)> {
         self.states.get_mut(name).map(|state| &mut **state)
     }
 
-    /// What can follow a state.
+    /// The states that can follow `name`.
     #[must_use]
     pub fn transitions(&self, name: &StateName) -> Choices {
         Choices::of(&self.machine, Some(name))

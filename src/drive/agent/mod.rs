@@ -1,9 +1,9 @@
-//! An agent that goes through a state graph (ARKOS): states that run, a choice of the next one, and a loop that
-//! notes every step. Pure: what a state does, how a choice is made and where steps are noted is given.
+//! An agent that goes through a state graph (ARKOS): states that run, a choice of the next state, and a loop that notes
+//! every step. Pure: the caller provides what a state does, how a choice is made and where steps are noted.
 //!
-//! `flow drive` is this loop with commands for states and a run for a notebook. A program of one's own brings its own
-//! [`State`]s, registered under the types that its graph names; `examples/custom_state.rs` has one. What it may choose among is
-//! [`Choices`](crate::engine::Choices).
+//! `flow drive` is this loop with commands as states and a run as the notebook. Other programs bring their own
+//! [`State`]s, registered under the types that their graph names; `examples/custom_state.rs` has one.
+//! [`Choices`](crate::engine::Choices) are the states that can follow.
 
 mod handler;
 mod run;

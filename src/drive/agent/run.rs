@@ -1,4 +1,4 @@
-//! The loop: run a state, note it, choose the next one.
+//! The loop: run a state, note the outcome, choose the next state.
 
 use thiserror::Error;
 
@@ -7,65 +7,66 @@ use crate::drive::agent::state::{Context, Done, Outcome, StateError};
 use crate::engine::{Choices, Forced};
 use crate::model::StateName;
 
-/// Who chooses among several states.
+/// Chooses among several states that can follow.
 pub trait Chooser {
-    /// A reply as [`Choices::schema`] asks for it. `problem` says what was wrong with the reply before.
+    /// A reply that matches [`Choices::schema`]. `problem` says what was wrong with the previous reply.
     ///
     /// # Errors
-    /// [`StateError`] when there is none to be had.
+    /// [`StateError`] when there is no reply; then the agent stops and a person has to choose.
     fn choose(&mut self, choices: &Choices, context: &Context, problem: Option<&str>) -> Result<String, StateError>;
 }
 
-/// Where an agent notes what it does. What is noted is not done again.
+/// Records the steps of an agent. A step that is recorded is not repeated.
 pub trait Notebook {
-    /// What keeps it from being noted.
+    /// Why a step could not be recorded.
     type Error: std::error::Error;
 
-    /// A state begins.
+    /// Records that a state begins.
     ///
     /// # Errors
-    /// When it cannot be noted: then it does not begin.
+    /// If it cannot be recorded; then the state does not run.
     fn begin(&mut self, state: &StateName) -> Result<(), Self::Error>;
 
-    /// A state is done. `named` is the state that it wants next; `ends` says that the agent is done as well.
+    /// Records that a state is done. `named` is the next state that it asks for; `ends` says that the agent ends with
+    /// it.
     ///
     /// # Errors
-    /// When it cannot be noted: then it is not done.
+    /// If it cannot be recorded; then the state counts as not done.
     fn finish(&mut self, done: &Done, named: Option<&str>, ends: bool) -> Result<(), Self::Error>;
 
-    /// A state failed.
+    /// Records that a state failed.
     ///
     /// # Errors
-    /// When it cannot be noted.
+    /// If it cannot be recorded.
     fn fail(&mut self, state: &StateName, why: &str) -> Result<(), Self::Error>;
 
-    /// A person is asked.
+    /// Records that a state asks a person.
     ///
     /// # Errors
-    /// When it cannot be noted.
+    /// If it cannot be recorded.
     fn ask(&mut self, state: &StateName, prompt: &str) -> Result<(), Self::Error>;
 
-    /// A state waits for something.
+    /// Records that a state waits for something.
     ///
     /// # Errors
-    /// When it cannot be noted.
+    /// If it cannot be recorded.
     fn wait(&mut self, state: &StateName, why: &str) -> Result<(), Self::Error>;
 }
 
-/// Where an agent is.
+/// The position of an agent in its graph.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Position {
-    /// Nowhere yet.
+    /// Before the first state.
     New,
-    /// At a state that has to begin.
+    /// Before a state, which has to begin.
     At(StateName),
-    /// In a state that was begun.
+    /// In a state that has begun.
     In(StateName),
-    /// Behind a state that is done; the next one is to be chosen.
+    /// After a state that is done, before the choice of the next one.
     Behind {
         /// The state.
         state: StateName,
-        /// The one that it wants next.
+        /// The next state that it asks for.
         named: Option<String>,
     },
 }
@@ -73,16 +74,16 @@ pub enum Position {
 /// Why an agent stopped.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stop {
-    /// In a state where it can end.
+    /// A state in which the agent can end is done.
     Ended {
         /// The state.
         state: StateName,
     },
-    /// A person has to answer, or to choose.
+    /// A person has to answer or to choose.
     NeedsHuman {
         /// The state.
         state: StateName,
-        /// What is asked.
+        /// The question or the choice.
         why: String,
     },
     /// A state failed.
@@ -92,32 +93,33 @@ pub enum Stop {
         /// Why.
         why: String,
     },
-    /// A state does not let it go on yet.
+    /// A state is not ready, so the agent cannot move on yet.
     NotReady {
         /// The state.
         state: StateName,
-        /// What it waits for; none when it is done and does not say.
+        /// What it waits for; none when the state is done and
+        /// [`State::check_transition_ready`](crate::drive::agent::State::check_transition_ready) is false.
         why: Option<String>,
     },
-    /// It ran as many states as it was allowed to.
+    /// The agent ran the highest number of states allowed.
     Limit {
-        /// The last one, or the one with which it would begin.
+        /// The last state that ran; if none ran, the one that would have.
         state: StateName,
     },
 }
 
-/// What keeps an agent from going on.
+/// An error that ends the loop.
 #[derive(Debug, Error)]
 pub enum AgentError<E: std::error::Error> {
-    /// It could not note what it did.
+    /// A step could not be recorded.
     #[error(transparent)]
     Notebook(#[from] E),
-    /// A state named a next one to which no transition leads.
+    /// A state asks for a next state to which no transition leads.
     #[error("`{state}` names `{named}` as the next state, and no transition leads there")]
     UndeclaredEdge {
         /// The state.
         state: StateName,
-        /// What it named.
+        /// The state that it asks for.
         named: String,
     },
     /// A state that is not terminal has no successor.
@@ -134,48 +136,48 @@ pub enum AgentError<E: std::error::Error> {
     },
 }
 
-/// How often a choice is put to the chooser.
+/// How many replies of the chooser are read for one choice.
 const TRIES: usize = 3;
 
 /// An agent that goes through a graph.
 pub struct Agent<'m, N: Notebook> {
     handler: StateHandler<'m>,
     chooser: Box<dyn Chooser + 'm>,
-    /// Where it notes what it does.
+    /// Where steps are recorded.
     pub notebook: N,
     context: Context,
     standing: Position,
 }
 
 impl<'m, N: Notebook> Agent<'m, N> {
-    /// An agent that has done nothing yet.
+    /// An agent that has not done anything yet.
     pub fn new(handler: StateHandler<'m>, chooser: impl Chooser + 'm, notebook: N) -> Self {
         Self { handler, chooser: Box::new(chooser), notebook, context: Context::default(), standing: Position::New }
     }
 
-    /// The same, going on where another one was.
+    /// Continues from where an earlier agent was.
     #[must_use]
     pub fn resumed_at(self, standing: Position, context: Context) -> Self {
         Self { standing, context, ..self }
     }
 
-    /// What it knows.
+    /// What its states see.
     #[must_use]
     pub fn context(&self) -> &Context {
         &self.context
     }
 
-    /// Goes on until it has to stop, running at most `most` states.
+    /// Runs until the agent has to stop; runs at most `most` states.
     ///
     /// # Errors
-    /// [`AgentError`]; what was noted stays.
+    /// [`AgentError`]; steps that were recorded stay.
     pub fn run(&mut self, most: usize) -> Result<Stop, AgentError<N::Error>> {
         let mut ran = 0;
         loop {
             let state = match self.standing.clone() {
                 Position::New => self.handler.initial_state().clone(),
                 Position::At(state) | Position::In(state) => state,
-                // Nobody is asked for a choice that would be lost.
+                // No state may run any more, so do not ask for a choice that would be lost.
                 Position::Behind { state, .. } if ran == most => state,
                 Position::Behind { state, named } => match self.next(&state, named.as_deref())? {
                     Ok(next) => next,
@@ -192,7 +194,7 @@ impl<'m, N: Notebook> Agent<'m, N> {
         }
     }
 
-    /// Runs one state. Gives the reason to stop there.
+    /// Runs one state. Gives the reason to stop there, if any.
     fn step(&mut self, state: &StateName) -> Result<Option<Stop>, AgentError<N::Error>> {
         let unknown = || AgentError::Unknown { state: state.clone() };
         if self.handler.state(state).is_none() {
@@ -218,7 +220,8 @@ impl<'m, N: Notebook> Agent<'m, N> {
                 return Ok(Some(Stop::Failed { state: state.clone(), why }));
             }
         };
-        // What a state names may be mended by running it again, and never by going on.
+        // A state that asks for an undeclared next state fails here: it can run again, but the agent could never move
+        // on from it.
         let forced = named.as_deref().map(|named| self.handler.transitions(state).forced(Some(named)));
         if let Some(Forced::Undeclared(named)) = forced {
             let why = AgentError::<N::Error>::UndeclaredEdge { state: state.clone(), named }.to_string();
@@ -237,7 +240,7 @@ impl<'m, N: Notebook> Agent<'m, N> {
         Ok((!ready).then(|| Stop::NotReady { state: state.clone(), why: None }))
     }
 
-    /// The state behind `state`, or why nobody knows it.
+    /// The state after `state`, or the reason to stop.
     fn next(
         &mut self,
         state: &StateName,
@@ -276,10 +279,10 @@ impl<N: Notebook> std::fmt::Debug for Agent<'_, N> {
     }
 }
 
-/// A notebook that is gone with the process.
+/// A notebook in memory, for programs and tests that need no durability.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Memory {
-    /// What was noted, a line each.
+    /// What was recorded, one line for each step.
     pub lines: Vec<String>,
 }
 
@@ -325,7 +328,7 @@ mod tests {
         compile_text(Form::Mermaid, &text, "w", &StateTypes::default()).machine.expect("it compiles")
     }
 
-    /// Gives its own name; what is behind a `>` in its output is the state that it names.
+    /// Returns the given outcome; the text after a `>` in its output is the state that it asks for.
     struct Scripted {
         name: String,
         says: fn(&str, &Context) -> Result<Outcome, StateError>,
@@ -402,7 +405,7 @@ mod tests {
         let mut bad = agent("* > a, a > b, b > c, c > *", says, &[]);
         let why = "`a` names `c` as the next state, and no transition leads there".to_owned();
         assert_eq!(bad.run(10).unwrap(), Stop::Failed { state: name("a"), why });
-        // Whoever noted it as done before is told the same.
+        // An agent that continues from a recorded step gets the same error.
         let mut behind = agent("* > a, a > b, b > c, c > *", says, &[]);
         behind =
             behind.resumed_at(Position::Behind { state: name("a"), named: Some("c".to_owned()) }, Context::default());

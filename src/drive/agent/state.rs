@@ -1,4 +1,4 @@
-//! States that run, and the types under which a graph names them.
+//! The trait of states, and the types under which a graph names them.
 
 use std::collections::BTreeMap;
 
@@ -8,40 +8,40 @@ use thiserror::Error;
 use crate::machine::State as Declared;
 use crate::model::StateName;
 
-/// What a state sees of everything before it.
+/// What a state sees: the task, and everything that was done before.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Context {
-    /// What the agent works on: whatever its caller put there.
+    /// What the agent works on, as its caller describes it.
     pub about: Value,
-    /// What was done so far, oldest first.
+    /// The states that are done, oldest first.
     pub done: Vec<Done>,
 }
 
-/// A state that was run.
+/// A state that is done.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Done {
     /// The state.
     pub state: StateName,
-    /// What it gave.
+    /// Its output.
     pub output: Option<String>,
 }
 
-/// What came of a state.
+/// The outcome of running a state.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     /// It is done.
     Finished {
-        /// What it gives to those after it.
+        /// Its output, for the states after it.
         output: Option<String>,
-        /// The state that it wants next; only one to which a transition leads is taken.
+        /// The next state that it asks for; it is valid only if a transition leads there.
         next: Option<String>,
     },
     /// A person has to answer first.
     NeedsHuman {
-        /// What is asked.
+        /// The question.
         prompt: String,
     },
-    /// It is not done yet, and is to be run again later.
+    /// It is not done yet, and has to run again later.
     NotReady {
         /// What it waits for.
         why: String,
@@ -49,58 +49,58 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Done, with this to say.
+    /// The outcome of a state that is done, with an output.
     #[must_use]
     pub fn said(output: impl Into<String>) -> Self {
         Self::Finished { output: Some(output.into()), next: None }
     }
 
-    /// Done, with nothing to say.
+    /// The outcome of a state that is done, without an output.
     #[must_use]
     pub fn quiet() -> Self {
         Self::Finished { output: None, next: None }
     }
 }
 
-/// Why a state failed, in words for people.
+/// Why a state failed, as a sentence for people.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct StateError(pub String);
 
-/// Something that an agent does, a type of state in a graph (ARKOS).
+/// The work of a state: an implementation of one type of states in a graph (ARKOS).
 pub trait State {
-    /// Whether the agent may go on from here. By default as soon as it ran.
+    /// Whether the agent may move on after this state. True by default.
     fn check_transition_ready(&self, context: &Context) -> bool {
         let _ = context;
         true
     }
 
-    /// Does it.
+    /// Does the work.
     ///
     /// # Errors
-    /// [`StateError`] when it failed; the agent stops there, and can try it again.
+    /// [`StateError`] when it failed; the agent stops, and can run the state again later.
     fn run(&mut self, context: &Context) -> Result<Outcome, StateError>;
 }
 
-/// A state as its graph declares it.
+/// The declaration of a state in its graph.
 #[derive(Debug, Clone, Copy)]
 pub struct StateConfig<'a> {
     /// Its name, label, type and description, and its own settings (`config`).
     pub declared: &'a Declared,
-    /// Whether the agent can end there.
+    /// Whether the agent can end in this state.
     pub is_terminal: bool,
 }
 
-/// Makes a state of one type.
+/// Makes a state from its declaration.
 type Maker<'m> = Box<dyn Fn(StateConfig<'_>) -> Box<dyn State + 'm> + 'm>;
 
-/// The types of states that an agent knows.
+/// The types of states that an agent can run.
 #[derive(Default)]
 pub struct Registry<'m> {
     makers: BTreeMap<String, Maker<'m>>,
 }
 
-/// Types and graph do not fit together.
+/// The registered types do not fit the graph, or each other.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RegistryError {
     /// A type was registered before.
@@ -109,7 +109,7 @@ pub enum RegistryError {
         /// The type.
         kind: String,
     },
-    /// Nobody registered the type of a state.
+    /// The type of a state is not registered.
     #[error("state `{state}` has the type `{kind}`, which is not registered; registered are {}", known.join(", "))]
     Missing {
         /// The state.
@@ -122,7 +122,7 @@ pub enum RegistryError {
 }
 
 impl<'m> Registry<'m> {
-    /// Knows no type.
+    /// A registry without types.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -131,7 +131,7 @@ impl<'m> Registry<'m> {
     /// Registers a type: `make` is called for every state that has it.
     ///
     /// # Errors
-    /// [`RegistryError::Twice`]: the one that came first stays.
+    /// [`RegistryError::Twice`]; the earlier registration stays.
     pub fn register<S: State + 'm>(
         &mut self,
         kind: &str,
@@ -150,7 +150,7 @@ impl<'m> Registry<'m> {
         self.makers.contains_key(kind)
     }
 
-    /// The state that `config` declares.
+    /// Makes the state that `config` declares.
     pub(super) fn make(&self, config: StateConfig<'_>) -> Result<Box<dyn State + 'm>, RegistryError> {
         let kind = config.declared.kind.as_deref().unwrap_or(Declared::USUAL);
         match self.makers.get(kind) {

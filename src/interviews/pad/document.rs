@@ -1,27 +1,27 @@
-//! A document that is being written, with its scratch pad.
+//! A document, parsed, with its scratch pad.
 
 use crate::interviews::pad::outline::Outline;
 use crate::interviews::pad::scratch::{HEADING, Pad};
 use crate::interviews::pad::script::{Script, folded};
 
-/// A text, read once.
+/// The text of a document, parsed once.
 #[derive(Debug)]
 pub struct Document<'t> {
     pub(super) text: &'t str,
     pub(super) outline: Outline,
     pub(super) pads: Vec<Pad>,
-    /// By their topics, questions are known that stand in no pad.
+    /// Scripts by whose topics questions outside of any pad are recognised.
     pub(super) known: &'t [Script],
 }
 
 impl<'t> Document<'t> {
-    /// Reads `text`. Without any script, no question is known that stands in no pad.
+    /// Parses `text`. Without scripts, questions outside of a pad are not recognised.
     #[must_use]
     pub fn read(text: &'t str) -> Self {
         Self::among(&[], text)
     }
 
-    /// Reads `text`, in which interviews by these scripts may have left something.
+    /// Parses `text`. Questions of these scripts are recognised outside of a pad too.
     #[must_use]
     pub fn among(known: &'t [Script], text: &'t str) -> Self {
         let outline = Outline::read(text);
@@ -35,13 +35,13 @@ impl<'t> Document<'t> {
         self.text
     }
 
-    /// Its scratch pad; the first one, when there are several.
+    /// The scratch pad; the first one if there are several.
     #[must_use]
     pub fn pad(&self) -> Option<&Pad> {
         self.pads.first()
     }
 
-    /// Whether it surely has no pad: none is hidden behind something that is never closed, and no line looks like one.
+    /// Whether the text certainly has no pad: nothing unclosed can hide one, and no line looks like its heading.
     #[must_use]
     pub fn is_without_pad(&self) -> bool {
         let is_read = self.pads.is_empty() && self.outline.unclosed.is_none();
@@ -49,7 +49,7 @@ impl<'t> Document<'t> {
         is_read && self.lost().is_none() && !self.text.lines().any(looks_like_one)
     }
 
-    /// How its lines end.
+    /// The line break that it uses.
     pub(super) fn newline(&self) -> &'static str {
         match self.text.find('\n') {
             Some(at) if self.text[..at].ends_with('\r') => "\r\n",

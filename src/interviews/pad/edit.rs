@@ -1,5 +1,5 @@
-//! Edits of a scratch pad. Everything outside of the edited place stays byte for byte, and the result is read back: when
-//! it does not say exactly what it said before plus the change, there is no result.
+//! Edits of a scratch pad. Everything outside of the edited place stays byte for byte. The result is parsed again, and
+//! refused unless it has exactly the old content plus the change.
 
 use std::ops::Range;
 
@@ -14,57 +14,57 @@ use crate::interviews::pad::scratch::{Answer, Entry, Fault, HEADING, Head, MOST,
 use crate::interviews::pad::script::folded;
 use crate::model::limits;
 
-/// What is asked.
+/// A question of an interview.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
-    /// What it is about, in a few words.
+    /// Its topic, in a few words.
     pub topic: String,
-    /// The question itself.
+    /// The text of the question.
     pub asked: String,
 }
 
-/// Why a document was not edited.
+/// Why an edit was refused.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum EditError {
-    /// It has no scratch pad.
+    /// The document has no scratch pad.
     #[error("it has no scratch pad")]
     NoPad,
-    /// It has one whose heading was lost.
+    /// The heading of the scratch pad was lost.
     #[error("the heading of the scratch pad is gone; its questions are in line {line}")]
     HeadingLost {
-        /// Where they begin.
+        /// The line in which its questions begin.
         line: usize,
     },
-    /// It has one already.
+    /// The document already has a scratch pad.
     #[error("it has a scratch pad already, in line {line}")]
     PadExists {
-        /// Where.
+        /// The line of its heading.
         line: usize,
     },
-    /// It has several.
+    /// The document has several scratch pads.
     #[error("it has two scratch pads, in lines {first} and {second}")]
     SecondPad {
-        /// Where one is.
+        /// The line of one of them.
         first: usize,
-        /// Where the other is.
+        /// The line of another one.
         second: usize,
     },
-    /// Two versions of it were merged, and both are still there.
+    /// The document has the conflict markers of a merge.
     #[error("a merge of two versions is not settled in line {line}")]
     Conflict {
-        /// Where it begins.
+        /// The line of the first marker.
         line: usize,
     },
-    /// No number is left for a further question.
+    /// The highest question number is used.
     #[error("it has a question {} already, and there is no higher number", MOST)]
     NoNumberLeft,
-    /// There is neither such a section nor such a topic.
+    /// No section has this id, and no question this topic.
     #[error("there is no section `{id}`")]
     UnknownSection {
-        /// As it was called.
+        /// The id or topic as given.
         id: String,
-        /// What there is.
+        /// All ids and topics.
         known: Vec<String>,
     },
     /// There is no such question.
@@ -75,45 +75,45 @@ pub enum EditError {
         /// The number that comes next.
         next: u32,
     },
-    /// Another answer stands there.
+    /// The question has another answer.
     #[error("question {number} has another answer already")]
     Answered {
-        /// The question.
+        /// The number of the question.
         number: u32,
-        /// What stands there.
+        /// The answer in the document.
         answer: Answer,
     },
-    /// An answer says nothing.
+    /// The answer is empty.
     #[error("the answer is empty")]
     EmptyAnswer,
-    /// A question of one's own says nothing.
+    /// The topic or text of a caller's own question is empty.
     #[error("the {what} is empty")]
     Empty {
         /// `question` or `topic`.
         what: &'static str,
     },
-    /// The topic is the pad's own.
+    /// The topic is the heading of the scratch pad itself.
     #[error("no question can be about `{HEADING}`, which is the heading of the pad itself")]
     Reserved,
-    /// It would become too large.
+    /// The result would be too large.
     #[error("it would have {len} bytes; the most is {}", limits::INTERVIEW_BYTES)]
     TooLarge {
-        /// How large.
+        /// The size of the result, in bytes.
         len: usize,
     },
-    /// Something in its pad cannot be read, and would be lost with the pad.
+    /// Something in the pad cannot be read, and would be lost with the pad.
     #[error("{} in its scratch pad cannot be read", if .faults.len() == 1 { "one place" } else { "some places" })]
     Faults {
-        /// What, and where.
+        /// All problems in the pad.
         faults: Vec<Fault>,
     },
-    /// A text would change more than its section.
+    /// A text for a section would end the section or hide what follows.
     #[error("{what} would end its section early, or swallow what follows")]
     Unfit {
-        /// Which.
+        /// Which text.
         what: String,
     },
-    /// What is written there would be read as something else.
+    /// The new text would not be parsed as intended.
     #[error("what is written in line {line} would not be read there: {why}")]
     Unsound {
         /// The line, from 1.
@@ -123,7 +123,7 @@ pub enum EditError {
     },
 }
 
-/// What the entries of a pad say, without places.
+/// The content of a pad's entries, without their places.
 type Entries = Vec<(u32, String, String, Answer)>;
 
 impl Document<'_> {
@@ -140,7 +140,7 @@ impl Document<'_> {
         }
     }
 
-    /// Whether a merge of two versions is settled, of which nothing else can be said.
+    /// Checks that there are no conflict markers: a text with markers cannot be judged otherwise.
     ///
     /// # Errors
     /// [`EditError::Conflict`].
@@ -151,7 +151,7 @@ impl Document<'_> {
         }
     }
 
-    /// The text with a scratch pad at its end.
+    /// Adds a scratch pad at the end; gives the new text.
     ///
     /// # Errors
     /// [`EditError`].
@@ -198,7 +198,7 @@ impl Document<'_> {
         }
     }
 
-    /// The text with a pad that says by which script it goes.
+    /// Adds the name of the script to the head of the pad; gives the new text.
     ///
     /// # Errors
     /// [`EditError`].
@@ -206,7 +206,7 @@ impl Document<'_> {
         let pad = self.only_pad()?;
         let heading = self.text[pad.range.clone()].find('\n').map_or(pad.end, |end| pad.range.start + end + 1);
         let first = pad.entries.first().map_or(pad.end, |entry| entry.range.start);
-        // Where it would stand, had it been written with the others.
+        // The place that `begin` would have given to it.
         let is_before = |comment: &&Range<usize>| {
             let said = Outline::comment(self.text, comment);
             let key = said.split_once(':').map(|(key, _)| key.trim());
@@ -223,7 +223,7 @@ impl Document<'_> {
         }
     }
 
-    /// The text with a further question that waits for its answer.
+    /// Adds a question without an answer; gives the new text.
     ///
     /// # Errors
     /// [`EditError`].
@@ -232,8 +232,8 @@ impl Document<'_> {
         self.append(number, question, Answer::Open)
     }
 
-    /// The text with an answer to the question of this number. One that is not in the pad yet must be the next one, and
-    /// comes with its words. The same answer once more changes nothing.
+    /// Adds an answer to the question with this number; gives the new text. A question that is not in the pad yet needs
+    /// its text, and its number must be the next one. The same answer again changes nothing.
     ///
     /// # Errors
     /// [`EditError`].
@@ -251,7 +251,7 @@ impl Document<'_> {
         }
     }
 
-    /// The text with another answer to a question, in the place of whatever stands there.
+    /// Replaces the answer to a question, whatever it is; gives the new text.
     ///
     /// # Errors
     /// [`EditError`].
@@ -262,7 +262,8 @@ impl Document<'_> {
         self.reply(pad, entry, said_something(answer)?)
     }
 
-    /// The text without its scratch pad. The blank line before it goes as well, unless it is needed before what follows.
+    /// Removes the scratch pad; gives the new text. The blank line before the pad is removed too, unless it has to
+    /// separate what follows.
     ///
     /// # Errors
     /// [`EditError`].
@@ -294,7 +295,7 @@ impl Document<'_> {
         if folded(&question.topic) == folded(HEADING) {
             return Err(EditError::Reserved);
         }
-        // Blank lines at the end of the pad stay behind the new entry.
+        // The new entry goes before the blank lines at the end of the pad.
         let kept = self.text[..pad.end].trim_end_matches(['\n', '\r', ' ', '\t']).len();
         let at = self.text[kept..pad.end].find('\n').map_or(pad.end, |end| kept + end + 1);
         let mut new = String::new();
@@ -325,7 +326,8 @@ impl Document<'_> {
         self.splice(entry.place.clone(), &new, said)
     }
 
-    /// Puts `new` in the place of `range`, and proves that the pad says `said` then, and that nothing else changed.
+    /// Replaces `range` by `new`. Refuses the result unless the pad then has exactly the entries `said`, and nothing
+    /// else changed.
     fn splice(&self, range: Range<usize>, new: &str, said: Entries) -> Result<String, EditError> {
         let made = format!("{}{new}{}", &self.text[..range.start], &self.text[range.end..]);
         if made.len() > limits::INTERVIEW_BYTES {
@@ -335,7 +337,7 @@ impl Document<'_> {
         let faults = |pads: &[Pad]| {
             pads.iter().flat_map(|pad| pad.faults.iter().map(|fault| fault.message.clone())).collect::<Vec<_>>()
         };
-        // As they are written: how they read may change with the definition of a link.
+        // Compare headings as they are written: a new link definition can change how they are parsed.
         let headings = |document: &Document<'_>| {
             let inside = |at: usize| document.pad().is_some_and(|pad| pad.range.contains(&at));
             let outside = document.outline.headings.iter().filter(|heading| !inside(heading.range.start));
@@ -348,7 +350,7 @@ impl Document<'_> {
     }
 }
 
-/// The answer as it is kept.
+/// The answer in its normal form; an error if it is empty.
 fn said_something(answer: Answer) -> Result<Answer, EditError> {
     match answer.normal() {
         Answer::Open => Err(EditError::EmptyAnswer),
@@ -370,7 +372,7 @@ fn labelled(answer: &Answer, newline: &str) -> String {
     }
 }
 
-/// Why what was put at `at` is not read.
+/// Why the text at `at` was not parsed as intended.
 fn unsound(outline: &Outline, at: usize) -> EditError {
     let line = outline.line_of(at);
     let why = match outline.unclosed {

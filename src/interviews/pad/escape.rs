@@ -1,20 +1,20 @@
-//! Text of people and agents inside a scratch pad: whatever it holds, it begins no entry, ends no pad, and still reads
-//! naturally.
+//! Escapes text of people and agents in a scratch pad: it can neither begin an entry nor end the pad, and stays
+//! readable.
 //!
-//! A line that would mean something to the pad or would open a block of code or HTML gets a backslash in front, which
-//! Markdown does not show; a character that a terminal would obey becomes a numeric character reference, which Markdown
-//! shows as that character. Both are taken back exactly on reading, so every text comes back as it was given, apart from
-//! blanks around it and line ends, which are all `\n`.
+//! A line that would have a meaning in the pad, or would open a block of code or HTML, gets a backslash, which Markdown
+//! does not show. A control character becomes a numeric character reference, which Markdown shows as that character.
+//! Reading reverses both exactly, so a text comes back as it was given, except for blanks around it and for line
+//! breaks, which become `\n`.
 
 use std::borrow::Cow;
 
 use crate::interviews::pad::outline::Outline;
 use crate::model::is_terminal_control;
 
-/// What begins the parts of an entry.
+/// The labels of the parts of an entry.
 pub(super) const LABELS: [&str; 3] = ["Asked", "Answer", "Skipped"];
 
-/// The text as it is kept: without blanks around it, with `\n` between its lines.
+/// The normal form of a text: without blanks around it, and with `\n` between its lines.
 pub(super) fn normal(text: &str) -> Cow<'_, str> {
     let text = text.trim();
     if !text.contains("\r\n") {
@@ -23,7 +23,7 @@ pub(super) fn normal(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.split('\n').map(|line| line.trim_end_matches('\r')).collect::<Vec<_>>().join("\n"))
 }
 
-/// `text` as it is written behind a label. Its lines end in `newline`.
+/// Escapes `text`, to be written after a label. Lines end in `newline`.
 pub(super) fn write(text: &str, newline: &str) -> String {
     let text = normal(text);
     let mut written = String::with_capacity(text.len() + 16);
@@ -54,7 +54,7 @@ fn write_line(line: &str, written: &mut String) {
     }
 }
 
-/// Takes back what [`write`] did.
+/// Reverses [`write`].
 pub(super) fn read(written: &str) -> String {
     let mut text = String::with_capacity(written.len());
     for (nth, line) in written.trim().split('\n').enumerate() {
@@ -90,8 +90,8 @@ fn read_line(line: &str, text: &mut String) {
     text.push_str(rest);
 }
 
-/// An answer as it stands outside of its entry. Its first line meant nothing more behind its label, and gets a backslash
-/// like others here; and where its fences come in pairs, they make blocks of code again.
+/// Converts an escaped answer to Markdown for a section. The first line needed no backslash after its label, but needs
+/// one in the section. Fences that come in pairs become code blocks again.
 pub(super) fn moved(written: &str, is_behind_label: bool) -> String {
     let mut lines: Vec<Cow<'_, str>> =
         written.split('\n').map(|line| Cow::Borrowed(line.trim_end_matches('\r'))).collect();
@@ -117,19 +117,19 @@ pub(super) fn moved(written: &str, is_behind_label: bool) -> String {
         at = last + 1;
     }
     let with_code = lines.join("\n");
-    // In a list or a quotation a fence may mean something else; then the backslashes stay.
+    // In a list or a quotation a fence can mean something else; then keep the backslashes.
     let headings = headings_before_another(&with_code);
     if headings.is_some() && headings == headings_before_another(&plain) { with_code } else { plain }
 }
 
-/// The headings of `text`, when one that follows it is still seen.
+/// The number of headings in `text`; none if a heading after it would not be recognised.
 fn headings_before_another(text: &str) -> Option<usize> {
     let outline = Outline::read(&format!("{text}\n\n## Next\n"));
     let last = outline.headings.last().filter(|last| last.range.start == text.len() + 2)?;
     last.hashes.then_some(outline.headings.len())
 }
 
-/// The mark of a fence that was kept from being one, how long it is, and what follows it.
+/// The character of an escaped fence, its length, and the text after it.
 fn fence(line: &str) -> Option<(char, usize, &str)> {
     let words = line[guarded(line)?..].strip_prefix('\\')?;
     let mark = words.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
@@ -138,8 +138,8 @@ fn fence(line: &str) -> Option<(char, usize, &str)> {
     (long >= 3 && !(mark == '`' && rest.contains('`'))).then_some((mark, long, rest))
 }
 
-/// A line as it stands in code, where neither backslashes nor references mean anything. What a terminal would obey stays
-/// a reference.
+/// A line inside a code block, where backslashes and references are literal: reverses the escaping, except for control
+/// characters.
 fn code_line(line: &str) -> String {
     let mut text = String::with_capacity(line.len());
     let mut rest = line;
@@ -151,13 +151,14 @@ fn code_line(line: &str) -> String {
     text
 }
 
-/// Whether a character is written as a reference: what a terminal obeys, and what may be a line end to somebody.
+/// Whether a character is written as a reference: control characters, and characters that some programs treat as line
+/// breaks.
 fn is_referenced(c: char) -> bool {
     (is_terminal_control(c) && c != '\t') || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')
 }
 
-/// The character that the reference at the beginning of `text` stands for, and the reference's length; only for those
-/// that [`write`] makes.
+/// The character of the reference at the beginning of `text`, and the length of the reference; none for references that
+/// [`write`] does not make.
 fn reference(text: &str) -> Option<(char, usize)> {
     let digits = text.strip_prefix("&#")?;
     let end = digits.find(|c: char| !c.is_ascii_digit())?;
@@ -168,8 +169,8 @@ fn reference(text: &str) -> Option<(char, usize)> {
     (is_referenced(c) || c == '&' || c == '#').then_some((c, end + 3))
 }
 
-/// Where the backslash of a line belongs or stands: behind at most three blanks, before something that would mean more
-/// than it says. Lines further in are not looked at: they begin nothing but code.
+/// The place where a line has or needs a backslash: after at most three blanks, before something that has a meaning in
+/// Markdown or in the pad. Lines that are indented further can only be code.
 fn guarded(line: &str) -> Option<usize> {
     let at = line.len() - line.trim_start_matches(' ').len();
     let mark = line[at..].trim_start_matches('\\');
@@ -185,13 +186,13 @@ fn means_more(line: &str) -> bool {
         || line.starts_with('<')
         || line.starts_with("```")
         || line.starts_with("~~~")
-        // A definition of a link, which Markdown would not show.
+        // A link definition, which Markdown would not show.
         || (line.starts_with('[') && line.contains("]:"))
         || label(line).is_some()
         || underline()
 }
 
-/// The label at the beginning of a line without blanks before it, and its length.
+/// The label at the beginning of a line, and its length.
 pub(super) fn label(line: &str) -> Option<(&'static str, usize)> {
     let words = line.strip_prefix("**")?;
     LABELS.into_iter().find_map(|label| {
@@ -201,7 +202,7 @@ pub(super) fn label(line: &str) -> Option<(&'static str, usize)> {
     })
 }
 
-/// `topic` as it stands in a heading: one line, and no hashes at its end, which a heading would drop.
+/// Escapes `topic` for a heading: one line, without hashes at the end, which Markdown would drop.
 pub(super) fn write_topic(topic: &str) -> String {
     let words = topic.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut written = String::new();
@@ -212,7 +213,7 @@ pub(super) fn write_topic(topic: &str) -> String {
     written
 }
 
-/// A heading that says `topic`, whatever marks are in it.
+/// A heading with the text `topic`, with all Markdown marks escaped.
 pub(super) fn heading(level: u8, topic: &str) -> String {
     let hashes = "#".repeat(level.into());
     let plain = format!("{hashes} {}", write_topic(topic));
@@ -233,7 +234,7 @@ pub(super) fn heading(level: u8, topic: &str) -> String {
     }
 }
 
-/// Takes back what [`write_topic`] did.
+/// Reverses [`write_topic`].
 pub(super) fn read_topic(written: &str) -> String {
     let mut topic = String::new();
     read_line(written.trim(), &mut topic);

@@ -1,4 +1,4 @@
-//! The end of an interview: what was answered goes into the sections, and the scratch pad goes.
+//! The end of an interview: the answers go into the sections, and the scratch pad is removed.
 
 use std::ops::Range;
 
@@ -14,20 +14,20 @@ use crate::interviews::pad::outline::Heading;
 use crate::interviews::pad::scratch::{Answer, Entry, Pad};
 use crate::interviews::pad::script::{Script, folded};
 
-/// What became of a section.
+/// How a section changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Filled {
-    /// It was a gap, and is written now.
+    /// It was a gap, and now has a text.
     Written,
-    /// What was answered stands below what was there.
+    /// The answers were added below its text.
     Extended,
-    /// It stays as it was.
+    /// It did not change.
     Kept,
 }
 
 impl Filled {
-    /// As in reports.
+    /// The name in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -38,41 +38,41 @@ impl Filled {
     }
 }
 
-/// What became of a section, and of which.
+/// A section, and how it changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SectionChange {
-    /// Its heading.
+    /// The heading of the section.
     pub heading: String,
-    /// What became of it.
+    /// How it changed.
     pub how: Filled,
 }
 
-/// An answer as it stands in a section.
+/// An answer, ready for its section.
 struct Given<'d> {
     number: u32,
     topic: &'d str,
-    /// The id of the section that it is about.
+    /// The id of its section; none if its topic is not about a section of the script.
     section: Option<&'d str>,
     text: String,
 }
 
-/// A section's text to be.
+/// The future text of a section.
 struct Target {
-    /// Its id in the script; none for one that is headed by a topic.
+    /// The id in the script; none for a section with a topic as its heading.
     id: Option<String>,
     heading: String,
-    /// Where it stands, below its heading; none when it is not there yet.
+    /// The range of the section below its heading; none if the section does not exist yet.
     range: Option<Range<usize>>,
-    /// What of it stays, byte for byte, before the text.
+    /// The part of the old text that stays before the new one, byte for byte.
     kept: String,
     text: String,
     how: Filled,
-    /// The questions whose answers are in it.
+    /// The questions whose answers are in the text.
     questions: Vec<u32>,
 }
 
 impl Target {
-    /// All that is in it in the end. Lines of what is new end in `newline`.
+    /// The complete future content. Lines of the new text end in `newline`.
     fn body(&self, newline: &str) -> String {
         let text = self.text.replace("\r\n", "\n").replace('\n', newline);
         match self.kept.trim().is_empty() {
@@ -82,8 +82,8 @@ impl Target {
     }
 }
 
-/// `text` without blank lines at its end. To Markdown fewer characters are blanks than to Unicode, and those at the end of
-/// the last line stay.
+/// `text` without blank lines at its end. Only the blanks of Markdown count, which are fewer than Unicode's, and blanks
+/// at the end of the last line stay.
 fn without_blank_lines(text: &str) -> &str {
     let words = text.trim_end_matches([' ', '\t', '\r', '\n']).len();
     let rest = text[words..].find(['\r', '\n']).unwrap_or(text.len() - words);
@@ -91,12 +91,12 @@ fn without_blank_lines(text: &str) -> &str {
 }
 
 impl Document<'_> {
-    /// The finished document: the answers stand in their sections, and the pad is gone. An answer about no section of the
-    /// script becomes a section of its own, headed by its topic. Where an agent's `content` has a text, by the id of a
-    /// section or by such a topic, that text takes the place of the answers.
+    /// The finished document: the answers are in their sections, and the pad is gone. An answer that is not about a
+    /// section of the script gets a section of its own, with its topic as the heading. A text in `content`, by section
+    /// id or by such a topic, replaces the answers.
     ///
     /// # Errors
-    /// [`EditError`], also for content that fits nowhere or would change more than its section.
+    /// [`EditError`], also for a text in `content` without a section, or one that would change more than its section.
     pub fn finish(
         &self,
         script: &Script,
@@ -115,20 +115,20 @@ impl Document<'_> {
         if let Some(content) = content {
             write_content(&mut targets, &sections, content, bare.newline())?;
         }
-        // What was answered in few words is not asked for again.
+        // A section with a short answer is marked as complete, so that it is not asked about again.
         for target in targets.iter_mut().filter(|target| target.id.is_some() && target.how != Filled::Kept) {
             if judge(&target.body(bare.newline()), script) == Fill::Short {
                 target.text.push_str(&format!("\n\n<!-- {COMPLETE} -->"));
             }
         }
-        // Nothing is to be told of a section that neither is there nor comes.
+        // Do not report sections that neither exist nor are created.
         targets.retain(|target| target.range.is_some() || target.how != Filled::Kept);
         let made = bare.filled(script, &sections, &targets)?;
         let changes = targets.into_iter().map(|target| SectionChange { heading: target.heading, how: target.how });
         Ok((made, changes.collect()))
     }
 
-    /// What sections will hold by the answers, as Markdown, by their ids.
+    /// The future content of sections from the answers, as Markdown, by section id.
     #[must_use]
     pub fn content(&self, script: &Script) -> Map<String, Value> {
         let (Some(pad), Ok(bare)) = (self.pad(), self.without_pad()) else { return Map::new() };
@@ -141,7 +141,7 @@ impl Document<'_> {
         targets.filter(|target| target.how != Filled::Kept).filter_map(content).collect()
     }
 
-    /// The answers that were given.
+    /// All answers, ready for their sections.
     fn given<'d>(&'d self, script: &'d Script, pad: &'d Pad) -> Vec<Given<'d>> {
         let given = |(entry, section): (&'d Entry, Option<&'d str>)| {
             let Answer::Given(_) = entry.answer else { return None };
@@ -152,11 +152,10 @@ impl Document<'_> {
         pad.entries.iter().zip(script.subjects(pad)).filter_map(given).collect()
     }
 
-    /// This document, which has no pad any more, with the texts of `targets`. Sections that are not there yet come at its
-    /// end.
+    /// This document, whose pad was removed, with the texts of `targets`. New sections are added at the end.
     fn filled(&self, script: &Script, sections: &[SectionView], targets: &[Target]) -> Result<String, EditError> {
         let newline = self.newline();
-        // A byte order mark alone is no line.
+        // A byte order mark does not count as a line.
         let has_lines = |made: &str| !made.trim_start_matches('\u{feff}').is_empty();
         let end_line = |made: &mut String| {
             if has_lines(made) && !made.ends_with('\n') {
@@ -197,8 +196,8 @@ impl Document<'_> {
         self.prove(&made, script, sections, targets, &added)?;
         Ok(made)
     }
-    /// Reads the finished text back: each section that was written says exactly that, all others what they said, and those
-    /// that were `added`, with their places, begin and end where they should.
+    /// Parses the finished text and checks it: each section in `targets` has exactly its new text, all others have
+    /// their old text, and each section in `added` begins and ends where it should.
     fn prove(
         &self,
         made: &str,
@@ -231,7 +230,7 @@ impl Document<'_> {
                 return Err(unfit(Some(target), &target.heading));
             }
         }
-        // The end of the document holds what was written last.
+        // An unclosed block can only come from the text that was written last.
         let is_worse = |is: Option<usize>, was: Option<usize>| is.is_some() && was.is_none();
         let (is, was) = (&read.outline, &self.outline);
         let written = || targets.iter().rfind(|target| target.how != Filled::Kept);
@@ -242,7 +241,7 @@ impl Document<'_> {
     }
 }
 
-/// What would not be read as it is meant.
+/// The error for a text that would not be parsed as intended.
 fn unfit(target: Option<&Target>, heading: &str) -> EditError {
     let numbers = target.map(|target| target.questions.as_slice()).unwrap_or_default();
     let what = match (target, numbers) {
@@ -257,7 +256,7 @@ fn unfit(target: Option<&Target>, heading: &str) -> EditError {
     EditError::Unfit { what }
 }
 
-/// What the sections of the script come to by the answers.
+/// The future text of the script's sections, from the answers.
 fn covered(sections: &[SectionView], given: &[Given<'_>]) -> Vec<Target> {
     let target = |section: &SectionView| {
         let about = || given.iter().filter(|given| given.section == Some(section.id.as_str()));
@@ -279,7 +278,7 @@ fn covered(sections: &[SectionView], given: &[Given<'_>]) -> Vec<Target> {
     sections.iter().map(target).collect()
 }
 
-/// Answers about no section become sections of their own.
+/// Sections for answers that are not about a section of the script.
 fn uncovered(given: &[Given<'_>]) -> Vec<Target> {
     let mut targets: Vec<Target> = Vec::new();
     for given in given.iter().filter(|given| given.section.is_none()) {
@@ -302,7 +301,7 @@ fn uncovered(given: &[Given<'_>]) -> Vec<Target> {
     targets
 }
 
-/// Puts an agent's texts in the place of answers. What it leaves out stays what the answers make of it.
+/// Replaces answers by an agent's texts. Sections without such a text keep the answers.
 fn write_content(
     targets: &mut [Target],
     sections: &[SectionView],
@@ -322,13 +321,13 @@ fn write_content(
         };
         let target = &mut targets[nth];
         if let Some(section) = sections.iter().find(|section| Some(&section.id) == target.id.as_ref()) {
-            // What a person wrote, and nobody was asked about, is not an agent's to change.
+            // Keep a text that a person wrote and about which nothing was asked.
             let is_own = !section.fill.is_gap() && target.how == Filled::Kept;
             if is_own || same(text, section.text.trim()) {
                 continue;
             }
         }
-        // What the answers come to anyway keeps byte for byte what was there.
+        // If the answers give the same text anyway, keep the old part byte for byte.
         if same(text, target.body(newline).trim()) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! The sections of a document, and how much stands in them.
+//! The sections of a document, and which of them are gaps.
 
 use std::ops::Range;
 
@@ -10,28 +10,28 @@ use crate::interviews::pad::document::Document;
 use crate::interviews::pad::outline::{Heading, Outline, lines};
 use crate::interviews::pad::script::{Script, folded};
 
-/// How much stands in a section.
+/// How complete a section is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Fill {
-    /// There is no such section, or nothing in it.
+    /// It does not exist, or is empty.
     Empty,
-    /// Something in it says that it is still to be written.
+    /// It contains the placeholder.
     Placeholder,
-    /// Fewer sentences than the script wants.
+    /// It has fewer sentences than the script requires.
     Short,
-    /// Enough.
+    /// It is complete.
     Filled,
 }
 
 impl Fill {
-    /// Whether somebody should be asked about it.
+    /// Whether the section is a gap, which a question can fill.
     #[must_use]
     pub fn is_gap(self) -> bool {
         self != Self::Filled
     }
 
-    /// As in reports.
+    /// The name in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -43,24 +43,24 @@ impl Fill {
     }
 }
 
-/// A section of the script, as the document has it.
+/// A section of the script, as it is in the document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SectionView {
-    /// Its name in the script.
+    /// Its id in the script.
     pub id: String,
-    /// Its heading, as the document writes it; the script's when it has none.
+    /// Its heading in the document; the script's heading if the document does not have it.
     pub heading: String,
-    /// How much stands in it.
+    /// How complete it is.
     pub fill: Fill,
-    /// The line of its heading, from 1; none when the document has no such section.
+    /// The line of its heading, from 1; none if the document does not have it.
     pub line: Option<usize>,
-    /// What stands in it, without blank lines around it.
+    /// Its text, without blank lines around it.
     pub text: String,
-    /// All below its heading but placeholders, byte for byte: what stays when it is written.
+    /// Everything below its heading except placeholders, byte for byte: the part that stays when it is written.
     pub(super) kept: String,
-    /// All of it below the heading; none without one.
+    /// The range below its heading; none if the document does not have it.
     pub(super) range: Option<Range<usize>>,
-    /// How deep its heading is, from 1; none without one.
+    /// The level of its heading, from 1; none if the document does not have it.
     pub(super) level: Option<u8>,
 }
 
@@ -91,7 +91,7 @@ impl Document<'_> {
                         level: None,
                     };
                 };
-                // Another section of the script ends it as well, however deep its heading is.
+                // A heading of another section of the script also ends it, whatever its level.
                 let ends = |next: &&Heading| next.level <= heading.level || script.has_section(&next.title);
                 let next = self.outline.headings[nth + 1..].iter().find(ends);
                 let pad = self.pads.iter().map(|pad| pad.range.start).find(|at| *at >= heading.range.end);
@@ -112,12 +112,13 @@ impl Document<'_> {
             .collect()
     }
 
-    /// What stands in `range`, which is whole lines, without those that are nothing but the placeholder.
+    /// The text of `range`, which consists of whole lines, without lines that are only the placeholder.
     fn kept(&self, range: &Range<usize>, placeholder: &str) -> String {
         let wanted = words(placeholder);
         let is_placeholder = |line: &Range<usize>| {
             let text = &self.text[line.clone()];
-            // Emphasis may differ; the mark of an item would not.
+            // The line may have other emphasis than the placeholder, but no other marks: an item of a list is not a
+            // placeholder.
             let is_mark =
                 |c: char| c.is_alphanumeric() || c.is_whitespace() || "*_".contains(c) || placeholder.contains(c);
             let is_text = !self.outline.is_code(line.start) && !self.outline.is_html(line.start);
@@ -127,7 +128,7 @@ impl Document<'_> {
         let mut was_dropped = false;
         for line in lines(self.text, range) {
             let text = &self.text[line.clone()];
-            // The blank line below goes with it.
+            // A blank line after a placeholder is dropped too.
             let is_dropped = is_placeholder(&line) || (was_dropped && text.trim().is_empty());
             if !is_dropped {
                 kept.push_str(text);
@@ -142,23 +143,23 @@ impl Document<'_> {
     }
 }
 
-/// `text` without blank lines before it and blanks behind it. The indentation of its first line means something.
+/// `text` without blank lines before it and blanks after it. The indentation of its first line stays.
 pub(super) fn without_blanks(text: &str) -> &str {
     let words = text.trim_start();
     let start = text[..text.len() - words.len()].rfind(['\n', '\r']).map_or(0, |at| at + 1);
     text[start..].trim_end()
 }
 
-/// What a section says that is complete though it is short.
+/// The text of the comment that marks a short section as complete.
 pub(super) const COMPLETE: &str = "Interview: complete";
 
-/// Whether a section says that it is complete.
+/// Whether a section is marked as complete.
 fn is_complete(text: &str) -> bool {
     let outline = Outline::read(text);
     outline.comments.iter().any(|comment| Outline::comment(text, comment).eq_ignore_ascii_case(COMPLETE))
 }
 
-/// How much stands in a section.
+/// How complete the text of a section is.
 pub(super) fn judge(text: &str, script: &Script) -> Fill {
     let blocks = blocks(text);
     let placeholder = words(script.placeholder());
@@ -174,7 +175,7 @@ pub(super) fn judge(text: &str, script: &Script) -> Fill {
     }
 }
 
-/// The texts of paragraphs, items, cells and code blocks; not of headings and comments.
+/// The texts of paragraphs, items, cells and code blocks, without headings and comments.
 fn blocks(text: &str) -> Vec<String> {
     let mut blocks = vec![String::new()];
     let mut heading = false;
@@ -202,7 +203,7 @@ fn words(text: &str) -> Vec<&str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect()
 }
 
-/// How many sentences a block has; what has no end is one as well.
+/// The number of sentences in a block; an unfinished sentence counts.
 fn sentences(block: &str) -> usize {
     let mut count = 0;
     let mut open = false;

@@ -1,9 +1,9 @@
-//! Interviews that resume (rp1): a scratch pad at the end of the document that is being written holds every question
-//! and answer, and nothing else is remembered anywhere.
+//! Interviews that resume (rp1): a scratch pad at the end of the document holds every question and answer. There is no
+//! other state.
 //!
-//! [`Document`] reads a text: its pad, its sections, and what cannot be read. The edits in `edit` give the whole new text,
-//! and are refused unless reading it back gives exactly the old entries plus the change. [`Script::outlook`] says what comes
-//! next. Nothing here does I/O: the same text gives the same answer.
+//! [`Document`] parses a text: its pad, its sections, and what cannot be read. The edits in `edit` give the whole new
+//! text, and are refused unless it parses to exactly the old entries plus the change. [`Script::outlook`] gives the
+//! next step. Nothing here does I/O: the same text gives the same result.
 
 mod document;
 mod edit;

@@ -1,4 +1,4 @@
-//! What comes next in an interview: which question, or the end.
+//! The next step of an interview: a question, or the end.
 
 use std::collections::HashSet;
 
@@ -9,42 +9,42 @@ use crate::interviews::pad::reply::Metadata;
 use crate::interviews::pad::scratch::{Answer, Pad};
 use crate::interviews::pad::script::Script;
 
-/// What comes next in an interview, and how far it is.
+/// The next step of an interview, and its progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outlook {
-    /// What comes next.
+    /// The next step.
     pub step: Step,
-    /// How far it is.
+    /// The progress.
     pub metadata: Metadata,
-    /// Whether all that the script needs is there or answered.
+    /// Whether everything that the script requires is present or answered.
     pub is_enough: bool,
 }
 
-/// What comes next.
+/// The next step of an interview.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// A question that was asked already and waits for its answer.
+    /// A question in the pad without an answer.
     Open {
         /// Its number.
         number: u32,
         /// The question.
         question: Question,
     },
-    /// A question that is to be asked.
+    /// A question that is not in the pad yet.
     Ask {
-        /// The number that it gets.
+        /// The number that it will have.
         number: u32,
         /// The question.
         question: Question,
     },
-    /// There is nothing more to ask.
+    /// All questions are asked.
     Complete,
-    /// There is nothing to ask, and nothing was asked.
+    /// The document has no gaps, and nothing was asked.
     Nothing,
 }
 
 impl Script {
-    /// What comes next in `document`, whose pad this is.
+    /// The next step for `document` with this pad.
     ///
     /// Questions come in the script's order. A section is asked about when it is a gap in the document and no entry of the
     /// pad is about it, answered or skipped: never twice.

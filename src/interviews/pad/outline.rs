@@ -1,4 +1,4 @@
-//! Where a Markdown document has headings, code and comments, as CommonMark sees them.
+//! The headings, code blocks, HTML and comments of a Markdown document, as CommonMark defines them.
 
 use std::ops::Range;
 
@@ -6,38 +6,38 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use crate::model::behind_front_matter;
 
-/// A heading that is in no list and no quotation.
+/// A heading outside of lists and quotations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Heading {
-    /// 1 to 6.
+    /// The level, 1 to 6.
     pub level: u8,
-    /// Its lines, with the line break.
+    /// Its lines, with line breaks.
     pub range: Range<usize>,
-    /// Its words without marks.
+    /// Its text without marks.
     pub title: String,
-    /// Whether it begins with hashes, and is not underlined.
+    /// Whether it is written with hashes, not with an underline.
     pub hashes: bool,
 }
 
-/// What a document is made of.
+/// The blocks of a document that matter for an interview.
 #[derive(Debug, Default)]
 pub(super) struct Outline {
     pub headings: Vec<Heading>,
-    /// Code blocks anywhere.
+    /// Code blocks, at any depth.
     pub code: Vec<Range<usize>>,
-    /// Blocks of HTML and comments, in no list and no quotation.
+    /// Blocks of HTML and comments, outside of lists and quotations.
     pub html: Vec<Range<usize>>,
-    /// Whole lines that are one comment each, in no list and no quotation.
+    /// Lines that consist of one comment, outside of lists and quotations.
     pub comments: Vec<Range<usize>>,
-    /// Where a code block or a piece of HTML begins that is never closed, and so goes on to the end.
+    /// The beginning of a code block or a piece of HTML that is not closed, and so extends to the end.
     pub unclosed: Option<usize>,
-    /// Where a merge begins whose two versions are both still there.
+    /// The first conflict marker of a merge.
     pub conflict: Option<usize>,
-    /// Where lines end, as editors count them.
+    /// The ends of lines, as editors count them.
     breaks: Vec<usize>,
 }
 
-/// What begins HTML that goes on until its end comes, whatever stands in between.
+/// The beginnings of HTML blocks that extend to a certain end, with that end.
 const HTML: [(&str, &str); 8] = [
     ("<!--", "-->"),
     ("<![cdata[", "]]>"),
@@ -113,7 +113,7 @@ impl Outline {
         }
     }
 
-    /// The number of the line in which `at` stands, from 1.
+    /// The number of the line that contains `at`, from 1.
     pub(super) fn line_of(&self, at: usize) -> usize {
         self.breaks.partition_point(|end| *end < at) + 1
     }
@@ -128,7 +128,7 @@ impl Outline {
         is_in(&self.html, at)
     }
 
-    /// What is said in the comment `range` of `text`.
+    /// The text inside the comment `range` of `text`.
     pub(super) fn comment<'t>(text: &'t str, range: &Range<usize>) -> &'t str {
         let words = text[range.clone()].trim();
         words.strip_prefix("<!--").and_then(|rest| rest.strip_suffix("-->")).unwrap_or_default().trim()
@@ -140,7 +140,7 @@ fn is_in(ranges: &[Range<usize>], at: usize) -> bool {
     ranges[..after].last().is_some_and(|range| at < range.end)
 }
 
-/// Whether a fenced code block, of whole lines, has its last fence.
+/// Whether a fenced code block has its closing fence. `block` consists of whole lines.
 fn is_closed(block: &str) -> bool {
     let mut lines = block.trim_end().lines();
     let run = |line: &str| {
@@ -154,7 +154,7 @@ fn is_closed(block: &str) -> bool {
     mark == opened.0 && long >= opened.1 && last.trim().len() == long
 }
 
-/// The text of a heading whose beginning was just read.
+/// The text of a heading whose start event was just read.
 fn title<'a>(events: &mut impl Iterator<Item = (Event<'a>, Range<usize>)>) -> String {
     let mut title = String::new();
     for (event, _) in events {
@@ -168,7 +168,8 @@ fn title<'a>(events: &mut impl Iterator<Item = (Event<'a>, Range<usize>)>) -> St
     title
 }
 
-/// The end of the line in which `at` stands, with its line break: as in CommonMark, a return alone is one too.
+/// The end of the line that contains `at`, after its line break. A lone carriage return is a line break too, as in
+/// CommonMark.
 fn line_end(text: &str, at: usize) -> usize {
     match text[at..].find(['\n', '\r']) {
         Some(found) if text[at + found..].starts_with("\r\n") => at + found + 2,
@@ -184,7 +185,7 @@ fn whole_lines(text: &str, range: &Range<usize>) -> Range<usize> {
     start..line_end(text, range.start + words)
 }
 
-/// Each line of `range`, which begins with one, with its line break.
+/// Each line of `range`, with its line break. `range` begins at the start of a line.
 pub(super) fn lines<'t>(text: &'t str, range: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<'t> {
     let (mut at, end) = (range.start, range.end);
     std::iter::from_fn(move || {

@@ -1,33 +1,33 @@
-//! What an interviewer answers: a question, that there is none, what it made of the answers, or that it cannot go on.
+//! The reply of an interviewer: a question, nothing to ask, the content of the sections, or an error.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// How far an interview is.
+/// The progress of an interview.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Metadata {
-    /// The number of the question; of the last one, when none comes.
+    /// The number of the question; of the last one, if there is no next one.
     pub question_number: u32,
-    /// How many there are, as far as is known.
+    /// The number of questions, as far as it is known.
     pub total_questions: u32,
-    /// How many sections are neither filled nor answered.
+    /// The number of sections that are neither filled nor answered.
     pub gaps_remaining: u32,
 }
 
-/// The one JSON object of an interviewer (rp1).
+/// The JSON object with which an interviewer replies (rp1).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Reply {
-    /// Ask this.
+    /// Ask a question.
     NextQuestion {
         /// The question.
         next_question: String,
-        /// What it is about; by it the section is found that its answer fills.
+        /// The topic, by which the section for the answer is found.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         topic: Option<String>,
-        /// How far the interview is.
+        /// The progress of the interview.
         #[serde(default)]
         metadata: Metadata,
     },
@@ -35,30 +35,30 @@ pub enum Reply {
     Skip {
         /// Why.
         message: String,
-        /// How far the interview is.
+        /// The progress of the interview.
         #[serde(default)]
         metadata: Metadata,
     },
-    /// All is asked.
+    /// All questions are asked.
     Success {
-        /// What to tell.
+        /// A message for people.
         #[serde(default)]
         message: String,
         /// Whether no gap is left.
         #[serde(default, alias = "charter_complete", skip_serializing_if = "Option::is_none")]
         complete: Option<bool>,
-        /// What belongs into the sections, by their ids.
+        /// Texts for sections, by section id.
         #[serde(default, alias = "charter_content")]
         content: Map<String, Value>,
-        /// How far the interview is.
+        /// The progress of the interview.
         #[serde(default)]
         metadata: Metadata,
     },
-    /// It cannot go on.
+    /// The interviewer cannot continue.
     Error {
         /// Why not.
         message: String,
-        /// How far the interview is.
+        /// The progress of the interview.
         #[serde(default)]
         metadata: Metadata,
     },

@@ -1,4 +1,4 @@
-//! The scratch pad: what was asked, what was answered, and what in it cannot be read.
+//! The scratch pad: questions, answers, and what in it cannot be read.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -13,29 +13,29 @@ use crate::interviews::pad::outline::{Heading, Outline, lines};
 use crate::interviews::pad::script::{Script, folded};
 use crate::interviews::pad::{escape, stray};
 
-/// The heading's text.
+/// The text of the pad's heading.
 pub(super) const HEADING: &str = "Scratch Pad";
-/// What the first comment says.
+/// The text of the pad's first comment.
 pub(super) const NOTICE: &str = "Interview state - will be removed upon completion";
-/// What ends a pad before the document does.
+/// The text of the comment that ends a pad before the end of the document.
 const END: &str = "End scratch pad";
-/// Highest number of a question that is read.
+/// The highest question number that is accepted.
 pub(super) const MOST: u32 = 9_999;
 
 /// How an interview began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Mode {
-    /// There was no document.
+    /// The document did not exist.
     Create,
-    /// There was one, with gaps.
+    /// The document existed, with gaps.
     Update,
-    /// There was one with a scratch pad.
+    /// The document already had a scratch pad.
     Resume,
 }
 
 impl Mode {
-    /// As in a scratch pad.
+    /// The name in a scratch pad.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -59,34 +59,34 @@ impl FromStr for Mode {
     }
 }
 
-/// What the comments at the beginning of a pad say.
+/// The comments at the beginning of a pad.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Head {
     /// How the interview began.
     pub mode: Option<Mode>,
-    /// When, as it is written.
+    /// When it began, as it is written there.
     pub started: Option<String>,
-    /// The script that it follows, when it is not the charter's.
+    /// The script, if it is not the charter's.
     pub script: Option<String>,
     /// The run that it belongs to.
     pub run: Option<String>,
 }
 
-/// What became of a question.
+/// The answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// Nothing yet.
+    /// Not answered yet.
     Open,
     /// It was answered.
     #[serde(rename = "answered")]
     Given(String),
-    /// It was passed over, for this reason.
+    /// Skipped, for this reason.
     Skipped(String),
 }
 
 impl Answer {
-    /// The same as it is kept: without blanks around it, with `\n` between its lines.
+    /// The normal form: without blanks around the text, and with `\n` between its lines.
     #[must_use]
     pub fn normal(self) -> Self {
         match self {
@@ -97,28 +97,28 @@ impl Answer {
     }
 }
 
-/// A question of a pad.
+/// A question in a pad, with its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Its number.
     pub number: u32,
-    /// What it is about.
+    /// Its topic.
     pub topic: String,
-    /// What was asked.
+    /// The text of the question.
     pub asked: String,
-    /// What became of it.
+    /// The answer.
     pub answer: Answer,
     /// The line of its heading, from 1.
     pub line: usize,
-    /// All of it, with the heading.
+    /// The whole entry, with its heading.
     pub(super) range: Range<usize>,
-    /// Where the words of the answer stand, without blanks around them.
+    /// The range of the answer's text, without blanks around it.
     pub(super) words: Range<usize>,
-    /// What an answer with its label takes the place of.
+    /// The range that a new answer with its label replaces.
     pub(super) place: Range<usize>,
 }
 
-/// Something in a pad that cannot be read. It is kept.
+/// Something in a pad that cannot be read. Edits keep it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Fault {
     /// Its line, from 1.
@@ -130,54 +130,54 @@ pub struct Fault {
 /// A scratch pad.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pad {
-    /// What its comments say.
+    /// The comments at its beginning.
     pub head: Head,
-    /// Its entries in the order in which they stand.
+    /// Its entries, in the order of the text.
     pub entries: Vec<Entry>,
-    /// What cannot be read.
+    /// Problems in it.
     pub faults: Vec<Fault>,
     /// The line of its heading, from 1.
     pub line: usize,
-    /// All of it: from the heading to the end marker, the next section or the end of the document.
+    /// The whole pad: from the heading to the end marker, the next section or the end of the document.
     pub(super) range: Range<usize>,
-    /// Where the next entry belongs.
+    /// The place for the next entry.
     pub(super) end: usize,
-    /// The highest number of a question, also of one that cannot be read.
+    /// The highest question number, including that of an entry that cannot be read.
     highest: u32,
 }
 
 impl Pad {
-    /// The number of the next question: one more than the highest that any heading has.
+    /// The number of the next question: one more than the highest in any heading.
     #[must_use]
     pub fn next_number(&self) -> u32 {
         self.highest + 1
     }
 
-    /// Whether nothing was asked in it, and nothing else stands in it.
+    /// Whether the pad has neither entries nor problems.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty() && self.faults.is_empty()
     }
 
-    /// How the interview began; when the pad does not say it, there was a document.
+    /// How the interview began; if the pad does not say it, `Update`.
     #[must_use]
     pub fn mode(&self) -> Mode {
         self.head.mode.unwrap_or(Mode::Update)
     }
 
-    /// The first question that waits for an answer.
+    /// The first question without an answer.
     #[must_use]
     pub fn open(&self) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.answer == Answer::Open)
     }
 
-    /// The question of this number.
+    /// The question with this number.
     #[must_use]
     pub fn entry(&self, number: u32) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.number == number)
     }
 
-    /// All pads of a text.
+    /// All pads in a text.
     pub(super) fn all(text: &str, outline: &Outline, known: &[Script]) -> Vec<Self> {
         let is_pad =
             |heading: &&Heading| heading.hashes && heading.level == 2 && folded(&heading.title) == folded(HEADING);
@@ -259,14 +259,14 @@ impl Pad {
                 "Started" => self.head.started = Some(value),
                 "Script" => self.head.script = Some(value),
                 "Run" => self.head.run = Some(value),
-                // Others may note more.
+                // Other programs may add comments of their own.
                 _ => {}
             }
         }
     }
 }
 
-/// A part of an entry: its label, where it begins, and where its words do.
+/// A part of an entry: its label, its beginning, and the beginning of its text.
 struct Part {
     label: &'static str,
     start: usize,
@@ -274,13 +274,13 @@ struct Part {
 }
 
 impl Entry {
-    /// Whether it asks exactly this.
+    /// Whether it asks exactly this question.
     #[must_use]
     pub fn asks(&self, question: &Question) -> bool {
         escape::normal(&question.asked) == self.asked
     }
 
-    /// Whether it asks the same, or about the same.
+    /// Whether it asks this question, or has the same topic.
     #[must_use]
     pub fn is_like(&self, question: &Question) -> bool {
         self.asks(question) || folded(&self.topic) == folded(&question.topic)
@@ -325,7 +325,7 @@ impl Entry {
             let words = &text[from..until];
             let end = from + words.trim_end().len();
             let start = from + (words.len() - words.trim_start().len());
-            // Blanks before words on a line of their own may mean something to Markdown.
+            // Blanks before the first word of a line can have a meaning in Markdown, so keep them.
             let line = text[from..start].rfind(['\n', '\r']).map(|at| from + at + 1);
             line.unwrap_or(start)..end
         };
@@ -355,10 +355,10 @@ impl Entry {
     }
 }
 
-/// The number and topic of `### Q3: Scope`.
+/// The number and topic in a heading such as `### Q3: Scope`.
 pub(super) fn title(heading: &str) -> Result<(u32, String), String> {
     let words = heading.trim().trim_start_matches('#').trim();
-    // A heading may end in hashes, which are not part of it.
+    // Closing hashes are not part of a heading.
     let bare = words.trim_end_matches('#');
     let words = if bare.ends_with([' ', '\t']) { bare.trim() } else { words };
     let shown: String = words.chars().take(60).collect();

@@ -1,4 +1,4 @@
-//! The script of an interview: which sections a document has, which questions fill them, and when that is enough.
+//! The script of an interview: the sections of a document, the questions that fill them, and what is required.
 
 use serde::Deserialize;
 
@@ -6,18 +6,18 @@ use crate::interviews::pad::edit::Question;
 use crate::interviews::pad::scratch::{Entry, HEADING, Mode, Pad};
 use crate::model::{Flaw, limits};
 
-/// `<id>.interview.yaml`, behind its schema.
+/// The content of `<id>.interview.yaml`, after its schema was checked.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ScriptDocument {
-    /// Who it is.
+    /// Its name and description.
     pub metadata: ScriptMetadata,
-    /// What a new document looks like.
+    /// The shape of a new document.
     #[serde(default)]
     pub document: NewDocument,
-    /// Most questions that are asked.
+    /// The highest number of questions.
     #[serde(default)]
     pub max_questions: Option<u32>,
-    /// The sections whose answers are enough; all, when none are named.
+    /// The sections that must be present or answered; all if none are named.
     #[serde(default)]
     pub complete_when: Vec<String>,
     /// The sections, in the order of the document.
@@ -26,26 +26,26 @@ pub struct ScriptDocument {
     pub questions: Vec<QuestionEntry>,
 }
 
-/// Who a script is.
+/// The name of a script.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ScriptMetadata {
-    /// Its name.
+    /// Its id, which is its name.
     pub id: String,
-    /// What it is for.
+    /// Its purpose.
     #[serde(default)]
     pub description: Option<String>,
 }
 
-/// What a new document looks like, and what counts as a gap in any.
+/// The shape of a new document, and what counts as a gap in any document.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 pub struct NewDocument {
     /// Its first heading.
     #[serde(default)]
     pub title: Option<String>,
-    /// What stands in a section that nobody wrote yet.
+    /// The text of a section that is not written yet.
     #[serde(default)]
     pub placeholder: Option<String>,
-    /// How many sentences make a section.
+    /// How many sentences a complete section has.
     #[serde(default)]
     pub min_sentences: Option<usize>,
 }
@@ -53,57 +53,58 @@ pub struct NewDocument {
 /// A section of the document.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct SectionEntry {
-    /// Its name in scripts and answers.
+    /// Its id in scripts and in `content`.
     pub id: String,
     /// Its heading.
     pub heading: String,
-    /// Other headings that mean the same.
+    /// Other headings for the same section.
     #[serde(default)]
     pub aliases: Vec<String>,
 }
 
-/// A question.
+/// A question of a script.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct QuestionEntry {
-    /// What it is about, in a few words; by it an entry of the pad is recognised.
+    /// Its topic, in a few words, by which an entry of the pad is recognised.
     pub topic: String,
     /// The question itself.
     pub ask: String,
     /// The section that its answer fills.
     pub fills: String,
-    /// In which mode it is asked; in any, when none is named.
+    /// The mode in which it is asked; if none is named, in every mode.
     #[serde(default)]
     pub mode: Option<QuestionMode>,
 }
 
-/// In which mode a question is asked.
+/// A mode in which a question is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum QuestionMode {
-    /// For new documents.
+    /// In new documents.
     Create,
-    /// For documents that were there.
+    /// In existing documents.
     Update,
 }
 
-/// A script that was found sound.
+/// A valid script.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Script {
     document: ScriptDocument,
-    /// What topics and headings are compared with: names as [`folded`], and the sections that they mean. Questions go first.
+    /// Names as [`folded`], each with the index of its section: topics of questions first, then headings, aliases and
+    /// ids.
     names: Vec<(String, usize)>,
 }
 
-/// How a heading, a topic or an id is compared.
+/// The form in which headings, topics and ids are compared.
 pub(super) fn folded(name: &str) -> String {
     name.split_whitespace().collect::<Vec<_>>().join(" ").trim_end_matches(':').to_lowercase()
 }
 
 impl Script {
-    /// Proves that all that a script names is there and is named once.
+    /// Checks that every name that a script refers to exists, and exists once.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All problems of the script.
     pub fn build(document: ScriptDocument) -> Result<Self, Vec<Flaw>> {
         let mut flaws = Vec::new();
         let mut flaw = |pointer: String, message: String| flaws.push(Flaw { pointer, message });
@@ -168,28 +169,28 @@ impl Script {
         &self.document.sections
     }
 
-    /// Most questions that are asked.
+    /// The highest number of questions.
     #[must_use]
     pub fn max_questions(&self) -> u32 {
         self.document.max_questions.unwrap_or(limits::QUESTIONS)
     }
 
-    /// How many sentences make a section.
+    /// How many sentences a complete section has.
     pub(super) fn min_sentences(&self) -> usize {
         self.document.document.min_sentences.unwrap_or(1)
     }
 
-    /// What stands in a section that nobody wrote yet.
+    /// The text of a section that is not written yet.
     pub(super) fn placeholder(&self) -> &str {
         self.document.document.placeholder.as_deref().unwrap_or("_TBD_")
     }
 
-    /// Whether the answers to these sections are enough.
+    /// Whether this section must be present or answered.
     pub(super) fn is_needed(&self, section: &str) -> bool {
         self.document.complete_when.is_empty() || self.document.complete_when.iter().any(|id| id == section)
     }
 
-    /// The questions that are asked in `mode`, in their order, with the sections that they fill.
+    /// The questions for `mode` in their order, with the ids of the sections that they fill.
     pub(super) fn questions(&self, mode: Mode) -> impl Iterator<Item = (Question, &str)> {
         let asked = move |question: &&QuestionEntry| match question.mode {
             None => true,
@@ -202,7 +203,7 @@ impl Script {
         })
     }
 
-    /// The section that an entry of this topic is about: by a question of the script, or by the section's own names.
+    /// The section for an entry with this topic: by a question of the script, or by a name of the section.
     #[must_use]
     pub fn section_of(&self, topic: &str) -> Option<&SectionEntry> {
         let topic = folded(topic);
@@ -210,7 +211,7 @@ impl Script {
         self.document.sections.get(*at)
     }
 
-    /// How many entries of `pad` are about a topic of this script, and how many ask one of its questions word for word.
+    /// How many entries of `pad` have a topic of this script, and how many are a question of it word for word.
     #[must_use]
     pub fn knows(&self, pad: &Pad) -> (usize, usize) {
         let asks = |entry: &&Entry| {
@@ -224,14 +225,14 @@ impl Script {
         (topics, pad.entries.iter().filter(asks).count())
     }
 
-    /// For each entry of `pad`, the id of the section that it is about.
+    /// The id of the section for each entry of `pad`.
     #[must_use]
     pub fn subjects(&self, pad: &Pad) -> Vec<Option<&str>> {
         let subject = |entry: &Entry| Some(self.section_of(&entry.topic)?.id.as_str());
         pad.entries.iter().map(subject).collect()
     }
 
-    /// Whether a heading is that of a section.
+    /// Whether a heading belongs to a section.
     pub(super) fn has_section(&self, heading: &str) -> bool {
         let heading = folded(heading);
         self.document.sections.iter().any(|section| section.is_headed(&heading))
@@ -253,7 +254,7 @@ impl Script {
 }
 
 impl SectionEntry {
-    /// Whether a heading, compared as [`folded`], is this section's.
+    /// Whether a heading, compared as [`folded`], belongs to this section.
     pub(super) fn is_headed(&self, heading: &str) -> bool {
         folded(&self.heading) == heading || self.aliases.iter().any(|alias| folded(alias) == heading)
     }

@@ -1,5 +1,5 @@
-//! What is left of a scratch pad whose heading was lost, and questions that stand outside of one: nothing of it is passed
-//! over in silence, and no second pad is begun beside it.
+//! Finds a scratch pad that lost its heading, and questions outside of a pad. They are reported, so that neither is
+//! ignored and no second pad is created.
 
 use std::ops::Range;
 
@@ -10,15 +10,15 @@ use crate::interviews::pad::outline::{Heading, Outline, lines};
 use crate::interviews::pad::scratch::{HEADING, NOTICE, Pad, title};
 use crate::interviews::pad::script::Script;
 
-/// Whether these words are the pad's heading, whatever its case, its blanks and its marks.
+/// Whether this text is the pad's heading, apart from case, blanks and marks.
 fn reads_as_heading(words: &str) -> bool {
     let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
     let (words, heading): (String, String) = (letters(words), letters(HEADING));
     words == heading
 }
 
-/// Where questions of a pad begin that are in none of `pads`. Documents have questions of their own, so only those count
-/// that say what was asked, about a topic of a script, and those that stand right above such a one.
+/// The places of questions that are in none of `pads`. A document can have questions of its own, so only entries count
+/// that have an **Asked** part and a topic of a script, and the entries directly above them.
 pub(super) fn questions(text: &str, outline: &Outline, pads: &[Pad], known: &[Script]) -> Vec<usize> {
     let is_outside = |at: usize| !pads.iter().any(|pad| pad.range.contains(&at));
     let is_known = |topic: &str| known.iter().any(|script| script.section_of(topic).is_some());
@@ -38,7 +38,7 @@ pub(super) fn questions(text: &str, outline: &Outline, pads: &[Pad], known: &[Sc
     found
 }
 
-/// The topic of a question that says below its heading what was asked.
+/// The topic of a question that has an **Asked** part below its heading.
 fn topic_asked(text: &str, heading: &Heading) -> Option<String> {
     let body = heading.range.end..text.len();
     let first = lines(text, &body).find(|line| !text[line.clone()].trim().is_empty())?;
@@ -49,13 +49,13 @@ fn topic_asked(text: &str, heading: &Heading) -> Option<String> {
 }
 
 impl Document<'_> {
-    /// The line, from 1, in which a scratch pad begins whose heading was lost; none when there is a pad, or nothing of one.
+    /// The line, from 1, in which a pad without its heading begins; none if there is a pad, or no such rest of one.
     #[must_use]
     pub fn lost(&self) -> Option<usize> {
         self.remains().map(|at| self.outline.line_of(at))
     }
 
-    /// Where what is left of a pad begins.
+    /// The beginning of a pad that lost its heading.
     fn remains(&self) -> Option<usize> {
         if !self.pads.is_empty() {
             return None;
@@ -64,7 +64,7 @@ impl Document<'_> {
         let notice = self.outline.comments.iter().find(is_notice).map(|comment| comment.start);
         let question = questions(self.text, &self.outline, &[], self.known).first().copied();
         let first = [notice, question].into_iter().flatten().min()?;
-        // The comments at its beginning belong to it.
+        // The comments at its beginning belong to the pad.
         let is_head = |line: &Range<usize>| {
             let is_blank = self.text[line.clone()].trim().is_empty();
             is_blank || (self.outline.comments.contains(line) && says_how_it_began(Outline::comment(self.text, line)))
@@ -75,10 +75,10 @@ impl Document<'_> {
         Some(head.map_or(first, |line| line.start))
     }
 
-    /// The text with the heading of the pad that lost it.
+    /// Restores the heading of a pad that lost it; gives the new text.
     ///
     /// # Errors
-    /// [`EditError`]; [`EditError::NoPad`] when none was lost.
+    /// [`EditError`]; [`EditError::NoPad`] if no heading was lost.
     pub fn with_heading(&self) -> Result<String, EditError> {
         self.settled()?;
         let at = self.remains().ok_or(EditError::NoPad)?;
@@ -86,7 +86,7 @@ impl Document<'_> {
         let before = self.text[..at].trim_end();
         let last = before.rfind(['\n', '\r']).map_or(0, |end| end + 1);
         let is_last = |heading: &&Heading| (heading.range.start..heading.range.end).contains(&last);
-        // What stands where it stood may have lost only its marks.
+        // The line may still have the text of the heading, without its marks.
         let spoiled = match self.outline.headings.iter().find(is_last) {
             Some(heading) if reads_as_heading(&heading.title) => Some(heading.range.start),
             _ if reads_as_heading(&self.text[last..before.len()]) => Some(last),
@@ -112,7 +112,7 @@ impl Document<'_> {
     }
 }
 
-/// Whether a comment stands at the beginning of a pad.
+/// Whether a comment belongs to the beginning of a pad.
 fn says_how_it_began(comment: &str) -> bool {
     let key = comment.split_once(':').map(|(key, _)| key.trim());
     comment.eq_ignore_ascii_case(NOTICE) || key.is_some_and(|key| ["Mode", "Started", "Script", "Run"].contains(&key))

@@ -1,4 +1,4 @@
-//! May a mode begin while others are active?
+//! Decides whether a mode may begin while others are active.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,45 +6,45 @@ use serde::Serialize;
 use crate::model::ModeName;
 use crate::modes::policy::{Condition, Kind, Policy, Relation};
 
-/// The answer (RCS, "Transition rule categories").
+/// The decision (RCS, "Transition rule categories").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Admission {
-    /// Nothing is active.
+    /// It begins; no mode is active.
     Start,
     /// It is active already.
     NoChange,
-    /// It begins beside all others.
+    /// It begins beside all active modes.
     Overlap,
-    /// It begins, and these are completed.
+    /// It begins, and these modes are completed.
     AutoComplete(Vec<ModeName>),
     /// It does not begin, and nothing changes.
     Deny(Denial),
 }
 
-/// Why a mode cannot begin.
+/// Why a mode may not begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Denial {
-    /// By which rule.
+    /// The kind of conflict.
     pub kind: DenialKind,
-    /// All that are active.
+    /// All active modes.
     pub active: Vec<ModeName>,
-    /// Those among them that are in the way.
+    /// The active modes that prevent it.
     pub blockers: Vec<ModeName>,
 }
 
-/// By which rule a mode cannot begin.
+/// The kind of conflict because of which a mode may not begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DenialKind {
-    /// From execution back to planning, which never completes anything by itself.
+    /// From execution back to planning: that never completes a mode automatically.
     Rollback,
-    /// Two modes that cannot be active together.
+    /// Two modes that may not be active together.
     Overlap,
 }
 
 impl Policy {
-    /// Whether `requested` may begin while `active` are active, in this order. Names that the policy does not know, and
-    /// repeats, do not count. `holds` tells whether a condition holds for an active mode.
+    /// Decides whether `requested` may begin while `active` are active, in this order. Unknown names and duplicates are
+    /// ignored. `holds` tells whether a condition holds for an active mode.
     #[must_use]
     pub fn admit(
         &self,

@@ -1,4 +1,4 @@
-//! A policy as it is written.
+//! A policy as its file has it.
 
 use std::collections::BTreeMap;
 
@@ -7,21 +7,21 @@ use serde_json::{Map, Value};
 
 use crate::modes::policy::{Condition, Kind};
 
-/// `modes.yaml`, behind its schema.
+/// The content of `modes.yaml`, after its schema was checked.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct PolicyDocument {
     /// The modes, in the order of tables.
     pub modes: Vec<ModeEntry>,
-    /// Which mode hands over to which.
+    /// The hand-overs between modes.
     #[serde(default)]
     pub handoffs: Vec<HandoffEntry>,
-    /// Which modes may be active together; `*` is every other one.
+    /// Pairs of modes that may be active together; `*` stands for every other mode.
     #[serde(default)]
     pub overlaps: Vec<[String; 2]>,
-    /// Prefixes of skills.
+    /// Prefixes that a skill in a prompt may have, such as `rcs` in `$rcs:team`.
     #[serde(default)]
     pub namespaces: Vec<String>,
-    /// Skills that are no modes.
+    /// Skills that are not modes.
     #[serde(default)]
     pub skills: Vec<String>,
 }
@@ -31,33 +31,33 @@ pub struct PolicyDocument {
 pub struct ModeEntry {
     /// Its name.
     pub name: String,
-    /// What it is like.
+    /// Planning or execution.
     pub kind: Kind,
-    /// Other words for it.
+    /// Other names.
     #[serde(default)]
     pub aliases: Vec<String>,
-    /// Fields of a file that begins.
+    /// Fields of the file when the mode begins.
     #[serde(default)]
     pub start: Map<String, Value>,
-    /// The phases in which it is at work; any, when none are named.
+    /// The phases of the active mode; if none are named, any.
     #[serde(default)]
     pub phases: Vec<String>,
-    /// The phases in which it has ended.
+    /// The phases in which the mode has ended.
     #[serde(default)]
     pub terminal_phases: Vec<String>,
-    /// Other words for phases.
+    /// Other names for phases.
     #[serde(default)]
     pub phase_aliases: BTreeMap<String, String>,
 }
 
-/// The source is completed when the destination begins.
+/// A hand-over: the source is completed when the destination begins.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct HandoffEntry {
     /// The source.
     pub from: String,
     /// The destination.
     pub to: String,
-    /// When not.
+    /// The condition under which the hand-over is closed.
     #[serde(default)]
     pub unless: Option<Condition>,
 }

@@ -13,15 +13,15 @@ use crate::modes::policy::phase::CLEARED;
 /// How a mode ended, for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It did what it was for.
+    /// It finished its work.
     Finished,
-    /// It cannot go on.
+    /// It cannot continue.
     Blocked,
-    /// It went wrong.
+    /// It failed.
     Failed,
     /// A person stopped it.
     UserInterlude,
-    /// It asked a question and waits for the answer.
+    /// It asked a question, and waits for the answer.
     AskUserQuestion,
 }
 
@@ -30,7 +30,7 @@ impl Outcome {
     pub const ALL: [Self; 5] =
         [Self::Finished, Self::Blocked, Self::Failed, Self::UserInterlude, Self::AskUserQuestion];
 
-    /// The canonical word.
+    /// The canonical name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -42,7 +42,7 @@ impl Outcome {
         }
     }
 
-    /// The word in the legacy field `run_outcome`.
+    /// The name in the legacy field `run_outcome`.
     #[must_use]
     pub fn legacy(self) -> &'static str {
         match self {
@@ -71,18 +71,18 @@ impl JsonSchema for Outcome {
     }
 }
 
-/// What a word of any vocabulary says.
+/// The meaning of a word in any of the vocabularies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Word {
     Ended(Outcome),
-    /// It waits for a person: a question when one is pending, otherwise blocked.
+    /// It waits for a person: for an answer if a question is pending, otherwise it is blocked.
     UserWait,
-    /// It goes on.
+    /// It is not over.
     GoesOn,
 }
 
 impl Word {
-    /// The alias table of RCS and of the fields it replaces.
+    /// Parses a word, by the alias tables of RCS and of the fields that it replaces.
     fn parse(text: &str) -> Option<Self> {
         Some(match text.trim().to_lowercase().as_str() {
             "finished" | "finish" | "complete" | "completed" | "done" => Self::Ended(Outcome::Finished),
@@ -97,7 +97,7 @@ impl Word {
         })
     }
 
-    /// Whether it says nothing else than `outcome`. A wait for a person is a block or a question.
+    /// Whether the word is compatible with `outcome`. Waiting for a person can be a block or a question.
     fn fits(self, outcome: Option<Outcome>) -> bool {
         match self {
             Self::Ended(own) => outcome == Some(own),
@@ -116,38 +116,38 @@ impl Word {
     }
 }
 
-/// Where an answer comes from.
+/// The field that determined the outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OutcomeSource {
-    /// The canonical field.
+    /// The canonical field `lifecycle_outcome`.
     LifecycleOutcome,
-    /// Its legacy alias.
+    /// Its legacy alias `terminal_outcome`.
     TerminalOutcome,
-    /// The legacy field.
+    /// The legacy field `run_outcome`.
     RunOutcome,
-    /// The phase.
+    /// The field `current_phase`.
     CurrentPhase,
-    /// A question that is pending.
+    /// A pending question.
     QuestionEnforcement,
-    /// An error that was kept.
+    /// An error in the file.
     Error,
-    /// `active`.
+    /// The field `active`.
     Active,
-    /// `completed_at`.
+    /// The field `completed_at`.
     CompletedAt,
 }
 
-/// What a mode's file says about its end.
+/// The end of a mode, as its file has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
-    /// How it ended; none while it goes on.
+    /// How the mode ended; none while it is not over.
     pub outcome: Option<Outcome>,
-    /// What said so.
+    /// The field that determined that.
     pub source: Option<OutcomeSource>,
-    /// Whether the file waits for a person in words that are kept for older readers only.
+    /// Whether the file says that it waits for a person, in words that only older readers use.
     pub user_wait: bool,
-    /// What is odd about it: values that nobody knows, fields that contradict each other.
+    /// Problems in the file: unknown values, fields that contradict each other.
     pub notes: Vec<String>,
 }
 
@@ -157,7 +157,7 @@ const CANONICAL: [(&str, OutcomeSource); 3] = [
     ("run_outcome", OutcomeSource::RunOutcome),
 ];
 
-/// Reads how the mode in `state` ended, in RCS's order of precedence.
+/// Determines how the mode in `state` ended. Fields count in RCS's order of precedence.
 #[must_use]
 pub fn read_outcome(state: &Map<String, Value>) -> Reading {
     let question = has_question(state);
@@ -229,7 +229,7 @@ fn by_phase(state: &Map<String, Value>, question: bool) -> Option<(Option<Outcom
     let phase = state.get("current_phase")?.as_str()?;
     let aborted = || state.get("input_lock")?.get("exit_reason")?.as_str();
     let word = match phase.trim() {
-        // A person put an end to it, and nothing was finished.
+        // A person stopped it, so it did not finish.
         CLEARED | "user-stopped" => Word::Ended(Outcome::UserInterlude),
         "completing" if aborted() == Some("abort") => Word::Ended(Outcome::UserInterlude),
         phase => Word::parse(phase).filter(|word| *word != Word::GoesOn)?,
@@ -237,39 +237,39 @@ fn by_phase(state: &Map<String, Value>, question: bool) -> Option<(Option<Outcom
     Some((word.outcome(question), OutcomeSource::CurrentPhase, word))
 }
 
-/// Whether the mode asked a question that nobody answered yet.
+/// Whether the mode has a question that is not answered yet.
 fn has_question(state: &Map<String, Value>) -> bool {
     let Some(question) = state.get("question_enforcement") else { return false };
     let text = |field: &str| question.get(field).and_then(Value::as_str).unwrap_or_default();
     !text("obligation_id").is_empty() && text("status") == "pending"
 }
 
-/// A state that must not be written.
+/// Why a state must not be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LifecycleFault {
-    /// A word that no vocabulary has.
+    /// A word that is not in any vocabulary.
     UnknownOutcome {
         /// The field.
         field: &'static str,
         /// The word.
         value: String,
     },
-    /// It has ended and is active.
+    /// The mode has ended, but is active.
     EndedButActive {
         /// How it ended.
         outcome: Outcome,
-        /// What says so.
+        /// The field that says so.
         source: &'static str,
     },
-    /// It goes on and is not active.
+    /// The mode is not over, but is not active.
     GoesOnInactive,
 }
 
-/// Brings the fields of `state` that tell its end into agreement: the canonical outcome counts, the legacy fields follow.
+/// Makes the fields of `state` about the end consistent: the canonical outcome counts, and the legacy fields follow.
 /// Gives warnings.
 ///
 /// # Errors
-/// [`LifecycleFault`], and `state` is to be thrown away.
+/// [`LifecycleFault`]; then the caller must discard `state`.
 pub fn settle(state: &mut Map<String, Value>, now: Timestamp) -> Result<Vec<String>, LifecycleFault> {
     for (field, said) in CANONICAL {
         let Some(text) = state.get(field).and_then(Value::as_str).filter(|text| !text.trim().is_empty()) else {
@@ -323,11 +323,12 @@ fn said_progress(state: &Map<String, Value>) -> bool {
     state.get("run_outcome").and_then(Value::as_str).is_some_and(|word| word.trim().eq_ignore_ascii_case("progress"))
 }
 
-/// What tells of a hand-over that is history once the mode begins anew.
+/// Fields about a hand-over, which are stale when the mode begins again.
 const AUDIT: [&str; 4] = ["auto_completed_reason", "completion_note", "transition_source", "transition_target_mode"];
 
-/// Removes from the `state` of `mode` what `given` makes stale before both are merged: an outcome does not outlive the
-/// phase it was told in, a mode that is told to have ended is not active any more, and one that begins anew has no end.
+/// Before `given` is merged into the `state` of `mode`, removes fields that become stale: an outcome is dropped with
+/// the phase that it belongs to, a mode that is said to have ended is no longer active, and a mode that begins again
+/// has no end.
 pub fn drop_stale(mode: &Mode, state: &mut Map<String, Value>, given: &Map<String, Value>) {
     let told = [
         OutcomeSource::LifecycleOutcome,
@@ -341,7 +342,7 @@ pub fn drop_stale(mode: &Mode, state: &mut Map<String, Value>, given: &Map<Strin
     }
     let begins = given.get("active") == Some(&Value::Bool(true));
     let tells = CANONICAL.iter().any(|(field, _)| given.get(*field).is_some_and(|value| !value.is_null()));
-    // How an ended mode ended is not for a phase to change that tells of no end.
+    // A new phase that is not an end does not change how an ended mode ended.
     let phase = given.get("current_phase").and_then(Value::as_str);
     let ends = read_outcome(given).outcome.is_some() || phase.is_some_and(|phase| mode.ends_in(phase));
     let goes_on = state.get("active") != Some(&Value::Bool(false));
@@ -359,7 +360,7 @@ pub fn drop_stale(mode: &Mode, state: &mut Map<String, Value>, given: &Map<Strin
     }
 }
 
-/// Removes what an earlier hand-over left.
+/// Removes the fields about an earlier hand-over.
 pub fn clear_audit(state: &mut Map<String, Value>) {
     AUDIT.iter().for_each(|field| drop(state.shift_remove(*field)));
 }

@@ -1,5 +1,5 @@
-//! Modes: who may be active with whom, how they end, and how a prompt asks for them (RCS). Pure; the rules
-//! themselves are data (`workflows/modes.yaml`).
+//! Modes: which may be active together, how they end, and how a prompt requests them (RCS). Pure; the rules themselves
+//! are data (`workflows/modes.yaml`).
 
 mod admit;
 mod document;

@@ -1,4 +1,4 @@
-//! Phases of a mode that names them, and its counters.
+//! Checks the phase and the counters in a mode's file.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use crate::modes::policy::{Mode, Outcome, OutcomeSource, read_outcome};
 /// A field of a mode's file that cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PhaseFault {
-    /// The mode has phases, and this is none.
+    /// The mode has phases, and this is not one of them.
     Unknown {
         /// The word.
         phase: String,
@@ -18,17 +18,17 @@ pub enum PhaseFault {
     Value {
         /// The field.
         field: &'static str,
-        /// What it takes.
+        /// The values that it takes, in words.
         takes: &'static str,
     },
 }
 
 impl Mode {
-    /// Brings the phase of `state` into the mode's own words and checks its counters. The word that was written is kept
+    /// Replaces the phase in `state` by the mode's own name for it, and checks the counters. The original word is kept
     /// in `phase_normalized_from`.
     ///
     /// # Errors
-    /// [`PhaseFault`], and `state` is to be thrown away.
+    /// [`PhaseFault`]; then the caller must discard `state`.
     pub fn check_fields(&self, state: &mut Map<String, Value>) -> Result<(), PhaseFault> {
         let is_count = |value: &Value, least: u64| value.is_null() || value.as_u64().is_some_and(|n| n >= least);
         let counts = [("iteration", 0, "a whole number from 0 on"), ("max_iterations", 1, "a whole number from 1 on")];
@@ -53,7 +53,7 @@ impl Mode {
             return Ok(());
         }
         let Some(meant) = self.meant(phase).cloned() else {
-            // Context's own words for an end, whatever the mode's are.
+            // flow's own phases for an end are valid in every mode.
             if matches!(phase, COMPLETED | CANCELLED | CLEARED) {
                 return Ok(());
             }
@@ -66,8 +66,8 @@ impl Mode {
         Ok(())
     }
 
-    /// A phase in which the mode has ended ends it, when nothing in `state` says how. `given` is what somebody wrote: whether
-    /// it is active as well is theirs to say.
+    /// If the phase means that the mode has ended, and no other field says how, sets the outcome `finished`. `active`
+    /// changes too, unless `given`, the fields that are being written, contains it.
     pub fn end_by_phase(&self, state: &mut Map<String, Value>, given: &Map<String, Value>) {
         let phase = state.get("current_phase").and_then(Value::as_str);
         let ended = phase.is_some_and(|phase| self.terminal_phases.iter().any(|known| known == phase));
@@ -82,14 +82,14 @@ impl Mode {
         }
     }
 
-    /// The phase that a word means, in any case and by its other names.
+    /// The phase with this name or alias, in any case.
     fn meant(&self, word: &str) -> Option<&String> {
         let word = word.trim().to_ascii_lowercase();
         let mut phases = self.phases.iter().chain(&self.terminal_phases);
         self.phase_aliases.get(&word).or_else(|| phases.find(|phase| phase.to_ascii_lowercase() == word))
     }
 
-    /// Whether a mode that somebody puts into this phase has ended.
+    /// Whether the mode has ended in this phase.
     #[must_use]
     pub fn ends_in(&self, word: &str) -> bool {
         self.meant(word).is_some_and(|phase| self.terminal_phases.contains(phase))
@@ -100,9 +100,9 @@ impl Mode {
     }
 }
 
-/// The phase of a mode that another one took over.
+/// The phase of a mode that handed over to another.
 pub(crate) const COMPLETED: &str = "completed";
-/// The phase of a mode that was given up.
+/// The phase of a mode that was cancelled.
 pub(crate) const CANCELLED: &str = "cancelled";
-/// The phase of a session's file that only hides the root's.
+/// The phase in a session's file that only hides the file in the root scope.
 pub(crate) const CLEARED: &str = "cleared";

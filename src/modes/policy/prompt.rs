@@ -1,14 +1,14 @@
-//! Skills that a prompt asks for: `$blueprint`, `$rcs:team`.
+//! Skills that a prompt requests: `$blueprint`, `$rcs:team`.
 //!
 //! ```text
 //! token := "$" name ( ":" name )*        name := letter ( letter | digit | "-" )*, in any case
 //! block := token ( blank+ token )*
 //! ```
 //!
-//! A token counts when no word stands right before it or behind it, and when somebody says it: not in code or in a
-//! quotation of others, not in quotation marks, not escaped, not behind "do not" or "without" in the same clause. The
-//! first block counts, wherever it stands; names that nobody knows are passed over, and a first block of such names alone
-//! says nothing at all.
+//! A token counts if it is separate from the words around it, and if the author says it: it is not in code, in a
+//! quotation or between quotation marks, not escaped, and not after "do not" or "without" in the same clause. Only the
+//! first block counts, wherever it is. Unknown names in it are ignored; if it consists of unknown names only, the
+//! prompt requests nothing.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -20,19 +20,19 @@ use crate::model::ModeName;
 use crate::modes::policy::table::CANCEL;
 use crate::modes::policy::{Kind, Policy};
 
-/// A skill that a prompt names.
+/// A skill that a prompt requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Skill {
     /// A mode.
     Mode(ModeName),
-    /// The end of all modes.
+    /// `cancel`: end all modes.
     Cancel,
-    /// A skill without a mode.
+    /// A skill that is not a mode.
     Other(String),
 }
 
 impl Skill {
-    /// Its name, whatever alias was written.
+    /// Its canonical name, even if an alias was written.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -62,19 +62,19 @@ impl JsonSchema for Skill {
     }
 }
 
-/// What to do about a prompt's skills.
+/// What to do for the skills of a prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// Whether everything that is active ends.
+    /// Whether all active modes end.
     pub cancel: bool,
-    /// Modes to ask for, one after the other.
+    /// Modes to request, in this order.
     pub modes: Vec<ModeName>,
-    /// Modes that have to wait.
+    /// Modes that have to wait until later.
     pub deferred: Vec<ModeName>,
 }
 
-/// Decides what to do about the skills of one prompt: planning goes before execution that is asked for at the same
-/// time, and the end of everything before any beginning.
+/// Decides what to do for the skills of one prompt. The end of all modes comes first. If planning and execution are
+/// requested together, execution has to wait.
 #[must_use]
 pub fn plan(policy: &Policy, skills: &[Skill]) -> Plan {
     let modes = skills.iter().filter_map(|skill| match skill {
@@ -97,21 +97,21 @@ pub fn plan(policy: &Policy, skills: &[Skill]) -> Plan {
     }
 }
 
-/// The skills that a prompt names.
+/// The skills in a prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Skills {
-    /// Those of the first block, each once.
+    /// The skills of the first block, each once.
     pub asked: Vec<Skill>,
     /// How each of them was written.
     pub typed: Vec<String>,
-    /// Words that could be skills and that nobody knows, wherever they stand.
+    /// Tokens that are not known skills, anywhere in the prompt.
     pub unknown: Vec<String>,
-    /// Others before it that are denied, each with the word that does so.
+    /// Skills before the first block that a negation forbids, each with the negating word.
     pub denied: Vec<(Skill, String)>,
 }
 
-/// Finds the skills of the first block of tokens in `text`. `prose` has the ranges in which somebody speaks, a list for
-/// each paragraph. Takes time in proportion to the text.
+/// Finds the skills of the first block of tokens in `text`. `prose` has the ranges of the author's own words, a list
+/// for each paragraph. Takes time proportional to the text.
 #[must_use]
 pub fn find_skills(policy: &Policy, text: &str, prose: &[Vec<Range<usize>>]) -> Skills {
     let mut skills = Skills::default();
@@ -144,11 +144,12 @@ pub fn find_skills(policy: &Policy, text: &str, prose: &[Vec<Range<usize>>]) -> 
     skills
 }
 
-/// How many words that nobody knows are looked at.
+/// The highest number of unknown words that are kept.
 const TOLD: usize = 20;
 
 impl Policy {
-    /// The skill that was surely meant by a word that is none; none for what prose and shells are full of: `HOME`, `form`.
+    /// The skill that a misspelt word certainly means; none for words that are common in prose and shells, such as
+    /// `HOME` and `form`.
     #[must_use]
     pub fn meant_by(&self, word: &str) -> Option<&str> {
         let plain = word.rsplit(':').next().unwrap_or(word);
@@ -164,7 +165,7 @@ impl Policy {
         let is_near = |name: &&str| {
             let is_turned = letters(name) == letters(&plain);
             let distance = strsim::osa_distance(name, &plain);
-            // Of a short word, another letter makes another word.
+            // With another letter, a short word is another word.
             let is_another = name.len() < 6 && name.len() == plain.len() && !is_turned;
             let most = if name.len() < 8 { 1 } else { 2 };
             (1..=most).contains(&distance)
@@ -180,17 +181,17 @@ impl Policy {
     }
 }
 
-/// Whether somebody says a word that can be a skill, asked for or denied.
+/// Whether the author names a skill, to request or to forbid it.
 #[must_use]
 pub fn names_skills(text: &str, prose: &[Vec<Range<usize>>]) -> bool {
     prose.iter().any(|paragraph| Scan::new(text, paragraph).next().is_some())
 }
 
-/// A `$word` that somebody says.
+/// A `$word` in the author's own words.
 struct Token<'a> {
-    /// Where it is, with its `$`.
+    /// Its range, with the `$`.
     at: Range<usize>,
-    /// The word by which its clause denies what it names.
+    /// The word by which its clause negates it.
     denied: Option<&'a str>,
 }
 
@@ -211,23 +212,23 @@ fn skill(policy: &Policy, name: &str) -> Option<Skill> {
     policy.skills().contains(&joined).then_some(Skill::Other(joined))
 }
 
-/// The tokens of one paragraph that count.
+/// Finds the tokens of one paragraph that count.
 struct Scan<'a> {
     text: &'a str,
     pieces: &'a [Range<usize>],
-    /// The next byte to look at, in the first of `pieces`.
+    /// The next byte to read, in the first of `pieces`.
     at: usize,
-    /// The word by which the clause denies what it names.
+    /// The word by which the current clause negates what it names.
     denied: Option<&'a str>,
-    /// Where quotation marks end.
+    /// The end of the current quotation.
     quoted_to: usize,
-    /// Whether the last word was one that `not` follows.
+    /// Whether the previous word is an auxiliary, so that a `not` after it negates.
     after_do: bool,
-    /// Whether a comma stands behind the last word.
+    /// Whether a comma follows the previous word.
     after_comma: bool,
-    /// Where the line ends.
+    /// The end of the current line.
     line_end: usize,
-    /// Closing marks that the rest of the line lacks, each with where that line ends.
+    /// Closing marks that are missing in the rest of the line, each with the end of that line.
     unclosed: Vec<(char, usize)>,
 }
 
@@ -238,7 +239,8 @@ impl<'a> Scan<'a> {
         Self { text, pieces, at, denied: None, quoted_to: 0, after_do, after_comma, line_end: at, unclosed: Vec::new() }
     }
 
-    /// Takes a word into account. A comma alone does not end a denial ("do not, please, run …"), another demand does.
+    /// Updates the negation after a word. A comma alone does not end a negation ("do not, please, run …"), but another
+    /// request does.
     fn hear(&mut self, said: &'a str) {
         let word = said.to_lowercase().replace('’', "'");
         let denies = match word.as_str() {
@@ -261,14 +263,15 @@ impl<'a> Scan<'a> {
         self.after_comma = false;
     }
 
-    /// The end of a quotation that begins at `at` with `open`; none when it is no quotation. It ends on the same line.
+    /// The end of a quotation that begins at `at` with `open`; none if it is not a quotation. A quotation ends on its
+    /// line.
     fn quotation(&mut self, at: usize, open: char) -> Option<usize> {
         let close = match open {
             '"' => '"',
             '“' => '”',
             '«' => '»',
             '‘' => '’',
-            // An apostrophe is no quotation mark.
+            // An apostrophe inside a word is not a quotation mark.
             '\'' if !self.text[..at].chars().next_back().is_some_and(char::is_alphanumeric) => '\'',
             _ => return None,
         };
@@ -291,7 +294,7 @@ impl<'a> Scan<'a> {
         end.map(|end| end + close.len_utf8())
     }
 
-    /// The end of the token at the `$` at `at`; none when it is none.
+    /// The end of the token whose `$` is at `at`; none if it is not a token.
     fn token(&self, at: usize) -> Option<usize> {
         let before = self.text[..at].chars().next_back();
         if before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '\\' | '$')) {
@@ -329,7 +332,7 @@ impl<'a> Iterator for Scan<'a> {
                 let inside = |c: &char| c.is_alphanumeric() || matches!(c, '\'' | '’' | '_');
                 let word: usize = self.text[at..piece.end].chars().take_while(inside).map(char::len_utf8).sum();
                 self.at = at + word;
-                // What others say denies nothing.
+                // Quoted words do not negate anything.
                 if at >= self.quoted_to {
                     self.hear(&self.text[at..at + word]);
                 }
@@ -345,7 +348,7 @@ impl<'a> Iterator for Scan<'a> {
                 '$' => {
                     if let Some(end) = self.token(at) {
                         self.at = end;
-                        // A line that begins with a token is a demand of its own.
+                        // A line that begins with a token is a new request.
                         let line = self.text[..at].trim_end_matches([' ', '\t']);
                         if line.ends_with('\n') {
                             self.denied = None;
@@ -380,7 +383,7 @@ mod tests {
         Policy::build(document).unwrap()
     }
 
-    /// What is found where everything is prose.
+    /// The skills in a text that is all prose.
     fn found(text: &str) -> Vec<String> {
         let whole = vec![vec![0..text.len()]];
         find_skills(&policy(), text, &whole).asked.iter().map(|skill| skill.as_str().to_owned()).collect()

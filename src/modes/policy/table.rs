@@ -1,4 +1,4 @@
-//! A policy that was proved sane: every pair of modes has exactly one rule.
+//! A valid policy: every pair of modes has exactly one rule.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,32 +10,32 @@ use crate::model::{Flaw, ModeName};
 use crate::modes::policy::document::ModeEntry;
 use crate::modes::policy::{PolicyDocument, read_outcome};
 
-/// What a mode is like: planning comes before execution, and there is no way back by itself.
+/// The kind of a mode. Planning comes before execution; the way back is never automatic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// It finds out and plans.
+    /// It investigates and plans.
     Planning,
     /// It changes things.
     Execution,
 }
 
-/// When a hand-off is closed.
+/// A condition under which a hand-over is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Condition {
-    /// The source's review found nothing, so there is nothing to plan anew.
+    /// The review of the source had no findings, so there is nothing to plan again.
     ReviewClean,
 }
 
-/// What happens when a mode is asked for while another one is active.
+/// What happens when a mode is requested while another one is active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relation {
-    /// They cannot be active together.
+    /// They may not be active together.
     Apart,
-    /// They can.
+    /// They may be active together.
     Beside,
-    /// The active one is completed, unless the condition holds.
+    /// The active mode hands over and is completed, unless the condition holds.
     HandsOff(Option<Condition>),
 }
 
@@ -44,17 +44,17 @@ pub enum Relation {
 pub struct Mode {
     /// Its name.
     pub name: ModeName,
-    /// What it is like.
+    /// Planning or execution.
     pub kind: Kind,
-    /// Other words for it, in small letters.
+    /// Other names, in lower case.
     pub aliases: Vec<String>,
-    /// Fields of a file that begins.
+    /// Fields of its file when it begins.
     pub start: Map<String, Value>,
-    /// Its phases; any text when there are none.
+    /// The phases while it is active; if there are none, any text is valid.
     pub phases: Vec<String>,
-    /// Those in which it has ended.
+    /// The phases in which it has ended.
     pub terminal_phases: Vec<String>,
-    /// Other words for phases.
+    /// Other names for phases.
     pub phase_aliases: BTreeMap<String, String>,
 }
 
@@ -72,27 +72,27 @@ impl Mode {
     }
 }
 
-/// Who may be active with whom. The empty one knows no mode.
+/// The rules about which modes may be active together. The empty policy has no modes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Policy {
     modes: Vec<Mode>,
-    /// The active mode's row, the column of the one that is asked for.
+    /// A row for each active mode, with a column for each requested mode.
     relations: Vec<Vec<Relation>>,
     namespaces: Vec<String>,
     skills: Vec<String>,
 }
 
-/// The skill that ends every mode; no policy can take the word.
+/// The skill that ends every mode. No mode can have this name.
 pub(super) const CANCEL: &str = "cancel";
-/// Words that stay free, so that whatever is active can be ended.
+/// Words that cannot be names of modes, so that active modes can always be ended.
 const RESERVED: [&str; 3] = [CANCEL, "clear", "skill-active"];
 
 impl Policy {
-    /// Proves a document sane: every name is known and means one thing, every pair of modes is decided once, overlaps hold
-    /// both ways, every mode can be left.
+    /// Checks a document: every name is known and has one meaning, every pair of modes has one rule, overlaps are
+    /// symmetric, and every mode can be left.
     ///
     /// # Errors
-    /// All flaws.
+    /// All problems of the document.
     pub fn build(document: PolicyDocument) -> Result<Self, Vec<Flaw>> {
         let mut flaws = Vec::new();
         let modes = modes(&document.modes, &mut flaws);
@@ -146,7 +146,7 @@ impl Policy {
         Ok(Self { modes, relations, namespaces: small(document.namespaces), skills: small(document.skills) })
     }
 
-    /// The policy with further modes that have no rules: enough to end them.
+    /// Adds modes without rules, so that they can be ended.
     #[must_use]
     pub fn and_unruled(mut self, names: impl IntoIterator<Item = ModeName>) -> Self {
         for name in names {
@@ -166,33 +166,33 @@ impl Policy {
         &self.modes
     }
 
-    /// The mode of this name.
+    /// The mode with this name.
     #[must_use]
     pub fn mode(&self, name: &ModeName) -> Option<&Mode> {
         self.modes.iter().find(|mode| mode.name == *name)
     }
 
-    /// The mode that a person's word means: a name or an alias, in any case, with blanks around it.
+    /// The mode with this name or alias, in any case, with or without blanks around it.
     #[must_use]
     pub fn named(&self, word: &str) -> Option<&Mode> {
         let word = word.trim().to_ascii_lowercase();
         self.modes.iter().find(|mode| mode.name.as_str() == word || mode.aliases.contains(&word))
     }
 
-    /// What happens when `requested` is asked for while `active` is active; none when a name is unknown.
+    /// What happens when `requested` is requested while `active` is active; none if a name is unknown.
     #[must_use]
     pub fn relation(&self, active: &ModeName, requested: &ModeName) -> Option<Relation> {
         let at = |name: &ModeName| self.modes.iter().position(|mode| mode.name == *name);
         Some(self.relations[at(active)?][at(requested)?])
     }
 
-    /// Prefixes that a skill may carry.
+    /// Prefixes that a skill may have.
     #[must_use]
     pub fn namespaces(&self) -> &[String] {
         &self.namespaces
     }
 
-    /// Skills that are no modes.
+    /// Skills that are not modes.
     #[must_use]
     pub fn skills(&self) -> &[String] {
         &self.skills
@@ -229,7 +229,7 @@ fn small_keys(words: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     words.iter().map(|(word, phase)| (word.to_ascii_lowercase(), phase.clone())).collect()
 }
 
-/// Fields that flow writes when a mode begins and ends.
+/// Fields that flow itself writes when a mode begins and ends.
 const OWN_FIELDS: [&str; 13] = [
     "active",
     "mode",
@@ -246,7 +246,7 @@ const OWN_FIELDS: [&str; 13] = [
     "error",
 ];
 
-/// A file that begins tells of no end, and has no field that is not the policy's to fill.
+/// Checks that the fields of a beginning mode do not mean an end, and include none that flow fills.
 fn check_start(entry: &ModeEntry, pointer: &str, flaws: &mut Vec<Flaw>) {
     for field in entry.start.keys().filter(|field| OWN_FIELDS.contains(&field.as_str())) {
         flaws.push(Flaw::at(format!("{pointer}/start/{field}"), format!("`{field}` is for flow to fill")));
@@ -267,7 +267,7 @@ fn check_start(entry: &ModeEntry, pointer: &str, flaws: &mut Vec<Flaw>) {
     }
 }
 
-/// A mode with phases of its own can begin in one and end in one.
+/// Checks that a mode with phases can begin in one of them and end in one of them.
 fn check_phases(entry: &ModeEntry, pointer: &str, flaws: &mut Vec<Flaw>) {
     let name = &entry.name;
     if entry.phases.is_empty() && entry.terminal_phases.is_empty() {
@@ -305,7 +305,7 @@ fn check_phases(entry: &ModeEntry, pointer: &str, flaws: &mut Vec<Flaw>) {
     }
 }
 
-/// Every word that a prompt can say means one thing.
+/// Checks that every word in a prompt has one meaning.
 fn words(document: &PolicyDocument, flaws: &mut Vec<Flaw>) {
     let mut seen = BTreeSet::new();
     let mut take = |word: &str, pointer: String| {

@@ -1,4 +1,4 @@
-//! What the modes' files say, and which modes that makes active for whom.
+//! The states in the modes' files, and which modes they make active in which scope.
 
 use std::collections::BTreeMap;
 
@@ -8,45 +8,45 @@ use crate::model::{ModeName, Scope};
 use crate::modes::policy::Policy;
 use crate::modes::state::ModeRefusal;
 
-/// A mode's file.
+/// The state in a mode's file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModeState {
-    /// What it says.
+    /// The fields.
     Known(Map<String, Value>),
-    /// Why it cannot be read.
+    /// The file cannot be read, for this reason.
     Broken(String),
 }
 
-/// The files of some scopes.
+/// The mode files of some scopes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Board {
     files: BTreeMap<(Scope, ModeName), ModeState>,
 }
 
-/// An active mode, and whose file says so.
+/// An active mode, and the scope of the file that makes it active.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Active {
     /// The mode.
     pub mode: ModeName,
-    /// Whose file.
+    /// The scope of its file.
     pub scope: Scope,
 }
 
 impl Board {
-    /// The file of `mode` in `scope` alone.
+    /// The file of `mode` in `scope` itself.
     #[must_use]
     pub fn file(&self, scope: &Scope, mode: &ModeName) -> Option<&ModeState> {
         self.files.get(&(scope.clone(), mode.clone()))
     }
 
-    /// The file that counts for `mode` in `scope`: the session's own, and the root's where it has none.
+    /// The file that counts for `mode` in `scope`: the session's own, otherwise that of the root scope.
     #[must_use]
     pub fn seen(&self, scope: &Scope, mode: &ModeName) -> Option<(Scope, &ModeState)> {
         let own = self.file(scope, mode).map(|file| (scope.clone(), file));
         own.or_else(|| Some((Scope::Root, self.file(&Scope::Root, mode)?)))
     }
 
-    /// Puts a file in the place of another one, or takes it away.
+    /// Replaces a file, or removes it.
     pub fn set(&mut self, scope: &Scope, mode: &ModeName, file: Option<ModeState>) {
         let key = (scope.clone(), mode.clone());
         match file {
@@ -63,8 +63,8 @@ impl Board {
         scopes
     }
 
-    /// The modes that are active for `scope`, in the order in which they began. A session sees the root's modes, unless
-    /// it has a file of its own for them.
+    /// The modes that are active in `scope`, in the order in which they began. A session sees the modes of the root
+    /// scope, except those for which it has a file of its own.
     ///
     /// # Errors
     /// [`ModeRefusal::Unreadable`] when a file that counts cannot be read.
@@ -82,7 +82,7 @@ impl Board {
         }
     }
 
-    /// As [`Self::active`], as far as it is known; and the modes of which nobody knows, since a file that counts cannot
+    /// As [`Self::active`], without an error: gives the modes that are known to be active, and those whose file cannot
     /// be read.
     #[must_use]
     pub fn known_active(&self, policy: &Policy, scope: &Scope) -> (Vec<Active>, Vec<Active>) {
@@ -100,7 +100,7 @@ impl Board {
         (known.into_iter().map(|(_, active)| active).collect(), unknown)
     }
 
-    /// The modes that files of `scope` itself say to be active; those that cannot be read are passed over.
+    /// The modes that files in `scope` itself make active. Files that cannot be read are ignored.
     #[must_use]
     pub fn own_active(&self, policy: &Policy, scope: &Scope) -> Vec<(ModeName, Map<String, Value>)> {
         let mut own: Vec<_> = policy

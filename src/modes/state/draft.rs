@@ -1,4 +1,4 @@
-//! Changes of modes that belong together: all of them happen, or none.
+//! A set of changes to modes: all of them happen, or none.
 
 use std::collections::BTreeSet;
 
@@ -13,19 +13,19 @@ use crate::modes::state::board::{Active, Board, ModeState};
 use crate::modes::state::over::{IsDead, note_end, note_life, session_over};
 use crate::modes::state::visible::{Visible, visible_set};
 
-/// What a mode is asked for with.
+/// The details of a request for a mode.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Wanted {
-    /// Whether the review of the mode that would hand over is clean; otherwise its file may say so.
+    /// Whether the review of the mode that would hand over is clean; otherwise its file says so.
     pub review_clean: Option<bool>,
     /// The run that the mode works on.
     pub run: Option<RunId>,
 }
 
-/// What became of a request.
+/// The result of a request that was not denied.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Requested {
-    /// By which rule; never a denial.
+    /// The rule; never a denial.
     pub admission: Admission,
     /// The modes that are active afterwards, in the order in which they began.
     pub active: Vec<ModeName>,
@@ -36,24 +36,24 @@ pub struct Requested {
 pub struct Ended {
     /// The mode.
     pub mode: ModeName,
-    /// Whose.
+    /// The scope of its file.
     pub scope: Scope,
     /// The run that it worked on.
     pub run: Option<String>,
-    /// Why its old file goes to quarantine; none when it could be read.
+    /// Why its old file goes to quarantine; none if it could be read.
     pub broken: Option<String>,
 }
 
-/// A file as it is to be.
+/// The new content of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Changed {
-    /// Whose.
+    /// The scope of the file.
     pub scope: Scope,
     /// Its name.
     pub name: String,
-    /// What it says; none when it is removed.
+    /// The content; none if the file is removed.
     pub value: Option<Map<String, Value>>,
-    /// Whether its old bytes are kept in quarantine.
+    /// Whether the old file is kept in quarantine.
     pub aside: bool,
 }
 
@@ -63,7 +63,7 @@ pub struct Draft<'a> {
     policy: &'a Policy,
     board: Board,
     now: Timestamp,
-    /// Who asks, for the audit fields.
+    /// The source of the request, for the audit fields.
     source: &'static str,
     changed: BTreeSet<(Scope, ModeName)>,
     aside: BTreeSet<(Scope, ModeName)>,
@@ -71,14 +71,14 @@ pub struct Draft<'a> {
     warnings: Vec<String>,
     messages: Vec<String>,
     begun: i64,
-    /// Sessions that are known to be over, and how that is known.
+    /// Sessions that are known to be over, with the reason.
     over: Vec<(Scope, String)>,
-    /// The process whose life is the session's that asks.
+    /// The process that lives as long as the requesting session.
     holder: Option<String>,
 }
 
 impl<'a> Draft<'a> {
-    /// Without changes. `source` goes into the audit fields: `workflow-transition`, `keyword-detector`, …
+    /// A draft without changes. `source` goes into the audit fields: `workflow-transition`, `keyword-detector`, …
     #[must_use]
     pub fn new(policy: &'a Policy, board: Board, now: Timestamp, source: &'static str) -> Self {
         Self {
@@ -97,7 +97,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Learns which sessions are over, where a process is known dead by its evidence.
+    /// Determines which sessions are over. `is_dead` tells from its evidence whether a process is known to be dead.
     #[must_use]
     pub fn knowing(mut self, is_dead: IsDead<'_>) -> Self {
         let scopes = self.board.scopes().into_iter();
@@ -109,7 +109,7 @@ impl<'a> Draft<'a> {
         self
     }
 
-    /// Learns who asks: the session of `scope` is there, in the process `holder` when that is known.
+    /// Sets the requester: the session of `scope` is alive, in the process `holder` if that is known.
     #[must_use]
     pub fn asked_by(mut self, scope: &Scope, holder: Option<String>) -> Self {
         self.holder = holder.filter(|_| *scope != Scope::Root);
@@ -122,7 +122,7 @@ impl<'a> Draft<'a> {
         self
     }
 
-    /// Notes at the modes of a session that it is over.
+    /// Marks the active modes of a session as belonging to a session that has ended.
     pub fn end_session(&mut self, scope: &Scope) {
         for (mode, mut state) in self.board.own_active(self.policy, scope) {
             if *scope != Scope::Root && note_end(&mut state, self.now) {
@@ -131,13 +131,13 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// What the files say after the changes.
+    /// The states after the changes so far.
     #[must_use]
     pub fn board(&self) -> &Board {
         &self.board
     }
 
-    /// Forgets all changes; the files it was made from stay as they are, so nothing is written.
+    /// Drops all changes, so that nothing is written.
     pub fn discard(&mut self) {
         self.changed.clear();
         self.aside.clear();
@@ -157,22 +157,23 @@ impl<'a> Draft<'a> {
         &self.ended
     }
 
-    /// What happened, a sentence each.
+    /// What happened, one sentence each.
     #[must_use]
     pub fn messages(&self) -> &[String] {
         &self.messages
     }
 
-    /// What is odd, but no reason to refuse.
+    /// Warnings, one sentence each.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Asks for `mode`. Nothing is active twice, sources are completed before the destination begins.
+    /// Requests `mode`. A mode that is active already stays as it is; modes that hand over are completed before the
+    /// destination begins.
     ///
     /// # Errors
-    /// [`ModeRefusal::Denied`] and [`ModeRefusal::Unreadable`]; the draft is as it was.
+    /// [`ModeRefusal::Denied`] and [`ModeRefusal::Unreadable`]; then the draft is unchanged.
     pub fn request(&mut self, scope: &Scope, mode: &Mode, wanted: &Wanted) -> Result<Requested, ModeRefusal> {
         let admission = self.admit(scope, mode, wanted)?;
         if admission == Admission::NoChange {
@@ -184,7 +185,7 @@ impl<'a> Draft<'a> {
         Ok(Requested { admission, active: self.active_names(scope)? })
     }
 
-    /// Lets a mode that is active work on `run`.
+    /// Notes `run` as the run of an active mode.
     fn take_run(&mut self, scope: &Scope, mode: &ModeName, run: Option<&RunId>) {
         let Some(run) = run else { return };
         let Some(ModeState::Known(state)) = self.board.file(scope, mode) else {
@@ -201,14 +202,15 @@ impl<'a> Draft<'a> {
         self.put(scope, mode, Some(state));
     }
 
-    /// Tells of the run on which a mode worked until now.
+    /// Warns if the mode worked on another run before.
     fn warn_of_other_run(&mut self, mode: &ModeName, state: &Map<String, Value>, run: &str) {
         if let Some(other) = state.get("run_id").and_then(Value::as_str).filter(|other| *other != run) {
             self.warnings.push(format!("{mode} worked on run {other} until now"));
         }
     }
 
-    /// Decides on `mode` and completes what hands over to it. A request for the root scope concerns every session.
+    /// Decides on `mode`, and completes the modes that hand over to it. A request in the root scope concerns every
+    /// session.
     fn admit(&mut self, scope: &Scope, mode: &Mode, wanted: &Wanted) -> Result<Admission, ModeRefusal> {
         let mut views = vec![scope.clone()];
         if *scope == Scope::Root {
@@ -219,7 +221,7 @@ impl<'a> Draft<'a> {
         let mut aside: Vec<(Active, String)> = Vec::new();
         for view in views {
             if view != *scope && self.board.file(&view, &mode.name).is_some() {
-                // Its own file hides what begins here.
+                // The session's own file hides the mode that begins here.
                 continue;
             }
             let active = self.board.active(self.policy, &view)?;
@@ -262,7 +264,7 @@ impl<'a> Draft<'a> {
                 completed.push(source.mode.clone());
             }
             self.complete(&source.scope, &source.mode, &mode.name);
-            // A stale survivor in the root scope would come back to life once the session's file is gone.
+            // A stale file in the root scope would become visible again once the session's file is gone.
             self.complete(&Scope::Root, &source.mode, &mode.name);
         }
         if !completed.is_empty() {
@@ -272,7 +274,7 @@ impl<'a> Draft<'a> {
         Ok(if completed.is_empty() { own } else { Admission::AutoComplete(completed) })
     }
 
-    /// What a session that is over left active and is in the way, and how it is known that it is over.
+    /// Active modes of other sessions that prevent a request, if their session is known to be over; with the reason.
     fn left_behind(&self, view: &Scope, active: &[Active], admission: &Admission) -> Vec<(Active, String)> {
         let Admission::Deny(denial) = admission else { return Vec::new() };
         let Some((_, why)) = self.over.iter().find(|(over, _)| over == view) else { return Vec::new() };
@@ -280,7 +282,7 @@ impl<'a> Draft<'a> {
         active.iter().filter(is_left).map(|one| (one.clone(), why.clone())).collect()
     }
 
-    /// Gives up what a session left behind that is over.
+    /// Cancels a mode of a session that is over.
     fn put_aside(&mut self, scope: &Scope, mode: &ModeName, target: &ModeName, why: &str) {
         let Some(session) = scope.session() else { return };
         if !self.cancel(scope, mode) {
@@ -308,7 +310,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// A file that begins. Modes that begin together keep their order by a millisecond each.
+    /// The file of a mode that begins. Start times of modes that begin together differ by a millisecond, to keep their
+    /// order.
     fn begin(&mut self, scope: &Scope, mode: &Mode, wanted: &Wanted) -> Map<String, Value> {
         let at = self.now.later(self.begun).to_string();
         self.begun += 1;
@@ -331,7 +334,7 @@ impl<'a> Draft<'a> {
         state
     }
 
-    /// Completes an active source with the audit fields of RCS.
+    /// Completes an active mode that hands over, with the audit fields of RCS.
     fn complete(&mut self, scope: &Scope, mode: &ModeName, target: &ModeName) {
         let Some(ModeState::Known(state)) = self.board.file(scope, mode) else { return };
         if state.get("active") != Some(&Value::Bool(true)) {
@@ -361,10 +364,10 @@ impl<'a> Draft<'a> {
         self.put(scope, mode, Some(state));
     }
 
-    /// Merges `given` into the file of `mode`. A mode that becomes active with it is admitted first.
+    /// Merges `given` into the file of `mode`. If the mode becomes active by that, the policy decides first.
     ///
     /// # Errors
-    /// [`ModeRefusal`]; the draft is as it was before its first change then, and to be thrown away.
+    /// [`ModeRefusal`]; then the caller must discard the draft.
     pub fn write(
         &mut self,
         scope: &Scope,
@@ -380,7 +383,7 @@ impl<'a> Draft<'a> {
                 return Err(ModeRefusal::Unreadable { mode: name.clone(), scope: scope.clone(), why: why.clone() });
             }
         };
-        // A file that nobody wrote yet begins, unless it is told to have ended.
+        // A new file begins the mode, unless `given` says that it has ended.
         let ends = given.get("active") == Some(&Value::Bool(false)) || read_outcome(given).outcome.is_some();
         let mut state = match &before {
             Some(state) => state.clone(),
@@ -407,7 +410,7 @@ impl<'a> Draft<'a> {
         let was_active = before.as_ref().is_some_and(|state| state.get("active") == Some(&Value::Bool(true)));
         let is_active = state.get("active") == Some(&Value::Bool(true));
         let admission = match is_active && !was_active {
-            // The root's file may make it active already.
+            // The mode may be active already by the file in the root scope.
             true => Some(self.admit(scope, mode, wanted)?),
             false => None,
         };
@@ -425,8 +428,8 @@ impl<'a> Draft<'a> {
         Ok(admission)
     }
 
-    /// Takes the file of `mode` away. A session's file stays as one that only hides the root's, where there is one.
-    /// Works on every file.
+    /// Removes the file of `mode`. If the root scope has a file too, the session's file stays and only hides that one.
+    /// Works even if the file cannot be read.
     pub fn clear(&mut self, scope: &Scope, mode: &ModeName) -> bool {
         let Some(file) = self.board.file(scope, mode).cloned() else { return false };
         let hides = scope.session().is_some() && self.board.file(&Scope::Root, mode).is_some();
@@ -449,8 +452,9 @@ impl<'a> Draft<'a> {
         true
     }
 
-    /// Gives `mode` up and keeps its file. Works on every file; one that is not active stays as it is. A very large one
-    /// goes to quarantine, so that all modes of a session can be given up in one line of the log.
+    /// Cancels `mode` and keeps its file. Works even if the file cannot be read; the file of an inactive mode stays as
+    /// it is. A very large file goes to quarantine, so that all modes of a session can be cancelled in one line of the
+    /// log.
     pub fn cancel(&mut self, scope: &Scope, mode: &ModeName) -> bool {
         let Some(file) = self.board.file(scope, mode).cloned() else { return false };
         if matches!(&file, ModeState::Known(state) if state.get("active") != Some(&Value::Bool(true))) {
@@ -478,7 +482,7 @@ impl<'a> Draft<'a> {
         true
     }
 
-    /// Notes the end of a mode whatever its file is, and gives what is known of it.
+    /// Records the end of a mode, whether its file can be read or not. Gives the fields that are known.
     fn end(&mut self, scope: &Scope, mode: &ModeName, file: ModeState) -> Map<String, Value> {
         match file {
             ModeState::Known(state) => {
@@ -505,8 +509,8 @@ impl<'a> Draft<'a> {
         self.changed.insert((scope.clone(), mode.clone()));
     }
 
-    /// The files to write, in their order: ended modes first, then those that begin, then what shows them. The visible
-    /// set of the root scope is the last one; `before` has what the sets show now.
+    /// The files to write, in this order: modes that ended, modes that began, visible sets. The visible set of the root
+    /// scope is the last one. `before` gives the current visible set of a scope.
     #[must_use]
     pub fn finish(self, before: &dyn Fn(&Scope) -> Visible) -> Vec<Changed> {
         let is_active = |(scope, mode): &(Scope, ModeName)| matches!(self.board.file(scope, mode), Some(ModeState::Known(state)) if state.get("active") == Some(&Value::Bool(true)));
@@ -532,10 +536,10 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// The largest file of a mode that is kept when the mode is given up, in bytes.
+/// The largest file that is kept when its mode is cancelled, in bytes.
 const CARRIED: usize = limits::MODE_BYTES / 4;
 
-/// Only the session itself ends what it works on: for others, a mode that would hand over is in the way.
+/// Only the session itself completes its own modes by a hand-over; for a request in the root scope, they are conflicts.
 fn spare(view: &Scope, active: &[Active], admission: Admission) -> Admission {
     let Admission::AutoComplete(completed) = &admission else { return admission };
     let own = active.iter().filter(|one| one.scope == *view && completed.contains(&one.mode));
@@ -547,7 +551,7 @@ fn spare(view: &Scope, active: &[Active], admission: Admission) -> Admission {
     Admission::Deny(Denial { kind: DenialKind::Overlap, active, blockers })
 }
 
-/// A question that nobody will answer any more.
+/// Closes a pending question, because nobody will answer it any more.
 fn close_question(state: &mut Map<String, Value>, why: &str, now: &str) {
     let Some(Value::Object(question)) = state.get_mut("question_enforcement") else { return };
     if question.get("status").and_then(Value::as_str) == Some("pending") {

@@ -1,4 +1,4 @@
-//! Modes: what begins and ends, decided as a whole before anything is written (RCS). Pure.
+//! Modes: which begin and end, decided as a whole before anything is written (RCS). Pure.
 
 mod board;
 mod draft;
@@ -13,39 +13,39 @@ pub use visible::Visible;
 use crate::model::{ModeName, Scope};
 use crate::modes::policy::{Denial, LifecycleFault, PhaseFault};
 
-/// Why nothing changes.
+/// Why a change is refused.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModeRefusal {
     /// The policy forbids it.
     Denied {
-        /// What was asked for.
+        /// The requested mode.
         requested: ModeName,
-        /// Whose modes are in the way.
+        /// The scope in which there is a conflict.
         scope: Scope,
-        /// Why.
+        /// The reason.
         denial: Denial,
     },
-    /// A mode's file cannot be read, so nobody knows whether the mode is active.
+    /// The file of a mode cannot be read, so it is unknown whether the mode is active.
     Unreadable {
         /// The mode.
         mode: ModeName,
-        /// Whose file.
+        /// The scope of the file.
         scope: Scope,
-        /// Why not.
+        /// The reason.
         why: String,
     },
     /// The fields contradict each other.
     Lifecycle {
         /// The mode.
         mode: ModeName,
-        /// How.
+        /// The contradiction.
         fault: LifecycleFault,
     },
-    /// A field has a value that it cannot have.
+    /// A field has an invalid value.
     Field {
         /// The mode.
         mode: ModeName,
-        /// Which.
+        /// The field, and what it takes.
         fault: PhaseFault,
     },
 }

@@ -1,4 +1,4 @@
-//! Sessions that are known to be over: their modes keep nobody else from a mode for everybody.
+//! Detects sessions that are over: their modes do not prevent modes in the root scope.
 
 use serde_json::{Map, Value};
 
@@ -6,15 +6,15 @@ use crate::model::{Scope, Timestamp};
 use crate::modes::policy::Policy;
 use crate::modes::state::board::Board;
 
-/// When the end of the session was told.
+/// The field with the time at which the session's end was recorded.
 const ENDED: &str = "session_ended_at";
-/// The process whose life is the session's.
+/// The field with the process that lives as long as the session.
 const HOLDER: &str = "session_holder";
 
-/// Whether a process is known dead, by its evidence.
+/// Tells from the evidence about a process whether the process is known to be dead.
 pub type IsDead<'a> = &'a dyn Fn(&str) -> bool;
 
-/// How it is known that the session of a mode's file is over; none when nobody knows.
+/// How it is known that the session of a mode's file is over; none if it is not known.
 #[must_use]
 pub fn why_over(state: &Map<String, Value>, is_dead: IsDead<'_>) -> Option<String> {
     let text = |field: &str| state.get(field).and_then(Value::as_str);
@@ -25,22 +25,22 @@ pub fn why_over(state: &Map<String, Value>, is_dead: IsDead<'_>) -> Option<Strin
     }
 }
 
-/// How it is known that the session of `scope` is over: every mode that it has active says so. One that began later shows
-/// that the session came back.
+/// How it is known that the session of `scope` is over: all of its active modes must say so. A mode that began later
+/// shows that the session came back.
 pub(super) fn session_over(board: &Board, policy: &Policy, scope: &Scope, is_dead: IsDead<'_>) -> Option<String> {
     let own = board.own_active(policy, scope);
     let told: Option<Vec<String>> = own.iter().map(|(_, state)| why_over(state, is_dead)).collect();
     told?.pop().filter(|_| *scope != Scope::Root)
 }
 
-/// Notes that the session of this file is over; whether that is new.
+/// Marks the session of this file as over. False if the file already had the mark.
 pub(super) fn note_end(state: &mut Map<String, Value>, now: Timestamp) -> bool {
     let is_new = !state.contains_key(ENDED);
     state.entry(ENDED).or_insert_with(|| now.to_string().into());
     is_new
 }
 
-/// Notes that the session of this file is there, in the process `holder`; whether that is new.
+/// Marks the session of this file as alive, in the process `holder`. False if nothing changed.
 pub(super) fn note_life(state: &mut Map<String, Value>, holder: Option<&str>) -> bool {
     let before = state.clone();
     state.shift_remove(ENDED);

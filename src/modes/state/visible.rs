@@ -1,4 +1,5 @@
-//! The visible set: which modes are active, for hooks and displays. It follows the modes' files and decides nothing.
+//! The visible set: a file that lists the active modes for hooks and displays. It follows from the modes' files, and no
+//! decision depends on it.
 
 use serde_json::{Map, Value, json};
 
@@ -6,17 +7,17 @@ use crate::model::{Scope, SessionId, Timestamp, limits};
 use crate::modes::policy::Policy;
 use crate::modes::state::board::Board;
 
-/// What a visible set shows that its successor needs.
+/// The content of a visible set that the next one needs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Visible {
     /// The mode that is shown first.
     pub primary: Option<String>,
-    /// The sessions with an active mode, as far as they are shown.
+    /// The sessions with an active mode, as far as the set has room for them.
     pub sessions: Vec<SessionId>,
 }
 
 impl Visible {
-    /// What `value` shows; whatever cannot be understood is left out.
+    /// Reads a visible set; ignores what is not valid.
     #[must_use]
     pub fn read(value: &Map<String, Value>) -> Self {
         let entries = value.get("active_skills").and_then(Value::as_array).into_iter().flatten();
@@ -28,8 +29,8 @@ impl Visible {
     }
 }
 
-/// The visible set of `scope`: of the root scope, it shows everybody whose files are on the board. The mode that
-/// was shown first stays first while it is active.
+/// The visible set of `scope`. That of the root scope has the modes of everyone on the board. The mode that was first
+/// stays first while it is active.
 pub(super) fn visible_set(
     board: &Board,
     policy: &Policy,
@@ -67,7 +68,7 @@ pub(super) fn visible_set(
     document
 }
 
-/// The active modes that files of `scope` itself tell of.
+/// The modes that files in `scope` itself make active.
 fn entries(board: &Board, policy: &Policy, scope: &Scope) -> Vec<Map<String, Value>> {
     let own = board.own_active(policy, scope).into_iter();
     own.map(|(mode, state)| {
@@ -87,7 +88,7 @@ fn entries(board: &Board, policy: &Policy, scope: &Scope) -> Vec<Map<String, Val
     .collect()
 }
 
-/// Leaves out the sessions in which nothing happened for the longest time, when there are too many to show.
+/// Drops the sessions that have not changed for the longest time if there are too many to show.
 fn shorten(sessions: &mut Vec<Vec<Map<String, Value>>>) {
     let latest = |entries: &Vec<Map<String, Value>>| {
         let updated = entries.iter().filter_map(|entry| entry.get("updated_at")?.as_str());

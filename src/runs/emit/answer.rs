@@ -1,4 +1,4 @@
-//! What `emit` answers.
+//! The report of `emit`.
 
 use std::cell::{OnceCell, RefCell};
 
@@ -17,71 +17,71 @@ use crate::runs::here::place_of_caller;
 use crate::runs::transaction::Transaction;
 use crate::store::{Document, Project, StoredRun};
 
-/// Where the reports left a run.
+/// The state of a run after the reports.
 pub(super) struct Outcome<'a> {
     pub(super) run: &'a dyn StoredRun,
     pub(super) state: &'a RunState,
-    /// The run's workflow, when it is known.
+    /// The run's workflow, if it is known.
     pub(super) machine: Option<&'a Machine>,
-    /// The event that says so.
+    /// The id of the event with the reports.
     pub(super) id: EventId,
     pub(super) seq: Seq,
     pub(super) emitted: &'a Emitted,
     pub(super) created: bool,
-    /// The token of a run that began with the reports.
+    /// The token of a run that the reports created.
     pub(super) token: Option<String>,
-    /// Nothing happened now: it had happened before.
+    /// Whether the reports are a retry, so that nothing was written.
     pub(super) repeated: bool,
     pub(super) warnings: Vec<String>,
 }
 
-/// Reports that were made.
+/// The report of `emit`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct EmitReport {
-    /// Always true: what fails is an error.
+    /// Always true: a failure is an error.
     pub success: bool,
-    /// `emit`.
+    /// Always `emit`.
     pub tool: &'static str,
-    /// What came of it.
+    /// The result.
     pub data: EmitData,
 }
 
-/// What came of reports.
+/// The result of reports.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EmitData {
-    /// The id of the event that holds all of them.
+    /// The id of the event that holds all reports.
     pub event_id: EventId,
     /// The run.
     pub run_id: RunId,
     /// The type of the report; `batch` for several.
     #[serde(rename = "type")]
     pub kind: String,
-    /// How far the run is: `not_started`, `running`, `waiting`, `completed`, `failed` or `cancelled`.
+    /// The status of the run: `not_started`, `running`, `waiting`, `completed`, `failed` or `cancelled`.
     pub run_status: String,
     /// Steps that were completed because another one began.
     pub completed_predecessors: Vec<StateName>,
-    /// Where the run stands.
+    /// The current phase.
     pub phase: Option<StateName>,
     /// The event's position in the log.
     pub seq: Seq,
-    /// Whether the run began with it.
+    /// Whether the reports created the run.
     pub created: bool,
-    /// For `FLOW_RUN_TOKEN` in the environment of sub-agents with sessions of their own; only when the run began with this
-    /// and a session holds it.
+    /// The value for `FLOW_RUN_TOKEN` in the environment of sub-agents with sessions of their own; only if the reports
+    /// created the run and a session holds it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_token: Option<String>,
-    /// Whether it was reported before, so that nothing was written now.
+    /// Whether the reports are a retry, so that nothing was written.
     pub repeated: bool,
-    /// The activities that were recorded with it.
+    /// The activities that were recorded with the reports.
     pub activities: Vec<EmittedActivity>,
-    /// Each report.
+    /// The result of each report.
     pub results: Vec<EmittedReport>,
-    /// What went wrong beside the reports themselves.
+    /// Problems that did not stop the command.
     pub warnings: Vec<String>,
 }
 
-/// An activity of a step that was reported.
+/// An activity that was recorded for a reported step.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct EmittedActivity {
     /// Its number in the run.
@@ -90,11 +90,11 @@ pub struct EmittedActivity {
     pub activity: String,
     /// Its file, relative to the project.
     pub path: String,
-    /// How it stands.
+    /// Its status.
     pub status: ActivityStatus,
 }
 
-/// One report.
+/// The result of one report.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EmittedReport {
@@ -111,7 +111,7 @@ pub struct EmittedReport {
     pub completed_predecessors: Vec<StateName>,
 }
 
-/// The answer. `log` is asked for the work of sub-agents, when nothing else tells how far the run is.
+/// Builds the report. Reads the history of the run with `log`, if nothing else tells how the work of sub-agents is.
 pub(super) fn answer(
     cx: &Context,
     project: &Project,
@@ -176,7 +176,8 @@ pub(super) fn answer(
     }
 }
 
-/// States of sub-agents that their own machines do not have. Nobody checks them against the workflow's.
+/// Warnings about states of sub-agents that are not in the agents' own definitions. They are not checked against the
+/// run's workflow.
 fn unknown_children(cx: &Context, project: &Project, emitted: &Emitted) -> Vec<String> {
     let mut warnings = Vec::new();
     for step in emitted.reports.iter().filter_map(|report| report.step.as_ref()) {
@@ -192,8 +193,8 @@ fn unknown_children(cx: &Context, project: &Project, emitted: &Emitted) -> Vec<S
     warnings
 }
 
-/// Steps that were entered beside a step that follows the same one and is not done: the definition may mean one of them
-/// alone, and then the other one has to be settled.
+/// Warnings about steps that began beside another successor of the same step that is not done. The definition may mean
+/// only one of them, and then the other one has to be settled.
 fn entered_beside(
     state: &RunState,
     machine: &Machine,
@@ -224,20 +225,21 @@ fn entered_beside(
     warnings
 }
 
-/// The states that the reports left, as far as the run does not stand in them.
+/// The states that the reports left, except those that are current again.
 fn left<'e>(state: &RunState, emitted: &'e Emitted) -> impl Iterator<Item = &'e StateName> {
     let here: Vec<_> = state.document().state.positions().cloned().collect();
     emitted.reports.iter().filter_map(|report| report.from.as_ref()).filter(move |from| !here.contains(from))
 }
 
-/// Whether the log has to say how the work stands in a state that the reports left, or with which they ended the run.
+/// Whether the log is needed to tell if the work is done in a state that the reports left, or in which they ended the
+/// run.
 fn may_leave_undone(state: &RunState, emitted: &Emitted) -> bool {
     let steps = &state.document().state.steps;
     emitted.ends || left(state, emitted).any(|from| !steps.get(from).is_some_and(StepStatus::is_done))
 }
 
-/// States that the reports left, or with which they ended the run, although their work is not done. Reports may do that
-/// (rp1), but not in silence.
+/// Warnings about states whose work is not done, but which the reports left or in which they ended the run. Reports may
+/// do that (rp1), but not silently.
 fn left_undone(history: &History, emitted: &Emitted) -> Vec<String> {
     let in_words = |phase: &StateName, work: &PhaseWork<'_>| Undone::new(None, phase, work).to_string();
     let gone: Vec<_> = left(history.state(), emitted).map(|from| (from, history.work(from))).collect();
@@ -252,7 +254,7 @@ fn left_undone(history: &History, emitted: &Emitted) -> Vec<String> {
     warnings
 }
 
-/// What keeps a run open of which a last step was reported as completed.
+/// Why the run is still open although its last step was reported as completed.
 fn kept_open(state: &RunState, machine: &Machine, emitted: &Emitted) -> Option<String> {
     let run = &state.document().state;
     let ends = |report: &&StepReport| {
@@ -270,8 +272,8 @@ fn kept_open(state: &RunState, machine: &Machine, emitted: &Emitted) -> Option<S
     (!open.is_empty()).then(|| format!("the run stays open, since these steps are not at an end: {}", open.join(", ")))
 }
 
-/// Questions that were open `before` the reports and that these closed without an answer: another one took the place, or
-/// the work went on elsewhere.
+/// Warnings about questions that were open `before` the reports and were closed without an answer: another question
+/// replaced them, or the work went on elsewhere.
 pub(super) fn unanswered_questions(before: &RunState, event: &Event, emitted: &Emitted) -> Vec<String> {
     let open = &before.document().state.questions;
     if open.is_empty() {
@@ -280,7 +282,7 @@ pub(super) fn unanswered_questions(before: &RunState, event: &Event, emitted: &E
     let mut after = before.clone();
     after.apply(event);
     let still_open = &after.document().state.questions;
-    // An answer, or the asker itself going on with its work.
+    // A question is settled by an answer, or by the step that asked it when that goes on.
     let settles = |report: &StepReport, question: &Question| match report.kind() {
         Some(ReportType::UserAnswered) => true,
         Some(ReportType::StatusChange) => {
@@ -298,7 +300,7 @@ pub(super) fn unanswered_questions(before: &RunState, event: &Event, emitted: &E
     in_words.collect()
 }
 
-/// What reports that change nothing say. They are no events, so the run's last one answers for them.
+/// The result of reports that change nothing. They are not logged, so the result refers to the last event of the run.
 pub(super) fn nothing_new(tx: &Transaction<'_>, asked: &CheckedRequest<'_>) -> Emitted {
     let end = tx.writer.end();
     let last = end.newer.last().or(end.at.as_ref()).map_or(&asked.id, |event| &event.id);
@@ -314,7 +316,7 @@ pub(super) fn nothing_new(tx: &Transaction<'_>, asked: &CheckedRequest<'_>) -> E
     }
 }
 
-/// The answer to each report. What it completed stands before it.
+/// The result of each report, after the steps that it completed.
 fn results(emitted: &Emitted) -> Vec<EmittedReport> {
     let mut results = Vec::new();
     let mut completed = Vec::new();

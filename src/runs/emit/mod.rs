@@ -1,4 +1,4 @@
-//! `emit`: agents report on the steps of a workflow (rp1). A run that does not exist begins with its first report.
+//! `emit`: agents report on the steps of a workflow (rp1). The first report creates the run if it does not exist.
 
 mod answer;
 
@@ -30,7 +30,7 @@ use crate::runs::token::{refuse_reports, token_of_new_run};
 use crate::runs::transaction::{Transaction, transact};
 use crate::store::{Address, NewRun, Project, StoreError, StoredRun};
 
-/// What to report.
+/// Reports on the steps of a run.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EmitRequest {
@@ -39,23 +39,23 @@ pub struct EmitRequest {
     /// The run.
     #[serde(rename = "run_id")]
     pub run: String,
-    /// The reports; all of them happen, or none.
+    /// The reports; all of them are recorded, or none.
     pub reports: Vec<ReportRequest>,
-    /// Makes a retry recognisable: the same request is reported once.
+    /// An idempotency key: repeating a request with the same id has no further effect.
     pub id: Option<EventId>,
-    /// What the run is for, when it begins with this.
+    /// The goal of a run that the reports create.
     pub name: Option<String>,
-    /// Who reports.
+    /// The session that reports.
     pub session: Option<SessionId>,
-    /// The epoch under which the reporter holds the run.
+    /// The epoch under which the session holds the run.
     pub epoch: Option<u64>,
 }
 
-/// A request whose payloads are sound.
+/// A request whose payloads are valid.
 struct CheckedRequest<'a> {
     request: &'a EmitRequest,
     run: RunId,
-    /// The id of the line in the log.
+    /// The id of the event.
     id: EventId,
     reports: Vec<Report>,
     digest: Option<TextDigest>,
@@ -68,18 +68,18 @@ impl CheckedRequest<'_> {
     }
 }
 
-/// Reports on steps: the reports, what follows from them, and the activities of the steps in one commit.
+/// Records reports on steps: the reports, their consequences and the activities of the steps in one commit.
 ///
 /// # Errors
-/// [`Error::Usage`] for a report that is not complete, [`Error::Refused`] when a rule forbids it,
-/// [`Error::Catalog`] for a workflow that cannot be used, [`Error::Store`] when it cannot be written. Nothing is
-/// reported then, nor is a run begun, except after [`StoreError::Unconfirmed`].
+/// [`Error::Usage`] for an incomplete report, [`Error::Refused`] when a rule forbids it, [`Error::Catalog`] for a
+/// workflow that cannot be used, [`Error::Store`] when it cannot be written. Then nothing is recorded and no run is
+/// created, except after [`StoreError::Unconfirmed`].
 pub fn emit(cx: &Context, request: &EmitRequest) -> Result<EmitReport> {
     emit_by(cx, request, None, None)
 }
 
-/// As [`emit`]. A run that does not exist begins with `definition` instead of looking for one by its name, and
-/// a retry is known by `basis` instead of by its reports.
+/// As [`emit`], but a run that does not exist is created with `definition` instead of one from the catalog, and a retry
+/// is recognised by `basis` instead of by its reports.
 pub(crate) fn emit_by(
     cx: &Context,
     request: &EmitRequest,
@@ -109,7 +109,7 @@ pub(crate) fn emit_by(
         return emit_into(cx, project, &*run, &asked);
     }
     match begin_with(cx, project.as_ref(), &asked, definition) {
-        // Another first report was faster.
+        // Another process created the run first.
         Err(Error::Store(StoreError::Taken { .. })) => {
             let project = cx.project()?;
             let run = open_run_exactly(&project, asked.run.as_str())?;
@@ -144,7 +144,7 @@ fn ask<'a>(
     Ok(CheckedRequest { request, run, id, reports, digest, now })
 }
 
-/// Reports on a run that is there.
+/// Records reports in an existing run.
 fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &CheckedRequest<'_>) -> Result<EmitReport> {
     let caller = cx.caller(asked.request.session.clone(), asked.request.epoch)?;
     let refused = |refusal| Error::Refused { run: run.id().clone(), refusal };
@@ -184,7 +184,7 @@ fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &Check
         tx.commit()?;
         Ok((outcome(tx, asked, seq, &emitted, false), emitted.ends.then(|| tx.state.document().clone())))
     })?;
-    // Others may report while the journal is written.
+    // Write the journal after the transaction, so that others need not wait for it.
     if let Some(document) = ended {
         remember_end(cx, project, run.id(), asked.now);
         report.data.warnings.extend(journal::note(&*cx.disk, project, &document, asked.now));
@@ -192,7 +192,7 @@ fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &Check
     Ok(report)
 }
 
-/// The answer to reports on a run that is there.
+/// The result of reports in an existing run.
 fn outcome(
     tx: &Transaction<'_>,
     asked: &CheckedRequest<'_>,
@@ -200,7 +200,7 @@ fn outcome(
     emitted: &Emitted,
     repeated: bool,
 ) -> EmitReport {
-    // Reports that change nothing are no event of their own.
+    // Reports that change nothing are not an event of their own.
     let id = match (&asked.request.id, emitted.reports.last()) {
         (None, Some(last)) if repeated => last.id.clone(),
         _ => asked.id.clone(),
@@ -221,7 +221,7 @@ fn outcome(
     answer(tx.cx, tx.project, asked, outcome, || History::fold(tx.writer.log().ok()?.events()))
 }
 
-/// Notes what the reports say that the run is about, so that it can be found by it.
+/// Notes the feature that the reports name in the run's context, so that `list` finds the run by it.
 fn note_feature(tx: &mut Transaction<'_>, asked: &CheckedRequest<'_>) -> Result<()> {
     let before = tx.state.document();
     let known = before.context.get(FEATURE).is_some_and(|feature| !feature.is_null());
@@ -242,7 +242,7 @@ fn note_feature(tx: &mut Transaction<'_>, asked: &CheckedRequest<'_>) -> Result<
     Ok(())
 }
 
-/// The same request, when it was reported already.
+/// The event of an earlier request with the same id; an error if its content differs.
 fn already_reported(tx: &Transaction<'_>, asked: &CheckedRequest<'_>) -> Result<Option<(Seq, Emitted)>> {
     let Some(id) = &asked.request.id else { return Ok(None) };
     let log = tx.writer.log()?;
@@ -256,7 +256,7 @@ fn already_reported(tx: &Transaction<'_>, asked: &CheckedRequest<'_>) -> Result<
     }
 }
 
-/// The definition of a workflow; none when it has no state machine, since its steps are free then (rp1).
+/// The definition of a workflow; none if it has no state machine, because its steps are free then (rp1).
 fn definition_of(cx: &Context, project: Option<&Project>, workflow: &str) -> Result<Option<Machine>> {
     match cx.catalog(project).find(workflow) {
         Ok(found) => Ok(Some(found.machine)),
@@ -265,7 +265,7 @@ fn definition_of(cx: &Context, project: Option<&Project>, workflow: &str) -> Res
     }
 }
 
-/// Begins a run with its first reports. What is refused leaves nothing behind.
+/// Creates a run with its first reports. A refused request leaves nothing behind.
 fn begin_with(
     cx: &Context,
     project: Option<&Project>,
@@ -343,7 +343,7 @@ fn begin_with(
     Ok(answer(cx, &project, asked, outcome, || history))
 }
 
-/// The files of a run that begins with these two events, and the state after them.
+/// The files of a new run with these two events, and the state after them.
 fn begun(mut first: Event, mut second: Event) -> Result<(NewRun, RunState)> {
     let mut state = RunState::begin(&first).expect("BUG: a start begins no run");
     let text = RunText::create(state.document());
@@ -356,7 +356,7 @@ fn begun(mut first: Event, mut second: Event) -> Result<(NewRun, RunState)> {
     Ok((new, state))
 }
 
-/// The key of `context` and of a report's data for what both are about.
+/// The key for the feature, in a run's context and in the data of a report.
 const FEATURE: &str = "feature";
 
 fn feature(reports: &[Report]) -> Option<&str> {
@@ -364,7 +364,7 @@ fn feature(reports: &[Report]) -> Option<&str> {
     named.filter(|feature| !feature.is_empty() && feature.len() <= FEATURE_BYTES)
 }
 
-/// The longest name of a feature that is noted.
+/// The longest name of a feature that is stored, in bytes.
 const FEATURE_BYTES: usize = 200;
 
 fn find(project: &Project, run: &RunId) -> Result<Option<Box<dyn StoredRun>>> {
@@ -375,11 +375,11 @@ fn find(project: &Project, run: &RunId) -> Result<Option<Box<dyn StoredRun>>> {
     }
 }
 
-/// Ids and numbers for what a report brings with it.
+/// Supplies ids and activity numbers for reports.
 struct Numbers<'a, 'b> {
     cx: &'a Context,
     now: Timestamp,
-    /// None for a run that is about to begin.
+    /// None for a run that does not exist yet.
     tx: Option<&'a Transaction<'b>>,
     last: Option<Number>,
     fault: Option<Error>,
