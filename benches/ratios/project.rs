@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use flowrun::host::{Clock, Env, Git, Ids};
 use flowrun::runs::{self, Context, Options, RecordRequest, StartRequest, StatusRequest, StatusVerb};
 
-use super::FLOW;
+use super::{flow, install};
 
 /// Programs that do the least that is possible.
 pub struct Floor {
@@ -30,7 +30,7 @@ impl Floor {
                 .arg(&program)
                 .arg(source);
             assert!(command.status().unwrap().success(), "{command:?}");
-            program
+            install(&program, home)
         };
         Self { writer: compiled("floor"), reader: compiled("reader"), log: home.join("floor.log") }
     }
@@ -121,7 +121,7 @@ impl Project {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(FLOW);
+        let mut command = flow();
         // A working directory of its own would cost a fork of this process instead of a spawn.
         command.arg("-C").arg(&self.root).args(args);
         command
