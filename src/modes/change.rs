@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::codec::{RunText, parse_json};
 use crate::host::{Holder, Liveness};
-use crate::model::{ModeName, RunId, Scope, SessionId, Suggestion, mode_file};
+use crate::model::{Help, ModeName, RunId, Scope, SessionId, Suggestion, mode_file};
 use crate::modes::error::{Error, Result};
 use crate::modes::load::{ModeScope, ScopeReport, board, commit, concerned, list, mode, names, scope_of};
 use crate::modes::policy::{Admission, DenialKind, Outcome, Policy, read_outcome};
@@ -313,7 +313,9 @@ pub(super) fn change_modes<T>(
         draft = draft.asked_by(scope, named_holder(cx)?);
     }
     let answer = act(&mut draft).map_err(|refusal| refused(&state, &draft, refusal))?;
-    let mut warnings: Vec<String> = draft.warnings().to_vec();
+    let place = place_of_caller(cx, project);
+    let in_words = |warning: &Help| warning.clone().in_project(place.as_deref()).to_string();
+    let mut warnings: Vec<String> = draft.warnings().iter().map(in_words).collect();
     warnings.extend(draft.ended().iter().filter_map(|ended| run_goes_on(cx, project, ended)));
     let changed = !draft.is_empty();
     if changed {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::model::{ModeName, RunId, Scope, Timestamp, VISIBLE, limits, mode_file};
+use crate::model::{Help, ModeName, RunId, Scope, Suggestion, Timestamp, VISIBLE, limits, mode_file};
 use crate::modes::policy::{
     Admission, Condition, Denial, DenialKind, Mode, Policy, clear_audit, drop_stale, read_outcome, settle,
 };
@@ -68,7 +68,7 @@ pub struct Draft<'a> {
     changed: BTreeSet<(Scope, ModeName)>,
     aside: BTreeSet<(Scope, ModeName)>,
     ended: Vec<Ended>,
-    warnings: Vec<String>,
+    warnings: Vec<Help>,
     messages: Vec<String>,
     begun: i64,
     /// Sessions that are known to be over, with the reason.
@@ -165,7 +165,7 @@ impl<'a> Draft<'a> {
 
     /// Warnings, one sentence each.
     #[must_use]
-    pub fn warnings(&self) -> &[String] {
+    pub fn warnings(&self) -> &[Help] {
         &self.warnings
     }
 
@@ -189,7 +189,7 @@ impl<'a> Draft<'a> {
     fn take_run(&mut self, scope: &Scope, mode: &ModeName, run: Option<&RunId>) {
         let Some(run) = run else { return };
         let Some(ModeState::Known(state)) = self.board.file(scope, mode) else {
-            self.warnings.push(format!("{mode} is active for everybody, so run {run} is not noted"));
+            self.warnings.push(format!("{mode} is active for every session, so run {run} is not noted").into());
             return;
         };
         let mut state = state.clone();
@@ -205,7 +205,7 @@ impl<'a> Draft<'a> {
     /// Warns if the mode worked on another run before.
     fn warn_of_other_run(&mut self, mode: &ModeName, state: &Map<String, Value>, run: &str) {
         if let Some(other) = state.get("run_id").and_then(Value::as_str).filter(|other| *other != run) {
-            self.warnings.push(format!("{mode} worked on run {other} until now"));
+            self.warnings.push(format!("{mode} worked on run {other} until now").into());
         }
     }
 
@@ -294,7 +294,8 @@ impl<'a> Draft<'a> {
             state.insert("completion_note".into(), note.clone().into());
             self.put(scope, mode, Some(state));
         }
-        self.warnings.push(format!("{note}; `flow mode request {mode} --session={session}` begins it anew there"));
+        let request = Suggestion::flow("mode request").value(mode).option("session", session);
+        self.warnings.push(Help::from(format!("{note}; ")) + request + " starts it again there");
     }
 
     fn active_names(&self, scope: &Scope) -> Result<Vec<ModeName>, ModeRefusal> {
@@ -414,7 +415,7 @@ impl<'a> Draft<'a> {
             true => Some(self.admit(scope, mode, wanted)?),
             false => None,
         };
-        self.warnings.extend(warnings);
+        self.warnings.extend(warnings.into_iter().map(Help::from));
         if let (true, Some(before), Some(run)) = (was_active, &before, given.get("run_id").and_then(Value::as_str)) {
             self.warn_of_other_run(name, before, run);
         }
