@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use crate::host::process::is_nearer_than;
 use crate::model::SessionId;
 
 /// A snapshot of the environment. Empty variables count as unset.
@@ -15,7 +16,9 @@ use crate::model::SessionId;
 pub struct Env {
     /// `FLOW_DIR`: the `.flow` directory to use instead of the one found.
     pub flow_dir: Option<PathBuf>,
-    /// `FLOW_SESSION`, or the agent's own variable if that is a valid session id.
+    /// `FLOW_SESSION`, else `CLAUDE_CODE_SESSION_ID` or `CODEX_SESSION_ID` if that is a valid session id. An agent that was
+    /// started by another one inherits the other's variable. So if both are set, the nearer ancestor's counts, and
+    /// Codex's if Claude's process is not visible, as in the sandbox in which Codex runs commands.
     pub session: Option<Setting>,
     /// `FLOW_EPOCH`: which claim of a run the caller acts under.
     pub epoch: Option<Setting>,
@@ -103,10 +106,18 @@ impl Env {
             Some(Setting { variable, raw })
         };
         // Variables of agents are used only if they are valid, because flow did not define them.
-        let session = setting("FLOW_SESSION")
-            .or_else(|| setting("CLAUDE_CODE_SESSION_ID").filter(|id| id.parse::<SessionId>().is_ok()));
-        let holder_pid =
-            setting("FLOW_HOLDER_PID").or_else(|| setting("CLAUDE_PID").filter(|pid| pid.parse::<u32>().is_ok()));
+        let of_agent = |variable| setting(variable).filter(|id| id.parse::<SessionId>().is_ok());
+        let claude_pid = setting("CLAUDE_PID").filter(|pid| pid.parse::<u32>().is_ok());
+        let (claude, codex) = (of_agent("CLAUDE_CODE_SESSION_ID"), of_agent("CODEX_SESSION_ID"));
+        let in_claude = || {
+            let pid = claude_pid.as_ref().and_then(|pid| pid.parse().ok());
+            pid.is_some_and(|pid| is_nearer_than(pid, "codex"))
+        };
+        let agent = if codex.is_some() && (claude.is_none() || !in_claude()) { codex } else { claude };
+        let of_codex = agent.as_ref().is_some_and(|agent| agent.variable == "CODEX_SESSION_ID");
+        let session = setting("FLOW_SESSION").or(agent);
+        // Inherited as well, so it says nothing about a session of Codex.
+        let holder_pid = setting("FLOW_HOLDER_PID").or(claude_pid.filter(|_| !of_codex));
         let trust_owner = setting("FLOW_TRUST_OWNER");
         Self {
             flow_dir: setting("FLOW_DIR").map(|setting| setting.raw.into()),
@@ -200,6 +211,23 @@ mod tests {
         let session = |id| env(&[("FLOW_SESSION", ""), ("CLAUDE_CODE_SESSION_ID", id)]).session_id();
         assert_eq!(session("abc-1"), Ok(Some(SessionId::new("abc-1").unwrap())));
         assert_eq!(session("a/b"), Ok(None));
+    }
+
+    #[test]
+    fn the_nearer_of_two_agents_counts() {
+        let (claude, codex) = (("CLAUDE_CODE_SESSION_ID", "c1"), ("CODEX_SESSION_ID", "x1"));
+        let session = |variables: &[(&str, &str)]| {
+            let env = env(variables);
+            (env.session_id().unwrap().unwrap().to_string(), env.holder().unwrap())
+        };
+        assert_eq!(session(&[codex]), ("x1".to_owned(), None));
+        let parent = std::os::unix::process::parent_id();
+        let of_parent = parent.to_string();
+        assert_eq!(session(&[claude, codex, ("CLAUDE_PID", &of_parent)]), ("c1".to_owned(), Some(parent)));
+        // This process is not its own ancestor, so Claude's is not visible.
+        let own = std::process::id().to_string();
+        assert_eq!(session(&[claude, codex, ("CLAUDE_PID", &own)]), ("x1".to_owned(), None));
+        assert_eq!(session(&[claude, codex]), ("x1".to_owned(), None));
     }
 
     #[test]

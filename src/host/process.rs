@@ -206,6 +206,12 @@ impl Stat {
     }
 }
 
+/// Whether the process `pid` is a nearer ancestor of this process than any whose name begins with `name`. No if it is not
+/// an ancestor.
+pub(super) fn is_nearer_than(pid: u32, name: &str) -> bool {
+    ancestors().find(|stat| stat.pid == pid || stat.name.starts_with(name)).is_some_and(|stat| stat.pid == pid)
+}
+
 fn nearest_worker() -> Option<Stat> {
     ancestors().find(|stat| !stat.is_launcher())
 }

@@ -76,8 +76,9 @@ pub struct EndedRun {
     pub seq: Seq,
 }
 
-/// Marks the runs of a session that ends, and runs without a holder, so that the next session finds them. Takes less
-/// than a second.
+/// Marks the runs that the session holds, so that the next session finds them. A host may report an end late, when other
+/// sessions already work, so runs of others and runs without a holder stay as they are. Without a session, marks the
+/// runs without a holder. Takes less than a second.
 ///
 /// # Errors
 /// When the project cannot be used. A failure for a single run is a warning.
@@ -137,7 +138,6 @@ pub(crate) fn end_in(
 }
 
 fn concerns(run: &RunSummary, session: Option<&SessionId>) -> bool {
-    let mine = run.session.is_none() || run.session.as_ref() == session;
     let marked = run.session.is_none() && run.blocked_reason.as_deref() == Some(SESSION_ENDED);
-    run.status == RunStatus::Active && mine && !marked
+    run.status == RunStatus::Active && run.session.as_ref() == session && !marked
 }

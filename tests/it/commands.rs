@@ -652,10 +652,13 @@ fn session_end_marks_only_its_own_runs_and_never_fails() {
     std::fs::write(sandbox.run_dir(&broken).join("run.yaml"), "[").unwrap();
     let answer = sandbox.flow_with(["session-end"], r#"{"session_id": "s1", "reason": "clear"}"#).ok();
     let notice = |run: &str| format!("Active FlowRun {run} persisted; use /flow:resume to continue\n");
-    assert_eq!(answer.stdout, notice(&free) + &notice(&mine));
+    assert_eq!(answer.stdout, notice(&mine));
     assert!(answer.stderr.contains(&broken), "{}", answer.stderr);
     assert!(sandbox.read(&mine, "run.yaml").contains("blocked_reason: session ended"));
     assert!(!sandbox.read(&other, "run.yaml").contains("session ended"));
+    assert!(!sandbox.read(&free, "run.yaml").contains("session ended"));
+    // Without a session, the runs that nobody holds are meant.
+    assert_eq!(sandbox.flow(["session-end"]).ok().stdout, notice(&free));
     // Again there is nothing to say; garbage on standard input is no reason to fail.
     assert_eq!(sandbox.flow_with(["session-end", "--session", "s1"], "\u{1}garbage").ok().stdout, "");
     // Work goes on: the mark goes with the next record.
