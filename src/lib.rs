@@ -49,6 +49,8 @@ pub mod disk;
 pub mod doctor;
 pub mod drive;
 pub mod engine;
+#[doc(hidden)]
+pub mod hooks;
 pub mod host;
 pub mod interviews;
 pub mod machine;

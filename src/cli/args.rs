@@ -47,6 +47,8 @@ pub(super) struct Everywhere {
     pub(super) lock_timeout: Option<Duration>,
 }
 
+/// A host waits for its hooks, and every prompt waits with it.
+const HOOK_LOCK_WAIT: Duration = Duration::from_millis(100);
 /// Heading of the options that every command takes.
 const EVERYWHERE: &str = "Options of every command";
 
@@ -95,6 +97,8 @@ pub(super) enum Command {
     Set(SetArgs),
     /// Mark the runs of a session that ended, so that the next one finds them (for hooks: it always exits 0)
     SessionEnd(SessionEndArgs),
+    /// Answer an event of an agent's host (for hooks: whatever happens, it exits 0)
+    Hook(HookArgs),
     /// Show the next safe action
     Resume(ResumeArgs),
     /// List runs, newest first
@@ -130,6 +134,11 @@ impl Command {
         matches!(self, Self::Drive(args) if args.session.is_none())
     }
 
+    /// How long it may wait for another writer, unless the command line says so.
+    pub(super) fn lock_wait(&self) -> Option<Duration> {
+        matches!(self, Self::Hook(_)).then_some(HOOK_LOCK_WAIT)
+    }
+
     /// The name of the command on the command line, such as `record-activity`.
     pub(super) fn name(&self) -> &'static str {
         match self {
@@ -148,6 +157,7 @@ impl Command {
             Self::Reopen(_) => "reopen",
             Self::Set(_) => "set",
             Self::SessionEnd(_) => "session-end",
+            Self::Hook(_) => "hook",
             Self::Resume(_) => "resume",
             Self::List(_) => "list",
             Self::Show(_) => "show",
@@ -379,6 +389,17 @@ pub(super) struct CallerArgs {
     /// The epoch under which the session holds the run [env: FLOW_EPOCH]
     #[arg(long, value_name = "N", value_parser = whole)]
     pub(super) epoch: Option<u64>,
+}
+
+// Arguments of `hook`.
+#[derive(Debug, Args)]
+pub(super) struct HookArgs {
+    /// claude-code, codex, or auto to tell them apart by their payload
+    #[arg(value_name = "HOST")]
+    pub(super) host: String,
+    /// session-start, user-prompt-submit, pre-compact, stop, subagent-start, subagent-stop or session-end
+    #[arg(value_name = "EVENT")]
+    pub(super) event: String,
 }
 
 // Arguments of `session-end`.

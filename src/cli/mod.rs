@@ -91,7 +91,7 @@ fn run(cli: Cli, out: &mut Out, context: impl FnOnce(Options) -> Result<Context>
     out.runs(cli.command.name());
     let options = Options {
         project: cli.everywhere.project,
-        lock_wait: cli.everywhere.lock_timeout,
+        lock_wait: cli.everywhere.lock_timeout.or(cli.command.lock_wait()),
         command: format!("flow {}", cli.command.name()),
         // A driver holds its run exactly as long as its own process lives.
         holder_pid: cli.command.is_driver().then(std::process::id),

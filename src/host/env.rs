@@ -20,6 +20,8 @@ pub struct Env {
     /// started by another one inherits the other's variable. So if both are set, the nearer ancestor's counts, and
     /// Codex's if Claude's process is not visible, as in the sandbox in which Codex runs commands.
     pub session: Option<Setting>,
+    /// `CLAUDE_CODE_SESSION_ID`, if it is a valid session id.
+    pub claude_session: Option<Setting>,
     /// `FLOW_EPOCH`: which claim of a run the caller acts under.
     pub epoch: Option<Setting>,
     /// `FLOW_RUN_TOKEN`: lets sub-agents with sessions of their own report on their units.
@@ -113,6 +115,7 @@ impl Env {
             let pid = claude_pid.as_ref().and_then(|pid| pid.parse().ok());
             pid.is_some_and(|pid| is_nearer_than(pid, "codex"))
         };
+        let claude_session = claude.clone();
         let agent = if codex.is_some() && (claude.is_none() || !in_claude()) { codex } else { claude };
         let of_codex = agent.as_ref().is_some_and(|agent| agent.variable == "CODEX_SESSION_ID");
         let session = setting("FLOW_SESSION").or(agent);
@@ -122,6 +125,7 @@ impl Env {
         Self {
             flow_dir: setting("FLOW_DIR").map(|setting| setting.raw.into()),
             session,
+            claude_session,
             epoch: setting("FLOW_EPOCH"),
             run_token: setting("FLOW_RUN_TOKEN"),
             holder_pid,

@@ -272,6 +272,11 @@ impl Context {
         Ok(Caller { session, epoch, holder_dead: false })
     }
 
+    /// The session that Claude Code names to the programs that it starts.
+    pub(crate) fn claude_session(&self) -> Option<SessionId> {
+        self.env.claude_session.as_ref().and_then(|setting| setting.parse().ok())
+    }
+
     /// Evidence by which others can later tell whether this caller is dead.
     pub(crate) fn holder(&self) -> Result<Option<Holder>> {
         let pid = match self.options.holder_pid {

@@ -150,7 +150,7 @@ pub struct Candidate {
 /// [`Error::NoSuchRun`] for a run that does not exist; [`Error::RunFile`] and the like when the named run cannot be
 /// read; [`Error::Refused`] when a claim is refused.
 pub fn resume(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
-    let mut report = resume_here(cx, request)?;
+    let mut report = resume_here(cx, request, Look::Whole)?;
     report.worktrees = other_worktrees(cx, request.worktrees);
     if report.verdict == Verdict::None {
         let others = report.worktrees.iter().take(WORKTREES);
@@ -159,7 +159,17 @@ pub fn resume(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
     Ok(report)
 }
 
-fn resume_here(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
+/// How much to look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Look {
+    /// The working tree as well, by asking git.
+    Whole,
+    /// Only flow's own files: a hook has some milliseconds.
+    Quick,
+}
+
+/// As [`resume`], without other worktrees.
+pub(super) fn resume_here(cx: &Context, request: &ResumeRequest, look: Look) -> Result<ResumeReport> {
     let project = match cx.project() {
         Ok(project) => project,
         Err(Error::NoProject { around, .. }) if request.run.is_none() => {
@@ -198,7 +208,7 @@ fn resume_here(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
     if !request.all {
         plan.completed.drain(..completed.saturating_sub(COMPLETED));
     }
-    let mut report = report_of(cx, &project, &*run, &view, &outlook, plan, claim, runs);
+    let mut report = report_of(cx, &project, &*run, &view, &outlook, plan, claim, runs, look);
     if report.verdict == Verdict::Rewound {
         let shown = view.history.state().document().state.last_seq.unwrap_or_default();
         let places = places_with(cx, &project, &*run, view.noted.max(shown));
@@ -310,6 +320,7 @@ fn report_of(
     mut plan: Plan,
     claim: Option<ClaimReport>,
     runs: Runs,
+    look: Look,
 ) -> ResumeReport {
     let document = view.history.state().document();
     let mut notes = std::mem::take(&mut plan.notes);
@@ -326,8 +337,13 @@ fn report_of(
         advice.alternatives = command.map(|command| Alternative { when, command }).into_iter().collect();
     }
     notes.extend(view.notes.iter().cloned());
-    let journals = runs.open().filter_map(|run| run.journal.as_deref()).chain(document.context_text("journal"));
-    let working_tree = working_tree(cx, project, document, journals, &mut notes);
+    let working_tree = match look {
+        Look::Whole => {
+            let journals = runs.open().filter_map(|run| run.journal.as_deref());
+            working_tree(cx, project, document, journals.chain(document.context_text("journal")), &mut notes)
+        }
+        Look::Quick => WorkingTreeReport { state: TreeState::Unknown, paths: Vec::new(), reason: None },
+    };
     let candidates = candidates(&runs, run.id().as_str());
     let description = match (&view.machine, &plan.next.phase) {
         (Some(machine), Some(phase)) => machine.state(phase).and_then(|state| state.description.clone()),

@@ -18,7 +18,7 @@ const PAGES: [&str; 12] = [
     "docs/durability.md",
     "docs/errors.md",
     "docs/format.md",
-    "docs/hooks.md",
+    "docs/hosts.md",
     "docs/interviews.md",
     "docs/modes.md",
     "docs/reports.md",

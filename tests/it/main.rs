@@ -22,6 +22,7 @@ mod flowrun_session;
 mod fuzz_corpus;
 mod git_histories;
 mod git_moves;
+mod hooks;
 mod hostile_bombs;
 mod hostile_documents;
 mod hostile_names;

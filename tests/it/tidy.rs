@@ -34,7 +34,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "drive",
         ],
     ),
-    ("cli", &["model", "engine", "machine", "runs", "modes", "interviews", "drive", "doctor"]),
+    ("hooks", &["model", "runs", "modes"]),
+    ("cli", &["model", "engine", "machine", "runs", "modes", "interviews", "drive", "doctor", "hooks"]),
     ("main", &["cli"]),
     ("lib", &[]),
 ];

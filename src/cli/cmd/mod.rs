@@ -3,6 +3,7 @@
 mod doctor;
 mod drive;
 mod emit;
+mod hook;
 mod interview;
 mod list;
 mod log;
@@ -16,6 +17,7 @@ mod setup;
 mod show;
 mod start;
 mod status;
+mod stdin;
 mod validate;
 mod verify;
 mod workflow;
@@ -54,6 +56,7 @@ pub(super) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit {
         Command::Reopen(args) => status::reopen(cx, args, out),
         Command::Set(args) => set::run(cx, args, out),
         Command::SessionEnd(args) => session_end::run(cx, args, out),
+        Command::Hook(args) => hook::run(cx, &args, out),
         Command::Resume(args) => resume::run(cx, args, out),
         Command::List(args) => list::run(cx, args, out),
         Command::Show(args) => show::run(cx, args, out),

@@ -188,11 +188,17 @@ impl Project {
     }
 
     fn in_cache(&self, write: impl FnOnce(&Dir, &Dir) -> Result<(), DiskError>) -> Result<(), StoreError> {
+        let cache = self.cache()?;
+        Ok(write(&cache, &self.flow.open_dir(RUNS)?)?)
+    }
+
+    /// The directory of the cache, which is created if it is missing.
+    pub(super) fn cache(&self) -> Result<Dir, DiskError> {
         let (cache, fresh) = self.flow.ensure_dir(CACHE)?;
         if fresh {
             replace(&cache, ".gitignore", IGNORE_ALL)?;
         }
-        Ok(write(&cache, &self.flow.open_dir(RUNS)?)?)
+        Ok(cache)
     }
 }
 
@@ -244,7 +250,7 @@ fn write_open(cache: &Dir, known: &OpenRuns) -> Result<(), DiskError> {
     replace(cache, OPEN_RUNS, &serde_json::to_string(known).unwrap_or_default())
 }
 
-fn replace(cache: &Dir, name: &str, text: &str) -> Result<(), DiskError> {
+pub(super) fn replace(cache: &Dir, name: &str, text: &str) -> Result<(), DiskError> {
     cache.remove(CACHE_TMP)?;
     cache.create(CACHE_TMP, text.as_bytes(), NEW_FILE)?;
     cache.rename(CACHE_TMP, name, Rename::Replace)

@@ -36,6 +36,10 @@ pub const CACHE: &str = ".cache";
 pub const OPEN_RUNS: &str = "open-runs.json";
 /// Below [`CACHE`]: summaries of finished runs.
 pub const FINISHED_RUNS: &str = "finished-runs";
+/// Below [`CACHE`]: one file for each session of an agent's host, written by hooks.
+pub const HOSTS: &str = "hosts";
+/// Below [`CACHE`]: the trouble that hooks had.
+pub const HOOK_LOG: &str = "hooks.log";
 /// Temporary name of a file of the cache.
 pub const CACHE_TMP: &str = ".cache.tmp";
 /// Temporary name of a file that `init` writes.

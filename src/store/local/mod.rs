@@ -14,6 +14,7 @@
 mod commit;
 mod create;
 mod finished;
+mod hosts;
 mod index;
 pub(crate) mod layout;
 pub(crate) mod lock;

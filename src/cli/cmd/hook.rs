@@ -1,0 +1,14 @@
+//! `hook`: called by agents' hosts, so it always exits 0, and soon.
+
+use crate::cli::args::HookArgs;
+use crate::cli::cmd::stdin::payload;
+use crate::cli::exit::Exit;
+use crate::cli::out::Out;
+use crate::hooks;
+use crate::runs::Context;
+
+pub(super) fn run(cx: &Context, args: &HookArgs, out: &mut Out) -> Exit {
+    // A host that stopped reading is no reason to fail.
+    out.plain(&hooks::hook(cx, &args.host, &args.event, &payload()));
+    Exit::Done
+}

@@ -1,0 +1,89 @@
+//! `brief`: where a run stands, in what an agent has to know when its context is new. Asks no other program.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::{Completed, InDoubt, Verdict};
+use crate::model::{RunId, RunStatus, SessionId, StateName, WorkflowId};
+use crate::runs::context::Context;
+use crate::runs::error::Result;
+use crate::runs::resume::{Look, ResumeRequest, resume_here};
+use crate::runs::view::for_reading;
+
+/// Whose run to tell about.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BriefRequest {
+    /// The session that calls. Its own run comes first; otherwise the run that changed last.
+    pub session: Option<SessionId>,
+}
+
+/// Where a run stands.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct BriefReport {
+    /// The run.
+    pub run_id: RunId,
+    /// Its workflow.
+    pub workflow: Option<WorkflowId>,
+    /// Its status.
+    pub status: Option<RunStatus>,
+    /// The current phase.
+    pub phase: Option<StateName>,
+    /// The place of that phase in the workflow, from 1.
+    pub phase_number: Option<usize>,
+    /// How many phases the workflow has.
+    pub phases: Option<usize>,
+    /// The verdict, as `resume` gives it.
+    pub verdict: Verdict,
+    /// The reason for the verdict.
+    pub reason: String,
+    /// The phase that the next action is about.
+    pub next_phase: Option<StateName>,
+    /// The workflow's description of it.
+    pub next_description: Option<String>,
+    /// Why the run is blocked.
+    pub blocked_reason: Option<String>,
+    /// Work that was begun and has no known outcome.
+    pub in_doubt: Vec<InDoubt>,
+    /// The session that holds the run.
+    pub session: Option<SessionId>,
+    /// How many activities are completed.
+    pub completed_activities: usize,
+    /// The latest of them, in order.
+    pub completed: Vec<Completed>,
+    /// How many other runs could be resumed.
+    pub others: usize,
+}
+
+/// Where the run stands that a session would resume; `None` if there is none. Takes a few milliseconds.
+///
+/// # Errors
+/// As [`crate::runs::resume`].
+pub fn brief(cx: &Context, request: &BriefRequest) -> Result<Option<BriefReport>> {
+    let asked = ResumeRequest { session: request.session.clone(), ..ResumeRequest::default() };
+    let report = resume_here(cx, &asked, Look::Quick)?;
+    let Some(run_id) = report.run_id.clone() else { return Ok(None) };
+    let project = cx.project()?;
+    // A run that cannot be read has a verdict as well, but neither phases nor a holder.
+    let view = project.runs().open(&run_id).ok().and_then(|run| for_reading(cx, &project, &*run).ok());
+    let machine = view.as_ref().and_then(|view| view.machine.as_ref());
+    let place = |phase: &StateName| machine?.states().iter().position(|state| state.name == *phase);
+    Ok(Some(BriefReport {
+        phase_number: report.phase.as_ref().and_then(place).map(|at| at + 1),
+        phases: machine.map(|machine| machine.states().len()),
+        session: view.as_ref().and_then(|view| Some(view.history.hold()?.session.clone())),
+        run_id,
+        workflow: report.workflow,
+        status: report.status,
+        phase: report.phase,
+        verdict: report.verdict,
+        reason: report.reason,
+        next_phase: report.next.phase,
+        next_description: report.next.description,
+        blocked_reason: report.blocked_reason,
+        in_doubt: report.in_doubt,
+        completed_activities: report.completed_activities,
+        completed: report.completed,
+        others: report.candidates.len(),
+    }))
+}

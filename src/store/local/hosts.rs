@@ -1,0 +1,43 @@
+//! What hooks of agents' hosts remember: a note for each session, and a log of trouble. Both are in the cache: they are
+//! never flushed, may be deleted, and nothing depends on them.
+
+use crate::disk::{DiskError, NEW_FILE, Open, Operation, write_all};
+use crate::store::error::StoreError;
+use crate::store::local::index::replace;
+use crate::store::local::layout::{CACHE, HOOK_LOG, HOSTS};
+use crate::store::local::project::Project;
+
+/// Largest note about a session, in bytes.
+const NOTE_BYTES: usize = 4096;
+/// Largest log of trouble, in bytes. A longer one is begun anew, with its second half.
+const LOG_BYTES: usize = 64 * 1024;
+
+impl Project {
+    /// The note `name`; `None` if it is missing or cannot be read.
+    pub(crate) fn host_note(&self, name: &str) -> Option<String> {
+        let hosts = self.flow.find_dir(CACHE).ok()??.find_dir(HOSTS).ok()??;
+        hosts.read_text(name, NOTE_BYTES).ok()?
+    }
+
+    /// Writes the note `name`.
+    pub(crate) fn keep_host_note(&self, name: &str, text: &str) -> Result<(), StoreError> {
+        let (hosts, _) = self.cache()?.ensure_dir(HOSTS)?;
+        Ok(replace(&hosts, name, text)?)
+    }
+
+    /// Adds a line to the log of trouble that hooks had.
+    pub(crate) fn log_hook(&self, line: &str) -> Result<(), StoreError> {
+        let cache = self.cache()?;
+        let len = cache.look(HOOK_LOG).map_or(0, |stat| stat.len);
+        if len + line.len() as u64 > LOG_BYTES as u64 {
+            // One that another program made too long is dropped.
+            let text = cache.read_text(HOOK_LOG, LOG_BYTES).ok().flatten().unwrap_or_default();
+            let half = text.char_indices().map(|(at, _)| at).find(|&at| at >= text.len() / 2).unwrap_or_default();
+            let kept = text[half..].split_once('\n').map_or("", |(_, kept)| kept);
+            replace(&cache, HOOK_LOG, kept)?;
+        }
+        let log = cache.open_own(HOOK_LOG, Open::Append { mode: NEW_FILE })?;
+        let fault = |source| DiskError::Io { action: Operation::Write, path: cache.join(HOOK_LOG), source };
+        Ok(write_all(&*log, line.as_bytes()).map_err(fault)?)
+    }
+}
