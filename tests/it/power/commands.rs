@@ -178,11 +178,8 @@ pub const ALL: &[Case] = &[
     },
     Case {
         name: "session-end",
-        commands: &[&["session-end", "--session", "s1"]],
-        again: Some(|flow, _, _| {
-            let session = Some("s1".parse().unwrap());
-            done(runs::session_end(flow, &SessionEndRequest { session, ..SessionEndRequest::default() }))
-        }),
+        commands: &[&["session-end"]],
+        again: Some(|flow, _, _| done(runs::session_end(flow, &SessionEndRequest::default()))),
         ..COMPLETE
     },
 ];

@@ -44,7 +44,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => (at.clone(), errno).prop_map(|(at, errno)| Trouble::Failures { at, errno }),
         1 => at.prop_map(|at| Trouble::ShortWrite { at }),
     ];
-    let others = vec![Deed::Block, Deed::Unblock, Deed::SessionEnd("s1")];
+    let others = vec![Deed::Block, Deed::Unblock, Deed::SessionEnd];
     let step = prop_oneof![
         6 => (1..6_000_usize).prop_map(Step::Record),
         6 => trouble.prop_map(Step::Hindered),

@@ -45,8 +45,8 @@ pub enum Deed {
     Cancel,
     /// `flow resume --claim --session …`.
     Claim(&'static str),
-    /// `flow session-end --session …`.
-    SessionEnd(&'static str),
+    /// `flow session-end`, of runs that no session holds.
+    SessionEnd,
 }
 
 /// One process after another on one disk.
@@ -156,9 +156,7 @@ impl World {
                 runs::resume(&flow, &ResumeRequest { run, claim, session: session(id), ..ResumeRequest::default() })
                     .map(drop)
             }
-            Deed::SessionEnd(id) => {
-                runs::session_end(&flow, &SessionEndRequest { session: session(id), ..Default::default() }).map(drop)
-            }
+            Deed::SessionEnd => runs::session_end(&flow, &SessionEndRequest::default()).map(drop),
         };
         self.acknowledged = result.is_ok() && !self.disk.died();
         if self.acknowledged {
