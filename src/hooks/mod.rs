@@ -11,7 +11,7 @@ mod payload;
 use crate::hooks::note::Note;
 use crate::hooks::output::{context, plain};
 use crate::hooks::payload::{Event, Host, Payload};
-use crate::model::Explain as _;
+use crate::model::Explain;
 use crate::modes::{self, ModePromptRequest, ModeScope};
 use crate::runs::{self, BriefRequest, Context, Error, HookInput, SessionEndRequest};
 
@@ -62,10 +62,16 @@ fn brief(cx: &Context, payload: &Payload) -> runs::Result<Option<String>> {
     Ok(report.map(|report| brief::text(&report, payload.session.as_ref())))
 }
 
+/// The value, or nothing and a line in the log.
+fn logged<T, E: Explain>(cx: &Context, result: Result<T, E>) -> Option<T> {
+    result.map_err(|error| runs::log_hook(cx, &error.one_line())).ok()
+}
+
 fn session_start(cx: &Context, host: Host, payload: &Payload) -> runs::Result<String> {
     let brief = brief(cx, payload)?;
     if let Some(session) = &payload.session {
-        Note::of(cx, host, session).showing(brief.as_deref()).keep(cx)?;
+        // Without the note the next prompt shows the same once more.
+        logged(cx, Note::of(cx, host, session).showing(brief.as_deref()).keep(cx));
     }
     Ok(brief.map(|brief| context("SessionStart", &brief)).unwrap_or_default())
 }
@@ -75,15 +81,14 @@ fn prompt(cx: &Context, host: Host, payload: &Payload) -> runs::Result<String> {
     let mut parts = Vec::new();
     if let Some(text) = &payload.prompt {
         let scope = ModeScope { session: payload.session.clone(), ..ModeScope::default() };
-        match modes::prompt(cx, &ModePromptRequest { text: text.clone(), scope }) {
-            Ok(report) => parts.extend(report.messages),
-            Err(error) => runs::log_hook(cx, &format!("modes: {}", error.one_line())),
-        }
+        let report = logged(cx, modes::prompt(cx, &ModePromptRequest { text: text.clone(), scope }));
+        parts.extend(report.into_iter().flat_map(|report| report.messages));
     }
-    if let (Some(session), Some(brief)) = (&payload.session, brief(cx, payload)?) {
+    // What the modes did is told even when the run cannot be read.
+    if let (Some(session), Some(Some(brief))) = (&payload.session, logged(cx, brief(cx, payload))) {
         let note = Note::of(cx, host, session);
-        if !note.shows(&brief) {
-            note.showing(Some(&brief)).keep(cx)?;
+        // A brief that cannot be noted would come with every prompt.
+        if !note.shows(&brief) && logged(cx, note.showing(Some(&brief)).keep(cx)).is_some() {
             parts.push(brief);
         }
     }

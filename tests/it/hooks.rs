@@ -69,6 +69,20 @@ fn a_prompt_is_told_of_the_run_only_when_something_changed() {
 }
 
 #[test]
+fn without_a_place_for_notes_a_start_is_told_and_a_prompt_only_of_modes() {
+    let sandbox = Sandbox::new();
+    started(&sandbox);
+    std::fs::create_dir_all(sandbox.path(".flow/.cache")).unwrap();
+    std::fs::write(sandbox.path(".flow/.cache/hosts"), "in the way").unwrap();
+    let payload = json!({ "session_id": "s1", "prompt": "$blueprint" });
+    told(&hook(&sandbox, "codex", "session-start", &payload), "SessionStart");
+    let text = told(&hook(&sandbox, "codex", "user-prompt-submit", &payload), "UserPromptSubmit");
+    assert!(text.contains("blueprint activated") && !text.contains("flow keeps"), "{text}");
+    let log = std::fs::read_to_string(sandbox.path(".flow/.cache/hooks.log")).unwrap();
+    assert_eq!(log.lines().count(), 2, "{log}");
+}
+
+#[test]
 fn a_prompt_begins_the_modes_that_it_names() {
     let sandbox = Sandbox::new();
     sandbox.flow(["init"]).ok();

@@ -22,12 +22,12 @@ use flowrun::modes::{
     PolicyReport,
 };
 use flowrun::runs::{
-    AdoptRequest, AdvanceReport, AdvanceRequest, ClaimRequest, DocumentKind, EmitReport, EmitRequest, HookInput,
-    InitReport, ListFilter, ListReport, ListStatus, LogReport, LogRequest, NextStatesReport, NextStatesRequest,
-    RecordReport, RecordRequest, ReportRequest, ResumeReport, ResumeRequest, SessionEndReport, SessionEndRequest,
-    SetReport, SetRequest, ShowReport, ShowRequest, Source, StartReport, StartRequest, StatusReport, StatusRequest,
-    WorkflowAdoptReport, WorkflowConvertReport, WorkflowConvertRequest, WorkflowGraphReport, WorkflowListReport,
-    WorkflowReport, WorkflowRequest, schema_text,
+    AdoptRequest, AdvanceReport, AdvanceRequest, BriefRequest, ClaimRequest, DocumentKind, EmitReport, EmitRequest,
+    HookInput, InitReport, ListFilter, ListReport, ListStatus, LogReport, LogRequest, NextStatesReport,
+    NextStatesRequest, RecordReport, RecordRequest, ReportRequest, ResumeReport, ResumeRequest, SessionEndReport,
+    SessionEndRequest, SetReport, SetRequest, ShowReport, ShowRequest, Source, StartReport, StartRequest, StatusReport,
+    StatusRequest, WorkflowAdoptReport, WorkflowConvertReport, WorkflowConvertRequest, WorkflowGraphReport,
+    WorkflowListReport, WorkflowReport, WorkflowRequest, schema_text,
 };
 use jsonschema::Validator;
 use proptest::prelude::*;
@@ -410,6 +410,7 @@ fn every_request_over_runs_reads_what_it_writes_and_refuses_unknown_fields() {
         "limit": 3, "worktrees": true,
     }));
     holds::<LogRequest>(&json!({ "run_id": "r1", "after": 3, "session": "s1" }));
+    holds::<BriefRequest>(&json!({ "session": "s1" }));
     holds::<ShowRequest>(&json!({ "run_id": "r1", "at": 3, "session": "s1" }));
     holds::<NextStatesRequest>(&json!({ "run_id": "r1", "session": "s1" }));
     holds::<WorkflowRequest>(&json!({ "target": "job.graph.yaml", "types": ["t"] }));
