@@ -173,7 +173,7 @@ fn runs(home: &Path, floor: &Floor, sizes: &Sizes, table: &mut Table) {
     let what = format!("reading {} `run.yaml` one after another (a process that does only that)", sizes.many);
     table.push(Row::new(&what, medians[0], None));
     let what = format!("`list` of {} finished runs, which the cache knows", sizes.many);
-    table.push(Row::new(&what, medians[1], Some(("reading the files", medians[0], Bound::AtMost(0.7)))));
+    table.push(Row::new(&what, medians[1], Some(("reading the files", medians[0], Bound::AtMost(0.5)))));
     table.push(Row::new(
         "the same without the cache",
         medians[2],
