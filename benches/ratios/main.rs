@@ -62,7 +62,7 @@ fn main() {
     let floor = Floor::build(home.path());
     let mut table = Table::default();
     let images: Vec<_> = [FileSystem::Ext4, FileSystem::Xfs].map(|kind| (kind, Image::new(kind, 512, &[]))).into();
-    // The disk of temporary files may be of any kind, so it is judged only where there is no other.
+    // The file system of temporary files is unknown, so the bound applies to it only if no image can be mounted.
     let record = if images.iter().any(|(_, image)| image.is_ok()) { Bound::None } else { Bound::AtMost(2.0) };
     records(home.path(), "", record, &floor, &sizes, &mut table);
     for (kind, image) in &images {

@@ -14,7 +14,7 @@ use crate::machine::StateTypes;
 /// The name of the file.
 const FILE: &str = "config.yaml";
 
-/// The configuration of a project; empty if there is no file.
+/// The configuration of a project; empty if the file is missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Config {

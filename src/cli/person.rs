@@ -36,7 +36,7 @@ enum Line<'t> {
     Back,
     Stop,
     Help,
-    /// It looks like a command, but there is no such command.
+    /// It has the form of a command, but its name is unknown.
     Unknown(&'t str),
 }
 

@@ -37,7 +37,7 @@ pub(super) struct Prompt<'a> {
 
 /// The prompt before each answer.
 const MARK: &str = "> ";
-/// Nobody types a second key within this time, and a paste has arrived completely.
+/// Shorter than the time between two typed keys, and long enough for a whole paste to arrive.
 const GAP: Duration = Duration::from_millis(25);
 /// The highest number of characters that are shown of what was typed too early.
 const SHOWN: usize = 400;

@@ -50,7 +50,7 @@ impl Terminal {
         poll(&mut [PollFd::new(&self.0, PollFlags::IN)], gap.as_ref()).is_ok_and(|ready| ready > 0)
     }
 
-    /// Sets whether a read returns at once when there is no key, or waits for the next one.
+    /// Sets whether a read without a pending key returns at once or waits for the next key.
     pub(super) fn answers_at_once(&self, answers: bool) {
         if let Ok(mut modes) = tcgetattr(&self.0) {
             at_once(&mut modes, answers);

@@ -8,7 +8,6 @@ use crate::model::{RunId, RunStatus, SessionId, StateName, WorkflowId};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::resume::{Look, ResumeRequest, resume_here};
-use crate::runs::view::for_reading;
 
 /// Whose run to tell about.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -61,11 +60,9 @@ pub struct BriefReport {
 /// As [`crate::runs::resume`].
 pub fn brief(cx: &Context, request: &BriefRequest) -> Result<Option<BriefReport>> {
     let asked = ResumeRequest { session: request.session.clone(), ..ResumeRequest::default() };
-    let report = resume_here(cx, &asked, Look::Quick)?;
-    let Some(run_id) = report.run_id.clone() else { return Ok(None) };
-    let project = cx.project()?;
+    let (report, view) = resume_here(cx, &asked, Look::Quick)?;
+    let Some(run_id) = report.run_id else { return Ok(None) };
     // A run that cannot be read has a verdict as well, but neither phases nor a holder.
-    let view = project.runs().open(&run_id).ok().and_then(|run| for_reading(cx, &project, &*run).ok());
     let machine = view.as_ref().and_then(|view| view.machine.as_ref());
     let place = |phase: &StateName| machine?.states().iter().position(|state| state.name == *phase);
     Ok(Some(BriefReport {

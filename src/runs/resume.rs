@@ -150,7 +150,7 @@ pub struct Candidate {
 /// [`Error::NoSuchRun`] for a run that does not exist; [`Error::RunFile`] and the like when the named run cannot be
 /// read; [`Error::Refused`] when a claim is refused.
 pub fn resume(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
-    let mut report = resume_here(cx, request, Look::Whole)?;
+    let (mut report, _) = resume_here(cx, request, Look::Whole)?;
     report.worktrees = other_worktrees(cx, request.worktrees);
     if report.verdict == Verdict::None {
         let others = report.worktrees.iter().take(WORKTREES);
@@ -168,15 +168,15 @@ pub(super) enum Look {
     Quick,
 }
 
-/// As [`resume`], without other worktrees.
-pub(super) fn resume_here(cx: &Context, request: &ResumeRequest, look: Look) -> Result<ResumeReport> {
+/// As [`resume`], without other worktrees. With the run as it was read, if it could be.
+pub(super) fn resume_here(cx: &Context, request: &ResumeRequest, look: Look) -> Result<(ResumeReport, Option<View>)> {
     let project = match cx.project() {
         Ok(project) => project,
         Err(Error::NoProject { around, .. }) if request.run.is_none() => {
             let nothing = nothing(Vec::new());
             let alternatives = around.iter().map(|root| in_place(root)).collect();
             let next = NextReport { alternatives, ..nothing.next.clone() };
-            return Ok(ResumeReport { next, ..nothing });
+            return Ok((ResumeReport { next, ..nothing }, None));
         }
         Err(error) => return Err(error),
     };
@@ -186,7 +186,7 @@ pub(super) fn resume_here(cx: &Context, request: &ResumeRequest, look: Look) -> 
         Some(id) => open_run(cx, &project, id)?,
         None => match most_promising(&runs, caller.session.as_ref())? {
             Some(promising) => project.runs().open(&promising.id)?,
-            None => return nothing_readable(cx, &project, runs),
+            None => return Ok((nothing_readable(cx, &project, runs)?, None)),
         },
     };
     let claim = match request.claim {
@@ -199,7 +199,8 @@ pub(super) fn resume_here(cx: &Context, request: &ResumeRequest, look: Look) -> 
         Ok(view) => view,
         Err(error) => {
             let others = candidates(&runs, run.id().as_str());
-            return conflict(cx, &project, &*run, error).map(|report| ResumeReport { candidates: others, ..report });
+            let report = conflict(cx, &project, &*run, error)?;
+            return Ok((ResumeReport { candidates: others, ..report }, None));
         }
     };
     let outlook = outlook(cx, &project, &*run, &view, &caller, claim.as_ref())?;
@@ -215,7 +216,7 @@ pub(super) fn resume_here(cx: &Context, request: &ResumeRequest, look: Look) -> 
         let advice = bring_back(run.id(), ways_back(cx, &project, &*run, &places));
         report.next.alternatives = advice.in_project(place_of_caller(cx, &project).as_deref()).alternatives;
     }
-    Ok(ResumeReport { completed_activities: completed, ..report })
+    Ok((ResumeReport { completed_activities: completed, ..report }, Some(view)))
 }
 
 /// The report about a run that cannot be read because a merge left conflict markers or two histories; for another

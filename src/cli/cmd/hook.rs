@@ -8,7 +8,7 @@ use crate::hooks;
 use crate::runs::Context;
 
 pub(super) fn run(cx: &Context, args: &HookArgs, out: &mut Out) -> Exit {
-    // A host that stopped reading is no reason to fail.
+    // The exit status stays 0 even if the host has stopped reading.
     out.plain(&hooks::hook(cx, &args.host, &args.event, &payload()));
     Exit::Done
 }
