@@ -4,6 +4,7 @@
 //! a directory with a symbolic link. Anything but regular files and directories is refused. [`Disk`] makes the system
 //! calls.
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
@@ -307,10 +308,10 @@ impl Dir {
         Ok(names.into_iter().filter_map(|name| name.into_string().ok()).collect())
     }
 
-    /// As [`Self::names`], each with its type, if the directory entry has it.
-    pub(crate) fn entries(&self) -> Result<Vec<(String, FileType)>, DiskError> {
-        let entries = self.handle.entries().map_err(|errno| fault(Operation::List, self.path.clone(), errno))?;
-        Ok(entries.into_iter().filter_map(|(name, kind)| Some((name.into_string().ok()?, kind))).collect())
+    /// Calls `each` with the names of [`Self::names`] and their types, if the directory entry has it.
+    pub(crate) fn entries(&self, mut each: impl FnMut(&str, FileType)) -> Result<(), DiskError> {
+        let mut entry = |name: &OsStr, kind| name.to_str().map_or((), |name| each(name, kind));
+        self.handle.entries(&mut entry).map_err(|errno| fault(Operation::List, self.path.clone(), errno))
     }
 
     /// Flushes this directory's entries.

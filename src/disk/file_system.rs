@@ -139,13 +139,16 @@ pub trait DiskDir: Debug + Send + Sync {
     /// Any error number.
     fn names(&self) -> Answer<Vec<OsString>>;
 
-    /// As [`Self::names`], each with its type, or [`FileType::Unknown`] if only [`Self::look`] can tell it.
+    /// Calls `each` with the names of [`Self::names`] and their types, or [`FileType::Unknown`] if only [`Self::look`]
+    /// can tell it.
     ///
     /// # Errors
     /// Any error number.
-    fn entries(&self) -> Answer<Vec<(OsString, FileType)>> {
-        let kind = |name: &OsString| self.look(name).map_or(FileType::Unknown, |stat| stat.kind);
-        Ok(self.names()?.into_iter().map(|name| (name.clone(), kind(&name))).collect())
+    fn entries(&self, each: &mut dyn FnMut(&OsStr, FileType)) -> Answer<()> {
+        for name in self.names()? {
+            each(&name, self.look(&name).map_or(FileType::Unknown, |stat| stat.kind));
+        }
+        Ok(())
     }
 
     /// Flushes the names in this directory to stable storage.

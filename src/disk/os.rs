@@ -133,19 +133,20 @@ impl DiskDir for OsDir {
     }
 
     fn names(&self) -> Answer<Vec<OsString>> {
-        Ok(self.entries()?.into_iter().map(|(name, _)| name).collect())
+        let mut names = Vec::new();
+        self.entries(&mut |name, _| names.push(name.to_owned()))?;
+        Ok(names)
     }
 
-    fn entries(&self) -> Answer<Vec<(OsString, FileType)>> {
-        let mut entries = Vec::new();
+    fn entries(&self, each: &mut dyn FnMut(&OsStr, FileType)) -> Answer<()> {
         for entry in rustix::fs::Dir::read_from(&self.0)? {
             let entry = entry?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
             if name != "." && name != ".." {
-                entries.push((name.to_owned(), entry.file_type()));
+                each(name, entry.file_type());
             }
         }
-        Ok(entries)
+        Ok(())
     }
 
     fn sync(&self) -> Answer<()> {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::panic::resume_unwind;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::view::{Listed, for_listing};
 use crate::runs::worktrees::worktree_with;
-use crate::store::{Listing, Project, StoredRun};
+use crate::store::{Project, StoredRun};
 
 /// Starting another thread costs as much as reading some runs.
 const RUNS_A_THREAD: usize = 128;
@@ -25,7 +26,14 @@ pub(crate) fn read_all<T: Send>(
     project: &Project,
     pick: impl Fn(RunSummary) -> Option<T> + Sync,
 ) -> Result<(Vec<T>, Vec<Unreadable>)> {
-    read_runs(cx, project, &project.runs().listing()?, |listed| pick(listed.summary))
+    let picked = Mutex::new(Vec::new());
+    let others = project.runs().listing(&|finished| {
+        let mut finished: Vec<_> = finished.into_iter().filter_map(&pick).collect();
+        picked.lock().unwrap_or_else(PoisonError::into_inner).append(&mut finished);
+    })?;
+    let (mut all, unreadable) = read_runs(cx, project, &others, |listed| pick(listed.summary))?;
+    all.append(&mut picked.into_inner().unwrap_or_else(PoisonError::into_inner));
+    Ok((all, unreadable))
 }
 
 /// What `pick` takes from those of these runs that are readable, in any order, and the unreadable runs. Many runs are
@@ -33,19 +41,12 @@ pub(crate) fn read_all<T: Send>(
 fn read_runs<T: Send>(
     cx: &Context,
     project: &Project,
-    Listing { ids, known }: &Listing,
+    ids: &[RunId],
     pick: impl Fn(Listed) -> Option<T> + Sync,
 ) -> Result<(Vec<T>, Vec<Unreadable>)> {
     let read = |ids: &[RunId]| -> Result<_> {
         let (mut picked, mut unreadable) = (Vec::new(), Vec::new());
-        let mut others = Vec::new();
-        for id in ids {
-            match known(id) {
-                Some(summary) => picked.extend(pick(Listed { summary, from_text_alone: true })),
-                None => others.push(id.clone()),
-            }
-        }
-        project.runs().each(&others, &mut |id, run| {
+        project.runs().each(ids, &mut |id, run| {
             match run.map_err(Error::from).and_then(|run| for_listing(cx, project, &*run)) {
                 Ok(listed) => picked.extend(pick(listed)),
                 // The files are on another branch, so the run is not listed here.
@@ -103,7 +104,7 @@ impl Runs {
     }
 
     fn read_of(cx: &Context, project: &Project, ids: Vec<RunId>, look: impl FnMut(&Listed)) -> Result<Self> {
-        let (listed, unreadable) = read_runs(cx, project, &Listing::of(ids), Some)?;
+        let (listed, unreadable) = read_runs(cx, project, &ids, Some)?;
         listed.iter().for_each(look);
         let mut summaries: Vec<_> = listed.into_iter().map(|listed| listed.summary).collect();
         summaries.sort_by(|a, b| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));

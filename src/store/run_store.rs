@@ -68,12 +68,15 @@ pub trait RunStore: fmt::Debug + Send + Sync {
         Ok(MaybeOpen { ids: self.ids()?, found: None })
     }
 
-    /// All runs, with the cached summaries of finished ones; by default without any summary. Writes nothing.
+    /// Calls `finished` with the cached summaries of finished runs, and returns the other runs. A summary is the same
+    /// as reading the run would give now. `finished` gets many at a time, possibly on several threads at once. By default
+    /// nothing is cached. Writes nothing.
     ///
     /// # Errors
     /// As [`Self::ids`].
-    fn listing(&self) -> Result<Listing, StoreError> {
-        Ok(Listing::of(self.ids()?))
+    fn listing(&self, finished: &(dyn Fn(Vec<RunSummary>) + Sync)) -> Result<Vec<RunId>, StoreError> {
+        let _ = finished;
+        self.ids()
     }
 
     /// Caches which of the runs that were read are finished. `over` returns the summary of a finished run, if it
@@ -104,31 +107,6 @@ pub trait RunStore: fmt::Debug + Send + Sync {
     /// Drops what is cached about open runs, because a finished run was reopened.
     fn forget_over(&self, request: &WriteRequest) {
         let _ = request;
-    }
-}
-
-/// All runs, and the cached summaries of those that are finished.
-pub struct Listing {
-    /// The ids, in no particular order.
-    pub ids: Vec<RunId>,
-    /// Looks up a cached summary.
-    pub known: Summaries,
-}
-
-/// Returns the summary of a finished run, the same as reading the run would give now. `None` if it has to be read.
-pub type Summaries = Box<dyn Fn(&RunId) -> Option<RunSummary> + Send + Sync>;
-
-impl Listing {
-    /// A list of runs without summaries.
-    #[must_use]
-    pub fn of(ids: Vec<RunId>) -> Self {
-        Self { ids, known: Box::new(|_| None) }
-    }
-}
-
-impl fmt::Debug for Listing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Listing").field("ids", &self.ids).finish_non_exhaustive()
     }
 }
 

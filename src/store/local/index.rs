@@ -7,21 +7,20 @@
 //! ignored when in doubt.
 
 use std::collections::HashSet;
-use std::panic::resume_unwind;
 use std::path::Path;
-use std::thread;
 
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{Dir, Disk, DiskError, Errno, FileType, Links, NEW_FILE, Open, Operation, Rename, write_all};
 use crate::model::{RunId, RunSummary, limits};
 use crate::store::error::StoreError;
-use crate::store::local::finished::{FinishedRuns, line, stamp, stamp_in, stamp_of};
+use crate::store::local::finished::{FinishedRuns, line, stamp, stamp_of};
 use crate::store::local::layout::{CACHE, CACHE_TMP, FINISHED_RUNS, OPEN_RUNS, RUNS};
+use crate::store::local::listing::{entry, stamp_at};
 use crate::store::local::lock::Lock;
 use crate::store::local::project::Project;
 use crate::store::request::WriteRequest;
-use crate::store::run_store::{Found, Listing, MaybeOpen};
+use crate::store::run_store::{Found, MaybeOpen};
 
 /// The version of the cache. Increase it together with that of `finished-runs`, so that both are rewritten.
 const VERSION: u32 = 2;
@@ -53,9 +52,11 @@ impl Project {
         }
         let finished = cache.as_ref().map(FinishedRuns::read).unwrap_or_default();
         let (mut ids, mut over, mut looked_at) = (Vec::new(), Vec::new(), Vec::new());
-        for (id, kind) in entries(&runs)? {
+        let mut entries = Vec::new();
+        runs.entries(|name, kind| entries.extend(entry(name, kind)))?;
+        for entry in entries {
             // Take the stamp before the run is read: a later change then gives it another stamp.
-            let stamp = if kind == FileType::Directory { stamp_in(&runs, &id) } else { stamp_of(&runs, &id) };
+            let (stamp, id) = (stamp_at(&runs, &entry), entry.0);
             match stamp.as_ref().and_then(|stamp| finished.summary(&id, stamp)) {
                 Some(summary) => over.extend(stamp.map(|stamp| (stamp, summary))),
                 None => {
@@ -65,31 +66,6 @@ impl Project {
             }
         }
         Ok(MaybeOpen { ids, found: world.map(|world| Found { world, over, looked_at }) })
-    }
-
-    /// Implements [`RunStore::listing`](crate::store::RunStore::listing).
-    pub(super) fn all_runs(&self) -> Result<Listing, StoreError> {
-        let Some(runs) = self.flow.find_dir(RUNS)? else {
-            return Ok(Listing::of(Vec::new()));
-        };
-        let cache = self.flow.find_dir(CACHE).ok().flatten();
-        let read = || cache.as_ref().map(FinishedRuns::read).unwrap_or_default();
-        let is_long = cache.as_ref().is_some_and(FinishedRuns::is_long);
-        let (finished, entries) = thread::scope(|scope| {
-            // Reading a long cache takes as long as listing the directory.
-            let read = if is_long { Err(scope.spawn(read)) } else { Ok(read()) };
-            let entries = entries(&runs).map(Vec::from_iter);
-            (read.unwrap_or_else(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))), entries)
-        });
-        let (mut ids, mut others) = (Vec::new(), HashSet::new());
-        for (id, kind) in entries? {
-            if kind != FileType::Directory {
-                others.insert(id.clone());
-            }
-            ids.push(id);
-        }
-        let stamp = move |id: &RunId| if others.contains(id) { stamp_of(&runs, id) } else { stamp_in(&runs, id) };
-        Ok(Listing { ids, known: Box::new(move |id| finished.summary(id, &stamp(id)?)) })
     }
 
     /// Implements [`RunStore::remember_over`](crate::store::RunStore::remember_over).
@@ -234,11 +210,6 @@ fn fresh(cache: &Dir, runs: &Dir, outside: Option<&str>) -> Result<Option<OpenRu
 fn world(runs: &Dir, outside: Option<&str>) -> Result<Option<String>, DiskError> {
     let stamp = stamp(&runs.stat()?);
     Ok(outside.map(|outside| format!("{stamp}|{outside}")))
-}
-
-/// The entries of the directory of runs that are valid ids, each with its type.
-fn entries(runs: &Dir) -> Result<impl Iterator<Item = (RunId, FileType)>, DiskError> {
-    Ok(runs.entries()?.into_iter().filter_map(|(name, kind)| Some((RunId::new(name).ok()?, kind))))
 }
 
 fn read_open(cache: &Dir) -> Option<OpenRuns> {

@@ -5,7 +5,7 @@ use crate::store::batch::NewRun;
 use crate::store::error::StoreError;
 use crate::store::local::project::Project;
 use crate::store::request::WriteRequest;
-use crate::store::run_store::{Listing, MaybeOpen, RunStore, StoredRun, Visit};
+use crate::store::run_store::{MaybeOpen, RunStore, StoredRun, Visit};
 
 impl RunStore for Project {
     fn ids(&self) -> Result<Vec<RunId>, StoreError> {
@@ -33,8 +33,8 @@ impl RunStore for Project {
         self.not_known_over(outside)
     }
 
-    fn listing(&self) -> Result<Listing, StoreError> {
-        self.all_runs()
+    fn listing(&self, finished: &(dyn Fn(Vec<RunSummary>) + Sync)) -> Result<Vec<RunId>, StoreError> {
+        self.all_runs(finished)
     }
 
     fn remember_over(

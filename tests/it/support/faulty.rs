@@ -164,8 +164,8 @@ impl DiskDir for FaultyDir {
         self.inner.names()
     }
 
-    fn entries(&self) -> Answer<Vec<(OsString, FileType)>> {
-        self.inner.entries()
+    fn entries(&self, each: &mut dyn FnMut(&OsStr, FileType)) -> Answer<()> {
+        self.inner.entries(each)
     }
 
     fn sync(&self) -> Answer<()> {

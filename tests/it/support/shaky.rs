@@ -205,9 +205,9 @@ impl DiskDir for Held<dyn DiskDir> {
         self.inner.names()
     }
 
-    fn entries(&self) -> Answer<Vec<(OsString, FileType)>> {
+    fn entries(&self, each: &mut dyn FnMut(&OsStr, FileType)) -> Answer<()> {
         self.meets("getdents64", &[], false)?;
-        self.inner.entries()
+        self.inner.entries(each)
     }
 
     fn sync(&self) -> Answer<()> {
