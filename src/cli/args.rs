@@ -59,7 +59,7 @@ Exit status:
 
 Environment:
   FLOW_DIR, FLOW_SESSION, FLOW_EPOCH, FLOW_RUN_TOKEN, FLOW_LOCK_TIMEOUT, FLOW_HOLDER_PID,
-  FLOW_TRUST_OWNER, FLOW_CHOOSE_MODEL, FLOW_CHOOSE_KEY, NO_COLOR
+  FLOW_TRUST_OWNER, FLOW_HOOK_CONTINUE, FLOW_CHOOSE_MODEL, FLOW_CHOOSE_KEY, NO_COLOR
 Given to the commands of a driver:
   FLOW_DRIVEN_RUN, FLOW_DRIVEN_STATE, FLOW_DRIVEN_DIR, FLOW_SESSION, FLOW_EPOCH";
 
@@ -400,6 +400,9 @@ pub(super) struct HookArgs {
     /// session-start, user-prompt-submit, pre-compact, stop, subagent-start, subagent-stop or session-end
     #[arg(value_name = "EVENT")]
     pub(super) event: String,
+    /// At stop: let the session go on once after each prompt, if its run can go on
+    #[arg(long = "continue")]
+    pub(super) may_go_on: bool,
 }
 
 // Arguments of `session-end`.

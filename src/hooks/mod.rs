@@ -4,50 +4,53 @@
 //! hosts come from Claude Code 2.1.330 and Codex 0.169.0; see `docs/hosts.md`.
 
 mod brief;
-mod note;
 mod output;
 mod payload;
 
-use crate::hooks::note::Note;
-use crate::hooks::output::{context, plain};
-use crate::hooks::payload::{Event, Host, Payload};
+use crate::hooks::output::{context, go_on, plain};
+use crate::hooks::payload::{Event, Payload, host};
 use crate::model::Explain;
 use crate::modes::{self, ModePromptRequest, ModeScope};
-use crate::runs::{self, BriefRequest, Context, Error, HookInput, SessionEndRequest};
+use crate::runs::{self, BriefRequest, Context, Error, HookInput, Host, SessionEndRequest};
 
-/// Handles the event `event` of the host `host`, whose payload is `input`. Gives what the host reads on standard output;
-/// empty when there is nothing to say, also after an error.
+/// What a host calls a hook for, as its command line says it.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    /// `claude-code`, `codex` or `auto`.
+    pub host: &'a str,
+    /// `session-start`, `user-prompt-submit`, `pre-compact`, `stop`, `subagent-start`, `subagent-stop` or `session-end`.
+    pub event: &'a str,
+    /// Whether the session may go on by itself after its turn.
+    pub may_go_on: bool,
+}
+
+/// Handles an event of a host, whose payload is `input`. Gives what the host reads on standard output; empty when there
+/// is nothing to say, also after an error.
 ///
-/// `host` is `claude-code`, `codex` or `auto`, and `event` one of `session-start`, `user-prompt-submit`, `pre-compact`,
-/// `stop`, `subagent-start`, `subagent-stop` and `session-end`. Other words are trouble, not errors: a host that is newer
-/// than flow must not be disturbed.
+/// Unknown hosts and events are trouble, not errors: a host that is newer than flow must not be disturbed.
 #[must_use]
-pub fn hook(cx: &Context, host: &str, event: &str, input: &str) -> String {
-    answer(cx, host, event, input).unwrap_or_else(|why| {
-        runs::log_hook(cx, &format!("{host} {event}: {why}"));
+pub fn hook(cx: &Context, call: Call<'_>, input: &str) -> String {
+    answer(cx, call, input).unwrap_or_else(|why| {
+        runs::log_hook(cx, &format!("{} {}: {why}", call.host, call.event));
         String::new()
     })
 }
 
-fn answer(cx: &Context, host: &str, event: &str, input: &str) -> Result<String, String> {
-    let event: Event = event.parse()?;
+fn answer(cx: &Context, call: Call<'_>, input: &str) -> Result<String, String> {
+    let event: Event = call.event.parse()?;
     let payload = Payload::read(input)?;
-    let host = Host::named(host, cx.claude_session().as_ref(), payload.session.as_ref())?;
+    let host = host(call.host, cx.claude_session().as_ref(), payload.session.as_ref())?;
     // A sub-agent works under its parent's run, and never takes it over.
     if payload.is_subagent {
         return Ok(String::new());
     }
-    // A host may run its hooks elsewhere; it names the directory in which the session works.
-    let there = match (cx.project(), &payload.cwd) {
-        (Err(Error::NoProject { .. }), Some(cwd)) => Some(cx.in_project(cwd)),
-        _ => None,
-    };
-    let cx = there.as_ref().unwrap_or(cx);
+    let cx = &cx.clone().or_in(payload.cwd.as_deref());
     let answer = match event {
         Event::SessionStart => session_start(cx, host, &payload),
         Event::UserPromptSubmit => prompt(cx, host, &payload),
         Event::PreCompact if host == Host::ClaudeCode => compaction(cx, &payload),
-        Event::SessionEnd => session_end(cx, payload),
+        Event::Stop if call.may_go_on => stop(cx, host, &payload),
+        Event::SessionEnd => session_end(cx, host, payload),
         Event::PreCompact | Event::Stop | Event::SubagentStart | Event::SubagentStop => Ok(String::new()),
     };
     match answer {
@@ -68,10 +71,16 @@ fn logged<T, E: Explain>(cx: &Context, result: Result<T, E>) -> Option<T> {
 }
 
 fn session_start(cx: &Context, host: Host, payload: &Payload) -> runs::Result<String> {
+    if let Some(session) = &payload.session {
+        // Runs change hands before the brief says who holds them.
+        for warning in logged(cx, runs::begin_session(cx, host, session, payload.beginning)).unwrap_or_default() {
+            runs::log_hook(cx, &format!("session-start: {warning}"));
+        }
+    }
     let brief = brief(cx, payload)?;
     if let Some(session) = &payload.session {
         // Without the note the next prompt shows the same once more.
-        logged(cx, Note::of(cx, host, session).showing(brief.as_deref()).keep(cx));
+        logged(cx, runs::note_shown(cx, host, session, brief.as_deref()));
     }
     Ok(brief.map(|brief| context("SessionStart", &brief)).unwrap_or_default())
 }
@@ -84,15 +93,22 @@ fn prompt(cx: &Context, host: Host, payload: &Payload) -> runs::Result<String> {
         let report = logged(cx, modes::prompt(cx, &ModePromptRequest { text: text.clone(), scope }));
         parts.extend(report.into_iter().flat_map(|report| report.messages));
     }
-    // What the modes did is told even when the run cannot be read.
-    if let (Some(session), Some(Some(brief))) = (&payload.session, logged(cx, brief(cx, payload))) {
-        let note = Note::of(cx, host, session);
-        // A brief that cannot be noted would come with every prompt.
-        if !note.shows(&brief) && logged(cx, note.showing(Some(&brief)).keep(cx)).is_some() {
+    if let Some(session) = &payload.session {
+        logged(cx, runs::note_prompt(cx, host, session));
+        // What the modes did is told even when the run cannot be read.
+        if let Some(Some(brief)) = logged(cx, brief(cx, payload))
+            && logged(cx, runs::note_shown(cx, host, session, Some(&brief))) == Some(true)
+        {
             parts.push(brief);
         }
     }
     Ok(if parts.is_empty() { String::new() } else { context("UserPromptSubmit", &parts.join("\n\n")) })
+}
+
+fn stop(cx: &Context, host: Host, payload: &Payload) -> runs::Result<String> {
+    let Some(session) = payload.session.as_ref().filter(|_| !payload.must_stop) else { return Ok(String::new()) };
+    let report = runs::going_on(cx, host, session)?;
+    Ok(report.map(|report| go_on(host, &brief::text(&report, Some(session)))).unwrap_or_default())
 }
 
 /// Claude Code adds this line to its request for a summary. The hook at the start after the compaction brings the rest.
@@ -101,9 +117,13 @@ fn compaction(cx: &Context, payload: &Payload) -> runs::Result<String> {
     Ok(report.map(|report| plain(&brief::line(&report))).unwrap_or_default())
 }
 
-fn session_end(cx: &Context, payload: Payload) -> runs::Result<String> {
+fn session_end(cx: &Context, host: Host, payload: Payload) -> runs::Result<String> {
     let Payload { session, reason, cwd, .. } = payload;
-    let report = runs::session_end(cx, &SessionEndRequest { session: None, hook: HookInput { session, reason, cwd } })?;
+    let hook = HookInput { session: session.clone(), reason: reason.clone(), cwd };
+    let report = runs::session_end(cx, &SessionEndRequest { session: None, hook })?;
+    if let Some(session) = session {
+        logged(cx, runs::note_end(cx, host, &session, &report.persisted, reason.as_deref()));
+    }
     for warning in report.warnings {
         runs::log_hook(cx, &format!("session-end: {warning}"));
     }

@@ -6,32 +6,17 @@ use std::str::FromStr;
 use serde_json::Value;
 
 use crate::model::SessionId;
+use crate::runs::{Beginning, Host};
 
-/// An agent's host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Host {
-    ClaudeCode,
-    Codex,
-}
-
-impl Host {
-    /// The host `name`. With `auto` it is Claude Code if its variable names the session of the payload, and Codex
-    /// otherwise: Codex gives hooks no variable, but may itself run inside Claude Code.
-    pub(super) fn named(name: &str, claude: Option<&SessionId>, session: Option<&SessionId>) -> Result<Self, String> {
-        match name {
-            "claude-code" => Ok(Self::ClaudeCode),
-            "codex" => Ok(Self::Codex),
-            "auto" if claude.is_some() && claude == session => Ok(Self::ClaudeCode),
-            "auto" => Ok(Self::Codex),
-            _ => Err("the host is claude-code, codex or auto".to_owned()),
-        }
-    }
-
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::Codex => "codex",
-        }
+/// The host `name`. With `auto` it is Claude Code if its variable names the session of the payload, and Codex otherwise:
+/// Codex gives hooks no variable, but may itself run inside Claude Code.
+pub(super) fn host(name: &str, claude: Option<&SessionId>, session: Option<&SessionId>) -> Result<Host, String> {
+    match name {
+        "claude-code" => Ok(Host::ClaudeCode),
+        "codex" => Ok(Host::Codex),
+        "auto" if claude.is_some() && claude == session => Ok(Host::ClaudeCode),
+        "auto" => Ok(Host::Codex),
+        _ => Err("the host is claude-code, codex or auto".to_owned()),
     }
 }
 
@@ -69,10 +54,14 @@ impl FromStr for Event {
 pub(super) struct Payload {
     pub(super) session: Option<SessionId>,
     pub(super) cwd: Option<PathBuf>,
+    /// How the session begins.
+    pub(super) beginning: Beginning,
     /// Why the session ends.
     pub(super) reason: Option<String>,
     /// What the user asked for.
     pub(super) prompt: Option<String>,
+    /// Whether the session must not go on by itself: it does so already, will be woken up, or only plans.
+    pub(super) must_stop: bool,
     /// Whether a sub-agent called the hook.
     pub(super) is_subagent: bool,
 }
@@ -88,11 +77,24 @@ impl Payload {
         Ok(Self {
             session: field("session_id").and_then(|id| SessionId::new(id).ok()),
             cwd: field("cwd").map(PathBuf::from),
+            beginning: match field("source").as_deref() {
+                Some("clear") => Beginning::Cleared,
+                Some("resume") => Beginning::Resumed,
+                _ => Beginning::New,
+            },
             reason: field("reason"),
             prompt: field("prompt"),
+            must_stop: must_stop(&payload),
             is_subagent: field("agent_id").is_some(),
         })
     }
+}
+
+fn must_stop(payload: &Value) -> bool {
+    let is_busy = |key| payload.get(key).is_some_and(|tasks| tasks.as_array().is_none_or(|tasks| !tasks.is_empty()));
+    payload.get("stop_hook_active") != Some(&Value::Bool(false))
+        || payload.get("permission_mode").and_then(Value::as_str) == Some("plan")
+        || ["background_tasks", "session_crons"].into_iter().any(is_busy)
 }
 
 #[cfg(test)]
@@ -102,7 +104,7 @@ mod tests {
     #[test]
     fn what_a_host_says_wrongly_is_ignored() {
         let payload = Payload::read(r#"{"session_id": "a/b", "cwd": 3, "prompt": null, "new": {}}"#).unwrap();
-        assert_eq!(payload, Payload::default());
+        assert_eq!(payload, Payload { must_stop: true, ..Payload::default() });
         for bad in ["", "[]", "3", "{", "\u{1}"] {
             assert!(Payload::read(bad).is_err(), "{bad}");
         }
@@ -111,11 +113,28 @@ mod tests {
     #[test]
     fn the_host_is_claude_code_only_when_it_names_the_session() {
         let [session, other] = ["s1", "s2"].map(|id| SessionId::new(id).unwrap());
-        let named = |name, claude| Host::named(name, claude, Some(&session));
+        let named = |name, claude| host(name, claude, Some(&session));
         assert_eq!(named("auto", Some(&session)), Ok(Host::ClaudeCode));
         assert_eq!(named("auto", Some(&other)), Ok(Host::Codex));
         assert_eq!(named("auto", None), Ok(Host::Codex));
-        assert_eq!(Host::named("auto", None, None), Ok(Host::Codex));
+        assert_eq!(host("auto", None, None), Ok(Host::Codex));
         assert!(named("emacs", None).is_err());
+    }
+
+    #[test]
+    fn a_session_goes_on_only_if_its_host_says_that_nothing_else_will() {
+        let must_stop = |text: &str| Payload::read(text).unwrap().must_stop;
+        assert!(!must_stop(r#"{"stop_hook_active": false}"#));
+        assert!(!must_stop(r#"{"stop_hook_active": false, "background_tasks": [], "permission_mode": "default"}"#));
+        for why in [
+            r#"{}"#,
+            r#"{"stop_hook_active": true}"#,
+            r#"{"stop_hook_active": "false"}"#,
+            r#"{"stop_hook_active": false, "permission_mode": "plan"}"#,
+            r#"{"stop_hook_active": false, "background_tasks": [{}]}"#,
+            r#"{"stop_hook_active": false, "session_crons": 1}"#,
+        ] {
+            assert!(must_stop(why), "{why}");
+        }
     }
 }

@@ -28,6 +28,8 @@ pub struct Env {
     pub run_token: Option<Setting>,
     /// `FLOW_HOLDER_PID`, or the agent's own variable: the process that lives as long as the session.
     pub holder_pid: Option<Setting>,
+    /// `FLOW_HOOK_CONTINUE`: whether a session may go on by itself after its turn.
+    pub hook_continue: Option<Setting>,
     /// `FLOW_LOCK_TIMEOUT`: how long to wait for another writer, in seconds.
     pub lock_timeout: Option<Setting>,
     /// `FLOW_TRUST_OWNER`: whether files of other users may be used.
@@ -129,6 +131,7 @@ impl Env {
             epoch: setting("FLOW_EPOCH"),
             run_token: setting("FLOW_RUN_TOKEN"),
             holder_pid,
+            hook_continue: setting("FLOW_HOOK_CONTINUE"),
             lock_timeout: setting("FLOW_LOCK_TIMEOUT"),
             choose_model: setting("FLOW_CHOOSE_MODEL"),
             choose_key: setting("FLOW_CHOOSE_KEY"),
@@ -174,6 +177,11 @@ impl Env {
             0 => Err(setting.bad("no process has this number")),
             pid => Ok(Some(pid)),
         }
+    }
+
+    /// Whether `FLOW_HOLDER_PID` names the holder, not a variable of the agent.
+    pub(crate) fn names_holder(&self) -> bool {
+        self.holder_pid.as_ref().is_some_and(|setting| setting.variable == "FLOW_HOLDER_PID")
     }
 
     /// How long to wait for a lock. Fractions of a second are allowed.

@@ -194,6 +194,12 @@ impl Machine {
         self.index.get(name).map(|(at, _)| &self.states[*at])
     }
 
+    /// The place of a state among all, from 1; `None` if there is no such state.
+    #[must_use]
+    pub fn place_of(&self, name: &StateName) -> Option<usize> {
+        Some(self.states.iter().position(|state| state.name == *name)? + 1)
+    }
+
     /// Whether there is a state with this name.
     #[must_use]
     pub fn contains(&self, name: &StateName) -> bool {

@@ -310,7 +310,8 @@ pub(super) fn change_modes<T>(
     let files = concerned(&locked, scope, &names(policy), ends)?;
     let mut draft = Draft::new(policy, board(policy, &files), now, cause.source()).knowing(&is_dead);
     if !ends {
-        draft = draft.asked_by(scope, named_holder(cx)?);
+        let holder = cx.sure_holder(project, scope.session())?;
+        draft = draft.asked_by(scope, holder.map(|holder| holder.to_string()));
     }
     let answer = act(&mut draft).map_err(|refusal| refused(&state, &draft, refusal))?;
     let place = place_of_caller(cx, project);
@@ -323,13 +324,6 @@ pub(super) fn change_modes<T>(
         warnings.extend(commit(&mut locked, draft, &files, summary, now, &cx.ids)?);
     }
     Ok(Done { answer, changed, warnings })
-}
-
-/// The process that lives as long as the session, if the caller or the environment names it. A guess is not good
-/// enough: the nearest process may be a hook that ends at once, and its modes would then count as left behind.
-fn named_holder(cx: &Context) -> Result<Option<String>> {
-    let is_named = cx.options.holder_pid.is_some() || cx.env.holder()?.is_some();
-    Ok(cx.holder()?.filter(|_| is_named).map(|holder| holder.to_string()))
 }
 
 /// Marks the active modes of a session as belonging to a session that has ended; does nothing if there are none.

@@ -8,6 +8,7 @@ use crate::model::{RunId, RunStatus, SessionId, StateName, WorkflowId};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::resume::{Look, ResumeRequest, resume_here};
+use crate::runs::view::View;
 
 /// Whose run to tell about.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -59,14 +60,18 @@ pub struct BriefReport {
 /// # Errors
 /// As [`crate::runs::resume`].
 pub fn brief(cx: &Context, request: &BriefRequest) -> Result<Option<BriefReport>> {
-    let asked = ResumeRequest { session: request.session.clone(), ..ResumeRequest::default() };
+    Ok(brief_of(cx, request.session.as_ref())?.map(|(report, _)| report))
+}
+
+/// As [`brief`], with the run as it was read, if it could be.
+pub(super) fn brief_of(cx: &Context, session: Option<&SessionId>) -> Result<Option<(BriefReport, Option<View>)>> {
+    let asked = ResumeRequest { session: session.cloned(), ..ResumeRequest::default() };
     let (report, view) = resume_here(cx, &asked, Look::Quick)?;
     let Some(run_id) = report.run_id else { return Ok(None) };
     // A run that cannot be read has a verdict as well, but neither phases nor a holder.
     let machine = view.as_ref().and_then(|view| view.machine.as_ref());
-    let place = |phase: &StateName| machine?.states().iter().position(|state| state.name == *phase);
-    Ok(Some(BriefReport {
-        phase_number: report.phase.as_ref().and_then(place).map(|at| at + 1),
+    let report = BriefReport {
+        phase_number: report.phase.as_ref().and_then(|phase| machine?.place_of(phase)),
         phases: machine.map(|machine| machine.states().len()),
         session: view.as_ref().and_then(|view| Some(view.history.hold()?.session.clone())),
         run_id,
@@ -82,5 +87,6 @@ pub fn brief(cx: &Context, request: &BriefRequest) -> Result<Option<BriefReport>
         completed_activities: report.completed_activities,
         completed: report.completed,
         others: report.candidates.len(),
-    }))
+    };
+    Ok(Some((report, view)))
 }

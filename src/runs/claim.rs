@@ -44,7 +44,7 @@ pub(crate) fn claim(
     if caller.session.is_none() && how == ClaimRequest::Claim {
         return Err(Error::Usage("--claim needs a session: name it with --session or FLOW_SESSION".to_owned()));
     }
-    let holder = cx.holder()?.map(|holder| holder.to_string());
+    let holder = cx.holder_for(project, caller.session.as_ref())?.map(|holder| holder.to_string());
     transact(cx, project, run, caller, cx.now(), |tx| {
         let claim = Claim { holder: holder.clone(), take_over: how == ClaimRequest::TakeOver };
         let changed = match tx.decide(Command::Claim(claim))? {
@@ -79,10 +79,19 @@ pub(super) fn holder_evidence(tx: &Transaction<'_>) -> Result<Option<Holder>> {
 
 /// The event that gives the run to the caller, if its holder is known to be dead.
 pub(super) fn claim_of_dead(tx: &Transaction<'_>) -> Result<Option<EventKind>> {
-    if !tx.caller.holder_dead || tx.caller.session.is_none() {
+    if tx.caller.holder_dead { claim_of(tx) } else { Ok(None) }
+}
+
+/// The event that gives the run to the caller, if no session holds it.
+pub(super) fn claim_of_free(tx: &Transaction<'_>) -> Result<Option<EventKind>> {
+    if tx.state.document().state.session.is_none() { claim_of(tx) } else { Ok(None) }
+}
+
+fn claim_of(tx: &Transaction<'_>) -> Result<Option<EventKind>> {
+    if tx.caller.session.is_none() {
         return Ok(None);
     }
-    let holder = tx.cx.holder()?.map(|holder| holder.to_string());
+    let holder = tx.cx.holder_for(tx.project, tx.caller.session.as_ref())?.map(|holder| holder.to_string());
     let claim = Command::Claim(Claim { holder, take_over: false });
     match decide(&tx.state, None, &tx.caller, claim, &NoTrail) {
         Ok(Decision::Commit(kind)) => Ok(Some(kind)),

@@ -10,6 +10,7 @@ use crate::engine::Caller;
 use crate::host::{Clock, Env, Git, Holder, Ids, Setting, boot_id};
 use crate::model::{RunId, SessionId, Timestamp};
 use crate::runs::error::{Error, Result};
+use crate::runs::hosts::bound_process;
 use crate::runs::worktrees::worktree_with_flow;
 use crate::store::{Initialised, Project, RunStore, StoreError, WriteRequest, Writer, git_stamp};
 
@@ -284,5 +285,45 @@ impl Context {
             None => self.env.holder()?,
         };
         Ok(Holder::current(pid))
+    }
+
+    /// The process that the caller or `FLOW_HOLDER_PID` names as the holder.
+    pub(crate) fn holder_given_to_flow(&self) -> Result<Option<u32>> {
+        match self.options.holder_pid {
+            Some(pid) => Ok(Some(pid)),
+            None if self.env.names_holder() => Ok(self.env.holder()?),
+            None => Ok(None),
+        }
+    }
+
+    /// As [`Self::holder`], for a caller that acts for `session`: the process to which a hook has bound it, unless the
+    /// caller names another one.
+    pub(crate) fn holder_for(&self, project: &Project, session: Option<&SessionId>) -> Result<Option<Holder>> {
+        match self.sure_holder(project, session)? {
+            Some(holder) => Ok(Some(holder)),
+            None => self.holder(),
+        }
+    }
+
+    /// As [`Self::holder_for`], if that process is named by the caller, a hook or the agent. Otherwise it is only the
+    /// nearest ancestor, which may be a hook that ends at once.
+    pub(crate) fn sure_holder(&self, project: &Project, session: Option<&SessionId>) -> Result<Option<Holder>> {
+        if let Some(pid) = self.holder_given_to_flow()? {
+            return Ok(Holder::current(Some(pid)));
+        }
+        if let Some(bound) = session.and_then(|session| bound_process(project, session)) {
+            return Ok(Some(bound));
+        }
+        Ok(self.env.holder()?.and_then(|pid| Holder::current(Some(pid))))
+    }
+
+    /// This context, or the one for `cwd` if only there is a project: a host may run its hooks in another directory than
+    /// the one in which the session works.
+    pub(crate) fn or_in(self, cwd: Option<&Path>) -> Self {
+        let there = match (self.project(), cwd) {
+            (Err(Error::NoProject { .. }), Some(cwd)) => Some(self.in_project(cwd)),
+            _ => None,
+        };
+        there.filter(|there| there.project().is_ok()).unwrap_or(self)
     }
 }

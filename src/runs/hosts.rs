@@ -1,26 +1,191 @@
-//! What hooks of agents' hosts remember, in the project's cache.
+//! What flow remembers about the sessions of agents' hosts, in the project's cache. Hooks keep it; nothing depends on it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
 
 use crate::codec::digest;
+use crate::host::{Holder, Liveness};
+use crate::model::{RunId, Seq, SessionId, Timestamp};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
+use crate::runs::select::Runs;
+use crate::runs::session_end::EndedRun;
+use crate::store::Project;
 
-/// A short digest of a text, to notice another one. Not for secrets.
-#[must_use]
-pub(crate) fn text_digest(text: &str) -> String {
-    digest(text.as_bytes())
+/// An agent's host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Host {
+    ClaudeCode,
+    Codex,
 }
 
-/// The note `name` about a session; `None` if there is none, or no project.
-pub(crate) fn host_note(cx: &Context, name: &str) -> Option<String> {
-    cx.project().ok()?.host_note(name)
+impl Host {
+    const ALL: [Self; 2] = [Self::ClaudeCode, Self::Codex];
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude-code",
+            Self::Codex => "codex",
+        }
+    }
+
+    /// The process that lives as long as the session whose hook this process is.
+    fn process(self, cx: &Context) -> Result<Option<Holder>> {
+        match self {
+            Self::ClaudeCode => cx.holder(),
+            // A Codex that runs inside Claude Code inherits the variable that names Claude Code's process.
+            Self::Codex => Ok(Holder::current(cx.holder_given_to_flow()?)),
+        }
+    }
 }
 
-/// Writes the note `name` about a session.
+/// A note about a session: `.flow/.cache/hosts/<host>-<digest of the session>.json`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct HostNote {
+    #[serde(skip)]
+    name: String,
+    session: String,
+    /// The process that lives as long as the session, as a [`Holder`].
+    process: Option<String>,
+    /// When the session began or ended last.
+    pub(super) at: Option<Timestamp>,
+    /// The runs that the session held when it ended.
+    pub(super) left: Vec<RunId>,
+    /// Whether it ended because its user cleared the conversation.
+    pub(super) cleared: bool,
+    /// The digest of the brief that was shown last.
+    shown: Option<String>,
+    /// The runs that the session held at its last prompt, with their positions. None before the first prompt.
+    pub(super) prompt: Option<BTreeMap<RunId, Seq>>,
+    /// Whether the session has gone on by itself since the last prompt.
+    pub(super) went_on: bool,
+    /// How often it has gone on by itself.
+    pub(super) times: u32,
+}
+
+/// The highest number of runs in a note; the file is small.
+const RUNS: usize = 16;
+/// The highest number of notes. The oldest are deleted when a session begins.
+const NOTES: usize = 100;
+
+impl HostNote {
+    /// The note about `session`; an empty one if there is none, or if it is about another session.
+    pub(crate) fn of(project: &Project, host: Host, session: &SessionId) -> Self {
+        let name = format!("{}-{}.json", host.as_str(), digest(session.as_str().as_bytes()));
+        let kept = project.host_note(&name).and_then(|text| Self::read(&name, &text));
+        let kept = kept.filter(|note| note.session == session.as_str()).unwrap_or_default();
+        Self { name, session: session.to_string(), ..kept }
+    }
+
+    fn read(name: &str, text: &str) -> Option<Self> {
+        Some(Self { name: name.to_owned(), ..serde_json::from_str(text).ok()? })
+    }
+
+    pub(super) fn keep(&self, project: &Project) -> Result<()> {
+        Ok(project.keep_host_note(&self.name, &serde_json::to_string(self).unwrap_or_default())?)
+    }
+
+    /// Notes that the session goes on by itself once more, unless another hook has changed the note since it was read.
+    /// Returns whether it was noted.
+    pub(super) fn spend(&self, cx: &Context, project: &Project) -> Result<bool> {
+        let request = cx.write_request(cx.now(), cx.lock_wait()?);
+        let spent = Self { went_on: true, times: self.times + 1, ..self.clone() };
+        let text = serde_json::to_string(&spent).unwrap_or_default();
+        let is_same = |now: Option<String>| now.and_then(|now| Self::read(&self.name, &now)).as_ref() == Some(self);
+        Ok(project.change_host_note(&request, &self.name, &mut |now| is_same(now).then(|| text.clone()))?)
+    }
+
+    fn holder(&self) -> Option<Holder> {
+        self.process.as_ref()?.parse().ok()
+    }
+
+    pub(super) fn session(&self) -> Option<SessionId> {
+        SessionId::new(self.session.as_str()).ok()
+    }
+
+    /// Binds the session to the process of its host.
+    pub(super) fn bound(self, cx: &Context, host: Host) -> Result<Self> {
+        let process = host.process(cx)?.map(|holder| holder.to_string());
+        Ok(Self { process, at: Some(cx.now()), left: Vec::new(), cleared: false, ..self })
+    }
+
+    /// The other session that began or ended last in the same process.
+    pub(super) fn predecessor(&self, project: &Project) -> Option<Self> {
+        let same = |note: &Self| note.process.is_some() && note.process == self.process && note.name != self.name;
+        notes(project).into_iter().filter(same).max_by(|a, b| (a.at, &a.name).cmp(&(b.at, &b.name)))
+    }
+}
+
+/// Deletes the oldest notes if there are too many.
+pub(super) fn prune(project: &Project) {
+    let mut notes = notes(project);
+    notes.sort_by_key(|note| note.at);
+    for note in &notes[..notes.len().saturating_sub(NOTES)] {
+        project.forget_host_note(&note.name);
+    }
+}
+
+fn notes(project: &Project) -> Vec<HostNote> {
+    let notes = project.host_notes().into_iter();
+    notes.filter_map(|(name, text)| HostNote::read(&name, &text)).collect()
+}
+
+/// Notes that `session` was shown `brief`, or nothing. Returns whether that is another one than before.
 ///
 /// # Errors
-/// When there is no project, or when it cannot be written.
-pub(crate) fn keep_host_note(cx: &Context, name: &str, text: &str) -> Result<()> {
-    Ok(cx.project()?.keep_host_note(name, text)?)
+/// When it cannot be noted. Then it must not be shown with a prompt, or every prompt would show it.
+pub(crate) fn note_shown(cx: &Context, host: Host, session: &SessionId, brief: Option<&str>) -> Result<bool> {
+    let project = cx.project()?;
+    let note = HostNote::of(&project, host, session);
+    let shown = brief.map(|brief| digest(brief.as_bytes()));
+    let is_news = note.shown != shown;
+    if is_news {
+        HostNote { shown, ..note }.keep(&project)?;
+    }
+    Ok(is_news)
+}
+
+/// Notes a new prompt of `session`, and by which process the session lives: it may go on by itself once more.
+///
+/// # Errors
+/// When the runs cannot be read or it cannot be noted.
+pub(crate) fn note_prompt(cx: &Context, host: Host, session: &SessionId) -> Result<()> {
+    let project = cx.project()?;
+    let runs = Runs::read_open(cx, &project)?;
+    let held = runs.open().filter(|run| run.session.as_ref() == Some(session));
+    let held: BTreeMap<_, _> = held.map(|run| (run.id.clone(), run.last_seq.unwrap_or_default())).collect();
+    let before = HostNote::of(&project, host, session);
+    let prompt = Some(held).filter(|held| held.len() <= RUNS);
+    // When the session began there may have been no project yet.
+    let process = host.process(cx)?.map(|holder| holder.to_string());
+    let note = HostNote { process, prompt, went_on: false, ..before.clone() };
+    if note == before { Ok(()) } else { note.keep(&project) }
+}
+
+/// Notes that `session` has ended, for a session that follows it.
+///
+/// # Errors
+/// When it cannot be noted.
+pub(crate) fn note_end(
+    cx: &Context,
+    host: Host,
+    session: &SessionId,
+    left: &[EndedRun],
+    reason: Option<&str>,
+) -> Result<()> {
+    let project = cx.project()?;
+    let left = left.iter().map(|run| run.run_id.clone()).take(RUNS).collect();
+    let note = HostNote::of(&project, host, session);
+    HostNote { at: Some(cx.now()), left, cleared: reason == Some("clear"), ..note }.keep(&project)
+}
+
+/// The process to which a hook has bound `session`, unless it has ended. A session's commands may run in a sandbox from
+/// which that process is not visible; hooks run outside of it.
+pub(super) fn bound_process(project: &Project, session: &SessionId) -> Option<Holder> {
+    let bound = Host::ALL.into_iter().filter_map(|host| HostNote::of(project, host, session).holder());
+    bound.into_iter().find(|holder| holder.liveness() != Liveness::Dead)
 }
 
 /// Adds a line to the log of trouble that hooks had. Without a project, or when it cannot be written, nothing happens.

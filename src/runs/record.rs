@@ -130,7 +130,7 @@ pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordRe
                     tx.warnings.push("--skip-reason was not needed: nothing is left undone".to_owned());
                 }
                 check_size(&recorded)?;
-                tx.replace_dead_holder()?;
+                tx.claim_for_work()?;
                 tx.append(kind, key)?;
                 let seq = tx.commit()?;
                 Ok(report_of(tx, seq, &recorded, false))

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::engine::{Caller, Command, Decision, NoTrail, decide};
 use crate::model::{Explain as _, RunId, RunStatus, RunSummary, SESSION_ENDED, Seq, SessionId, Timestamp};
 use crate::runs::context::Context;
-use crate::runs::error::{Error, Result};
+use crate::runs::error::Result;
 use crate::runs::select::Runs;
 use crate::runs::transaction::transact_as;
 use crate::store::Project;
@@ -84,11 +84,8 @@ pub struct EndedRun {
 /// When the project cannot be used. A failure for a single run is a warning.
 pub fn session_end(cx: &Context, request: &SessionEndRequest) -> Result<SessionEndReport> {
     let started = Instant::now();
-    let project = match (cx.project(), &request.hook.cwd) {
-        // A host may run its hooks in another directory, and names the one where the session worked.
-        (Err(Error::NoProject { .. }), Some(cwd)) => cx.project_above(cwd)?,
-        (found, _) => found?,
-    };
+    let cx = &cx.clone().or_in(request.hook.cwd.as_deref());
+    let project = cx.project()?;
     let session = request.session.clone().or_else(|| request.hook.session.clone());
     let caller = cx.caller(session, None)?;
     let now = cx.now();

@@ -80,6 +80,12 @@ pub struct StartReport {
     pub workflow: WorkflowId,
     /// Its current phase.
     pub phase: StateName,
+    /// The place of that phase in the workflow, from 1.
+    pub phase_number: usize,
+    /// How many phases the workflow has.
+    pub phases: usize,
+    /// The workflow's description of the phase.
+    pub description: Option<String>,
     /// The position of its first event.
     pub seq: Seq,
     /// The session that holds it.
@@ -124,7 +130,7 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
         refuse_same_but_for_case(&project, id)?;
     }
     let holder = match caller.session {
-        Some(_) => cx.holder()?.map(|holder| holder.to_string()),
+        Some(_) => cx.holder_for(&project, caller.session.as_ref())?.map(|holder| holder.to_string()),
         None => None,
     };
     let token = token_of_new_run(cx, &caller, now)?;
@@ -147,6 +153,9 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
         run_id: run.id().clone(),
         path: run.address(Document::Run).from(project.root()),
         workflow: document.workflow,
+        phase_number: machine.place_of(&phase).unwrap_or(1),
+        phases: machine.states().len(),
+        description: machine.state(&phase).and_then(|state| state.description.clone()),
         phase,
         seq: Seq(1),
         session: started.session,

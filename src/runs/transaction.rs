@@ -18,7 +18,7 @@ use crate::model::{
     ActivityId, ActivityRecorded, Event, EventId, EventKind, Number, RunAdopted, RunEdited, Seq, TextDigest, Timestamp,
 };
 use crate::runs::checkout::{elsewhere, places_of_log, refuse_joined, rewound};
-use crate::runs::claim::{claim_of_dead, judge_holder};
+use crate::runs::claim::{claim_of_dead, claim_of_free, judge_holder};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::fault::refusal;
@@ -278,6 +278,14 @@ impl<'a> Transaction<'a> {
         match claim_of_dead(self)? {
             Some(claim) => self.append(claim, None).map(drop),
             None => Ok(()),
+        }
+    }
+
+    /// As [`Self::replace_dead_holder`], and also if no session holds the run: whoever works on it holds it.
+    pub(crate) fn claim_for_work(&mut self) -> Result<()> {
+        match claim_of_free(self)? {
+            Some(claim) => self.append(claim, None).map(drop),
+            None => self.replace_dead_holder(),
         }
     }
 

@@ -23,7 +23,9 @@ fn start_finds_repository_and_branch_and_prints_the_id_alone() {
     let sandbox = Sandbox::new();
     let answer = sandbox.flow(["start", "start-issue", "--issue", "42", "--goal", "no crash"]).ok();
     let run = "2026-05-20T143003Z-issue-42";
-    assert_eq!((answer.stdout.as_str(), answer.stderr.as_str()), (format!("{run}\n").as_str(), ""));
+    assert_eq!(answer.stdout, format!("{run}\n"));
+    let phase = "The issue is open and readable, the working tree is clean, and the branch for the work exists.";
+    assert_eq!(answer.stderr, format!("in phase preflight (1 of 5): {phase}\n"));
     let text = sandbox.read(run, "run.yaml");
     for line in ["repo: acme/widgets", "branch: main", "issue: 42", "journal: .decisions/issue-42.md", "goal: no crash"]
     {
@@ -33,10 +35,11 @@ fn start_finds_repository_and_branch_and_prints_the_id_alone() {
         sandbox.flow(["start", "review-pr", "--pr", "7", "--branch", "b", "--repo", "r", "--json"]).ok().json();
     let id = "2026-05-20T143004Z-review-pr-7";
     let wanted = json!({
-        "run_id": id, "path": format!(".flow/runs/{id}"), "workflow": "review-pr", "phase": "preflight", "seq": 1,
-        "session": null, "epoch": 0, "warnings": [],
+        "run_id": id, "path": format!(".flow/runs/{id}"), "workflow": "review-pr", "phase": "preflight",
+        "phase_number": 1, "phases": 4, "description": report["description"], "seq": 1, "session": null, "epoch": 0, "warnings": [],
     });
     assert_eq!(report, wanted);
+    assert!(report["description"].as_str().is_some_and(|text| !text.is_empty()));
 }
 
 #[test]

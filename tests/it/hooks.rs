@@ -79,7 +79,8 @@ fn without_a_place_for_notes_a_start_is_told_and_a_prompt_only_of_modes() {
     let text = told(&hook(&sandbox, "codex", "user-prompt-submit", &payload), "UserPromptSubmit");
     assert!(text.contains("blueprint activated") && !text.contains("flow keeps"), "{text}");
     let log = std::fs::read_to_string(sandbox.path(".flow/.cache/hooks.log")).unwrap();
-    assert_eq!(log.lines().count(), 2, "{log}");
+    assert_eq!(log.lines().filter(|line| !line.contains("hosts")).count(), 0, "{log}");
+    assert_eq!(log.lines().count(), 4, "{log}");
 }
 
 #[test]
@@ -116,6 +117,216 @@ fn a_session_that_ends_releases_its_runs_and_no_others() {
     assert!(sandbox.read(&run, "run.yaml").contains("session ended"));
     let text = told(&hook(&sandbox, "codex", "session-start", &json!({ "session_id": "s1" })), "SessionStart");
     assert!(text.contains("\nHeld by: no session\n"), "{text}");
+}
+
+/// A project in which flow was used before.
+fn in_use() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    sandbox
+}
+
+/// The holder of a run, and the epoch of its claim.
+fn hold(sandbox: &Sandbox, run: &str) -> (Option<String>, u64) {
+    let state = sandbox.flow(["show", run, "--json"]).ok().json()["state"].clone();
+    (state["session"].as_str().map(str::to_owned), state["epoch"].as_u64().unwrap())
+}
+
+fn begins(sandbox: &Sandbox, host: &str, session: &str, source: &str) -> String {
+    hook(sandbox, host, "session-start", &json!({ "session_id": session, "source": source }))
+}
+
+fn ends(sandbox: &Sandbox, host: &str, session: &str, reason: &str) {
+    assert_eq!(hook(sandbox, host, "session-end", &json!({ "session_id": session, "reason": reason })), "");
+}
+
+fn held(session: &str, epoch: u64) -> (Option<String>, u64) {
+    (Some(session.to_owned()), epoch)
+}
+
+#[test]
+fn runs_of_a_cleared_session_pass_to_the_one_that_follows_it_in_the_same_process() {
+    for host in ["claude-code", "codex"] {
+        let sandbox = in_use();
+        begins(&sandbox, host, "s1", "startup");
+        let run = started(&sandbox);
+        ends(&sandbox, host, "s1", "clear");
+        let text = told(&begins(&sandbox, host, "s2", "clear"), "SessionStart");
+        assert!(text.contains("\nHeld by: this session\n"), "{text}");
+        assert_eq!(hold(&sandbox, &run), held("s2", 2));
+        // Only the session that was cleared: `s2` was not.
+        begins(&sandbox, host, "s3", "startup");
+        assert_eq!(hold(&sandbox, &run), held("s2", 2));
+    }
+}
+
+#[test]
+fn without_a_report_of_the_end_a_cleared_session_of_claude_code_is_over_and_one_of_codex_may_go_on() {
+    for (host, holder) in [("claude-code", held("s2", 2)), ("codex", held("s1", 1))] {
+        let sandbox = in_use();
+        begins(&sandbox, host, "s1", "startup");
+        let run = started(&sandbox);
+        begins(&sandbox, host, "s2", "clear");
+        assert_eq!(hold(&sandbox, &run), holder, "{host}");
+    }
+}
+
+#[test]
+fn a_session_that_is_resumed_gets_back_what_it_held_unless_another_one_holds_it() {
+    let sandbox = in_use();
+    begins(&sandbox, "codex", "s1", "startup");
+    let run = started(&sandbox);
+    ends(&sandbox, "codex", "s1", "other");
+    assert_eq!(hold(&sandbox, &run), (None, 1));
+    // A session with its conversation is another one.
+    let text = told(&begins(&sandbox, "codex", "s2", "fork"), "SessionStart");
+    assert!(text.contains("\nHeld by: no session\n"), "{text}");
+    begins(&sandbox, "codex", "s1", "resume");
+    assert_eq!(hold(&sandbox, &run), held("s1", 2));
+    begins(&sandbox, "codex", "s1", "compact");
+    begins(&sandbox, "codex", "s1", "resume");
+    assert_eq!(hold(&sandbox, &run), held("s1", 2), "it is in the same process still");
+    ends(&sandbox, "codex", "s1", "other");
+    sandbox.flow(["resume", &run, "--claim", "--session", "s3"]).ok();
+    begins(&sandbox, "codex", "s1", "resume");
+    assert_eq!(hold(&sandbox, &run), held("s3", 3));
+}
+
+#[test]
+fn a_session_whose_host_was_killed_is_known_to_be_dead_even_if_its_commands_could_not_see_the_host() {
+    let sandbox = in_use();
+    let mut host = sandbox.command("sleep").arg("60").spawn().unwrap();
+    let in_host = |session: &str, source: &str| {
+        let mut hook = sandbox.flow_command();
+        hook.args(["hook", "codex", "session-start"]).env("FLOW_HOLDER_PID", host.id().to_string());
+        let payload = json!({ "session_id": session, "source": source }).to_string();
+        crate::support::run(hook, &payload).ok();
+    };
+    in_host("s1", "startup");
+    let run = started(&sandbox);
+    let verdict = || sandbox.flow(["resume", "--session", "s2", "--json"]).json()["verdict"].clone();
+    assert_eq!(verdict(), "held");
+    host.kill().unwrap();
+    host.wait().unwrap();
+    assert_eq!(verdict(), "continue");
+    sandbox.flow(["record-activity", "--session", "s2", "--id", "more"]).ok();
+    assert_eq!(hold(&sandbox, &run), held("s2", 2));
+}
+
+#[test]
+fn a_session_that_records_work_in_a_run_that_no_session_holds_claims_it() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.flow(["start", "debug", "--id", "r1"]).ok().line().to_owned();
+    sandbox.flow(["record-activity", "--id", "by-hand"]).ok();
+    assert_eq!(hold(&sandbox, &run), (None, 0));
+    sandbox.flow(["record-activity", "--id", "look", "--session", "s1"]).ok();
+    assert_eq!(hold(&sandbox, &run), held("s1", 1));
+    let log = sandbox.flow(["log", "r1", "--json"]).ok().json();
+    let types: Vec<_> = log["events"].as_array().unwrap().iter().map(|event| &event["type"]).collect();
+    assert_eq!(types, ["run_started", "activity_recorded", "run_claimed", "activity_recorded"]);
+    // A retry changes nothing, and another session is refused.
+    sandbox.flow(["record-activity", "--id", "look", "--session", "s1"]).ok();
+    sandbox.flow(["record-activity", "--id", "other", "--session", "s2"]).exits(5);
+    assert_eq!(hold(&sandbox, &run), held("s1", 1));
+}
+
+/// What a host does after a turn: `None` if it stops, otherwise the text with which its model goes on.
+fn stops(sandbox: &Sandbox, host: &str, session: &str, more: Value) -> Option<String> {
+    let mut payload = json!({ "session_id": session, "stop_hook_active": false });
+    payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let Answer { stdout, stderr, .. } =
+        sandbox.flow_with(["hook", host, "stop", "--continue"], &payload.to_string()).ok();
+    assert_eq!(stderr, "");
+    if stdout.is_empty() {
+        return None;
+    }
+    if host == "claude-code" {
+        return Some(told(&stdout, "Stop"));
+    }
+    let answer: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(answer, json!({ "decision": "block", "reason": answer["reason"] }));
+    Some(answer["reason"].as_str().unwrap().to_owned())
+}
+
+fn prompted(sandbox: &Sandbox, host: &str, session: &str) {
+    hook(sandbox, host, "user-prompt-submit", &json!({ "session_id": session, "prompt": "go on" }));
+}
+
+fn works(sandbox: &Sandbox, run: &str, id: &str) {
+    sandbox.flow(["record-activity", "--run-id", run, "--id", id, "--session", "s1"]).ok();
+}
+
+#[test]
+fn a_session_goes_on_once_after_a_prompt_and_three_times_in_all() {
+    for host in ["claude-code", "codex"] {
+        let sandbox = Sandbox::new();
+        let run = started(&sandbox);
+        assert_eq!(stops(&sandbox, host, "s1", json!({})), None, "there was no prompt");
+        for round in 0..5 {
+            prompted(&sandbox, host, "s1");
+            assert_eq!(stops(&sandbox, host, "s1", json!({})), None, "nothing was done since the prompt");
+            works(&sandbox, &run, &format!("work-{round}"));
+            let text = stops(&sandbox, host, "s1", json!({}));
+            assert_eq!(text.is_some(), round < 3, "{host} {round}");
+            if let Some(text) = text {
+                assert!(text.starts_with(&format!("flow keeps the state of run {run} of workflow")), "{text}");
+            }
+            works(&sandbox, &run, &format!("more-{round}"));
+            begins(&sandbox, host, "s1", "compact");
+            assert_eq!(stops(&sandbox, host, "s1", json!({})), None, "{host} {round}");
+        }
+    }
+}
+
+#[test]
+fn a_session_stops_when_anything_speaks_against_going_on() {
+    type Prepare = fn(&Sandbox, &str);
+    let nothing: Prepare = |_, _| ();
+    let cases: [(&str, Value, Prepare); 10] = [
+        ("it goes on already", json!({ "stop_hook_active": true }), nothing),
+        ("it will be woken up", json!({ "background_tasks": [{ "id": "t" }] }), nothing),
+        ("it only plans", json!({ "permission_mode": "plan" }), nothing),
+        ("a sub-agent stops", json!({ "agent_id": "a1" }), nothing),
+        ("the run is blocked", json!({}), |sandbox, run| {
+            drop(sandbox.flow(["block", "--run-id", run, "--reason", "r", "--session", "s1"]).ok());
+        }),
+        ("the run was blocked", json!({}), |sandbox, run| {
+            sandbox.flow(["block", "--run-id", run, "--reason", "r", "--session", "s1"]).ok();
+            sandbox.flow(["unblock", "--run-id", run, "--session", "s1"]).ok();
+        }),
+        ("the run is cancelled", json!({}), |sandbox, run| {
+            drop(sandbox.flow(["cancel", "--run-id", run, "--reason", "r"]).ok());
+        }),
+        ("another session holds it", json!({}), |sandbox, run| {
+            drop(sandbox.flow(["resume", run, "--take-over", "--session", "s2"]).ok());
+        }),
+        ("it holds two runs", json!({}), |sandbox, _| {
+            drop(sandbox.flow(["start", "debug", "--session", "s1"]).ok());
+        }),
+        ("the budget cannot be noted", json!({}), |sandbox, _| {
+            std::fs::remove_dir_all(sandbox.path(".flow/.cache/hosts")).unwrap();
+            std::fs::write(sandbox.path(".flow/.cache/hosts"), "").unwrap();
+        }),
+    ];
+    for (what, payload, prepare) in cases {
+        let sandbox = Sandbox::new();
+        let run = started(&sandbox);
+        prompted(&sandbox, "codex", "s1");
+        works(&sandbox, &run, "work");
+        prepare(&sandbox, &run);
+        assert_eq!(stops(&sandbox, "codex", "s1", payload), None, "{what}");
+    }
+    // And none of it is in the way otherwise.
+    let sandbox = Sandbox::new();
+    let run = started(&sandbox);
+    prompted(&sandbox, "codex", "s1");
+    works(&sandbox, &run, "work");
+    let mut off = sandbox.flow_command();
+    off.args(["hook", "codex", "stop", "--continue"]).env("FLOW_HOOK_CONTINUE", "0");
+    let payload = json!({ "session_id": "s1", "stop_hook_active": false });
+    assert_eq!(crate::support::run(off, &payload.to_string()).ok().stdout, "");
+    assert_eq!(hook(&sandbox, "codex", "stop", &payload), "", "it was not asked to");
+    assert!(stops(&sandbox, "codex", "s1", json!({})).is_some());
 }
 
 #[test]

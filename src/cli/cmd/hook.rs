@@ -4,11 +4,12 @@ use crate::cli::args::HookArgs;
 use crate::cli::cmd::stdin::payload;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::hooks;
+use crate::hooks::{self, Call};
 use crate::runs::Context;
 
 pub(super) fn run(cx: &Context, args: &HookArgs, out: &mut Out) -> Exit {
+    let call = Call { host: &args.host, event: &args.event, may_go_on: args.may_go_on };
     // The exit status stays 0 even if the host has stopped reading.
-    out.plain(&hooks::hook(cx, &args.host, &args.event, &payload()));
+    out.plain(&hooks::hook(cx, call, &payload()));
     Exit::Done
 }

@@ -3,7 +3,7 @@
 use crate::cli::args::StartArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::runs::{self, Context, StartRequest};
+use crate::runs::{self, Context, StartReport, StartRequest};
 
 pub(super) fn run(cx: &Context, args: StartArgs, out: &mut Out) -> Exit {
     let request = StartRequest {
@@ -24,6 +24,9 @@ pub(super) fn run(cx: &Context, args: StartArgs, out: &mut Out) -> Exit {
         Ok(report) => {
             out.committed(format!("the run was started as {}", report.run_id));
             out.warnings(&report.warnings);
+            let StartReport { phase, phase_number, phases, description, .. } = &report;
+            let description = description.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
+            out.aside(&format!("in phase {phase} ({phase_number} of {phases}){description}\n"));
             // The id alone, so that `RUN=$(flow start …)` works.
             out.answer(&report, || format!("{}\n", report.run_id))
         }

@@ -5,7 +5,9 @@ use crate::disk::{DiskError, NEW_FILE, Open, Operation, write_all};
 use crate::store::error::StoreError;
 use crate::store::local::index::replace;
 use crate::store::local::layout::{CACHE, HOOK_LOG, HOSTS};
+use crate::store::local::lock::Lock;
 use crate::store::local::project::Project;
+use crate::store::request::WriteRequest;
 
 /// Largest note about a session, in bytes.
 const NOTE_BYTES: usize = 4096;
@@ -19,10 +21,38 @@ impl Project {
         hosts.read_text(name, NOTE_BYTES).ok()?
     }
 
+    /// All notes with their names.
+    pub(crate) fn host_notes(&self) -> Vec<(String, String)> {
+        let hosts = || self.flow.find_dir(CACHE).ok()??.find_dir(HOSTS).ok()?;
+        let Some(hosts) = hosts() else { return Vec::new() };
+        let names = hosts.names().unwrap_or_default().into_iter();
+        names.filter_map(|name| Some((hosts.read_text(&name, NOTE_BYTES).ok()??, name))).map(|(a, b)| (b, a)).collect()
+    }
+
     /// Writes the note `name`.
     pub(crate) fn keep_host_note(&self, name: &str, text: &str) -> Result<(), StoreError> {
         let (hosts, _) = self.cache()?.ensure_dir(HOSTS)?;
         Ok(replace(&hosts, name, text)?)
+    }
+
+    /// Replaces the note `name` by what `change` makes of it, under the project's lock. Returns whether it did.
+    pub(crate) fn change_host_note(
+        &self,
+        request: &WriteRequest,
+        name: &str,
+        change: &mut dyn FnMut(Option<String>) -> Option<String>,
+    ) -> Result<bool, StoreError> {
+        let _lock = Lock::take(&self.flow, request)?;
+        match change(self.host_note(name)) {
+            Some(text) => self.keep_host_note(name, &text).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    /// Deletes the note `name`, if it can.
+    pub(crate) fn forget_host_note(&self, name: &str) {
+        let hosts = || self.flow.find_dir(CACHE).ok()??.find_dir(HOSTS).ok()?;
+        let _ = hosts().map(|hosts| hosts.remove(name));
     }
 
     /// Adds a line to the log of trouble that hooks had.

@@ -1,0 +1,69 @@
+//! Whether a session of an agent's host goes on by itself after its turn.
+//!
+//! A host that always goes on never ends, so there is a budget. It is spent before the host is told, and neither progress
+//! nor a compaction of the conversation renews it.
+
+use crate::engine::Verdict;
+use crate::host::Setting;
+use crate::model::{EventKind, ReportType, RunId, RunStatus, RunSummary, Seq, SessionId, StepReport};
+use crate::runs::brief::{BriefReport, brief_of};
+use crate::runs::context::Context;
+use crate::runs::error::Result;
+use crate::runs::hosts::{Host, HostNote};
+use crate::runs::select::Runs;
+use crate::runs::view::{View, for_listing};
+use crate::store::Project;
+
+/// How often a session goes on by itself; once after each prompt.
+const TIMES: u32 = 3;
+
+/// Where the run stands with which the session goes on; `None` if it stops.
+///
+/// It goes on if it holds exactly one active run, whose next phase is known and which has changed since the user's last
+/// prompt, and if since then no run of the session was blocked or cancelled.
+///
+/// # Errors
+/// When the runs cannot be read, or the budget cannot be spent. Then the session must stop.
+pub(crate) fn going_on(cx: &Context, host: Host, session: &SessionId) -> Result<Option<BriefReport>> {
+    if cx.env.hook_continue.as_ref().map(Setting::yes).transpose()? == Some(false) {
+        return Ok(None);
+    }
+    let project = cx.project()?;
+    let note = HostNote::of(&project, host, session);
+    let Some(prompt) = note.prompt.as_ref().filter(|_| !note.went_on && note.times < TIMES) else { return Ok(None) };
+    let runs = Runs::read_open(cx, &project)?;
+    let is_own = |run: &&RunSummary| run.session.as_ref() == Some(session);
+    let mut active = runs.open().filter(is_own).filter(|run| run.status == RunStatus::Active);
+    let (Some(run), None) = (active.next(), active.next()) else { return Ok(None) };
+    let mut others = prompt.keys().filter(|id| **id != run.id);
+    if others.any(|id| was_stopped(cx, &project, id)) {
+        return Ok(None);
+    }
+    let Some((report, Some(view))) = brief_of(cx, Some(session))? else { return Ok(None) };
+    let since = prompt.get(&run.id).copied().unwrap_or_default();
+    let goes_on = report.run_id == run.id
+        && report.verdict == Verdict::Continue
+        && view.log.last_seq() > since
+        && !asks_for_a_person(&view, since);
+    Ok((goes_on && note.spend(cx, &project)?).then_some(report))
+}
+
+/// Whether the run is blocked or cancelled, or cannot be read.
+fn was_stopped(cx: &Context, project: &Project, id: &RunId) -> bool {
+    let run = project.runs().open(id).map_err(Into::into);
+    let listed = run.and_then(|run| for_listing(cx, project, &*run));
+    listed.map_or(true, |run| matches!(run.summary.status, RunStatus::Blocked | RunStatus::Cancelled))
+}
+
+fn asks(report: &StepReport) -> bool {
+    report.kind() == Some(ReportType::WaitingForUser)
+}
+
+/// Whether the run was blocked, or asked a question, since then.
+fn asks_for_a_person(view: &View, since: Seq) -> bool {
+    view.log.events().rev().take_while(|event| event.seq > since).any(|event| match &event.kind {
+        EventKind::RunBlocked(_) | EventKind::RunCancelled(_) => true,
+        EventKind::Emitted(emitted) => emitted.reports.iter().any(asks),
+        _ => false,
+    })
+}

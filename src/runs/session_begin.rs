@@ -1,0 +1,121 @@
+//! A session of an agent's host begins: it is bound to its process, and gets back the runs that are its own.
+
+use std::time::{Duration, Instant};
+
+use crate::engine::{Claim, Command, Decision};
+use crate::model::{EventKind, Explain as _, RunId, SESSION_ENDED, SessionId};
+use crate::runs::context::Context;
+use crate::runs::error::Result;
+use crate::runs::hosts::{Host, HostNote, prune};
+use crate::runs::select::Runs;
+use crate::runs::transaction::{Transaction, transact};
+use crate::store::Project;
+
+/// How a session begins.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Beginning {
+    /// It has held no run yet, or still holds what it held.
+    #[default]
+    New,
+    /// It follows the session whose conversation the user cleared.
+    Cleared,
+    /// It began before.
+    Resumed,
+}
+
+/// The time for all runs: hosts wait for their hooks.
+const TIME: Duration = Duration::from_millis(500);
+
+/// Binds `session` to the process of its host, and claims for it the runs that it held when it ended, or that the
+/// cleared session held. Runs that another session has claimed since then stay there. Gives warnings.
+///
+/// # Errors
+/// When the project cannot be used. A failure for a single run is a warning.
+pub(crate) fn begin_session(
+    cx: &Context,
+    host: Host,
+    session: &SessionId,
+    beginning: Beginning,
+) -> Result<Vec<String>> {
+    let started = Instant::now();
+    let project = cx.project()?;
+    let before = HostNote::of(&project, host, session);
+    let note = before.clone().bound(cx, host)?;
+    let from = match beginning {
+        Beginning::New => None,
+        Beginning::Resumed => Some(before),
+        Beginning::Cleared => note.predecessor(&project).filter(|old| is_over(host, old)),
+    };
+    prune(&project);
+    note.keep(&project)?;
+    let Some((from, old)) = from.and_then(|from| Some((from.session()?, from))) else { return Ok(Vec::new()) };
+    let mut warnings = Vec::new();
+    for run in runs_of(cx, &project, &from, old.left)? {
+        if started.elapsed() >= TIME {
+            warnings.push(format!("no time was left to give run {run} to session {session}"));
+            continue;
+        }
+        if let Err(error) = hand_over(cx, &project, &run, &from, session) {
+            warnings.push(format!("run {run}: {}", error.one_line()));
+        }
+    }
+    Ok(warnings)
+}
+
+/// Whether the session before a cleared one is over. Claude Code has one session at a time; a process of Codex may have
+/// several, so there the end must have been reported.
+fn is_over(host: Host, old: &HostNote) -> bool {
+    host == Host::ClaudeCode || old.cleared
+}
+
+/// The runs that a session left when it ended, and those that it holds.
+fn runs_of(cx: &Context, project: &Project, session: &SessionId, left: Vec<RunId>) -> Result<Vec<RunId>> {
+    let open = Runs::read_open(cx, project)?;
+    let concerns = |id: &RunId, holder: Option<&SessionId>| holder == Some(session) || left.contains(id);
+    let own = open.open().filter(|run| concerns(&run.id, run.session.as_ref()));
+    Ok(own.map(|run| run.id.clone()).collect())
+}
+
+/// Claims a run of the session `from` for the session `to`, unless another session has claimed it meanwhile, or it is
+/// bound to the same process already.
+fn hand_over(cx: &Context, project: &Project, id: &RunId, from: &SessionId, to: &SessionId) -> Result<()> {
+    let run = project.runs().open(id)?;
+    let caller = cx.caller(Some(to.clone()), None)?;
+    let holder = cx.holder_for(project, Some(to))?.map(|holder| holder.to_string());
+    transact(cx, project, &*run, caller, cx.now(), |tx| {
+        let last = last_holder(tx)?;
+        let is_from = last.session.as_ref() == Some(from) && !tx.state.status().is_terminal();
+        if !is_from || tx.state.document().state.session.as_ref() == Some(to) && last.process == holder {
+            return Ok(());
+        }
+        let claim = Command::Claim(Claim { holder: holder.clone(), take_over: true });
+        if let Decision::Commit(kind) = tx.decide(claim)? {
+            tx.append(kind, None)?;
+            tx.commit()?;
+        }
+        Ok(())
+    })
+}
+
+/// Who holds a run, or held it until the session ended.
+#[derive(Debug, Default)]
+struct LastHolder {
+    session: Option<SessionId>,
+    process: Option<String>,
+}
+
+fn last_holder(tx: &Transaction<'_>) -> Result<LastHolder> {
+    let state = &tx.state.document().state;
+    let is_left = state.session.is_none() && state.blocked_reason.as_deref() == Some(SESSION_ENDED);
+    let log = tx.writer.log()?;
+    let last = log.events().rev().find_map(|event| match &event.kind {
+        EventKind::RunStarted(started) => Some((started.session.clone(), started.holder.clone())),
+        EventKind::RunClaimed(claim) => Some((claim.session.clone(), claim.holder.clone())),
+        EventKind::SessionEnded(end) if is_left => Some((end.session.clone(), None)),
+        _ => None,
+    });
+    let (session, process) = last.unwrap_or_default();
+    // Who holds the run now counts; the log says only by which process.
+    let session = if is_left { session } else { state.session.clone() };
+    Ok(LastHolder { session, process })
+}
