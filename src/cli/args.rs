@@ -99,6 +99,8 @@ pub(super) enum Command {
     SessionEnd(SessionEndArgs),
     /// Answer an event of an agent's host (for hooks: whatever happens, it exits 0)
     Hook(HookArgs),
+    /// Show the session's run and modes in one line, for a status line
+    Hud(HudArgs),
     /// Show the next safe action
     Resume(ResumeArgs),
     /// List runs, newest first
@@ -158,6 +160,7 @@ impl Command {
             Self::Set(_) => "set",
             Self::SessionEnd(_) => "session-end",
             Self::Hook(_) => "hook",
+            Self::Hud(_) => "hud",
             Self::Resume(_) => "resume",
             Self::List(_) => "list",
             Self::Show(_) => "show",
@@ -403,6 +406,20 @@ pub(super) struct HookArgs {
     /// At stop: let the session go on once after each prompt, if its run can go on
     #[arg(long = "continue")]
     pub(super) may_go_on: bool,
+}
+
+// Arguments of `hud`.
+#[derive(Debug, Args)]
+pub(super) struct HudArgs {
+    /// The session [default: the session_id on standard input, else FLOW_SESSION]
+    #[arg(long, value_name = "ID")]
+    pub(super) session: Option<SessionId>,
+    /// The line, with {run}, {name}, {workflow}, {status}, {phase}, {place}, {verdict}, {modes}, {age} and {others}
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
+    pub(super) format: Option<String>,
+    /// Print the line again whenever it changes
+    #[arg(long)]
+    pub(super) watch: bool,
 }
 
 // Arguments of `session-end`.

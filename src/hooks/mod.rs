@@ -4,8 +4,11 @@
 //! hosts come from Claude Code 2.1.330 and Codex 0.169.0; see `docs/hosts.md`.
 
 mod brief;
+mod hud;
 mod output;
 mod payload;
+
+pub use hud::{HudReport, HudRequest, HudRun, hud};
 
 use crate::hooks::output::{context, go_on, plain};
 use crate::hooks::payload::{Event, Payload, host};

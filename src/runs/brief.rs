@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{Completed, InDoubt, Verdict};
-use crate::model::{RunId, RunStatus, SessionId, StateName, WorkflowId};
+use crate::model::{RunId, RunStatus, SessionId, StateName, Timestamp, WorkflowId};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::resume::{Look, ResumeRequest, resume_here};
@@ -51,6 +51,8 @@ pub struct BriefReport {
     pub completed_activities: usize,
     /// The latest of them, in order.
     pub completed: Vec<Completed>,
+    /// When it last changed.
+    pub updated_at: Option<Timestamp>,
     /// How many other runs could be resumed.
     pub others: usize,
 }
@@ -86,6 +88,7 @@ pub(super) fn brief_of(cx: &Context, session: Option<&SessionId>) -> Result<Opti
         in_doubt: report.in_doubt,
         completed_activities: report.completed_activities,
         completed: report.completed,
+        updated_at: view.as_ref().and_then(|view| view.history.state().document().state.updated_at),
         others: report.candidates.len(),
     };
     Ok(Some((report, view)))

@@ -8,6 +8,7 @@ use clap::CommandFactory;
 use flowrun::cli::Cli;
 use flowrun::doctor::{DoctorReport, DoctorRequest, ValidateReport, VerifyReport, VerifyRequest};
 use flowrun::drive::{DriveReport, DriveRequest, Endpoint};
+use flowrun::hooks::{HudReport, HudRequest};
 use flowrun::interviews::{
     AnswerRequest, FinishRequest, InterviewAbandonReport, InterviewAnswerReport, InterviewFinishReport, InterviewNext,
     InterviewRequest, InterviewRunReport, InterviewStartReport, InterviewStatusReport, TalkRequest,
@@ -65,7 +66,7 @@ fn shown() -> Value {
 type Form = fn() -> Value;
 
 /// Every command that answers with JSON, and the schema of its answer.
-const ANSWERS: [(&str, Form); 45] = [
+const ANSWERS: [(&str, Form); 46] = [
     ("init", printed::<InitReport>),
     ("start", printed::<StartReport>),
     ("record-activity", printed::<RecordReport>),
@@ -81,6 +82,7 @@ const ANSWERS: [(&str, Form); 45] = [
     ("reopen", printed::<StatusReport>),
     ("set", printed::<SetReport>),
     ("session-end", printed::<SessionEndReport>),
+    ("hud", printed::<HudReport>),
     ("resume", printed::<ResumeReport>),
     ("list", printed::<ListReport>),
     ("show", shown),
@@ -278,6 +280,7 @@ fn varied(forms: &Forms) {
         &["list", "--status", "failed"],
         &["doctor", "--worktrees"],
         &["resume", "--worktrees"],
+        &["hud"],
         &["validate", ".flow"],
         &["validate", "broken.workflow.yaml"],
         &["workflow", "check", "broken.workflow.yaml"],
@@ -438,6 +441,7 @@ fn every_request_over_runs_reads_what_it_writes_and_refuses_unknown_fields() {
     let hook = json!({ "session_id": "s1", "reason": "exit", "cwd": "/tmp" });
     holds::<HookInput>(&hook);
     holds::<SessionEndRequest>(&json!({ "session": "s1", "hook": hook }));
+    holds::<HudRequest>(&json!({ "session": "s1", "cwd": "/tmp" }));
     holds::<SetRequest>(&json!({
         "run_id": "r1", "issue": 1, "pr": 2, "branch": "b", "repo": "r", "feature": "f", "goal": "g",
         "limits": { "max_iterations": 20, "max_runtime_minutes": null }, "another": true, "session": "s1", "epoch": 2,

@@ -34,7 +34,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "drive",
         ],
     ),
-    ("hooks", &["model", "runs", "modes"]),
+    ("hooks", &["model", "engine", "runs", "modes"]),
     ("cli", &["model", "engine", "machine", "runs", "modes", "interviews", "drive", "doctor", "hooks"]),
     ("main", &["cli"]),
     ("lib", &[]),

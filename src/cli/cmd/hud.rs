@@ -1,0 +1,162 @@
+//! `hud`.
+
+use std::time::Duration;
+
+use crate::cli::args::HudArgs;
+use crate::cli::cmd::stdin::payload;
+use crate::cli::exit::Exit;
+use crate::cli::out::Out;
+use crate::cli::page::{brief, clean};
+use crate::hooks::{HudReport, HudRequest, HudRun, hud};
+use crate::model::Timestamp;
+use crate::runs::{Context, Error, reader_left};
+
+/// How often `--watch` looks.
+const PAUSE: Duration = Duration::from_secs(1);
+
+pub(super) fn run(cx: &Context, args: HudArgs, out: &mut Out) -> Exit {
+    if let Some(unknown) = args.format.as_deref().and_then(unknown_name) {
+        let known = FIELDS.map(|(name, _)| name).join(", ");
+        return out.error(&Error::Usage(format!("--format: {{{unknown}}} is not known; known are {known}")));
+    }
+    let given = HudRequest::read(&payload());
+    let request = HudRequest { session: args.session.clone().or(given.session), ..given };
+    let mut shown = None;
+    loop {
+        let report = match hud(cx, &request) {
+            Ok(report) => report,
+            Err(error) => return out.error(&error),
+        };
+        let line = line(&report, args.format.as_deref(), cx.now());
+        if shown.as_ref() != Some(&line) {
+            let exit = out.answer(&report, || if line.is_empty() { String::new() } else { format!("{line}\n") });
+            if !args.watch || exit != Exit::Done {
+                return exit;
+            }
+            shown = Some(line);
+        }
+        if reader_left(PAUSE) {
+            return Exit::Done;
+        }
+    }
+}
+
+/// How a field of a line is made from a run; empty if the run does not have it.
+type Field = fn(&HudRun, Timestamp) -> String;
+
+/// The fields of `--format`. `modes` and `others` are not about the run.
+const FIELDS: [(&str, Option<Field>); 10] = [
+    ("run", Some(|run, _| run.run_id.to_string())),
+    ("name", Some(|run, _| name(run))),
+    ("workflow", Some(|run, _| text(run.workflow.as_ref()))),
+    ("status", Some(|run, _| text(run.status.as_ref()))),
+    ("phase", Some(|run, _| text(run.phase.as_ref()))),
+    ("place", Some(|run, _| place(run))),
+    ("verdict", Some(|run, _| run.verdict.as_str().to_owned())),
+    ("age", Some(|run, now| run.updated_at.map(|at| age(at, now)).unwrap_or_default())),
+    ("modes", None),
+    ("others", None),
+];
+
+fn field(name: &str, report: &HudReport, now: Timestamp) -> String {
+    let modes = || report.modes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    match FIELDS.iter().find(|(known, _)| *known == name) {
+        Some((_, Some(of_run))) => report.run.as_ref().map(|run| of_run(run, now)).unwrap_or_default(),
+        _ if name == "modes" => modes(),
+        _ => Some(report.others).filter(|&others| others > 0).map(|others| others.to_string()).unwrap_or_default(),
+    }
+}
+
+fn line(report: &HudReport, format: Option<&str>, now: Timestamp) -> String {
+    let field = |name: &str| clean(&brief(&field(name, report, now))).into_owned();
+    let Some(format) = format else {
+        let place = [field("phase"), field("place")].join(" ");
+        let fields = [field("name"), place.trim().to_owned(), field("verdict"), field("modes"), field("age")];
+        return fields.into_iter().filter(|field| !field.is_empty()).collect::<Vec<_>>().join("  ");
+    };
+    pieces(format).map(|(text, name)| format!("{text}{}", name.map(field).unwrap_or_default())).collect()
+}
+
+/// The pieces of a format: a text, and the name of the field behind it.
+fn pieces(format: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
+    let mut rest = Some(format);
+    std::iter::from_fn(move || {
+        let text = rest.take()?;
+        match text.split_once('{').and_then(|(before, behind)| Some((before, behind.split_once('}')?))) {
+            Some((before, (name, behind))) => {
+                rest = Some(behind);
+                Some((before, Some(name)))
+            }
+            None => Some((text, None)),
+        }
+    })
+}
+
+fn unknown_name(format: &str) -> Option<&str> {
+    let mut names = pieces(format).filter_map(|(_, name)| name);
+    names.find(|name| !FIELDS.iter().any(|(known, _)| known == name))
+}
+
+fn text(value: Option<&impl ToString>) -> String {
+    value.map(ToString::to_string).unwrap_or_default()
+}
+
+/// The end of the run's id, without the time with which flow lets ids begin.
+fn name(run: &HudRun) -> String {
+    let id = run.run_id.as_str();
+    let is_time = |time: &str| time.len() == TIME.len() && time.bytes().zip(TIME.bytes()).all(|(a, b)| is_like(a, b));
+    id.split_at_checked(TIME.len()).filter(|(time, _)| is_time(time)).map_or(id, |(_, name)| name).to_owned()
+}
+
+/// The form of the time: digits where there is a 0.
+const TIME: &str = "0000-00-00T000000Z-";
+
+fn is_like(byte: u8, form: u8) -> bool {
+    if form == b'0' { byte.is_ascii_digit() } else { byte == form }
+}
+
+fn place(run: &HudRun) -> String {
+    match (run.phase_number, run.phases) {
+        (Some(number), Some(all)) => format!("{number}/{all}"),
+        _ => String::new(),
+    }
+}
+
+/// How long ago it was: `now`, `3m`, `2h`, `5d`.
+fn age(at: Timestamp, now: Timestamp) -> String {
+    let minutes = (now.as_datetime() - at.as_datetime()).num_minutes();
+    match minutes {
+        ..1 => "now".to_owned(),
+        1..60 => format!("{minutes}m"),
+        60..1440 => format!("{}h", minutes / 60),
+        _ => format!("{}d", minutes / 1440),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_format_is_text_with_fields() {
+        let pieces = |format| pieces(format).collect::<Vec<_>>();
+        assert_eq!(pieces("a{run} {phase}"), [("a", Some("run")), (" ", Some("phase")), ("", None)]);
+        assert_eq!(pieces("{"), [("{", None)]);
+        assert_eq!(unknown_name("{run}{what}"), Some("what"));
+        assert_eq!(unknown_name("} {modes"), None);
+    }
+
+    #[test]
+    fn an_age_is_told_in_its_largest_unit() {
+        let at: Timestamp = "2026-05-20T14:30:00Z".parse().unwrap();
+        for (now, wanted) in [
+            ("2026-05-20T14:29:00Z", "now"),
+            ("2026-05-20T14:30:59Z", "now"),
+            ("2026-05-20T15:29:59Z", "59m"),
+            ("2026-05-21T14:29:59Z", "23h"),
+            ("2026-05-30T14:30:00Z", "10d"),
+        ] {
+            assert_eq!(age(at, now.parse().unwrap()), wanted);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! `hud`: the session's run and modes, for the status line of an agent's host.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::Verdict;
+use crate::hooks::logged;
+use crate::hooks::payload::Payload;
+use crate::model::{ModeName, RunId, RunStatus, SessionId, StateName, Timestamp, WorkflowId};
+use crate::modes::{self, ModeListRequest, ModeScope};
+use crate::runs::{self, BriefRequest, Context, Error};
+
+/// Whose run to show.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HudRequest {
+    /// The session; otherwise the environment's.
+    pub session: Option<SessionId>,
+    /// The directory in which the session works, if the caller is in another one.
+    pub cwd: Option<PathBuf>,
+}
+
+impl HudRequest {
+    /// The request in what a host gives its status line: a JSON object with `session_id` and `cwd`. Anything else asks for
+    /// no particular session.
+    #[must_use]
+    pub fn read(input: &str) -> Self {
+        let Payload { session, cwd, .. } = Payload::read(input).unwrap_or_default();
+        Self { session, cwd }
+    }
+}
+
+/// What a status line shows.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct HudReport {
+    /// The run that the session would resume; null if there is none.
+    pub run: Option<HudRun>,
+    /// The active modes that the session sees.
+    pub modes: Vec<ModeName>,
+    /// How many other runs are open.
+    pub others: usize,
+}
+
+/// A run in a status line.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct HudRun {
+    /// The run.
+    pub run_id: RunId,
+    /// Its workflow.
+    pub workflow: Option<WorkflowId>,
+    /// Its status.
+    pub status: Option<RunStatus>,
+    /// The current phase.
+    pub phase: Option<StateName>,
+    /// The place of that phase in the workflow, from 1.
+    pub phase_number: Option<usize>,
+    /// How many phases the workflow has.
+    pub phases: Option<usize>,
+    /// The verdict, as `resume` gives it.
+    pub verdict: Verdict,
+    /// When it last changed.
+    pub updated_at: Option<Timestamp>,
+}
+
+/// Looks up what a status line shows; nothing at all without a project. Takes a few milliseconds.
+///
+/// # Errors
+/// As [`crate::runs::resume`]. Modes that cannot be read are left out, and logged.
+pub fn hud(cx: &Context, request: &HudRequest) -> runs::Result<HudReport> {
+    let cx = &cx.clone().or_in(request.cwd.as_deref());
+    let brief = match runs::brief(cx, &BriefRequest { session: request.session.clone() }) {
+        Err(Error::NoProject { .. }) => return Ok(HudReport::default()),
+        brief => brief?,
+    };
+    if brief.is_none() && cx.project().is_err() {
+        return Ok(HudReport::default());
+    }
+    let scope = ModeScope { session: request.session.clone(), ..ModeScope::default() };
+    let modes = logged(cx, modes::list(cx, &ModeListRequest { scope, all: false }));
+    Ok(HudReport {
+        others: brief.as_ref().map_or(0, |brief| brief.others),
+        run: brief.map(|brief| HudRun {
+            run_id: brief.run_id,
+            workflow: brief.workflow,
+            status: brief.status,
+            phase: brief.phase,
+            phase_number: brief.phase_number,
+            phases: brief.phases,
+            verdict: brief.verdict,
+            updated_at: brief.updated_at,
+        }),
+        modes: modes.map(|report| report.active).unwrap_or_default(),
+    })
+}
