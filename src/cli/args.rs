@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::cli::complete;
 use crate::model::{ActivityId, EventId, RunId, SessionId, StateName};
 
 pub(super) use change::{CompleteArgs, ReopenArgs, SetArgs, StatusArgs};
@@ -182,6 +183,7 @@ impl Command {
 #[derive(Debug, Args)]
 pub(super) struct StartArgs {
     /// The workflow; `flow workflow list` shows all
+    #[arg(add = complete::workflows())]
     pub(super) workflow: String,
     /// The issue that the run is about
     #[arg(long, value_name = "N", value_parser = positive)]
@@ -222,7 +224,7 @@ pub(super) struct StartArgs {
 #[derive(Debug, Args)]
 pub(super) struct RecordArgs {
     /// The run: its id, a unique prefix of its id, or @latest [default: the session's, or the only active one]
-    #[arg(long, value_name = "RUN")]
+    #[arg(long, value_name = "RUN", add = complete::runs())]
     pub(super) run_id: Option<String>,
     /// A FlowActivity document; `-` reads standard input. The options below override it
     #[arg(long, value_name = "FILE")]
@@ -231,7 +233,7 @@ pub(super) struct RecordArgs {
     #[arg(long, value_name = "ID")]
     pub(super) id: Option<ActivityId>,
     /// The phase [default: the current one]
-    #[arg(long, value_name = "PHASE")]
+    #[arg(long, value_name = "PHASE", add = complete::phases())]
     pub(super) phase: Option<StateName>,
     /// What kind of work it was [default: task]
     #[arg(long = "type", value_name = "TYPE")]
@@ -261,7 +263,7 @@ pub(super) struct RecordArgs {
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(super) started_at: Option<String>,
     /// Then move the run on: to PHASE, or to the only phase that can follow
-    #[arg(long, value_name = "PHASE", num_args = 0..=1)]
+    #[arg(long, value_name = "PHASE", num_args = 0..=1, add = complete::phases())]
     pub(super) advance: Option<Option<StateName>>,
     /// Why the run may leave a phase whose work is not done; logged, and shown from then on
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
@@ -310,9 +312,10 @@ pub(super) struct EmitArgs {
 #[derive(Debug, Args)]
 pub(super) struct RunArg {
     /// The run: its id, a unique prefix of its id, or @latest [default: the session's, or the only active one]
+    #[arg(add = complete::runs())]
     run: Option<String>,
     /// The same as RUN
-    #[arg(long, value_name = "RUN", conflicts_with = "run")]
+    #[arg(long, value_name = "RUN", conflicts_with = "run", add = complete::runs())]
     run_id: Option<String>,
 }
 
@@ -336,7 +339,7 @@ pub(super) struct AdvanceArgs {
     #[command(flatten)]
     pub(super) run: RunArg,
     /// The state [default: the only one that can follow]
-    #[arg(long, value_name = "STATE")]
+    #[arg(long, value_name = "STATE", add = complete::phases())]
     pub(super) to: Option<StateName>,
     /// The result of the state that the run leaves
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
@@ -354,7 +357,7 @@ pub(super) struct DriveArgs {
     /// A file, or the name of a workflow
     pub(super) graph: String,
     /// The run [default: the open one of this workflow, or a new one]
-    #[arg(long, value_name = "RUN")]
+    #[arg(long, value_name = "RUN", add = complete::runs())]
     pub(super) run_id: Option<String>,
     /// The command for a type of state; may be repeated. It gets the context as JSON on standard input, and what it prints
     /// is recorded
@@ -434,9 +437,10 @@ pub(super) struct SessionEndArgs {
 #[derive(Debug, Args)]
 pub(super) struct ResumeArgs {
     /// The run [default: the session's, or the one that changed last]
+    #[arg(add = complete::runs())]
     pub(super) run: Option<String>,
     /// The same as RUN
-    #[arg(long, value_name = "RUN", conflicts_with = "run")]
+    #[arg(long, value_name = "RUN", conflicts_with = "run", add = complete::runs())]
     pub(super) run_id: Option<String>,
     /// Show all completed activities, not only the last 20
     #[arg(long)]
@@ -518,6 +522,7 @@ pub(super) struct ValidateArgs {
 #[derive(Debug, Args)]
 pub(super) struct DoctorArgs {
     /// Only this run [default: the project and all of its runs]
+    #[arg(add = complete::runs())]
     pub(super) run: Option<String>,
     /// Repair what can be repaired; nothing is deleted: what is in the way goes to .quarantine
     #[arg(long)]

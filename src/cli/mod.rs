@@ -2,6 +2,7 @@
 
 mod args;
 mod cmd;
+mod complete;
 mod exit;
 mod out;
 mod page;
@@ -29,6 +30,9 @@ use crate::runs::{Context, Options, Result};
 pub fn main() -> ExitCode {
     outlive_file_size_limit();
     let args: Vec<_> = std::env::args_os().collect();
+    if complete::complete(&args) {
+        return ExitCode::SUCCESS;
+    }
     // Looked up before the arguments are parsed, so that parse errors are printed as JSON too.
     let json = args.iter().any(|arg| arg == "--json");
     let mut out = Out::new(json);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, run};
 
 #[test]
 fn init_makes_what_is_missing_and_nothing_else() {
@@ -675,11 +675,46 @@ fn help_completions_manual_and_schemas_are_there() {
     assert!(sandbox.flow(["--help"]).ok().stdout.contains("Exit status:"));
     assert!(sandbox.flow(["record-activity", "--help"]).ok().stdout.contains("--advance"));
     for shell in ["bash", "zsh", "fish"] {
-        assert!(sandbox.flow(["completions", shell]).ok().stdout.contains("record-activity"), "{shell}");
+        assert!(sandbox.flow(["completions", shell]).ok().stdout.contains("FLOW_COMPLETE"), "{shell}");
     }
     assert!(sandbox.flow(["man"]).ok().stdout.contains(".TH flow"));
     let schema: Value = serde_json::from_str(&sandbox.flow(["schema", "run"]).ok().stdout).unwrap();
     assert!(schema["$id"].as_str().unwrap().ends_with("run.schema.json"));
     let error = sandbox.flow(["--json", "frobnicate"]).exits(2).error();
     assert_eq!(error["code"], "usage");
+}
+
+/// What a shell offers for the last of these words, without options.
+fn completed(sandbox: &Sandbox, words: &[&str]) -> Vec<String> {
+    let mut command = sandbox.flow_command();
+    command.args(["--", "flow"]).args(words).env("FLOW_COMPLETE", "fish");
+    let answer = run(command, "").ok();
+    assert_eq!(answer.stderr, "");
+    answer.stdout.lines().filter(|line| !line.starts_with('-')).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_shell_completes_runs_phases_and_workflows() {
+    let sandbox = Sandbox::new();
+    assert_eq!(completed(&sandbox, &["show", ""]), [""; 0], "there is no project");
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    sandbox.flow(["cancel", "r1", "--reason", "enough"]).ok();
+    sandbox.flow(["start", "review-pr", "--id", "r2"]).ok();
+    for words in [&["show", ""][..], &["resume", ""], &["record-activity", "--run-id", ""], &["advance", "r"]] {
+        assert_eq!(completed(&sandbox, words), ["r2\treview-pr active", "r1\tdebug cancelled"], "{words:?}");
+    }
+    assert_eq!(completed(&sandbox, &["show", "r1"]), ["r1\tdebug cancelled"]);
+    let names = |words: &[&str]| -> Vec<String> {
+        completed(&sandbox, words).iter().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
+    };
+    for option in ["--phase", "--advance"] {
+        let phases = ["preflight", "fan-out", "consolidate", "report"];
+        assert_eq!(names(&["record-activity", option, ""]), phases, "{option}");
+    }
+    assert_eq!(names(&["start", "re"]), ["release", "review-pr"]);
+    assert!(names(&["rec"]).contains(&"record-activity".to_owned()));
+    // No project, or one that cannot be read, is nothing to complete, and no error.
+    std::fs::remove_dir_all(sandbox.path(".flow/runs")).unwrap();
+    std::fs::write(sandbox.path(".flow/runs"), "").unwrap();
+    assert_eq!(completed(&sandbox, &["show", ""]), [""; 0]);
 }

@@ -4,10 +4,11 @@ use clap::CommandFactory;
 
 use crate::cli::Cli;
 use crate::cli::args::{CompletionArgs, SchemaArgs};
+use crate::cli::complete::write_script;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
-use crate::runs::{self, Context, schema_text};
+use crate::runs::{self, Context, Error, schema_text};
 
 pub(super) fn init(cx: &Context, out: &mut Out) -> Exit {
     match runs::init(cx) {
@@ -30,14 +31,16 @@ pub(super) fn schema(args: &SchemaArgs, out: &mut Out) -> Exit {
 
 pub(super) fn completions(args: &CompletionArgs, out: &mut Out) -> Exit {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "flow", &mut script);
-    out.plain(&String::from_utf8_lossy(&script))
+    match write_script(args.shell, &mut script) {
+        Ok(()) => out.plain(&String::from_utf8_lossy(&script)),
+        Err(source) => out.error(&Error::Input { origin: "the completion script".to_owned(), source }),
+    }
 }
 
 pub(super) fn man(out: &mut Out) -> Exit {
     let mut page = Vec::new();
     match clap_mangen::Man::new(Cli::command()).render(&mut page) {
         Ok(()) => out.plain(&String::from_utf8_lossy(&page)),
-        Err(error) => out.error(&crate::runs::Error::Input { origin: "the manual page".to_owned(), source: error }),
+        Err(error) => out.error(&Error::Input { origin: "the manual page".to_owned(), source: error }),
     }
 }
