@@ -1,6 +1,7 @@
 //! The tree of arguments. Doc comments are the help texts.
 
 mod change;
+mod hooks;
 mod interview;
 mod list;
 mod mode;
@@ -14,6 +15,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::model::{ActivityId, EventId, RunId, SessionId, StateName};
 
 pub(super) use change::{CompleteArgs, ReopenArgs, SetArgs, StatusArgs};
+pub(super) use hooks::{HooksArgs, HooksCommand};
 pub(super) use interview::{BeginArgs, Given, InterviewArgs, InterviewCommand};
 pub(super) use list::ListStatusArg;
 pub(super) use mode::{ModeArgs, ModeCommand, ReviewArg, ScopeArgs};
@@ -99,6 +101,8 @@ pub(super) enum Command {
     SessionEnd(SessionEndArgs),
     /// Answer an event of an agent's host (for hooks: whatever happens, it exits 0)
     Hook(HookArgs),
+    /// Tell agents' hosts of flow: hooks in their settings, a plugin, skills
+    Hooks(HooksArgs),
     /// Show the next safe action
     Resume(ResumeArgs),
     /// List runs, newest first
@@ -158,6 +162,7 @@ impl Command {
             Self::Set(_) => "set",
             Self::SessionEnd(_) => "session-end",
             Self::Hook(_) => "hook",
+            Self::Hooks(_) => "hooks",
             Self::Resume(_) => "resume",
             Self::List(_) => "list",
             Self::Show(_) => "show",

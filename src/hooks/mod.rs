@@ -7,6 +7,7 @@ mod brief;
 mod note;
 mod output;
 mod payload;
+pub mod settings;
 
 use crate::hooks::note::Note;
 use crate::hooks::output::{context, plain};

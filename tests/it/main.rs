@@ -23,6 +23,7 @@ mod fuzz_corpus;
 mod git_histories;
 mod git_moves;
 mod hooks;
+mod host_settings;
 mod hostile_bombs;
 mod hostile_documents;
 mod hostile_names;

@@ -4,6 +4,7 @@ mod doctor;
 mod drive;
 mod emit;
 mod hook;
+mod hooks;
 mod interview;
 mod list;
 mod log;
@@ -57,6 +58,7 @@ pub(super) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit {
         Command::Set(args) => set::run(cx, args, out),
         Command::SessionEnd(args) => session_end::run(cx, args, out),
         Command::Hook(args) => hook::run(cx, &args, out),
+        Command::Hooks(args) => hooks::run(cx, args, out),
         Command::Resume(args) => resume::run(cx, args, out),
         Command::List(args) => list::run(cx, args, out),
         Command::Show(args) => show::run(cx, args, out),

@@ -1,0 +1,27 @@
+//! The settings of agents' hosts: flow's hooks in them, and what else hosts can be given of flow.
+//!
+//! A file of settings belongs to its owner. Its text is edited, all other bytes stay, and taking the hooks out gives the
+//! bytes of before. See `docs/decisions/021-settings-files.md`.
+
+mod change;
+mod command;
+mod diff;
+mod edit;
+mod error;
+mod file;
+mod host;
+mod look;
+mod obstacle;
+mod rules;
+mod status;
+
+pub use change::{
+    ChangeOutcome, HooksChangeReport, HooksInstallRequest, HooksUninstallRequest, SettingsChange, StatusLineOutcome,
+    install, uninstall,
+};
+pub use error::{Error, Result};
+pub use host::{AgentHost, HostChoice, SettingsScope};
+pub use status::{
+    HandlerStatus, HandlerVersion, HooksStatusReport, HooksStatusRequest, Installed, PluginStatus, SettingsStatus,
+    Trust, status,
+};
