@@ -91,13 +91,16 @@ pub fn update_document<E: std::error::Error + 'static>(
     edit_document(place, &mut |old| edit(old).map(Some))
 }
 
+/// An edit of a document: the old text in, the new one out; `None` stands for no file.
+pub type Edit<'e, E> = dyn FnMut(Option<&str>) -> Result<Option<String>, E> + 'e;
+
 /// As [`update_document`], and removes the file if `edit` returns `None`.
 ///
 /// # Errors
 /// As [`update_document`].
 pub fn edit_document<E: std::error::Error + 'static>(
     place: &DocumentPlace<'_>,
-    edit: &mut dyn FnMut(Option<&str>) -> Result<Option<String>, E>,
+    edit: &mut Edit<'_, E>,
 ) -> Result<(), DocumentError<E>> {
     let (parents, name) = split(place.relative)?;
     let opened = Directory::open(place, &parents, true)?;
@@ -311,7 +314,7 @@ impl Directory {
         &self,
         place: &DocumentPlace<'_>,
         name: &OsStr,
-        edit: &mut dyn FnMut(Option<&str>) -> Result<Option<String>, E>,
+        edit: &mut Edit<'_, E>,
     ) -> Result<(), DocumentError<E>> {
         let path = place.path();
         self.sweep(place, name);

@@ -230,7 +230,7 @@ const REFUSED: [(&str, &str, &str); 17] = [
     ("claude-code", "{\n  // mine\n  \"a\": 1\n}", "2:3: comments are not JSON"),
     ("claude-code", "{\"a\": 1 /* mine */}", "1:9: comments are not JSON"),
     ("claude-code", "{\"a\": 1,\n}", "2:1: trailing comma"),
-    ("claude-code", "{\"a\": 1, \"b\": {\"c\": 1, \"c\": 2}}", "1:27: the key \"c\" is there twice"),
+    ("claude-code", "{\"a\": 1, \"b\": {\"c\": 1, \"c\": 2}}", "1:26: the key \"c\" is there twice"),
     ("claude-code", "[]", "1:1: the settings are not an object"),
     ("claude-code", "{\"hooks\": []}", "1:11: \"hooks\" is not an object"),
     ("claude-code", "{\"hooks\": {\"SessionEnd\": {}}}", "1:26: in \"SessionEnd\", the value is not an array"),
@@ -292,8 +292,9 @@ fn hooks_that_would_run_twice_are_refused() {
     home.write("home/.codex/config.toml", "[plugins.\"flow@flow\"]\nenabled = true\n");
     for (host, title) in [("claude-code", "Claude Code"), ("codex", "Codex")] {
         let error = home.hooks(&format!("install --host {host} --json")).exits(1).error();
-        let told =
-            format!("the plugin `flow@flow` is installed in {title}, and brings these hooks: each event would be answered twice");
+        let told = format!(
+            "the plugin `flow@flow` is installed in {title}, and brings these hooks: each event would be answered twice"
+        );
         assert_eq!((&error["code"], &error["message"]), (&json!("plugin_present"), &json!(told)));
     }
     let plugins = home.hooks("status --json").ok().json()["plugins"].clone();

@@ -1,19 +1,21 @@
 //! Arguments of `hooks`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::hooks::settings;
 
 // Arguments of `hooks`.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct HooksArgs {
+pub(crate) struct HooksArgs {
     #[command(subcommand)]
-    pub(in crate::cli) command: HooksCommand,
+    pub(crate) command: HooksCommand,
 }
 
 // Commands of `hooks`.
 #[derive(Debug, Subcommand)]
-pub(in crate::cli) enum HooksCommand {
+pub(crate) enum HooksCommand {
     /// Add flow's hooks to the settings of hosts, or bring them up to date; all else in the files stays
     Install {
         #[command(flatten)]
@@ -45,22 +47,44 @@ pub(in crate::cli) enum HooksCommand {
         #[arg(long, value_name = "SCOPE")]
         scope: Option<ScopeArg>,
     },
+    /// Find out why hooks do not run, or run twice; exits 1 if anything is wrong
+    Doctor {
+        /// The host
+        #[arg(long, value_name = "HOST", default_value = "all")]
+        host: HostArg,
+    },
+    /// Write flow's plugin, which both hosts can be given: hooks, skills, tools
+    Plugin {
+        /// The directory
+        dir: PathBuf,
+        /// Replace files with another text
+        #[arg(long)]
+        replace: bool,
+    },
+    /// Write flow's skills into .claude/skills and .agents/skills
+    Skill {
+        /// The directory with .claude and .agents [default: the project's]
+        dir: Option<PathBuf>,
+        /// Replace files with another text
+        #[arg(long)]
+        replace: bool,
+    },
 }
 
 // Which settings.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct PlaceArgs {
+pub(crate) struct PlaceArgs {
     /// The host
     #[arg(long, value_name = "HOST", default_value = "all")]
-    pub(in crate::cli) host: HostArg,
+    pub(crate) host: HostArg,
     /// The settings of the user, of the project, or of this checkout of the project (Claude Code only)
     #[arg(long, value_name = "SCOPE", default_value = "user")]
-    pub(in crate::cli) scope: ScopeArg,
+    pub(crate) scope: ScopeArg,
 }
 
 /// A host.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(in crate::cli) enum HostArg {
+pub(crate) enum HostArg {
     #[doc(hidden)]
     ClaudeCode,
     #[doc(hidden)]
@@ -71,7 +95,7 @@ pub(in crate::cli) enum HostArg {
 
 /// A scope.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(in crate::cli) enum ScopeArg {
+pub(crate) enum ScopeArg {
     #[doc(hidden)]
     User,
     #[doc(hidden)]

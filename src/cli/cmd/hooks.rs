@@ -1,12 +1,13 @@
-//! `hooks install | uninstall | status`.
+//! `hooks install | uninstall | status | doctor | plugin | skill`.
 
 use crate::cli::args::{HooksArgs, HooksCommand};
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{self, BAD, CARE, FAINT, GOOD, Page};
 use crate::hooks::settings::{
-    self, AgentHost, ChangeOutcome, HandlerVersion, HooksChangeReport, HooksInstallRequest, HooksStatusReport, HooksStatusRequest,
-    HooksUninstallRequest, Installed, SettingsChange, SettingsStatus, StatusLineOutcome, Trust,
+    self, AgentHost, ChangeOutcome, HandlerVersion, HooksChangeReport, HooksDoctorReport, HooksDoctorRequest,
+    HooksFilesReport, HooksInstallRequest, HooksPluginRequest, HooksSkillRequest, HooksStatusReport,
+    HooksStatusRequest, HooksUninstallRequest, Installed, SettingsChange, SettingsStatus, StatusLineOutcome, Trust,
 };
 use crate::runs::Context;
 
@@ -27,7 +28,69 @@ pub(super) fn run(cx: &Context, args: HooksArgs, out: &mut Out) -> Exit {
                 Err(error) => out.error(&error),
             }
         }
+        HooksCommand::Doctor { host } => match settings::doctor(cx, &HooksDoctorRequest { host: host.into() }) {
+            Ok(report) => match out.answer(&report, || findings(&report)) {
+                Exit::Done if !report.ok => Exit::Refused,
+                exit => exit,
+            },
+            Err(error) => out.error(&error),
+        },
+        HooksCommand::Plugin { dir, replace } => {
+            written(settings::plugin(cx, &HooksPluginRequest { dir, replace }), out)
+        }
+        HooksCommand::Skill { dir, replace } => written(settings::skill(cx, &HooksSkillRequest { dir, replace }), out),
     }
+}
+
+fn written(report: settings::Result<HooksFilesReport>, out: &mut Out) -> Exit {
+    let report = match report {
+        Ok(report) => report,
+        Err(error) => return out.error(&error),
+    };
+    out.committed(format!("the files in {} are written", report.dir.display()));
+    out.answer(&report, || {
+        let mut page = Page::default();
+        for file in &report.files {
+            page.head(GOOD, outcome(file.outcome, false), &report.dir.join(&file.path).display().to_string());
+        }
+        for (at, line) in report.next.iter().enumerate() {
+            page.field(if at == 0 { "next" } else { "" }, line);
+        }
+        page.finish()
+    })
+}
+
+fn outcome(outcome: ChangeOutcome, is_planned: bool) -> &'static str {
+    match (outcome, is_planned) {
+        (ChangeOutcome::Created, false) => "created",
+        (ChangeOutcome::Created, true) => "would be created",
+        (ChangeOutcome::Changed, false) => "changed",
+        (ChangeOutcome::Changed, true) => "would be changed",
+        (ChangeOutcome::Unchanged, _) => "unchanged",
+        (ChangeOutcome::Removed, false) => "removed",
+        (ChangeOutcome::Removed, true) => "would be removed",
+    }
+}
+
+fn findings(report: &HooksDoctorReport) -> String {
+    let mut page = Page::default();
+    for finding in &report.findings {
+        let line = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
+        let place = finding.path.as_ref().map(|path| format!("{}{line}", path.display()));
+        let host = finding.host.map(|host| host.title().to_owned());
+        let about: Vec<_> = [Some(finding.code.to_owned()), place.or(host)].into_iter().flatten().collect();
+        page.head(BAD, "finding", &about.join("  "));
+        page.line(&format!("  {}", finding.message));
+        page.line(&format!("  help: {}", finding.help));
+    }
+    for call in &report.last_calls {
+        page.line(&format!("last {} of {}: {}", call.event, call.host.title(), call.at));
+    }
+    if report.ok {
+        let asked = if report.asked_codex { "" } else { "; Codex was not asked which hooks it trusts" };
+        page.head(GOOD, "ok", &format!("nothing is wrong{asked}"));
+    }
+    page.finish()
 }
 
 fn changed(report: settings::Result<HooksChangeReport>, out: &mut Out) -> Exit {
@@ -46,13 +109,7 @@ fn change(report: &HooksChangeReport) -> String {
     let mut text = String::new();
     for file in &report.files {
         let mut page = Page::default();
-        let (done, planned) = match file.outcome {
-            ChangeOutcome::Created => ("created", "would be created"),
-            ChangeOutcome::Changed => ("changed", "would be changed"),
-            ChangeOutcome::Unchanged => ("unchanged", "unchanged"),
-            ChangeOutcome::Removed => ("removed", "would be removed"),
-        };
-        page.head(GOOD, if report.dry_run { planned } else { done }, &file.path.display().to_string());
+        page.head(GOOD, outcome(file.outcome, report.dry_run), &file.path.display().to_string());
         if !file.events.is_empty() {
             page.field(file.host.as_str(), &file.events.join(", "));
         }

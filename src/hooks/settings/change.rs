@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::codec::JsonText;
 use crate::hooks::settings::diff::unified;
 use crate::hooks::settings::edit::{self, Edited, StatusLine, Wanted};
-use crate::hooks::settings::error::Result;
+use crate::hooks::settings::error::{EditFault, Result};
 use crate::hooks::settings::file::{SettingsFile, files};
 use crate::hooks::settings::host::{AgentHost, HostChoice, SettingsScope};
 use crate::hooks::settings::obstacle;
@@ -146,16 +147,12 @@ pub fn uninstall(cx: &Context, request: &HooksUninstallRequest) -> Result<HooksC
 }
 
 /// The edit, if its result is JSON as well.
-fn checked(
-    file: &SettingsFile,
-    old: Option<&str>,
-    edited: std::result::Result<Edited, super::error::EditFault>,
-) -> Result<Edited> {
+fn checked(file: &SettingsFile, old: Option<&str>, edited: std::result::Result<Edited, EditFault>) -> Result<Edited> {
     let edited = edited.map_err(|fault| file.invalid(fault))?;
     if let Some(text) = edited.text.as_deref().filter(|text| Some(*text) != old) {
         let (_, body) = edit::unmarked(file.host, text).map_err(|fault| file.invalid(fault))?;
         if !edit::is_blank(body) {
-            crate::codec::JsonText::parse(body).map_err(|fault| file.invalid(fault.into()))?;
+            JsonText::parse(body).map_err(|fault| file.invalid(fault.into()))?;
         }
     }
     Ok(edited)

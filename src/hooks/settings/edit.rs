@@ -103,13 +103,13 @@ pub(super) fn install(text: Option<&str>, wanted: &Wanted) -> Result<Edited, Edi
     let mut edited = Edited { text: None, events: Vec::new(), status_line: None };
     let mut new = Vec::new();
     match root.get(HOOKS) {
-        Some(hooks) => edited.events = wanted.into_hooks(&mut json, hooks, &layout)?,
+        Some(hooks) => edited.events = wanted.edit_hooks(&mut json, hooks, &layout)?,
         None => {
             new.push((HOOKS, wanted.hooks()));
             edited.events = wanted.events(|_| false).iter().map(|event| event.0.to_owned()).collect();
         }
     }
-    edited.status_line = wanted.into_status_line(&mut json, &root, &mut new);
+    edited.status_line = wanted.edit_status_line(&mut json, &root, &mut new);
     if !new.is_empty() {
         json.append(&root, &layout, &new);
     }
@@ -156,7 +156,7 @@ impl Wanted {
     }
 
     /// Gives each event its handler, and says which ones changed.
-    fn into_hooks(&self, json: &mut JsonText<'_>, hooks: &JsonNode, outer: &Layout) -> Result<Vec<String>, EditFault> {
+    fn edit_hooks(&self, json: &mut JsonText<'_>, hooks: &JsonNode, outer: &Layout) -> Result<Vec<String>, EditFault> {
         if hooks.members().is_none() {
             return Err(fault(json, hooks, "\"hooks\" is not an object"));
         }
@@ -170,7 +170,7 @@ impl Wanted {
                     new.push((event.0, json!([self.group(event)])));
                     true
                 }
-                Some(node) => self.into_event(json, event, node, &layout)?,
+                Some(node) => self.edit_event(json, event, node, &layout)?,
             };
             changed.extend(is_changed.then(|| event.0.to_owned()));
         }
@@ -180,7 +180,7 @@ impl Wanted {
         Ok(changed)
     }
 
-    fn into_event(
+    fn edit_event(
         &self,
         json: &mut JsonText<'_>,
         event: Event,
@@ -202,7 +202,7 @@ impl Wanted {
         Ok(is_changed)
     }
 
-    fn into_status_line(
+    fn edit_status_line(
         &self,
         json: &mut JsonText<'_>,
         root: &JsonNode,
