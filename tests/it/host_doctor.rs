@@ -110,10 +110,12 @@ fn handlers_that_are_old_or_wrong_are_found() {
     clinic.write(CLAUDE, "{\n  \"hooks\": {},\n}");
     clinic.write("../.codex/config.toml", "[features]\nhooks = false\n");
     clinic.hooks(&["install", "--host", "codex"]).ok();
+    clinic.write(".codex/hooks.json", "{\n  \"$schema\": \"x\",\n  \"hooks\": {}\n}");
     assert_eq!(
         clinic.findings(),
         [
             "invalid_settings ~/.claude/settings.json:3 ~/.claude/settings.json:3:1: trailing comma",
+            "invalid_settings ~/demo/.codex/hooks.json:2 ~/demo/.codex/hooks.json:2:14: Codex does not read a file with the key \"$schema\"",
             "hooks_disabled  `hooks = false` in config.toml turns all hooks off",
         ]
     );

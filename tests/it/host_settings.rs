@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::support::shaky::{Ill, Shaky};
-use crate::support::{Answer, Sandbox, alone, quick};
+use crate::support::{Answer, Sandbox, alone, quick, scaled};
 
 /// A home with settings for both hosts.
 struct Home {
@@ -544,13 +544,13 @@ fn there_and_back(home: &Home, host: &str, file: &Path, text: Option<&str>, more
 fn settings_have_the_same_bytes_after_install_and_uninstall() {
     let home = Home::new();
     let options = || prop::sample::select(vec!["", "--continue", "--statusline", "--continue --statusline"]);
-    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(200));
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(scaled(200, 5000)));
     runner
         .run(&(text(true), options()), |(text, more)| {
             there_and_back(&home, "claude-code", &home.path(CLAUDE), text.as_deref(), more)
         })
         .unwrap();
-    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(200));
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(scaled(200, 5000)));
     runner
         .run(&(text(false), options()), |(text, more)| {
             there_and_back(&home, "codex", &home.path(CODEX), text.as_deref(), more)

@@ -84,6 +84,19 @@ pub(super) fn is_blank(body: &str) -> bool {
     body.chars().all(|c| " \t\r\n".contains(c))
 }
 
+/// Refuses settings whose top their host does not read.
+pub(super) fn check_keys(host: AgentHost, json: &JsonText<'_>) -> Result<(), EditFault> {
+    let root = json.root();
+    let members = root.members().ok_or_else(|| fault(json, root, "the settings are not an object"))?;
+    let is_known = |key: &str| host == AgentHost::ClaudeCode || ["description", HOOKS].contains(&key);
+    match members.iter().find(|member| !is_known(&member.key)) {
+        Some(other) => {
+            Err(fault(json, &other.value, &format!("Codex does not read a file with the key {:?}", other.key)))
+        }
+        None => Ok(()),
+    }
+}
+
 /// The settings with flow's handlers; `text` is `None` if there is no file.
 pub(super) fn install(text: Option<&str>, wanted: &Wanted) -> Result<Edited, EditFault> {
     let (mark, body) = unmarked(wanted.host, text.unwrap_or_default())?;
@@ -92,13 +105,7 @@ pub(super) fn install(text: Option<&str>, wanted: &Wanted) -> Result<Edited, Edi
     }
     let mut json = JsonText::parse(body)?;
     let root = json.root().clone();
-    let members = root.members().ok_or_else(|| fault(&json, &root, "the settings are not an object"))?;
-    if wanted.host == AgentHost::Codex
-        && let Some(other) = members.iter().find(|member| !["description", HOOKS].contains(&member.key.as_str()))
-    {
-        let reason = format!("Codex does not read a file with the key {:?}", other.key);
-        return Err(fault(&json, &other.value, &reason));
-    }
+    check_keys(wanted.host, &json)?;
     let layout = json.layout(&root, &Layout::Lines(String::new()));
     let mut edited = Edited { text: None, events: Vec::new(), status_line: None };
     let mut new = Vec::new();

@@ -62,6 +62,7 @@ pub(super) fn look(settings: &SettingsFile, text: &str) -> Result<Found, EditFau
         return Ok(Found::default());
     }
     let json = JsonText::parse(body)?;
+    edit::check_keys(settings.host, &json)?;
     let root = json.root();
     let mut found = Found {
         all_off: root.get("disableAllHooks").is_some_and(|node| json.value(node) == Value::Bool(true)),

@@ -18,9 +18,10 @@ const RESUME: &str = include_str!("../../../plugins/flow/skills/resume/SKILL.md"
 const RUN_STATE: &str = include_str!("../../../plugins/flow/skills/run-state/SKILL.md");
 
 /// The plugin, which both hosts read.
-const PLUGIN: [(&str, &str); 6] = [
+const PLUGIN: [(&str, &str); 7] = [
     (".claude-plugin/marketplace.json", include_str!("../../../.claude-plugin/marketplace.json")),
     ("plugins/flow/.claude-plugin/plugin.json", include_str!("../../../plugins/flow/.claude-plugin/plugin.json")),
+    ("plugins/flow/README.md", include_str!("../../../plugins/flow/README.md")),
     ("plugins/flow/.mcp.json", include_str!("../../../plugins/flow/.mcp.json")),
     ("plugins/flow/hooks/hooks.json", include_str!("../../../plugins/flow/hooks/hooks.json")),
     ("plugins/flow/skills/resume/SKILL.md", RESUME),
