@@ -108,7 +108,8 @@ impl<'t> JsonText<'t> {
     pub(crate) fn parse(text: &'t str) -> Result<Self, JsonFault> {
         parse_json(text).map_err(|error| fault(text, &error))?;
         let root = Scanner { text, at: 0 }.value();
-        let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+        // Behind a single carriage return, a line feed would join it, and could not be told from it later.
+        let newline = if text.contains('\r') { "\r\n" } else { "\n" };
         let first = root.entries().first();
         let unit = first.and_then(|first| indentation(&text[..first.start])).filter(|unit| !unit.is_empty());
         let unit = unit.unwrap_or(UNIT).to_owned();

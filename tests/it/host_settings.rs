@@ -557,3 +557,41 @@ fn settings_have_the_same_bytes_after_install_and_uninstall() {
         })
         .unwrap();
 }
+
+/// A text with a character more, less, or in the place of another one.
+fn mistyped() -> impl Strategy<Value = String> {
+    let change = (
+        any::<prop::sample::Index>(),
+        0..3usize,
+        prop::sample::select("{}[],:\" \n\r\t/#1é\\".chars().collect::<Vec<_>>()),
+    );
+    (text(true), change).prop_map(|(text, (at, kind, typed))| {
+        let mut chars: Vec<char> = text.unwrap_or_default().chars().collect();
+        let at = at.index(chars.len() + 1);
+        if kind < 2 && at < chars.len() {
+            chars.remove(at);
+        }
+        if kind > 0 {
+            chars.insert(at, typed);
+        }
+        chars.into_iter().collect()
+    })
+}
+
+#[test]
+fn mistyped_settings_are_refused_or_have_the_same_bytes_afterwards() {
+    let home = Home::new();
+    let file = home.path(CLAUDE);
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(scaled(200, 5000)));
+    let there_and_back = |text: String| {
+        fs::write(&file, &text).unwrap();
+        let installed = home.hooks("install --host claude-code --continue --statusline --json");
+        match installed.code {
+            Some(0) => drop(home.hooks("uninstall --host claude-code").ok()),
+            _ => prop_assert_eq!(&installed.exits(1).error()["code"], "invalid_settings"),
+        }
+        prop_assert_eq!(fs::read_to_string(&file).ok(), Some(text));
+        Ok(())
+    };
+    runner.run(&mistyped(), there_and_back).unwrap();
+}
