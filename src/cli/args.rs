@@ -1,6 +1,7 @@
 //! The tree of arguments. Doc comments are the help texts.
 
 mod change;
+mod hooks;
 mod interview;
 mod list;
 mod mode;
@@ -15,6 +16,7 @@ use crate::cli::complete;
 use crate::model::{ActivityId, EventId, RunId, SessionId, StateName};
 
 pub(super) use change::{CompleteArgs, ReopenArgs, SetArgs, StatusArgs};
+pub(super) use hooks::{HooksArgs, HooksCommand};
 pub(super) use interview::{BeginArgs, Given, InterviewArgs, InterviewCommand};
 pub(super) use list::ListStatusArg;
 pub(super) use mode::{ModeArgs, ModeCommand, ReviewArg, ScopeArgs};
@@ -102,6 +104,8 @@ pub(super) enum Command {
     Hook(HookArgs),
     /// Show the session's run and modes in one line, for a status line
     Hud(HudArgs),
+    /// Tell agents' hosts of flow: hooks in their settings, a plugin, skills
+    Hooks(HooksArgs),
     /// Show the next safe action
     Resume(ResumeArgs),
     /// List runs, newest first
@@ -162,6 +166,7 @@ impl Command {
             Self::SessionEnd(_) => "session-end",
             Self::Hook(_) => "hook",
             Self::Hud(_) => "hud",
+            Self::Hooks(_) => "hooks",
             Self::Resume(_) => "resume",
             Self::List(_) => "list",
             Self::Show(_) => "show",

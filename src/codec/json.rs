@@ -75,11 +75,13 @@ impl<'de> Visitor<'de> for Reader {
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
         let mut object = Map::new();
-        while let Some((key, Single(value))) = fields.next_entry::<String, Single>()? {
+        while let Some(key) = fields.next_key::<String>()? {
+            // Before its value is read, so that the place in the error is that of the key.
             if object.contains_key(&key) {
                 let key: String = key.chars().take(60).collect();
                 return Err(A::Error::custom(format_args!("the key {key:?} is there twice")));
             }
+            let Single(value) = fields.next_value()?;
             object.insert(key, value);
         }
         Ok(Value::Object(object))
@@ -95,7 +97,7 @@ mod tests {
         let text = r#"{"b":[1,-2,0.5,1e99,18446744073709551615,true,null,"x\u00e9\n"],"a":{"b":{}}}"#;
         assert_eq!(parse_json(text).unwrap(), serde_json::from_str::<Value>(text).unwrap());
         let told = parse_json("{\"a\": 1,\n \"b\": {\"c\": 1, \"c\": 2}}").unwrap_err().to_string();
-        assert_eq!(told, "the key \"c\" is there twice at line 2 column 22");
+        assert_eq!(told, "the key \"c\" is there twice at line 2 column 18");
         assert!(parse_json("{\"a\": 1} x").is_err());
     }
 }

@@ -6,6 +6,7 @@
 mod journal;
 mod journal_edit;
 mod json;
+mod json_text;
 mod log;
 mod place;
 mod plain;
@@ -16,11 +17,13 @@ mod run_versions;
 mod schema;
 mod seal;
 mod splice;
+mod toml;
 pub(crate) mod violations;
 mod yaml;
 
 pub use journal::{Artifact, JournalError, JournalFault, JournalHead, append_artifact, coerce};
 pub(crate) use json::{parse_json, parse_json_values};
+pub(crate) use json_text::{JsonFault, JsonNode, JsonText, Layout, Rest};
 pub(crate) use log::event_of;
 pub use log::{Line, LogEnd, LogScan, Skipped};
 pub use place::Place;
@@ -29,5 +32,6 @@ pub(crate) use run_versions::RunVersions;
 pub(crate) use schema::similar;
 pub use schema::{DocumentKind, Violation, schema_text, validate};
 pub use seal::{LineFault, SEAL_BYTES, digest, seal, unseal};
+pub(crate) use toml::TomlText;
 pub(crate) use yaml::parse_with_repeats;
 pub use yaml::{Node, Tree, YamlError, YamlFault, emit, parse, parse_value};

@@ -88,6 +88,20 @@ pub fn update_document<E: std::error::Error + 'static>(
     place: &DocumentPlace<'_>,
     edit: &mut dyn FnMut(Option<&str>) -> Result<String, E>,
 ) -> Result<(), DocumentError<E>> {
+    edit_document(place, &mut |old| edit(old).map(Some))
+}
+
+/// An edit of a document: the old text in, the new one out; `None` stands for no file.
+pub type Edit<'e, E> = dyn FnMut(Option<&str>) -> Result<Option<String>, E> + 'e;
+
+/// As [`update_document`], and removes the file if `edit` returns `None`.
+///
+/// # Errors
+/// As [`update_document`].
+pub fn edit_document<E: std::error::Error + 'static>(
+    place: &DocumentPlace<'_>,
+    edit: &mut Edit<'_, E>,
+) -> Result<(), DocumentError<E>> {
     let (parents, name) = split(place.relative)?;
     let opened = Directory::open(place, &parents, true)?;
     let directory = opened.expect("BUG: a directory that was made is not there");
@@ -295,12 +309,12 @@ impl Directory {
         }
     }
 
-    /// [`update_document`] with the lock held.
+    /// [`edit_document`] with the lock held.
     fn update<E: std::error::Error + 'static>(
         &self,
         place: &DocumentPlace<'_>,
         name: &OsStr,
-        edit: &mut dyn FnMut(Option<&str>) -> Result<String, E>,
+        edit: &mut Edit<'_, E>,
     ) -> Result<(), DocumentError<E>> {
         let path = place.path();
         self.sweep(place, name);
@@ -308,17 +322,22 @@ impl Directory {
             let old = self.read(name, place.limit)?;
             let text = edit(old.as_ref().map(|old| old.text.as_str()))
                 .map_err(|source| DocumentError::Edit { path: path.clone(), source })?;
-            if text.len() > place.limit {
+            if text.as_ref().is_some_and(|text| text.len() > place.limit) {
                 return Err(DocumentFault::TooLarge { path, limit: place.limit }.into());
             }
-            if old.as_ref().is_some_and(|old| old.text == text) {
+            if old.as_ref().map(|old| &old.text) == text.as_ref() {
                 return Ok(());
             }
             if old.as_ref().is_some_and(|old| old.is_linked) {
                 let why = "has another name as well (a hard link), under which the old text would stay";
                 return Err(DocumentFault::Unsafe { path, why }.into());
             }
-            if self.replace(place, name, &text, old.as_ref())? == Replaced::Yes {
+            let replaced = match (&text, &old) {
+                (Some(text), old) => self.replace(place, name, text, old.as_ref())?,
+                (None, Some(old)) => self.take_away(place, name, old)?,
+                (None, None) => Replaced::Yes,
+            };
+            if replaced == Replaced::Yes {
                 return Ok(());
             }
         }
@@ -393,6 +412,29 @@ impl Directory {
         if !matches!(replaced, Ok(Replaced::Yes)) {
             self.remove(from);
             return replaced;
+        }
+        match self.handle.sync() {
+            Ok(()) => Ok(Replaced::Yes),
+            Err(error) => Err(DocumentFault::Unconfirmed { path, source: error.into() }),
+        }
+    }
+
+    /// Renames the document away, looks whether it is the text that was read, and removes it then.
+    fn take_away(&self, place: &DocumentPlace<'_>, name: &OsStr, old: &Old) -> Result<Replaced, DocumentFault> {
+        let path = self.path.join(name);
+        let aside = swap_name(name, place.digest, &old.text, "");
+        match self.rename(name, &aside, Rename::Replace) {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return Ok(Replaced::ChangedMeanwhile),
+            Err(error) => return Err(failed(Operation::Replace, &path, error)),
+        }
+        match self.holds(&aside, &old.text) {
+            Ok(true) => self.remove(&aside),
+            looked => {
+                // If the document was saved anew meanwhile, that text stays in place, and this one beside it.
+                self.put(&aside, name)?;
+                return looked.map(|_| Replaced::ChangedMeanwhile);
+            }
         }
         match self.handle.sync() {
             Ok(()) => Ok(Replaced::Yes),
@@ -795,6 +837,31 @@ mod tests {
         });
         made.unwrap();
         assert_eq!(fs::read_to_string(root.path().join("x.md")).unwrap(), "first word");
+    }
+
+    #[test]
+    fn a_document_is_removed_only_with_the_text_that_was_seen() {
+        let remove = |root: &Path, first: &dyn Fn(Option<&str>)| {
+            let mut edit = |old: Option<&str>| {
+                first(old);
+                Ok::<_, Refused>(old.filter(|old| *old != "ours").map(str::to_owned))
+            };
+            edit_document(&DocumentPlace { guard: Guard::Directory, ..place(root, "x.md") }, &mut edit).unwrap();
+            names(root)
+        };
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join("x.md");
+        assert!(remove(root.path(), &|_| ()).is_empty(), "no file, and none is made");
+        fs::write(&file, "ours").unwrap();
+        assert!(remove(root.path(), &|_| ()).is_empty());
+        fs::write(&file, "ours").unwrap();
+        let saved = |old: Option<&str>| {
+            if old == Some("ours") {
+                fs::write(&file, "theirs").unwrap();
+            }
+        };
+        assert_eq!(remove(root.path(), &saved), ["x.md"]);
+        assert_eq!(fs::read_to_string(&file).unwrap(), "theirs");
     }
 
     #[test]

@@ -17,7 +17,7 @@ mod os;
 pub use dir::Trust;
 pub(crate) use dir::{Dir, File, NEW_FILE, flush, read_exact_at, read_up_to, write_all};
 pub(crate) use document::read_document;
-pub use document::{DocumentPlace, Guard, update_document};
+pub use document::{DocumentPlace, Guard, edit_document, update_document};
 pub use error::{DiskError, Hazard, Operation};
 pub use fault::{DocumentError, DocumentFault};
 pub use file_system::{Answer, Disk, DiskDir, DiskFile, Errno, FileType, Links, Open, Rename, Stat, Wait};

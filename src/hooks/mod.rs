@@ -7,6 +7,7 @@ mod brief;
 mod hud;
 mod output;
 mod payload;
+pub mod settings;
 
 pub use hud::{HudReport, HudRequest, HudRun, hud};
 
@@ -14,7 +15,7 @@ use crate::hooks::output::{context, go_on, plain};
 use crate::hooks::payload::{Event, Payload, host};
 use crate::model::Explain;
 use crate::modes::{self, ModePromptRequest, ModeScope};
-use crate::runs::{self, BriefRequest, Context, Error, HookInput, Host, SessionEndRequest};
+use crate::runs::{self, AgentHost, BriefRequest, Context, Error, HookInput, SessionEndRequest};
 
 /// What a host calls a hook for, as its command line says it.
 #[derive(Debug, Clone, Copy)]
@@ -48,10 +49,11 @@ fn answer(cx: &Context, call: Call<'_>, input: &str) -> Result<String, String> {
         return Ok(String::new());
     }
     let cx = &cx.clone().or_in(payload.cwd.as_deref());
+    runs::note_call(cx, host, call.event);
     let answer = match event {
         Event::SessionStart => session_start(cx, host, &payload),
         Event::UserPromptSubmit => prompt(cx, host, &payload),
-        Event::PreCompact if host == Host::ClaudeCode => compaction(cx, &payload),
+        Event::PreCompact if host == AgentHost::ClaudeCode => compaction(cx, &payload),
         Event::Stop if call.may_go_on => stop(cx, host, &payload),
         Event::SessionEnd => session_end(cx, host, payload),
         Event::PreCompact | Event::Stop | Event::SubagentStart | Event::SubagentStop => Ok(String::new()),
@@ -73,7 +75,7 @@ fn logged<T, E: Explain>(cx: &Context, result: Result<T, E>) -> Option<T> {
     result.map_err(|error| runs::log_hook(cx, &error.one_line())).ok()
 }
 
-fn session_start(cx: &Context, host: Host, payload: &Payload) -> runs::Result<String> {
+fn session_start(cx: &Context, host: AgentHost, payload: &Payload) -> runs::Result<String> {
     if let Some(session) = &payload.session {
         // Runs change hands before the brief says who holds them.
         for warning in logged(cx, runs::begin_session(cx, host, session, payload.beginning)).unwrap_or_default() {
@@ -89,7 +91,7 @@ fn session_start(cx: &Context, host: Host, payload: &Payload) -> runs::Result<St
 }
 
 /// What the prompt did to the modes, and where the run stands if that has changed since it was told.
-fn prompt(cx: &Context, host: Host, payload: &Payload) -> runs::Result<String> {
+fn prompt(cx: &Context, host: AgentHost, payload: &Payload) -> runs::Result<String> {
     let mut parts = Vec::new();
     if let Some(text) = &payload.prompt {
         let scope = ModeScope { session: payload.session.clone(), ..ModeScope::default() };
@@ -108,7 +110,7 @@ fn prompt(cx: &Context, host: Host, payload: &Payload) -> runs::Result<String> {
     Ok(if parts.is_empty() { String::new() } else { context("UserPromptSubmit", &parts.join("\n\n")) })
 }
 
-fn stop(cx: &Context, host: Host, payload: &Payload) -> runs::Result<String> {
+fn stop(cx: &Context, host: AgentHost, payload: &Payload) -> runs::Result<String> {
     let Some(session) = payload.session.as_ref().filter(|_| !payload.must_stop) else { return Ok(String::new()) };
     let report = runs::going_on(cx, host, session)?;
     Ok(report.map(|report| go_on(host, &brief::text(&report, Some(session)))).unwrap_or_default())
@@ -120,7 +122,7 @@ fn compaction(cx: &Context, payload: &Payload) -> runs::Result<String> {
     Ok(report.map(|report| plain(&brief::line(&report))).unwrap_or_default())
 }
 
-fn session_end(cx: &Context, host: Host, payload: Payload) -> runs::Result<String> {
+fn session_end(cx: &Context, host: AgentHost, payload: Payload) -> runs::Result<String> {
     let Payload { session, reason, cwd, .. } = payload;
     let hook = HookInput { session: session.clone(), reason: reason.clone(), cwd };
     let report = runs::session_end(cx, &SessionEndRequest { session: None, hook })?;

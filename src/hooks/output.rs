@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::runs::Host;
+use crate::runs::AgentHost;
 
 /// Text for the context of the model. Both hosts read the same shape.
 pub(super) fn context(event: &str, text: &str) -> String {
@@ -15,9 +15,9 @@ pub(super) fn plain(text: &str) -> String {
 }
 
 /// Tells the host to go on with `text`. Claude Code would show a "block" as a problem, and Codex reads nothing else.
-pub(super) fn go_on(host: Host, text: &str) -> String {
+pub(super) fn go_on(host: AgentHost, text: &str) -> String {
     match host {
-        Host::ClaudeCode => context("Stop", text),
-        Host::Codex => format!("{}\n", json!({ "decision": "block", "reason": text })),
+        AgentHost::ClaudeCode => context("Stop", text),
+        AgentHost::Codex => format!("{}\n", json!({ "decision": "block", "reason": text })),
     }
 }

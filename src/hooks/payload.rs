@@ -6,16 +6,16 @@ use std::str::FromStr;
 use serde_json::Value;
 
 use crate::model::SessionId;
-use crate::runs::{Beginning, Host};
+use crate::runs::{AgentHost, Beginning};
 
 /// The host `name`. With `auto` it is Claude Code if its variable names the session of the payload, and Codex otherwise:
 /// Codex gives hooks no variable, but may itself run inside Claude Code.
-pub(super) fn host(name: &str, claude: Option<&SessionId>, session: Option<&SessionId>) -> Result<Host, String> {
+pub(super) fn host(name: &str, claude: Option<&SessionId>, session: Option<&SessionId>) -> Result<AgentHost, String> {
     match name {
-        "claude-code" => Ok(Host::ClaudeCode),
-        "codex" => Ok(Host::Codex),
-        "auto" if claude.is_some() && claude == session => Ok(Host::ClaudeCode),
-        "auto" => Ok(Host::Codex),
+        "claude-code" => Ok(AgentHost::ClaudeCode),
+        "codex" => Ok(AgentHost::Codex),
+        "auto" if claude.is_some() && claude == session => Ok(AgentHost::ClaudeCode),
+        "auto" => Ok(AgentHost::Codex),
         _ => Err("the host is claude-code, codex or auto".to_owned()),
     }
 }
@@ -114,10 +114,10 @@ mod tests {
     fn the_host_is_claude_code_only_when_it_names_the_session() {
         let [session, other] = ["s1", "s2"].map(|id| SessionId::new(id).unwrap());
         let named = |name, claude| host(name, claude, Some(&session));
-        assert_eq!(named("auto", Some(&session)), Ok(Host::ClaudeCode));
-        assert_eq!(named("auto", Some(&other)), Ok(Host::Codex));
-        assert_eq!(named("auto", None), Ok(Host::Codex));
-        assert_eq!(host("auto", None, None), Ok(Host::Codex));
+        assert_eq!(named("auto", Some(&session)), Ok(AgentHost::ClaudeCode));
+        assert_eq!(named("auto", Some(&other)), Ok(AgentHost::Codex));
+        assert_eq!(named("auto", None), Ok(AgentHost::Codex));
+        assert_eq!(host("auto", None, None), Ok(AgentHost::Codex));
         assert!(named("emacs", None).is_err());
     }
 

@@ -40,6 +40,14 @@ pub struct Env {
     pub choose_model: Option<Setting>,
     /// `FLOW_CHOOSE_KEY`: the key for the model's endpoint.
     pub choose_key: Option<Setting>,
+    /// `HOME`: where agents' hosts have their settings.
+    pub home: Option<PathBuf>,
+    /// `CLAUDE_CONFIG_DIR`: the directory of Claude Code's settings, if it is not `~/.claude`.
+    pub claude_home: Option<PathBuf>,
+    /// `CODEX_HOME`: the directory of Codex's settings, if it is not `~/.codex`.
+    pub codex_home: Option<PathBuf>,
+    /// `SHELL`: the user's shell.
+    pub shell: Option<OsString>,
     /// The working directory; `None` if it was deleted or cannot be read.
     pub cwd: Option<PathBuf>,
 }
@@ -137,6 +145,10 @@ impl Env {
             choose_key: setting("FLOW_CHOOSE_KEY"),
             trust_any_owner: trust_owner.as_ref().is_some_and(|setting| setting.yes() == Ok(true)),
             trust_owner,
+            home: setting("HOME").map(|setting| setting.raw.into()),
+            claude_home: setting("CLAUDE_CONFIG_DIR").map(|setting| setting.raw.into()),
+            codex_home: setting("CODEX_HOME").map(|setting| setting.raw.into()),
+            shell: setting("SHELL").map(|setting| setting.raw),
             cwd,
         }
     }

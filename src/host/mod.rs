@@ -8,6 +8,7 @@
 
 mod child;
 mod clock;
+mod dialog;
 mod env;
 mod git;
 mod ids;
@@ -22,6 +23,7 @@ mod stream;
 pub use child::Job;
 pub(crate) use child::{Answered, Ended};
 pub use clock::{BadNow, Clock};
+pub(crate) use dialog::Question;
 pub use env::{BadSetting, Env, Setting};
 pub use git::{Git, WorkingTree};
 pub(crate) use git::{GitFacts, GitRef};

@@ -27,6 +27,8 @@ pub const ANSWER_BYTES: usize = 256 << 10;
 pub const QUESTIONS: u32 = 100;
 /// Largest payload of a hook on standard input, in bytes.
 pub const HOOK_BYTES: usize = 1 << 20;
+/// Largest file of a host's settings, in bytes.
+pub const SETTINGS_BYTES: usize = 1 << 20;
 /// Largest file of a mode, in bytes.
 pub const MODE_BYTES: usize = 1 << 20;
 /// Maximum number of sessions in the visible set of the root scope.

@@ -9,7 +9,7 @@ use crate::model::{EventKind, ReportType, RunId, RunStatus, RunSummary, Seq, Ses
 use crate::runs::brief::{BriefReport, brief_of};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
-use crate::runs::hosts::{Host, HostNote};
+use crate::runs::hosts::{AgentHost, HostNote};
 use crate::runs::select::Runs;
 use crate::runs::view::{View, for_listing};
 use crate::store::Project;
@@ -24,7 +24,7 @@ const TIMES: u32 = 3;
 ///
 /// # Errors
 /// When the runs cannot be read, or the budget cannot be spent. Then the session must stop.
-pub(crate) fn going_on(cx: &Context, host: Host, session: &SessionId) -> Result<Option<BriefReport>> {
+pub(crate) fn going_on(cx: &Context, host: AgentHost, session: &SessionId) -> Result<Option<BriefReport>> {
     if cx.env.hook_continue.as_ref().map(Setting::yes).transpose()? == Some(false) {
         return Ok(None);
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::digest;
@@ -14,19 +15,34 @@ use crate::runs::session_end::EndedRun;
 use crate::store::Project;
 
 /// An agent's host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Host {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AgentHost {
+    /// Claude Code.
     ClaudeCode,
+    /// Codex.
     Codex,
 }
 
-impl Host {
-    const ALL: [Self; 2] = [Self::ClaudeCode, Self::Codex];
+impl AgentHost {
+    /// All hosts.
+    pub(crate) const ALL: [Self; 2] = [Self::ClaudeCode, Self::Codex];
 
-    pub(crate) fn as_str(self) -> &'static str {
+    /// The name on the command line.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::ClaudeCode => "claude-code",
             Self::Codex => "codex",
+        }
+    }
+
+    /// The name for people.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "Claude Code",
+            Self::Codex => "Codex",
         }
     }
 
@@ -72,7 +88,7 @@ const NOTES: usize = 100;
 
 impl HostNote {
     /// The note about `session`; an empty one if there is none, or if it is about another session.
-    pub(crate) fn of(project: &Project, host: Host, session: &SessionId) -> Self {
+    pub(crate) fn of(project: &Project, host: AgentHost, session: &SessionId) -> Self {
         let name = format!("{}-{}.json", host.as_str(), digest(session.as_str().as_bytes()));
         let kept = project.host_note(&name).and_then(|text| Self::read(&name, &text));
         let kept = kept.filter(|note| note.session == session.as_str()).unwrap_or_default();
@@ -106,7 +122,7 @@ impl HostNote {
     }
 
     /// Binds the session to the process of its host.
-    pub(super) fn bound(self, cx: &Context, host: Host) -> Result<Self> {
+    pub(super) fn bound(self, cx: &Context, host: AgentHost) -> Result<Self> {
         let process = host.process(cx)?.map(|holder| holder.to_string());
         Ok(Self { process, at: Some(cx.now()), left: Vec::new(), cleared: false, ..self })
     }
@@ -136,7 +152,7 @@ fn notes(project: &Project) -> Vec<HostNote> {
 ///
 /// # Errors
 /// When it cannot be noted. Then it must not be shown with a prompt, or every prompt would show it.
-pub(crate) fn note_shown(cx: &Context, host: Host, session: &SessionId, brief: Option<&str>) -> Result<bool> {
+pub(crate) fn note_shown(cx: &Context, host: AgentHost, session: &SessionId, brief: Option<&str>) -> Result<bool> {
     let project = cx.project()?;
     let note = HostNote::of(&project, host, session);
     let shown = brief.map(|brief| digest(brief.as_bytes()));
@@ -151,7 +167,7 @@ pub(crate) fn note_shown(cx: &Context, host: Host, session: &SessionId, brief: O
 ///
 /// # Errors
 /// When the runs cannot be read or it cannot be noted.
-pub(crate) fn note_prompt(cx: &Context, host: Host, session: &SessionId) -> Result<()> {
+pub(crate) fn note_prompt(cx: &Context, host: AgentHost, session: &SessionId) -> Result<()> {
     let project = cx.project()?;
     let runs = Runs::read_open(cx, &project)?;
     let held = runs.open().filter(|run| run.session.as_ref() == Some(session));
@@ -170,7 +186,7 @@ pub(crate) fn note_prompt(cx: &Context, host: Host, session: &SessionId) -> Resu
 /// When it cannot be noted.
 pub(crate) fn note_end(
     cx: &Context,
-    host: Host,
+    host: AgentHost,
     session: &SessionId,
     left: &[EndedRun],
     reason: Option<&str>,
@@ -184,8 +200,24 @@ pub(crate) fn note_end(
 /// The process to which a hook has bound `session`, unless it has ended. A session's commands may run in a sandbox from
 /// which that process is not visible; hooks run outside of it.
 pub(super) fn bound_process(project: &Project, session: &SessionId) -> Option<Holder> {
-    let bound = Host::ALL.into_iter().filter_map(|host| HostNote::of(project, host, session).holder());
+    let bound = AgentHost::ALL.into_iter().filter_map(|host| HostNote::of(project, host, session).holder());
     bound.into_iter().find(|holder| holder.liveness() != Liveness::Dead)
+}
+
+/// Notes that a host has called a hook for `event`. Without a project, or when it cannot be noted, nothing happens.
+pub(crate) fn note_call(cx: &Context, host: AgentHost, event: &str) {
+    if let Ok(project) = cx.project() {
+        let _ = project.keep_host_note(&call_note(host, event), &cx.now().to_string());
+    }
+}
+
+/// When a host last called a hook for `event` in this project, as far as that is noted.
+pub(crate) fn last_call(cx: &Context, host: AgentHost, event: &str) -> Option<Timestamp> {
+    cx.project().ok()?.host_note(&call_note(host, event))?.trim().parse().ok()
+}
+
+fn call_note(host: AgentHost, event: &str) -> String {
+    format!("last-{}-{event}.txt", host.as_str())
 }
 
 /// Adds a line to the log of trouble that hooks had. Without a project, or when it cannot be written, nothing happens.

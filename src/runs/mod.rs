@@ -55,7 +55,8 @@ pub use emit::{EmitData, EmitReport, EmitRequest, EmittedActivity, EmittedReport
 pub use error::{Error, Result};
 pub(crate) use going_on::going_on;
 pub(crate) use here::{named_in, place_of_caller, place_of_project};
-pub(crate) use hosts::{Host, log_hook, note_end, note_prompt, note_shown};
+pub use hosts::AgentHost;
+pub(crate) use hosts::{last_call, log_hook, note_call, note_end, note_prompt, note_shown};
 pub use init::{InitReport, init};
 pub(crate) use list::parse_since;
 pub use list::{ListFilter, ListReport, ListStatus, ListedRun, list};

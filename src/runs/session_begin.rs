@@ -6,7 +6,7 @@ use crate::engine::{Claim, Command, Decision};
 use crate::model::{EventKind, Explain as _, RunId, SESSION_ENDED, SessionId};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
-use crate::runs::hosts::{Host, HostNote, prune};
+use crate::runs::hosts::{AgentHost, HostNote, prune};
 use crate::runs::select::Runs;
 use crate::runs::transaction::{Transaction, transact};
 use crate::store::Project;
@@ -33,7 +33,7 @@ const TIME: Duration = Duration::from_millis(500);
 /// When the project cannot be used. A failure for a single run is a warning.
 pub(crate) fn begin_session(
     cx: &Context,
-    host: Host,
+    host: AgentHost,
     session: &SessionId,
     beginning: Beginning,
 ) -> Result<Vec<String>> {
@@ -64,8 +64,8 @@ pub(crate) fn begin_session(
 
 /// Whether the session before a cleared one is over. Claude Code has one session at a time; a process of Codex may have
 /// several, so there the end must have been reported.
-fn is_over(host: Host, old: &HostNote) -> bool {
-    host == Host::ClaudeCode || old.cleared
+fn is_over(host: AgentHost, old: &HostNote) -> bool {
+    host == AgentHost::ClaudeCode || old.cleared
 }
 
 /// The runs that a session left when it ended, and those that it holds.

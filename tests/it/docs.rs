@@ -118,6 +118,7 @@ fn every_error_code_is_explained_with_its_status() {
         "modes/error.rs",
         "interviews/explain.rs",
         "drive/error.rs",
+        "hooks/settings/error.rs",
         "store/error.rs",
         "disk/error.rs",
         "disk/fault.rs",
@@ -203,11 +204,26 @@ fn findings_are_those_of_the_program() {
 }
 
 #[test]
+fn findings_about_hooks_are_those_of_the_program() {
+    let source = read("src/hooks/settings/doctor.rs");
+    let source = source.split("#[cfg(test)]").next().unwrap();
+    // A code is the first argument of a call, or of a pair.
+    let first = literals(source).into_iter().filter(|(before, _)| before.trim_end().ends_with(['(', ':']));
+    let words = ["host", "scope", "install", "uninstall", "plugin", "features"];
+    let known: BTreeSet<_> = first.map(|(_, code)| code.to_owned()).filter(|code| !words.contains(&&**code)).collect();
+    let explained = column(&table(&read("docs/hosts.md"), "### What the doctor finds"), 0);
+    assert_eq!(explained.len(), known.len(), "a code is there twice");
+    let tests = read("tests/it/host_doctor.rs");
+    assert!(explained.iter().all(|code| tests.contains(&format!("\"{code} "))), "each is found by a test");
+    assert_eq!(explained.into_iter().collect::<BTreeSet<_>>(), known);
+}
+
+#[test]
 fn limits_are_those_of_the_program() {
     macro_rules! known {
         ($($name:ident)*) => { [$((stringify!($name), limits::$name as u64)),*] };
     }
-    let known = known![RUN_BYTES ACTIVITY_BYTES LINE_BYTES LOG_BYTES WORKFLOW_BYTES MARKDOWN_BYTES STATES TRANSITIONS JOURNAL_BYTES INTERVIEW_BYTES ANSWER_BYTES QUESTIONS HOOK_BYTES MODE_BYTES SHOWN_SESSIONS
+    let known = known![RUN_BYTES ACTIVITY_BYTES LINE_BYTES LOG_BYTES WORKFLOW_BYTES MARKDOWN_BYTES STATES TRANSITIONS JOURNAL_BYTES INTERVIEW_BYTES ANSWER_BYTES QUESTIONS HOOK_BYTES SETTINGS_BYTES MODE_BYTES SHOWN_SESSIONS
         CACHE_BYTES TAIL_BYTES YAML_DEPTH YAML_NODES COUNTER VIOLATIONS SKIPPED];
     let source = read("src/model/limits.rs");
     let declared = source.lines().filter_map(|line| line.strip_prefix("pub const ")?.split(':').next());
@@ -294,7 +310,9 @@ impl Help<'_> {
         let of_modes = ["request", "write", "list"].map(|command| ["mode", command]);
         let of_interviews =
             ["start", "answer", "skip", "finish", "abandon", "run"].map(|command| ["interview", command]);
-        for nested in [["workflow", "show"], ["workflow", "adopt"]].iter().chain(&of_modes).chain(&of_interviews) {
+        let of_hooks = ["install", "uninstall", "plugin", "skill"].map(|command| ["hooks", command]);
+        let nested = [["workflow", "show"], ["workflow", "adopt"]];
+        for nested in nested.iter().chain(&of_modes).chain(&of_interviews).chain(&of_hooks) {
             all += &self.of(nested).unwrap();
         }
         for (_, name) in literals(&source) {
@@ -337,7 +355,7 @@ fn commands_and_options_exist() {
                 };
                 let path = match (*first, words.get(1)) {
                     ("help", _) => &[][..],
-                    ("workflow" | "mode" | "interview", Some(_)) => &words[..2],
+                    ("workflow" | "mode" | "interview" | "hooks", Some(_)) => &words[..2],
                     _ => &words[..1],
                 };
                 let known = help.of(path).unwrap_or_else(|| panic!("{page}: there is no `flow {}`", path.join(" ")));

@@ -8,6 +8,10 @@ use clap::CommandFactory;
 use flowrun::cli::Cli;
 use flowrun::doctor::{DoctorReport, DoctorRequest, ValidateReport, VerifyReport, VerifyRequest};
 use flowrun::drive::{DriveReport, DriveRequest, Endpoint};
+use flowrun::hooks::settings::{
+    HooksChangeReport, HooksDoctorReport, HooksDoctorRequest, HooksFilesReport, HooksInstallRequest,
+    HooksPluginRequest, HooksSkillRequest, HooksStatusReport, HooksStatusRequest, HooksUninstallRequest,
+};
 use flowrun::hooks::{HudReport, HudRequest};
 use flowrun::interviews::{
     AnswerRequest, FinishRequest, InterviewAbandonReport, InterviewAnswerReport, InterviewFinishReport, InterviewNext,
@@ -66,7 +70,7 @@ fn shown() -> Value {
 type Form = fn() -> Value;
 
 /// Every command that answers with JSON, and the schema of its answer.
-const ANSWERS: [(&str, Form); 46] = [
+const ANSWERS: [(&str, Form); 52] = [
     ("init", printed::<InitReport>),
     ("start", printed::<StartReport>),
     ("record-activity", printed::<RecordReport>),
@@ -96,6 +100,12 @@ const ANSWERS: [(&str, Form); 46] = [
     ("workflow graph", printed::<WorkflowGraphReport>),
     ("workflow adopt", printed::<WorkflowAdoptReport>),
     ("workflow convert", printed::<WorkflowConvertReport>),
+    ("hooks install", printed::<HooksChangeReport>),
+    ("hooks uninstall", printed::<HooksChangeReport>),
+    ("hooks status", printed::<HooksStatusReport>),
+    ("hooks doctor", printed::<HooksDoctorReport>),
+    ("hooks plugin", printed::<HooksFilesReport>),
+    ("hooks skill", printed::<HooksFilesReport>),
     ("mode request", printed::<ModeRequestReport>),
     ("mode list", printed::<ModeListReport>),
     ("mode show", printed::<ModeShowReport>),
@@ -238,6 +248,24 @@ const LOOKS_AT_A_RUN: [&str; 7] = ["show", "show --at 1", "log", "next", "resume
 const BROKEN: &str = "apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: broken\nphases:\n  - id: one\n    \
                       next: [two]\n";
 
+/// Hooks of every kind in the settings of hosts, the plugin and the skills.
+fn hosts(forms: &Forms) {
+    let sandbox = Sandbox::within(&quick());
+    for args in [
+        &["hooks", "doctor"][..],
+        &["hooks", "install", "--scope", "project", "--dry-run", "--continue", "--statusline"],
+        &["hooks", "install", "--statusline"],
+        &["hooks", "install", "--scope", "project"],
+        &["hooks", "status"],
+        &["hooks", "doctor"],
+        &["hooks", "uninstall"],
+        &["hooks", "plugin", "plugin"],
+        &["hooks", "skill"],
+    ] {
+        forms.ask(&sandbox, args);
+    }
+}
+
 /// A run with artifacts, units, sub-agents, a question and a phase that was passed over; another one that cannot be read;
 /// one in another worktree; a graph to drive.
 fn varied(forms: &Forms) {
@@ -314,6 +342,7 @@ fn what_a_command_prints_is_what_the_schema_of_its_report_says() {
         forms.look(&sandbox);
     }
     varied(&forms);
+    hosts(&forms);
     let seen = forms.seen.into_inner();
     let unseen: Vec<_> = ANSWERS.iter().map(|(command, _)| *command).filter(|name| !seen.contains(name)).collect();
     assert!(unseen.is_empty(), "gave no answer: {unseen:?}");
@@ -475,6 +504,15 @@ fn every_other_request_reads_what_it_writes_and_refuses_unknown_fields() {
     holds::<DoctorRequest>(&json!({
         "run_id": "r1", "repair": true, "dry_run": true, "strict": true, "worktrees": true,
     }));
+
+    holds::<HooksInstallRequest>(&json!({
+        "host": "codex", "scope": "project", "dry_run": true, "continue": true, "statusline": true,
+    }));
+    holds::<HooksUninstallRequest>(&json!({ "host": "claude-code", "scope": "local", "dry_run": true }));
+    holds::<HooksStatusRequest>(&json!({ "host": "all", "scope": "user" }));
+    holds::<HooksDoctorRequest>(&json!({ "host": "codex" }));
+    holds::<HooksPluginRequest>(&json!({ "dir": "plugin", "replace": true }));
+    holds::<HooksSkillRequest>(&json!({ "dir": "there", "replace": true }));
 
     let endpoint = json!({ "url": "http://localhost/v1", "model": "m" });
     for choose in [json!("nobody"), json!({ "command": "choose" }), json!({ "endpoint": endpoint })] {

@@ -34,7 +34,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "drive",
         ],
     ),
-    ("hooks", &["model", "engine", "runs", "modes"]),
+    ("hooks", &["model", "codec", "disk", "host", "engine", "runs", "modes"]),
     ("cli", &["model", "engine", "machine", "runs", "modes", "interviews", "drive", "doctor", "hooks"]),
     ("main", &["cli"]),
     ("lib", &[]),
@@ -49,6 +49,8 @@ const IMPURE: &[&str] =
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("serde_yaml", &["codec/yaml.rs"]),
     ("jsonschema", &["codec/schema.rs"]),
+    ("toml_edit", &["codec/toml.rs"]),
+    ("similar", &["hooks/settings/diff.rs"]),
     ("crc32c", &["codec/seal.rs"]),
     ("fs2", &["disk/"]),
     ("tempfile", &["disk/document.rs", "host/git/tree.rs"]),

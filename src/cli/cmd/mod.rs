@@ -4,6 +4,7 @@ mod doctor;
 mod drive;
 mod emit;
 mod hook;
+mod hooks;
 mod hud;
 mod interview;
 mod list;
@@ -59,6 +60,7 @@ pub(super) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit {
         Command::SessionEnd(args) => session_end::run(cx, args, out),
         Command::Hook(args) => hook::run(cx, &args, out),
         Command::Hud(args) => hud::run(cx, args, out),
+        Command::Hooks(args) => hooks::run(cx, args, out),
         Command::Resume(args) => resume::run(cx, args, out),
         Command::List(args) => list::run(cx, args, out),
         Command::Show(args) => show::run(cx, args, out),

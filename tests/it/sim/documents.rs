@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use flowrun::disk::{Disk, DocumentError, DocumentPlace, Errno, Guard, update_document};
+use flowrun::disk::{Disk, DocumentError, DocumentPlace, Errno, Guard, edit_document};
 
 use super::cut::{Dice, Order, every_leftover, leftovers_now};
 use super::disk::{HERE, SimDisk, Trouble};
@@ -16,18 +16,21 @@ const DOCUMENT: &str = "docs/notes.md";
 /// So many choices a moment are tried.
 const CHOICES: usize = 1 << 9;
 
-/// What is tried: who keeps others away, and what the document says before.
+/// What is tried: who keeps others away, and what the document says before and afterwards; none if it does not exist.
 #[derive(Debug, Clone, Copy)]
 struct Case {
     guard: Guard,
     old: Option<&'static str>,
+    new: Option<&'static str>,
 }
 
-const CASES: [Case; 4] = [
-    Case { guard: Guard::Directory, old: Some("old") },
-    Case { guard: Guard::Directory, old: None },
-    Case { guard: Guard::LockFile, old: Some("old") },
-    Case { guard: Guard::LockFile, old: None },
+const CASES: [Case; 6] = [
+    Case { guard: Guard::Directory, old: Some("old"), new: Some("new") },
+    Case { guard: Guard::Directory, old: None, new: Some("new") },
+    Case { guard: Guard::Directory, old: Some("old"), new: None },
+    Case { guard: Guard::LockFile, old: Some("old"), new: Some("new") },
+    Case { guard: Guard::LockFile, old: None, new: Some("new") },
+    Case { guard: Guard::LockFile, old: Some("old"), new: None },
 ];
 
 impl Case {
@@ -35,12 +38,12 @@ impl Case {
     fn begun(self) -> SimDisk {
         let disk = SimDisk::holding(Image::new());
         if let Some(old) = self.old {
-            self.put(&disk, old).unwrap();
+            self.put(&disk, Some(old)).unwrap();
         }
         SimDisk::holding(disk.live())
     }
 
-    fn put(self, disk: &dyn Disk, text: &str) -> Result<(), DocumentError<Infallible>> {
+    fn put(self, disk: &dyn Disk, text: Option<&str>) -> Result<(), DocumentError<Infallible>> {
         let place = DocumentPlace {
             disk,
             root: Path::new(HERE),
@@ -51,7 +54,7 @@ impl Case {
             copy_of: None,
             digest: flowrun::codec::digest,
         };
-        update_document(&place, &mut |_| Ok(text.to_owned()))
+        edit_document(&place, &mut |_| Ok(text.map(str::to_owned)))
     }
 
     /// The document is the old one or the new one, and the next writer leaves nothing else.
@@ -61,11 +64,11 @@ impl Case {
         if told && is_old {
             return Err(format!("acknowledged, but lost: {found:?}"));
         }
-        if !is_old && found.as_deref() != Some("new") {
+        if !is_old && found.as_deref() != self.new {
             return Err(format!("neither old nor new: {found:?}"));
         }
         let disk = SimDisk::holding(image.clone());
-        self.put(&disk, "next").map_err(|error| format!("the next writer: {error}"))?;
+        self.put(&disk, Some("next")).map_err(|error| format!("the next writer: {error}"))?;
         // A power cut forgets the rights by which a lock is known as flow's.
         let lock = Path::new("docs/notes.md.lock");
         let others = |path: &&Path| *path != Path::new("docs") && *path != Path::new(DOCUMENT) && *path != lock;
@@ -80,8 +83,8 @@ impl Case {
     fn cut(self, mistake: Option<Mistake>, order: Order) -> Vec<String> {
         let disk = self.begun();
         match mistake {
-            Some(mistake) => self.put(&FaultyDisk::new(Arc::new(disk.clone()), mistake), "new").unwrap(),
-            None => self.put(&disk, "new").unwrap(),
+            Some(mistake) => self.put(&FaultyDisk::new(Arc::new(disk.clone()), mistake), self.new).unwrap(),
+            None => self.put(&disk, self.new).unwrap(),
         }
         disk.acknowledge();
         let (base, changes) = disk.history();
@@ -114,14 +117,14 @@ fn a_call_that_fails_or_is_the_last_one_loses_no_document() {
     for case in CASES {
         let counted = case.begun();
         counted.plan(&[]);
-        case.put(&counted, "new").unwrap();
+        case.put(&counted, case.new).unwrap();
         for at in 1..=counted.calls().len() {
             for trouble in
                 [Trouble::Failure { at, errno: Errno::IO }, Trouble::Death { at }, Trouble::ShortWrite { at }]
             {
                 let disk = case.begun();
                 disk.plan(&[trouble]);
-                let told = case.put(&disk, "new").is_ok() && !disk.died();
+                let told = case.put(&disk, case.new).is_ok() && !disk.died();
                 disk.end_process();
                 let (base, changes) = disk.history();
                 case.check(&disk.live(), told).unwrap_or_else(|wrong| panic!("{case:?} {trouble:?}: {wrong}"));

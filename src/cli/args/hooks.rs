@@ -1,0 +1,125 @@
+//! Arguments of `hooks`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::hooks::settings;
+
+// Arguments of `hooks`.
+#[derive(Debug, Args)]
+pub(crate) struct HooksArgs {
+    #[command(subcommand)]
+    pub(crate) command: HooksCommand,
+}
+
+// Commands of `hooks`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum HooksCommand {
+    /// Add flow's hooks to the settings of hosts, or bring them up to date; all else in the files stays
+    Install {
+        #[command(flatten)]
+        place: PlaceArgs,
+        /// Show the change, and write nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// Let an agent that stops go on with its run
+        #[arg(long = "continue")]
+        continues: bool,
+        /// Show the run in Claude Code's status line, unless another program writes it
+        #[arg(long = "statusline")]
+        status_line: bool,
+    },
+    /// Take flow's hooks out of the settings; the files have the bytes of before
+    Uninstall {
+        #[command(flatten)]
+        place: PlaceArgs,
+        /// Show the change, and write nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Show which hooks are installed where
+    Status {
+        /// The host
+        #[arg(long, value_name = "HOST", default_value = "all")]
+        host: HostArg,
+        /// Only this scope [default: all]
+        #[arg(long, value_name = "SCOPE")]
+        scope: Option<ScopeArg>,
+    },
+    /// Find out why hooks do not run, or run twice; exits 1 if anything is wrong
+    Doctor {
+        /// The host
+        #[arg(long, value_name = "HOST", default_value = "all")]
+        host: HostArg,
+    },
+    /// Write flow's plugin, which both hosts can be given: hooks, skills, tools
+    Plugin {
+        /// The directory
+        dir: PathBuf,
+        /// Replace files with another text
+        #[arg(long)]
+        replace: bool,
+    },
+    /// Write flow's skills into .claude/skills and .agents/skills
+    Skill {
+        /// The directory with .claude and .agents [default: the project's]
+        dir: Option<PathBuf>,
+        /// Replace files with another text
+        #[arg(long)]
+        replace: bool,
+    },
+}
+
+// Which settings.
+#[derive(Debug, Args)]
+pub(crate) struct PlaceArgs {
+    /// The host
+    #[arg(long, value_name = "HOST", default_value = "all")]
+    pub(crate) host: HostArg,
+    /// The settings of the user, of the project, or of this checkout of the project (Claude Code only)
+    #[arg(long, value_name = "SCOPE", default_value = "user")]
+    pub(crate) scope: ScopeArg,
+}
+
+/// A host.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum HostArg {
+    #[doc(hidden)]
+    ClaudeCode,
+    #[doc(hidden)]
+    Codex,
+    #[doc(hidden)]
+    All,
+}
+
+/// A scope.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum ScopeArg {
+    #[doc(hidden)]
+    User,
+    #[doc(hidden)]
+    Project,
+    #[doc(hidden)]
+    Local,
+}
+
+impl From<HostArg> for settings::HostChoice {
+    fn from(arg: HostArg) -> Self {
+        match arg {
+            HostArg::ClaudeCode => Self::ClaudeCode,
+            HostArg::Codex => Self::Codex,
+            HostArg::All => Self::All,
+        }
+    }
+}
+
+impl From<ScopeArg> for settings::SettingsScope {
+    fn from(arg: ScopeArg) -> Self {
+        match arg {
+            ScopeArg::User => Self::User,
+            ScopeArg::Project => Self::Project,
+            ScopeArg::Local => Self::Local,
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! `hooks install | uninstall | status | doctor | plugin | skill`.
+
+use crate::cli::args::{HooksArgs, HooksCommand};
+use crate::cli::exit::Exit;
+use crate::cli::out::Out;
+use crate::cli::page::{self, BAD, CARE, FAINT, GOOD, Page};
+use crate::hooks::settings::{
+    self, AgentHost, ChangeOutcome, HandlerVersion, HooksChangeReport, HooksDoctorReport, HooksDoctorRequest,
+    HooksFilesReport, HooksInstallRequest, HooksPluginRequest, HooksSkillRequest, HooksStatusReport,
+    HooksStatusRequest, HooksUninstallRequest, Installed, SettingsChange, SettingsStatus, StatusLineOutcome, Trust,
+};
+use crate::runs::Context;
+
+pub(super) fn run(cx: &Context, args: HooksArgs, out: &mut Out) -> Exit {
+    match args.command {
+        HooksCommand::Install { place, dry_run, continues, status_line } => {
+            let (host, scope) = (place.host.into(), place.scope.into());
+            changed(settings::install(cx, &HooksInstallRequest { host, scope, dry_run, continues, status_line }), out)
+        }
+        HooksCommand::Uninstall { place, dry_run } => {
+            let (host, scope) = (place.host.into(), place.scope.into());
+            changed(settings::uninstall(cx, &HooksUninstallRequest { host, scope, dry_run }), out)
+        }
+        HooksCommand::Status { host, scope } => {
+            let request = HooksStatusRequest { host: host.into(), scope: scope.map(Into::into) };
+            match settings::status(cx, &request) {
+                Ok(report) => out.answer(&report, || status(&report)),
+                Err(error) => out.error(&error),
+            }
+        }
+        HooksCommand::Doctor { host } => match settings::doctor(cx, &HooksDoctorRequest { host: host.into() }) {
+            Ok(report) => match out.answer(&report, || findings(&report)) {
+                Exit::Done if !report.ok => Exit::Refused,
+                exit => exit,
+            },
+            Err(error) => out.error(&error),
+        },
+        HooksCommand::Plugin { dir, replace } => {
+            written(settings::plugin(cx, &HooksPluginRequest { dir, replace }), out)
+        }
+        HooksCommand::Skill { dir, replace } => written(settings::skill(cx, &HooksSkillRequest { dir, replace }), out),
+    }
+}
+
+fn written(report: settings::Result<HooksFilesReport>, out: &mut Out) -> Exit {
+    let report = match report {
+        Ok(report) => report,
+        Err(error) => return out.error(&error),
+    };
+    out.committed(format!("the files in {} are written", report.dir.display()));
+    out.answer(&report, || {
+        let mut page = Page::default();
+        for file in &report.files {
+            page.head(GOOD, outcome(file.outcome, false), &report.dir.join(&file.path).display().to_string());
+        }
+        for (at, line) in report.next.iter().enumerate() {
+            page.field(if at == 0 { "next" } else { "" }, line);
+        }
+        page.finish()
+    })
+}
+
+fn outcome(outcome: ChangeOutcome, is_planned: bool) -> &'static str {
+    match (outcome, is_planned) {
+        (ChangeOutcome::Created, false) => "created",
+        (ChangeOutcome::Created, true) => "would be created",
+        (ChangeOutcome::Changed, false) => "changed",
+        (ChangeOutcome::Changed, true) => "would be changed",
+        (ChangeOutcome::Unchanged, _) => "unchanged",
+        (ChangeOutcome::Removed, false) => "removed",
+        (ChangeOutcome::Removed, true) => "would be removed",
+    }
+}
+
+fn findings(report: &HooksDoctorReport) -> String {
+    let mut page = Page::default();
+    for finding in &report.findings {
+        let line = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
+        let place = finding.path.as_ref().map(|path| format!("{}{line}", path.display()));
+        let host = finding.host.map(|host| host.title().to_owned());
+        let about: Vec<_> = [Some(finding.code.to_owned()), place.or(host)].into_iter().flatten().collect();
+        page.head(BAD, "finding", &about.join("  "));
+        page.line(&format!("  {}", finding.message));
+        page.line(&format!("  help: {}", finding.help));
+    }
+    for call in &report.last_calls {
+        page.line(&format!("last {} of {}: {}", call.event, call.host.title(), call.at));
+    }
+    if report.ok {
+        let asked = if report.asked_codex { "" } else { "; Codex was not asked which hooks it trusts" };
+        page.head(GOOD, "ok", &format!("nothing is wrong{asked}"));
+    }
+    page.finish()
+}
+
+fn changed(report: settings::Result<HooksChangeReport>, out: &mut Out) -> Exit {
+    let report = match report {
+        Ok(report) => report,
+        Err(error) => return out.error(&error),
+    };
+    let is_written = |file: &SettingsChange| !report.dry_run && file.outcome != ChangeOutcome::Unchanged;
+    if let Some(file) = report.files.iter().find(|file| is_written(file)) {
+        out.committed(format!("{} is written", file.path.display()));
+    }
+    out.answer(&report, || change(&report))
+}
+
+fn change(report: &HooksChangeReport) -> String {
+    let mut text = String::new();
+    for file in &report.files {
+        let mut page = Page::default();
+        page.head(GOOD, outcome(file.outcome, report.dry_run), &file.path.display().to_string());
+        if !file.events.is_empty() {
+            page.field(file.host.as_str(), &file.events.join(", "));
+        }
+        match file.status_line {
+            None => {}
+            Some(StatusLineOutcome::Installed) => page.field("statusline", "flow writes it"),
+            Some(StatusLineOutcome::Removed) => page.field("statusline", "flow does not write it any more"),
+            Some(StatusLineOutcome::Kept) => page.field("statusline", "another program writes it, and stays"),
+        }
+        if let Some(trust) = &file.trust {
+            page.field("trust", trust);
+        }
+        if !file.allow.is_empty() {
+            page.field("allow", &allowed(file));
+        }
+        text += &page.finish();
+        text += &page::clean_lines(file.diff.as_deref().unwrap_or_default());
+    }
+    text
+}
+
+/// The rules as they stand in the host's own settings.
+fn allowed(file: &SettingsChange) -> String {
+    match file.host {
+        AgentHost::ClaudeCode => file.allow.iter().map(|rule| format!("{rule:?}")).collect::<Vec<_>>().join(", "),
+        AgentHost::Codex => file.allow.join(", "),
+    }
+}
+
+fn status(report: &HooksStatusReport) -> String {
+    let mut page = Page::default();
+    for file in &report.files {
+        of_file(file, &mut page);
+    }
+    for plugin in &report.plugins {
+        page.head(GOOD, "plugin", &format!("{} in {}", plugin.plugin, plugin.host.title()));
+    }
+    page.finish()
+}
+
+fn of_file(file: &SettingsStatus, page: &mut Page) {
+    let (style, word) = match file.installed {
+        Installed::Yes => (GOOD, "installed"),
+        Installed::Partly => (CARE, "partly"),
+        Installed::No => (FAINT, "not installed"),
+        Installed::Unknown => (BAD, "unreadable"),
+    };
+    page.head(style, word, &format!("{} {}  {}", file.host.as_str(), file.scope.as_str(), file.path.display()));
+    if let Some(problem) = &file.problem {
+        page.line(&format!("  {problem}"));
+    }
+    let rows = file.handlers.iter().map(|handler| {
+        let version = match handler.version {
+            HandlerVersion::Current => "",
+            HandlerVersion::Other => "of another version of flow",
+            HandlerVersion::Foreign => "someone's own",
+        };
+        let trust = match handler.trust {
+            Trust::NotNeeded => "",
+            Trust::Noted => "trust is noted",
+            Trust::NotNoted => "not trusted",
+        };
+        let notes: Vec<_> = [version, trust].into_iter().filter(|note| !note.is_empty()).collect();
+        vec![handler.event.clone(), notes.join(", "), handler.command.clone()]
+    });
+    page.table(2, &rows.collect::<Vec<_>>());
+    for (label, shown) in [
+        ("missing", file.missing.join(", ")),
+        ("statusline", if file.status_line { "flow writes it".to_owned() } else { String::new() }),
+    ] {
+        if !shown.is_empty() {
+            page.field(label, &shown);
+        }
+    }
+}

@@ -1,0 +1,433 @@
+//! Edits of a JSON text that keep every other byte: entries are added at the end of an object or array and taken out again.
+//!
+//! Taking out what was added gives the same bytes as before. An object or array that was there before and was empty needs
+//! a sign for that, or it would go with its last entry. The sign is a blank before its closing bracket: flow writes one
+//! there only then.
+
+use std::ops::Range;
+
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::codec::json::parse_json;
+use crate::codec::place::Place;
+
+/// A value and where it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct JsonNode {
+    /// The bytes of the value.
+    pub(crate) span: Range<usize>,
+    /// The entries of an object or array.
+    entries: Option<Vec<JsonEntry>>,
+    is_object: bool,
+}
+
+/// An entry of an object or array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct JsonEntry {
+    /// Where the entry begins: its key or its value.
+    start: usize,
+    /// The key; empty in an array.
+    pub(crate) key: String,
+    /// The value.
+    pub(crate) value: JsonNode,
+}
+
+impl JsonNode {
+    /// The members of an object.
+    pub(crate) fn members(&self) -> Option<&[JsonEntry]> {
+        self.entries.as_deref().filter(|_| self.is_object)
+    }
+
+    /// The items of an array.
+    pub(crate) fn items(&self) -> Option<&[JsonEntry]> {
+        self.entries.as_deref().filter(|_| !self.is_object)
+    }
+
+    /// The value of a member.
+    pub(crate) fn get(&self, key: &str) -> Option<&Self> {
+        self.members()?.iter().find(|member| member.key == key).map(|member| &member.value)
+    }
+
+    fn entries(&self) -> &[JsonEntry] {
+        self.entries.as_deref().unwrap_or_default()
+    }
+}
+
+/// Why a text is not JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{reason}")]
+pub(crate) struct JsonFault {
+    /// Where.
+    pub(crate) place: Place,
+    /// What is wrong there.
+    pub(crate) reason: String,
+}
+
+/// How the entries of an object or array are laid out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// On one line.
+    Line,
+    /// On lines of their own, with this indentation.
+    Lines(String),
+}
+
+/// What is left of an object or array after entries were taken out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// Something, or the empty object or array that was there before.
+    Stays,
+    /// Nothing: it was made for these entries, and can go.
+    Nothing,
+}
+
+/// A JSON text that is being edited.
+#[derive(Debug)]
+pub(crate) struct JsonText<'t> {
+    text: &'t str,
+    root: JsonNode,
+    newline: &'static str,
+    /// The indentation of one level.
+    unit: String,
+    /// Whether a blank follows colons and commas.
+    is_spaced: bool,
+    edits: Vec<(Range<usize>, String)>,
+}
+
+/// The indentation of a text that shows none.
+const UNIT: &str = "  ";
+/// Before a closing bracket: the object or array was there before, and empty.
+const WAS_EMPTY: &str = " ";
+
+impl<'t> JsonText<'t> {
+    /// Reads `text`, which must be JSON without repeated keys.
+    ///
+    /// # Errors
+    /// [`JsonFault`].
+    pub(crate) fn parse(text: &'t str) -> Result<Self, JsonFault> {
+        parse_json(text).map_err(|error| fault(text, &error))?;
+        let root = Scanner { text, at: 0 }.value();
+        // Behind a single carriage return, a line feed would join it, and could not be told from it later.
+        let newline = if text.contains('\r') { "\r\n" } else { "\n" };
+        let first = root.entries().first();
+        let unit = first.and_then(|first| indentation(&text[..first.start])).filter(|unit| !unit.is_empty());
+        let unit = unit.unwrap_or(UNIT).to_owned();
+        let is_packed = |member: &JsonEntry| text[..member.value.span.start].ends_with(':');
+        let is_spaced = !root.members().is_some_and(|members| !members.is_empty() && members.iter().all(is_packed));
+        Ok(Self { text, root, newline, unit, is_spaced, edits: Vec::new() })
+    }
+
+    /// The whole value.
+    pub(crate) fn root(&self) -> &JsonNode {
+        &self.root
+    }
+
+    /// What a node says.
+    pub(crate) fn value(&self, node: &JsonNode) -> Value {
+        serde_json::from_str(&self.text[node.span.clone()]).unwrap_or_default()
+    }
+
+    /// Where a node begins.
+    pub(crate) fn place(&self, node: &JsonNode) -> Place {
+        Place::of(self.text, node.span.start)
+    }
+
+    /// How the entries of `node` are laid out, or would be; `outer` is the layout that `node` itself is part of.
+    pub(crate) fn layout(&self, node: &JsonNode, outer: &Layout) -> Layout {
+        if let Some(last) = node.entries().last() {
+            let gap = self.gap_before(node, last);
+            return indentation(gap).map_or(Layout::Line, |indent| Layout::Lines(indent.to_owned()));
+        }
+        match outer {
+            Layout::Lines(indent) => Layout::Lines(format!("{indent}{}", self.unit)),
+            Layout::Line if self.inside(node).contains('\n') => Layout::Lines(self.unit.clone()),
+            Layout::Line => Layout::Line,
+        }
+    }
+
+    /// Adds entries behind those of `node`; keys are ignored in an array.
+    pub(crate) fn append(&mut self, node: &JsonNode, layout: &Layout, entries: &[(&str, Value)]) {
+        let gap = match layout {
+            Layout::Lines(indent) => format!("{}{indent}", self.newline),
+            Layout::Line => String::new(),
+        };
+        let between = if gap.is_empty() && self.is_spaced { " " } else { &gap };
+        let texts: Vec<_> = entries.iter().map(|(key, value)| self.entry(node, key, value, layout)).collect();
+        let texts = texts.join(&format!(",{between}"));
+        let edit = match node.entries().last() {
+            Some(last) => (last.value.span.end, format!(",{between}{texts}")),
+            None => (node.span.end - 1, format!("{gap}{texts}{WAS_EMPTY}")),
+        };
+        self.edits.push((edit.0..edit.0, edit.1));
+    }
+
+    /// Puts `value` in the place of a node without entries.
+    pub(crate) fn replace(&mut self, node: &JsonNode, value: &Value) {
+        self.edits.push((node.span.clone(), value.to_string()));
+    }
+
+    /// Takes the entries out of `node` that `is_gone` names by their position.
+    pub(crate) fn take_out(&mut self, node: &JsonNode, is_gone: impl Fn(usize) -> bool) -> Rest {
+        let entries = node.entries();
+        let kept: Vec<usize> = (0..entries.len()).filter(|at| !is_gone(*at)).collect();
+        let (Some(first), Some(last)) = (entries.first(), entries.last()) else { return Rest::Stays };
+        let Some(&first_kept) = kept.first() else {
+            let (open, close) = (node.span.start + 1, node.span.end - 1);
+            if &self.text[last.value.span.end..close] != WAS_EMPTY {
+                return Rest::Nothing;
+            }
+            let before = &self.text[open..first.start];
+            let blank = before.rfind(self.newline).map_or(before, |at| &before[..at]);
+            self.edits.push((open..close, blank.to_owned()));
+            return Rest::Stays;
+        };
+        if first_kept > 0 {
+            self.edits.push((first.start..entries[first_kept].start, String::new()));
+        }
+        for (at, &place) in kept.iter().enumerate() {
+            let next = kept.get(at + 1).copied().unwrap_or(entries.len());
+            if next > place + 1 {
+                let (from, to) = (entries[place].value.span.end, entries[next - 1].value.span.end);
+                self.edits.push((from..to, String::new()));
+            }
+        }
+        Rest::Stays
+    }
+
+    /// Puts `text` in the place of the whole value.
+    pub(crate) fn replace_root(&mut self, text: &str) {
+        self.edits = vec![(self.root.span.clone(), text.to_owned())];
+    }
+
+    /// What is around the whole value, and its last bytes before the closing bracket.
+    pub(crate) fn around(&self) -> (&'t str, &'t str, &'t str) {
+        let span = &self.root.span;
+        let end = self.root.entries().last().map_or(span.start + 1, |last| last.value.span.end);
+        (&self.text[..span.start], &self.text[end..span.end - 1], &self.text[span.end..])
+    }
+
+    /// The edited text.
+    pub(crate) fn finish(mut self) -> String {
+        self.edits.sort_by_key(|(range, _)| (range.start, range.end));
+        let mut text = String::with_capacity(self.text.len() + 512);
+        let mut at = 0;
+        for (range, new) in self.edits {
+            text.push_str(&self.text[at..range.start]);
+            text.push_str(&new);
+            at = range.end;
+        }
+        text.push_str(&self.text[at..]);
+        text
+    }
+
+    /// What is between the brackets of an empty object or array.
+    fn inside(&self, node: &JsonNode) -> &'t str {
+        self.text.get(node.span.start + 1..node.span.end - 1).unwrap_or_default()
+    }
+
+    fn gap_before(&self, node: &JsonNode, entry: &JsonEntry) -> &'t str {
+        let before = &self.text[node.span.start + 1..entry.start];
+        &before[before.trim_end_matches(BLANKS).len()..]
+    }
+
+    fn entry(&self, node: &JsonNode, key: &str, value: &Value, layout: &Layout) -> String {
+        let colon = if self.is_spaced { ": " } else { ":" };
+        let key = if node.is_object { format!("{}{colon}", Value::from(key)) } else { String::new() };
+        key + &self.render(value, layout)
+    }
+
+    /// A value that begins in a line with the indentation of `layout`.
+    fn render(&self, value: &Value, layout: &Layout) -> String {
+        let (open, close, parts): (_, _, Vec<String>) = match (value, layout) {
+            (Value::Object(object), _) => {
+                let inner = self.deeper(layout);
+                let colon = if self.is_spaced { ": " } else { ":" };
+                let member = |(key, value)| format!("{}{colon}{}", Value::from(key), self.render(value, &inner));
+                let pairs = object.iter().map(|(key, value)| (key.as_str(), value));
+                ('{', '}', pairs.map(member).collect())
+            }
+            (Value::Array(items), _) => {
+                let inner = self.deeper(layout);
+                ('[', ']', items.iter().map(|item| self.render(item, &inner)).collect())
+            }
+            (scalar, _) => return scalar.to_string(),
+        };
+        match layout {
+            Layout::Lines(indent) if !parts.is_empty() => {
+                let (newline, unit) = (self.newline, &self.unit);
+                let parts = parts.join(&format!(",{newline}{indent}{unit}"));
+                format!("{open}{newline}{indent}{unit}{parts}{newline}{indent}{close}")
+            }
+            _ => format!("{open}{}{close}", parts.join(if self.is_spaced { ", " } else { "," })),
+        }
+    }
+
+    fn deeper(&self, layout: &Layout) -> Layout {
+        match layout {
+            Layout::Lines(indent) => Layout::Lines(format!("{indent}{}", self.unit)),
+            Layout::Line => Layout::Line,
+        }
+    }
+}
+
+const BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
+
+/// What stands between the last line break of `before` and its end, if that is blank.
+fn indentation(before: &str) -> Option<&str> {
+    let line = before.rfind('\n').map(|at| &before[at + 1..])?;
+    line.chars().all(|c| BLANKS.contains(&c)).then_some(line)
+}
+
+/// The error of the parser, as a place and a reason.
+fn fault(text: &str, error: &serde_json::Error) -> JsonFault {
+    let place = Place { line: error.line(), column: error.column().max(1) };
+    let told = error.to_string();
+    let reason = told.split(" at line ").next().unwrap_or(&told).to_owned();
+    let line = text.split('\n').nth(error.line().saturating_sub(1)).unwrap_or_default();
+    let here = line.get(error.column().saturating_sub(1)..).unwrap_or_default();
+    let is_comment = ["//", "/*", "#"].iter().any(|sign| here.starts_with(sign));
+    JsonFault { place, reason: if is_comment { "comments are not JSON".to_owned() } else { reason } }
+}
+
+/// Finds the values of a text that is known to be JSON.
+struct Scanner<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl Scanner<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn skip_blank(&mut self) {
+        while self.peek().is_some_and(|byte| BLANKS.contains(&char::from(byte))) {
+            self.at += 1;
+        }
+    }
+
+    fn value(&mut self) -> JsonNode {
+        self.skip_blank();
+        let start = self.at;
+        let first = self.peek();
+        let entries = match first {
+            Some(b'{' | b'[') => Some(self.entries(first == Some(b'{'))),
+            Some(b'"') => {
+                self.string();
+                None
+            }
+            _ => {
+                while self.peek().is_some_and(|byte| !b",]} \t\r\n".contains(&byte)) {
+                    self.at += 1;
+                }
+                None
+            }
+        };
+        JsonNode { span: start..self.at, entries, is_object: first == Some(b'{') }
+    }
+
+    fn entries(&mut self, in_object: bool) -> Vec<JsonEntry> {
+        let mut entries = Vec::new();
+        self.at += 1;
+        loop {
+            self.skip_blank();
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b'}' | b']') | None => break,
+                Some(_) => {
+                    let start = self.at;
+                    let key = if in_object { self.key() } else { String::new() };
+                    entries.push(JsonEntry { start, key, value: self.value() });
+                }
+            }
+        }
+        self.at += 1;
+        entries
+    }
+
+    /// A key and its colon.
+    fn key(&mut self) -> String {
+        let start = self.at;
+        self.string();
+        let key = serde_json::from_str(&self.text[start..self.at]).unwrap_or_default();
+        self.skip_blank();
+        self.at += 1;
+        key
+    }
+
+    fn string(&mut self) {
+        self.at += 1;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'"' => break,
+                b'\\' => self.at += 2,
+                _ => self.at += 1,
+            }
+        }
+        self.at += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Adds an entry to the object `a`, and takes it out again.
+    fn added_and_taken_out(text: &str) -> (String, String) {
+        let mut json = JsonText::parse(text).unwrap();
+        let root = json.root().clone();
+        let outer = json.layout(&root, &Layout::Lines(String::new()));
+        let node = root.get("a").unwrap();
+        let layout = json.layout(node, &outer);
+        json.append(node, &layout, &[("new", json!({ "k": [1] })), ("more", json!(2))]);
+        let added = json.finish();
+        let mut json = JsonText::parse(&added).unwrap();
+        let node = json.root().get("a").unwrap().clone();
+        let keys: Vec<_> = node.members().unwrap().iter().map(|member| member.key.clone()).collect();
+        assert_eq!(json.take_out(&node, |at| ["new", "more"].contains(&keys[at].as_str())), Rest::Stays);
+        (added.clone(), json.finish())
+    }
+
+    #[test]
+    fn what_is_added_looks_like_what_is_there_and_can_be_taken_out() {
+        for (text, wanted) in [
+            (r#"{"a":{}}"#, r#"{"a":{"new":{"k":[1]},"more":2 }}"#),
+            (r#"{"a": {"b": 1}}"#, r#"{"a": {"b": 1, "new": {"k": [1]}, "more": 2}}"#),
+            (
+                "{\n\t\"a\": {\n\t\t\"b\": 1\n\t}\n}\n",
+                "{\n\t\"a\": {\n\t\t\"b\": 1,\n\t\t\"new\": {\n\t\t\t\"k\": [\n\t\t\t\t1\n\t\t\t]\n\t\t},\n\t\t\"more\": 2\n\t}\n}\n",
+            ),
+            (
+                "{\r\n  \"a\": { }\r\n}",
+                "{\r\n  \"a\": { \r\n    \"new\": {\r\n      \"k\": [\r\n        1\r\n      ]\r\n    },\r\n    \"more\": 2 }\r\n}",
+            ),
+        ] {
+            let (added, taken_out) = added_and_taken_out(text);
+            assert_eq!(added, wanted);
+            assert_eq!(taken_out, text);
+        }
+    }
+
+    #[test]
+    fn what_others_added_meanwhile_stays() {
+        let mut json = JsonText::parse("[1, 2, 3, 4, 5]").unwrap();
+        let root = json.root().clone();
+        assert_eq!(json.take_out(&root, |at| [0, 2, 3].contains(&at)), Rest::Stays);
+        assert_eq!(json.finish(), "[2, 5]");
+        let mut json = JsonText::parse("[1]").unwrap();
+        let root = json.root().clone();
+        assert_eq!(json.take_out(&root, |_| true), Rest::Nothing);
+    }
+
+    #[test]
+    fn a_fault_has_a_place_and_a_reason() {
+        let told = |text| JsonText::parse(text).map(drop).map_err(|fault| format!("{}: {fault}", fault.place));
+        assert_eq!(told("{\n  // mine\n}").unwrap_err(), "2:3: comments are not JSON");
+        assert_eq!(told("{\"a\": 1,}").unwrap_err(), "1:9: trailing comma");
+        assert_eq!(told("{\"a\": 1, \"a\": 2}").unwrap_err(), "1:12: the key \"a\" is there twice");
+        assert!(told("{\"a\": \"\\u00e9\\\\\\\"}]\", \"b\": [1e5, -0.5, true, null]}").is_ok());
+    }
+}

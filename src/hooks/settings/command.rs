@@ -1,0 +1,106 @@
+//! The command lines in settings: those that flow writes, and how it recognises them later.
+
+use std::path::Path;
+
+use crate::hooks::settings::AgentHost;
+use crate::hooks::settings::host::{Event, STOP};
+
+/// A project's settings reach people who do not have flow: without it, their host would report a failing hook at every
+/// prompt.
+const GUARD: &str = "command -v flow >/dev/null || exit 0;";
+
+/// How many seconds a host waits for flow. It is what Codex allows at most at the end of a session.
+pub(super) const TIMEOUT: u64 = 3;
+
+/// What a command line of settings calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Call {
+    /// `flow hook`.
+    Hook {
+        /// Whether it continues a run at the event `stop`.
+        continues: bool,
+    },
+    /// `flow session-end`, which earlier instructions named.
+    SessionEnd,
+    /// `flow hud`.
+    StatusLine,
+}
+
+/// The command line for `event`.
+pub(super) fn hook(host: AgentHost, event: Event, continues: bool, guarded: bool) -> String {
+    let more = if continues && event == STOP { " --continue" } else { "" };
+    line(&format!("flow hook {} {}{more}", host.as_str(), event.1), guarded)
+}
+
+/// The command line for the status line.
+pub(super) fn status_line(guarded: bool) -> String {
+    line("flow hud", guarded)
+}
+
+fn line(command: &str, guarded: bool) -> String {
+    if guarded { format!("{GUARD} exec {command}") } else { command.to_owned() }
+}
+
+/// What `command` calls, if it is a command line that flow or its instructions wrote: with or without the guard, and with
+/// any path to the program. A longer command line is someone's own.
+pub(super) fn call(command: &str) -> Option<Call> {
+    let command = command.trim();
+    let command = command.strip_prefix(GUARD).unwrap_or(command).trim_start();
+    let command = command.strip_prefix("exec ").unwrap_or(command);
+    let words = shlex::split(command)?;
+    let (program, arguments) = words.split_first()?;
+    if Path::new(program).file_name()? != "flow" {
+        return None;
+    }
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["hook", host, event] if is_plain(host) && is_plain(event) => Some(Call::Hook { continues: false }),
+        ["hook", host, "stop", "--continue"] if is_plain(host) => Some(Call::Hook { continues: true }),
+        ["session-end"] => Some(Call::SessionEnd),
+        ["hud"] => Some(Call::StatusLine),
+        _ => None,
+    }
+}
+
+/// Whether the command line is someone's own, and calls flow for an event.
+pub(super) fn mentions_flow(command: &str) -> bool {
+    call(command).is_none() && (command.contains("flow hook ") || command.contains("flow session-end"))
+}
+
+fn is_plain(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_lowercase()) && word.chars().all(|c| c.is_ascii_lowercase() || c == '-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_flow_writes_is_recognised_and_what_others_write_is_not() {
+        for host in AgentHost::ALL {
+            for event in host.events().iter().chain(&[STOP]) {
+                for (continues, guarded) in [(false, false), (false, true), (true, false), (true, true)] {
+                    let call = call(&hook(host, *event, continues, guarded));
+                    assert_eq!(call, Some(Call::Hook { continues: continues && *event == STOP }));
+                }
+            }
+        }
+        assert_eq!(call("flow session-end"), Some(Call::SessionEnd));
+        assert_eq!(call("'/opt/my tools/flow' hook auto stop"), Some(Call::Hook { continues: false }));
+        assert_eq!(call(&status_line(true)), Some(Call::StatusLine));
+        for other in [
+            "",
+            "flow",
+            "overflow hook codex stop",
+            "flow hook codex stop | tee log",
+            "flow hook codex stop 2>/dev/null",
+            "flow hook codex stop; true",
+            "flow session-end --session s1",
+            "echo flow hook codex stop",
+            "printf '%s' \"$payload\" | flow session-end",
+            "'",
+        ] {
+            assert_eq!(call(other), None, "{other}");
+        }
+        assert!(mentions_flow("flow hook codex stop; true") && !mentions_flow("flow hook codex stop"));
+    }
+}

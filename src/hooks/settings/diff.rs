@@ -1,0 +1,14 @@
+//! What a change of a file would be.
+
+use std::path::Path;
+
+use similar::TextDiff;
+
+/// The change from `old` to `new` as a unified diff; `None` stands for a file that does not exist.
+pub(super) fn unified(path: &Path, old: Option<&str>, new: Option<&str>) -> String {
+    let name = path.display().to_string();
+    let named = |text: Option<&str>| if text.is_some() { name.clone() } else { "/dev/null".to_owned() };
+    let (before, after) = (named(old), named(new));
+    let diff = TextDiff::from_lines(old.unwrap_or_default(), new.unwrap_or_default());
+    diff.unified_diff().header(&before, &after).to_string()
+}

@@ -1,0 +1,134 @@
+//! The files of settings.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::codec::digest;
+use crate::disk::{
+    Disk, DocumentFault, DocumentPlace, Errno, FileType, Guard, Links, Operation, edit_document, read_document,
+};
+use crate::hooks::settings::AgentHost;
+use crate::hooks::settings::error::{Error, Result};
+use crate::hooks::settings::host::{HostChoice, SettingsScope, project_root};
+use crate::model::limits;
+use crate::runs::{self, Context};
+
+/// A file that flow may edit outside of `.flow`.
+#[derive(Debug, Clone)]
+pub(super) struct UserFile {
+    /// The path, with links.
+    pub(super) path: PathBuf,
+    disk: Arc<dyn Disk>,
+    /// The deepest directory on the way to the file that exists, without links.
+    root: PathBuf,
+    relative: PathBuf,
+    wait: Duration,
+}
+
+/// A file of settings.
+#[derive(Debug, Clone)]
+pub(super) struct SettingsFile {
+    pub(super) host: AgentHost,
+    pub(super) scope: SettingsScope,
+    pub(super) file: UserFile,
+}
+
+/// The files of `hosts` for `scope`.
+pub(super) fn files(cx: &Context, hosts: HostChoice, scope: SettingsScope) -> Result<Vec<SettingsFile>> {
+    let mut files = Vec::new();
+    for &host in hosts.hosts() {
+        if let Some(name) = host.file(scope) {
+            let path = host.directory(cx, scope)?.join(name);
+            let within = if scope == SettingsScope::User { None } else { Some(project_root(cx)?) };
+            files.push(SettingsFile { host, scope, file: UserFile::at(cx, path, within.as_deref())? });
+        }
+    }
+    if files.is_empty() {
+        return Err(runs::Error::Usage("Codex has no local settings; use the scope user or project".to_owned()).into());
+    }
+    Ok(files)
+}
+
+impl UserFile {
+    /// The file at `path`, which is absolute. A link is followed, but not out of the directory `within`.
+    pub(super) fn at(cx: &Context, path: PathBuf, within: Option<&Path>) -> Result<Self> {
+        let disk = Arc::clone(&cx.disk);
+        let target = match disk.look(&path, Links::Refuse) {
+            Ok(stat) if stat.kind == FileType::Symlink => disk.canonical(&path).map_err(|errno| match errno {
+                Errno::NOENT => refused(&path, "is a symlink to a file that does not exist"),
+                errno => failed(&path, errno),
+            })?,
+            _ => path.clone(),
+        };
+        let (root, relative) = split(&*disk, &target)?;
+        if let Some(within) = within {
+            let within = disk.canonical(within).map_err(|errno| failed(within, errno))?;
+            if !root.starts_with(&within) {
+                return Err(refused(&path, "leads out of the project").into());
+            }
+        }
+        Ok(Self { path, disk, root, relative, wait: cx.lock_wait()? })
+    }
+
+    /// The text; `None` if there is no file.
+    pub(super) fn read(&self) -> Result<Option<String>> {
+        Ok(read_document(&self.place())?)
+    }
+
+    /// Replaces the text by the result of `edit`, or removes the file if that is `None`.
+    pub(super) fn edit(&self, edit: &mut dyn FnMut(Option<&str>) -> Result<Option<String>>) -> Result<()> {
+        Ok(edit_document(&self.place(), edit)?)
+    }
+
+    fn place(&self) -> DocumentPlace<'_> {
+        DocumentPlace {
+            disk: &*self.disk,
+            root: &self.root,
+            relative: &self.relative,
+            limit: limits::SETTINGS_BYTES,
+            // Hosts watch the directory of their settings, so no lock file comes and goes there.
+            guard: Guard::Directory,
+            wait: self.wait,
+            copy_of: None,
+            digest,
+        }
+    }
+}
+
+/// The deepest directory of a path that exists, without links, and the rest of the path.
+fn split(disk: &dyn Disk, path: &Path) -> Result<(PathBuf, PathBuf)> {
+    let mut root = path.parent().ok_or_else(|| refused(path, "names no file"))?;
+    loop {
+        match disk.look(root, Links::Follow).map(|stat| stat.kind) {
+            Ok(FileType::Directory) => break,
+            Ok(_) | Err(Errno::NOTDIR) => return Err(refused(path, "is below a file").into()),
+            Err(Errno::NOENT) => root = root.parent().ok_or_else(|| refused(path, "names no file"))?,
+            Err(errno) => return Err(failed(root, errno).into()),
+        }
+    }
+    let relative = path.strip_prefix(root).unwrap_or(path).to_owned();
+    Ok((disk.canonical(root).map_err(|errno| failed(root, errno))?, relative))
+}
+
+fn refused(path: &Path, why: &'static str) -> DocumentFault {
+    DocumentFault::Unsafe { path: path.to_owned(), why }
+}
+
+fn failed(path: &Path, errno: Errno) -> DocumentFault {
+    DocumentFault::Io { doing: Operation::Inspect, path: path.to_owned(), source: errno.into() }
+}
+
+impl SettingsFile {
+    /// A file beside it; `None` if it does not exist or cannot be read.
+    pub(super) fn beside(&self, cx: &Context, name: &str) -> Option<(PathBuf, String)> {
+        let path = self.file.path.with_file_name(name);
+        let bytes = crate::disk::read_named(&*cx.disk, &path, limits::SETTINGS_BYTES).ok()?;
+        Some((path, String::from_utf8(bytes).ok()?))
+    }
+
+    /// The error for a text that cannot be edited.
+    pub(super) fn invalid(&self, fault: crate::hooks::settings::error::EditFault) -> Error {
+        Error::Invalid { path: self.file.path.clone(), place: fault.place, reason: fault.reason }
+    }
+}

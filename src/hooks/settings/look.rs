@@ -1,0 +1,96 @@
+//! What is installed in a file of settings.
+
+use serde_json::Value;
+
+use crate::codec::{JsonText, Place};
+use crate::hooks::settings::AgentHost;
+use crate::hooks::settings::command::{self, Call, TIMEOUT};
+use crate::hooks::settings::edit::{self, HOOKS, STATUS_LINE};
+use crate::hooks::settings::error::EditFault;
+use crate::hooks::settings::file::SettingsFile;
+use crate::hooks::settings::host::{STOP, SettingsScope};
+
+/// What a file of settings has of flow.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) handlers: Vec<FoundHandler>,
+    /// Whether flow writes the status line.
+    pub(super) status_line: bool,
+    /// Whether all hooks are turned off here.
+    pub(super) all_off: bool,
+}
+
+/// A handler that calls flow.
+#[derive(Debug)]
+pub(super) struct FoundHandler {
+    pub(super) event: String,
+    pub(super) group: usize,
+    pub(super) position: usize,
+    pub(super) command: String,
+    /// What it calls; none if the command line is someone's own.
+    pub(super) call: Option<Call>,
+    pub(super) matcher: Option<String>,
+    /// Its time limit in seconds.
+    pub(super) timeout: Option<f64>,
+    /// Whether handlers of others stand behind it.
+    pub(super) is_before_others: bool,
+    pub(super) place: Place,
+}
+
+impl FoundHandler {
+    /// The command line that this version of flow would write; `None` for an event that it does not answer.
+    fn wanted(&self, host: AgentHost, scope: SettingsScope) -> Option<String> {
+        let event = host.events().iter().chain(&[STOP]).find(|event| event.0 == self.event)?;
+        let continues = self.call == Some(Call::Hook { continues: true });
+        Some(command::hook(host, *event, continues, scope == SettingsScope::Project))
+    }
+
+    /// Whether it is as this version of flow writes it.
+    pub(super) fn is_current(&self, host: AgentHost, scope: SettingsScope) -> bool {
+        self.wanted(host, scope).as_ref() == Some(&self.command) && self.has_timeout()
+    }
+
+    /// Whether it has flow's time limit.
+    pub(super) fn has_timeout(&self) -> bool {
+        self.timeout == Some(f64::from(u32::try_from(TIMEOUT).unwrap_or(u32::MAX)))
+    }
+}
+
+/// Looks into `text`.
+pub(super) fn look(settings: &SettingsFile, text: &str) -> Result<Found, EditFault> {
+    let (_, body) = edit::unmarked(settings.host, text)?;
+    if edit::is_blank(body) {
+        return Ok(Found::default());
+    }
+    let json = JsonText::parse(body)?;
+    edit::check_keys(settings.host, &json)?;
+    let root = json.root();
+    let mut found = Found {
+        all_off: root.get("disableAllHooks").is_some_and(|node| json.value(node) == Value::Bool(true)),
+        status_line: root.get(STATUS_LINE).is_some_and(|node| edit::is_our_status_line(&json, node)),
+        ..Found::default()
+    };
+    for event in root.get(HOOKS).and_then(|hooks| hooks.members()).unwrap_or_default() {
+        let all = edit::handlers(&json, &event.key, &event.value).unwrap_or_default();
+        let groups = event.value.items().unwrap_or_default();
+        let is_ours = |command: &Option<String>| {
+            command.as_deref().is_some_and(|text| command::call(text).is_some() || command::mentions_flow(text))
+        };
+        let last_other = all.iter().rposition(|handler| !is_ours(&handler.command));
+        for (at, handler) in all.iter().enumerate().filter(|(_, handler)| is_ours(&handler.command)) {
+            let matcher = groups[handler.group].value.get("matcher").map(|node| json.value(node));
+            found.handlers.push(FoundHandler {
+                event: event.key.clone(),
+                group: handler.group,
+                position: handler.position,
+                command: handler.command.clone().unwrap_or_default(),
+                call: handler.call(),
+                matcher: matcher.and_then(|matcher| matcher.as_str().map(str::to_owned)),
+                timeout: handler.node.get("timeout").and_then(|node| json.value(node).as_f64()),
+                is_before_others: last_other.is_some_and(|last| at < last),
+                place: json.place(handler.node),
+            });
+        }
+    }
+    Ok(found)
+}

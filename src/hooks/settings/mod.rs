@@ -1,0 +1,33 @@
+//! The settings of agents' hosts: flow's hooks in them, and what else hosts can be given of flow.
+//!
+//! A file of settings belongs to its owner. Its text is edited, all other bytes stay, and taking the hooks out gives the
+//! bytes of before. See `docs/decisions/021-settings-files.md`.
+
+mod ask;
+mod change;
+mod command;
+mod diff;
+mod doctor;
+mod edit;
+mod error;
+mod file;
+mod host;
+mod look;
+mod obstacle;
+mod plugin;
+mod rules;
+mod status;
+
+pub use crate::runs::AgentHost;
+pub use change::{
+    ChangeOutcome, HooksChangeReport, HooksInstallRequest, HooksUninstallRequest, SettingsChange, StatusLineOutcome,
+    install, uninstall,
+};
+pub use doctor::{HooksDoctorReport, HooksDoctorRequest, HooksFinding, LastCall, doctor};
+pub use error::{Error, Result};
+pub use host::{HostChoice, SettingsScope};
+pub use plugin::{HooksFilesReport, HooksPluginRequest, HooksSkillRequest, WrittenFile, plugin, skill};
+pub use status::{
+    HandlerStatus, HandlerVersion, HooksStatusReport, HooksStatusRequest, Installed, PluginStatus, SettingsStatus,
+    Trust, status,
+};

@@ -1,0 +1,67 @@
+//! What speaks against hooks in a file of settings.
+
+use serde_json::Value;
+
+use crate::codec::{TomlText, parse_json};
+use crate::hooks::settings::AgentHost;
+use crate::hooks::settings::error::{Error, Result};
+use crate::hooks::settings::file::SettingsFile;
+use crate::hooks::settings::host::SettingsScope;
+use crate::runs::Context;
+
+/// The file in which Codex keeps everything but hooks.
+pub(super) const CONFIG: &str = "config.toml";
+
+/// Refuses to add hooks where the host would run them twice.
+pub(super) fn refuse(cx: &Context, settings: &SettingsFile) -> Result<()> {
+    if let Some(plugin) = plugin(cx, settings.host) {
+        return Err(Error::PluginPresent { host: settings.host, plugin });
+    }
+    match settings.host {
+        AgentHost::ClaudeCode => Ok(()),
+        AgentHost::Codex => hooks_in_config(cx, settings).map_or(Ok(()), Err),
+    }
+}
+
+/// Hooks in `config.toml`. What Codex notes there about hooks that a person trusted is not one.
+pub(super) fn hooks_in_config(cx: &Context, settings: &SettingsFile) -> Option<Error> {
+    let (path, text) = settings.beside(cx, CONFIG)?;
+    let config = TomlText::parse(&text)?;
+    let event = config.keys(&["hooks"]).into_iter().find(|key| key != "state")?;
+    Some(Error::HooksInConfig { path, place: config.place(&["hooks", &event])? })
+}
+
+/// The plugin of flow that the host has, by its name.
+pub(super) fn plugin(cx: &Context, host: AgentHost) -> Option<String> {
+    let is_ours = |name: &String| name.starts_with("flow@");
+    match host {
+        AgentHost::ClaudeCode => SettingsScope::ALL.into_iter().find_map(|scope| {
+            let settings = settings(cx, host, scope)?;
+            let plugins = settings.get("enabledPlugins")?.as_object()?.clone();
+            plugins.into_iter().find(|(name, on)| is_ours(name) && *on != Value::Bool(false)).map(|(name, _)| name)
+        }),
+        AgentHost::Codex => {
+            let config = codex_config(cx)?;
+            let is_on = |name: &String| config.flag(&["plugins", name, "enabled"]) != Some(false);
+            config.keys(&["plugins"]).into_iter().find(|name| is_ours(name) && is_on(name))
+        }
+    }
+}
+
+/// The user's configuration of Codex.
+pub(super) fn codex_config(cx: &Context) -> Option<TomlText> {
+    let path = AgentHost::Codex.directory(cx, SettingsScope::User).ok()?.join(CONFIG);
+    TomlText::parse(&text_of(cx, &path)?)
+}
+
+/// What the settings of a scope say; `None` if they cannot be read.
+pub(super) fn settings(cx: &Context, host: AgentHost, scope: SettingsScope) -> Option<Value> {
+    let path = host.directory(cx, scope).ok()?.join(host.file(scope)?);
+    let text = text_of(cx, &path)?;
+    parse_json(text.trim_start_matches('\u{feff}')).ok()
+}
+
+fn text_of(cx: &Context, path: &std::path::Path) -> Option<String> {
+    let bytes = crate::disk::read_named(&*cx.disk, path, crate::model::limits::SETTINGS_BYTES).ok()?;
+    String::from_utf8(bytes).ok()
+}

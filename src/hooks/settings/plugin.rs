@@ -1,0 +1,150 @@
+//! `hooks plugin` and `hooks skill`: what hosts can be given of flow besides hooks in their settings.
+//!
+//! The files are those of the repository's own plugin, so that both cannot differ.
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::hooks::settings::change::ChangeOutcome;
+use crate::hooks::settings::error::{Error, Result};
+use crate::hooks::settings::file::UserFile;
+use crate::hooks::settings::host::project_root;
+use crate::model::quoted;
+use crate::runs::{self, Context};
+
+const RESUME: &str = include_str!("../../../plugins/flow/skills/resume/SKILL.md");
+const RUN_STATE: &str = include_str!("../../../plugins/flow/skills/run-state/SKILL.md");
+
+/// The plugin, which both hosts read.
+const PLUGIN: [(&str, &str); 7] = [
+    (".claude-plugin/marketplace.json", include_str!("../../../.claude-plugin/marketplace.json")),
+    ("plugins/flow/.claude-plugin/plugin.json", include_str!("../../../plugins/flow/.claude-plugin/plugin.json")),
+    ("plugins/flow/README.md", include_str!("../../../plugins/flow/README.md")),
+    ("plugins/flow/.mcp.json", include_str!("../../../plugins/flow/.mcp.json")),
+    ("plugins/flow/hooks/hooks.json", include_str!("../../../plugins/flow/hooks/hooks.json")),
+    ("plugins/flow/skills/resume/SKILL.md", RESUME),
+    ("plugins/flow/skills/run-state/SKILL.md", RUN_STATE),
+];
+
+/// The directories in which hosts look for skills.
+const SKILL_DIRECTORIES: [&str; 2] = [".claude/skills", ".agents/skills"];
+
+/// Where to write the plugin.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HooksPluginRequest {
+    /// The directory; it is created if it does not exist.
+    pub dir: PathBuf,
+    /// Whether to replace files with another text.
+    #[serde(default)]
+    pub replace: bool,
+}
+
+/// Where to write the skills.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HooksSkillRequest {
+    /// The directory with `.claude` and `.agents`; the project's unless it is given.
+    pub dir: Option<PathBuf>,
+    /// Whether to replace files with another text.
+    pub replace: bool,
+}
+
+/// The files that were written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct HooksFilesReport {
+    /// The directory.
+    pub dir: PathBuf,
+    /// The files.
+    pub files: Vec<WrittenFile>,
+    /// Commands that tell hosts of them, to be given by a person.
+    pub next: Vec<String>,
+}
+
+/// A file, and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct WrittenFile {
+    /// The path below the directory.
+    pub path: PathBuf,
+    /// What became of it.
+    pub outcome: ChangeOutcome,
+}
+
+/// Writes the plugin for both hosts: hooks, skills, and the server for tools.
+///
+/// # Errors
+/// If a file exists with another text and is not to be replaced, or cannot be written.
+pub fn plugin(cx: &Context, request: &HooksPluginRequest) -> Result<HooksFilesReport> {
+    let dir = absolute(cx, &request.dir)?;
+    let files = PLUGIN.map(|(path, text)| (PathBuf::from(path), text.to_owned()));
+    let place = quoted(&dir.display().to_string());
+    let next = vec![
+        format!("claude plugin marketplace add {place}"),
+        "claude plugin install flow@flow".to_owned(),
+        format!("codex plugin marketplace add {place}"),
+        "codex plugin add flow@flow".to_owned(),
+    ];
+    write(cx, dir, &files, request.replace, next)
+}
+
+/// Writes the skills for hosts that are not given the plugin.
+///
+/// # Errors
+/// As [`plugin`].
+pub fn skill(cx: &Context, request: &HooksSkillRequest) -> Result<HooksFilesReport> {
+    let dir = match &request.dir {
+        Some(dir) => absolute(cx, dir)?,
+        None => project_root(cx)?,
+    };
+    let mut files = Vec::new();
+    for directory in SKILL_DIRECTORIES {
+        // Outside of a plugin, the name says whose skill it is.
+        for (name, text) in [("resume", RESUME), ("run-state", RUN_STATE)] {
+            let path = Path::new(directory).join(format!("flow-{name}")).join("SKILL.md");
+            let text = text.replacen(&format!("name: {name}\n"), &format!("name: flow-{name}\n"), 1);
+            let text = text.replace("skill `run-state`", "skill `flow-run-state`");
+            files.push((path, text.replace("`/flow:resume`", "the skill `flow-resume`")));
+        }
+    }
+    write(cx, dir, &files, request.replace, Vec::new())
+}
+
+fn absolute(cx: &Context, dir: &Path) -> Result<PathBuf> {
+    let Some(cwd) = &cx.env.cwd else {
+        return Err(runs::Error::Usage("the working directory does not exist".to_owned()).into());
+    };
+    Ok(cwd.join(dir).components().collect())
+}
+
+/// Looks at every file before it writes any.
+fn write(
+    cx: &Context,
+    dir: PathBuf,
+    files: &[(PathBuf, String)],
+    replace: bool,
+    next: Vec<String>,
+) -> Result<HooksFilesReport> {
+    let mut planned = Vec::new();
+    for (path, text) in files {
+        let file = UserFile::at(cx, dir.join(path), None)?;
+        let outcome = judge(&file, file.read()?.as_deref(), text, replace)?;
+        planned.push((file, text, WrittenFile { path: path.clone(), outcome }));
+    }
+    for (file, text, written) in &planned {
+        if written.outcome != ChangeOutcome::Unchanged {
+            file.edit(&mut |old| judge(file, old, text, replace).map(|_| Some((*text).clone())))?;
+        }
+    }
+    Ok(HooksFilesReport { dir, files: planned.into_iter().map(|(.., written)| written).collect(), next })
+}
+
+fn judge(file: &UserFile, old: Option<&str>, text: &str, replace: bool) -> Result<ChangeOutcome> {
+    match old {
+        None => Ok(ChangeOutcome::Created),
+        Some(old) if old == text => Ok(ChangeOutcome::Unchanged),
+        Some(_) if replace => Ok(ChangeOutcome::Changed),
+        Some(_) => Err(Error::Exists { path: file.path.clone() }),
+    }
+}

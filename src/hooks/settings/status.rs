@@ -1,0 +1,223 @@
+//! `hooks status`: what is installed where.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::codec::TomlText;
+use crate::hooks::settings::AgentHost;
+use crate::hooks::settings::command::Call;
+use crate::hooks::settings::error::Result;
+use crate::hooks::settings::file::{SettingsFile, files};
+use crate::hooks::settings::host::{HostChoice, SettingsScope};
+use crate::hooks::settings::look::{Found, FoundHandler, look};
+use crate::hooks::settings::obstacle;
+use crate::runs::Context;
+
+/// Which hosts to look at.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HooksStatusRequest {
+    /// The hosts; all unless one is given.
+    pub host: HostChoice,
+    /// The only scope to look at; all unless it is given.
+    pub scope: Option<SettingsScope>,
+}
+
+/// What is installed where.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct HooksStatusReport {
+    /// The files of settings, whether they exist or not.
+    pub files: Vec<SettingsStatus>,
+    /// Hosts that have flow's plugin, which brings the hooks.
+    pub plugins: Vec<PluginStatus>,
+}
+
+/// A host that has flow's plugin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PluginStatus {
+    /// The host.
+    pub host: AgentHost,
+    /// The name of the plugin.
+    pub plugin: String,
+}
+
+/// What a file of settings has of flow.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct SettingsStatus {
+    /// The host.
+    pub host: AgentHost,
+    /// Where the settings apply.
+    pub scope: SettingsScope,
+    /// The file.
+    pub path: PathBuf,
+    /// How much is installed.
+    pub installed: Installed,
+    /// Why the file cannot be read by its host; none if it can, or if there is no file.
+    pub problem: Option<String>,
+    /// The handlers that call flow.
+    pub handlers: Vec<HandlerStatus>,
+    /// Events that have no handler of flow; empty if none has one.
+    pub missing: Vec<String>,
+    /// Whether the event `stop` continues a run.
+    #[serde(rename = "continue")]
+    pub continues: bool,
+    /// Whether flow writes the status line.
+    #[serde(rename = "statusline")]
+    pub status_line: bool,
+}
+
+/// How much is installed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Installed {
+    /// Nothing.
+    No,
+    /// Something, but not what `flow hooks install` of this version writes.
+    Partly,
+    /// Everything.
+    Yes,
+    /// The file cannot be read.
+    Unknown,
+}
+
+/// A handler that calls flow.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct HandlerStatus {
+    /// The event.
+    pub event: String,
+    /// Its command line.
+    pub command: String,
+    /// Its time limit in seconds.
+    pub timeout: Option<f64>,
+    /// Whose command line it is.
+    pub version: HandlerVersion,
+    /// Whether the host runs it.
+    pub trust: Trust,
+}
+
+/// Whose command line a handler has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HandlerVersion {
+    /// This version of flow writes it.
+    Current,
+    /// Another version of flow wrote it; `flow hooks install` brings it up to date.
+    Other,
+    /// It is someone's own, and stays.
+    Foreign,
+}
+
+/// Whether a host trusts a handler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Trust {
+    /// The host does not ask.
+    NotNeeded,
+    /// The host noted that a person trusts a handler at this position. Whether it is this one, `flow hooks doctor` asks it.
+    Noted,
+    /// The host noted nothing.
+    NotNoted,
+}
+
+/// Tells what is installed where. Asks no other program.
+///
+/// # Errors
+/// If the files cannot be found, or not be read for another reason than their text.
+pub fn status(cx: &Context, request: &HooksStatusRequest) -> Result<HooksStatusReport> {
+    let config = obstacle::codex_config(cx);
+    let mut report = HooksStatusReport { files: Vec::new(), plugins: Vec::new() };
+    for settings in &all(cx, request.host, request.scope)? {
+        report.files.push(of_file(settings, config.as_ref())?);
+    }
+    for &host in request.host.hosts() {
+        let plugin = obstacle::plugin(cx, host);
+        report.plugins.extend(plugin.map(|plugin| PluginStatus { host, plugin }));
+    }
+    Ok(report)
+}
+
+/// The files of all scopes, or of one.
+pub(super) fn all(cx: &Context, host: HostChoice, scope: Option<SettingsScope>) -> Result<Vec<SettingsFile>> {
+    if let Some(scope) = scope {
+        return files(cx, host, scope);
+    }
+    let mut found = Vec::new();
+    for scope in SettingsScope::ALL {
+        let has_any = host.hosts().iter().any(|host| host.file(scope).is_some());
+        if has_any {
+            found.extend(files(cx, host, scope)?);
+        }
+    }
+    found.sort_by_key(|file| (file.host, file.scope));
+    Ok(found)
+}
+
+fn of_file(settings: &SettingsFile, config: Option<&TomlText>) -> Result<SettingsStatus> {
+    let (found, problem) = match settings.file.read()? {
+        None => (Found::default(), None),
+        Some(text) => match look(settings, &text) {
+            Ok(found) => (found, None),
+            Err(fault) => (Found::default(), Some(format!("{}: {}", fault.place, fault.reason))),
+        },
+    };
+    let (host, scope) = (settings.host, settings.scope);
+    let ours = || found.handlers.iter().filter(|handler| handler.call.is_some());
+    let has = |event: &str| ours().any(|handler| handler.event == event);
+    let missing: Vec<_> = host.events().iter().map(|event| event.0).filter(|event| !has(event)).collect();
+    let installed = match (&problem, ours().next()) {
+        (Some(_), _) => Installed::Unknown,
+        (None, None) => Installed::No,
+        _ if missing.is_empty() && ours().all(|handler| handler.is_current(host, scope)) => Installed::Yes,
+        _ => Installed::Partly,
+    };
+    Ok(SettingsStatus {
+        host,
+        scope,
+        path: settings.file.path.clone(),
+        installed,
+        problem,
+        continues: ours().any(|handler| handler.call == Some(Call::Hook { continues: true })),
+        missing: if installed == Installed::Partly { missing.into_iter().map(str::to_owned).collect() } else { vec![] },
+        status_line: found.status_line,
+        handlers: found.handlers.iter().map(|handler| shown(settings, handler, config)).collect(),
+    })
+}
+
+fn shown(settings: &SettingsFile, handler: &FoundHandler, config: Option<&TomlText>) -> HandlerStatus {
+    let is_current = handler.is_current(settings.host, settings.scope);
+    HandlerStatus {
+        event: handler.event.clone(),
+        command: handler.command.clone(),
+        timeout: handler.timeout,
+        version: match handler.call {
+            None => HandlerVersion::Foreign,
+            Some(_) if is_current => HandlerVersion::Current,
+            Some(_) => HandlerVersion::Other,
+        },
+        trust: match settings.host {
+            AgentHost::ClaudeCode => Trust::NotNeeded,
+            AgentHost::Codex if is_noted(settings, handler, config) => Trust::Noted,
+            AgentHost::Codex => Trust::NotNoted,
+        },
+    }
+}
+
+/// Whether Codex has a note of trust for a handler at this position.
+fn is_noted(settings: &SettingsFile, handler: &FoundHandler, config: Option<&TomlText>) -> bool {
+    let key = trust_key(settings, handler);
+    config.is_some_and(|config| !config.keys(&["hooks", "state", &key]).is_empty())
+}
+
+/// The name under which Codex notes its trust in a handler.
+pub(super) fn trust_key(settings: &SettingsFile, handler: &FoundHandler) -> String {
+    let mut event = String::new();
+    for c in handler.event.chars() {
+        if c.is_ascii_uppercase() && !event.is_empty() {
+            event.push('_');
+        }
+        event.push(c.to_ascii_lowercase());
+    }
+    format!("{}:{event}:{}:{}", settings.file.path.display(), handler.group, handler.position)
+}

@@ -1,0 +1,105 @@
+//! Asks another program, which may not end by itself.
+#![expect(clippy::disallowed_methods, reason = "the programs of hosts are asked here")]
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use crate::host::child::kill;
+
+/// How many bytes of an answer are read.
+const MOST: usize = 4 << 20;
+
+/// A question to a program.
+#[derive(Debug)]
+pub(crate) struct Question<'a> {
+    /// The program.
+    pub(crate) program: &'a OsStr,
+    /// Its arguments.
+    pub(crate) arguments: &'a [OsString],
+    /// The directory in which it runs.
+    pub(crate) directory: &'a Path,
+    /// What it reads on standard input, which stays open until there is an answer.
+    pub(crate) input: &'a [u8],
+    /// How long to wait.
+    pub(crate) limit: Duration,
+}
+
+impl Question<'_> {
+    /// What the program wrote to standard output when that was enough, when it ended, or when the time was over. Then the
+    /// program is ended, with what it started.
+    ///
+    /// # Errors
+    /// If the program cannot be started: `NotFound` if there is none.
+    pub(crate) fn ask(&self, is_enough: impl Fn(&[u8]) -> bool) -> io::Result<Vec<u8>> {
+        let mut command = Command::new(self.program);
+        command.args(self.arguments).current_dir(self.directory);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = command.spawn()?;
+        let stdin = child.stdin.take().map(|mut stdin| {
+            // A program that does not read answers anyway, or not.
+            let _ = stdin.write_all(self.input);
+            stdin
+        });
+        let (send, parts) = mpsc::channel();
+        if let Some(mut stdout) = child.stdout.take() {
+            std::thread::spawn(move || {
+                let mut bytes = vec![0; 64 << 10];
+                while let Ok(len @ 1..) = stdout.read(&mut bytes) {
+                    if send.send(bytes[..len].to_vec()).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        let deadline = Instant::now() + self.limit;
+        let mut answer = Vec::new();
+        while !is_enough(&answer) && answer.len() < MOST {
+            match parts.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(part) => answer.extend(part),
+                Err(_) => break,
+            }
+        }
+        drop(stdin);
+        kill(&mut child);
+        Ok(answer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(script: &str, limit: u64) -> String {
+        let question = Question {
+            program: OsStr::new("sh"),
+            arguments: &["-c".into(), script.into()],
+            directory: Path::new("/"),
+            input: b"question\n",
+            limit: Duration::from_millis(limit),
+        };
+        String::from_utf8(question.ask(|answer| answer.ends_with(b"enough\n")).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn an_answer_is_read_until_it_is_enough() {
+        let start = Instant::now();
+        assert_eq!(ask("read line; echo $line; echo enough; sleep 60", 50_000), "question\nenough\n");
+        assert_eq!(ask("echo ends by itself", 50_000), "ends by itself\n");
+        assert!(start.elapsed() < Duration::from_secs(40));
+        assert_eq!(ask("echo first; sleep 60", 300), "first\n");
+    }
+
+    #[test]
+    fn a_program_that_does_not_exist_is_an_error() {
+        let program = OsStr::new("/nowhere/to/be/found");
+        let question =
+            Question { program, arguments: &[], directory: Path::new("/"), input: b"", limit: Duration::ZERO };
+        assert_eq!(question.ask(|_| true).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+}

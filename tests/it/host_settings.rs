@@ -1,0 +1,597 @@
+//! `flow hooks`: settings of hosts get flow's hooks and lose them again, and every other byte stays.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use flowrun::disk::Errno;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::support::shaky::{Ill, Shaky};
+use crate::support::{Answer, Sandbox, alone, quick, scaled};
+
+/// A home with settings for both hosts.
+struct Home {
+    sandbox: Sandbox,
+}
+
+const CLAUDE: &str = "home/.claude/settings.json";
+const CODEX: &str = "home/.codex/hooks.json";
+
+impl Home {
+    fn new() -> Self {
+        let sandbox = Sandbox::within(&quick());
+        for dir in ["home/.claude", "home/.codex"] {
+            fs::create_dir_all(sandbox.path(dir)).unwrap();
+        }
+        Self { sandbox }
+    }
+
+    fn path(&self, file: &str) -> PathBuf {
+        self.sandbox.path(file)
+    }
+
+    fn read(&self, file: &str) -> String {
+        fs::read_to_string(self.path(file)).unwrap()
+    }
+
+    fn write(&self, file: &str, text: &str) {
+        let path = self.path(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn env(&self) -> [(&'static str, String); 1] {
+        [("HOME", self.path("home").to_str().unwrap().to_owned())]
+    }
+
+    fn hooks(&self, args: &str) -> Answer {
+        self.sandbox.inside_on(alone(), &self.env(), ["hooks"].into_iter().chain(args.split_whitespace()))
+    }
+
+    /// An answer with paths that are the same everywhere.
+    fn shown(&self, text: &str) -> String {
+        text.replace(self.sandbox.root().to_str().unwrap(), "")
+    }
+
+    /// The names in a directory.
+    fn names(&self, dir: &str) -> Vec<String> {
+        let names = fs::read_dir(self.path(dir)).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+#[test]
+fn without_settings_files_are_made_and_removed_again() {
+    let home = Home::new();
+    let told = home.hooks("install").ok().stdout;
+    insta::assert_snapshot!(home.shown(&told), @r#"
+    created  /home/.claude/settings.json
+      claude-code SessionStart, UserPromptSubmit, SessionEnd, PreCompact
+      trust       Claude Code runs them from its next start on; `/hooks` shows them
+      allow       "Bash(flow start:*)", "Bash(flow record-activity:*)", "Bash(flow emit:*)", "Bash(flow next:*)", "Bash(flow advance:*)", "Bash(flow block:*)", "Bash(flow unblock:*)", "Bash(flow complete:*)", "Bash(flow fail:*)", "Bash(flow resume:*)", "Bash(flow list:*)", "Bash(flow show:*)", "Bash(flow log:*)", "Bash(flow validate:*)", "Bash(flow verify:*)", "Bash(flow mode:*)"
+    created  /home/.codex/hooks.json
+      codex       SessionStart, UserPromptSubmit, SessionEnd
+      trust       Codex runs them when you trusted them: in the dialog at its next start, or with `/hooks`
+      allow       prefix_rule(pattern = ["flow", ["start", "record-activity", "emit", "next", "advance", "block", "unblock", "complete", "fail", "resume", "list", "show", "log", "validate", "verify", "mode"]], decision = "allow")
+    "#);
+    let settings: Value = serde_json::from_str(&home.read(CLAUDE)).unwrap();
+    let handler = |command: &str| json!([{ "hooks": [{ "type": "command", "command": command, "timeout": 3 }] }]);
+    let hooks = json!({ "hooks": {
+        "SessionStart": handler("flow hook claude-code session-start"),
+        "UserPromptSubmit": handler("flow hook claude-code user-prompt-submit"),
+        "SessionEnd": handler("flow hook claude-code session-end"),
+        "PreCompact": handler("flow hook claude-code pre-compact"),
+    }});
+    assert_eq!(settings, hooks);
+    insta::assert_snapshot!(home.shown(&home.hooks("status").ok().stdout), @"
+    installed  claude-code user  /home/.claude/settings.json
+      SessionStart        flow hook claude-code session-start
+      UserPromptSubmit    flow hook claude-code user-prompt-submit
+      SessionEnd          flow hook claude-code session-end
+      PreCompact          flow hook claude-code pre-compact
+    not installed  claude-code project  /.claude/settings.json
+    not installed  claude-code local  /.claude/settings.local.json
+    installed  codex user  /home/.codex/hooks.json
+      SessionStart      not trusted  flow hook codex session-start
+      UserPromptSubmit  not trusted  flow hook codex user-prompt-submit
+      SessionEnd        not trusted  flow hook codex session-end
+    not installed  codex project  /.codex/hooks.json
+    ");
+    let again = home.hooks("install --json").ok().json();
+    assert!(again["files"].as_array().unwrap().iter().all(|file| file["outcome"] == "unchanged"), "{again}");
+    let told = home.hooks("uninstall").ok().stdout;
+    insta::assert_snapshot!(home.shown(&told), @"
+    removed  /home/.claude/settings.json
+      claude-code SessionStart, UserPromptSubmit, SessionEnd, PreCompact
+    removed  /home/.codex/hooks.json
+      codex       SessionStart, UserPromptSubmit, SessionEnd
+    ");
+    assert!(home.names("home/.claude").is_empty() && home.names("home/.codex").is_empty());
+    assert!(home.hooks("uninstall --json").ok().json()["files"][0]["outcome"] == "unchanged");
+}
+
+#[test]
+fn a_dry_run_shows_the_change_and_writes_nothing() {
+    let home = Home::new();
+    let text = "{\n  \"model\": \"x\",\n  \"hooks\": {\n    \"Stop\": []\n  }\n}\n";
+    home.write(CLAUDE, text);
+    let report = home.hooks("install --host claude-code --continue --dry-run --json").ok().json();
+    let diff = report["files"][0]["diff"].as_str().unwrap();
+    let stop: String = diff.lines().take(16).map(|line| format!("{line}\n")).collect();
+    insta::assert_snapshot!(home.shown(&stop), @r#"
+    --- /home/.claude/settings.json
+    +++ /home/.claude/settings.json
+    @@ -1,6 +1,59 @@
+     {
+       "model": "x",
+       "hooks": {
+    -    "Stop": []
+    +    "Stop": [
+    +      {
+    +        "hooks": [
+    +          {
+    +            "type": "command",
+    +            "command": "flow hook claude-code stop --continue",
+    +            "timeout": 3
+    +          }
+    +        ]
+    "#);
+    assert_eq!(home.read(CLAUDE), text);
+    home.hooks("install --dry-run").ok();
+    assert!(home.names("home/.codex").is_empty());
+}
+
+#[test]
+fn a_project_has_commands_that_do_nothing_without_flow() {
+    let home = Home::new();
+    home.hooks("install --scope project").ok();
+    for file in [".claude/settings.json", ".codex/hooks.json"] {
+        let settings: Value = serde_json::from_str(&home.read(file)).unwrap();
+        let command = settings["hooks"]["SessionEnd"][0]["hooks"][0]["command"].as_str().unwrap().to_owned();
+        assert!(command.starts_with("command -v flow >/dev/null || exit 0; exec flow hook "), "{command}");
+        let mut shell = home.sandbox.command("/bin/sh");
+        shell.args(["-c", &command]).env("PATH", "/nowhere");
+        let output = shell.output().unwrap();
+        assert!(output.status.success() && output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
+    }
+    home.hooks("install --scope local").ok();
+    assert_eq!(home.names(".claude"), ["settings.json", "settings.local.json"]);
+    assert_eq!(home.names(".codex"), ["hooks.json"]);
+    let refused = home.hooks("install --scope local --host codex --json").exits(2).error();
+    assert_eq!(refused["message"], "Codex has no local settings; use the scope user or project");
+    home.hooks("uninstall --scope project").ok();
+    home.hooks("uninstall --scope local").ok();
+    assert!(home.names(".claude").is_empty());
+}
+
+#[test]
+fn what_another_version_wrote_is_brought_up_to_date_in_its_place() {
+    let home = Home::new();
+    let text = r#"{ "hooks": {
+  "SessionEnd": [
+    { "matcher": "clear", "hooks": [ { "type": "command", "command": "mine" },
+      { "type": "command", "command": "flow session-end", "statusMessage": "bye" }, { "type": "command", "command": "yours" } ] }
+  ],
+  "Stop": [ { "hooks": [ { "type": "command", "command": "flow hook claude-code stop --continue", "timeout": 60 } ] } ],
+  "Other": "of a newer host"
+}, "statusLine": { "command": "/usr/bin/flow hud", "padding": 0 } }"#;
+    home.write(CLAUDE, text);
+    let status = home.hooks("status --host claude-code --scope user --json").ok().json();
+    assert_eq!((&status["files"][0]["installed"], &status["files"][0]["continue"]), (&json!("partly"), &json!(true)));
+    assert_eq!(status["files"][0]["handlers"][0]["version"], "other");
+    home.hooks("install --host claude-code").ok();
+    let new = home.read(CLAUDE);
+    for kept in [
+        r#"{ "matcher": "clear", "hooks": [ { "type": "command", "command": "mine" },"#,
+        r#"{ "type": "command", "command": "flow hook claude-code session-end", "statusMessage": "bye", "timeout": 3 }, { "type": "command", "command": "yours" } ] }"#,
+        r#""command": "flow hook claude-code stop --continue", "timeout": 3 }"#,
+        r#""Other": "of a newer host""#,
+        r#"{ "command": "flow hud", "padding": 0 }"#,
+    ] {
+        assert!(new.contains(kept), "{kept}\n{new}");
+    }
+    let status = home.hooks("status --host claude-code --scope user --json").ok().json();
+    assert_eq!(status["files"][0]["installed"], "yes", "{status:#}");
+    home.hooks("uninstall --host claude-code").ok();
+    let left: Value = serde_json::from_str(&home.read(CLAUDE)).unwrap();
+    let others = json!([{ "type": "command", "command": "mine" }, { "type": "command", "command": "yours" }]);
+    let ends = json!([{ "matcher": "clear", "hooks": others }]);
+    assert_eq!(left, json!({ "hooks": { "SessionEnd": ends, "Stop": [], "Other": "of a newer host" } }));
+}
+
+#[test]
+fn the_status_line_of_another_program_stays() {
+    let home = Home::new();
+    let text = "{\"statusLine\": {\"type\": \"command\", \"command\": \"mine\"}}";
+    home.write(CLAUDE, text);
+    let report = home.hooks("install --statusline --json").ok().json();
+    assert_eq!(report["files"][0]["status_line"], "kept");
+    assert_eq!(report["files"][1]["status_line"], Value::Null, "Codex has none");
+    home.hooks("uninstall").ok();
+    assert_eq!(home.read(CLAUDE), text);
+    home.write(CLAUDE, "{}");
+    let report = home.hooks("install --statusline --json").ok().json();
+    assert_eq!(report["files"][0]["status_line"], "installed");
+    assert!(home.read(CLAUDE).contains("\"command\": \"flow hud\""));
+    let report = home.hooks("uninstall --json").ok().json();
+    assert_eq!(report["files"][0]["status_line"], "removed");
+    assert_eq!(home.read(CLAUDE), "{}");
+}
+
+/// Files that are not edited: the host, their text, and what is said about it.
+const REFUSED: [(&str, &str, &str); 17] = [
+    ("claude-code", "{", "1:1: EOF while parsing an object"),
+    ("claude-code", "{\"a\": 1}}", "1:9: trailing characters"),
+    ("claude-code", "{\n  // mine\n  \"a\": 1\n}", "2:3: comments are not JSON"),
+    ("claude-code", "{\"a\": 1 /* mine */}", "1:9: comments are not JSON"),
+    ("claude-code", "{\"a\": 1,\n}", "2:1: trailing comma"),
+    ("claude-code", "{\"a\": 1, \"b\": {\"c\": 1, \"c\": 2}}", "1:26: the key \"c\" is there twice"),
+    ("claude-code", "[]", "1:1: the settings are not an object"),
+    ("claude-code", "{\"hooks\": []}", "1:11: \"hooks\" is not an object"),
+    ("claude-code", "{\"hooks\": {\"SessionEnd\": {}}}", "1:26: in \"SessionEnd\", the value is not an array"),
+    ("claude-code", "{\"hooks\": {\"SessionEnd\": [1]}}", "1:27: in \"SessionEnd\", an item has no \"hooks\""),
+    ("claude-code", "{\"hooks\": {\"SessionEnd\": [{}]}}", "1:27: in \"SessionEnd\", an item has no \"hooks\""),
+    (
+        "claude-code",
+        "{\"hooks\": {\"SessionEnd\": [{\"hooks\": {}}]}}",
+        "1:37: in \"SessionEnd\", \"hooks\" is not an array",
+    ),
+    (
+        "claude-code",
+        "{\"hooks\": {\"SessionEnd\": [{\"hooks\": [\"x\"]}]}}",
+        "1:38: in \"SessionEnd\", a handler is not an object",
+    ),
+    ("codex", "{\"$schema\": \"x\", \"hooks\": {}}", "1:13: Codex does not read a file with the key \"$schema\""),
+    ("codex", "\u{feff}{}", "1:1: Codex does not read a file that begins with a byte order mark"),
+    ("codex", "{'a': 1}", "1:2: key must be a string"),
+    ("codex", "{\"description\": \"x\", \"hooks\": null}", "1:31: \"hooks\" is not an object"),
+];
+
+#[test]
+fn a_file_that_its_host_does_not_read_is_refused_with_place_and_reason() {
+    for (host, text, wanted) in REFUSED {
+        let home = Home::new();
+        let file = if host == "codex" { CODEX } else { CLAUDE };
+        home.write(file, text);
+        // The other host's file is not written either.
+        let error = home.hooks("install --json").exits(1).error();
+        assert_eq!(error["code"], "invalid_settings");
+        assert_eq!(home.shown(error["message"].as_str().unwrap()), format!("/{file}:{wanted}"), "{text}");
+        assert_eq!(home.read(file), text);
+        let both = [home.names("home/.claude"), home.names("home/.codex")].concat();
+        assert_eq!(both.len(), 1, "{both:?}");
+    }
+    let home = Home::new();
+    fs::write(home.path(CLAUDE), b"{\"a\": \"\xff\"}").unwrap();
+    assert_eq!(home.hooks("install --json").exits(65).error()["code"], "not_utf8");
+    let home = Home::new();
+    home.write(CLAUDE, &format!("{{\"a\": \"{}\"}}", "x".repeat(1 << 20)));
+    assert_eq!(home.hooks("install --json").exits(1).error()["code"], "document_too_large");
+}
+
+#[test]
+fn hooks_that_would_run_twice_are_refused() {
+    let home = Home::new();
+    home.write("home/.codex/config.toml", "model = \"m\"\n[[hooks.Stop]]\nmatcher = \"\"\n");
+    let error = home.hooks("install --json").exits(1).error();
+    assert_eq!(error["code"], "hooks_in_config");
+    let told = "/home/.codex/config.toml:2:9: Codex has hooks here as well as in hooks.json, and reads both";
+    assert_eq!(home.shown(error["message"].as_str().unwrap()), told);
+    home.hooks("install --host claude-code").ok();
+    // What Codex notes about trust is not a hook.
+    home.write("home/.codex/config.toml", "[hooks.state.\"/h/hooks.json:stop:0:0\"]\ntrusted_hash = \"x\"\n");
+    home.hooks("install --host codex").ok();
+    home.hooks("uninstall").ok();
+
+    home.write(CLAUDE, "{\"enabledPlugins\": {\"flow@flow\": true}}");
+    home.write("home/.codex/config.toml", "[plugins.\"flow@flow\"]\nenabled = true\n");
+    for (host, title) in [("claude-code", "Claude Code"), ("codex", "Codex")] {
+        let error = home.hooks(&format!("install --host {host} --json")).exits(1).error();
+        let told = format!(
+            "the plugin `flow@flow` is installed in {title}, and brings these hooks: each event would be answered twice"
+        );
+        assert_eq!((&error["code"], &error["message"]), (&json!("plugin_present"), &json!(told)));
+    }
+    let plugins = home.hooks("status --json").ok().json()["plugins"].clone();
+    assert_eq!(plugins.as_array().unwrap().len(), 2);
+    home.write(CLAUDE, "{\"enabledPlugins\": {\"flow@flow\": false}}");
+    home.write("home/.codex/config.toml", "[plugins.\"flow@flow\"]\nenabled = false\n");
+    home.hooks("install").ok();
+}
+
+#[test]
+fn links_and_permissions_stay() {
+    let home = Home::new();
+    home.write("dotfiles/claude.json", "{}\n");
+    fs::set_permissions(home.path("dotfiles/claude.json"), fs::Permissions::from_mode(0o600)).unwrap();
+    symlink("../../dotfiles/claude.json", home.path(CLAUDE)).unwrap();
+    home.hooks("install --host claude-code").ok();
+    assert!(fs::symlink_metadata(home.path(CLAUDE)).unwrap().is_symlink());
+    assert!(home.read("dotfiles/claude.json").contains("flow hook claude-code session-start"));
+    assert_eq!(fs::metadata(home.path("dotfiles/claude.json")).unwrap().permissions().mode() & 0o777, 0o600);
+    home.hooks("uninstall --host claude-code").ok();
+    assert_eq!(home.read("dotfiles/claude.json"), "{}\n");
+    assert_eq!(home.names("dotfiles"), ["claude.json"]);
+
+    symlink("nowhere", home.path(CODEX)).unwrap();
+    let error = home.hooks("install --host codex --json").exits(77).error();
+    assert!(error["message"].as_str().unwrap().ends_with("hooks.json is a symlink to a file that does not exist"));
+    fs::remove_file(home.path(CODEX)).unwrap();
+    home.write(CODEX, "{}");
+    fs::hard_link(home.path(CODEX), home.path("other.json")).unwrap();
+    home.hooks("install --host codex").exits(77);
+    assert_eq!(home.read("other.json"), "{}");
+}
+
+#[test]
+fn a_link_in_a_project_is_not_followed_out_of_it() {
+    let home = Home::new();
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("settings.json"), "{}").unwrap();
+    fs::create_dir(home.path(".claude")).unwrap();
+    symlink(outside.path().join("settings.json"), home.path(".claude/settings.json")).unwrap();
+    symlink(outside.path(), home.path(".codex")).unwrap();
+    for host in ["claude-code", "codex"] {
+        let error = home.hooks(&format!("install --scope project --host {host} --json")).exits(77).error();
+        assert!(error["message"].as_str().unwrap().ends_with("leads out of the project"), "{error}");
+    }
+    assert_eq!(fs::read_to_string(outside.path().join("settings.json")).unwrap(), "{}");
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn the_directories_that_hosts_name_themselves_count() {
+    let home = Home::new();
+    let dir = |name: &str| home.path(name).to_str().unwrap().to_owned();
+    let env = [("CLAUDE_CONFIG_DIR", dir("c")), ("CODEX_HOME", dir("x"))];
+    home.sandbox.inside_on(alone(), &env, ["hooks", "install"]).ok();
+    assert_eq!((home.names("c"), home.names("x")), (vec!["settings.json".into()], vec!["hooks.json".into()]));
+    let error = home.sandbox.inside_on(alone(), &[], ["hooks", "status", "--json"]).exits(2).error();
+    assert_eq!(error["message"], "HOME is not set, so the user's settings cannot be found");
+}
+
+/// A process that dies at any call leaves the old file or the new one, and the next command cleans up.
+#[test]
+fn a_kill_leaves_the_old_settings_or_the_new_ones() {
+    let home = Home::new();
+    let old = "{\n  \"model\": \"x\"\n}\n";
+    for (before, command) in [(Some(old), "install"), (None, "install"), (Some(""), "uninstall"), (None, "uninstall")] {
+        let prepare = || {
+            let _ = fs::remove_file(home.path(CLAUDE));
+            if let Some(text) = before {
+                home.write(CLAUDE, if text.is_empty() { old } else { text });
+            }
+            if command == "uninstall" {
+                home.hooks("install --host claude-code").ok();
+            }
+        };
+        let state = || fs::read_to_string(home.path(CLAUDE)).ok();
+        let args = ["hooks", command, "--host", "claude-code"];
+        prepare();
+        let first = state();
+        let disk = Shaky::new(alone(), &[]);
+        home.sandbox.inside_on(Arc::new(disk.clone()), &home.env(), args).ok();
+        let last = state();
+        assert_ne!(first, last);
+        for call in 1..=disk.calls().len() {
+            for ill in [Ill::Death(call), Ill::Failure(call, Errno::IO), Ill::ShortWrite(call)] {
+                prepare();
+                let shaky = Shaky::new(alone(), &[ill]);
+                let answer = home.sandbox.inside_on(Arc::new(shaky), &home.env(), args);
+                let now = state();
+                assert!(now == first || now == last, "{command}, {ill:?}: {now:?}");
+                assert!(answer.code != Some(0) || now == last, "{command}, {ill:?}: {answer:?}");
+                home.sandbox.inside_on(alone(), &home.env(), args).ok();
+                assert_eq!(state(), last, "{command}, {ill:?}");
+                home.hooks("install --host claude-code --continue").ok();
+                assert_eq!(home.names("home/.claude"), ["settings.json"], "{command}, {ill:?}");
+            }
+        }
+        let _ = fs::remove_file(home.path(CLAUDE));
+    }
+}
+
+/// How a person or a program writes JSON.
+#[derive(Debug, Clone)]
+struct Style {
+    /// The indentation of a level; none for a text on one line.
+    unit: Option<&'static str>,
+    newline: &'static str,
+    /// Behind colons and commas.
+    blank: &'static str,
+    /// In an empty object or array.
+    inside: &'static str,
+    end: &'static str,
+    mark: bool,
+}
+
+fn styles() -> impl Strategy<Value = Style> {
+    (
+        prop::sample::select(vec![None, Some("  "), Some("    "), Some("\t"), Some(" "), Some("")]),
+        prop::sample::select(vec!["\n", "\r\n"]),
+        prop::sample::select(vec!["", " "]),
+        prop::sample::select(vec!["", " ", "  ", "\n", "\n    ", "\n\n"]),
+        prop::sample::select(vec!["", "\n", "\n\n", " \n"]),
+        any::<bool>(),
+    )
+        .prop_map(|(unit, newline, blank, inside, end, mark)| Style { unit, newline, blank, inside, end, mark })
+}
+
+impl Style {
+    fn text(&self, value: &Value, may_mark: bool) -> String {
+        let mut text = String::from(if self.mark && may_mark { "\u{feff}" } else { "" });
+        self.write(value, 0, &mut text);
+        (text + self.end).replace("\r\n", "\n").replace('\n', self.newline)
+    }
+
+    fn write(&self, value: &Value, depth: usize, text: &mut String) {
+        let (open, close, parts): (_, _, Vec<(String, &Value)>) = match value {
+            Value::Object(object) => {
+                let key = |key: &String| format!("{}:{}", json!(key), self.blank);
+                ('{', '}', object.iter().map(|(name, value)| (key(name), value)).collect())
+            }
+            Value::Array(items) => ('[', ']', items.iter().map(|item| (String::new(), item)).collect()),
+            scalar => return *text += &scalar.to_string(),
+        };
+        let line = |depth: usize| self.unit.map_or(String::new(), |unit| format!("\n{}", unit.repeat(depth)));
+        text.push(open);
+        if parts.is_empty() {
+            *text += if self.unit.is_some() { self.inside } else { self.inside.trim_matches('\n') };
+        }
+        for (at, (key, value)) in parts.iter().enumerate() {
+            *text += if at == 0 { "" } else { "," };
+            *text += if at > 0 && self.unit.is_none() { self.blank } else { "" };
+            *text += &line(depth + 1);
+            *text += key;
+            self.write(value, depth + 1, text);
+        }
+        if !parts.is_empty() {
+            *text += &line(depth);
+        }
+        text.push(close);
+    }
+}
+
+/// Handlers of other tools.
+fn handler() -> impl Strategy<Value = Value> {
+    prop::sample::select(vec![
+        json!({ "type": "command", "command": "jq -r '.prompt' | tee \"a\\b\"", "timeout": 60 }),
+        json!({ "type": "command", "command": "true", "async": true, "statusMessage": "…" }),
+        json!({ "type": "http", "url": "http://localhost:1/{}[]" }),
+        json!({ "command": "overflow hook codex stop" }),
+        json!({}),
+    ])
+}
+
+fn group() -> impl Strategy<Value = Value> {
+    let matcher = prop::option::of(prop::sample::select(vec!["", "startup|resume", "*"]));
+    (matcher, prop::collection::vec(handler(), 0..3)).prop_map(|(matcher, hooks)| match matcher {
+        Some(matcher) => json!({ "matcher": matcher, "hooks": hooks }),
+        None => json!({ "hooks": hooks }),
+    })
+}
+
+fn hooks() -> impl Strategy<Value = Value> {
+    let names = ["SessionStart", "UserPromptSubmit", "PreCompact", "SessionEnd", "Stop", "PreToolUse", "Über"];
+    let events = prop::sample::subsequence(names.to_vec(), 0..names.len());
+    let groups = prop::collection::vec(prop::collection::vec(group(), 0..3), names.len());
+    (events, groups).prop_map(|(events, groups)| {
+        Value::Object(events.into_iter().map(str::to_owned).zip(groups.into_iter().map(Value::from)).collect())
+    })
+}
+
+/// Settings, or none; those of Claude Code have other keys as well.
+fn settings(of_claude: bool) -> impl Strategy<Value = Value> {
+    let more = if of_claude {
+        vec![
+            ("model", json!("opus")),
+            ("permissions", json!({ "allow": ["Bash(ls:*)", "Read(~/é \"x\")"], "deny": [] })),
+            ("env", json!({})),
+            ("statusLine", json!({ "type": "command", "command": "mine" })),
+            ("enabledPlugins", json!({ "other@flow": true })),
+        ]
+    } else {
+        vec![("description", json!("Hooks, {of} mine"))]
+    };
+    let more = prop::sample::subsequence(more.clone(), 0..=more.len());
+    (more, prop::option::of(hooks()), any::<bool>()).prop_map(|(more, hooks, first)| {
+        let hooks = hooks.map(|hooks| ("hooks", hooks));
+        let (before, after) = if first { (hooks, None) } else { (None, hooks) };
+        let members = before.into_iter().chain(more).chain(after);
+        Value::Object(members.map(|(key, value)| (key.to_owned(), value)).collect())
+    })
+}
+
+fn blank() -> impl Strategy<Value = String> {
+    prop::sample::select(vec!["", "\n", " \r\n\t"]).prop_map(str::to_owned)
+}
+
+fn text(of_claude: bool) -> impl Strategy<Value = Option<String>> {
+    let written = (settings(of_claude), styles()).prop_map(move |(value, style)| style.text(&value, of_claude));
+    prop_oneof![1 => Just(None), 1 => blank().prop_map(Some), 12 => written.prop_map(Some)]
+}
+
+/// Installs twice and uninstalls.
+fn there_and_back(home: &Home, host: &str, file: &Path, text: Option<&str>, more: &str) -> Result<(), TestCaseError> {
+    let _ = fs::remove_file(file);
+    if let Some(text) = text {
+        fs::write(file, text).unwrap();
+    }
+    let read = || fs::read(file).ok();
+    let before = read();
+    home.hooks(&format!("install --host {host} {more}")).ok();
+    let installed = read().unwrap();
+    let value: Value = serde_json::from_slice(installed.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&installed)).unwrap();
+    for event in ["SessionStart", "UserPromptSubmit", "SessionEnd"] {
+        let groups = value["hooks"][event].as_array().unwrap();
+        let command = groups.last().unwrap()["hooks"][0]["command"].as_str().unwrap();
+        prop_assert!(command.starts_with(&format!("flow hook {host} ")), "{command}");
+    }
+    home.hooks(&format!("install --host {host} {more}")).ok();
+    prop_assert_eq!(read().unwrap(), installed, "a second time it changes nothing");
+    home.hooks(&format!("uninstall --host {host}")).ok();
+    let text = |bytes: Option<Vec<u8>>| bytes.map(|bytes| String::from_utf8(bytes).unwrap());
+    prop_assert_eq!(text(read()), text(before), "uninstalled");
+    Ok(())
+}
+
+#[test]
+fn settings_have_the_same_bytes_after_install_and_uninstall() {
+    let home = Home::new();
+    let options = || prop::sample::select(vec!["", "--continue", "--statusline", "--continue --statusline"]);
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(scaled(200, 5000)));
+    runner
+        .run(&(text(true), options()), |(text, more)| {
+            there_and_back(&home, "claude-code", &home.path(CLAUDE), text.as_deref(), more)
+        })
+        .unwrap();
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(scaled(200, 5000)));
+    runner
+        .run(&(text(false), options()), |(text, more)| {
+            there_and_back(&home, "codex", &home.path(CODEX), text.as_deref(), more)
+        })
+        .unwrap();
+}
+
+/// A text with a character more, less, or in the place of another one.
+fn mistyped() -> impl Strategy<Value = String> {
+    let change = (
+        any::<prop::sample::Index>(),
+        0..3usize,
+        prop::sample::select("{}[],:\" \n\r\t/#1é\\".chars().collect::<Vec<_>>()),
+    );
+    (text(true), change).prop_map(|(text, (at, kind, typed))| {
+        let mut chars: Vec<char> = text.unwrap_or_default().chars().collect();
+        let at = at.index(chars.len() + 1);
+        if kind < 2 && at < chars.len() {
+            chars.remove(at);
+        }
+        if kind > 0 {
+            chars.insert(at, typed);
+        }
+        chars.into_iter().collect()
+    })
+}
+
+#[test]
+fn mistyped_settings_are_refused_or_have_the_same_bytes_afterwards() {
+    let home = Home::new();
+    let file = home.path(CLAUDE);
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(scaled(200, 5000)));
+    let there_and_back = |text: String| {
+        fs::write(&file, &text).unwrap();
+        let installed = home.hooks("install --host claude-code --continue --statusline --json");
+        match installed.code {
+            Some(0) => drop(home.hooks("uninstall --host claude-code").ok()),
+            _ => prop_assert_eq!(&installed.exits(1).error()["code"], "invalid_settings"),
+        }
+        prop_assert_eq!(fs::read_to_string(&file).ok(), Some(text));
+        Ok(())
+    };
+    runner.run(&mistyped(), there_and_back).unwrap();
+}
