@@ -3,6 +3,7 @@
 mod change;
 mod interview;
 mod list;
+mod mcp;
 mod mode;
 mod values;
 
@@ -16,6 +17,7 @@ use crate::model::{ActivityId, EventId, RunId, SessionId, StateName};
 pub(super) use change::{CompleteArgs, ReopenArgs, SetArgs, StatusArgs};
 pub(super) use interview::{BeginArgs, Given, InterviewArgs, InterviewCommand};
 pub(super) use list::ListStatusArg;
+pub(super) use mcp::{McpArgs, ToolsArg};
 pub(super) use mode::{ModeArgs, ModeCommand, ReviewArg, ScopeArgs};
 use values::{command_of_type, exit_status, positive, seconds, text, time, whole};
 
@@ -99,6 +101,8 @@ pub(super) enum Command {
     SessionEnd(SessionEndArgs),
     /// Answer an event of an agent's host (for hooks: whatever happens, it exits 0)
     Hook(HookArgs),
+    /// Serve agents' hosts over the Model Context Protocol (MCP), until standard input ends
+    Mcp(McpArgs),
     /// Show the next safe action
     Resume(ResumeArgs),
     /// List runs, newest first
@@ -158,6 +162,7 @@ impl Command {
             Self::Set(_) => "set",
             Self::SessionEnd(_) => "session-end",
             Self::Hook(_) => "hook",
+            Self::Mcp(_) => "mcp",
             Self::Resume(_) => "resume",
             Self::List(_) => "list",
             Self::Show(_) => "show",

@@ -1,6 +1,8 @@
 //! What hooks of agents' hosts remember, in the project's cache.
 
 use crate::codec::digest;
+#[cfg(feature = "mcp")]
+use crate::model::SessionId;
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 
@@ -21,6 +23,17 @@ pub(crate) fn host_note(cx: &Context, name: &str) -> Option<String> {
 /// When there is no project, or when it cannot be written.
 pub(crate) fn keep_host_note(cx: &Context, name: &str, text: &str) -> Result<()> {
     Ok(cx.project()?.keep_host_note(name, text)?)
+}
+
+/// The session of the host that started this process, as the host's hooks noted it; `None` if no hook noted one.
+///
+/// A server that lives longer than a session needs it: the variables of its environment name the session in which it was
+/// started.
+#[cfg(feature = "mcp")]
+#[must_use]
+pub(crate) fn session_of_host(_cx: &Context) -> Option<SessionId> {
+    // Notes about sessions do not name a process yet.
+    None
 }
 
 /// Adds a line to the log of trouble that hooks had. Without a project, or when it cannot be written, nothing happens.

@@ -52,6 +52,8 @@ pub(crate) use emit::emit_by;
 pub use emit::{EmitData, EmitReport, EmitRequest, EmittedActivity, EmittedReport, emit};
 pub use error::{Error, Result};
 pub(crate) use here::{named_in, place_of_caller, place_of_project};
+#[cfg(feature = "mcp")]
+pub(crate) use hosts::session_of_host;
 pub(crate) use hosts::{host_note, keep_host_note, log_hook, text_digest};
 pub use init::{InitReport, init};
 pub(crate) use list::parse_since;

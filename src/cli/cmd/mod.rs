@@ -7,6 +7,7 @@ mod hook;
 mod interview;
 mod list;
 mod log;
+mod mcp;
 mod mode;
 mod next;
 mod record;
@@ -57,6 +58,7 @@ pub(super) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit {
         Command::Set(args) => set::run(cx, args, out),
         Command::SessionEnd(args) => session_end::run(cx, args, out),
         Command::Hook(args) => hook::run(cx, &args, out),
+        Command::Mcp(args) => mcp::run(cx, &args, out),
         Command::Resume(args) => resume::run(cx, args, out),
         Command::List(args) => list::run(cx, args, out),
         Command::Show(args) => show::run(cx, args, out),
