@@ -36,10 +36,10 @@ impl Help {
         })
     }
 
-    /// The sentence, with each command as `show` writes it.
-    pub fn shown(&self, show: impl Fn(&Suggestion) -> String) -> String {
+    /// The sentence, with its words as `say` and each command as `show` writes them.
+    pub fn shown(&self, say: impl Fn(&str) -> String, show: impl Fn(&Suggestion) -> String) -> String {
         let part = |part: &Part| match part {
-            Part::Words(words) => words.clone(),
+            Part::Words(words) => say(words),
             Part::Command(command) => show(command),
         };
         self.0.iter().map(part).collect()

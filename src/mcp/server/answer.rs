@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::interviews::{
     InterviewAnswerReport, InterviewFinishReport, InterviewNext, InterviewStartReport, InterviewStatusReport,
 };
-use crate::mcp::server::commands::{call, line};
+use crate::mcp::server::commands::{call, in_words, line};
 use crate::mcp::server::tools::Tool;
 use crate::model::{Problem, Suggestion};
 use crate::runs::{
@@ -101,7 +101,7 @@ pub(super) fn problem(cx: &Context, tools: &[Tool], problem: &Problem) -> Value 
     let mut error = json!({
         "code": problem.code,
         "message": place.shorten(&problem.message),
-        "help": help.map(|help| place.shorten(&help.shown(|command| line(tools, command)))),
+        "help": help.map(|help| place.shorten(&help.shown(in_words, |command| line(tools, command)))),
         "causes": texts(&problem.causes),
     });
     if !commands.is_empty() {

@@ -23,6 +23,25 @@ pub(super) fn line(tools: &[Tool], command: &Suggestion) -> String {
     }
 }
 
+/// Words about options of the command line, as words about arguments: `--skip-reason` is `skip_reason`.
+pub(super) fn in_words(text: &str) -> String {
+    let mut parts = text.split("--");
+    let mut words = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_option = words.ends_with([' ', '`', '(']) || words.is_empty();
+        let end = part.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(part.len());
+        let (option, rest) = part.split_at(end);
+        match option {
+            "" => words.push_str("--"),
+            _ if !is_option => words.extend(["--", option]),
+            _ if words.ends_with('`') => words.push_str(&option.replace('-', "_")),
+            _ => words.extend(["`", &option.replace('-', "_"), "`"]),
+        }
+        words.push_str(rest);
+    }
+    words
+}
+
 fn tool_call(tools: &[Tool], command: &Suggestion) -> Option<Value> {
     let Suggestion::Flow(invocation @ Invocation { project: None, .. }) = command else { return None };
     tools.iter().find_map(|tool| tool.call_of(invocation))
@@ -111,6 +130,23 @@ impl Arguments<'_> {
             ("array", Some(value)) => Some(json!([value])),
             ("string", Some(value)) => Some(value.into()),
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_told_as_arguments() {
+        for (text, told) in [
+            ("add --skip-reason TEXT, or `--another`", "add `skip_reason` TEXT, or `another`"),
+            ("--id", "`id`"),
+            ("a -- b, x--y", "a -- b, x--y"),
+            ("", ""),
+        ] {
+            assert_eq!(in_words(text), told);
         }
     }
 }

@@ -1,5 +1,12 @@
 //! Whose call it is.
 
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::process::Stdio;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::mcp::client::{Client, call, call_of_codex};
@@ -73,4 +80,37 @@ fn an_epoch_that_has_passed_is_refused() {
     assert!(answers[3]["error"].is_object(), "{}", answers[3]);
     assert_eq!(answers[4]["error"]["code"], "stale_epoch");
     assert_eq!(answers[5]["data"]["activity"], "d");
+}
+
+#[test]
+fn a_call_waits_for_another_writer_as_a_command_does() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    sandbox.flow(["record-activity", "--id", "look"]).ok();
+    let lock = File::open(sandbox.run_dir("r1").join(".lock")).unwrap();
+    flock(&lock, FlockOperation::LockExclusive).unwrap();
+    let client = Client { args: &["--lock-timeout", "0.05"], ..Client::of(&sandbox) };
+    let printed = sandbox.flow(["record-activity", "--id", "a", "--lock-timeout", "0.05", "--json"]).error();
+    let answers = client.answers(&[call("flow_record", json!({ "id": "a" })), call("flow_show", json!({}))]);
+    assert_eq!((&answers[0]["error"]["code"], &printed["code"]), (&json!("lock_timeout"), &json!("lock_timeout")));
+    assert_eq!(answers[1]["data"]["metadata"]["id"], "r1");
+    flock(&lock, FlockOperation::Unlock).unwrap();
+    assert_eq!(client.data("flow_record", json!({ "id": "a" }))["activity"], "a");
+}
+
+#[test]
+fn a_signal_ends_the_server_and_what_was_answered_stays() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.flow_command();
+    command.arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let start = call("flow_start", json!({ "workflow": "debug", "run_id": "r1" }));
+    writeln!(stdin, "{start}").unwrap();
+    let mut answer = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut answer).unwrap();
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().signal(), Some(Signal::TERM.as_raw()));
+    assert!(answer.contains("r1"), "{answer}");
+    sandbox.flow(["verify", "r1"]).ok();
 }
