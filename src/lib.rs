@@ -54,6 +54,8 @@ pub mod hooks;
 pub mod host;
 pub mod interviews;
 pub mod machine;
+#[doc(hidden)]
+pub mod mcp;
 pub mod model;
 pub mod modes;
 pub mod runs;

@@ -4,6 +4,7 @@ mod change;
 mod hooks;
 mod interview;
 mod list;
+mod mcp;
 mod mode;
 mod values;
 
@@ -19,6 +20,7 @@ pub(super) use change::{CompleteArgs, ReopenArgs, SetArgs, StatusArgs};
 pub(super) use hooks::{HooksArgs, HooksCommand};
 pub(super) use interview::{BeginArgs, Given, InterviewArgs, InterviewCommand};
 pub(super) use list::ListStatusArg;
+pub(super) use mcp::{McpArgs, ToolsArg};
 pub(super) use mode::{ModeArgs, ModeCommand, ReviewArg, ScopeArgs};
 use values::{command_of_type, exit_status, positive, seconds, text, time, whole};
 
@@ -106,6 +108,8 @@ pub(super) enum Command {
     Hud(HudArgs),
     /// Tell agents' hosts of flow: hooks in their settings, a plugin, skills
     Hooks(HooksArgs),
+    /// Serve agents' hosts over the Model Context Protocol (MCP), until standard input ends
+    Mcp(McpArgs),
     /// Show the next safe action
     Resume(ResumeArgs),
     /// List runs, newest first
@@ -167,6 +171,7 @@ impl Command {
             Self::Hook(_) => "hook",
             Self::Hud(_) => "hud",
             Self::Hooks(_) => "hooks",
+            Self::Mcp(_) => "mcp",
             Self::Resume(_) => "resume",
             Self::List(_) => "list",
             Self::Show(_) => "show",

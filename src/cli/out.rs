@@ -84,6 +84,11 @@ impl Out {
         self.done = Some(what);
     }
 
+    /// Standard output as it is, for a protocol that takes it over.
+    pub(super) fn stream(&self) -> Box<dyn Write + Send> {
+        if self.kept.is_some() { Box::new(io::sink()) } else { Box::new(io::stdout()) }
+    }
+
     /// The answer: `report` as one JSON object, or `page` for people.
     pub(super) fn answer(&mut self, report: &impl Serialize, page: impl FnOnce() -> String) -> Exit {
         if !self.json {

@@ -11,6 +11,9 @@ use thiserror::Error;
 use crate::host::process::is_nearer_than;
 use crate::model::SessionId;
 
+const FLOW_SESSION: &str = "FLOW_SESSION";
+const FLOW_HOLDER_PID: &str = "FLOW_HOLDER_PID";
+
 /// A snapshot of the environment. Empty variables count as unset.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Env {
@@ -128,9 +131,9 @@ impl Env {
         let claude_session = claude.clone();
         let agent = if codex.is_some() && (claude.is_none() || !in_claude()) { codex } else { claude };
         let of_codex = agent.as_ref().is_some_and(|agent| agent.variable == "CODEX_SESSION_ID");
-        let session = setting("FLOW_SESSION").or(agent);
+        let session = setting(FLOW_SESSION).or(agent);
         // Inherited as well, so it says nothing about a session of Codex.
-        let holder_pid = setting("FLOW_HOLDER_PID").or(claude_pid.filter(|_| !of_codex));
+        let holder_pid = setting(FLOW_HOLDER_PID).or(claude_pid.filter(|_| !of_codex));
         let trust_owner = setting("FLOW_TRUST_OWNER");
         Self {
             flow_dir: setting("FLOW_DIR").map(|setting| setting.raw.into()),
@@ -151,6 +154,15 @@ impl Env {
             shell: setting("SHELL").map(|setting| setting.raw),
             cwd,
         }
+    }
+
+    /// This environment for another session. The process that an agent's variable names belongs to the session that the
+    /// variables name, so it is dropped.
+    #[must_use]
+    pub fn of_session(&self, session: &SessionId) -> Self {
+        let session = Setting { variable: FLOW_SESSION, raw: session.as_str().into() };
+        let holder_pid = self.holder_pid.clone().filter(|setting| setting.variable == FLOW_HOLDER_PID);
+        Self { session: Some(session), claude_session: None, holder_pid, ..self.clone() }
     }
 
     /// The parsed session id.
@@ -191,9 +203,15 @@ impl Env {
         }
     }
 
+    /// Whether `FLOW_SESSION` names the session, not a variable of the agent.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn names_session(&self) -> bool {
+        self.session.as_ref().is_some_and(|setting| setting.variable == FLOW_SESSION)
+    }
+
     /// Whether `FLOW_HOLDER_PID` names the holder, not a variable of the agent.
     pub(crate) fn names_holder(&self) -> bool {
-        self.holder_pid.as_ref().is_some_and(|setting| setting.variable == "FLOW_HOLDER_PID")
+        self.holder_pid.as_ref().is_some_and(|setting| setting.variable == FLOW_HOLDER_PID)
     }
 
     /// How long to wait for a lock. Fractions of a second are allowed.
@@ -252,6 +270,15 @@ mod tests {
         let own = std::process::id().to_string();
         assert_eq!(session(&[claude, codex, ("CLAUDE_PID", &own)]), ("x1".to_owned(), None));
         assert_eq!(session(&[claude, codex]), ("x1".to_owned(), None));
+    }
+
+    #[test]
+    fn another_session_does_not_take_the_process_of_the_first_one() {
+        let other = SessionId::new("s2").unwrap();
+        let env_of = |variables| env(variables).of_session(&other);
+        let claudes = env_of(&[("CLAUDE_CODE_SESSION_ID", "s1"), ("CLAUDE_PID", "12")]);
+        assert_eq!((claudes.session_id(), claudes.holder()), (Ok(Some(other.clone())), Ok(None)));
+        assert_eq!(env_of(&[("FLOW_SESSION", "s1"), ("FLOW_HOLDER_PID", "12")]).holder(), Ok(Some(12)));
     }
 
     #[test]

@@ -91,15 +91,18 @@ impl Holder {
         Some(Self { host, boot, namespace, pid, started })
     }
 
-    /// Whether the holder is an ancestor of this process.
+    /// The ancestors of this process, nearest first; empty if they cannot be determined.
     #[must_use]
-    pub fn is_ancestor(&self) -> bool {
-        let same = |machine: Machine| {
-            (machine.host, machine.boot, machine.namespace)
-                == (self.host.clone(), self.boot.clone(), self.namespace.clone())
+    pub fn ancestors() -> Vec<Self> {
+        let Some(Machine { host, boot, namespace }) = Machine::read() else { return Vec::new() };
+        let holder = |Stat { pid, started, .. }| Self {
+            host: host.clone(),
+            boot: boot.clone(),
+            namespace: namespace.clone(),
+            pid,
+            started,
         };
-        Machine::read().is_some_and(same)
-            && ancestors().any(|stat| stat.pid == self.pid && stat.started == self.started)
+        ancestors().map(holder).collect()
     }
 
     /// Whether the process is still alive, as far as this process can see.

@@ -28,6 +28,23 @@ impl Help {
         self.0.is_empty()
     }
 
+    /// Its commands, in order.
+    pub fn commands(&self) -> impl Iterator<Item = &Suggestion> {
+        self.0.iter().filter_map(|part| match part {
+            Part::Command(command) => Some(command),
+            Part::Words(_) => None,
+        })
+    }
+
+    /// The sentence, with its words as `say` and each command as `show` writes them.
+    pub fn shown(&self, say: impl Fn(&str) -> String, show: impl Fn(&Suggestion) -> String) -> String {
+        let part = |part: &Part| match part {
+            Part::Words(words) => say(words),
+            Part::Command(command) => show(command),
+        };
+        self.0.iter().map(part).collect()
+    }
+
     /// The same for a caller who has to name the project in each command.
     #[must_use]
     pub fn in_project(self, project: Option<&str>) -> Self {

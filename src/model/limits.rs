@@ -29,6 +29,10 @@ pub const QUESTIONS: u32 = 100;
 pub const HOOK_BYTES: usize = 1 << 20;
 /// Largest file of a host's settings, in bytes.
 pub const SETTINGS_BYTES: usize = 1 << 20;
+/// Largest message of a client of `flow mcp`, in bytes.
+pub const MESSAGE_BYTES: usize = 1 << 20;
+/// Maximum nesting depth of such a message.
+pub const MESSAGE_DEPTH: usize = 64;
 /// Largest file of a mode, in bytes.
 pub const MODE_BYTES: usize = 1 << 20;
 /// Maximum number of sessions in the visible set of the root scope.

@@ -53,7 +53,7 @@ pub(crate) use step::answer_in;
 pub use step::{Emitted, Question, ReportType, StepReport, StepStatus, Steps};
 #[doc(hidden)]
 pub use suggestion::quoted;
-pub use suggestion::{Argument, Suggestion};
+pub use suggestion::{Argument, Invocation, Suggestion};
 pub(crate) use terminal::is_terminal_control;
 pub use time::{BadTime, Timestamp};
 #[doc(hidden)]

@@ -110,6 +110,19 @@ impl Suggestion {
     }
 }
 
+impl Suggestion {
+    /// Leaves out the project where it is this one, for a caller that works in it.
+    #[must_use]
+    pub fn without_project(mut self, own: Option<&str>) -> Self {
+        if let Self::Flow(invocation) = &mut self
+            && invocation.project.as_deref() == own
+        {
+            invocation.project = None;
+        }
+        self
+    }
+}
+
 impl fmt::Display for Suggestion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -94,6 +94,18 @@ impl Context {
         Self { options, ..self.clone() }
     }
 
+    /// This context for one call of a process that serves many. `session` is the one that calls; without it the
+    /// environment's counts. `command` is shown to writers who wait for the call.
+    #[must_use]
+    pub fn for_call(&self, session: Option<SessionId>, command: String) -> Self {
+        let mut cx = self.clone();
+        cx.options.command = command;
+        if let Some(session) = session {
+            cx.env = cx.env.of_session(&session);
+        }
+        cx
+    }
+
     fn trust(&self) -> Result<Trust> {
         let any = self.env.trust_owner.as_ref().map(Setting::yes).transpose()?;
         Ok(if any == Some(true) { Trust::AnyOwner } else { Trust::OwnFiles })

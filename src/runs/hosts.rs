@@ -220,6 +220,26 @@ fn call_note(host: AgentHost, event: &str) -> String {
     format!("last-{}-{event}.txt", host.as_str())
 }
 
+/// The session of the host that started this process, as the host's hooks noted it; `None` if no hook noted one, or if
+/// `FLOW_SESSION` names one.
+///
+/// A server that lives longer than a session needs it: the variables of its environment name the session in which it was
+/// started.
+#[cfg(feature = "mcp")]
+#[must_use]
+pub(crate) fn session_of_host(cx: &Context) -> Option<SessionId> {
+    if cx.env.names_session() {
+        return None;
+    }
+    let ancestors = Holder::ancestors();
+    // A process of Codex may have several sessions; Codex names the session with each call.
+    let of_claude_code = |note: &HostNote| note.name.starts_with(AgentHost::ClaudeCode.as_str());
+    let is_own = |note: &HostNote| note.holder().is_some_and(|holder| ancestors.contains(&holder));
+    let notes = notes(&cx.project().ok()?).into_iter();
+    let own = notes.filter(|note| of_claude_code(note) && is_own(note));
+    own.max_by(|a, b| (a.at, &a.name).cmp(&(b.at, &b.name)))?.session()
+}
+
 /// Adds a line to the log of trouble that hooks had. Without a project, or when it cannot be written, nothing happens.
 pub(crate) fn log_hook(cx: &Context, what: &str) {
     let what: String = what.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LINE).collect();

@@ -56,6 +56,8 @@ pub use error::{Error, Result};
 pub(crate) use going_on::going_on;
 pub(crate) use here::{named_in, place_of_caller, place_of_project};
 pub use hosts::AgentHost;
+#[cfg(feature = "mcp")]
+pub(crate) use hosts::session_of_host;
 pub(crate) use hosts::{last_call, log_hook, note_call, note_end, note_prompt, note_shown};
 pub use init::{InitReport, init};
 pub(crate) use list::parse_since;

@@ -10,7 +10,7 @@ use flowrun::model::limits;
 use crate::support::Sandbox;
 
 /// Every page, by its path in the repository.
-const PAGES: [&str; 12] = [
+const PAGES: [&str; 13] = [
     "README.md",
     "CHANGELOG.md",
     "docs/doctor.md",
@@ -20,6 +20,7 @@ const PAGES: [&str; 12] = [
     "docs/format.md",
     "docs/hosts.md",
     "docs/interviews.md",
+    "docs/mcp.md",
     "docs/modes.md",
     "docs/reports.md",
     "docs/workflows.md",
@@ -119,6 +120,7 @@ fn every_error_code_is_explained_with_its_status() {
         "interviews/explain.rs",
         "drive/error.rs",
         "hooks/settings/error.rs",
+        "mcp/error.rs",
         "store/error.rs",
         "disk/error.rs",
         "disk/fault.rs",
@@ -223,7 +225,8 @@ fn limits_are_those_of_the_program() {
     macro_rules! known {
         ($($name:ident)*) => { [$((stringify!($name), limits::$name as u64)),*] };
     }
-    let known = known![RUN_BYTES ACTIVITY_BYTES LINE_BYTES LOG_BYTES WORKFLOW_BYTES MARKDOWN_BYTES STATES TRANSITIONS JOURNAL_BYTES INTERVIEW_BYTES ANSWER_BYTES QUESTIONS HOOK_BYTES SETTINGS_BYTES MODE_BYTES SHOWN_SESSIONS
+    let known = known![RUN_BYTES ACTIVITY_BYTES LINE_BYTES LOG_BYTES WORKFLOW_BYTES MARKDOWN_BYTES STATES TRANSITIONS JOURNAL_BYTES INTERVIEW_BYTES ANSWER_BYTES QUESTIONS HOOK_BYTES SETTINGS_BYTES MESSAGE_BYTES MESSAGE_DEPTH
+        MODE_BYTES SHOWN_SESSIONS
         CACHE_BYTES TAIL_BYTES YAML_DEPTH YAML_NODES COUNTER VIOLATIONS SKIPPED];
     let source = read("src/model/limits.rs");
     let declared = source.lines().filter_map(|line| line.strip_prefix("pub const ")?.split(':').next());

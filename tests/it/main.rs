@@ -37,6 +37,7 @@ mod interviews;
 mod kill;
 mod limits;
 mod lock;
+mod mcp;
 mod mode_commands;
 mod mode_trouble;
 mod mode_words;

@@ -126,7 +126,7 @@ const ANSWERS: [(&str, Form); 52] = [
 ];
 
 /// Commands that print a text of their own, whatever was asked for.
-const TEXTS: [&str; 4] = ["schema", "completions", "man", "hook"];
+const TEXTS: [&str; 5] = ["schema", "completions", "man", "hook", "mcp"];
 
 /// Lets no object have a property that its schema does not name.
 fn close(schema: &mut Value) {

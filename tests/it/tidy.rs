@@ -35,7 +35,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("hooks", &["model", "codec", "disk", "host", "engine", "runs", "modes"]),
-    ("cli", &["model", "engine", "machine", "runs", "modes", "interviews", "drive", "doctor", "hooks"]),
+    ("mcp", &["model", "runs", "modes", "interviews"]),
+    ("cli", &["model", "engine", "machine", "runs", "modes", "interviews", "drive", "doctor", "hooks", "mcp"]),
     ("main", &["cli"]),
     ("lib", &[]),
 ];
@@ -69,6 +70,9 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ),
     // The one way out into the network.
     ("ureq", &["drive/http.rs"]),
+    // A server that waits for a client is the one thing that runs on an async runtime, and only with the feature `mcp`.
+    ("rmcp", &["mcp/server/"]),
+    ("tokio", &["mcp/server/mod.rs"]),
     ("signal_hook", &["host/signal.rs", "cli/mod.rs"]),
 ];
 
@@ -250,8 +254,17 @@ fn no_test_file_is_forgotten() {
 #[test]
 fn the_tree_of_dependencies_stays_small() {
     let lock = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.lock")).unwrap();
-    for unwanted in ["reqwest", "hyper", "openssl", "tokio", "serde_yml", "unsafe-libyaml", "libyml"] {
+    for unwanted in ["reqwest", "hyper", "openssl", "serde_yml", "unsafe-libyaml", "libyml"] {
         assert!(!lock.contains(&format!("name = \"{unwanted}\"")), "{unwanted} is in the tree");
+    }
+}
+
+#[test]
+fn what_a_feature_brings_can_be_left_out() {
+    let manifest = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")).unwrap();
+    for name in ["rmcp", "tokio", "ureq"] {
+        let line = manifest.lines().find(|line| line.starts_with(&format!("{name} = "))).unwrap();
+        assert!(line.contains("optional = true"), "{line}");
     }
 }
 

@@ -9,6 +9,7 @@ mod hud;
 mod interview;
 mod list;
 mod log;
+mod mcp;
 mod mode;
 mod next;
 mod record;
@@ -61,6 +62,7 @@ pub(super) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit {
         Command::Hook(args) => hook::run(cx, &args, out),
         Command::Hud(args) => hud::run(cx, args, out),
         Command::Hooks(args) => hooks::run(cx, args, out),
+        Command::Mcp(args) => mcp::run(cx, &args, out),
         Command::Resume(args) => resume::run(cx, args, out),
         Command::List(args) => list::run(cx, args, out),
         Command::Show(args) => show::run(cx, args, out),

@@ -1,0 +1,17 @@
+//! `mcp`: the standard streams belong to the protocol.
+
+use std::io::{self, BufReader};
+
+use crate::cli::args::{McpArgs, ToolsArg};
+use crate::cli::exit::Exit;
+use crate::cli::out::Out;
+use crate::mcp::{self, Offer};
+use crate::runs::Context;
+
+pub(super) fn run(cx: &Context, args: &McpArgs, out: &Out) -> Exit {
+    let offer = Offer { core: args.tools == ToolsArg::Core, read_only: args.read_only };
+    match mcp::serve(cx, offer, BufReader::new(io::stdin()), out.stream()) {
+        Ok(()) => Exit::Done,
+        Err(error) => out.error(&error),
+    }
+}

@@ -1,0 +1,114 @@
+//! Messages as lines of bounded length. While a request is being answered, no further line is read.
+
+use std::future::{Future, pending, ready};
+use std::io::{self, BufRead, ErrorKind, Read, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rmcp::RoleServer;
+use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::transport::Transport;
+
+use crate::mcp::server::message::Line;
+use crate::mcp::{Error, Result};
+use crate::model::limits::MESSAGE_BYTES;
+
+/// Why the server ends, if not because its input has ended.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Ending(Arc<Mutex<Option<Error>>>);
+
+impl Ending {
+    fn note(&self, error: Error) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
+
+    fn is_near(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// A client that is gone ends the server as the end of the input does.
+    pub(super) fn result(self) -> Result<()> {
+        match self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(Error::Output(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The lines of a client, and of the answers to it.
+#[derive(Debug)]
+pub(super) struct Lines<R, W> {
+    input: R,
+    output: W,
+    /// Whether a request has no answer yet.
+    busy: bool,
+    ending: Ending,
+}
+
+impl<R: BufRead, W: Write> Lines<R, W> {
+    pub(super) fn new(input: R, output: W, ending: Ending) -> Self {
+        Self { input, output, busy: false, ending }
+    }
+
+    /// The next message. Lines that are none are answered here.
+    fn next(&mut self) -> Option<ClientJsonRpcMessage> {
+        while !self.ending.is_near() {
+            match self.read() {
+                Ok(Some(Line::Message(message))) => return Some(*message),
+                Ok(Some(Line::Refused(answer))) => drop(self.write(&answer)),
+                Ok(Some(Line::Nothing)) => {}
+                Ok(None) => return None,
+                Err(error) => self.ending.note(Error::Input(error)),
+            }
+        }
+        None
+    }
+
+    /// The next line; none at the end of the input.
+    fn read(&mut self) -> io::Result<Option<Line>> {
+        let mut line = Vec::new();
+        let longest = MESSAGE_BYTES as u64 + 1;
+        if self.input.by_ref().take(longest).read_until(b'\n', &mut line)? == 0 {
+            return Ok(None);
+        }
+        if line.len() > MESSAGE_BYTES && line.last() != Some(&b'\n') {
+            // The rest is skipped without being kept.
+            self.input.skip_until(b'\n')?;
+            return Ok(Some(Line::unreadable(&format!("the line is longer than {MESSAGE_BYTES} bytes"))));
+        }
+        Ok(Some(Line::read(&line)))
+    }
+
+    fn write(&mut self, answer: &impl serde::Serialize) -> io::Result<()> {
+        let written = serde_json::to_vec(answer).map_err(io::Error::from).and_then(|mut line| {
+            line.push(b'\n');
+            self.output.write_all(&line)?;
+            self.output.flush()
+        });
+        written.inspect_err(|error| self.ending.note(Error::Output(io::Error::new(error.kind(), error.to_string()))))
+    }
+}
+
+impl<R: BufRead + Send + 'static, W: Write + Send + 'static> Transport<RoleServer> for Lines<R, W> {
+    type Error = io::Error;
+
+    fn send(&mut self, item: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let answers = matches!(item, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_));
+        self.busy = self.busy && !answers;
+        ready(self.write(&item))
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        if self.busy {
+            // The service asks again when the answer has been sent. Until then it must not be kept from sending it.
+            return pending().await;
+        }
+        let message = self.next();
+        self.busy = matches!(message, Some(JsonRpcMessage::Request(_)));
+        message
+    }
+
+    fn close(&mut self) -> impl Future<Output = io::Result<()>> + Send {
+        ready(Ok(()))
+    }
+}
