@@ -1,6 +1,8 @@
 //! Completion in a shell: the script that asks flow, and the names of runs, phases and workflows.
 
+use std::ffi::OsString;
 use std::io;
+use std::path::Path;
 
 use clap::CommandFactory as _;
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
@@ -17,10 +19,10 @@ const VARIABLE: &str = "FLOW_COMPLETE";
 const RUNS: usize = 100;
 
 /// Completes the command line `args`, if a script asks for it. Returns whether it did.
-pub(super) fn complete(args: &[std::ffi::OsString]) -> bool {
+pub(super) fn complete(args: &[OsString]) -> bool {
     let env = CompleteEnv::with_factory(Cli::command).var(VARIABLE).bin("flow");
     // A shell shows no errors while it completes.
-    env.try_complete(args, std::env::current_dir().ok().as_deref()).unwrap_or(true)
+    env.try_complete(args, Some(Path::new("."))).unwrap_or(true)
 }
 
 /// Writes the script that makes `shell` ask flow.
@@ -57,8 +59,11 @@ pub(super) fn workflows() -> ArgValueCandidates {
     })
 }
 
-/// Names with their meanings, in the order of `find`.
-fn candidates(find: fn(&Context) -> Option<Vec<(String, String)>>) -> ArgValueCandidates {
+/// Names with their meanings.
+type Names = Vec<(String, String)>;
+
+/// What a shell offers: the names that `find` finds, in their order.
+fn candidates(find: fn(&Context) -> Option<Names>) -> ArgValueCandidates {
     ArgValueCandidates::new(move || {
         let cx = Context::of_this_process(Options::default()).ok();
         let found = cx.and_then(|cx| find(&cx)).unwrap_or_default();
