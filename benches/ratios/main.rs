@@ -19,12 +19,13 @@ mod timing;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use lack::Lack;
 use mount::{FileSystem, Image};
 use project::{Floor, Project};
 use table::{Bound, Row, Table};
-use timing::{Timed, alternate, together};
+use timing::{Timed, alternate, slowest, together};
 
 /// The program as it is installed.
 static FLOW: OnceLock<PathBuf> = OnceLock::new();
@@ -79,6 +80,7 @@ fn main() {
     proofs(home.path(), &sizes, &mut table);
     crowd(home.path(), &sizes, &mut table);
     runs(home.path(), &floor, &sizes, &mut table);
+    hooks(home.path(), &sizes, &mut table);
     definitions(home.path(), &sizes, &mut table);
     println!("{table}");
     if args.iter().any(|arg| arg == "--write") {
@@ -179,6 +181,28 @@ fn runs(home: &Path, floor: &Floor, sizes: &Sizes, table: &mut Table) {
         medians[2],
         Some(("reading the files", medians[0], Bound::None)),
     ));
+}
+
+/// Hooks and the status line, for which hosts wait.
+fn hooks(home: &Path, sizes: &Sizes, table: &mut Table) {
+    let project = Project::with_runs(home, sizes.some);
+    let payload = home.join("payload.json");
+    let text = r#"{"session_id": "timed", "source": "startup", "prompt": "go on", "stop_hook_active": false}"#;
+    std::fs::write(&payload, text).unwrap();
+    let calls = [
+        ("hook codex session-start", 10),
+        ("hook codex user-prompt-submit", 10),
+        ("hook codex stop --continue", 10),
+        ("hook codex session-end", 10),
+        ("hud", 5),
+    ];
+    let timed = calls.iter().map(|(call, _)| Timed::new(call, || project.call(call)).reading(&payload));
+    let times = slowest(&mut timed.collect::<Vec<_>>(), sizes.rounds);
+    for ((call, limit), time) in calls.iter().zip(times) {
+        let what = format!("`{call}` among {} finished runs, 95th percentile", sizes.some);
+        let limit = (if *limit == 5 { "5 ms" } else { "10 ms" }, Duration::from_millis(*limit), Bound::AtMost(1.0));
+        table.push(Row::new(&what, time, Some(limit)));
+    }
 }
 
 /// Definitions that were never seen before.

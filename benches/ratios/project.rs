@@ -159,6 +159,11 @@ impl Project {
         }
     }
 
+    /// A command line.
+    pub fn call(&self, line: &str) -> Command {
+        self.command(&line.split(' ').collect::<Vec<_>>())
+    }
+
     /// `list`, with the cache that the finished runs left or without one.
     pub fn list(&self, cached: bool) -> Command {
         let (here, away) = (self.root.join(".flow/.cache"), self.root.join("cache-away"));
