@@ -1,8 +1,9 @@
 //! `flow hook`: what agents' hosts get to read, and that no event disturbs them.
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Sandbox};
+use crate::support::{Answer, Sandbox, quick, scaled};
 
 /// Lets a host report an event. A hook always succeeds, and what it prints is empty or one of the shapes of its host.
 fn hook(sandbox: &Sandbox, host: &str, event: &str, payload: &Value) -> String {
@@ -403,6 +404,69 @@ fn trouble_is_logged_and_never_told_to_the_host() {
 fn damage(sandbox: &Sandbox, file: &str) {
     let run = started(sandbox);
     std::fs::write(sandbox.run_dir(&run).join(file), "[").unwrap();
+}
+
+/// What happens in a session between the calls of its hooks, and which hook is called.
+#[derive(Debug, Clone, Copy)]
+enum Happens {
+    Prompt,
+    Work,
+    Block,
+    Unblock,
+    Compaction,
+    SecondRun,
+    Stop,
+}
+
+fn happens() -> impl Strategy<Value = Happens> {
+    use Happens::{Block, Compaction, Prompt, SecondRun, Stop, Unblock, Work};
+    prop_oneof![
+        4 => Just(Prompt),
+        6 => Just(Work),
+        1 => Just(Block),
+        1 => Just(Unblock),
+        1 => Just(Compaction),
+        1 => Just(SecondRun),
+        8 => Just(Stop),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: scaled(12, 200), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_happens_a_session_goes_on_at_most_once_after_a_prompt(
+        all in proptest::collection::vec(happens(), 1..24),
+        host in prop_oneof![Just("claude-code"), Just("codex")],
+    ) {
+        let sandbox = Sandbox::within(&quick());
+        let run = started(&sandbox);
+        let (mut since_prompt, mut in_all) = (None, 0);
+        for (nth, what) in all.into_iter().enumerate() {
+            let flow = |args: &[&str]| drop(sandbox.flow(args));
+            match what {
+                Happens::Prompt => {
+                    prompted(&sandbox, host, "s1");
+                    since_prompt = Some(0);
+                }
+                Happens::Work => {
+                    flow(&["record-activity", "--run-id", &run, "--id", &format!("w{nth}"), "--session", "s1"]);
+                }
+                Happens::Block => flow(&["block", "--run-id", &run, "--reason", "r", "--session", "s1"]),
+                Happens::Unblock => flow(&["unblock", "--run-id", &run, "--session", "s1"]),
+                Happens::Compaction => drop(begins(&sandbox, host, "s1", "compact")),
+                Happens::SecondRun => flow(&["start", "debug", "--session", "s1"]),
+                Happens::Stop => {
+                    if stops(&sandbox, host, "s1", json!({})).is_some() {
+                        in_all += 1;
+                        since_prompt = since_prompt.map(|times| times + 1);
+                        prop_assert_eq!(since_prompt, Some(1));
+                        prop_assert!(in_all <= 3);
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// A state of a project: what it is, and how it comes about.
