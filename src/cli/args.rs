@@ -106,7 +106,7 @@ pub(super) enum Command {
     Hook(HookArgs),
     /// Show the session's run and modes in one line, for a status line
     Hud(HudArgs),
-    /// Tell agents' hosts of flow: hooks in their settings, a plugin, skills
+    /// Install flow in agents' hosts: hooks in their settings, a plugin, skills
     Hooks(HooksArgs),
     /// Serve agents' hosts over the Model Context Protocol (MCP), until standard input ends
     Mcp(McpArgs),

@@ -55,7 +55,7 @@ enum Letters {
 /// A set of characters.
 #[derive(Clone, Copy)]
 enum Characters {
-    /// Letters and digits, and the given characters.
+    /// Letters and digits, and the given ASCII characters.
     Word(Letters, &'static str),
     /// Printable ASCII characters without blanks.
     Graphic,
@@ -67,12 +67,13 @@ impl Characters {
     fn has(self, c: char) -> bool {
         match self {
             Self::Word(letters, more) => {
-                more.contains(c)
-                    || match letters {
-                        Letters::Small => c.is_ascii_lowercase() || c.is_ascii_digit(),
-                        Letters::Ascii => c.is_ascii_alphanumeric(),
-                        Letters::Any => c.is_alphanumeric(),
-                    }
+                let is_letter = match letters {
+                    Letters::Small => c.is_ascii_lowercase() || c.is_ascii_digit(),
+                    Letters::Ascii => c.is_ascii_alphanumeric(),
+                    Letters::Any => c.is_alphanumeric(),
+                };
+                // The further characters are ASCII. A search for a `char` takes longer than all else in a long list.
+                is_letter || more.bytes().any(|more| char::from(more) == c)
             }
             Self::Graphic => c.is_ascii_graphic(),
             Self::Text => !c.is_control(),

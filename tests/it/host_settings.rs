@@ -73,11 +73,11 @@ fn without_settings_files_are_made_and_removed_again() {
     created  /home/.claude/settings.json
       claude-code SessionStart, UserPromptSubmit, SessionEnd, PreCompact
       trust       Claude Code runs them from its next start on; `/hooks` shows them
-      allow       "Bash(flow start:*)", "Bash(flow record-activity:*)", "Bash(flow emit:*)", "Bash(flow next:*)", "Bash(flow advance:*)", "Bash(flow block:*)", "Bash(flow unblock:*)", "Bash(flow complete:*)", "Bash(flow fail:*)", "Bash(flow resume:*)", "Bash(flow list:*)", "Bash(flow show:*)", "Bash(flow log:*)", "Bash(flow validate:*)", "Bash(flow verify:*)", "Bash(flow mode:*)"
+      may allow   "Bash(flow start:*)", "Bash(flow record-activity:*)", "Bash(flow emit:*)", "Bash(flow next:*)", "Bash(flow advance:*)", "Bash(flow block:*)", "Bash(flow unblock:*)", "Bash(flow complete:*)", "Bash(flow fail:*)", "Bash(flow resume:*)", "Bash(flow list:*)", "Bash(flow show:*)", "Bash(flow log:*)", "Bash(flow validate:*)", "Bash(flow verify:*)", "Bash(flow mode:*)"
     created  /home/.codex/hooks.json
       codex       SessionStart, UserPromptSubmit, SessionEnd
       trust       Codex runs them when you trusted them: in the dialog at its next start, or with `/hooks`
-      allow       prefix_rule(pattern = ["flow", ["start", "record-activity", "emit", "next", "advance", "block", "unblock", "complete", "fail", "resume", "list", "show", "log", "validate", "verify", "mode"]], decision = "allow")
+      may allow   prefix_rule(pattern = ["flow", ["start", "record-activity", "emit", "next", "advance", "block", "unblock", "complete", "fail", "resume", "list", "show", "log", "validate", "verify", "mode"]], decision = "allow")
     "#);
     let settings: Value = serde_json::from_str(&home.read(CLAUDE)).unwrap();
     let handler = |command: &str| json!([{ "hooks": [{ "type": "command", "command": command, "timeout": 3 }] }]);

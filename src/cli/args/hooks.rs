@@ -16,7 +16,7 @@ pub(crate) struct HooksArgs {
 // Commands of `hooks`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum HooksCommand {
-    /// Add flow's hooks to the settings of hosts, or bring them up to date; all else in the files stays
+    /// Add flow's hooks to the settings of hosts, or update them; the rest of the files stays
     Install {
         #[command(flatten)]
         place: PlaceArgs,
@@ -30,7 +30,7 @@ pub(crate) enum HooksCommand {
         #[arg(long = "statusline")]
         status_line: bool,
     },
-    /// Take flow's hooks out of the settings; the files have the bytes of before
+    /// Remove flow's hooks and restore the files
     Uninstall {
         #[command(flatten)]
         place: PlaceArgs,
@@ -53,7 +53,7 @@ pub(crate) enum HooksCommand {
         #[arg(long, value_name = "HOST", default_value = "all")]
         host: HostArg,
     },
-    /// Write flow's plugin, which both hosts can be given: hooks, skills, tools
+    /// Write flow's plugin for both hosts: hooks, skills, tools
     Plugin {
         /// The directory
         dir: PathBuf,

@@ -123,7 +123,7 @@ fn change(report: &HooksChangeReport) -> String {
             page.field("trust", trust);
         }
         if !file.allow.is_empty() {
-            page.field("allow", &allowed(file));
+            page.field("may allow", &allowed(file));
         }
         text += &page.finish();
         text += &page::clean_lines(file.diff.as_deref().unwrap_or_default());
