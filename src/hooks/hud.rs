@@ -69,7 +69,7 @@ pub struct HudRun {
 /// # Errors
 /// As [`crate::runs::resume`]. Modes that cannot be read are left out, and logged.
 pub fn hud(cx: &Context, request: &HudRequest) -> runs::Result<HudReport> {
-    let cx = &cx.clone().or_in(request.cwd.as_deref());
+    let cx = &cx.clone().at_work_in(request.cwd.as_deref());
     let brief = match runs::brief(cx, &BriefRequest { session: request.session.clone() }) {
         Err(Error::NoProject { .. }) => return Ok(HudReport::default()),
         brief => brief?,

@@ -48,7 +48,7 @@ fn answer(cx: &Context, call: Call<'_>, input: &str) -> Result<String, String> {
     if payload.is_subagent {
         return Ok(String::new());
     }
-    let cx = &cx.clone().or_in(payload.cwd.as_deref());
+    let cx = &cx.clone().at_work_in(payload.cwd.as_deref());
     runs::note_call(cx, host, call.event);
     let answer = match event {
         Event::SessionStart => session_start(cx, host, &payload),
@@ -123,7 +123,13 @@ fn compaction(cx: &Context, payload: &Payload) -> runs::Result<String> {
 }
 
 fn session_end(cx: &Context, host: AgentHost, payload: Payload) -> runs::Result<String> {
-    let Payload { session, reason, cwd, .. } = payload;
+    let Payload { session, names_no_session, reason, cwd, .. } = payload;
+    // Without a session the runs of nobody would be marked, and those of a session that goes on must not be.
+    let goes_on = session.as_ref().is_some_and(|id| logged(cx, runs::is_elsewhere(cx, host, id)) == Some(true));
+    if names_no_session || goes_on {
+        runs::log_hook(cx, "session-end: the session is not known, or goes on in another process");
+        return Ok(String::new());
+    }
     let hook = HookInput { session: session.clone(), reason: reason.clone(), cwd };
     let report = runs::session_end(cx, &SessionEndRequest { session: None, hook })?;
     if let Some(session) = session {

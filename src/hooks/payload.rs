@@ -53,6 +53,8 @@ impl FromStr for Event {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Payload {
     pub(super) session: Option<SessionId>,
+    /// Whether it names a session that cannot be one.
+    pub(super) names_no_session: bool,
     pub(super) cwd: Option<PathBuf>,
     /// How the session begins.
     pub(super) beginning: Beginning,
@@ -74,8 +76,10 @@ impl Payload {
             return Err("the payload is not a JSON object".to_owned());
         }
         let field = |key: &str| payload.get(key).and_then(Value::as_str).map(str::to_owned);
+        let session = field("session_id").and_then(|id| SessionId::new(id).ok());
         Ok(Self {
-            session: field("session_id").and_then(|id| SessionId::new(id).ok()),
+            names_no_session: session.is_none() && payload.get("session_id").is_some(),
+            session,
             cwd: field("cwd").map(PathBuf::from),
             beginning: match field("source").as_deref() {
                 Some("clear") => Beginning::Cleared,
@@ -104,7 +108,7 @@ mod tests {
     #[test]
     fn what_a_host_says_wrongly_is_ignored() {
         let payload = Payload::read(r#"{"session_id": "a/b", "cwd": 3, "prompt": null, "new": {}}"#).unwrap();
-        assert_eq!(payload, Payload { must_stop: true, ..Payload::default() });
+        assert_eq!(payload, Payload { must_stop: true, names_no_session: true, ..Payload::default() });
         for bad in ["", "[]", "3", "{", "\u{1}"] {
             assert!(Payload::read(bad).is_err(), "{bad}");
         }

@@ -8,6 +8,7 @@ use crate::host::{Holder, Liveness};
 use crate::model::{Event, EventKind, SessionId};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
+use crate::runs::hosts::bound_process;
 use crate::runs::transaction::{Transaction, transact};
 use crate::store::{Project, StoredRun};
 
@@ -66,7 +67,8 @@ pub(super) fn judge_holder(tx: &Transaction<'_>) -> Result<Caller> {
     if held.is_none() || caller.session.is_none() || *held == caller.session {
         return Ok(caller);
     }
-    let dead = holder_evidence(tx)?.is_some_and(|holder| holder.liveness() == Liveness::Dead);
+    let is_bound = || held.as_ref().is_some_and(|held| bound_process(tx.project, held).is_some());
+    let dead = holder_evidence(tx)?.is_some_and(|holder| holder.liveness() == Liveness::Dead) && !is_bound();
     Ok(Caller { holder_dead: dead, ..caller })
 }
 
@@ -110,9 +112,11 @@ pub(crate) fn presence(cx: &Context, held: Option<&crate::engine::Hold>, caller:
     if caller.session.is_none() && evidence.is_some() && cx.holder()? == evidence {
         return Ok(Presence::Free);
     }
+    let is_bound = || cx.project().is_ok_and(|project| bound_process(&project, &hold.session).is_some());
     Ok(match liveness(hold.holder.as_deref()) {
-        Liveness::Dead => Presence::HolderDead,
-        Liveness::Alive | Liveness::Unknown => Presence::HeldByOther,
+        // The session may have gone on in another process since it claimed the run.
+        Liveness::Dead if !is_bound() => Presence::HolderDead,
+        Liveness::Dead | Liveness::Alive | Liveness::Unknown => Presence::HeldByOther,
     })
 }
 

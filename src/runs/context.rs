@@ -329,13 +329,11 @@ impl Context {
         Ok(self.env.holder()?.and_then(|pid| Holder::current(Some(pid))))
     }
 
-    /// This context, or the one for `cwd` if only there is a project: a host may run its hooks in another directory than
-    /// the one in which the session works.
-    pub(crate) fn or_in(self, cwd: Option<&Path>) -> Self {
-        let there = match (self.project(), cwd) {
-            (Err(Error::NoProject { .. }), Some(cwd)) => Some(self.in_project(cwd)),
-            _ => None,
-        };
+    /// The context for `cwd`, in which a session works, if a project is there and none was named; otherwise this one. A
+    /// host may run its hooks in another directory.
+    pub(crate) fn at_work_in(self, cwd: Option<&Path>) -> Self {
+        let is_named = self.options.project.is_some() || self.env.flow_dir.is_some();
+        let there = cwd.filter(|_| !is_named).map(|cwd| self.in_project(cwd));
         there.filter(|there| there.project().is_ok()).unwrap_or(self)
     }
 }

@@ -43,3 +43,10 @@ pub(crate) fn named_in(cx: &Context, project: &Project, file: &str) -> Option<St
     // Without a slash it would be taken for the name of a workflow.
     Some(if names_a_file(named) { named.to_owned() } else { format!("./{named}") })
 }
+
+/// The directories in which a project is looked for, as errors name them.
+#[cfg(feature = "mcp")]
+pub(crate) fn places_to_look(cx: &Context) -> Vec<PathBuf> {
+    let given = [&cx.options.project, &cx.env.flow_dir, &cx.env.cwd].into_iter().flatten().cloned();
+    given.chain(cx.search_from().ok()).collect()
+}

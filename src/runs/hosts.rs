@@ -65,7 +65,7 @@ pub(crate) struct HostNote {
     session: String,
     /// The process that lives as long as the session, as a [`Holder`].
     process: Option<String>,
-    /// When the session began or ended last.
+    /// When the session began, was prompted, or ended last.
     pub(super) at: Option<Timestamp>,
     /// The runs that the session held when it ended.
     pub(super) left: Vec<RunId>,
@@ -127,19 +127,21 @@ impl HostNote {
         Ok(Self { process, at: Some(cx.now()), left: Vec::new(), cleared: false, ..self })
     }
 
-    /// The other session that began or ended last in the same process.
+    /// The other session that was at work last in the same process.
     pub(super) fn predecessor(&self, project: &Project) -> Option<Self> {
         let same = |note: &Self| note.process.is_some() && note.process == self.process && note.name != self.name;
         notes(project).into_iter().filter(same).max_by(|a, b| (a.at, &a.name).cmp(&(b.at, &b.name)))
     }
 }
 
-/// Deletes the oldest notes if there are too many.
+/// Deletes the oldest notes if there are too many, but none about a session that may be alive.
 pub(super) fn prune(project: &Project) {
     let mut notes = notes(project);
     notes.sort_by_key(|note| note.at);
     for note in &notes[..notes.len().saturating_sub(NOTES)] {
-        project.forget_host_note(&note.name);
+        if note.holder().is_none_or(|holder| holder.liveness() == Liveness::Dead) {
+            project.forget_host_note(&note.name);
+        }
     }
 }
 
@@ -172,12 +174,11 @@ pub(crate) fn note_prompt(cx: &Context, host: AgentHost, session: &SessionId) ->
     let runs = Runs::read_open(cx, &project)?;
     let held = runs.open().filter(|run| run.session.as_ref() == Some(session));
     let held: BTreeMap<_, _> = held.map(|run| (run.id.clone(), run.last_seq.unwrap_or_default())).collect();
-    let before = HostNote::of(&project, host, session);
+    let note = HostNote::of(&project, host, session);
     let prompt = Some(held).filter(|held| held.len() <= RUNS);
     // When the session began there may have been no project yet.
     let process = host.process(cx)?.map(|holder| holder.to_string());
-    let note = HostNote { process, prompt, went_on: false, ..before.clone() };
-    if note == before { Ok(()) } else { note.keep(&project) }
+    HostNote { at: Some(cx.now()), process, prompt, went_on: false, ..note }.keep(&project)
 }
 
 /// Notes that `session` has ended, for a session that follows it.
@@ -202,6 +203,13 @@ pub(crate) fn note_end(
 pub(super) fn bound_process(project: &Project, session: &SessionId) -> Option<Holder> {
     let bound = AgentHost::ALL.into_iter().filter_map(|host| HostNote::of(project, host, session).holder());
     bound.into_iter().find(|holder| holder.liveness() != Liveness::Dead)
+}
+
+/// Whether `session` is at work in another process than that of this hook: it was resumed there.
+pub(crate) fn is_elsewhere(cx: &Context, host: AgentHost, session: &SessionId) -> Result<bool> {
+    let bound = HostNote::of(&cx.project()?, host, session).holder();
+    let bound = bound.filter(|bound| bound.liveness() == Liveness::Alive);
+    Ok(bound.is_some() && bound != host.process(cx)?)
 }
 
 /// Notes that a host has called a hook for `event`. Without a project, or when it cannot be noted, nothing happens.
@@ -231,13 +239,14 @@ pub(crate) fn session_of_host(cx: &Context) -> Option<SessionId> {
     if cx.env.names_session() {
         return None;
     }
-    let ancestors = Holder::ancestors();
     // A process of Codex may have several sessions; Codex names the session with each call.
-    let of_claude_code = |note: &HostNote| note.name.starts_with(AgentHost::ClaudeCode.as_str());
-    let is_own = |note: &HostNote| note.holder().is_some_and(|holder| ancestors.contains(&holder));
-    let notes = notes(&cx.project().ok()?).into_iter();
-    let own = notes.filter(|note| of_claude_code(note) && is_own(note));
-    own.max_by(|a, b| (a.at, &a.name).cmp(&(b.at, &b.name)))?.session()
+    let mut notes = notes(&cx.project().ok()?);
+    notes.retain(|note| note.name.starts_with(AgentHost::ClaudeCode.as_str()));
+    // The nearest host: it may itself run inside another one.
+    Holder::ancestors().into_iter().find_map(|ancestor| {
+        let own = notes.iter().filter(|note| note.holder().as_ref() == Some(&ancestor));
+        own.max_by(|a, b| (a.at, &a.name).cmp(&(b.at, &b.name)))?.session()
+    })
 }
 
 /// Adds a line to the log of trouble that hooks had. Without a project, or when it cannot be written, nothing happens.

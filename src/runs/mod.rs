@@ -54,11 +54,13 @@ pub(crate) use emit::emit_by;
 pub use emit::{EmitData, EmitReport, EmitRequest, EmittedActivity, EmittedReport, emit};
 pub use error::{Error, Result};
 pub(crate) use going_on::going_on;
+#[cfg(feature = "mcp")]
+pub(crate) use here::places_to_look;
 pub(crate) use here::{named_in, place_of_caller, place_of_project};
 pub use hosts::AgentHost;
 #[cfg(feature = "mcp")]
 pub(crate) use hosts::session_of_host;
-pub(crate) use hosts::{last_call, log_hook, note_call, note_end, note_prompt, note_shown};
+pub(crate) use hosts::{is_elsewhere, last_call, log_hook, note_call, note_end, note_prompt, note_shown};
 pub use init::{InitReport, init};
 pub(crate) use list::parse_since;
 pub use list::{ListFilter, ListReport, ListStatus, ListedRun, list};

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::engine::{Claim, Command, Decision};
-use crate::model::{EventKind, Explain as _, RunId, SESSION_ENDED, SessionId};
+use crate::model::{EventKind, Explain as _, RunId, SessionId};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::hosts::{AgentHost, HostNote, prune};
@@ -106,7 +106,7 @@ struct LastHolder {
 
 fn last_holder(tx: &Transaction<'_>) -> Result<LastHolder> {
     let state = &tx.state.document().state;
-    let is_left = state.session.is_none() && state.blocked_reason.as_deref() == Some(SESSION_ENDED);
+    let is_left = state.session.is_none();
     let log = tx.writer.log()?;
     let last = log.events().rev().find_map(|event| match &event.kind {
         EventKind::RunStarted(started) => Some((started.session.clone(), started.holder.clone())),

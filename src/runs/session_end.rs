@@ -84,7 +84,7 @@ pub struct EndedRun {
 /// When the project cannot be used. A failure for a single run is a warning.
 pub fn session_end(cx: &Context, request: &SessionEndRequest) -> Result<SessionEndReport> {
     let started = Instant::now();
-    let cx = &cx.clone().or_in(request.hook.cwd.as_deref());
+    let cx = &cx.clone().at_work_in(request.hook.cwd.as_deref());
     let project = cx.project()?;
     let session = request.session.clone().or_else(|| request.hook.session.clone());
     let caller = cx.caller(session, None)?;

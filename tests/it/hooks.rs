@@ -196,22 +196,118 @@ fn a_session_that_is_resumed_gets_back_what_it_held_unless_another_one_holds_it(
 #[test]
 fn a_session_whose_host_was_killed_is_known_to_be_dead_even_if_its_commands_could_not_see_the_host() {
     let sandbox = in_use();
-    let mut host = sandbox.command("sleep").arg("60").spawn().unwrap();
-    let in_host = |session: &str, source: &str| {
-        let mut hook = sandbox.flow_command();
-        hook.args(["hook", "codex", "session-start"]).env("FLOW_HOLDER_PID", host.id().to_string());
-        let payload = json!({ "session_id": session, "source": source }).to_string();
-        crate::support::run(hook, &payload).ok();
-    };
-    in_host("s1", "startup");
+    let mut host = HostProcess::new(&sandbox);
+    host.hook(&sandbox, "session-start", &json!({ "session_id": "s1", "source": "startup" }));
     let run = started(&sandbox);
     let verdict = || sandbox.flow(["resume", "--session", "s2", "--json"]).json()["verdict"].clone();
     assert_eq!(verdict(), "held");
-    host.kill().unwrap();
-    host.wait().unwrap();
+    host.kill();
     assert_eq!(verdict(), "continue");
     sandbox.flow(["record-activity", "--session", "s2", "--id", "more"]).ok();
     assert_eq!(hold(&sandbox, &run), held("s2", 2));
+}
+
+/// A process that stands for a host. It is killed at the end.
+struct HostProcess(std::process::Child);
+
+impl HostProcess {
+    fn new(sandbox: &Sandbox) -> Self {
+        Self(sandbox.command("sleep").arg("60").spawn().unwrap())
+    }
+
+    fn kill(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+
+    fn hook(&self, sandbox: &Sandbox, event: &str, payload: &Value) {
+        let mut hook = sandbox.flow_command();
+        hook.args(["hook", "claude-code", event]).env("FLOW_HOLDER_PID", self.0.id().to_string());
+        crate::support::run(hook, &payload.to_string()).ok();
+    }
+}
+
+impl Drop for HostProcess {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_session_in_two_processes_ends_when_the_one_that_has_it_ends() {
+    let sandbox = in_use();
+    let (mut one, mut two) = (HostProcess::new(&sandbox), HostProcess::new(&sandbox));
+    one.hook(&sandbox, "session-start", &json!({ "session_id": "s1", "source": "startup" }));
+    let run = started(&sandbox);
+    two.hook(&sandbox, "session-start", &json!({ "session_id": "s1", "source": "resume" }));
+    assert_eq!(hold(&sandbox, &run), held("s1", 2));
+    // The old one ends late.
+    one.hook(&sandbox, "session-end", &json!({ "session_id": "s1", "reason": "other" }));
+    assert_eq!(hold(&sandbox, &run), held("s1", 2));
+    // It goes on instead, and the new one is killed: the session lives.
+    one.hook(&sandbox, "user-prompt-submit", &json!({ "session_id": "s1", "prompt": "go on" }));
+    two.kill();
+    sandbox.flow(["record-activity", "--session", "s2", "--id", "more"]).exits(5);
+    let verdict = || sandbox.flow(["resume", "--session", "s2", "--json"]).json()["verdict"].clone();
+    assert_eq!(verdict(), "held");
+    one.kill();
+    assert_eq!(verdict(), "continue");
+}
+
+#[test]
+fn a_session_that_cannot_be_one_ends_nothing() {
+    let sandbox = in_use();
+    let run = sandbox.flow(["start", "debug"]).ok().line().to_owned();
+    for id in [json!("a/b"), json!(3), json!("")] {
+        hook(&sandbox, "codex", "session-end", &json!({ "session_id": id }));
+        assert!(!sandbox.read(&run, "run.yaml").contains("session ended"), "{id}");
+    }
+    hook(&sandbox, "codex", "session-end", &json!({ "reason": "other" }));
+    assert!(sandbox.read(&run, "run.yaml").contains("session ended"), "no session held it");
+}
+
+#[test]
+fn a_resumed_session_gets_back_a_run_in_which_a_person_worked_meanwhile() {
+    let sandbox = in_use();
+    begins(&sandbox, "codex", "s1", "startup");
+    let run = started(&sandbox);
+    ends(&sandbox, "codex", "s1", "other");
+    sandbox.flow(["record-activity", "--run-id", &run, "--id", "by-hand"]).ok();
+    begins(&sandbox, "codex", "s1", "resume");
+    assert_eq!(hold(&sandbox, &run), held("s1", 2));
+}
+
+#[test]
+fn the_directory_in_which_a_session_works_counts_before_that_of_its_hooks() {
+    let sandbox = in_use();
+    let run = started(&sandbox);
+    let other = sandbox.path("other");
+    std::fs::create_dir(&other).unwrap();
+    sandbox.command("git").args(["init", "-q", "other"]).status().unwrap();
+    sandbox.flow(["init", "-C", "other"]).ok();
+    let mut hook = sandbox.flow_command();
+    hook.args(["hook", "codex", "session-end"]).current_dir(&other);
+    crate::support::run(hook, &json!({ "session_id": "s1", "cwd": sandbox.root() }).to_string()).ok();
+    assert!(sandbox.read(&run, "run.yaml").contains("session ended"));
+}
+
+#[test]
+fn notes_are_kept_of_the_sessions_that_live_and_of_the_latest() {
+    let sandbox = in_use();
+    begins(&sandbox, "codex", "living", "startup");
+    let mut dead = HostProcess::new(&sandbox);
+    for session in 0..110 {
+        dead.hook(&sandbox, "session-start", &json!({ "session_id": format!("s-{session}"), "source": "startup" }));
+    }
+    dead.kill();
+    begins(&sandbox, "codex", "last", "startup");
+    let names = std::fs::read_dir(sandbox.path(".flow/.cache/hosts")).unwrap();
+    let notes = names.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap()).collect::<Vec<_>>();
+    assert!(notes.iter().any(|note| note.contains("\"living\"")));
+    assert!(!notes.iter().any(|note| note.contains("\"s-0\"")));
+    assert!(notes.iter().any(|note| note.contains("\"s-109\"")));
+    assert!(notes.len() < 110, "{}", notes.len());
 }
 
 #[test]

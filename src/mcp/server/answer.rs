@@ -1,5 +1,7 @@
 //! Reports and errors as clients see them: commands are calls of tools, and no path says where the project is.
 
+use std::cmp::Reverse;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -11,7 +13,7 @@ use crate::mcp::server::tools::Tool;
 use crate::model::{Problem, Suggestion};
 use crate::runs::{
     AdvanceReport, Context, EmitReport, ListReport, LogReport, NextStatesReport, RecordReport, ResumeReport,
-    ShowReport, StartReport, StatusReport, place_of_project,
+    ShowReport, StartReport, StatusReport, place_of_project, places_to_look,
 };
 
 /// The commands that a report contains, each with its place as a JSON pointer.
@@ -74,13 +76,13 @@ impl Advice for InterviewStatusReport {
 /// A report in the field `data`: its texts come from people and other agents.
 pub(super) fn report(cx: &Context, tools: &[Tool], report: &(impl Serialize + Advice)) -> Value {
     let mut data = serde_json::to_value(report).unwrap_or_default();
-    let own = place_of_project(cx);
+    let (own, place) = (place_of_project(cx), Place::of(cx));
     for (at, command) in report.commands() {
         if let Some(there) = data.pointer_mut(&at) {
             *there = call(tools, &command.clone().without_project(own.as_deref())).unwrap_or_default();
+            place.shorten_all(there);
         }
     }
-    let place = Place::of(cx);
     if let Some(next) = data.get_mut("next") {
         place.shorten_all(next);
     }
@@ -111,25 +113,32 @@ pub(super) fn problem(cx: &Context, tools: &[Tool], problem: &Problem) -> Value 
     json!({ "error": error })
 }
 
-/// The fields of reports in which flow says something in sentences.
-const TOLD: [&str; 4] = ["notes", "warnings", "reason", "error"];
+/// The fields of reports in which flow says something in sentences, or names a document.
+const TOLD: [&str; 5] = ["notes", "warnings", "reason", "error", "document"];
 
-/// Where the project is on this machine, which is nobody's business who knows the ids.
-struct Place(Option<String>);
+/// Where the project is on this machine, or where it was looked for. A client that knows the ids need not know it.
+struct Place(Vec<String>);
 
 impl Place {
     fn of(cx: &Context) -> Self {
-        let root = cx.project().ok().map(|project| project.root().to_string_lossy().into_owned());
-        Self(root.filter(|root| root.len() > 1))
+        let mut roots: Vec<_> = match cx.project() {
+            Ok(project) => vec![project.root().to_owned()],
+            Err(_) => places_to_look(cx),
+        };
+        // A path may contain another one.
+        roots.sort_by_key(|root| Reverse(root.as_os_str().len()));
+        let roots = roots.into_iter().map(|root| root.to_string_lossy().into_owned());
+        Self(roots.filter(|root| root.len() > 1).collect())
     }
 
     /// A text in which paths in the project are relative to it.
     fn shorten(&self, text: &str) -> String {
-        let Some(root) = &self.0 else { return text.to_owned() };
-        let inside = text.replace(&format!("{root}/"), "");
-        let alone = [' ', ',', ';', ':', '`', ')', '\''].iter();
-        let text = alone.fold(inside, |text, end| text.replace(&format!("{root}{end}"), &format!(".{end}")));
-        text.strip_suffix(root.as_str()).map(|start| format!("{start}.")).unwrap_or(text)
+        self.0.iter().fold(text.to_owned(), |text, root| {
+            let inside = text.replace(&format!("{root}/"), "");
+            let alone = [' ', ',', ';', ':', '`', ')', '\''].iter();
+            let text = alone.fold(inside, |text, end| text.replace(&format!("{root}{end}"), &format!(".{end}")));
+            text.strip_suffix(root.as_str()).map(|start| format!("{start}.")).unwrap_or(text)
+        })
     }
 
     fn shorten_all(&self, value: &mut Value) {

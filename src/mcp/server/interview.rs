@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::interviews::pad::{Answer as Given, Question};
-use crate::interviews::{self, AnswerRequest, FinishRequest, InterviewRequest, Replaces};
+use crate::interviews::{self, AnswerRequest, FinishRequest, InterviewRequest, Replaces, document_in_project};
 use crate::mcp::server::call::{Answer, Call};
-use crate::model::SessionId;
+use crate::model::{Explain as _, SessionId};
 
 /// The verbs, the usual one first.
 pub(super) const VERBS: &[&str] = &["next", "start", "answer", "skip", "status", "finish"];
@@ -25,7 +25,7 @@ pub(super) const ARGUMENTS: &[&str] = &[
 pub(super) struct InterviewCall {
     /// What to do.
     verb: InterviewVerb,
-    /// The document that the interview writes.
+    /// The document that the interview writes: a Markdown file in the project.
     document: PathBuf,
     /// start: the script; otherwise the document's, or the charter.
     script: Option<String>,
@@ -71,8 +71,8 @@ pub(super) fn call(mut call: Call<'_>) -> Answer {
     if let Some(session) = asked.session.take() {
         call.cx = call.cx.for_call(Some(session), call.cx.options.command.clone());
     }
-    let InterviewCall { document, question, .. } = &asked;
-    let (cx, document, question) = (&call.cx, document.clone(), *question);
+    let (cx, question) = (&call.cx, asked.question);
+    let document = document_in_project(cx, &asked.document).map_err(|error| error.problem())?;
     match asked.verb {
         InterviewVerb::Next => call.shown(interviews::next(cx, &document)),
         InterviewVerb::Status => call.shown(interviews::status(cx, &document)),

@@ -152,9 +152,15 @@ fn read(call: Call<'_>) -> Answer {
     let (_, mode, scope) = asked_of(&call)?;
     let shown = modes::show(&call.cx, &ModeShowRequest { mode, scope }).map_err(problem)?;
     Ok(match shown {
-        ModeShowReport { state: Some(state), .. } => state.into(),
+        ModeShowReport { state: Some(state), .. } => told(state).into(),
         ModeShowReport { mode, .. } => json!({ "exists": false, "mode": mode }),
     })
+}
+
+/// A state without the process that holds it, which says where it runs.
+fn told(mut state: Map<String, Value>) -> Map<String, Value> {
+    state.shift_remove("session_holder");
+    state
 }
 
 fn write(call: Call<'_>) -> Answer {
@@ -165,7 +171,7 @@ fn write(call: Call<'_>) -> Answer {
     let request = ModeWriteRequest { mode, scope, fields, review_clean: None };
     let report = modes::write(&call.cx, &request).map_err(problem)?;
     let mut answer =
-        json!({ "success": true, "mode": report.mode, "state": report.state, "warnings": report.warnings });
+        json!({ "success": true, "mode": report.mode, "state": told(report.state), "warnings": report.warnings });
     if !report.completed.is_empty() {
         let sources: Vec<_> = report.completed.iter().map(ToString::to_string).collect();
         answer["transition"] = format!("mode transiting: {} -> {}", sources.join(" + "), report.mode).into();
@@ -208,7 +214,7 @@ fn status(call: Call<'_>) -> Answer {
         let request = ModeShowRequest { mode: listed.mode.to_string(), scope: scope.clone() };
         let status = match (&listed.error, modes::show(&call.cx, &request)) {
             (None, Ok(shown)) => {
-                json!({ "active": listed.active, "phase": listed.current_phase, "data": shown.state })
+                json!({ "active": listed.active, "phase": listed.current_phase, "data": shown.state.map(told) })
             }
             (error, _) => json!({ "error": error.as_deref().unwrap_or("the file cannot be read") }),
         };

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::Stdio;
 
 use rustix::fs::{FlockOperation, flock};
@@ -10,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::mcp::client::{Client, call, call_of_codex};
-use crate::support::Sandbox;
+use crate::support::{Sandbox, run};
 
 /// The session that holds a run which this call starts.
 fn holder(variables: &[(&str, &str)], call: &Value) -> Value {
@@ -58,6 +59,31 @@ fn after_a_clear_a_call_is_about_the_new_session_of_the_host() {
         let [answer] = client.answers(std::slice::from_ref(&start)).try_into().unwrap();
         assert_eq!(answer["data"]["session"], session, "{host} {variable}");
     }
+}
+
+#[test]
+fn a_server_belongs_to_the_nearest_host_of_several() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    let start = call("flow_start", json!({ "workflow": "debug", "run_id": "r1" }));
+    std::fs::write(sandbox.path("call"), format!("{start}\n")).unwrap();
+    for id in ["inner", "outer"] {
+        let payload = json!({ "session_id": id, "source": "startup" });
+        std::fs::write(sandbox.path(id), payload.to_string()).unwrap();
+    }
+    // The shell stands for the inner host, and this process for the outer one, which was at work last.
+    let script = format!(
+        "FLOW_HOLDER_PID=$$ flow hook claude-code session-start <inner\n\
+         FLOW_HOLDER_PID={} flow hook claude-code session-start <outer\nflow mcp <call\ntrue\n",
+        std::process::id()
+    );
+    let mut shell = sandbox.command("sh");
+    let bin = Path::new(env!("CARGO_BIN_EXE_flow")).parent().unwrap();
+    let path = std::env::var("PATH").unwrap_or_default();
+    shell.args(["-c", &script]).current_dir(sandbox.root()).env("PATH", format!("{}:{path}", bin.display()));
+    run(shell, "").ok();
+    let holder = sandbox.flow(["show", "r1", "--json"]).ok().json()["state"]["session"].clone();
+    assert_eq!(holder, "inner");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::mcp::client::{Client, call};
-use crate::support::Sandbox;
+use crate::support::{Sandbox, run};
 
 /// A sandbox with a run `r1` of `debug`.
 fn begun() -> Sandbox {
@@ -311,6 +311,41 @@ fn an_interview_is_held_with_one_tool() {
 }
 
 #[test]
+fn an_interview_writes_nothing_but_markdown_in_the_project() {
+    let sandbox = begun();
+    std::fs::create_dir_all(sandbox.path("docs")).unwrap();
+    let outside = sandbox.root().parent().unwrap().join("outside");
+    std::fs::create_dir_all(&outside).unwrap();
+    std::os::unix::fs::symlink(&outside, sandbox.path("docs/link")).unwrap();
+    let absolute = sandbox.path("a.md");
+    let refused = [
+        absolute.to_str().unwrap(),
+        "../a.md",
+        "docs/../a.md",
+        ".claude/skills/a.md",
+        "docs/.a.md",
+        "settings.json",
+        "Makefile",
+        "docs/link/a.md",
+        "",
+    ];
+    let client = Client::of(&sandbox);
+    for document in refused {
+        let error = client.error("flow_interview", json!({ "verb": "start", "document": document }));
+        assert_eq!(error["code"], "unsafe_path", "{document}: {error}");
+        assert!(!error.to_string().contains(sandbox.root().to_str().unwrap()) || document.starts_with('/'), "{error}");
+    }
+    assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
+    // The project's directory counts, not that of the server.
+    let elsewhere = sandbox.path("docs");
+    let mut server = sandbox.flow_command();
+    server.args(["mcp", "-C", ".."]).current_dir(&elsewhere);
+    let start = call("flow_interview", json!({ "verb": "start", "document": "a.md" }));
+    run(server, &start.to_string()).ok();
+    assert!(absolute.exists());
+}
+
+#[test]
 fn the_state_tools_answer_as_those_of_rcs_and_the_policy_decides() {
     let sandbox = Sandbox::new();
     sandbox.flow(["init"]).ok();
@@ -377,6 +412,20 @@ fn no_answer_says_where_the_project_is() {
         for answer in client.answers(&calls) {
             assert!(!answer.to_string().contains(&root), "{answer}");
             assert!(answer.get("data").is_none_or(|data| data.get("path").is_none()), "{answer}");
+            assert!(!answer.to_string().contains("session_holder"), "{answer}");
+        }
+    }
+    // Where no project can be opened.
+    std::fs::remove_dir_all(sandbox.path(".flow")).unwrap();
+    let nowhere = sandbox.path("nowhere");
+    let nowhere = nowhere.to_str().unwrap();
+    for client in [
+        Client::of(&sandbox),
+        Client { args: &["-C", nowhere], ..Client::of(&sandbox) },
+        Client { variables: &[("FLOW_DIR", nowhere)], ..Client::of(&sandbox) },
+    ] {
+        for answer in client.answers(&calls[..5]) {
+            assert!(!answer.to_string().contains(&root), "{answer}");
         }
     }
 }
