@@ -76,12 +76,13 @@ impl Page {
     pub(super) fn table<C: AsRef<str>>(&mut self, indent: usize, rows: &[impl AsRef<[C]>]) {
         let Self { clips, text: page, .. } = self;
         let fit = |text| if *clips { clip(text) } else { Cow::from(text) };
-        // Cells are cleaned twice rather than stored: allocating memory for ten thousand rows costs more.
+        // Cells are looked at twice rather than stored: allocating memory for ten thousand rows costs more.
+        let cell = |text| if is_plain(text) { Cow::from(text) } else { clean(&fit(text)).into_owned().into() };
         let mut widths: Vec<usize> = Vec::new();
         for row in rows {
             widths.resize(widths.len().max(row.as_ref().len()), 0);
             for (widest, text) in widths.iter_mut().zip(row.as_ref()) {
-                *widest = (*widest).max(width(&clean(&fit(text.as_ref()))));
+                *widest = (*widest).max(width(&cell(text.as_ref())));
             }
         }
         let blanks = " ".repeat(widths.iter().max().map_or(0, |widest| widest + 2));
@@ -90,8 +91,7 @@ impl Page {
             line.clear();
             line.extend(repeat_n(' ', indent));
             for (text, widest) in row.as_ref().iter().zip(&widths) {
-                let text = fit(text.as_ref());
-                let text = clean(&text);
+                let text = cell(text.as_ref());
                 line.push_str(&text);
                 line.push_str(&blanks[..widest - width(&text) + 2]);
             }
@@ -126,9 +126,18 @@ pub(super) fn brief(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Whether a text is shown as it is: short, and nothing but visible ASCII and blanks.
+fn is_plain(text: &str) -> bool {
+    text.len() <= CLIPPED && is_visible(text)
+}
+
+fn is_visible(text: &str) -> bool {
+    text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic())
+}
+
 /// One line without terminal control: no control characters, and no marks that change the direction of text.
 pub(super) fn clean(text: &str) -> Cow<'_, str> {
-    if text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
+    if is_visible(text) {
         return text.into();
     }
     text.chars().map(|c| if c == '\n' || c == '\t' { ' ' } else { c }).filter(|&c| !is_terminal_control(c)).collect()
