@@ -77,6 +77,9 @@ fn a_login_shell_without_flow_or_with_an_older_one_is_found() {
     clinic.hooks(&["install"]).ok();
     clinic.write("../.profile", "PATH=/usr/bin:/bin\n");
     assert_eq!(clinic.findings(), ["flow_missing  a login shell does not find flow"]);
+    let report = clinic.hooks(&["doctor", "--json"]).json();
+    assert_eq!(report["findings"][0]["host"], "codex");
+    clinic.hooks(&["doctor", "--host", "claude-code"]).ok();
     clinic.script("old/flow", "#!/bin/sh\necho flow 0.0.9\n");
     let old = clinic.sandbox.path("old");
     clinic.write("../.profile", &format!("PATH='{}':/usr/bin:/bin\n", old.display()));
@@ -140,10 +143,49 @@ fn an_event_that_is_answered_twice_is_found() {
     let group = |matcher: &str| json!({ "matcher": matcher, "hooks": [handler] });
     settings["hooks"]["SessionStart"] = json!([group("startup"), group("resume")]);
     clinic.write(CLAUDE, &settings.to_string());
+    let missing = "handler_missing ~/.claude/settings.json no handler of flow for SessionStart (only with the matcher \"startup\")";
+    assert_eq!(clinic.findings(), [missing]);
+    let help = |clinic: &Clinic| clinic.hooks(&["doctor", "--json"]).json()["findings"][0]["help"].clone();
+    settings["hooks"]["SessionStart"] = json!([group("compact"), group("")]);
+    clinic.write(CLAUDE, &settings.to_string());
+    assert!(clinic.findings()[0].starts_with("twice "), "{:?}", clinic.findings());
+    assert_eq!(help(&clinic), "remove the handler with the matcher by hand");
+    let mine = json!({ "type": "command", "command": "flow hook claude-code session-start; true" });
+    settings["hooks"]["SessionStart"] = json!([{ "hooks": [mine, handler] }]);
+    clinic.write(CLAUDE, &settings.to_string());
+    assert!(clinic.findings()[0].starts_with("twice "), "{:?}", clinic.findings());
+    assert_eq!(help(&clinic), "remove the other handler by hand");
+    settings["hooks"]["SessionStart"] = json!([{ "hooks": [handler] }]);
+    settings["enabledPlugins"] = json!({ "flow@acme-tools": true });
+    clinic.write(CLAUDE, &settings.to_string());
     assert!(clinic.findings().is_empty());
     settings["enabledPlugins"] = json!({ "flow@flow": true });
     clinic.write(CLAUDE, &settings.to_string());
     assert!(clinic.findings().iter().all(|finding| finding.starts_with("twice ") && finding.ends_with("the plugin")));
+}
+
+#[test]
+fn files_that_cannot_be_read_are_found_with_the_rest() {
+    let clinic = Clinic::new();
+    let outside = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(outside.path(), clinic.sandbox.path(".claude")).unwrap();
+    fs::create_dir_all(clinic.sandbox.path("../.codex")).unwrap();
+    fs::create_dir_all(clinic.sandbox.path("../.claude")).unwrap();
+    fs::write(clinic.sandbox.path(CLAUDE), b"\"\xff\"").unwrap();
+    let fifo = std::process::Command::new("mkfifo").arg(clinic.sandbox.path("../.codex/hooks.json")).status().unwrap();
+    assert!(fifo.success());
+    clinic.write(".codex/hooks.json", "{\"hooks\":{\"SessionStart\":{}}}");
+    assert_eq!(
+        clinic.findings(),
+        [
+            "unreadable_settings ~/.claude/settings.json ~/.claude/settings.json is not UTF-8 from byte 1 on",
+            "unreadable_settings ~/demo/.claude/settings.json ~/demo/.claude/settings.json leads out of the project",
+            "unreadable_settings ~/demo/.claude/settings.local.json ~/demo/.claude/settings.local.json leads out of the project",
+            "unreadable_settings ~/.codex/hooks.json ~/.codex/hooks.json is not a regular file",
+            "invalid_settings ~/demo/.codex/hooks.json:1 ~/demo/.codex/hooks.json:1:26: in \"SessionStart\", the value is not an array",
+            "not_installed  no host has hooks of flow",
+        ]
+    );
 }
 
 /// A Codex that answers with these hooks and then waits, as the real one does.

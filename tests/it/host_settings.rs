@@ -73,11 +73,27 @@ fn without_settings_files_are_made_and_removed_again() {
     created  /home/.claude/settings.json
       claude-code SessionStart, UserPromptSubmit, SessionEnd, PreCompact
       trust       Claude Code runs them from its next start on; `/hooks` shows them
-      may allow   "Bash(flow start:*)", "Bash(flow record-activity:*)", "Bash(flow emit:*)", "Bash(flow next:*)", "Bash(flow advance:*)", "Bash(flow block:*)", "Bash(flow unblock:*)", "Bash(flow complete:*)", "Bash(flow fail:*)", "Bash(flow resume:*)", "Bash(flow list:*)", "Bash(flow show:*)", "Bash(flow log:*)", "Bash(flow validate:*)", "Bash(flow verify:*)", "Bash(flow mode:*)"
+      may allow   to let the agent call flow without asking, add to permissions.allow:
+        "Bash(flow start:*)",
+        "Bash(flow record-activity:*)",
+        "Bash(flow emit:*)",
+        "Bash(flow next:*)",
+        "Bash(flow advance:*)",
+        "Bash(flow block:*)",
+        "Bash(flow complete:*)",
+        "Bash(flow fail:*)",
+        "Bash(flow list:*)",
+        "Bash(flow show:*)",
+        "Bash(flow log:*)",
+        "Bash(flow validate:*)",
+        "Bash(flow verify:*)",
+        "Bash(flow resume)",
+        "Bash(flow resume --claim)"
     created  /home/.codex/hooks.json
       codex       SessionStart, UserPromptSubmit, SessionEnd
-      trust       Codex runs them when you trusted them: in the dialog at its next start, or with `/hooks`
-      may allow   prefix_rule(pattern = ["flow", ["start", "record-activity", "emit", "next", "advance", "block", "unblock", "complete", "fail", "resume", "list", "show", "log", "validate", "verify", "mode"]], decision = "allow")
+      trust       Codex skips them until you trust them: in the dialog at its next start, or with `/hooks`
+      may allow   to let the agent call flow without asking, add to a file in ~/.codex/rules:
+        prefix_rule(pattern = ["flow", ["start", "record-activity", "emit", "next", "advance", "block", "complete", "fail", "list", "show", "log", "validate", "verify", "resume"]], decision = "allow")
     "#);
     let settings: Value = serde_json::from_str(&home.read(CLAUDE)).unwrap();
     let handler = |command: &str| json!([{ "hooks": [{ "type": "command", "command": command, "timeout": 3 }] }]);
@@ -97,9 +113,9 @@ fn without_settings_files_are_made_and_removed_again() {
     not installed  claude-code project  /.claude/settings.json
     not installed  claude-code local  /.claude/settings.local.json
     installed  codex user  /home/.codex/hooks.json
-      SessionStart      not trusted  flow hook codex session-start
-      UserPromptSubmit  not trusted  flow hook codex user-prompt-submit
-      SessionEnd        not trusted  flow hook codex session-end
+      SessionStart      no trust noted; `flow hooks doctor` asks Codex  flow hook codex session-start
+      UserPromptSubmit  no trust noted; `flow hooks doctor` asks Codex  flow hook codex user-prompt-submit
+      SessionEnd        no trust noted; `flow hooks doctor` asks Codex  flow hook codex session-end
     not installed  codex project  /.codex/hooks.json
     ");
     let again = home.hooks("install --json").ok().json();
@@ -191,7 +207,7 @@ fn what_another_version_wrote_is_brought_up_to_date_in_its_place() {
         r#"{ "type": "command", "command": "flow hook claude-code session-end", "statusMessage": "bye", "timeout": 3 }, { "type": "command", "command": "yours" } ] }"#,
         r#""command": "flow hook claude-code stop --continue", "timeout": 3 }"#,
         r#""Other": "of a newer host""#,
-        r#"{ "command": "flow hud", "padding": 0 }"#,
+        r#"{ "command": "/usr/bin/flow hud", "padding": 0 }"#,
     ] {
         assert!(new.contains(kept), "{kept}\n{new}");
     }
@@ -202,6 +218,85 @@ fn what_another_version_wrote_is_brought_up_to_date_in_its_place() {
     let others = json!([{ "type": "command", "command": "mine" }, { "type": "command", "command": "yours" }]);
     let ends = json!([{ "matcher": "clear", "hooks": others }]);
     assert_eq!(left, json!({ "hooks": { "SessionEnd": ends, "Stop": [], "Other": "of a newer host" } }));
+}
+
+#[test]
+fn a_path_to_the_program_stays() {
+    let home = Home::new();
+    let text = r#"{"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": "/opt/bin/flow hook claude-code session-end", "timeout": 3}]}],
+        "PreCompact": [{"hooks": [{"type": "command", "command": "'/my tools/flow' session-end"}]}]}}"#;
+    home.write(CLAUDE, text);
+    let versions = |home: &Home| {
+        let status = home.hooks("status --host claude-code --scope user --json").ok().json();
+        let handlers = status["files"][0]["handlers"].as_array().unwrap().clone();
+        handlers.iter().map(|handler| handler["version"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(versions(&home), ["current", "other"]);
+    home.hooks("install --host claude-code").ok();
+    assert!(home.read(CLAUDE).contains("\"/opt/bin/flow hook claude-code session-end\""), "{}", home.read(CLAUDE));
+    assert!(home.read(CLAUDE).contains("\"'/my tools/flow' hook claude-code pre-compact\""), "{}", home.read(CLAUDE));
+    assert!(versions(&home).iter().all(|version| version == "current"));
+}
+
+#[test]
+fn a_handler_with_a_matcher_gets_one_without_behind_it() {
+    let home = Home::new();
+    let handler = |command: &str| json!([{ "type": "command", "command": command, "timeout": 3 }]);
+    let start = handler("flow hook claude-code session-start");
+    let prompt = handler("flow hook claude-code user-prompt-submit");
+    let text = json!({ "hooks": {
+        "SessionStart": [{ "matcher": "compact", "hooks": start }],
+        "SessionEnd": [{ "matcher": "*", "hooks": handler("flow hook claude-code session-end") }],
+        // Hosts heed no matcher here.
+        "UserPromptSubmit": [{ "matcher": "x", "hooks": prompt }],
+    } });
+    home.write(CLAUDE, &text.to_string());
+    let missing = |home: &Home| {
+        home.hooks("status --host claude-code --scope user --json").ok().json()["files"][0]["missing"].clone()
+    };
+    assert_eq!(missing(&home), json!(["SessionStart", "PreCompact"]));
+    let report = home.hooks("install --host claude-code --json").ok().json();
+    assert_eq!(report["files"][0]["events"], json!(["SessionStart", "PreCompact"]));
+    let now: Value = serde_json::from_str(&home.read(CLAUDE)).unwrap();
+    assert_eq!(now["hooks"]["SessionStart"], json!([{ "matcher": "compact", "hooks": start }, { "hooks": start }]));
+    assert_eq!(now["hooks"]["UserPromptSubmit"].as_array().unwrap().len(), 1);
+    assert_eq!(missing(&home), json!([]));
+    let again = home.hooks("install --host claude-code --json").ok().json();
+    assert_eq!(again["files"][0]["outcome"], "unchanged");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_told_with_the_others() {
+    let home = Home::new();
+    let outside = tempfile::tempdir().unwrap();
+    symlink(outside.path(), home.path(".claude")).unwrap();
+    fs::write(home.path(CLAUDE), b"{\"a\": \"\xff\"}").unwrap();
+    let fifo = std::process::Command::new("mkfifo").arg(home.path(CODEX)).status().unwrap();
+    assert!(fifo.success());
+    insta::assert_snapshot!(home.shown(&home.hooks("status").ok().stdout), @"
+    unreadable  claude-code user  /home/.claude/settings.json
+      /home/.claude/settings.json is not UTF-8 from byte 7 on
+    unreadable  claude-code project  /.claude/settings.json
+      /.claude/settings.json leads out of the project
+    unreadable  claude-code local  /.claude/settings.local.json
+      /.claude/settings.local.json leads out of the project
+    unreadable  codex user  /home/.codex/hooks.json
+      /home/.codex/hooks.json is not a regular file
+    not installed  codex project  /.codex/hooks.json
+    ");
+    for (text, problem) in [
+        ("{\"hooks\":{\"SessionStart\":{}}}", "1:26: in \"SessionStart\", the value is not an array"),
+        ("{\"hooks\":5}", "1:10: \"hooks\" is not an object"),
+    ] {
+        home.write(CLAUDE, text);
+        let status = home.hooks("status --host claude-code --scope user --json").ok().json();
+        assert_eq!(
+            (&status["files"][0]["installed"], &status["files"][0]["problem"]),
+            (&json!("unknown"), &json!(problem))
+        );
+        let help = home.hooks("install --host claude-code --json").exits(1).error()["help"].clone();
+        assert_eq!(help, "correct it; an event is a list of objects with `hooks`. Nothing was written");
+    }
 }
 
 #[test]
@@ -302,6 +397,16 @@ fn hooks_that_would_run_twice_are_refused() {
     home.write(CLAUDE, "{\"enabledPlugins\": {\"flow@flow\": false}}");
     home.write("home/.codex/config.toml", "[plugins.\"flow@flow\"]\nenabled = false\n");
     home.hooks("install").ok();
+    home.hooks("uninstall").ok();
+    // A plugin of this name in another marketplace is another plugin.
+    home.write(CLAUDE, "{\"enabledPlugins\": {\"flow@acme-tools\": true}}");
+    home.write("home/.codex/config.toml", "[plugins.\"flow@acme-tools\"]\nenabled = true\n");
+    home.hooks("install").ok();
+    home.hooks("uninstall").ok();
+    // The narrowest scope decides.
+    home.write(CLAUDE, "{\"enabledPlugins\": {\"flow@flow\": true}}");
+    home.write(".claude/settings.local.json", "{\"enabledPlugins\": {\"flow@flow\": false}}");
+    home.hooks("install --host claude-code").ok();
 }
 
 #[test]
@@ -339,6 +444,7 @@ fn a_link_in_a_project_is_not_followed_out_of_it() {
     for host in ["claude-code", "codex"] {
         let error = home.hooks(&format!("install --scope project --host {host} --json")).exits(77).error();
         assert!(error["message"].as_str().unwrap().ends_with("leads out of the project"), "{error}");
+        assert_eq!(error["help"], "replace the link or file, or use `--scope user`");
     }
     assert_eq!(fs::read_to_string(outside.path().join("settings.json")).unwrap(), "{}");
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);

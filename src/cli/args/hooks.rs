@@ -23,7 +23,7 @@ pub(crate) enum HooksCommand {
         /// Show the change, and write nothing
         #[arg(long)]
         dry_run: bool,
-        /// Let an agent that stops go on with its run
+        /// When a turn ends, let the agent go on if the next phase is known (once after a prompt, three times in a session)
         #[arg(long = "continue")]
         continues: bool,
         /// Show the run in Claude Code's status line, unless another program writes it
@@ -40,7 +40,7 @@ pub(crate) enum HooksCommand {
     },
     /// Show which hooks are installed where
     Status {
-        /// The host
+        /// Claude Code, Codex, or both
         #[arg(long, value_name = "HOST", default_value = "all")]
         host: HostArg,
         /// Only this scope [default: all]
@@ -49,7 +49,7 @@ pub(crate) enum HooksCommand {
     },
     /// Find out why hooks do not run, or run twice; exits 1 if anything is wrong
     Doctor {
-        /// The host
+        /// Claude Code, Codex, or both
         #[arg(long, value_name = "HOST", default_value = "all")]
         host: HostArg,
     },
@@ -57,7 +57,7 @@ pub(crate) enum HooksCommand {
     Plugin {
         /// The directory
         dir: PathBuf,
-        /// Replace files with another text
+        /// Overwrite files that differ
         #[arg(long)]
         replace: bool,
     },
@@ -65,7 +65,7 @@ pub(crate) enum HooksCommand {
     Skill {
         /// The directory with .claude and .agents [default: the project's]
         dir: Option<PathBuf>,
-        /// Replace files with another text
+        /// Overwrite files that differ
         #[arg(long)]
         replace: bool,
     },
@@ -74,7 +74,7 @@ pub(crate) enum HooksCommand {
 // Which settings.
 #[derive(Debug, Args)]
 pub(crate) struct PlaceArgs {
-    /// The host
+    /// Claude Code, Codex, or both
     #[arg(long, value_name = "HOST", default_value = "all")]
     pub(crate) host: HostArg,
     /// The settings of the user, of the project, or of this checkout of the project (Claude Code only)

@@ -123,7 +123,7 @@ fn change(report: &HooksChangeReport) -> String {
             page.field("trust", trust);
         }
         if !file.allow.is_empty() {
-            page.field("may allow", &allowed(file));
+            allowed(file, &mut page);
         }
         text += &page.finish();
         text += &page::clean_lines(file.diff.as_deref().unwrap_or_default());
@@ -132,10 +132,16 @@ fn change(report: &HooksChangeReport) -> String {
 }
 
 /// The rules as they stand in the host's own settings.
-fn allowed(file: &SettingsChange) -> String {
-    match file.host {
-        AgentHost::ClaudeCode => file.allow.iter().map(|rule| format!("{rule:?}")).collect::<Vec<_>>().join(", "),
-        AgentHost::Codex => file.allow.join(", "),
+fn allowed(file: &SettingsChange, page: &mut Page) {
+    let (place, shown): (_, Vec<_>) = match file.host {
+        AgentHost::ClaudeCode => ("permissions.allow", file.allow.iter().map(|rule| format!("{rule:?}")).collect()),
+        AgentHost::Codex => ("a file in ~/.codex/rules", file.allow.clone()),
+    };
+    let separator = if file.host == AgentHost::ClaudeCode { "," } else { "" };
+    page.field("may allow", &format!("to let the agent call flow without asking, add to {place}:"));
+    for (at, rule) in shown.iter().enumerate() {
+        let end = if at + 1 < shown.len() { separator } else { "" };
+        page.line(&format!("    {rule}{end}"));
     }
 }
 
@@ -170,7 +176,7 @@ fn of_file(file: &SettingsStatus, page: &mut Page) {
         let trust = match handler.trust {
             Trust::NotNeeded => "",
             Trust::Noted => "trust is noted",
-            Trust::NotNoted => "not trusted",
+            Trust::NotNoted => "no trust noted; `flow hooks doctor` asks Codex",
         };
         let notes: Vec<_> = [version, trust].into_iter().filter(|note| !note.is_empty()).collect();
         vec![handler.event.clone(), notes.join(", "), handler.command.clone()]

@@ -44,10 +44,7 @@ fn line(command: &str, guarded: bool) -> String {
 /// What `command` calls, if it is a command line that flow or its instructions wrote: with or without the guard, and with
 /// any path to the program. A longer command line is someone's own.
 pub(super) fn call(command: &str) -> Option<Call> {
-    let command = command.trim();
-    let command = command.strip_prefix(GUARD).unwrap_or(command).trim_start();
-    let command = command.strip_prefix("exec ").unwrap_or(command);
-    let words = shlex::split(command)?;
+    let words = shlex::split(unguarded(command))?;
     let (program, arguments) = words.split_first()?;
     if Path::new(program).file_name()? != "flow" {
         return None;
@@ -59,6 +56,29 @@ pub(super) fn call(command: &str) -> Option<Call> {
         ["hud"] => Some(Call::StatusLine),
         _ => None,
     }
+}
+
+fn unguarded(command: &str) -> &str {
+    let command = command.trim_start();
+    let command = command.strip_prefix(GUARD).unwrap_or(command).trim_start();
+    command.strip_prefix("exec ").unwrap_or(command)
+}
+
+/// What replaces `old`, a command line of flow, by `new`: a path to the program stays, with what stands before it.
+pub(super) fn in_place_of(old: &str, new: &str) -> String {
+    match (program(old), program(new)) {
+        (Some((word, end)), Some((_, begin))) if word != "flow" => format!("{}{}", &old[..end], &new[begin..]),
+        _ => new.to_owned(),
+    }
+}
+
+/// The word that names the program, as it is written, and where it ends.
+fn program(command: &str) -> Option<(&str, usize)> {
+    let line = unguarded(command);
+    let blanks = line.match_indices([' ', '\t', '\n']).map(|(at, _)| at);
+    let is_word = |text: &&str| shlex::split(text).is_some_and(|words| words.len() == 1);
+    let word = blanks.chain([line.len()]).map(|end| &line[..end]).find(is_word)?;
+    Some((word, command.len() - line.len() + word.len()))
 }
 
 /// Whether the command line is someone's own, and calls flow for an event.
@@ -101,6 +121,20 @@ mod tests {
         ] {
             assert_eq!(call(other), None, "{other}");
         }
+        for (old, wanted) in [
+            ("flow session-end", "flow hook codex stop"),
+            ("/opt/flow session-end", "/opt/flow hook codex stop"),
+            (" '/opt/my tools/flow'  session-end", " '/opt/my tools/flow' hook codex stop"),
+            ("command -v flow >/dev/null || exit 0; exec flow session-end", "flow hook codex stop"),
+        ] {
+            assert_eq!(in_place_of(old, "flow hook codex stop"), wanted);
+        }
+        let guarded = hook(AgentHost::Codex, STOP, false, true);
+        assert_eq!(in_place_of("~/bin/flow session-end", &guarded), "~/bin/flow hook codex stop");
+        assert_eq!(
+            in_place_of(&guarded.replace("exec flow", "exec /f/flow"), &guarded),
+            guarded.replace("exec flow", "exec /f/flow")
+        );
         assert!(mentions_flow("flow hook codex stop; true") && !mentions_flow("flow hook codex stop"));
     }
 }

@@ -71,18 +71,20 @@ pub struct LastCall {
 /// changes nothing.
 ///
 /// # Errors
-/// If the files cannot be found, or not be read for another reason than their text.
+/// If the files cannot be found. One that cannot be read is a finding.
 pub fn doctor(cx: &Context, request: &HooksDoctorRequest) -> Result<HooksDoctorReport> {
     let mut examined = Examined { cx, findings: Vec::new(), asked_codex: false, is_installed: false };
     for &host in request.host.hosts() {
         let choice = if host == AgentHost::Codex { HostChoice::Codex } else { HostChoice::ClaudeCode };
-        examined.host(host, all(cx, choice, None)?)?;
+        examined.host(host, all(cx, choice, None)?);
     }
     if !examined.is_installed {
         examined.nothing();
     }
-    let there = examined.directory();
-    if let Some(found) = login_flow(cx, &there) {
+    // Claude Code runs its hooks in a shell that is not a login shell.
+    if request.host.hosts().contains(&AgentHost::Codex)
+        && let Some(found) = login_flow(cx, &examined.directory())
+    {
         examined.login(&found);
     }
     let Examined { findings, asked_codex, .. } = examined;
@@ -125,10 +127,10 @@ impl Examined<'_> {
         project_root(self.cx).ok().or_else(|| self.cx.env.cwd.clone()).unwrap_or_else(|| "/".into())
     }
 
-    fn host(&mut self, host: AgentHost, files: Vec<SettingsFile>) -> Result<()> {
+    fn host(&mut self, host: AgentHost, files: Vec<SettingsFile>) {
         let mut looked: Vec<Looked> = Vec::new();
         for settings in files {
-            if let Some(found) = self.read(&settings)? {
+            if let Some(found) = self.read(&settings) {
                 looked.push((settings, found));
             }
         }
@@ -142,23 +144,29 @@ impl Examined<'_> {
         if host == AgentHost::Codex {
             self.codex(&looked);
         }
-        Ok(())
     }
 
     /// What the file has, or a finding why its host does not read it.
-    fn read(&mut self, settings: &SettingsFile) -> Result<Option<Found>> {
-        let Some(text) = settings.file.read()? else { return Ok(None) };
-        match look(settings, &text) {
-            Ok(found) => Ok(Some(found)),
-            Err(fault) => {
-                let line = fault.place.line;
-                let problem = settings.invalid(fault).problem();
-                let help = "correct it; the host ignores the whole file".into();
-                let finding = self.add("invalid_settings", settings.host, problem.message, help);
-                (finding.path, finding.line) = (Some(settings.file.path.clone()), Some(line));
-                Ok(None)
+    fn read(&mut self, settings: &SettingsFile) -> Option<Found> {
+        let (code, line, message, help) = match settings.file.read() {
+            Ok(text) => {
+                let fault = match look(settings, &text?) {
+                    Ok(found) => return Some(found),
+                    Err(fault) => fault,
+                };
+                let help = Help::from(format!("{}; the host ignores the whole file", fault.help));
+                let line = Some(fault.place.line);
+                ("invalid_settings", line, settings.invalid(fault).problem().message, help)
             }
-        }
+            Err(error) => {
+                let problem = error.problem();
+                let help = problem.help.unwrap_or_else(|| "make it a plain file that you can read".into());
+                ("unreadable_settings", None, problem.message, help)
+            }
+        };
+        let finding = self.add(code, settings.host, message, help);
+        (finding.path, finding.line) = (Some(settings.file.path.clone()), line);
+        None
     }
 
     fn nothing(&mut self) {
@@ -197,10 +205,21 @@ impl Examined<'_> {
                 self.at("before_others", here, why, help);
             }
         }
-        let has = |event: &str| found.handlers.iter().any(|handler| handler.call.is_some() && handler.event == event);
-        let missing: Vec<_> = settings.host.events().iter().map(|event| event.0).filter(|event| !has(event)).collect();
-        let is_begun = missing.len() < settings.host.events().len();
-        if is_begun && !missing.is_empty() {
+        self.missing(settings, found);
+    }
+
+    fn missing(&mut self, settings: &SettingsFile, found: &Found) {
+        let ours = || found.handlers.iter().filter(|handler| handler.call.is_some());
+        let events = settings.host.events().iter().map(|event| event.0);
+        let missing = events.filter(|event| !ours().any(|handler| handler.serves(event)));
+        let shown = missing.map(|event| match ours().find(|handler| handler.event == event) {
+            Some(handler) => {
+                format!("{event} (only with the matcher {:?})", handler.matcher.as_deref().unwrap_or_default())
+            }
+            None => event.to_owned(),
+        });
+        let missing: Vec<_> = shown.collect();
+        if ours().next().is_some() && !missing.is_empty() {
             let message = format!("no handler of flow for {}", missing.join(", "));
             let help = Help::from("add it: ") + install(settings);
             self.add("handler_missing", settings.host, message, help).path = Some(settings.file.path.clone());
@@ -214,21 +233,16 @@ impl Examined<'_> {
             .flat_map(|(settings, found)| found.handlers.iter().map(move |handler| (settings, handler)))
             .collect();
         let plugin = obstacle::plugin(self.cx, host);
-        let mut seen: Vec<(&str, Option<&str>)> = Vec::new();
+        let mut seen: Vec<&FoundHandler> = Vec::new();
         for (settings, handler) in every {
-            let matcher = handler.matcher.as_deref().filter(|matcher| !["", "*"].contains(matcher));
-            let is_seen = |(event, other): &(&str, Option<&str>)| {
-                *event == handler.event && (*other == matcher || other.is_none() || matcher.is_none())
-            };
             let by_plugin = plugin.is_some() && host.events().iter().any(|event| event.0 == handler.event);
-            if by_plugin || seen.iter().any(is_seen) {
-                let scope = settings.scope.as_str();
-                let remove = suggest("uninstall").option("host", host.as_str()).option("scope", scope);
-                let help = Help::from("keep one of them: ") + remove;
+            let other = seen.iter().find(|other| other.meets(handler));
+            if by_plugin || other.is_some() {
+                let help = keep_one(settings, handler, other.copied());
                 let other = if by_plugin { "the plugin" } else { "another handler" };
                 self.at("twice", (settings, handler), &format!("calls flow, and so does {other}"), help);
             }
-            seen.push((&handler.event, matcher));
+            seen.push(handler);
         }
     }
 
@@ -273,7 +287,22 @@ impl Examined<'_> {
         };
         let help =
             Help::from("correct PATH in the profile of the shell; Codex runs hooks and commands in a login shell");
-        self.findings.push(HooksFinding { code, host: None, path: None, line: None, message, help });
+        self.add(code, AgentHost::Codex, message, help);
+    }
+}
+
+/// How to get rid of one of two handlers. `flow hooks uninstall` leaves those that flow did not write.
+fn keep_one(settings: &SettingsFile, handler: &FoundHandler, other: Option<&FoundHandler>) -> Help {
+    if handler.call.is_none() {
+        return "remove this handler by hand".into();
+    }
+    match other {
+        Some(other) if other.call.is_none() => "remove the other handler by hand".into(),
+        Some(other) if other.matcher != handler.matcher => "remove the handler with the matcher by hand".into(),
+        _ => {
+            let remove = suggest("uninstall").option("host", settings.host.as_str());
+            Help::from("keep one of them: ") + remove.option("scope", settings.scope.as_str())
+        }
     }
 }
 

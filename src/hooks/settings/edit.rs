@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::codec::{JsonFault, JsonNode, JsonText, Layout, Place, Rest};
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::command::{self, Call, TIMEOUT};
-use crate::hooks::settings::error::EditFault;
-use crate::hooks::settings::host::{Event, STOP};
+use crate::hooks::settings::error::{EditFault, SHAPE, STRICT};
+use crate::hooks::settings::host::{self, Event, STOP};
 
 /// What the settings are to have.
 #[derive(Debug, Clone, Copy)]
@@ -48,6 +48,8 @@ pub(super) struct Handler<'n> {
     pub(super) position: usize,
     pub(super) node: &'n JsonNode,
     pub(super) command: Option<String>,
+    /// Which of the event's causes it is for; none if it is for all of them.
+    pub(super) matcher: Option<String>,
 }
 
 impl Handler<'_> {
@@ -59,7 +61,7 @@ impl Handler<'_> {
 
 impl From<JsonFault> for EditFault {
     fn from(fault: JsonFault) -> Self {
-        Self { place: fault.place, reason: fault.reason }
+        Self { place: fault.place, reason: fault.reason, help: STRICT }
     }
 }
 
@@ -75,6 +77,7 @@ pub(super) fn unmarked(host: AgentHost, text: &str) -> Result<(&str, &str), Edit
         return Err(EditFault {
             place: Place { line: 1, column: 1 },
             reason: "Codex does not read a file that begins with a byte order mark".to_owned(),
+            help: STRICT,
         });
     }
     Ok((mark, body))
@@ -165,9 +168,7 @@ impl Wanted {
 
     /// Gives each event its handler, and says which ones changed.
     fn edit_hooks(&self, json: &mut JsonText<'_>, hooks: &JsonNode, outer: &Layout) -> Result<Vec<String>, EditFault> {
-        if hooks.members().is_none() {
-            return Err(fault(json, hooks, "\"hooks\" is not an object"));
-        }
+        check_hooks(json, hooks)?;
         let layout = json.layout(hooks, outer);
         let has_ours = |name: &str| hooks.get(name).is_some_and(|event| !ours(json, event).is_empty());
         let events = self.events(has_ours);
@@ -197,12 +198,11 @@ impl Wanted {
     ) -> Result<bool, EditFault> {
         let handlers = handlers(json, event.0, node)?;
         let ours: Vec<_> = handlers.into_iter().filter_map(|handler| Some((handler.call()?, handler))).collect();
-        if ours.is_empty() {
+        let mut is_changed = ours.iter().all(|(_, handler)| handler.matcher.is_some());
+        if is_changed {
             let layout = json.layout(node, outer);
             json.append(node, &layout, &[("", self.group(event))]);
-            return Ok(true);
         }
-        let mut is_changed = false;
         for (call, handler) in ours {
             let continues = self.continues || call == Call::Hook { continues: true };
             is_changed |= renew(json, &handler, &self.command(event, continues));
@@ -221,8 +221,10 @@ impl Wanted {
         }
         match root.get(STATUS_LINE) {
             Some(node) if is_our_status_line(json, node) => {
-                let command = Value::from(command::status_line(self.guarded));
-                put(json, node, "command", &command);
+                let old = node.get("command").map(|node| json.value(node)).unwrap_or_default();
+                let command =
+                    command::in_place_of(old.as_str().unwrap_or_default(), &command::status_line(self.guarded));
+                put(json, node, "command", &Value::from(command));
                 Some(StatusLine::Ours)
             }
             Some(_) => self.status_line.then_some(StatusLine::Other),
@@ -234,8 +236,9 @@ impl Wanted {
     }
 }
 
-/// Gives a handler of flow this command and its timeout; everything else in it stays.
+/// Gives a handler of flow this command and its timeout; a path to the program and everything else in it stays.
 fn renew(json: &mut JsonText<'_>, handler: &Handler<'_>, command: &str) -> bool {
+    let command = command::in_place_of(handler.command.as_deref().unwrap_or_default(), command);
     let command = put(json, handler.node, "command", &Value::from(command));
     put(json, handler.node, "timeout", &Value::from(TIMEOUT)) || command
 }
@@ -253,28 +256,43 @@ fn put(json: &mut JsonText<'_>, object: &JsonNode, key: &str, value: &Value) -> 
     true
 }
 
+/// Refuses hooks that are not an object.
+pub(super) fn check_hooks(json: &JsonText<'_>, hooks: &JsonNode) -> Result<(), EditFault> {
+    match hooks.members() {
+        Some(_) => Ok(()),
+        None => Err(EditFault { help: SHAPE, ..fault(json, hooks, "\"hooks\" is not an object") }),
+    }
+}
+
 /// The handlers of an event.
 pub(super) fn handlers<'n>(
     json: &JsonText<'_>,
     name: &str,
     event: &'n JsonNode,
 ) -> Result<Vec<Handler<'n>>, EditFault> {
-    let wrong = |node, what: &str| fault(json, node, &format!("in {name:?}, {what}"));
+    let wrong = |node, what: &str| EditFault { help: SHAPE, ..fault(json, node, &format!("in {name:?}, {what}")) };
     let groups = event.items().ok_or_else(|| wrong(event, "the value is not an array"))?;
     let mut found = Vec::new();
     for (group, entry) in groups.iter().enumerate() {
         let hooks = entry.value.get(HOOKS).ok_or_else(|| wrong(&entry.value, "an item has no \"hooks\""))?;
         let items = hooks.items().ok_or_else(|| wrong(hooks, "\"hooks\" is not an array"))?;
+        let matcher = matcher(json, name, &entry.value);
         for (position, item) in items.iter().enumerate() {
             let node = &item.value;
             if node.members().is_none() {
                 return Err(wrong(node, "a handler is not an object"));
             }
             let command = node.get("command").and_then(|node| json.value(node).as_str().map(str::to_owned));
-            found.push(Handler { group, position, node, command });
+            found.push(Handler { group, position, node, command, matcher: matcher.clone() });
         }
     }
     Ok(found)
+}
+
+/// The matcher of a group, unless it matches everything or the event has none.
+fn matcher(json: &JsonText<'_>, event: &str, group: &JsonNode) -> Option<String> {
+    let matcher = json.value(group.get("matcher").filter(|_| host::has_matcher(event))?);
+    matcher.as_str().filter(|matcher| !["", "*"].contains(matcher)).map(str::to_owned)
 }
 
 /// Group and position of flow's handlers of an event; none if the event does not have the shape that hosts read.
@@ -364,5 +382,5 @@ fn without_root(mark: &str, mut json: JsonText<'_>) -> Option<String> {
 }
 
 fn fault(json: &JsonText<'_>, node: &JsonNode, reason: &str) -> EditFault {
-    EditFault { place: json.place(node), reason: reason.to_owned() }
+    EditFault { place: json.place(node), reason: reason.to_owned(), help: STRICT }
 }

@@ -29,6 +29,8 @@ pub enum Error {
         place: Place,
         /// What is wrong there.
         reason: String,
+        /// What to do about it.
+        help: &'static str,
     },
     /// Hooks are configured in another file, which the host reads as well.
     #[error("{}:{place}: Codex has hooks here as well as in hooks.json, and reads both", path.display())]
@@ -47,7 +49,7 @@ pub enum Error {
         plugin: String,
     },
     /// A file that is to be written exists, and has another text.
-    #[error("{} exists and has another text", path.display())]
+    #[error("{} exists and differs", path.display())]
     Exists {
         /// The file.
         path: PathBuf,
@@ -63,7 +65,15 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub(super) struct EditFault {
     pub(super) place: Place,
     pub(super) reason: String,
+    pub(super) help: &'static str,
 }
+
+/// What to do about a text that is not JSON.
+pub(super) const STRICT: &str = "correct it; hosts read strict JSON without comments and repeated keys";
+/// What to do about hooks that are something else.
+pub(super) const SHAPE: &str = "correct it; an event is a list of objects with `hooks`";
+/// What is wrong with a link in a project that may come from a clone.
+pub(super) const LEADS_OUT: &str = "leads out of the project";
 
 impl<E: Into<runs::Error>> From<E> for Error {
     fn from(error: E) -> Self {
@@ -85,9 +95,16 @@ impl Explain for Error {
         let new = |kind, code| Problem::new(kind, code, self);
         match self {
             Self::Run(error) => error.problem(),
-            Self::Document(fault) => fault.problem(),
-            Self::Invalid { .. } => new(Kind::Refused, "invalid_settings")
-                .help("correct it; hosts read strict JSON without comments and repeated keys. Nothing was written"),
+            Self::Document(fault) => match fault {
+                DocumentFault::Unsafe { why: LEADS_OUT, .. } => {
+                    fault.problem().help("replace the link or file, or use `--scope user`")
+                }
+                DocumentFault::Unsafe { .. } => fault.problem().help("replace the link or file"),
+                _ => fault.problem(),
+            },
+            Self::Invalid { help, .. } => {
+                new(Kind::Refused, "invalid_settings").help(format!("{help}. Nothing was written"))
+            }
             Self::HooksInConfig { .. } => new(Kind::Refused, "hooks_in_config")
                 .help("move those hooks into hooks.json, or add flow's to them by hand. Nothing was written"),
             Self::PluginPresent { .. } => new(Kind::Refused, "plugin_present")

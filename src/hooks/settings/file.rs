@@ -9,7 +9,7 @@ use crate::disk::{
     Disk, DocumentFault, DocumentPlace, Errno, FileType, Guard, Links, Operation, edit_document, read_document,
 };
 use crate::hooks::settings::AgentHost;
-use crate::hooks::settings::error::{Error, Result};
+use crate::hooks::settings::error::{Error, LEADS_OUT, Result};
 use crate::hooks::settings::host::{HostChoice, SettingsScope, project_root};
 use crate::model::limits;
 use crate::runs::{self, Context};
@@ -20,9 +20,8 @@ pub(super) struct UserFile {
     /// The path, with links.
     pub(super) path: PathBuf,
     disk: Arc<dyn Disk>,
-    /// The deepest directory on the way to the file that exists, without links.
-    root: PathBuf,
-    relative: PathBuf,
+    /// The directory out of which no link is followed.
+    within: Option<PathBuf>,
     wait: Duration,
 }
 
@@ -41,7 +40,7 @@ pub(super) fn files(cx: &Context, hosts: HostChoice, scope: SettingsScope) -> Re
         if let Some(name) = host.file(scope) {
             let path = host.directory(cx, scope)?.join(name);
             let within = if scope == SettingsScope::User { None } else { Some(project_root(cx)?) };
-            files.push(SettingsFile { host, scope, file: UserFile::at(cx, path, within.as_deref())? });
+            files.push(SettingsFile { host, scope, file: UserFile::at(cx, path, within)? });
         }
     }
     if files.is_empty() {
@@ -52,40 +51,47 @@ pub(super) fn files(cx: &Context, hosts: HostChoice, scope: SettingsScope) -> Re
 
 impl UserFile {
     /// The file at `path`, which is absolute. A link is followed, but not out of the directory `within`.
-    pub(super) fn at(cx: &Context, path: PathBuf, within: Option<&Path>) -> Result<Self> {
-        let disk = Arc::clone(&cx.disk);
-        let target = match disk.look(&path, Links::Refuse) {
-            Ok(stat) if stat.kind == FileType::Symlink => disk.canonical(&path).map_err(|errno| match errno {
-                Errno::NOENT => refused(&path, "is a symlink to a file that does not exist"),
-                errno => failed(&path, errno),
+    pub(super) fn at(cx: &Context, path: PathBuf, within: Option<PathBuf>) -> Result<Self> {
+        Ok(Self { path, disk: Arc::clone(&cx.disk), within, wait: cx.lock_wait()? })
+    }
+
+    /// The deepest directory on the way to the file that exists, without links, and the rest of the path.
+    fn followed(&self) -> Result<(PathBuf, PathBuf)> {
+        let Self { disk, path, .. } = self;
+        let target = match disk.look(path, Links::Refuse) {
+            Ok(stat) if stat.kind == FileType::Symlink => disk.canonical(path).map_err(|errno| match errno {
+                Errno::NOENT => refused(path, "is a symlink to a file that does not exist"),
+                errno => failed(path, errno),
             })?,
             _ => path.clone(),
         };
-        let (root, relative) = split(&*disk, &target)?;
-        if let Some(within) = within {
+        let (root, relative) = split(&**disk, &target)?;
+        if let Some(within) = &self.within {
             let within = disk.canonical(within).map_err(|errno| failed(within, errno))?;
             if !root.starts_with(&within) {
-                return Err(refused(&path, "leads out of the project").into());
+                return Err(refused(path, LEADS_OUT).into());
             }
         }
-        Ok(Self { path, disk, root, relative, wait: cx.lock_wait()? })
+        Ok((root, relative))
     }
 
     /// The text; `None` if there is no file.
     pub(super) fn read(&self) -> Result<Option<String>> {
-        Ok(read_document(&self.place())?)
+        let (root, relative) = self.followed()?;
+        Ok(read_document(&self.place(&root, &relative))?)
     }
 
     /// Replaces the text by the result of `edit`, or removes the file if that is `None`.
     pub(super) fn edit(&self, edit: &mut dyn FnMut(Option<&str>) -> Result<Option<String>>) -> Result<()> {
-        Ok(edit_document(&self.place(), edit)?)
+        let (root, relative) = self.followed()?;
+        Ok(edit_document(&self.place(&root, &relative), edit)?)
     }
 
-    fn place(&self) -> DocumentPlace<'_> {
+    fn place<'p>(&'p self, root: &'p Path, relative: &'p Path) -> DocumentPlace<'p> {
         DocumentPlace {
             disk: &*self.disk,
-            root: &self.root,
-            relative: &self.relative,
+            root,
+            relative,
             limit: limits::SETTINGS_BYTES,
             // Hosts watch the directory of their settings, so no lock file comes and goes there.
             guard: Guard::Directory,
@@ -129,6 +135,6 @@ impl SettingsFile {
 
     /// The error for a text that cannot be edited.
     pub(super) fn invalid(&self, fault: crate::hooks::settings::error::EditFault) -> Error {
-        Error::Invalid { path: self.file.path.clone(), place: fault.place, reason: fault.reason }
+        Error::Invalid { path: self.file.path.clone(), place: fault.place, reason: fault.reason, help: fault.help }
     }
 }

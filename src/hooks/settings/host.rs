@@ -65,6 +65,11 @@ pub(super) type Event = (&'static str, &'static str);
 /// The event at which a run is continued when that is turned on.
 pub(super) const STOP: Event = ("Stop", "stop");
 
+/// Whether hosts heed a matcher at this event. At others they run all handlers.
+pub(super) fn has_matcher(event: &str) -> bool {
+    !["UserPromptSubmit", STOP.0].contains(&event)
+}
+
 impl AgentHost {
     /// The events that flow answers.
     pub(super) fn events(self) -> &'static [Event] {

@@ -29,6 +29,7 @@ pub(super) struct FoundHandler {
     pub(super) command: String,
     /// What it calls; none if the command line is someone's own.
     pub(super) call: Option<Call>,
+    /// Which of the event's causes it is for; none if it is for all of them.
     pub(super) matcher: Option<String>,
     /// Its time limit in seconds.
     pub(super) timeout: Option<f64>,
@@ -47,7 +48,19 @@ impl FoundHandler {
 
     /// Whether it is as this version of flow writes it.
     pub(super) fn is_current(&self, host: AgentHost, scope: SettingsScope) -> bool {
-        self.wanted(host, scope).as_ref() == Some(&self.command) && self.has_timeout()
+        let is_wanted = |wanted: String| command::in_place_of(&self.command, &wanted) == self.command;
+        self.wanted(host, scope).is_some_and(is_wanted) && self.has_timeout()
+    }
+
+    /// Whether it is flow's, and answers each `event`, whatever caused it.
+    pub(super) fn serves(&self, event: &str) -> bool {
+        self.call.is_some() && self.event == event && self.matcher.is_none()
+    }
+
+    /// Whether something causes both.
+    pub(super) fn meets(&self, other: &Self) -> bool {
+        let (ours, others) = (&self.matcher, &other.matcher);
+        self.event == other.event && (ours == others || ours.is_none() || others.is_none())
     }
 
     /// Whether it has flow's time limit.
@@ -70,22 +83,27 @@ pub(super) fn look(settings: &SettingsFile, text: &str) -> Result<Found, EditFau
         status_line: root.get(STATUS_LINE).is_some_and(|node| edit::is_our_status_line(&json, node)),
         ..Found::default()
     };
-    for event in root.get(HOOKS).and_then(|hooks| hooks.members()).unwrap_or_default() {
-        let all = edit::handlers(&json, &event.key, &event.value).unwrap_or_default();
-        let groups = event.value.items().unwrap_or_default();
+    let is_answered = |name: &str| settings.host.events().iter().any(|event| event.0 == name);
+    let hooks = root.get(HOOKS);
+    hooks.map_or(Ok(()), |hooks| edit::check_hooks(&json, hooks))?;
+    for event in hooks.and_then(|hooks| hooks.members()).unwrap_or_default() {
+        let all = match edit::handlers(&json, &event.key, &event.value) {
+            Ok(all) => all,
+            Err(fault) if is_answered(&event.key) => return Err(fault),
+            Err(_) => continue,
+        };
         let is_ours = |command: &Option<String>| {
             command.as_deref().is_some_and(|text| command::call(text).is_some() || command::mentions_flow(text))
         };
         let last_other = all.iter().rposition(|handler| !is_ours(&handler.command));
         for (at, handler) in all.iter().enumerate().filter(|(_, handler)| is_ours(&handler.command)) {
-            let matcher = groups[handler.group].value.get("matcher").map(|node| json.value(node));
             found.handlers.push(FoundHandler {
                 event: event.key.clone(),
                 group: handler.group,
                 position: handler.position,
                 command: handler.command.clone().unwrap_or_default(),
                 call: handler.call(),
-                matcher: matcher.and_then(|matcher| matcher.as_str().map(str::to_owned)),
+                matcher: handler.matcher.clone(),
                 timeout: handler.node.get("timeout").and_then(|node| json.value(node).as_f64()),
                 is_before_others: last_other.is_some_and(|last| at < last),
                 place: json.place(handler.node),

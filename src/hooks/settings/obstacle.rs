@@ -31,21 +31,24 @@ pub(super) fn hooks_in_config(cx: &Context, settings: &SettingsFile) -> Option<E
     Some(Error::HooksInConfig { path, place: config.place(&["hooks", &event])? })
 }
 
+/// flow's plugin in flow's marketplace. Other marketplaces may have another plugin of this name.
+const PLUGIN: &str = "flow@flow";
+
 /// The plugin of flow that the host has, by its name.
 pub(super) fn plugin(cx: &Context, host: AgentHost) -> Option<String> {
-    let is_ours = |name: &String| name.starts_with("flow@");
-    match host {
-        AgentHost::ClaudeCode => SettingsScope::ALL.into_iter().find_map(|scope| {
+    let is_on = match host {
+        // The narrowest scope that names the plugin decides.
+        AgentHost::ClaudeCode => SettingsScope::ALL.into_iter().rev().find_map(|scope| {
             let settings = settings(cx, host, scope)?;
-            let plugins = settings.get("enabledPlugins")?.as_object()?.clone();
-            plugins.into_iter().find(|(name, on)| is_ours(name) && *on != Value::Bool(false)).map(|(name, _)| name)
-        }),
+            settings.get("enabledPlugins")?.get(PLUGIN).map(|on| *on != Value::Bool(false))
+        })?,
         AgentHost::Codex => {
             let config = codex_config(cx)?;
-            let is_on = |name: &String| config.flag(&["plugins", name, "enabled"]) != Some(false);
-            config.keys(&["plugins"]).into_iter().find(|name| is_ours(name) && is_on(name))
+            let is_there = config.keys(&["plugins"]).iter().any(|name| name == PLUGIN);
+            is_there && config.flag(&["plugins", PLUGIN, "enabled"]) != Some(false)
         }
-    }
+    };
+    is_on.then(|| PLUGIN.to_owned())
 }
 
 /// The user's configuration of Codex.

@@ -13,6 +13,7 @@ use crate::hooks::settings::file::{SettingsFile, files};
 use crate::hooks::settings::host::{HostChoice, SettingsScope};
 use crate::hooks::settings::look::{Found, FoundHandler, look};
 use crate::hooks::settings::obstacle;
+use crate::model::Explain;
 use crate::runs::Context;
 
 /// Which hosts to look at.
@@ -124,12 +125,12 @@ pub enum Trust {
 /// Tells what is installed where. Asks no other program.
 ///
 /// # Errors
-/// If the files cannot be found, or not be read for another reason than their text.
+/// If the files cannot be found. One that cannot be read has a problem in the report.
 pub fn status(cx: &Context, request: &HooksStatusRequest) -> Result<HooksStatusReport> {
     let config = obstacle::codex_config(cx);
     let mut report = HooksStatusReport { files: Vec::new(), plugins: Vec::new() };
     for settings in &all(cx, request.host, request.scope)? {
-        report.files.push(of_file(settings, config.as_ref())?);
+        report.files.push(of_file(settings, config.as_ref()));
     }
     for &host in request.host.hosts() {
         let plugin = obstacle::plugin(cx, host);
@@ -154,17 +155,15 @@ pub(super) fn all(cx: &Context, host: HostChoice, scope: Option<SettingsScope>) 
     Ok(found)
 }
 
-fn of_file(settings: &SettingsFile, config: Option<&TomlText>) -> Result<SettingsStatus> {
-    let (found, problem) = match settings.file.read()? {
-        None => (Found::default(), None),
-        Some(text) => match look(settings, &text) {
-            Ok(found) => (found, None),
-            Err(fault) => (Found::default(), Some(format!("{}: {}", fault.place, fault.reason))),
-        },
+fn of_file(settings: &SettingsFile, config: Option<&TomlText>) -> SettingsStatus {
+    let (found, problem) = match settings.file.read().map(|text| look(settings, &text.unwrap_or_default())) {
+        Ok(Ok(found)) => (found, None),
+        Ok(Err(fault)) => (Found::default(), Some(format!("{}: {}", fault.place, fault.reason))),
+        Err(error) => (Found::default(), Some(error.problem().message)),
     };
     let (host, scope) = (settings.host, settings.scope);
     let ours = || found.handlers.iter().filter(|handler| handler.call.is_some());
-    let has = |event: &str| ours().any(|handler| handler.event == event);
+    let has = |event: &str| ours().any(|handler| handler.serves(event));
     let missing: Vec<_> = host.events().iter().map(|event| event.0).filter(|event| !has(event)).collect();
     let installed = match (&problem, ours().next()) {
         (Some(_), _) => Installed::Unknown,
@@ -172,7 +171,7 @@ fn of_file(settings: &SettingsFile, config: Option<&TomlText>) -> Result<Setting
         _ if missing.is_empty() && ours().all(|handler| handler.is_current(host, scope)) => Installed::Yes,
         _ => Installed::Partly,
     };
-    Ok(SettingsStatus {
+    SettingsStatus {
         host,
         scope,
         path: settings.file.path.clone(),
@@ -182,7 +181,7 @@ fn of_file(settings: &SettingsFile, config: Option<&TomlText>) -> Result<Setting
         missing: if installed == Installed::Partly { missing.into_iter().map(str::to_owned).collect() } else { vec![] },
         status_line: found.status_line,
         handlers: found.handlers.iter().map(|handler| shown(settings, handler, config)).collect(),
-    })
+    }
 }
 
 fn shown(settings: &SettingsFile, handler: &FoundHandler, config: Option<&TomlText>) -> HandlerStatus {
