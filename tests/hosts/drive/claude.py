@@ -4,7 +4,7 @@ import json
 import subprocess
 
 from project import environment
-from terminal import Terminal
+from terminal import Terminal, headless
 
 KEY = "sk-ant-scripted-model-of-the-drive"
 
@@ -48,10 +48,7 @@ class Claude:
         return self
 
     def headless(self, prompt, *options):
-        return subprocess.Popen(
-            ["claude", *options, "-p", prompt], cwd=self.project.root, env=self.env, text=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-        )
+        return headless(["claude", *options, "-p", prompt], self.project.root, self.env)
 
     def terminal(self, *options):
         terminal = Terminal(["claude", *options], self.project.root, self.env)

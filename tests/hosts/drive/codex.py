@@ -6,7 +6,7 @@ import subprocess
 import time
 
 from project import environment, owned_processes
-from terminal import Terminal, until
+from terminal import Terminal, headless, until
 
 CONFIG = """\
 model = "gpt-5.5"
@@ -69,10 +69,7 @@ class Codex:
         terminal.end()
 
     def headless(self, prompt, *options):
-        return subprocess.Popen(
-            ["codex", "exec", *options, prompt], cwd=self.project.root, env=self.env, text=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-        )
+        return headless(["codex", "exec", *options, prompt], self.project.root, self.env)
 
     def terminal(self, *options):
         terminal = Terminal(["codex", *options], self.project.root, self.env)

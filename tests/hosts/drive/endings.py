@@ -105,7 +105,7 @@ def _work_and_end(way, ending, host, model, busy):
         return
     terminal = host.terminal(*way.options)
     try:
-        terminal.enter("Do the work.")
+        terminal.prompt("Do the work.", model)
         if busy:
             model.wait_for_turns(3)
         else:

@@ -4,10 +4,16 @@ import argparse
 import shutil
 import sys
 from pathlib import Path
+from subprocess import TimeoutExpired
 from types import SimpleNamespace
 
+import cases
 import endings
+from claude import Claude
+from codex import Codex
 
+# What goes wrong when a host does something unexpected.
+TROUBLE = (TimeoutError, RuntimeError, IndexError, OSError, KeyError, TimeoutExpired)
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "hosts.md"
 
 
@@ -59,7 +65,11 @@ class Drive:
                 name = f"{way.title}: {ending}"
                 if not self.wants(name, way.host.name):
                     continue
-                outcome = endings.measure(way, ending, self.programs, self.folder(f"t{number}"))
+                try:
+                    outcome = endings.measure(way, ending, self.programs, self.folder(f"t{number}"))
+                except TROUBLE as error:
+                    self.tell(name, "not measured", f"{type(error).__name__}: {error}")
+                    continue
                 outcomes[ending] = outcome
                 self.tell(name, f"reported: {outcome.reported}; flow resume: {outcome.verdict}", outcome.wrong)
             if outcomes:
@@ -71,6 +81,18 @@ class Drive:
                 if line not in known:
                     self.tell("docs/hosts.md", "another row", f"it lacks {line}")
 
+    def cases(self):
+        for host in (Claude, Codex):
+            for case in cases.CASES:
+                name = f"{host.title}: {case.__name__}"
+                if not self.wants(name, host.name):
+                    continue
+                try:
+                    text, wrong = case(host, self.programs, self.folder("c"))
+                except TROUBLE as error:
+                    text, wrong = "not measured", f"{type(error).__name__}: {error}"
+                self.tell(name, text, wrong)
+
 
 def main():
     drive = Drive(arguments())
@@ -78,6 +100,8 @@ def main():
     every = not (options.table or options.cases or options.agent)
     if every or options.table:
         drive.table()
+    if every or options.cases:
+        drive.cases()
     return 1 if drive.failed else 0
 
 

@@ -71,9 +71,9 @@ class Project:
     def holder(self, run):
         return self.json("show", run)["state"]["session"]
 
-    def sessions(self):
-        """The sessions of which hooks have reported something, the latest last."""
-        notes = (self.root / ".flow" / ".cache" / "hosts").glob("*.json")
+    def sessions(self, host=""):
+        """The sessions of which hooks of a host have reported something, the latest last."""
+        notes = (self.root / ".flow" / ".cache" / "hosts").glob(f"{host}*.json")
         read = sorted((json.loads(path.read_text()) for path in notes), key=lambda note: note["at"] or "")
         return [note["session"] for note in read]
 

@@ -35,10 +35,22 @@ def until(condition, seconds):
     return bool(condition())
 
 
-def _become_foreground():
-    # A shell that started this in the background may have told it to ignore SIGINT.
+def heed_interrupts():
+    """For a new process: a shell that started the drive in the background has told it to ignore SIGINT."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _become_foreground():
+    heed_interrupts()
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def headless(command, folder, env):
+    """Starts a program without a terminal."""
+    return subprocess.Popen(
+        command, cwd=folder, env=env, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=heed_interrupts,
+    )
 
 
 class Terminal:
@@ -93,6 +105,16 @@ class Terminal:
         self.send(line)
         time.sleep(0.5)
         self.send("\r")
+
+    def prompt(self, text, model):
+        """Gives the host a prompt. A host that still starts may lose the key that ends it."""
+        asked = len(model.requests)
+        self.enter(text)
+        for _ in range(5):
+            if until(lambda: len(model.requests) > asked, 3):
+                return
+            self.send("\r")
+        raise TimeoutError(f"the host does not take {text!r}:\n{self.screen()}")
 
     def signal(self, number):
         self.process.send_signal(number)
