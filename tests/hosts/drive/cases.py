@@ -83,20 +83,22 @@ class Scene:
 
 
 def clear(host, programs, folder):
-    """The conversation is cleared, and the next one goes on with the run."""
+    """The conversation is cleared. Claude Code ends its session; Codex keeps it, so it goes on holding the run."""
     with Scene(host, programs, folder) as scene:
         terminal = scene.open()
         scene.turn(terminal, START, RECORD)
         first = scene.holder()
         terminal.enter("/clear")
         time.sleep(2)
-        scene.turn(terminal, MORE)
+        scene.turn(terminal, Step(command=f"flow record-activity --run-id {scene.run()} --id more"))
         second = scene.project.sessions()[-1]
         scene.expect("the session after /clear is the old one", second == first, False)
-        scene.expect("holder", scene.holder(), second)
-        scene.expect("who recorded more", scene.recorder("more"), second)
-        scene.expect("the model was told", "Held by: this session" in scene.told(), True)
-        return scene.outcome("the session after it holds the run")
+        passes_on = host is Claude
+        scene.expect("holder", scene.holder(), second if passes_on else first)
+        scene.expect("who recorded more", scene.recorder("more"), second if passes_on else None)
+        brief = "Held by: this session" if passes_on else f"Held by: session {first}"
+        scene.expect("the model was told", brief in scene.told(), True)
+        return scene.outcome(f"the session {'after' if passes_on else 'before'} it holds the run")
 
 
 def resume(host, programs, folder):
@@ -137,7 +139,7 @@ def fork_later(host, programs, folder):
         terminal = scene.open(*FORK[host])
         scene.turn(terminal)
         scene.expect("holder before a record", scene.holder(), None)
-        scene.turn(terminal, MORE)
+        scene.turn(terminal, Step(command=f"flow record-activity --run-id {scene.run()} --id more"))
         scene.expect("holder is the forked session", scene.holder() in (None, first), False)
         scene.expect("who recorded more", scene.recorder("more"), scene.holder())
         return scene.outcome("the fork claims the run with its first record")

@@ -7,6 +7,7 @@ from pathlib import Path
 from subprocess import TimeoutExpired
 from types import SimpleNamespace
 
+import agent
 import cases
 import endings
 from claude import Claude
@@ -93,6 +94,19 @@ class Drive:
                     text, wrong = "not measured", f"{type(error).__name__}: {error}"
                 self.tell(name, text, wrong)
 
+    def agent(self):
+        number, seed = self.options.agent or 20, self.options.seed
+        for host in (Claude, Codex):
+            name = f"{host.title}: an agent with {number} interruptions, seed {seed}"
+            if not self.wants(name, host.name):
+                continue
+            say = lambda line: print(f"       {line}", flush=True)
+            try:
+                text, wrong = agent.interrupted(host, number, seed, self.programs, self.folder("a"), say)
+            except TROUBLE as error:
+                text, wrong = "not finished", f"{type(error).__name__}: {error}"
+            self.tell(name, text, wrong)
+
 
 def main():
     drive = Drive(arguments())
@@ -102,6 +116,8 @@ def main():
         drive.table()
     if every or options.cases:
         drive.cases()
+    if every or options.agent:
+        drive.agent()
     return 1 if drive.failed else 0
 
 
