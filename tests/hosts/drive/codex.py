@@ -1,0 +1,96 @@
+"""Codex with a home of its own and flow's hooks, which are trusted in the dialog at its start."""
+
+import os
+import signal
+import subprocess
+import time
+
+from project import environment, owned_processes
+from terminal import Terminal, headless, until
+
+CONFIG = """\
+model = "gpt-5.5"
+model_provider = "scripted"
+approval_policy = "never"
+sandbox_mode = "workspace-write"
+check_for_update_on_startup = false
+
+[notice.model_migrations]
+"gpt-5.5" = "gpt-6-sol"
+
+[model_providers.scripted]
+name = "scripted"
+base_url = "{url}/v1"
+wire_api = "responses"
+env_key = "SCRIPTED_KEY"
+
+[projects."{project}"]
+trust_level = "trusted"
+"""
+
+NO_DAEMON = ("-c", "features.daemon_auto_start=false")
+
+
+class Codex:
+    name = "codex"
+    title = "Codex"
+
+    def __init__(self, project, model, programs):
+        self.project = project
+        self.config = project.home / ".codex"
+        self.config.mkdir()
+        (self.config / "config.toml").write_text(CONFIG.format(url=model.url, project=project.root))
+        # Codex runs commands in a login shell.
+        for profile in (".profile", ".bashrc"):
+            (project.home / profile).write_text(f'export PATH="{programs.flow}:$PATH"\n')
+        self.env = environment(
+            project.home, programs.flow, programs.codex, CODEX_HOME=str(self.config), SCRIPTED_KEY="scripted"
+        )
+
+    def install(self, *options):
+        install = ["flow", "hooks", "install", "--host", "codex", *options]
+        subprocess.run(install, cwd=self.project.root, env=self.env, check=True, capture_output=True)
+        self.trust()
+        return self
+
+    def trust(self):
+        """Trusts the hooks as a person does: in the dialog."""
+        terminal = Terminal(["codex", *NO_DAEMON], self.project.root, self.env)
+        terminal.wait_for("[Hh]ooks need review")
+        time.sleep(0.5)
+        terminal.send("2")
+        time.sleep(1)
+        terminal.send("\r")
+        terminal.wait_for("›.*\n.*", 10)
+        if not until(lambda: "trusted_hash" in (self.config / "config.toml").read_text(), 10):
+            raise RuntimeError(f"the hooks are not trusted:\n{terminal.screen()}")
+        terminal.enter("/quit")
+        terminal.is_over(5)
+        terminal.end()
+
+    def headless(self, prompt, *options):
+        return headless(["codex", "exec", *options, prompt], self.project.root, self.env)
+
+    def terminal(self, *options):
+        terminal = Terminal(["codex", *options], self.project.root, self.env)
+        terminal.wait_for("for shortcuts")
+        time.sleep(1)  # What is entered before is lost.
+        return terminal
+
+    def processes(self):
+        """The processes of this home: its daemon, and what it runs."""
+        return owned_processes("CODEX_HOME", self.config)
+
+    def kill_daemon(self):
+        for process in self.processes():
+            try:
+                os.kill(process, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+
+    def close(self):
+        """Stops the daemon, if the terminal has started one."""
+        stop = ["codex", "app-server", "daemon", "stop"]
+        subprocess.run(stop, cwd=self.project.root, env=self.env, capture_output=True, timeout=20)
+        if not until(lambda: not self.processes(), 5):
+            self.kill_daemon()
