@@ -91,6 +91,9 @@ class Codex:
     def close(self):
         """Stops the daemon, if the terminal has started one."""
         stop = ["codex", "app-server", "daemon", "stop"]
-        subprocess.run(stop, cwd=self.project.root, env=self.env, capture_output=True, timeout=20)
+        try:
+            subprocess.run(stop, cwd=self.project.root, env=self.env, capture_output=True, timeout=20)
+        except subprocess.TimeoutExpired:
+            pass  # It waits for turns that were stopped; see below.
         if not until(lambda: not self.processes(), 5):
             self.kill_daemon()

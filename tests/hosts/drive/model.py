@@ -2,6 +2,7 @@
 
 import http.server
 import json
+import sys
 import threading
 import time
 from dataclasses import dataclass
@@ -45,8 +46,7 @@ class Model:
         self.script = script
         self.requests = []
         self.lock = threading.Lock()
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self.server.daemon_threads = True
+        self.server = _Server(("127.0.0.1", 0), _handler(self))
         self.port = self.server.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
@@ -78,6 +78,14 @@ class Model:
         return step
 
 
+class _Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        if not isinstance(sys.exc_info()[1], ConnectionError):  # A host that was killed.
+            super().handle_error(request, client_address)
+
+
 def _handler(model):
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -102,7 +110,7 @@ def _handler(model):
                     self.stream(responses_events(model.answer(responses_request(body))))
                 else:
                     self.reply({})
-            except (BrokenPipeError, ConnectionResetError):
+            except ConnectionError:
                 pass  # The host was stopped while the model thought.
 
         def messages(self, body):
