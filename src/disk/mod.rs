@@ -13,6 +13,7 @@ pub mod inspect;
 mod lock;
 mod named;
 mod os;
+mod root;
 
 pub use dir::Trust;
 pub(crate) use dir::{Dir, File, NEW_FILE, flush, read_exact_at, read_up_to, write_all};
@@ -24,3 +25,4 @@ pub use file_system::{Answer, Disk, DiskDir, DiskFile, Errno, FileType, Links, O
 pub(crate) use lock::{FileLock, Taken};
 pub(crate) use named::{append_line, read_named, read_plain};
 pub use os::Os;
+pub(crate) use root::{NoRoot, root_of};

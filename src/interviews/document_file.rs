@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::codec::digest;
 use crate::disk::{
-    Disk, DocumentError, DocumentFault, DocumentPlace, Errno, FileType, Guard, Links, Operation, read_document,
+    Disk, DocumentError, DocumentFault, DocumentPlace, Errno, Guard, NoRoot, Operation, read_document, root_of,
     update_document,
 };
 use crate::interviews::definition;
@@ -48,18 +48,12 @@ impl DocumentFile {
         if text.ends_with(b"/") || text.ends_with(b"/.") {
             return Err(refuse("names a directory, not a document"));
         }
-        let mut root = path.parent().ok_or_else(|| refuse("names no file"))?;
-        loop {
-            match cx.disk.look(root, Links::Follow).map(|stat| stat.kind) {
-                Ok(FileType::Directory) => break,
-                Ok(_) | Err(Errno::NOTDIR) => return Err(refuse("is below something that is not a directory")),
-                Err(Errno::NOENT) => root = root.parent().ok_or_else(|| refuse("names no file"))?,
-                Err(errno) => return Err(unseen(root, errno).into()),
-            }
-        }
-        let relative = path.strip_prefix(root).unwrap_or(&path).to_owned();
-        // Resolve links in the directory, so that one document has one path: runs refer to it by that.
-        let root = cx.disk.canonical(root).map_err(|errno| unseen(root, errno))?;
+        // Links in the directory are resolved, so that one document has one path: runs refer to it by that.
+        let (root, relative) = root_of(&*cx.disk, &path).map_err(|why| match why {
+            NoRoot::NoFile => refuse("names no file"),
+            NoRoot::BelowFile => refuse("is below something that is not a directory"),
+            NoRoot::Unseen(path, errno) => unseen(path, errno).into(),
+        })?;
         let (wait, known) = (cx.lock_wait()?, Vec::new());
         let disk = Arc::clone(&cx.disk);
         let mut file = Self { disk, named: named.to_owned(), root, relative, wait, copy_of: None, known };

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use crate::codec::digest;
 use crate::disk::{
-    Disk, DocumentFault, DocumentPlace, Errno, FileType, Guard, Links, Operation, edit_document, read_document,
+    Disk, DocumentFault, DocumentPlace, Errno, FileType, Guard, Links, NoRoot, Operation, edit_document, read_document,
+    read_named, root_of,
 };
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::error::{Error, LEADS_OUT, Result};
@@ -65,7 +66,11 @@ impl UserFile {
             })?,
             _ => path.clone(),
         };
-        let (root, relative) = split(&**disk, &target)?;
+        let (root, relative) = root_of(&**disk, &target).map_err(|why| match why {
+            NoRoot::NoFile => refused(&target, "names no file"),
+            NoRoot::BelowFile => refused(&target, "is below a file"),
+            NoRoot::Unseen(path, errno) => failed(path, errno),
+        })?;
         if let Some(within) = &self.within {
             let within = disk.canonical(within).map_err(|errno| failed(within, errno))?;
             if !root.starts_with(&within) {
@@ -75,7 +80,7 @@ impl UserFile {
         Ok((root, relative))
     }
 
-    /// The text; `None` if there is no file.
+    /// The text; `None` if the file is missing.
     pub(super) fn read(&self) -> Result<Option<String>> {
         let (root, relative) = self.followed()?;
         Ok(read_document(&self.place(&root, &relative))?)
@@ -102,19 +107,9 @@ impl UserFile {
     }
 }
 
-/// The deepest directory of a path that exists, without links, and the rest of the path.
-fn split(disk: &dyn Disk, path: &Path) -> Result<(PathBuf, PathBuf)> {
-    let mut root = path.parent().ok_or_else(|| refused(path, "names no file"))?;
-    loop {
-        match disk.look(root, Links::Follow).map(|stat| stat.kind) {
-            Ok(FileType::Directory) => break,
-            Ok(_) | Err(Errno::NOTDIR) => return Err(refused(path, "is below a file").into()),
-            Err(Errno::NOENT) => root = root.parent().ok_or_else(|| refused(path, "names no file"))?,
-            Err(errno) => return Err(failed(root, errno).into()),
-        }
-    }
-    let relative = path.strip_prefix(root).unwrap_or(path).to_owned();
-    Ok((disk.canonical(root).map_err(|errno| failed(root, errno))?, relative))
+/// The text of a file of a host, which is only looked at; `None` if it cannot be read.
+pub(super) fn text_of(cx: &Context, path: &Path) -> Option<String> {
+    String::from_utf8(read_named(&*cx.disk, path, limits::SETTINGS_BYTES).ok()?).ok()
 }
 
 fn refused(path: &Path, why: &'static str) -> DocumentFault {
@@ -129,8 +124,8 @@ impl SettingsFile {
     /// A file beside it; `None` if it does not exist or cannot be read.
     pub(super) fn beside(&self, cx: &Context, name: &str) -> Option<(PathBuf, String)> {
         let path = self.file.path.with_file_name(name);
-        let bytes = crate::disk::read_named(&*cx.disk, &path, limits::SETTINGS_BYTES).ok()?;
-        Some((path, String::from_utf8(bytes).ok()?))
+        let text = text_of(cx, &path)?;
+        Some((path, text))
     }
 
     /// The error for a text that cannot be edited.

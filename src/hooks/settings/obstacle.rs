@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::codec::{TomlText, parse_json};
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::error::{Error, Result};
-use crate::hooks::settings::file::SettingsFile;
+use crate::hooks::settings::file::{SettingsFile, text_of};
 use crate::hooks::settings::host::SettingsScope;
 use crate::runs::Context;
 
@@ -62,9 +62,4 @@ pub(super) fn settings(cx: &Context, host: AgentHost, scope: SettingsScope) -> O
     let path = host.directory(cx, scope).ok()?.join(host.file(scope)?);
     let text = text_of(cx, &path)?;
     parse_json(text.trim_start_matches('\u{feff}')).ok()
-}
-
-fn text_of(cx: &Context, path: &std::path::Path) -> Option<String> {
-    let bytes = crate::disk::read_named(&*cx.disk, path, crate::model::limits::SETTINGS_BYTES).ok()?;
-    String::from_utf8(bytes).ok()
 }
