@@ -1,5 +1,20 @@
 //! The tree of arguments. Doc comments are the help texts.
 
+/// An argument with the values of a type of the library.
+macro_rules! value_enum {
+    ($(#[$doc:meta])* $name:ident { $($variant:ident),* $(,)? } -> $into:ty) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, ValueEnum)]
+        pub(crate) enum $name { $(#[doc(hidden)] $variant),* }
+
+        impl From<$name> for $into {
+            fn from(arg: $name) -> Self {
+                match arg { $($name::$variant => Self::$variant),* }
+            }
+        }
+    };
+}
+
 mod change;
 mod hooks;
 mod interview;
@@ -629,20 +644,6 @@ pub(super) struct SchemaArgs {
 pub(super) struct CompletionArgs {
     /// The shell
     pub(super) shell: clap_complete::Shell,
-}
-
-macro_rules! value_enum {
-    ($(#[$doc:meta])* $name:ident { $($variant:ident),* $(,)? } -> $into:ty) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, ValueEnum)]
-        pub(super) enum $name { $(#[doc(hidden)] $variant),* }
-
-        impl From<$name> for $into {
-            fn from(arg: $name) -> Self {
-                match arg { $($name::$variant => Self::$variant),* }
-            }
-        }
-    };
 }
 
 value_enum!(

@@ -139,7 +139,7 @@ impl Job<'_> {
 }
 
 /// Output of a command.
-enum Message {
+pub(super) enum Message {
     /// A part of standard output.
     Output(Vec<u8>),
     /// A line of standard error.
@@ -148,8 +148,8 @@ enum Message {
     Closed,
 }
 
-/// Reads both pipes in threads of their own: reading them in turn could block.
-fn listen(child: &mut Child, most: usize, send: &Sender<Message>) {
+/// Reads the pipes of a child in threads of their own: reading them in turn could block.
+pub(super) fn listen(child: &mut Child, most: usize, send: &Sender<Message>) {
     if let Some(out) = child.stdout.take() {
         let send = send.clone();
         std::thread::spawn(move || {

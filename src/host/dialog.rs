@@ -2,13 +2,13 @@
 #![expect(clippy::disallowed_methods, reason = "the programs of hosts are asked here")]
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use crate::host::child::kill;
+use crate::host::child::{Message, kill, listen};
 
 /// How many bytes of an answer are read.
 const MOST: usize = 4 << 20;
@@ -47,22 +47,14 @@ impl Question<'_> {
             stdin
         });
         let (send, parts) = mpsc::channel();
-        if let Some(mut stdout) = child.stdout.take() {
-            std::thread::spawn(move || {
-                let mut bytes = vec![0; 64 << 10];
-                while let Ok(len @ 1..) = stdout.read(&mut bytes) {
-                    if send.send(bytes[..len].to_vec()).is_err() {
-                        break;
-                    }
-                }
-            });
-        }
+        listen(&mut child, MOST, &send);
+        drop(send);
         let deadline = Instant::now() + self.limit;
         let mut answer = Vec::new();
         while !is_enough(&answer) && answer.len() < MOST {
             match parts.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(part) => answer.extend(part),
-                Err(_) => break,
+                Ok(Message::Output(part)) => answer.extend(part),
+                _ => break,
             }
         }
         drop(stdin);

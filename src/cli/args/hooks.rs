@@ -82,44 +82,11 @@ pub(crate) struct PlaceArgs {
     pub(crate) scope: ScopeArg,
 }
 
-/// A host.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum HostArg {
-    #[doc(hidden)]
-    ClaudeCode,
-    #[doc(hidden)]
-    Codex,
-    #[doc(hidden)]
-    All,
-}
-
-/// A scope.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum ScopeArg {
-    #[doc(hidden)]
-    User,
-    #[doc(hidden)]
-    Project,
-    #[doc(hidden)]
-    Local,
-}
-
-impl From<HostArg> for settings::HostChoice {
-    fn from(arg: HostArg) -> Self {
-        match arg {
-            HostArg::ClaudeCode => Self::ClaudeCode,
-            HostArg::Codex => Self::Codex,
-            HostArg::All => Self::All,
-        }
-    }
-}
-
-impl From<ScopeArg> for settings::SettingsScope {
-    fn from(arg: ScopeArg) -> Self {
-        match arg {
-            ScopeArg::User => Self::User,
-            ScopeArg::Project => Self::Project,
-            ScopeArg::Local => Self::Local,
-        }
-    }
-}
+value_enum!(
+    /// A host.
+    HostArg { ClaudeCode, Codex, All } -> settings::HostChoice
+);
+value_enum!(
+    /// A scope.
+    ScopeArg { User, Project, Local } -> settings::SettingsScope
+);

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::mcp::server::answer::{problem, report};
 use crate::mcp::server::tools::Tool;
 use crate::model::{Explain, Kind, Problem};
-use crate::runs::{self, Context, ListFilter, LogRequest, ShowRequest};
+use crate::runs::{self, Context, ListFilter, ListReport, LogRequest, ShowRequest};
 
 /// The address of the list of runs; a run's begins with it.
 const RUNS: &str = "flow://runs";
@@ -23,8 +23,7 @@ const SHOWN: usize = 200;
 
 /// The list of runs, and the newest runs.
 pub(super) fn list(cx: &Context) -> Result<ListResourcesResult, ErrorData> {
-    let filter = ListFilter { limit: Some(LISTED), ..ListFilter::default() };
-    let report = runs::list(cx, &filter).map_err(|error| failed(cx, &error.problem()))?;
+    let report = newest(cx).map_err(|error| failed(cx, &error.problem()))?;
     let all = Resource::new(RUNS, "runs").with_description("The newest runs").with_mime_type(JSON);
     let run = |run: &runs::ListedRun| {
         let about = format!("A run of {}, {}", run.workflow, run.status);
@@ -33,6 +32,10 @@ pub(super) fn list(cx: &Context) -> Result<ListResourcesResult, ErrorData> {
             .with_mime_type(JSON)
     };
     Ok(ListResourcesResult::with_all_items(std::iter::once(all).chain(report.runs.iter().map(run)).collect()))
+}
+
+fn newest(cx: &Context) -> runs::Result<ListReport> {
+    runs::list(cx, &ListFilter { limit: Some(LISTED), ..ListFilter::default() })
 }
 
 /// The addresses of a run.
@@ -57,10 +60,7 @@ fn value(cx: &Context, tools: &[Tool], uri: &str) -> Result<Value, ErrorData> {
     let unknown = || ErrorData::resource_not_found(format!("there is no resource {uri:.200}"), None);
     let path = uri.strip_prefix(RUNS).ok_or_else(unknown)?;
     let answer = match path.strip_prefix('/') {
-        None if path.is_empty() => {
-            let filter = ListFilter { limit: Some(LISTED), ..ListFilter::default() };
-            runs::list(cx, &filter).map(|runs| report(cx, tools, &runs))
-        }
+        None if path.is_empty() => newest(cx).map(|runs| report(cx, tools, &runs)),
         None => return Err(unknown()),
         Some(rest) => match rest.strip_suffix(EVENTS) {
             Some(run) => {
