@@ -44,7 +44,7 @@ pub(super) fn runs() -> ArgValueCandidates {
 /// The phases of the workflow of the run that would be resumed.
 pub(super) fn phases() -> ArgValueCandidates {
     candidates(|cx| {
-        let workflow = runs::brief(cx, &BriefRequest::default()).ok()??.workflow?;
+        let workflow = runs::brief(cx, &BriefRequest::default()).ok()??.position.workflow?;
         let (report, _) = runs::workflow_show(cx, workflow.as_str()).ok()?;
         let states = report.states.into_iter();
         Some(states.map(|state| (state.name.to_string(), state.description.unwrap_or_default())).collect())

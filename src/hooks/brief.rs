@@ -4,7 +4,7 @@
 //! are quoted, on one line and shortened, since other agents may have written them.
 
 use crate::model::{RunStatus, SessionId, is_terminal_control};
-use crate::runs::BriefReport;
+use crate::runs::{BriefReport, RunPosition};
 
 /// Longest brief, in characters.
 const LONGEST: usize = 2000;
@@ -15,12 +15,13 @@ const NAMED: usize = 8;
 
 /// The brief for `session`.
 pub(super) fn text(report: &BriefReport, session: Option<&SessionId>) -> String {
-    let mut lines = vec![line(report), format!("Verdict: {}: {}", report.verdict.as_str(), quoted(&report.reason))];
+    let verdict = report.position.verdict.as_str();
+    let mut lines = vec![line(&report.position), format!("Verdict: {verdict}: {}", quoted(&report.reason))];
     if let Some(phase) = &report.next_phase {
         let description = report.next_description.as_deref().map(|text| format!(": {}", quoted(text)));
         lines.push(format!("Next phase: {phase}{}", description.unwrap_or_default()));
     }
-    if let (Some(RunStatus::Blocked), Some(why)) = (report.status, &report.blocked_reason) {
+    if let (Some(RunStatus::Blocked), Some(why)) = (report.position.status, &report.blocked_reason) {
         lines.push(format!("Waits for a person: {}", quoted(why)));
     }
     if !report.in_doubt.is_empty() {
@@ -46,14 +47,14 @@ pub(super) fn text(report: &BriefReport, session: Option<&SessionId>) -> String 
 }
 
 /// Which run it is, and where it is.
-pub(super) fn line(report: &BriefReport) -> String {
-    let workflow = report.workflow.as_ref().map(|name| format!(" of workflow {name}")).unwrap_or_default();
-    let status = report.status.map(|status| format!(", {status}")).unwrap_or_default();
-    let phase = report.phase.as_ref().map(|phase| match (report.phase_number, report.phases) {
+pub(super) fn line(run: &RunPosition) -> String {
+    let workflow = run.workflow.as_ref().map(|name| format!(" of workflow {name}")).unwrap_or_default();
+    let status = run.status.map(|status| format!(", {status}")).unwrap_or_default();
+    let phase = run.phase.as_ref().map(|phase| match (run.phase_number, run.phases) {
         (Some(number), Some(all)) => format!(", in phase {phase} ({number} of {all})"),
         _ => format!(", in phase {phase}"),
     });
-    format!("flow keeps the state of run {}{workflow}{status}{}.", report.run_id, phase.unwrap_or_default())
+    format!("flow keeps the state of run {}{workflow}{status}{}.", run.run_id, phase.unwrap_or_default())
 }
 
 fn named(names: impl Iterator<Item = String>) -> String {

@@ -5,12 +5,11 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::Verdict;
 use crate::hooks::logged;
 use crate::hooks::payload::Payload;
-use crate::model::{ModeName, RunId, RunStatus, SessionId, StateName, Timestamp, WorkflowId};
+use crate::model::{ModeName, SessionId};
 use crate::modes::{self, ModeListRequest, ModeScope};
-use crate::runs::{self, BriefRequest, Context, Error};
+use crate::runs::{self, BriefRequest, Context, RunPosition};
 
 /// Whose run to show.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -36,32 +35,11 @@ impl HudRequest {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct HudReport {
     /// The run that the session would resume; null if there is none.
-    pub run: Option<HudRun>,
+    pub run: Option<RunPosition>,
     /// The active modes that the session sees.
     pub modes: Vec<ModeName>,
     /// How many other runs are open.
     pub others: usize,
-}
-
-/// A run in a status line.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct HudRun {
-    /// The run.
-    pub run_id: RunId,
-    /// Its workflow.
-    pub workflow: Option<WorkflowId>,
-    /// Its status.
-    pub status: Option<RunStatus>,
-    /// The current phase.
-    pub phase: Option<StateName>,
-    /// The place of that phase in the workflow, from 1.
-    pub phase_number: Option<usize>,
-    /// How many phases the workflow has.
-    pub phases: Option<usize>,
-    /// The verdict, as `resume` gives it.
-    pub verdict: Verdict,
-    /// When it last changed.
-    pub updated_at: Option<Timestamp>,
 }
 
 /// Looks up what a status line shows; nothing at all without a project. Takes a few milliseconds.
@@ -70,10 +48,7 @@ pub struct HudRun {
 /// As [`crate::runs::resume`]. Modes that cannot be read are left out, and logged.
 pub fn hud(cx: &Context, request: &HudRequest) -> runs::Result<HudReport> {
     let cx = &cx.clone().at_work_in(request.cwd.as_deref());
-    let brief = match runs::brief(cx, &BriefRequest { session: request.session.clone() }) {
-        Err(Error::NoProject { .. }) => return Ok(HudReport::default()),
-        brief => brief?,
-    };
+    let brief = runs::brief(cx, &BriefRequest { session: request.session.clone() })?;
     if brief.is_none() && cx.project().is_err() {
         return Ok(HudReport::default());
     }
@@ -81,16 +56,7 @@ pub fn hud(cx: &Context, request: &HudRequest) -> runs::Result<HudReport> {
     let modes = logged(cx, modes::list(cx, &ModeListRequest { scope, all: false }));
     Ok(HudReport {
         others: brief.as_ref().map_or(0, |brief| brief.others),
-        run: brief.map(|brief| HudRun {
-            run_id: brief.run_id,
-            workflow: brief.workflow,
-            status: brief.status,
-            phase: brief.phase,
-            phase_number: brief.phase_number,
-            phases: brief.phases,
-            verdict: brief.verdict,
-            updated_at: brief.updated_at,
-        }),
+        run: brief.map(|brief| brief.position),
         modes: modes.map(|report| report.active).unwrap_or_default(),
     })
 }

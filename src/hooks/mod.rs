@@ -9,7 +9,7 @@ mod output;
 mod payload;
 pub mod settings;
 
-pub use hud::{HudReport, HudRequest, HudRun, hud};
+pub use hud::{HudReport, HudRequest, hud};
 
 use crate::hooks::output::{context, go_on, plain};
 use crate::hooks::payload::{Event, Payload, host};
@@ -119,18 +119,18 @@ fn stop(cx: &Context, host: AgentHost, payload: &Payload) -> runs::Result<String
 /// Claude Code adds this line to its request for a summary. The hook at the start after the compaction brings the rest.
 fn compaction(cx: &Context, payload: &Payload) -> runs::Result<String> {
     let report = runs::brief(cx, &BriefRequest { session: payload.session.clone() })?;
-    Ok(report.map(|report| plain(&brief::line(&report))).unwrap_or_default())
+    Ok(report.map(|report| plain(&brief::line(&report.position))).unwrap_or_default())
 }
 
 fn session_end(cx: &Context, host: AgentHost, payload: Payload) -> runs::Result<String> {
-    let Payload { session, names_no_session, reason, cwd, .. } = payload;
-    // Without a session the runs of nobody would be marked, and those of a session that goes on must not be.
+    let Payload { session, names_no_session, reason, .. } = payload;
+    // A session that is not valid releases nothing, and one that goes on elsewhere keeps its runs.
     let goes_on = session.as_ref().is_some_and(|id| logged(cx, runs::is_elsewhere(cx, host, id)) == Some(true));
     if names_no_session || goes_on {
         runs::log_hook(cx, "session-end: the session is not known, or goes on in another process");
         return Ok(String::new());
     }
-    let hook = HookInput { session: session.clone(), reason: reason.clone(), cwd };
+    let hook = HookInput { session: session.clone(), reason: reason.clone(), cwd: None };
     let report = runs::session_end(cx, &SessionEndRequest { session: None, hook })?;
     if let Some(session) = session {
         logged(cx, runs::note_end(cx, host, &session, &report.persisted, reason.as_deref()));

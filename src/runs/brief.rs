@@ -18,9 +18,9 @@ pub struct BriefRequest {
     pub session: Option<SessionId>,
 }
 
-/// Where a run stands.
+/// Which run it is, and where it is.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct BriefReport {
+pub struct RunPosition {
     /// The run.
     pub run_id: RunId,
     /// Its workflow.
@@ -35,6 +35,16 @@ pub struct BriefReport {
     pub phases: Option<usize>,
     /// The verdict, as `resume` gives it.
     pub verdict: Verdict,
+    /// When it last changed.
+    pub updated_at: Option<Timestamp>,
+}
+
+/// Where a run stands.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct BriefReport {
+    /// Which run it is, and where it is.
+    #[serde(flatten)]
+    pub position: RunPosition,
     /// The reason for the verdict.
     pub reason: String,
     /// The phase that the next action is about.
@@ -51,8 +61,6 @@ pub struct BriefReport {
     pub completed_activities: usize,
     /// The latest of them, in order.
     pub completed: Vec<Completed>,
-    /// When it last changed.
-    pub updated_at: Option<Timestamp>,
     /// How many other runs could be resumed.
     pub others: usize,
 }
@@ -72,15 +80,19 @@ pub(super) fn brief_of(cx: &Context, session: Option<&SessionId>) -> Result<Opti
     let Some(run_id) = report.run_id else { return Ok(None) };
     // A run that cannot be read has a verdict as well, but neither phases nor a holder.
     let machine = view.as_ref().and_then(|view| view.machine.as_ref());
-    let report = BriefReport {
-        phase_number: report.phase.as_ref().and_then(|phase| machine?.place_of(phase)),
-        phases: machine.map(|machine| machine.states().len()),
-        session: view.as_ref().and_then(|view| Some(view.history.hold()?.session.clone())),
+    let position = RunPosition {
         run_id,
         workflow: report.workflow,
         status: report.status,
+        phase_number: report.phase.as_ref().and_then(|phase| machine?.place_of(phase)),
         phase: report.phase,
+        phases: machine.map(|machine| machine.states().len()),
         verdict: report.verdict,
+        updated_at: view.as_ref().and_then(|view| view.history.state().document().state.updated_at),
+    };
+    let report = BriefReport {
+        position,
+        session: view.as_ref().and_then(|view| Some(view.history.hold()?.session.clone())),
         reason: report.reason,
         next_phase: report.next.phase,
         next_description: report.next.description,
@@ -88,7 +100,6 @@ pub(super) fn brief_of(cx: &Context, session: Option<&SessionId>) -> Result<Opti
         in_doubt: report.in_doubt,
         completed_activities: report.completed_activities,
         completed: report.completed,
-        updated_at: view.as_ref().and_then(|view| view.history.state().document().state.updated_at),
         others: report.candidates.len(),
     };
     Ok(Some((report, view)))

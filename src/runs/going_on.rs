@@ -41,8 +41,8 @@ pub(crate) fn going_on(cx: &Context, host: AgentHost, session: &SessionId) -> Re
     }
     let Some((report, Some(view))) = brief_of(cx, Some(session))? else { return Ok(None) };
     let since = prompt.get(&run.id).copied().unwrap_or_default();
-    let goes_on = report.run_id == run.id
-        && report.verdict == Verdict::Continue
+    let goes_on = report.position.run_id == run.id
+        && report.position.verdict == Verdict::Continue
         && view.log.last_seq() > since
         && !asks_for_a_person(&view, since);
     Ok((goes_on && note.spend(cx, &project)?).then_some(report))

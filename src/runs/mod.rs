@@ -46,7 +46,7 @@ pub use crate::codec::{DocumentKind, schema_text};
 pub use crate::engine::Advance;
 pub use adopt::{AdoptRequest, WorkflowAdoptReport, workflow_adopt};
 pub use advice::Alternative;
-pub use brief::{BriefReport, BriefRequest, brief};
+pub use brief::{BriefReport, BriefRequest, RunPosition, brief};
 pub use claim::{ClaimReport, ClaimRequest};
 pub(crate) use claim::{claim, presence};
 pub use context::{Context, Observer, Options};

@@ -7,9 +7,9 @@ use crate::cli::cmd::stdin::payload;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{brief, clean};
-use crate::hooks::{HudReport, HudRequest, HudRun, hud};
+use crate::hooks::{HudReport, HudRequest, hud};
 use crate::model::Timestamp;
-use crate::runs::{Context, Error, reader_left};
+use crate::runs::{Context, Error, RunPosition, reader_left};
 
 /// How often `--watch` looks.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -41,30 +41,30 @@ pub(super) fn run(cx: &Context, args: HudArgs, out: &mut Out) -> Exit {
     }
 }
 
-/// How a field of a line is made from a run; empty if the run does not have it.
-type Field = fn(&HudRun, Timestamp) -> String;
+/// How a field of a line is made; empty if there is nothing to show.
+type Field = fn(&HudReport, Timestamp) -> String;
 
-/// The fields of `--format`. `modes` and `others` are not about the run.
-const FIELDS: [(&str, Option<Field>); 10] = [
-    ("run", Some(|run, _| run.run_id.to_string())),
-    ("name", Some(|run, _| name(run))),
-    ("workflow", Some(|run, _| text(run.workflow.as_ref()))),
-    ("status", Some(|run, _| text(run.status.as_ref()))),
-    ("phase", Some(|run, _| text(run.phase.as_ref()))),
-    ("place", Some(|run, _| place(run))),
-    ("verdict", Some(|run, _| run.verdict.as_str().to_owned())),
-    ("age", Some(|run, now| run.updated_at.map(|at| age(at, now)).unwrap_or_default())),
-    ("modes", None),
-    ("others", None),
+/// The fields of `--format`.
+const FIELDS: [(&str, Field); 10] = [
+    ("run", |report, _| of_run(report, |run| run.run_id.to_string())),
+    ("name", |report, _| of_run(report, name)),
+    ("workflow", |report, _| of_run(report, |run| text(run.workflow.as_ref()))),
+    ("status", |report, _| of_run(report, |run| text(run.status.as_ref()))),
+    ("phase", |report, _| of_run(report, |run| text(run.phase.as_ref()))),
+    ("place", |report, _| of_run(report, place)),
+    ("verdict", |report, _| of_run(report, |run| run.verdict.as_str().to_owned())),
+    ("age", |report, now| of_run(report, |run| run.updated_at.map(|at| age(at, now)).unwrap_or_default())),
+    ("modes", |report, _| report.modes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")),
+    ("others", |report, _| text(Some(report.others).filter(|&others| others > 0).as_ref())),
 ];
 
+fn of_run(report: &HudReport, field: impl Fn(&RunPosition) -> String) -> String {
+    report.run.as_ref().map(field).unwrap_or_default()
+}
+
 fn field(name: &str, report: &HudReport, now: Timestamp) -> String {
-    let modes = || report.modes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
-    match FIELDS.iter().find(|(known, _)| *known == name) {
-        Some((_, Some(of_run))) => report.run.as_ref().map(|run| of_run(run, now)).unwrap_or_default(),
-        _ if name == "modes" => modes(),
-        _ => Some(report.others).filter(|&others| others > 0).map(|others| others.to_string()).unwrap_or_default(),
-    }
+    let field = FIELDS.iter().find(|(known, _)| *known == name);
+    field.map(|(_, of)| of(report, now)).unwrap_or_default()
 }
 
 fn line(report: &HudReport, format: Option<&str>, now: Timestamp) -> String {
@@ -102,7 +102,7 @@ fn text(value: Option<&impl ToString>) -> String {
 }
 
 /// The end of the run's id, without the time with which flow lets ids begin.
-fn name(run: &HudRun) -> String {
+fn name(run: &RunPosition) -> String {
     let id = run.run_id.as_str();
     let is_time = |time: &str| time.len() == TIME.len() && time.bytes().zip(TIME.bytes()).all(|(a, b)| is_like(a, b));
     id.split_at_checked(TIME.len()).filter(|(time, _)| is_time(time)).map_or(id, |(_, name)| name).to_owned()
@@ -115,7 +115,7 @@ fn is_like(byte: u8, form: u8) -> bool {
     if form == b'0' { byte.is_ascii_digit() } else { byte == form }
 }
 
-fn place(run: &HudRun) -> String {
+fn place(run: &RunPosition) -> String {
     match (run.phase_number, run.phases) {
         (Some(number), Some(all)) => format!("{number}/{all}"),
         _ => String::new(),
