@@ -112,7 +112,7 @@ pub(super) fn take_up(
     // A claim names the driver, which is then alive. Without a claim, a command that a dead driver left may still be
     // running.
     let caller = Caller { session: Some(drive.session.clone()), ..Caller::default() };
-    let held = presence(cx, view.history.hold(), &caller)? == Presence::HeldByOther;
+    let held = presence(cx, project, view.history.hold(), &caller)? == Presence::HeldByOther;
     let begun = phase.as_ref().filter(|here| state.document().state.steps.get(here).is_some_and(StepStatus::is_open));
     if let (Some(here), false) = (begun, held) {
         let left = [(DRIVEN_DIR, drive.dir.as_os_str()), (DRIVEN_STATE, here.as_str().as_ref())];

@@ -194,7 +194,7 @@ impl Machine {
         self.index.get(name).map(|(at, _)| &self.states[*at])
     }
 
-    /// The place of a state among all, from 1; `None` if there is no such state.
+    /// The place of a state among all, from 1; `None` if it is unknown.
     #[must_use]
     pub fn place_of(&self, name: &StateName) -> Option<usize> {
         Some(self.states.iter().position(|state| state.name == *name)? + 1)

@@ -5,7 +5,7 @@ use std::io::{BufRead, Write};
 use crate::mcp::{Error, Offer, Result};
 use crate::runs::Context;
 
-/// Serves nobody.
+/// Refuses: this build has no server.
 ///
 /// # Errors
 /// Always.

@@ -310,8 +310,7 @@ pub(super) fn change_modes<T>(
     let files = concerned(&locked, scope, &names(policy), ends)?;
     let mut draft = Draft::new(policy, board(policy, &files), now, cause.source()).knowing(&is_dead);
     if !ends {
-        let holder = cx.sure_holder(project, scope.session())?;
-        draft = draft.asked_by(scope, holder.map(|holder| holder.to_string()));
+        draft = draft.asked_by(scope, cx.sure_holder(project, scope.session())?);
     }
     let answer = act(&mut draft).map_err(|refusal| refused(&state, &draft, refusal))?;
     let place = place_of_caller(cx, project);

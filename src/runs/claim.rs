@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{Caller, Claim, Command, Decision, NoTrail, Presence, decide};
-use crate::host::{Holder, Liveness};
+use crate::host::Holder;
 use crate::model::{Event, EventKind, SessionId};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::hosts::bound_process;
+use crate::runs::hosts::is_dead;
 use crate::runs::transaction::{Transaction, transact};
 use crate::store::{Project, StoredRun};
 
@@ -45,7 +45,7 @@ pub(crate) fn claim(
     if caller.session.is_none() && how == ClaimRequest::Claim {
         return Err(Error::Usage("--claim needs a session: name it with --session or FLOW_SESSION".to_owned()));
     }
-    let holder = cx.holder_for(project, caller.session.as_ref())?.map(|holder| holder.to_string());
+    let holder = cx.holder_for(project, caller.session.as_ref())?;
     transact(cx, project, run, caller, cx.now(), |tx| {
         let claim = Claim { holder: holder.clone(), take_over: how == ClaimRequest::TakeOver };
         let changed = match tx.decide(Command::Claim(claim))? {
@@ -67,9 +67,9 @@ pub(super) fn judge_holder(tx: &Transaction<'_>) -> Result<Caller> {
     if held.is_none() || caller.session.is_none() || *held == caller.session {
         return Ok(caller);
     }
-    let is_bound = || held.as_ref().is_some_and(|held| bound_process(tx.project, held).is_some());
-    let dead = holder_evidence(tx)?.is_some_and(|holder| holder.liveness() == Liveness::Dead) && !is_bound();
-    Ok(Caller { holder_dead: dead, ..caller })
+    let holder = holder_evidence(tx)?;
+    let holder_dead = held.as_ref().is_some_and(|held| is_dead(tx.project, held, holder.as_ref()));
+    Ok(Caller { holder_dead, ..caller })
 }
 
 /// The process that holds the run, if it is known.
@@ -93,7 +93,7 @@ fn claim_of(tx: &Transaction<'_>) -> Result<Option<EventKind>> {
     if tx.caller.session.is_none() {
         return Ok(None);
     }
-    let holder = tx.cx.holder_for(tx.project, tx.caller.session.as_ref())?.map(|holder| holder.to_string());
+    let holder = tx.cx.holder_for(tx.project, tx.caller.session.as_ref())?;
     let claim = Command::Claim(Claim { holder, take_over: false });
     match decide(&tx.state, None, &tx.caller, claim, &NoTrail) {
         Ok(Decision::Commit(kind)) => Ok(Some(kind)),
@@ -103,7 +103,12 @@ fn claim_of(tx: &Transaction<'_>) -> Result<Option<EventKind>> {
 
 /// Whether the holder of a run prevents the caller from writing it. A caller without a session counts as the holder if
 /// it belongs to the same process, and as another session otherwise.
-pub(crate) fn presence(cx: &Context, held: Option<&crate::engine::Hold>, caller: &Caller) -> Result<Presence> {
+pub(crate) fn presence(
+    cx: &Context,
+    project: &Project,
+    held: Option<&crate::engine::Hold>,
+    caller: &Caller,
+) -> Result<Presence> {
     let Some(hold) = held else { return Ok(Presence::Free) };
     if caller.session.as_ref() == Some(&hold.session) {
         return Ok(Presence::Free);
@@ -112,16 +117,10 @@ pub(crate) fn presence(cx: &Context, held: Option<&crate::engine::Hold>, caller:
     if caller.session.is_none() && evidence.is_some() && cx.holder()? == evidence {
         return Ok(Presence::Free);
     }
-    let is_bound = || cx.project().is_ok_and(|project| bound_process(&project, &hold.session).is_some());
-    Ok(match liveness(hold.holder.as_deref()) {
-        // The session may have gone on in another process since it claimed the run.
-        Liveness::Dead if !is_bound() => Presence::HolderDead,
-        Liveness::Dead | Liveness::Alive | Liveness::Unknown => Presence::HeldByOther,
+    Ok(match is_dead(project, &hold.session, evidence.as_ref()) {
+        true => Presence::HolderDead,
+        false => Presence::HeldByOther,
     })
-}
-
-fn liveness(evidence: Option<&str>) -> Liveness {
-    evidence.and_then(|text| text.parse::<Holder>().ok()).map_or(Liveness::Unknown, |holder| holder.liveness())
 }
 
 fn holder_of(event: &Event) -> Option<Option<String>> {

@@ -308,32 +308,35 @@ impl Context {
         }
     }
 
-    /// As [`Self::holder`], for a caller that acts for `session`: the process to which a hook has bound it, unless the
-    /// caller names another one.
-    pub(crate) fn holder_for(&self, project: &Project, session: Option<&SessionId>) -> Result<Option<Holder>> {
+    /// As [`Self::holder`], in the form of the log, for a caller that acts for `session`: the process to which a hook has
+    /// bound it, unless the caller names another one.
+    pub(crate) fn holder_for(&self, project: &Project, session: Option<&SessionId>) -> Result<Option<String>> {
         match self.sure_holder(project, session)? {
             Some(holder) => Ok(Some(holder)),
-            None => self.holder(),
+            None => Ok(self.holder()?.map(|holder| holder.to_string())),
         }
     }
 
     /// As [`Self::holder_for`], if that process is named by the caller, a hook or the agent. Otherwise it is only the
     /// nearest ancestor, which may be a hook that ends at once.
-    pub(crate) fn sure_holder(&self, project: &Project, session: Option<&SessionId>) -> Result<Option<Holder>> {
-        if let Some(pid) = self.holder_given_to_flow()? {
-            return Ok(Holder::current(Some(pid)));
-        }
-        if let Some(bound) = session.and_then(|session| bound_process(project, session)) {
-            return Ok(Some(bound));
-        }
-        Ok(self.env.holder()?.and_then(|pid| Holder::current(Some(pid))))
+    pub(crate) fn sure_holder(&self, project: &Project, session: Option<&SessionId>) -> Result<Option<String>> {
+        let bound = || session.and_then(|session| bound_process(project, session));
+        let sure = match self.holder_given_to_flow()? {
+            Some(pid) => Holder::current(Some(pid)),
+            None => match bound() {
+                Some(bound) => Some(bound),
+                None => self.env.holder()?.and_then(|pid| Holder::current(Some(pid))),
+            },
+        };
+        Ok(sure.map(|holder| holder.to_string()))
     }
 
     /// The context for `cwd`, in which a session works, if a project is there and none was named; otherwise this one. A
     /// host may run its hooks in another directory.
     pub(crate) fn at_work_in(self, cwd: Option<&Path>) -> Self {
         let is_named = self.options.project.is_some() || self.env.flow_dir.is_some();
-        let there = cwd.filter(|_| !is_named).map(|cwd| self.in_project(cwd));
+        let is_here = |cwd: &&Path| self.env.cwd.as_deref() == Some(cwd);
+        let there = cwd.filter(|cwd| !is_named && !is_here(cwd)).map(|cwd| self.in_project(cwd));
         there.filter(|there| there.project().is_ok()).unwrap_or(self)
     }
 }

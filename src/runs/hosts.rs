@@ -1,5 +1,6 @@
 //! What flow remembers about the sessions of agents' hosts, in the project's cache. Hooks keep it; nothing depends on it.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -100,15 +101,14 @@ impl HostNote {
     }
 
     pub(super) fn keep(&self, project: &Project) -> Result<()> {
-        Ok(project.keep_host_note(&self.name, &serde_json::to_string(self).unwrap_or_default())?)
+        Ok(project.keep_host_note(&self.name, &self.text())?)
     }
 
     /// Notes that the session goes on by itself once more, unless another hook has changed the note since it was read.
     /// Returns whether it was noted.
     pub(super) fn spend(&self, cx: &Context, project: &Project) -> Result<bool> {
         let request = cx.write_request(cx.now(), cx.lock_wait()?);
-        let spent = Self { went_on: true, times: self.times + 1, ..self.clone() };
-        let text = serde_json::to_string(&spent).unwrap_or_default();
+        let text = Self { went_on: true, times: self.times + 1, ..self.clone() }.text();
         let is_same = |now: Option<String>| now.and_then(|now| Self::read(&self.name, &now)).as_ref() == Some(self);
         Ok(project.change_host_note(&request, &self.name, &mut |now| is_same(now).then(|| text.clone()))?)
     }
@@ -130,12 +130,24 @@ impl HostNote {
     /// The other session that was at work last in the same process.
     pub(super) fn predecessor(&self, project: &Project) -> Option<Self> {
         let same = |note: &Self| note.process.is_some() && note.process == self.process && note.name != self.name;
-        notes(project).into_iter().filter(same).max_by(|a, b| (a.at, &a.name).cmp(&(b.at, &b.name)))
+        notes(project).into_iter().filter(same).max_by(Self::by_age)
+    }
+
+    fn by_age(&self, other: &Self) -> Ordering {
+        (self.at, &self.name).cmp(&(other.at, &other.name))
+    }
+
+    fn text(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
     }
 }
 
 /// Deletes the oldest notes if there are too many, but none about a session that may be alive.
 pub(super) fn prune(project: &Project) {
+    // Reading all notes takes longer than all else that a hook does.
+    if project.host_note_names().len() <= NOTES {
+        return;
+    }
     let mut notes = notes(project);
     notes.sort_by_key(|note| note.at);
     for note in &notes[..notes.len().saturating_sub(NOTES)] {
@@ -146,8 +158,8 @@ pub(super) fn prune(project: &Project) {
 }
 
 fn notes(project: &Project) -> Vec<HostNote> {
-    let notes = project.host_notes().into_iter();
-    notes.filter_map(|(name, text)| HostNote::read(&name, &text)).collect()
+    let names = project.host_note_names().into_iter();
+    names.filter_map(|name| HostNote::read(&name, &project.host_note(&name)?)).collect()
 }
 
 /// Notes that `session` was shown `brief`, or nothing. Returns whether that is another one than before.
@@ -205,6 +217,12 @@ pub(super) fn bound_process(project: &Project, session: &SessionId) -> Option<Ho
     bound.into_iter().find(|holder| holder.liveness() != Liveness::Dead)
 }
 
+/// Whether `session`, which claimed a run in the process `holder`, is known to be dead. It may have gone on in another
+/// process since then.
+pub(super) fn is_dead(project: &Project, session: &SessionId, holder: Option<&Holder>) -> bool {
+    holder.is_some_and(|holder| holder.liveness() == Liveness::Dead) && bound_process(project, session).is_none()
+}
+
 /// Whether `session` is at work in another process than that of this hook: it was resumed there.
 pub(crate) fn is_elsewhere(cx: &Context, host: AgentHost, session: &SessionId) -> Result<bool> {
     let bound = HostNote::of(&cx.project()?, host, session).holder();
@@ -245,7 +263,7 @@ pub(crate) fn session_of_host(cx: &Context) -> Option<SessionId> {
     // The nearest host: it may itself run inside another one.
     Holder::ancestors().into_iter().find_map(|ancestor| {
         let own = notes.iter().filter(|note| note.holder().as_ref() == Some(&ancestor));
-        own.max_by(|a, b| (a.at, &a.name).cmp(&(b.at, &b.name)))?.session()
+        own.max_by(|a, b| a.by_age(b))?.session()
     })
 }
 

@@ -269,7 +269,7 @@ fn outlook<'a>(
     let presence = match claim {
         // The caller has just claimed the run, so no other holder is in the way.
         Some(_) => crate::engine::Presence::Free,
-        None => presence(cx, view.history.hold(), caller)?,
+        None => presence(cx, project, view.history.hold(), caller)?,
     };
     let drift = match (&view.machine, state.status().is_terminal()) {
         (Some(pinned), false) => drift(cx, project, pinned, state),

@@ -1,13 +1,15 @@
 //! A session of an agent's host begins: it is bound to its process, and gets back the runs that are its own.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::engine::{Claim, Command, Decision};
 use crate::model::{EventKind, Explain as _, RunId, SessionId};
+use crate::runs::claim::holder_evidence;
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::hosts::{AgentHost, HostNote, prune};
 use crate::runs::select::Runs;
+use crate::runs::session_end::TIME;
 use crate::runs::transaction::{Transaction, transact};
 use crate::store::Project;
 
@@ -22,9 +24,6 @@ pub(crate) enum Beginning {
     /// It began before.
     Resumed,
 }
-
-/// The time for all runs: hosts wait for their hooks.
-const TIME: Duration = Duration::from_millis(500);
 
 /// Binds `session` to the process of its host, and claims for it the runs that it held when it ended, or that the
 /// cleared session held. Runs that another session has claimed since then stay there. Gives warnings.
@@ -81,11 +80,11 @@ fn runs_of(cx: &Context, project: &Project, session: &SessionId, left: Vec<RunId
 fn hand_over(cx: &Context, project: &Project, id: &RunId, from: &SessionId, to: &SessionId) -> Result<()> {
     let run = project.runs().open(id)?;
     let caller = cx.caller(Some(to.clone()), None)?;
-    let holder = cx.holder_for(project, Some(to))?.map(|holder| holder.to_string());
+    let holder = cx.holder_for(project, Some(to))?;
     transact(cx, project, &*run, caller, cx.now(), |tx| {
-        let last = last_holder(tx)?;
-        let is_from = last.session.as_ref() == Some(from) && !tx.state.status().is_terminal();
-        if !is_from || tx.state.document().state.session.as_ref() == Some(to) && last.process == holder {
+        let is_from = last_session(tx)?.as_ref() == Some(from) && !tx.state.status().is_terminal();
+        let is_held = tx.state.document().state.session.as_ref() == Some(to);
+        if !is_from || is_held && holder_evidence(tx)?.map(|holder| holder.to_string()) == holder {
             return Ok(());
         }
         let claim = Command::Claim(Claim { holder: holder.clone(), take_over: true });
@@ -97,25 +96,17 @@ fn hand_over(cx: &Context, project: &Project, id: &RunId, from: &SessionId, to: 
     })
 }
 
-/// Who holds a run, or held it until the session ended.
-#[derive(Debug, Default)]
-struct LastHolder {
-    session: Option<SessionId>,
-    process: Option<String>,
-}
-
-fn last_holder(tx: &Transaction<'_>) -> Result<LastHolder> {
-    let state = &tx.state.document().state;
-    let is_left = state.session.is_none();
+/// The session that holds a run, or that held it last.
+fn last_session(tx: &Transaction<'_>) -> Result<Option<SessionId>> {
+    if let Some(session) = &tx.state.document().state.session {
+        return Ok(Some(session.clone()));
+    }
     let log = tx.writer.log()?;
     let last = log.events().rev().find_map(|event| match &event.kind {
-        EventKind::RunStarted(started) => Some((started.session.clone(), started.holder.clone())),
-        EventKind::RunClaimed(claim) => Some((claim.session.clone(), claim.holder.clone())),
-        EventKind::SessionEnded(end) if is_left => Some((end.session.clone(), None)),
+        EventKind::RunStarted(started) => Some(started.session.clone()),
+        EventKind::RunClaimed(claim) => Some(claim.session.clone()),
+        EventKind::SessionEnded(end) => Some(end.session.clone()),
         _ => None,
     });
-    let (session, process) = last.unwrap_or_default();
-    // Who holds the run now counts; the log says only by which process.
-    let session = if is_left { session } else { state.session.clone() };
-    Ok(LastHolder { session, process })
+    Ok(last.flatten())
 }

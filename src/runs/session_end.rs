@@ -52,7 +52,7 @@ impl HookInput {
 }
 
 /// The time for all runs: hosts wait about that long for their hooks.
-const TIME: Duration = Duration::from_millis(500);
+pub(super) const TIME: Duration = Duration::from_millis(500);
 /// The wait for the lock of one run: a process that holds it longer is recording, and so continues the run itself.
 const LOCK_WAIT: Duration = Duration::from_millis(100);
 

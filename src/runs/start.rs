@@ -130,7 +130,7 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
         refuse_same_but_for_case(&project, id)?;
     }
     let holder = match caller.session {
-        Some(_) => cx.holder_for(&project, caller.session.as_ref())?.map(|holder| holder.to_string()),
+        Some(_) => cx.holder_for(&project, caller.session.as_ref())?,
         None => None,
     };
     let token = token_of_new_run(cx, &caller, now)?;

@@ -101,7 +101,7 @@ pub(super) fn check_keys(host: AgentHost, json: &JsonText<'_>) -> Result<(), Edi
     }
 }
 
-/// The settings with flow's handlers; `text` is `None` if there is no file.
+/// The settings with flow's handlers; `text` is `None` for a missing file.
 pub(super) fn install(text: Option<&str>, wanted: &Wanted) -> Result<Edited, EditFault> {
     let (mark, body) = unmarked(wanted.host, text.unwrap_or_default())?;
     if is_blank(body) {

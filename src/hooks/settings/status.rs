@@ -55,7 +55,7 @@ pub struct SettingsStatus {
     pub path: PathBuf,
     /// How much is installed.
     pub installed: Installed,
-    /// Why the file cannot be read by its host; none if it can, or if there is no file.
+    /// Why the host cannot read the file; none if it can, or if the file is missing.
     pub problem: Option<String>,
     /// The handlers that call flow.
     pub handlers: Vec<HandlerStatus>,

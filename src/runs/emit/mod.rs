@@ -315,7 +315,7 @@ fn begin_with(
         started.context.insert(FEATURE.to_owned(), feature.into());
     }
     started.holder = match caller.session {
-        Some(_) => cx.holder_for(&project, caller.session.as_ref())?.map(|holder| holder.to_string()),
+        Some(_) => cx.holder_for(&project, caller.session.as_ref())?,
         None => None,
     };
     let second = Event { seq: Seq(2), id: asked.id.clone(), at: asked.now, kind, run: None };

@@ -1,7 +1,7 @@
 //! What hooks of agents' hosts remember: a note for each session, and a log of trouble. Both are in the cache: they are
 //! never flushed, may be deleted, and nothing depends on them.
 
-use crate::disk::{DiskError, NEW_FILE, Open, Operation, write_all};
+use crate::disk::{Dir, DiskError, NEW_FILE, Open, Operation, write_all};
 use crate::store::error::StoreError;
 use crate::store::local::index::replace;
 use crate::store::local::layout::{CACHE, HOOK_LOG, HOSTS};
@@ -15,18 +15,20 @@ const NOTE_BYTES: usize = 4096;
 const LOG_BYTES: usize = 64 * 1024;
 
 impl Project {
-    /// The note `name`; `None` if it is missing or cannot be read.
-    pub(crate) fn host_note(&self, name: &str) -> Option<String> {
-        let hosts = self.flow.find_dir(CACHE).ok()??.find_dir(HOSTS).ok()??;
-        hosts.read_text(name, NOTE_BYTES).ok()?
+    fn hosts(&self) -> Option<Dir> {
+        self.flow.find_dir(CACHE).ok()??.find_dir(HOSTS).ok()?
     }
 
-    /// All notes with their names.
-    pub(crate) fn host_notes(&self) -> Vec<(String, String)> {
-        let hosts = || self.flow.find_dir(CACHE).ok()??.find_dir(HOSTS).ok()?;
-        let Some(hosts) = hosts() else { return Vec::new() };
-        let names = hosts.names().unwrap_or_default().into_iter();
-        names.filter_map(|name| Some((hosts.read_text(&name, NOTE_BYTES).ok()??, name))).map(|(a, b)| (b, a)).collect()
+    /// The note `name`; `None` if it is missing or cannot be read.
+    pub(crate) fn host_note(&self, name: &str) -> Option<String> {
+        self.hosts()?.read_text(name, NOTE_BYTES).ok()?
+    }
+
+    /// The names of all notes about sessions.
+    pub(crate) fn host_note_names(&self) -> Vec<String> {
+        let mut names = self.hosts().and_then(|hosts| hosts.names().ok()).unwrap_or_default();
+        names.retain(|name| name.ends_with(".json"));
+        names
     }
 
     /// Writes the note `name`.
@@ -51,8 +53,7 @@ impl Project {
 
     /// Deletes the note `name`, if it can.
     pub(crate) fn forget_host_note(&self, name: &str) {
-        let hosts = || self.flow.find_dir(CACHE).ok()??.find_dir(HOSTS).ok()?;
-        let _ = hosts().map(|hosts| hosts.remove(name));
+        let _ = self.hosts().map(|hosts| hosts.remove(name));
     }
 
     /// Adds a line to the log of trouble that hooks had.
