@@ -1,7 +1,7 @@
 //! The file of an interview's document: its path, reading and replacing it, and its script.
 
 use std::ffi::OsString;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -63,30 +63,6 @@ impl DocumentFile {
         }
         file.known = scripts_of(cx, &file);
         Ok(file)
-    }
-
-    /// The document at `named`, from the project's directory. It must be Markdown in the project, and no part of its path
-    /// begins with a dot: agents' hosts and git keep their own files there.
-    fn of_project(cx: &Context, named: &Path) -> Result<Self> {
-        let refuse = |why| Error::Document(DocumentFault::Unsafe { path: named.to_owned(), why });
-        let is_plain = |part: Component<'_>| match part {
-            Component::Normal(name) => !name.as_encoded_bytes().starts_with(b"."),
-            _ => false,
-        };
-        if !named.components().all(is_plain) {
-            return Err(refuse("is not a path in the project, or a part of it begins with a dot"));
-        }
-        if !named.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md")) {
-            return Err(refuse("is not a Markdown file, which ends in .md"));
-        }
-        let root = match cx.project() {
-            Ok(project) => project.root().to_owned(),
-            Err(runs::Error::NoProject { .. }) => cx.root_to_be()?,
-            Err(error) => return Err(error.into()),
-        };
-        let file = Self::at(cx, &root.join(named))?;
-        let root = cx.disk.canonical(&root).map_err(|errno| unseen(&root, errno))?;
-        if file.root.starts_with(&root) { Ok(file) } else { Err(refuse("leads out of the project")) }
     }
 
     fn place(&self) -> DocumentPlace<'_> {
@@ -166,12 +142,34 @@ fn unseen(path: &Path, errno: Errno) -> DocumentFault {
     DocumentFault::Io { doing: Operation::Inspect, path: path.to_owned(), source: errno.into() }
 }
 
-/// The path of a document for callers that may reach nothing outside of the project; `named` is from its directory.
+/// The path of a document for callers that may reach nothing outside of the project; `named` is from its directory. It must
+/// be Markdown, and no part of its path begins with a dot: agents' hosts and git keep their own files there.
 ///
 /// # Errors
-/// [`Error::Document`] for anything but Markdown in the project.
+/// [`Error::Document`] for anything else.
+#[cfg(feature = "mcp")]
 pub(crate) fn document_in_project(cx: &Context, named: &Path) -> Result<PathBuf> {
-    Ok(DocumentFile::of_project(cx, named)?.named)
+    use std::path::Component;
+
+    let refuse = |why| Error::Document(DocumentFault::Unsafe { path: named.to_owned(), why });
+    let is_plain = |part: Component<'_>| match part {
+        Component::Normal(name) => !name.as_encoded_bytes().starts_with(b"."),
+        _ => false,
+    };
+    if !named.components().all(is_plain) {
+        return Err(refuse("is not a path in the project, or a part of it begins with a dot"));
+    }
+    if !named.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md")) {
+        return Err(refuse("is not a Markdown file, which ends in .md"));
+    }
+    let root = match cx.project() {
+        Ok(project) => project.root().to_owned(),
+        Err(runs::Error::NoProject { .. }) => cx.root_to_be()?,
+        Err(error) => return Err(error.into()),
+    };
+    let file = DocumentFile::at(cx, &root.join(named))?;
+    let root = cx.disk.canonical(&root).map_err(|errno| unseen(&root, errno))?;
+    if file.root.starts_with(&root) { Ok(file.named) } else { Err(refuse("leads out of the project")) }
 }
 
 /// `path` as an absolute path, relative to the working directory.

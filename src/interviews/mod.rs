@@ -20,6 +20,7 @@ pub use answer::{AnswerRequest, InterviewAnswerReport, Replaces, answer};
 pub(crate) use close::read_content;
 pub use close::{FinishRequest, InterviewAbandonReport, InterviewFinishReport, abandon, finish};
 pub(crate) use definition::{SUFFIX as SCRIPT_SUFFIX, own_scripts, read_script, script};
+#[cfg(feature = "mcp")]
 pub(crate) use document_file::document_in_project;
 pub use error::{Error, InterviewFault, Result};
 pub use next::{EntryStatus, InterviewEntry, InterviewNext, InterviewStep, next};

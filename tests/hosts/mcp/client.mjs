@@ -1,6 +1,7 @@
 // Calls everything that `flow mcp` offers, with the clients for TypeScript, in both versions of the protocol.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,6 +32,8 @@ function check(call, result) {
 
 async function talk(what, { Client, options, StdioClientTransport, version, missing }) {
   const project = mkdtempSync(join(tmpdir(), "flow-mcp-"));
+  // flow looks for a `.flow` no higher than the repository, so one beside the project changes nothing.
+  execFileSync("git", ["init", "--quiet", project]);
   const client = new Client({ name: "test", version: "1" }, options);
   try {
     await client.connect(new StdioClientTransport({ command: flow, args: ["mcp"], cwd: project }));

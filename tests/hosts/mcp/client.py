@@ -3,6 +3,7 @@
 import asyncio
 import json
 import pathlib
+import subprocess
 import sys
 import tempfile
 
@@ -35,6 +36,8 @@ async def refused(request, code):
 
 async def talk(flow, mode, version):
     with tempfile.TemporaryDirectory() as project:
+        # flow looks for a `.flow` no higher than the repository, so one beside the project changes nothing.
+        subprocess.run(["git", "init", "--quiet", project], check=True)
         server = StdioServerParameters(command=flow, args=["mcp"], cwd=project)
         async with Client(stdio_client(server), mode=mode) as client:
             assert client.protocol_version == version, client.protocol_version
