@@ -43,13 +43,17 @@ pub(crate) fn begin_session(
     let from = match beginning {
         Beginning::New => None,
         Beginning::Resumed => Some(before),
-        Beginning::Cleared => note.predecessor(&project).filter(|old| is_over(host, old)),
+        Beginning::Cleared => note.predecessor(&project, host),
     };
     prune(&project);
     note.keep(&project)?;
     let Some((from, old)) = from.and_then(|from| Some((from.session()?, from))) else { return Ok(Vec::new()) };
     let mut warnings = Vec::new();
-    for run in runs_of(cx, &project, &from, old.left)? {
+    let runs = runs_of(cx, &project, &from, &old.left)?;
+    if beginning == Beginning::Cleared {
+        old.end(&project)?;
+    }
+    for run in runs {
         if started.elapsed() >= TIME {
             warnings.push(format!("no time was left to give run {run} to session {session}"));
             continue;
@@ -61,14 +65,8 @@ pub(crate) fn begin_session(
     Ok(warnings)
 }
 
-/// Whether the session before a cleared one is over. Claude Code has one session at a time; a process of Codex may have
-/// several, so there the end must have been reported.
-fn is_over(host: AgentHost, old: &HostNote) -> bool {
-    host == AgentHost::ClaudeCode || old.cleared
-}
-
 /// The runs that a session left when it ended, and those that it holds.
-fn runs_of(cx: &Context, project: &Project, session: &SessionId, left: Vec<RunId>) -> Result<Vec<RunId>> {
+fn runs_of(cx: &Context, project: &Project, session: &SessionId, left: &[RunId]) -> Result<Vec<RunId>> {
     let open = Runs::read_open(cx, project)?;
     let concerns = |id: &RunId, holder: Option<&SessionId>| holder == Some(session) || left.contains(id);
     let own = open.open().filter(|run| concerns(&run.id, run.session.as_ref()));

@@ -39,6 +39,8 @@ pub struct Local {
 impl Default for Local {
     fn default() -> Self {
         let project = tempfile::tempdir().unwrap();
+        // A project is looked for no higher than here, whatever is beside it.
+        fs::create_dir(project.path().join(".git")).unwrap();
         runs::init(&context(&project)).unwrap();
         Self { project }
     }

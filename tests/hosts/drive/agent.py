@@ -39,6 +39,8 @@ class Agent:
             return Step(command=self._look(entries, "--take-over" if "Take its" in last else "--claim"))
         if report := self._report(last):
             return self._by_verdict(report)
+        if '"code":"run_held"' in last:
+            return Step(HELD)
         run = next((it["run_id"] for _, text in reversed(mine) if (it := self._report(text))), None)
         if found := re.search(r"examined (\w+) (\d)", last):
             phase, times = found.groups()

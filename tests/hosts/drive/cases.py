@@ -83,7 +83,7 @@ class Scene:
 
 
 def clear(host, programs, folder):
-    """The conversation is cleared. Claude Code ends its session; Codex keeps it, so it goes on holding the run."""
+    """The conversation is cleared: the session that follows has the run. Codex does not report the end of the old one."""
     with Scene(host, programs, folder) as scene:
         terminal = scene.open()
         scene.turn(terminal, START, RECORD)
@@ -93,10 +93,26 @@ def clear(host, programs, folder):
         scene.turn(terminal, Step(command=f"flow record-activity --run-id {scene.run()} --id more"))
         second = scene.project.sessions()[-1]
         scene.expect("the session after /clear is the old one", second == first, False)
+        scene.expect("holder", scene.holder(), second)
+        scene.expect("who recorded more", scene.recorder("more"), second)
+        scene.expect("the model was told", "Held by: this session" in scene.told(), True)
+        return scene.outcome("the session after it holds the run")
+
+
+def clear_beside_another(host, programs, folder):
+    """The same while another session of the host works in the same project, possibly in the same process."""
+    with Scene(host, programs, folder) as scene:
+        terminal = scene.open()
+        scene.turn(terminal, START, RECORD)
+        first = scene.holder()
+        scene.turn(scene.open())
+        terminal.enter("/clear")
+        time.sleep(2)
+        scene.turn(terminal, Step(command=f"flow record-activity --run-id {scene.run()} --id more"))
         passes_on = host is Claude
-        scene.expect("holder", scene.holder(), second if passes_on else first)
-        scene.expect("who recorded more", scene.recorder("more"), second if passes_on else None)
         brief = "Held by: this session" if passes_on else f"Held by: session {first}"
+        scene.expect("the session that holds the run is the first one", scene.holder() == first, not passes_on)
+        scene.expect("who recorded more", scene.recorder("more"), scene.holder() if passes_on else None)
         scene.expect("the model was told", brief in scene.told(), True)
         return scene.outcome(f"the session {'after' if passes_on else 'before'} it holds the run")
 
@@ -220,4 +236,4 @@ NESTED = {
     )
 }
 
-CASES = [clear, resume, fork, fork_later, compaction, going_on, second_session, nesting]
+CASES = [clear, clear_beside_another, resume, fork, fork_later, compaction, going_on, second_session, nesting]
