@@ -132,7 +132,8 @@ fn is_plain(text: &str) -> bool {
 }
 
 fn is_visible(text: &str) -> bool {
-    text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic())
+    // Without a way out of the loop the compiler looks at many bytes at once.
+    text.bytes().fold(true, |so_far, byte| so_far & (byte == b' ' || byte.is_ascii_graphic()))
 }
 
 /// One line without terminal control: no control characters, and no marks that change the direction of text.

@@ -14,6 +14,7 @@ mod lock;
 mod named;
 mod os;
 mod root;
+mod threads;
 
 pub use dir::Trust;
 pub(crate) use dir::{Dir, File, NEW_FILE, flush, read_exact_at, read_up_to, write_all};
@@ -26,3 +27,4 @@ pub(crate) use lock::{FileLock, Taken};
 pub(crate) use named::{append_line, read_named, read_plain};
 pub use os::Os;
 pub(crate) use root::{NoRoot, root_of};
+pub(crate) use threads::Processors;

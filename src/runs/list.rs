@@ -1,6 +1,7 @@
 //! `list`: the runs of a project.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::str::FromStr;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -227,13 +228,10 @@ pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
         Err(error) => return Err(error),
     };
     let listed = |run: RunSummary| filter.takes(&run).then(|| ListedRun::from(run));
-    let (runs, unreadable) = read_all(cx, &project, listed)?;
-    // Sort places: a run is ten times as long as a place, and would be moved again and again.
-    let mut order: Vec<_> = runs.iter().enumerate().map(|(at, run)| (run.created_at, at)).collect();
-    order.sort_unstable_by(|a, b| b.0.cmp(&a.0).then_with(|| runs[b.1].run_id.cmp(&runs[a.1].run_id)));
-    order.truncate(filter.limit.unwrap_or(usize::MAX));
-    let mut runs: Vec<_> = runs.into_iter().map(Some).collect();
-    let runs = order.into_iter().filter_map(|(_, at)| runs[at].take()).collect();
+    let (mut runs, unreadable) = read_all(cx, &project, listed)?;
+    // A run is ten times as long as its key, and would be moved again and again.
+    runs.sort_by_cached_key(|run| Reverse((run.created_at, run.run_id.clone())));
+    runs.truncate(filter.limit.unwrap_or(usize::MAX));
     Ok(ListReport { runs, unreadable, worktrees: other_worktrees(cx, filter.worktrees) })
 }
 

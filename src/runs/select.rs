@@ -9,6 +9,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::disk::Processors;
 use crate::model::{Explain as _, RunId, RunStatus, RunSummary, SessionId, Timestamp};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
@@ -31,8 +32,9 @@ pub(crate) fn read_all<T: Send>(
         let mut finished: Vec<_> = finished.into_iter().filter_map(&pick).collect();
         picked.lock().unwrap_or_else(PoisonError::into_inner).append(&mut finished);
     })?;
-    let (mut all, unreadable) = read_runs(cx, project, &others, |listed| pick(listed.summary))?;
-    all.append(&mut picked.into_inner().unwrap_or_else(PoisonError::into_inner));
+    let (read, unreadable) = read_runs(cx, project, &others, |listed| pick(listed.summary))?;
+    let mut all = picked.into_inner().unwrap_or_else(PoisonError::into_inner);
+    all.extend(read);
     Ok((all, unreadable))
 }
 
@@ -59,8 +61,10 @@ fn read_runs<T: Send>(
     let useful = ids.len() / RUNS_A_THREAD;
     let threads = if useful < 2 { 1 } else { thread::available_parallelism().map_or(1, usize::from).min(useful) };
     let (own, others) = ids.split_at(ids.len().div_ceil(threads));
+    let mut processors = Processors::default();
     let (picked, mut unreadable) = thread::scope(|scope| {
-        let others: Vec<_> = others.chunks(own.len().max(1)).map(|ids| scope.spawn(|| read(ids))).collect();
+        let others = others.chunks(own.len().max(1)).map(|ids| scope.spawn(|| read(ids)));
+        let others: Vec<_> = others.inspect(|_| processors.leave()).collect();
         let mut all = read(own)?;
         for other in others {
             let (picked, unreadable) = other.join().unwrap_or_else(|panic| resume_unwind(panic))?;

@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::thread;
 
-use crate::disk::{Dir, DiskError, FileType};
+use crate::disk::{Dir, DiskError, FileType, Processors};
 use crate::model::{RunId, RunSummary};
 use crate::store::error::StoreError;
 use crate::store::local::finished::{FinishedRuns, stamp_in, stamp_of};
@@ -18,7 +18,7 @@ use crate::store::local::layout::{CACHE, RUNS};
 use crate::store::local::project::Project;
 
 /// How many runs a thread looks up at a time.
-const BATCH: usize = 256;
+const BATCH: usize = 64;
 
 impl Project {
     /// Implements [`RunStore::listing`](crate::store::RunStore::listing).
@@ -33,8 +33,10 @@ impl Project {
         let look_up = || look_up(&runs, &batches, &finished, known);
         let is_long = cache.as_ref().is_some_and(FinishedRuns::is_long);
         let helpers = if is_long { thread::available_parallelism().map_or(1, usize::from) - 1 } else { 0 };
+        let mut processors = Processors::default();
         thread::scope(|scope| {
-            let helpers: Vec<_> = (0..helpers).map(|_| scope.spawn(look_up)).collect();
+            let helpers = (0..helpers).map(|_| scope.spawn(look_up)).inspect(|_| processors.leave());
+            let helpers: Vec<_> = helpers.collect();
             let listed = send_entries(&runs, send);
             let mut others = look_up();
             for helper in helpers {

@@ -41,6 +41,10 @@ class Agent:
             return self._by_verdict(report)
         if '"code":"run_held"' in last:
             return Step(HELD)
+        if found := next((json.loads(line) for line in last.splitlines() if line.startswith('{"runs"')), None):
+            if found["runs"]:
+                return Step(command=f"flow resume {found['runs'][0]['run_id']} --claim --json")
+            return Step(command=f"flow start start-issue --issue {self.issue}")
         run = next((it["run_id"] for _, text in reversed(mine) if (it := self._report(text))), None)
         if found := re.search(r"examined (\w+) (\d)", last):
             phase, times = found.groups()
@@ -63,7 +67,7 @@ class Agent:
     def _by_verdict(self, report):
         run, verdict, following = report["run_id"], report["verdict"], report["next"] or {}
         if not run or not run.endswith(f"-issue-{self.issue}"):
-            return Step(command=f"flow start start-issue --issue {self.issue}")
+            return Step(command=f"flow list --search '#{self.issue}' --json")
         if verdict == "held":
             return Step(HELD)
         if verdict == "done":
