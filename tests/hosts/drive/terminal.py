@@ -35,13 +35,14 @@ def until(condition, seconds):
     return bool(condition())
 
 
-def heed_interrupts():
-    """For a new process: a shell that started the drive in the background has told it to ignore SIGINT."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def heed_signals():
+    """For a new process: what started the drive in the background has told it to ignore some of them."""
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def _become_foreground():
-    heed_interrupts()
+    heed_signals()
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
@@ -49,7 +50,7 @@ def headless(command, folder, env):
     """Starts a program without a terminal."""
     return subprocess.Popen(
         command, cwd=folder, env=env, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=heed_interrupts,
+        stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=heed_signals,
     )
 
 
