@@ -104,6 +104,8 @@ impl Project {
 
     fn new(home: &Path) -> Self {
         let root = tempfile::tempdir_in(home).unwrap().keep();
+        // Whatever is above: this is the project.
+        std::fs::create_dir(root.join(".flow")).unwrap();
         let mut project = Self { root, open: String::new(), used: AtomicUsize::new(0) };
         project.open = start(&project.flow(), "open".to_owned());
         project

@@ -228,11 +228,12 @@ def nesting(host, programs, folder):
         return scene.outcome("each holds the run that it started")
 
 
-# The sandbox of Codex lets its commands reach neither the model nor the home of the other host.
+# The sandbox of Codex lets its commands reach neither the model nor the home and temporary files of the other host.
 NESTED = {
     Codex: lambda scene: (
         "-c", "sandbox_workspace_write.network_access=true",
         "-c", f'sandbox_workspace_write.writable_roots=["{scene.project.home}"]',
+        "-c", "sandbox_workspace_write.exclude_slash_tmp=false",
     )
 }
 

@@ -15,6 +15,11 @@ approval_policy = "never"
 sandbox_mode = "workspace-write"
 check_for_update_on_startup = false
 
+# Otherwise its sandbox makes directories in /tmp, such as .git, and a Codex that is killed leaves them there.
+[sandbox_workspace_write]
+exclude_slash_tmp = true
+exclude_tmpdir_env_var = true
+
 [notice.model_migrations]
 "gpt-5.5" = "gpt-6-sol"
 
