@@ -99,11 +99,19 @@ impl RunFacts {
         found.repairs.contains(&Repair::AdoptRun) && self.scan.skipped.iter().all(of_others)
     }
 
+    /// Reads a run without asking who is writing to it; `None` if it changes meanwhile. A writer may have stopped between
+    /// two files, so only facts that fit together are of use.
+    ///
+    /// To ask is slow: the kernel waits for a quiet moment before it lists the locks, as long as reading 200 files takes.
+    pub(super) fn glance(disk: &Arc<dyn Disk>, run: &RunDir) -> Option<Self> {
+        Some(Self::read(disk, run, |_| None)).filter(|facts| facts.is_picture(&**disk, run))
+    }
+
     /// Reads a run. If the run changes meanwhile, reads it again.
     pub(super) fn gather(disk: &Arc<dyn Disk>, run: &RunDir) -> Self {
         let mut still = 0;
         for _ in 1..TRIES {
-            let facts = Self::read(disk, run);
+            let facts = Self::read(disk, run, lock_holder);
             let unchanged = facts.is_picture(&**disk, run);
             still = if unchanged { still + 1 } else { 0 };
             if unchanged && (facts.writer.is_none() || still == STILL) {
@@ -111,7 +119,7 @@ impl RunFacts {
             }
             thread::sleep(PAUSE);
         }
-        let mut facts = Self::read(disk, run);
+        let mut facts = Self::read(disk, run, lock_holder);
         // The run changed during every read, so there is a writer, even if none holds the lock just now.
         facts.writer = facts.writer.or(facts.note.as_ref().map(|note| note.writer.pid));
         facts
@@ -125,7 +133,7 @@ impl RunFacts {
         now(run.path()) == self.entries && now(&run.path().join(ACTIVITIES)) == self.activities
     }
 
-    fn read(disk: &Arc<dyn Disk>, run: &RunDir) -> Self {
+    fn read(disk: &Arc<dyn Disk>, run: &RunDir, holder: impl Fn(u64) -> Option<u32>) -> Self {
         let mut unreadable = Vec::new();
         let mut list = |path: PathBuf| {
             entries(&**disk, &path).unwrap_or_else(|error| {
@@ -139,7 +147,7 @@ impl RunFacts {
         let evidence = list(dir.join(EVIDENCE));
         let quarantined = list(dir.join(QUARANTINE));
         let lock = top.iter().find(|entry| entry.text() == Some(LOCK));
-        let writer = lock.and_then(|lock| lock_holder(lock.id.1)).filter(|&pid| pid != std::process::id());
+        let writer = lock.and_then(|lock| holder(lock.id.1)).filter(|&pid| pid != std::process::id());
         // Every reader reads run.yaml before the log.
         let text = Content::of(run.text());
         let log = Content::of(run.log_bytes());
