@@ -16,12 +16,14 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::ops::Range;
 
+use serde::Serialize;
+
 use crate::disk::{Dir, FileType, Stat};
 use crate::model::{RunId, RunSummary, limits};
 use crate::store::local::layout::{FINISHED_RUNS, RUN_FILE};
 
 /// The version of a line. Increase it when [`RunSummary`] or the way it is made changes.
-const VERSION: &str = "v2";
+const VERSION: &str = "v3";
 /// The length in bytes from which [`FinishedRuns::is_long`]: a few thousand runs.
 const LONG: u64 = 1 << 20;
 /// Longer summaries are not cached; their runs are read.
@@ -50,7 +52,7 @@ impl FinishedRuns {
     }
 
     fn of(text: String) -> Self {
-        let (hasher, mut lines) = (RandomState::new(), HashMap::with_capacity(text.len() / 256));
+        let (hasher, mut lines) = (RandomState::new(), HashMap::with_capacity(text.len() / 128));
         let mut end = 0;
         for line in text.split_inclusive('\n') {
             end += line.len();
@@ -73,10 +75,50 @@ impl FinishedRuns {
 
 /// A line of the cache; empty when the summary is too long to cache.
 pub(super) fn line(stamp: &str, summary: &RunSummary) -> String {
-    match serde_json::to_string(summary) {
+    match serde_json::to_string(&values(summary)) {
         Ok(json) if json.len() <= SUMMARY_BYTES => format!("{VERSION} {} {stamp} {json}\n", summary.id),
         _ => String::new(),
     }
+}
+
+/// The fields of a summary in their order, without their names: names make the line twice as long, and reading it slower.
+fn values(summary: &RunSummary) -> impl Serialize + '_ {
+    let RunSummary {
+        id,
+        workflow,
+        created_at,
+        status,
+        current_phase,
+        completed_activities,
+        doing,
+        blocked_reason,
+        goal,
+        issue,
+        pr,
+        feature,
+        journal,
+        session,
+        last_seq,
+        updated_at,
+    } = summary;
+    (
+        id,
+        workflow,
+        created_at,
+        status,
+        current_phase,
+        completed_activities,
+        doing,
+        blocked_reason,
+        goal,
+        issue,
+        pr,
+        feature,
+        journal,
+        session,
+        last_seq,
+        updated_at,
+    )
 }
 
 /// The stamp of a run's `run.yaml`. `None` if the run has to be read.
@@ -115,7 +157,7 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 mod tests {
     use super::*;
 
-    const KNOWN: &str = r#"v2 run-1 1.2.3. {"id":"run-1","workflow":"debug","created_at":"2026-05-20T14:30:00.000Z","status":"cancelled","current_phase":"fix","completed_activities":3,"doing":"failed","blocked_reason":"enough","goal":"less","issue":42,"pr":43,"feature":"a","journal":"j.md","session":"s1","last_seq":7,"updated_at":"2026-05-20T14:31:00.000Z"}
+    const KNOWN: &str = r#"v3 run-1 1.2.3. ["run-1","debug","2026-05-20T14:30:00.000Z","cancelled","fix",3,"failed","enough","less",42,43,"a","j.md","s1",7,"2026-05-20T14:31:00.000Z"]
 "#;
 
     fn known(text: &str) -> Option<RunSummary> {
@@ -151,23 +193,24 @@ mod tests {
         let later = KNOWN.replace("42", "43");
         assert_eq!(known(&format!("{KNOWN}{later}")).unwrap().issue, Some(43));
         assert_eq!(known(&format!("{later}{KNOWN}")).unwrap().issue, Some(42));
-        assert_eq!(known(&format!("{KNOWN}v2 run-1 1.2.4. {{}}\n")), None);
+        assert_eq!(known(&format!("{KNOWN}v3 run-1 1.2.4. []\n")), None);
     }
 
     #[test]
     fn what_is_not_the_line_of_this_run_is_not_believed() {
         for (old, new) in [
-            ("v2 ", "v1 "),
+            ("v3 ", "v2 "),
             ("run-1 ", "run-2 "),
             ("1.2.3. ", "1.2.4. "),
             ("1.2.3. ", "1.2.3.4. "),
             ("1.2.3. ", ""),
-            (r#""id":"run-1""#, r#""id":"run-2""#),
+            (r#"["run-1""#, r#"["run-2""#),
             (r#""cancelled""#, r#""active""#),
-            (r#""last_seq":7"#, r#""last_seq":-7"#),
-            (r#""last_seq""#, r#""first_seq""#),
-            ("Z\"}\n", ""),
-            ("Z\"}\n", "Z\"}{}\n"),
+            (r#""s1",7"#, r#""s1",-7"#),
+            (r#""s1",7"#, r#""s1""#),
+            (r#""s1",7"#, r#""s1",7,7"#),
+            ("Z\"]\n", ""),
+            ("Z\"]\n", "Z\"][]\n"),
         ] {
             assert!(KNOWN.contains(old), "{old}");
             assert_eq!(known(&KNOWN.replacen(old, new, 1)), None, "{new}");
