@@ -22,6 +22,7 @@ mod list;
 
 mod log;
 mod next;
+mod outlook;
 mod payload;
 pub(crate) mod pinned;
 mod record;
@@ -67,11 +68,12 @@ pub use list::{ListFilter, ListReport, ListStatus, ListedRun, list};
 pub(crate) use log::reader_left;
 pub use log::{Follow, LogReport, LogRequest, SkippedLine, follow, log};
 pub use next::{AdvanceReport, AdvanceRequest, NextStatesReport, NextStatesRequest, advance, next_states};
+pub use outlook::NextReport;
 pub use payload::ReportRequest;
 #[doc(hidden)]
 pub use payload::parse_batch;
 pub use record::{RecordReport, RecordRequest, Source, record_activity};
-pub use resume::{Candidate, NextReport, ResumeReport, ResumeRequest, TreeState, WorkingTreeReport, resume};
+pub use resume::{Candidate, ResumeReport, ResumeRequest, TreeState, WorkingTreeReport, resume};
 #[doc(hidden)]
 pub use select::meant_run;
 pub(crate) use session_begin::{Beginning, begin_session};

@@ -5,24 +5,19 @@ use std::path::{Component, Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::disk::Links;
-use crate::engine::{
-    self, Action, Completed, Damage, Drift, Fault, History, InDoubt, Outlook, Plan, RunState, Verdict, joined,
-};
+use crate::engine::{self, Action, Completed, InDoubt, Plan, Verdict, joined};
 use crate::host::WorkingTree;
-use crate::machine::Machine;
 use crate::model::{
-    LostRange, RunDocument, RunId, RunStatus, RunSummary, Seq, SessionId, StateName, Suggestion, Timestamp, WorkflowId,
+    RunDocument, RunId, RunStatus, RunSummary, SessionId, StateName, Suggestion, Timestamp, WorkflowId,
 };
-use crate::runs::advice::{Alternative, adopt, advice, bring_back, join, known_driver, unknown_driver};
-use crate::runs::checkout::{ends_at, places_of_log, places_with, ways_back};
+use crate::runs::advice::{Alternative, join};
 use crate::runs::claim::{ClaimReport, ClaimRequest, claim, presence};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::here::{named_here, place_from, place_of_caller};
+use crate::runs::here::place_of_caller;
+use crate::runs::outlook::{NextReport, Steps, outlook, steps};
 use crate::runs::select::{Runs, Unreadable, open_run};
 use crate::runs::view::{View, for_listing, for_reading};
-use crate::runs::workflow::names_a_file;
 use crate::runs::worktrees::{OtherWorktree, other_worktrees};
 use crate::runs::{journal, path_argument, quoted_path};
 use crate::store::{Project, StoredRun};
@@ -86,24 +81,6 @@ pub struct ResumeReport {
     pub claim: Option<ClaimReport>,
     /// Other worktrees of the repository in which runs are open.
     pub worktrees: Vec<OtherWorktree>,
-}
-
-/// The next action.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct NextReport {
-    /// The kind of action.
-    pub action: Action,
-    /// The phase that it is about.
-    pub phase: Option<StateName>,
-    /// The valid next phases.
-    pub choices: Vec<StateName>,
-    /// The workflow's description of that phase.
-    pub description: Option<String>,
-    /// A command line that is safe to run without reading on: it begins work or inspects something, and never marks
-    /// anything as done. None where a judgement is needed; then `alternatives` has one command for each outcome.
-    pub command: Option<Suggestion>,
-    /// Commands for other decisions, or for when the outcome is known.
-    pub alternatives: Vec<Alternative>,
 }
 
 /// Uncommitted changes.
@@ -203,20 +180,44 @@ pub(super) fn resume_here(cx: &Context, request: &ResumeRequest, look: Look) -> 
             return Ok((ResumeReport { candidates: others, ..report }, None));
         }
     };
-    let outlook = outlook(cx, &project, &*run, &view, &caller, claim.as_ref())?;
-    let mut plan = engine::resume(&view.history, &outlook);
-    let completed = plan.completed.len();
+    let presence = match claim {
+        // The caller has just claimed the run, so no other holder is in the way.
+        Some(_) => engine::Presence::Free,
+        None => presence(cx, &project, view.history.hold(), &caller)?,
+    };
+    let outlook = outlook(cx, &project, &*run, &view, presence);
+    let plan = engine::resume(&view.history, &outlook);
+    let Steps { next, mut notes } = steps(cx, &project, &*run, &view, &outlook, &plan);
+    let document = view.history.state().document();
+    let working_tree = match look {
+        Look::Whole => working_tree(cx, &project, document, &runs, &mut notes),
+        Look::Quick => WorkingTreeReport { state: TreeState::Unknown, paths: Vec::new(), reason: None },
+    };
+    let Plan { verdict, reason, mut completed, in_doubt, .. } = plan;
+    let completed_activities = completed.len();
     if !request.all {
-        plan.completed.drain(..completed.saturating_sub(COMPLETED));
+        completed.drain(..completed_activities.saturating_sub(COMPLETED));
     }
-    let mut report = report_of(cx, &project, &*run, &view, &outlook, plan, claim, runs, look);
-    if report.verdict == Verdict::Rewound {
-        let shown = view.history.state().document().state.last_seq.unwrap_or_default();
-        let places = places_with(cx, &project, &*run, view.noted.max(shown));
-        let advice = bring_back(run.id(), ways_back(cx, &project, &*run, &places));
-        report.next.alternatives = advice.in_project(place_of_caller(cx, &project).as_deref()).alternatives;
-    }
-    Ok((ResumeReport { completed_activities: completed, ..report }, Some(view)))
+    let report = ResumeReport {
+        verdict,
+        run_id: Some(run.id().clone()),
+        workflow: Some(document.workflow.clone()),
+        status: Some(document.state.status),
+        phase: document.state.current_phase.clone(),
+        reason,
+        next,
+        completed_activities,
+        completed,
+        in_doubt,
+        blocked_reason: document.state.blocked_reason.clone(),
+        working_tree,
+        candidates: candidates(&runs, run.id().as_str()),
+        unreadable: runs.unreadable,
+        notes,
+        claim,
+        worktrees: Vec::new(),
+    };
+    Ok((report, Some(view)))
 }
 
 /// The report about a run that cannot be read because a merge left conflict markers or two histories; for another
@@ -257,184 +258,19 @@ fn most_promising<'a>(runs: &'a Runs, session: Option<&SessionId>) -> Result<Opt
     }))
 }
 
-fn outlook<'a>(
-    cx: &Context,
-    project: &Project,
-    run: &dyn StoredRun,
-    view: &'a View,
-    caller: &crate::engine::Caller,
-    claim: Option<&ClaimReport>,
-) -> Result<Outlook<'a>> {
-    let state = view.history.state();
-    let presence = match claim {
-        // The caller has just claimed the run, so no other holder is in the way.
-        Some(_) => crate::engine::Presence::Free,
-        None => presence(cx, project, view.history.hold(), caller)?,
-    };
-    let drift = match (&view.machine, state.status().is_terminal()) {
-        (Some(pinned), false) => drift(cx, project, pinned, state),
-        _ => Drift::None,
-    };
-    let machine = view.machine.as_ref();
-    let shown = state.document().state.last_seq;
-    let is_away = view.log.last_seq() == Seq(0) && !places_of_log(cx, project, run, shown).is_empty();
-    let damage = damage(view, is_away);
-    Ok(Outlook { machine, drift, damage, presence, now: cx.clock.now() })
-}
-
-fn drift(cx: &Context, project: &Project, pinned: &Machine, state: &RunState) -> Drift {
-    match cx.catalog(Some(project)).find(pinned.id().as_str()) {
-        Ok(current) => {
-            let current = current.machine.spelled_as(pinned.states().iter().map(|state| &state.name));
-            Drift::between(pinned, &current, state.document().state.positions())
-        }
-        // The run continues with its pinned definition; that the current one is broken or missing is reported by other
-        // commands.
-        Err(_) => Drift::None,
-    }
-}
-
-/// After a drift: move the run to the current definition, if its phase exists there, or continue with the pinned one.
-fn ways_after_drift(cx: &Context, project: &Project, view: &View, outlook: &Outlook<'_>) -> Vec<Alternative> {
-    let state = view.history.state().document();
-    let today = cx.catalog(Some(project)).find(state.workflow.as_str());
-    let fits = today.is_ok_and(|today| state.state.positions().all(|phase| today.machine.contains(phase)));
-    let before = Outlook { drift: Drift::None, ..outlook.clone() };
-    let driver = driver_from_here(cx, project, state);
-    let older = advice(&view.history, &engine::resume(&view.history, &before), view.machine.as_ref(), driver);
-    let begin = older.command.map(|command| Alternative { when: "it is to be begun".to_owned(), command });
-    let under = |way: Alternative| {
-        let when = format!("the run goes on under the definition it started with, and {}", way.when);
-        Alternative { when, ..way }
-    };
-    let older = begin.into_iter().chain(older.alternatives).map(under);
-    fits.then(|| adopt(&state.id, None)).into_iter().chain(older).collect()
-}
-
-#[expect(clippy::too_many_arguments, reason = "one call puts the answer together from its parts")]
-fn report_of(
-    cx: &Context,
-    project: &Project,
-    run: &dyn StoredRun,
-    view: &View,
-    outlook: &Outlook<'_>,
-    mut plan: Plan,
-    claim: Option<ClaimReport>,
-    runs: Runs,
-    look: Look,
-) -> ResumeReport {
-    let document = view.history.state().document();
-    let mut notes = std::mem::take(&mut plan.notes);
-    let driver = driver_from_here(cx, project, document);
-    let mut advice = advice(&view.history, &plan, view.machine.as_ref(), driver);
-    if plan.verdict == Verdict::Drifted {
-        advice.alternatives = ways_after_drift(cx, project, view, outlook);
-    }
-    let mut advice = advice.in_project(place_of_caller(cx, project).as_deref());
-    notes.extend(unknown_driver(document, plan.next.action).map(str::to_owned));
-    if let Some(document) = asked_in(&view.history, &plan) {
-        let command = interview_command(cx, project, run.id().as_str(), document, &mut notes);
-        let when = format!("the person is there to go on with {document}");
-        advice.alternatives = command.map(|command| Alternative { when, command }).into_iter().collect();
-    }
-    notes.extend(view.notes.iter().cloned());
-    let working_tree = match look {
-        Look::Whole => {
-            let journals = runs.open().filter_map(|run| run.journal.as_deref());
-            working_tree(cx, project, document, journals.chain(document.context_text("journal")), &mut notes)
-        }
-        Look::Quick => WorkingTreeReport { state: TreeState::Unknown, paths: Vec::new(), reason: None },
-    };
-    let candidates = candidates(&runs, run.id().as_str());
-    let description = match (&view.machine, &plan.next.phase) {
-        (Some(machine), Some(phase)) => machine.state(phase).and_then(|state| state.description.clone()),
-        _ => None,
-    };
-    ResumeReport {
-        verdict: plan.verdict,
-        run_id: Some(run.id().clone()),
-        workflow: Some(document.workflow.clone()),
-        status: Some(document.state.status),
-        phase: document.state.current_phase.clone(),
-        reason: plan.reason,
-        next: NextReport {
-            command: advice.command,
-            action: plan.next.action,
-            phase: plan.next.phase,
-            choices: plan.next.choices,
-            description,
-            alternatives: advice.alternatives,
-        },
-        completed_activities: plan.completed.len(),
-        completed: plan.completed,
-        in_doubt: plan.in_doubt,
-        blocked_reason: document.state.blocked_reason.clone(),
-        working_tree,
-        candidates,
-        unreadable: runs.unreadable,
-        notes,
-        claim,
-        worktrees: Vec::new(),
-    }
-}
-
-/// The command that drives a run. None if the run does not store it.
-fn driver_from_here(cx: &Context, project: &Project, run: &RunDocument) -> Option<Suggestion> {
-    let (graph, options) = known_driver(run)?;
-    let graph = if names_a_file(&graph) { named_here(cx, project, Path::new(&graph)) } else { graph };
-    let mut command = Suggestion::flow("drive").value(graph);
-    let mut words = options.iter();
-    while let Some(word) = words.next() {
-        command = match (word.strip_prefix("--"), words.clone().next()) {
-            (Some(name), Some(value)) => {
-                words.next();
-                command.option(name, value)
-            }
-            _ => command.value(word),
-        };
-    }
-    Some(command)
-}
-
-/// The command that continues an interview. None if its document does not exist: then a person has to decide, and the
-/// notes say how.
-fn interview_command(
-    cx: &Context,
-    project: &Project,
-    run: &str,
-    document: &str,
-    notes: &mut Vec<String>,
-) -> Option<Suggestion> {
-    let path = project.root().join(document);
-    // A document in another project belongs to the interviews of that project.
-    let place = place_from(cx, project, path.parent().unwrap_or(project.root()));
-    let interview = |verb: &str| {
-        let named = named_here(cx, project, Path::new(document));
-        Suggestion::flow(verb).value(named).in_project(place.as_deref())
-    };
-    let command = interview("interview run").option("run-id", run);
-    if cx.disk.look(&path, Links::Follow).is_ok() {
-        return Some(command);
-    }
-    notes.push(format!(
-        "{document} is gone: put it back, begin anew with `{command}`, or end the interview with `{}`",
-        interview("interview abandon")
-    ));
-    None
-}
-
-/// Uncommitted changes, without flow's own files and the `journals` of runs.
-fn working_tree<'a>(
+/// Uncommitted changes, without flow's own files and the journals of `runs`.
+fn working_tree(
     cx: &Context,
     project: &Project,
     run: &RunDocument,
-    journals: impl Iterator<Item = &'a str>,
+    runs: &Runs,
     notes: &mut Vec<String>,
 ) -> WorkingTreeReport {
     let root = project.root();
     let top = cx.git.top(root);
     let below = top.as_ref().and_then(|top| root.strip_prefix(top).ok()).unwrap_or(std::path::Path::new(""));
     let mut own: Vec<_> = [".flow/", ".decisions/"].map(|name| below.join(name).to_string_lossy().into_owned()).into();
+    let journals = runs.open().filter_map(|run| run.journal.as_deref()).chain(run.context_text("journal"));
     own.extend(journals.flat_map(|journal| own_journal(project, journal, below)));
     let own: Vec<&str> = own.iter().map(String::as_str).collect();
     if top.is_some()
@@ -462,35 +298,6 @@ fn own_journal(project: &Project, journal: &str, below: &Path) -> Vec<String> {
     let journal = below.join(journal).components().filter(|part| *part != Component::CurDir).collect::<PathBuf>();
     let journal = journal.to_string_lossy().into_owned();
     vec![format!("{journal}.lock"), journal]
-}
-
-/// The damage to the sealed part of a log. Lines of other programs and a torn tail are not damage. `is_away`: git has
-/// the log, but it is not in this checkout.
-fn damage(view: &View, is_away: bool) -> Option<Damage> {
-    let is_or_are = |lost: &LostRange| if lost.from == lost.to { "is" } else { "are" };
-    let culprit = view.log.skipped.first().map(|line| format!(" (line {}: {})", line.line, line.fault.as_str()));
-    let culprit = culprit.unwrap_or_default();
-    let put_back = |last: Seq, written: Seq| {
-        let there = ends_at(last);
-        format!("an older version of the run was put back: its log {there}, and event {written} was written")
-    };
-    let damage = |fault: &Fault| match fault {
-        Fault::Joined(what) => Some((0, Damage::Joined(format!("a merge joined two histories of the run: {what}")))),
-        Fault::Gap(lost) => {
-            let what = format!("{} {} missing from the log{culprit}", lost.in_words(), is_or_are(lost));
-            Some((1, Damage::Lost(what)))
-        }
-        Fault::EndLost(lost) if is_away => {
-            Some((2, Damage::Rewound(put_back(view.log.last_seq(), view.noted.max(lost.to)))))
-        }
-        Fault::EndLost(lost) => {
-            let what = format!("{} {} missing from the end of the log{culprit}", lost.in_words(), is_or_are(lost));
-            Some((2, Damage::Lost(what)))
-        }
-        Fault::Rewound { last, noted } => Some((2, Damage::Rewound(put_back(*last, *noted)))),
-        _ => None,
-    };
-    view.faults.iter().filter_map(damage).min_by_key(|(rank, _)| *rank).map(|(_, damage)| damage)
 }
 
 fn candidates(runs: &Runs, but: &str) -> Vec<Candidate> {
@@ -549,10 +356,4 @@ fn bare(verdict: Verdict, reason: String, next: NextReport) -> ResumeReport {
         claim: None,
         worktrees: Vec::new(),
     }
-}
-
-/// The path in the project of the document whose interview has an open question.
-fn asked_in<'h>(history: &'h History, plan: &Plan) -> Option<&'h str> {
-    let question = history.state().document().state.questions.last().filter(|_| plan.next.action == Action::Answer)?;
-    history.document_of(question)
 }
