@@ -127,6 +127,8 @@ pub(super) enum Command {
     Mcp(McpArgs),
     /// Show the next safe action
     Resume(ResumeArgs),
+    /// Show what needs a person: runs that wait, are in doubt, or were left behind
+    Attention(AttentionArgs),
     /// List runs, newest first
     List(ListArgs),
     /// Show one run, now or as it was
@@ -188,6 +190,7 @@ impl Command {
             Self::Hooks(_) => "hooks",
             Self::Mcp(_) => "mcp",
             Self::Resume(_) => "resume",
+            Self::Attention(_) => "attention",
             Self::List(_) => "list",
             Self::Show(_) => "show",
             Self::Log(_) => "log",
@@ -484,9 +487,20 @@ pub(super) struct ResumeArgs {
     pub(super) session: Option<SessionId>,
 }
 
+// Arguments of `attention`.
+#[derive(Debug, Args)]
+pub(super) struct AttentionArgs {
+    /// Show the other open runs as well
+    #[arg(long)]
+    pub(super) all: bool,
+}
+
 // Arguments of `list`.
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {
+    /// Only runs that need a person; `flow attention` shows what they need
+    #[arg(long)]
+    pub(super) attention: bool,
     /// Name the open runs of the repository's other worktrees
     #[arg(long)]
     pub(super) worktrees: bool,

@@ -8,7 +8,7 @@ use std::iter::repeat_n;
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
 
-use crate::model::is_terminal_control;
+use crate::model::{Timestamp, is_terminal_control};
 
 /// How many columns a text takes on a terminal.
 fn width(text: &str) -> usize {
@@ -123,6 +123,17 @@ pub(super) fn brief(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(BRIEF) {
         None => text.into(),
         Some((end, _)) => format!("{}…", text[..end].trim_end()).into(),
+    }
+}
+
+/// How long ago it was: `now`, `3m`, `2h`, `5d`.
+pub(super) fn age(at: Timestamp, now: Timestamp) -> String {
+    let minutes = (now.as_datetime() - at.as_datetime()).num_minutes();
+    match minutes {
+        ..1 => "now".to_owned(),
+        1..60 => format!("{minutes}m"),
+        60..1440 => format!("{}h", minutes / 60),
+        _ => format!("{}d", minutes / 1440),
     }
 }
 

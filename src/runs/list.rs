@@ -8,6 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::model::{Doing, RunId, RunStatus, RunSummary, SessionId, StateName, Timestamp, WorkflowId};
+use crate::runs::attention::{AttentionReport, AttentionRequest, attention};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::select::{Unreadable, read_all};
@@ -17,6 +18,8 @@ use crate::runs::worktrees::{OtherWorktree, other_worktrees};
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ListFilter {
+    /// Only runs that need a person, as `attention` finds them.
+    pub attention: bool,
     /// Only runs with one of these statuses.
     pub status: Vec<ListStatus>,
     /// Only runs about this feature.
@@ -40,19 +43,20 @@ impl ListFilter {
     /// Whether the filter takes every run.
     #[must_use]
     pub fn is_all(&self) -> bool {
-        self.status.is_empty()
+        !self.attention
+            && self.status.is_empty()
             && [&self.feature, &self.search, &self.workflow].iter().all(|text| text.is_none())
             && self.session.is_none()
             && self.since.is_none()
     }
 
-    fn takes(&self, run: &RunSummary) -> bool {
+    fn takes(&self, run: &ListedRun) -> bool {
         (self.status.is_empty() || self.status.iter().any(|status| status.is_of(run)))
             && self.feature.as_ref().is_none_or(|feature| run.feature.as_ref() == Some(feature))
             && self.search.as_ref().is_none_or(|text| mentions(run, text))
             && self.workflow.as_ref().is_none_or(|workflow| run.workflow.as_str() == workflow)
             && self.session.as_ref().is_none_or(|session| run.session.as_ref() == Some(session))
-            && self.since.is_none_or(|since| run.updated_at.unwrap_or(run.created_at) >= since)
+            && self.since.is_none_or(|since| run.updated_at >= since)
     }
 }
 
@@ -90,7 +94,7 @@ impl ListStatus {
         }
     }
 
-    fn is_of(self, run: &RunSummary) -> bool {
+    fn is_of(self, run: &ListedRun) -> bool {
         match self {
             Self::Run(status) => run.status == status,
             Self::Doing(doing) => run.doing == Some(doing),
@@ -134,12 +138,12 @@ impl JsonSchema for ListStatus {
     }
 }
 
-fn mentions(run: &RunSummary, text: &str) -> bool {
+fn mentions(run: &ListedRun, text: &str) -> bool {
     let number = text.trim_start_matches('#').parse::<u64>().ok();
     let texts = [
-        Some(run.id.as_str()),
+        Some(run.run_id.as_str()),
         Some(run.workflow.as_str()),
-        run.current_phase.as_ref().map(StateName::as_str),
+        run.phase.as_ref().map(StateName::as_str),
         run.goal.as_deref(),
         run.feature.as_deref(),
         run.blocked_reason.as_deref(),
@@ -227,8 +231,13 @@ pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
         }
         Err(error) => return Err(error),
     };
-    let listed = |run: RunSummary| filter.takes(&run).then(|| ListedRun::from(run));
-    let (mut runs, unreadable) = read_all(cx, &project, listed)?;
+    let taken = |run: ListedRun| filter.takes(&run).then_some(run);
+    let (mut runs, unreadable) = if filter.attention {
+        let AttentionReport { runs, unreadable } = attention(cx, &AttentionRequest::default())?;
+        (runs.into_iter().filter_map(|card| taken(card.run)).collect(), unreadable)
+    } else {
+        read_all(cx, &project, |run| taken(run.into()))?
+    };
     // A run is ten times as long as its key, and would be moved again and again.
     runs.sort_by_cached_key(|run| Reverse((run.created_at, run.run_id.clone())));
     runs.truncate(filter.limit.unwrap_or(usize::MAX));

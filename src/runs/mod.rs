@@ -4,6 +4,7 @@
 mod adopt;
 pub(crate) mod advice;
 pub(crate) mod answer;
+mod attention;
 mod brief;
 pub(crate) mod checkout;
 mod claim;
@@ -47,6 +48,7 @@ pub use crate::codec::{DocumentKind, schema_text};
 pub use crate::engine::Advance;
 pub use adopt::{AdoptRequest, WorkflowAdoptReport, workflow_adopt};
 pub use advice::Alternative;
+pub use attention::{AttentionReport, AttentionRequest, Card, CardGroup, HolderLife, Need, attention};
 pub use brief::{BriefReport, BriefRequest, RunPosition, brief};
 pub use claim::{ClaimReport, ClaimRequest};
 pub(crate) use claim::{claim, presence};

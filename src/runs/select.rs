@@ -32,25 +32,25 @@ pub(crate) fn read_all<T: Send>(
         let mut finished: Vec<_> = finished.into_iter().filter_map(&pick).collect();
         picked.lock().unwrap_or_else(PoisonError::into_inner).append(&mut finished);
     })?;
-    let (read, unreadable) = read_runs(cx, project, &others, |listed| pick(listed.summary))?;
+    let listed = |run: &dyn StoredRun| Ok(pick(for_listing(cx, project, run)?.summary));
+    let (read, unreadable) = read_runs(project, &others, listed)?;
     let mut all = picked.into_inner().unwrap_or_else(PoisonError::into_inner);
     all.extend(read);
     Ok((all, unreadable))
 }
 
-/// What `pick` takes from those of these runs that are readable, in any order, and the unreadable runs. Many runs are
+/// What `read` takes from those of these runs that are readable, in any order, and the unreadable runs. Many runs are
 /// divided among threads.
-fn read_runs<T: Send>(
-    cx: &Context,
+pub(super) fn read_runs<T: Send>(
     project: &Project,
     ids: &[RunId],
-    pick: impl Fn(Listed) -> Option<T> + Sync,
+    read: impl Fn(&dyn StoredRun) -> Result<Option<T>> + Sync,
 ) -> Result<(Vec<T>, Vec<Unreadable>)> {
     let read = |ids: &[RunId]| -> Result<_> {
         let (mut picked, mut unreadable) = (Vec::new(), Vec::new());
         project.runs().each(ids, &mut |id, run| {
-            match run.map_err(Error::from).and_then(|run| for_listing(cx, project, &*run)) {
-                Ok(listed) => picked.extend(pick(listed)),
+            match run.map_err(Error::from).and_then(|run| read(&*run)) {
+                Ok(taken) => picked.extend(taken),
                 // The files are on another branch, so the run is not listed here.
                 Err(Error::Elsewhere { .. }) => {}
                 Err(error) => unreadable.push(Unreadable { run_id: id.to_string(), reason: error.one_line() }),
@@ -108,7 +108,7 @@ impl Runs {
     }
 
     fn read_of(cx: &Context, project: &Project, ids: Vec<RunId>, look: impl FnMut(&Listed)) -> Result<Self> {
-        let (listed, unreadable) = read_runs(cx, project, &ids, Some)?;
+        let (listed, unreadable) = read_runs(project, &ids, |run| for_listing(cx, project, run).map(Some))?;
         listed.iter().for_each(look);
         let mut summaries: Vec<_> = listed.into_iter().map(|listed| listed.summary).collect();
         summaries.sort_by(|a, b| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));

@@ -4,6 +4,7 @@
 
 mod support;
 
+mod attention;
 mod commands;
 mod concurrency;
 mod conformance;

@@ -27,12 +27,12 @@ use flowrun::modes::{
     PolicyReport,
 };
 use flowrun::runs::{
-    AdoptRequest, AdvanceReport, AdvanceRequest, BriefRequest, ClaimRequest, DocumentKind, EmitReport, EmitRequest,
-    HookInput, InitReport, ListFilter, ListReport, ListStatus, LogReport, LogRequest, NextStatesReport,
-    NextStatesRequest, RecordReport, RecordRequest, ReportRequest, ResumeReport, ResumeRequest, SessionEndReport,
-    SessionEndRequest, SetReport, SetRequest, ShowReport, ShowRequest, Source, StartReport, StartRequest, StatusReport,
-    StatusRequest, WorkflowAdoptReport, WorkflowConvertReport, WorkflowConvertRequest, WorkflowGraphReport,
-    WorkflowListReport, WorkflowReport, WorkflowRequest, schema_text,
+    AdoptRequest, AdvanceReport, AdvanceRequest, AttentionReport, AttentionRequest, BriefRequest, ClaimRequest,
+    DocumentKind, EmitReport, EmitRequest, HookInput, InitReport, ListFilter, ListReport, ListStatus, LogReport,
+    LogRequest, NextStatesReport, NextStatesRequest, RecordReport, RecordRequest, ReportRequest, ResumeReport,
+    ResumeRequest, SessionEndReport, SessionEndRequest, SetReport, SetRequest, ShowReport, ShowRequest, Source,
+    StartReport, StartRequest, StatusReport, StatusRequest, WorkflowAdoptReport, WorkflowConvertReport,
+    WorkflowConvertRequest, WorkflowGraphReport, WorkflowListReport, WorkflowReport, WorkflowRequest, schema_text,
 };
 use jsonschema::Validator;
 use proptest::prelude::*;
@@ -70,7 +70,7 @@ fn shown() -> Value {
 type Form = fn() -> Value;
 
 /// Every command that answers with JSON, and the schema of its answer.
-const ANSWERS: [(&str, Form); 52] = [
+const ANSWERS: [(&str, Form); 53] = [
     ("init", printed::<InitReport>),
     ("start", printed::<StartReport>),
     ("record-activity", printed::<RecordReport>),
@@ -88,6 +88,7 @@ const ANSWERS: [(&str, Form); 52] = [
     ("session-end", printed::<SessionEndReport>),
     ("hud", printed::<HudReport>),
     ("resume", printed::<ResumeReport>),
+    ("attention", printed::<AttentionReport>),
     ("list", printed::<ListReport>),
     ("show", shown),
     ("log", printed::<LogReport>),
@@ -220,7 +221,9 @@ impl Forms {
     }
 }
 
-const LOOKS: [&str; 20] = [
+const LOOKS: [&str; 22] = [
+    "attention",
+    "attention --all",
     "list",
     "list --worktrees",
     "resume",
@@ -439,8 +442,9 @@ fn every_request_over_runs_reads_what_it_writes_and_refuses_unknown_fields() {
     holds::<ListFilter>(&json!({
         "status": ["active", "blocked", "asking", "waiting", "conflict", "failed", "completed", "cancelled"],
         "feature": "f", "search": "#42", "workflow": "debug", "session": "s1", "since": "2026-05-20T14:30:00.000Z",
-        "limit": 3, "worktrees": true,
+        "limit": 3, "worktrees": true, "attention": true,
     }));
+    holds::<AttentionRequest>(&json!({ "all": true }));
     holds::<LogRequest>(&json!({ "run_id": "r1", "after": 3, "session": "s1" }));
     holds::<BriefRequest>(&json!({ "session": "s1" }));
     holds::<ShowRequest>(&json!({ "run_id": "r1", "at": 3, "session": "s1" }));

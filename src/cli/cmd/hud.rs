@@ -6,7 +6,7 @@ use crate::cli::args::HudArgs;
 use crate::cli::cmd::stdin::payload;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::{brief, clean};
+use crate::cli::page::{age, brief, clean};
 use crate::hooks::{HudReport, HudRequest, hud};
 use crate::model::Timestamp;
 use crate::runs::{Context, Error, RunPosition, reader_left};
@@ -119,17 +119,6 @@ fn place(run: &RunPosition) -> String {
     match (run.phase_number, run.phases) {
         (Some(number), Some(all)) => format!("{number}/{all}"),
         _ => String::new(),
-    }
-}
-
-/// How long ago it was: `now`, `3m`, `2h`, `5d`.
-fn age(at: Timestamp, now: Timestamp) -> String {
-    let minutes = (now.as_datetime() - at.as_datetime()).num_minutes();
-    match minutes {
-        ..1 => "now".to_owned(),
-        1..60 => format!("{minutes}m"),
-        60..1440 => format!("{}h", minutes / 60),
-        _ => format!("{}d", minutes / 1440),
     }
 }
 

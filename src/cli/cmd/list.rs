@@ -16,6 +16,7 @@ pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> Exit {
         Err(message) => return out.error(&Error::Usage(format!("--since: {message}"))),
     };
     let filter = ListFilter {
+        attention: args.attention,
         status: args.status.into_iter().map(Into::into).collect(),
         feature: args.feature,
         search: args.search,

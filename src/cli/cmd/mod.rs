@@ -1,5 +1,6 @@
 //! One file for each command: it turns arguments into a request, and a report into text.
 
+mod attention;
 mod doctor;
 mod drive;
 mod emit;
@@ -64,6 +65,7 @@ pub(super) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit {
         Command::Hooks(args) => hooks::run(cx, args, out),
         Command::Mcp(args) => mcp::run(cx, &args, out),
         Command::Resume(args) => resume::run(cx, args, out),
+        Command::Attention(args) => attention::run(cx, &args, out),
         Command::List(args) => list::run(cx, args, out),
         Command::Show(args) => show::run(cx, args, out),
         Command::Log(args) => log::run(cx, args, out),

@@ -1,0 +1,57 @@
+//! `attention`.
+
+use std::borrow::Cow;
+
+use crate::cli::args::AttentionArgs;
+use crate::cli::exit::Exit;
+use crate::cli::out::Out;
+use crate::cli::page::{CARE, FAINT, Page, age, brief};
+use crate::model::{StateName, Timestamp};
+use crate::runs::{self, AttentionReport, AttentionRequest, Card, CardGroup, Context, Need};
+
+pub(super) fn run(cx: &Context, args: &AttentionArgs, out: &mut Out) -> Exit {
+    let report = match runs::attention(cx, &AttentionRequest { all: args.all }) {
+        Ok(report) => report,
+        Err(error) => return out.error(&error),
+    };
+    if report.runs.is_empty() && report.unreadable.is_empty() {
+        out.aside(if args.all { "no run is open\n" } else { "no run needs a person\n" });
+    }
+    let exit = out.answer(&report, || page(&report, cx.now()));
+    if !report.runs.is_empty() {
+        out.aside("`flow resume RUN` says what to do about a run\n");
+    }
+    exit
+}
+
+/// A table for each group.
+fn page(report: &AttentionReport, now: Timestamp) -> String {
+    let mut page = Page::clipping();
+    for cards in report.runs.chunk_by(|a, b| a.group == b.group) {
+        let Some(first) = cards.first() else { continue };
+        heading(&mut page, first.group, cards.len());
+        page.table(2, &cards.iter().map(|card| row(card, now)).collect::<Vec<_>>());
+    }
+    if !report.unreadable.is_empty() {
+        page.head(CARE, "Unreadable", &report.unreadable.len().to_string());
+        let rows = report.unreadable.iter().map(|run| [run.run_id.as_str(), run.reason.as_str()]);
+        page.table(2, &rows.collect::<Vec<_>>());
+    }
+    page.finish()
+}
+
+fn heading(page: &mut Page, group: CardGroup, runs: usize) {
+    let style = if group.needs_a_person() { CARE } else { FAINT };
+    page.head(style, group.title(), &runs.to_string());
+}
+
+fn row(card: &Card, now: Timestamp) -> [Cow<'_, str>; 6] {
+    [
+        card.need.map_or("", Need::as_str).into(),
+        card.run.run_id.as_str().into(),
+        card.run.workflow.as_str().into(),
+        card.run.phase.as_ref().map_or("", StateName::as_str).into(),
+        age(card.run.updated_at, now).into(),
+        brief(&card.reason),
+    ]
+}

@@ -1,0 +1,174 @@
+//! `attention`: what the open runs need.
+
+use std::process::Child;
+
+use serde_json::{Value, json};
+
+use crate::support::Sandbox;
+
+/// A process that stands for an agent's host. It is killed at the end.
+struct Host(Child);
+
+impl Host {
+    fn new(sandbox: &Sandbox) -> Self {
+        Self(sandbox.command("sleep").arg("60").spawn().unwrap())
+    }
+
+    /// Runs a command for a session of this host.
+    fn flow(&self, sandbox: &Sandbox, session: &str, args: &[&str]) {
+        let mut command = sandbox.flow_command();
+        command.args(args).args(["--session", session]).env("FLOW_HOLDER_PID", self.0.id().to_string());
+        crate::support::run(command, "").ok();
+    }
+
+    fn kill(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn emit(sandbox: &Sandbox, run: &str, kind: &str, more: &[&str], data: &str) {
+    let args =
+        ["emit", "--workflow", "build", "--run-id", run, "--type", kind, "--step", "requirements", "--data", data];
+    sandbox.flow([&args[..], more].concat()).ok();
+}
+
+const RUNNING: &str = r#"{"status":"running"}"#;
+
+/// The group, the need and the holder of each run, by its id.
+fn judged(sandbox: &Sandbox) -> Value {
+    let report = sandbox.flow(["attention", "--all", "--json"]).ok().json();
+    let cards = report["runs"].as_array().unwrap().iter();
+    cards
+        .map(|card| (card["run_id"].as_str().unwrap().to_owned(), json!([card["group"], card["need"], card["holder"]])))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
+}
+
+#[test]
+fn attention_tells_what_each_open_run_needs() {
+    let sandbox = Sandbox::new();
+    let (living, mut dying) = (Host::new(&sandbox), Host::new(&sandbox));
+    for run in ["blocked", "ended", "limited", "asked"] {
+        living.flow(&sandbox, run, &["start", "debug", "--id", run]);
+    }
+    living.flow(&sandbox, "busy", &["start", "debug", "--id", "busy"]);
+    living.flow(&sandbox, "busy", &["record-activity", "--run-id", "busy", "--id", "try", "--status", "running"]);
+    for (run, status) in [("dead", "passed"), ("begun", "running"), ("failed", "failed")] {
+        dying.flow(&sandbox, run, &["start", "debug", "--id", run]);
+        dying.flow(&sandbox, run, &["record-activity", "--run-id", run, "--id", "try", "--status", status]);
+    }
+    sandbox.flow(["start", "debug", "--id", "free"]).ok();
+    sandbox.flow(["start", "debug", "--id", "over"]).ok();
+    sandbox.flow(["cancel", "over", "--reason", "enough"]).ok();
+    sandbox.flow(["block", "blocked", "--reason", "no access"]).ok();
+    sandbox.flow(["session-end", "--session", "ended"]).ok();
+    sandbox.flow(["set", "limited", "--limit", "max_iterations=1", "--session", "limited"]).ok();
+    let failed = ["record-activity", "--run-id", "limited", "--id", "try", "--status", "failed"];
+    living.flow(&sandbox, "limited", &failed);
+    emit(&sandbox, "question", "status_change", &[], RUNNING);
+    emit(&sandbox, "question", "waiting_for_user", &[], r#"{"prompt":"Drop the old table?"}"#);
+    emit(&sandbox, "units", "status_change", &[], r#"{"status":"completed"}"#);
+    emit(&sandbox, "units", "status_change", &["--unit", "T1"], RUNNING);
+    dying.kill();
+    assert_eq!(
+        judged(&sandbox),
+        json!({
+            "asked": ["at_work", null, "alive"],
+            "begun": ["in_doubt", "begun", "dead"],
+            "blocked": ["waits", "blocked", "alive"],
+            "busy": ["at_work", null, "alive"],
+            "dead": ["left_behind", "dead", "dead"],
+            "ended": ["left_behind", "ended", null],
+            "failed": ["waits", "failed", "dead"],
+            "free": ["can_go_on", null, null],
+            "limited": ["waits", "limit", "alive"],
+            "question": ["waits", "question", null],
+            "units": ["in_doubt", "units", null],
+        })
+    );
+}
+
+#[test]
+fn a_question_waits_although_the_session_that_asks_is_alive() {
+    let sandbox = Sandbox::new();
+    let host = Host::new(&sandbox);
+    let emit = |kind: &str, data: &str| {
+        let args = ["emit", "--workflow", "build", "--run-id", "r1", "--type", kind, "--step", "requirements"];
+        host.flow(&sandbox, "s1", &[&args[..], &["--data", data]].concat());
+    };
+    emit("status_change", RUNNING);
+    assert_eq!(judged(&sandbox), json!({ "r1": ["at_work", null, "alive"] }));
+    emit("waiting_for_user", r#"{"prompt":"Which?"}"#);
+    assert_eq!(judged(&sandbox), json!({ "r1": ["waits", "question", "alive"] }));
+    let card = sandbox.flow(["attention", "--json"]).ok().json()["runs"][0].clone();
+    assert_eq!((&card["verdict"], &card["next"]["action"]), (&json!("needs_human"), &json!("answer")));
+    emit("user_answered", r#"{"answer":"That one."}"#);
+    assert_eq!(judged(&sandbox), json!({ "r1": ["at_work", null, "alive"] }));
+}
+
+#[test]
+fn the_most_urgent_runs_come_first_and_those_that_need_no_person_are_left_out() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.flow(["attention"]).ok().stderr, "no run needs a person\n");
+    let host = Host::new(&sandbox);
+    for run in ["first", "second", "third"] {
+        host.flow(&sandbox, run, &["start", "debug", "--id", run]);
+    }
+    sandbox.flow(["session-end", "--session", "first"]).ok();
+    sandbox.flow(["block", "third", "--reason", "waits for access\nto staging"]).ok();
+    sandbox.flow(["start", "debug", "--id", "broken"]).ok();
+    std::fs::write(sandbox.run_dir("broken").join("run.yaml"), "state: [").unwrap();
+    let shown = sandbox.flow(["attention"]).ok();
+    let broken = sandbox.run_dir("broken").join("run.yaml");
+    assert_eq!(
+        shown.stdout,
+        format!(
+            "Waits for you  1\n  blocked  third  debug  preflight  now  blocked: waits for access to staging\n\
+             Left behind  1\n  ended  first  debug  preflight  now  nothing is completed in `preflight` yet\n\
+             Unreadable  1\n  broken  {}:1:8 is not valid YAML: unclosed bracket '['\n",
+            broken.display()
+        )
+    );
+    assert_eq!(shown.stderr, "`flow resume RUN` says what to do about a run\n");
+    let all = sandbox.flow(["attention", "--all"]).ok().stdout;
+    assert!(all.contains("At work  1\n    second  debug  preflight  now  session second holds the run\n"), "{all}");
+    let ids = |args: &[&str]| {
+        let list = sandbox.flow(["list", "--json"].iter().chain(args)).ok().json();
+        list["runs"].as_array().unwrap().iter().map(|run| run["run_id"].clone()).collect::<Value>()
+    };
+    assert_eq!(ids(&["--attention"]), json!(["third", "first"]));
+    assert_eq!(ids(&["--attention", "--search", "staging"]), json!(["third"]));
+}
+
+#[test]
+fn damage_and_another_workflow_need_a_person() {
+    let sandbox = Sandbox::new();
+    let write = |phases: &str| {
+        let text =
+            format!("apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: own\nphases: {phases}\n");
+        std::fs::write(sandbox.path(".flow/workflows/own.workflow.yaml"), text).unwrap();
+    };
+    sandbox.flow(["init"]).ok();
+    write("[{id: one}, {id: two}, {id: three}]");
+    sandbox.flow(["start", "own", "--id", "drifted"]).ok();
+    sandbox.flow(["start", "debug", "--id", "damaged"]).ok();
+    for id in ["one", "two"] {
+        sandbox.flow(["record-activity", "--run-id", "damaged", "--id", id]).ok();
+    }
+    write("[{id: one}, {id: three}]");
+    let log = sandbox.run_dir("damaged").join("events.jsonl");
+    let text = std::fs::read_to_string(&log).unwrap();
+    let lines: Vec<_> = text.lines().enumerate().filter(|(at, _)| *at != 1).map(|(_, line)| line).collect();
+    std::fs::write(&log, lines.join("\n") + "\n").unwrap();
+    let judged = judged(&sandbox);
+    assert_eq!(judged["damaged"], json!(["waits", "damaged", null]));
+    assert_eq!(judged["drifted"], json!(["waits", "drifted", null]));
+}
