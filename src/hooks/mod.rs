@@ -130,10 +130,10 @@ fn session_end(cx: &Context, host: AgentHost, payload: Payload) -> runs::Result<
         runs::log_hook(cx, "session-end: the session is not known, or goes on in another process");
         return Ok(String::new());
     }
-    let hook = HookInput { session: session.clone(), reason, cwd: None };
+    let hook = HookInput { session: session.clone(), reason: reason.clone(), cwd: None };
     let report = runs::session_end(cx, &SessionEndRequest { session: None, hook })?;
     if let Some(session) = session {
-        logged(cx, runs::note_end(cx, host, &session, &report.persisted));
+        logged(cx, runs::note_end(cx, host, &session, &report.persisted, reason.as_deref()));
     }
     for warning in report.warnings {
         runs::log_hook(cx, &format!("session-end: {warning}"));

@@ -5,16 +5,16 @@ use std::cmp::Reverse;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{self, Action, Hold, Outlook, Plan, Presence, Verdict};
+use crate::engine::{self, Action, Attempt, Drift, Hold, Outlook, Plan, Presence, Verdict};
 use crate::host::{Holder, Liveness};
-use crate::model::{Doing, RunStatus, RunSummary, SESSION_ENDED, Seq, StepStatus};
+use crate::model::{ActivityStatus, Doing, RunSummary, SESSION_ENDED, Seq, SessionId, StepStatus};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::hosts::{bound_process, is_dead};
 use crate::runs::list::ListedRun;
-use crate::runs::outlook::{NextReport, outlook, steps};
+use crate::runs::outlook::{Definitions, NextReport, outlook, steps};
 use crate::runs::select::{Unreadable, read_runs};
-use crate::runs::view::{View, for_reading};
+use crate::runs::view::{View, for_listing, for_reading};
 use crate::store::{Project, StoredRun};
 
 /// Which runs to tell about.
@@ -30,7 +30,7 @@ pub struct AttentionRequest {
 pub struct AttentionReport {
     /// The most urgent first; within a group the one that changed last.
     pub runs: Vec<Card>,
-    /// Runs that cannot be read. They need a person as well.
+    /// Runs that cannot be read, for instance because a merge left conflict markers. They need a person as well.
     pub unreadable: Vec<Unreadable>,
 }
 
@@ -44,10 +44,10 @@ pub struct Card {
     pub group: CardGroup,
     /// Why, in one word; none if nothing is needed.
     pub need: Option<Need>,
-    /// The verdict, as `resume` gives it to someone who does not hold the run. A question or a limit counts even while a
-    /// session holds the run.
+    /// The verdict, as `resume` gives it to a session that does not hold the run; for a run with an open question or a
+    /// limit that is reached, as if no session held it.
     pub verdict: Verdict,
-    /// The reason for the verdict.
+    /// Why the run is in its group.
     pub reason: String,
     /// What to do next.
     pub next: NextReport,
@@ -63,7 +63,7 @@ pub struct Card {
 pub enum CardGroup {
     /// It cannot go on without a person.
     Waits,
-    /// Work began, nobody is at work, and its outcome is unknown.
+    /// Work began, its outcome is unknown, and no living session holds the run.
     InDoubt,
     /// The session that worked on it is over.
     LeftBehind,
@@ -71,8 +71,6 @@ pub enum CardGroup {
     AtWork,
     /// The next step is known, and no session holds it.
     CanGoOn,
-    /// It has ended.
-    Over,
 }
 
 impl CardGroup {
@@ -85,7 +83,6 @@ impl CardGroup {
             Self::LeftBehind => "Left behind",
             Self::AtWork => "At work",
             Self::CanGoOn => "Can go on",
-            Self::Over => "Over",
         }
     }
 
@@ -102,11 +99,11 @@ impl CardGroup {
 pub enum Need {
     /// It asks a question.
     Question,
-    /// It or an activity is blocked, or a step waits.
+    /// The run or an activity is blocked, or a step or a unit waits.
     Blocked,
     /// A limit is reached.
     Limit,
-    /// The current step failed, and nobody is at work.
+    /// The current step failed, and no living session holds the run.
     Failed,
     /// The workflow changed at the run's current phase.
     Drifted,
@@ -159,7 +156,8 @@ pub enum HolderLife {
     Unknown,
 }
 
-/// Finds what the open runs need. Writes nothing and starts no other program. Without a `.flow` there are no runs.
+/// Finds what the open runs need. Writes nothing. Asks git only about a run whose older version was put back. Without a
+/// `.flow` there are no runs.
 ///
 /// # Errors
 /// [`Error::Store`] when the project cannot be read; a single unreadable run is in the report.
@@ -170,28 +168,38 @@ pub fn attention(cx: &Context, request: &AttentionRequest) -> Result<AttentionRe
         Err(error) => return Err(error),
     };
     let open = project.runs().maybe_open(cx.outside(&project).as_deref())?;
+    let definitions = Definitions::default();
     let (mut runs, unreadable) = read_runs(&project, &open.ids, |run| {
+        // After a checkout every run is looked at, and most are over.
+        if for_listing(cx, &project, run)?.summary.status.is_terminal() {
+            return Ok(None);
+        }
         let view = for_reading(cx, &project, run)?;
-        let card = card(cx, &project, run, &view);
-        let is_wanted = if request.all { card.group != CardGroup::Over } else { card.group.needs_a_person() };
-        Ok(is_wanted.then_some(card))
+        Ok(card(cx, &project, run, &view, &definitions, request.all))
     })?;
     runs.sort_by_cached_key(|card| (card.group, Reverse((card.run.updated_at, card.run.run_id.clone()))));
     Ok(AttentionReport { runs, unreadable })
 }
 
-/// The card of a run as it was read.
-fn card(cx: &Context, project: &Project, run: &dyn StoredRun, view: &View) -> Card {
+/// The card of a run as it was read; `None` if it is over, or if it needs no person and not `all` are wanted.
+fn card(
+    cx: &Context,
+    project: &Project,
+    run: &dyn StoredRun,
+    view: &View,
+    definitions: &Definitions,
+    all: bool,
+) -> Option<Card> {
     let holder = view.history.hold().map(|hold| life(project, hold));
     let presence = match holder {
         None => Presence::Free,
         Some(HolderLife::Dead) => Presence::HolderDead,
         Some(HolderLife::Alive | HolderLife::Unknown) => Presence::HeldByOther,
     };
-    let mut outlook = outlook(cx, project, run, view, presence);
+    let mut outlook = outlook(cx, project, run, view, presence, definitions);
     let mut plan = engine::resume(&view.history, &outlook);
     if plan.verdict == Verdict::Held {
-        let free = Outlook { presence: Presence::Free, ..outlook.clone() };
+        let free = Outlook { presence: Presence::Free, drift: Drift::None, ..outlook.clone() };
         let for_anyone = engine::resume(&view.history, &free);
         // A session that waits for an answer is not at work.
         if for_anyone.verdict == Verdict::NeedsHuman {
@@ -199,16 +207,34 @@ fn card(cx: &Context, project: &Project, run: &dyn StoredRun, view: &View) -> Ca
         }
     }
     let summary = RunSummary::from(view.history.state().document());
-    let (group, need) = judge(view, &summary, &plan, holder);
-    let next = steps(cx, project, run, view, &outlook, &plan).next;
+    let Judgement { group, need, reason } = judge(view, &summary, &plan, holder)?;
+    if !all && !group.needs_a_person() {
+        return None;
+    }
+    let mut next = steps(cx, project, run, view, &outlook, &plan).next;
+    if need == Some(Need::Units) {
+        // What resume proposes would begin the next work.
+        next.command = None;
+    }
     let last_seq = summary.last_seq;
-    Card { run: summary.into(), group, need, verdict: plan.verdict, reason: plan.reason, next, holder, last_seq }
+    let reason = reason.unwrap_or(plan.reason);
+    Some(Card { run: summary.into(), group, need, verdict: plan.verdict, reason, next, holder, last_seq })
 }
 
-fn judge(view: &View, run: &RunSummary, plan: &Plan, holder: Option<HolderLife>) -> (CardGroup, Option<Need>) {
-    let waits = |need| (CardGroup::Waits, Some(need));
-    match plan.verdict {
-        Verdict::Corrupt | Verdict::Unreadable => waits(Need::Damaged),
+/// Where a run belongs, and why; without a reason, the one of its verdict.
+struct Judgement {
+    group: CardGroup,
+    need: Option<Need>,
+    reason: Option<String>,
+}
+
+/// `None` for a run that is over.
+fn judge(view: &View, run: &RunSummary, plan: &Plan, holder: Option<HolderLife>) -> Option<Judgement> {
+    let to = |group, need| Judgement { group, need: Some(need), reason: None };
+    let because = |group, need, reason| Judgement { group, need: Some(need), reason: Some(reason) };
+    let waits = |need| to(CardGroup::Waits, need);
+    Some(match plan.verdict {
+        Verdict::Corrupt => waits(Need::Damaged),
         Verdict::Conflict => waits(Need::Joined),
         Verdict::Rewound => waits(Need::Rewound),
         Verdict::Drifted => waits(Need::Drifted),
@@ -217,25 +243,53 @@ fn judge(view: &View, run: &RunSummary, plan: &Plan, holder: Option<HolderLife>)
             Action::RaiseLimit => Need::Limit,
             _ => Need::Blocked,
         }),
-        Verdict::Held => (CardGroup::AtWork, None),
-        Verdict::Reconcile => (CardGroup::InDoubt, Some(Need::Begun)),
+        Verdict::Held | Verdict::Reconcile | Verdict::Continue if what_waits(view).is_some() => {
+            Judgement { reason: what_waits(view), ..waits(Need::Blocked) }
+        }
+        Verdict::Held => Judgement { group: CardGroup::AtWork, need: None, reason: None },
+        Verdict::Reconcile => to(CardGroup::InDoubt, Need::Begun),
         Verdict::Continue => {
-            let has_failed = run.doing == Some(Doing::Failed) || plan.next.action == Action::RetryPhase;
-            let is_ended = run.status == RunStatus::Active && run.blocked_reason.as_deref() == Some(SESSION_ENDED);
-            if has_failed {
+            let session = run.session.as_ref().map(SessionId::as_str).unwrap_or_default();
+            if let Some(unit) = unit_with(view, StepStatus::Running) {
+                because(CardGroup::InDoubt, Need::Units, format!("{unit} was begun and its outcome is unknown"))
+            } else if run.doing == Some(Doing::Failed) || plan.next.action == Action::RetryPhase {
                 waits(Need::Failed)
-            } else if view.history.units().iter().any(|unit| unit.status == StepStatus::Running) {
-                (CardGroup::InDoubt, Some(Need::Units))
             } else if holder == Some(HolderLife::Dead) {
-                (CardGroup::LeftBehind, Some(Need::Dead))
-            } else if is_ended {
-                (CardGroup::LeftBehind, Some(Need::Ended))
+                let reason = format!("the process of session {session} is gone");
+                because(CardGroup::LeftBehind, Need::Dead, reason)
+            } else if run.blocked_reason.as_deref() == Some(SESSION_ENDED) {
+                because(CardGroup::LeftBehind, Need::Ended, "the session that held it has ended".to_owned())
             } else {
-                (CardGroup::CanGoOn, None)
+                Judgement { group: CardGroup::CanGoOn, need: None, reason: None }
             }
         }
-        Verdict::Done | Verdict::None => (CardGroup::Over, None),
-    }
+        Verdict::Done | Verdict::Unreadable | Verdict::None => return None,
+    })
+}
+
+/// A step, activity or unit that waits, in words. With parallel work, the rest may go on meanwhile.
+fn what_waits(view: &View) -> Option<String> {
+    let history = &view.history;
+    let run = &history.state().document().state;
+    let step = run.positions().find(|step| run.steps.get(step) == Some(StepStatus::Waiting));
+    let blocked = || {
+        let here = |attempt: &&Attempt| run.positions().any(|here| attempt.phase.as_ref() == Some(here));
+        let mut latest = history.latest().into_iter().filter(here);
+        latest.find(|attempt| attempt.status == ActivityStatus::Blocked)
+    };
+    let because = |why: Option<&str>| why.map(|why| format!(": {why}")).unwrap_or_default();
+    step.map(|step| format!("`{step}` waits{}", because(history.message(step))))
+        .or_else(|| blocked().map(|it| format!("activity {} is blocked{}", it.id, because(it.summary.as_deref()))))
+        .or_else(|| unit_with(view, StepStatus::Waiting).map(|unit| format!("{unit} waits")))
+}
+
+/// A unit of this status, in words.
+fn unit_with(view: &View, status: StepStatus) -> Option<String> {
+    let unit = view.history.units().into_iter().find(|unit| unit.status == status)?;
+    Some(match unit.unit {
+        Some(name) => format!("unit {name} of `{}`", unit.step),
+        None => format!("`{}`", unit.step),
+    })
 }
 
 /// Whether the holder of a run is alive, whoever asks.

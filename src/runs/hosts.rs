@@ -70,8 +70,8 @@ pub(crate) struct HostNote {
     pub(super) at: Option<Timestamp>,
     /// The runs that the session held when it ended.
     pub(super) left: Vec<RunId>,
-    /// Whether it has ended, or another session has followed it.
-    is_over: bool,
+    /// How it ended, if it did.
+    over: Option<Over>,
     /// The digest of the brief that was shown last.
     shown: Option<String>,
     /// The runs that the session held at its last prompt, with their positions. None before the first prompt.
@@ -80,6 +80,18 @@ pub(crate) struct HostNote {
     pub(super) went_on: bool,
     /// How often it has gone on by itself.
     pub(super) times: u32,
+}
+
+/// How a session ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Over {
+    /// Its host said so.
+    Ended,
+    /// Its host said that the conversation was cleared.
+    Cleared,
+    /// Another session has followed it, and has its runs.
+    Followed,
 }
 
 /// The highest number of runs in a note; the file is small.
@@ -124,26 +136,29 @@ impl HostNote {
     /// Binds the session to the process of its host.
     pub(super) fn bound(self, cx: &Context, host: AgentHost) -> Result<Self> {
         let process = host.process(cx)?.map(|holder| holder.to_string());
-        Ok(Self { process, at: Some(cx.now()), left: Vec::new(), is_over: false, ..self })
+        Ok(Self { process, at: Some(cx.now()), left: Vec::new(), over: None, ..self })
     }
 
     /// The session whose conversation was cleared before this one began.
     ///
-    /// Claude Code has one session at a time in a process. A process of Codex may have several and reports no end of one
-    /// that was cleared, so there it is known only if one is left that could be it.
+    /// Claude Code has one session at a time in a process. A process of Codex may have several. If the end of the cleared
+    /// one was not reported, as Codex 0.169.0 does not, it is known only if one session is left that could be it.
     pub(super) fn predecessor(&self, project: &Project, host: AgentHost) -> Option<Self> {
         let same = |note: &Self| note.process.is_some() && note.process == self.process && note.name != self.name;
         let mut others: Vec<_> = notes(project).into_iter().filter(same).collect();
         if host == AgentHost::Codex {
-            others.retain(|note| !note.is_over);
-            others.truncate(if others.len() == 1 { 1 } else { 0 });
+            let is_cleared = others.iter().any(|note| note.over == Some(Over::Cleared));
+            others.retain(|note| note.over == is_cleared.then_some(Over::Cleared));
+            if !is_cleared && others.len() > 1 {
+                return None;
+            }
         }
         others.into_iter().max_by(Self::by_age)
     }
 
     /// Notes that the session is over.
-    pub(super) fn end(self, project: &Project) -> Result<()> {
-        Self { is_over: true, ..self }.keep(project)
+    pub(super) fn end(self, project: &Project, over: Over) -> Result<()> {
+        Self { over: Some(over), ..self }.keep(project)
     }
 
     fn by_age(&self, other: &Self) -> Ordering {
@@ -203,17 +218,24 @@ pub(crate) fn note_prompt(cx: &Context, host: AgentHost, session: &SessionId) ->
     let prompt = Some(held).filter(|held| held.len() <= RUNS);
     // When the session began there may have been no project yet.
     let process = host.process(cx)?.map(|holder| holder.to_string());
-    HostNote { at: Some(cx.now()), process, is_over: false, prompt, went_on: false, ..note }.keep(&project)
+    HostNote { at: Some(cx.now()), process, over: None, prompt, went_on: false, ..note }.keep(&project)
 }
 
 /// Notes that `session` has ended, for a session that follows it.
 ///
 /// # Errors
 /// When it cannot be noted.
-pub(crate) fn note_end(cx: &Context, host: AgentHost, session: &SessionId, left: &[EndedRun]) -> Result<()> {
+pub(crate) fn note_end(
+    cx: &Context,
+    host: AgentHost,
+    session: &SessionId,
+    left: &[EndedRun],
+    reason: Option<&str>,
+) -> Result<()> {
     let project = cx.project()?;
     let left = left.iter().map(|run| run.run_id.clone()).take(RUNS).collect();
-    HostNote { at: Some(cx.now()), left, ..HostNote::of(&project, host, session) }.end(&project)
+    let over = if reason == Some("clear") { Over::Cleared } else { Over::Ended };
+    HostNote { at: Some(cx.now()), left, ..HostNote::of(&project, host, session) }.end(&project, over)
 }
 
 /// The process to which a hook has bound `session`, unless it has ended. A session's commands may run in a sandbox from

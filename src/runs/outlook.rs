@@ -1,6 +1,8 @@
 //! What to do next in one run, whichever command asks.
 
+use std::collections::HashMap;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,7 +10,7 @@ use serde::Serialize;
 use crate::disk::Links;
 use crate::engine::{self, Action, Damage, Drift, Fault, History, Outlook, Plan, Presence, RunState, Verdict};
 use crate::machine::Machine;
-use crate::model::{LostRange, RunDocument, Seq, StateName, Suggestion};
+use crate::model::{LostRange, RunDocument, Seq, StateName, Suggestion, WorkflowId};
 use crate::runs::advice::{Alternative, adopt, advice, bring_back, known_driver, unknown_driver};
 use crate::runs::checkout::{ends_at, places_of_log, places_with, ways_back};
 use crate::runs::context::Context;
@@ -42,10 +44,11 @@ pub(super) fn outlook<'a>(
     run: &dyn StoredRun,
     view: &'a View,
     presence: Presence,
+    definitions: &Definitions,
 ) -> Outlook<'a> {
     let state = view.history.state();
     let drift = match (&view.machine, state.status().is_terminal()) {
-        (Some(pinned), false) => drift(cx, project, pinned, state),
+        (Some(pinned), false) => drift(cx, project, pinned, state, definitions),
         _ => Drift::None,
     };
     let machine = view.machine.as_ref();
@@ -111,16 +114,24 @@ fn asked_in<'h>(history: &'h History, plan: &Plan) -> Option<&'h str> {
     history.document_of(question)
 }
 
-fn drift(cx: &Context, project: &Project, pinned: &Machine, state: &RunState) -> Drift {
-    match cx.catalog(Some(project)).find(pinned.id().as_str()) {
-        Ok(current) => {
-            let current = current.machine.spelled_as(pinned.states().iter().map(|state| &state.name));
-            Drift::between(pinned, &current, state.document().state.positions())
-        }
-        // The run continues with its pinned definition; that the current one is broken or missing is reported by other
-        // commands.
-        Err(_) => Drift::None,
+/// Today's definitions of workflows, each looked for once.
+#[derive(Debug, Default)]
+pub(super) struct Definitions(Mutex<HashMap<WorkflowId, Option<Arc<Machine>>>>);
+
+impl Definitions {
+    /// Today's definition; `None` if it is broken or missing. Then the run continues with its pinned one, and other
+    /// commands report that.
+    fn find(&self, cx: &Context, project: &Project, workflow: &WorkflowId) -> Option<Arc<Machine>> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let find = || cx.catalog(Some(project)).find(workflow.as_str()).ok().map(|found| Arc::new(found.machine));
+        known.entry(workflow.clone()).or_insert_with(find).clone()
     }
+}
+
+fn drift(cx: &Context, project: &Project, pinned: &Machine, state: &RunState, definitions: &Definitions) -> Drift {
+    let Some(current) = definitions.find(cx, project, pinned.id()) else { return Drift::None };
+    let current = (*current).clone().spelled_as(pinned.states().iter().map(|state| &state.name));
+    Drift::between(pinned, &current, state.document().state.positions())
 }
 
 /// After a drift: move the run to the current definition, if its phase exists there, or continue with the pinned one.

@@ -15,7 +15,7 @@ use crate::runs::claim::{ClaimReport, ClaimRequest, claim, presence};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::here::place_of_caller;
-use crate::runs::outlook::{NextReport, Steps, outlook, steps};
+use crate::runs::outlook::{Definitions, NextReport, Steps, outlook, steps};
 use crate::runs::select::{Runs, Unreadable, open_run};
 use crate::runs::view::{View, for_listing, for_reading};
 use crate::runs::worktrees::{OtherWorktree, other_worktrees};
@@ -185,7 +185,7 @@ pub(super) fn resume_here(cx: &Context, request: &ResumeRequest, look: Look) -> 
         Some(_) => engine::Presence::Free,
         None => presence(cx, &project, view.history.hold(), &caller)?,
     };
-    let outlook = outlook(cx, &project, &*run, &view, presence);
+    let outlook = outlook(cx, &project, &*run, &view, presence, &Definitions::default());
     let plan = engine::resume(&view.history, &outlook);
     let Steps { next, mut notes } = steps(cx, &project, &*run, &view, &outlook, &plan);
     let document = view.history.state().document();

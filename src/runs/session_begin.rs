@@ -7,7 +7,7 @@ use crate::model::{EventKind, Explain as _, RunId, SessionId};
 use crate::runs::claim::holder_evidence;
 use crate::runs::context::Context;
 use crate::runs::error::Result;
-use crate::runs::hosts::{AgentHost, HostNote, prune};
+use crate::runs::hosts::{AgentHost, HostNote, Over, prune};
 use crate::runs::select::Runs;
 use crate::runs::session_end::TIME;
 use crate::runs::transaction::{Transaction, transact};
@@ -49,11 +49,7 @@ pub(crate) fn begin_session(
     note.keep(&project)?;
     let Some((from, old)) = from.and_then(|from| Some((from.session()?, from))) else { return Ok(Vec::new()) };
     let mut warnings = Vec::new();
-    let runs = runs_of(cx, &project, &from, &old.left)?;
-    if beginning == Beginning::Cleared {
-        old.end(&project)?;
-    }
-    for run in runs {
+    for run in runs_of(cx, &project, &from, &old.left)? {
         if started.elapsed() >= TIME {
             warnings.push(format!("no time was left to give run {run} to session {session}"));
             continue;
@@ -61,6 +57,10 @@ pub(crate) fn begin_session(
         if let Err(error) = hand_over(cx, &project, &run, &from, session) {
             warnings.push(format!("run {run}: {}", error.one_line()));
         }
+    }
+    // A run that stayed can pass on the next time.
+    if beginning == Beginning::Cleared && warnings.is_empty() {
+        old.end(&project, Over::Followed)?;
     }
     Ok(warnings)
 }

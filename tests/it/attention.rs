@@ -132,7 +132,7 @@ fn the_most_urgent_runs_come_first_and_those_that_need_no_person_are_left_out() 
         shown.stdout,
         format!(
             "Waits for you  1\n  blocked  third  debug  preflight  now  blocked: waits for access to staging\n\
-             Left behind  1\n  ended  first  debug  preflight  now  nothing is completed in `preflight` yet\n\
+             Left behind  1\n  ended  first  debug  preflight  now  the session that held it has ended\n\
              Unreadable  1\n  broken  {}:1:8 is not valid YAML: unclosed bracket '['\n",
             broken.display()
         )
@@ -171,4 +171,77 @@ fn damage_and_another_workflow_need_a_person() {
     let judged = judged(&sandbox);
     assert_eq!(judged["damaged"], json!(["waits", "damaged", null]));
     assert_eq!(judged["drifted"], json!(["waits", "drifted", null]));
+}
+
+#[test]
+fn what_waits_is_not_hidden_by_other_work_of_a_living_session() {
+    let sandbox = Sandbox::new();
+    let host = Host::new(&sandbox);
+    sandbox.flow(["init"]).ok();
+    let write = |text: &str| std::fs::write(sandbox.path(".flow/workflows/own.workflow.yaml"), text).unwrap();
+    let head = "apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: own\nphases:\n";
+    write(&format!("{head}  - id: s\n    next: [p, q]\n  - id: p\n    next: []\n  - id: q\n    next: []\n"));
+    let emit = |run: &str, step: &[&str], data: &str| {
+        let args = ["emit", "--workflow", "own", "--run-id", run, "--type", "status_change", "--data", data, "--step"];
+        host.flow(&sandbox, run, &[&args[..], step].concat());
+    };
+    emit("parallel", &["s"], r#"{"status":"completed"}"#);
+    emit("parallel", &["p"], r#"{"status":"waiting","message":"a signature"}"#);
+    emit("parallel", &["q"], RUNNING);
+    emit("unit", &["s"], RUNNING);
+    emit("unit", &["s", "--unit", "T1"], r#"{"status":"waiting","message":"a key"}"#);
+    host.flow(&sandbox, "activity", &["start", "own", "--id", "activity"]);
+    for (id, status) in [("x", "blocked"), ("y", "running")] {
+        host.flow(&sandbox, "activity", &["record-activity", "--run-id", "activity", "--id", id, "--status", status]);
+    }
+    let cards = sandbox.flow(["attention", "--json"]).ok().json();
+    let mut waiting: Vec<_> = cards["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|card| (&card["run_id"], &card["need"], &card["reason"]))
+        .collect();
+    waiting.sort_by_key(|(run, ..)| run.as_str());
+    assert_eq!(
+        json!(waiting),
+        json!([
+            ["activity", "blocked", "activity x is blocked"],
+            ["parallel", "blocked", "`p` waits: a signature"],
+            ["unit", "blocked", "unit T1 of `s` waits"],
+        ])
+    );
+}
+
+#[test]
+fn a_question_counts_although_the_workflow_changed_under_a_living_session() {
+    let sandbox = Sandbox::new();
+    let host = Host::new(&sandbox);
+    sandbox.flow(["init"]).ok();
+    let write = |phases: &str| {
+        let text =
+            format!("apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: own\nphases: {phases}\n");
+        std::fs::write(sandbox.path(".flow/workflows/own.workflow.yaml"), text).unwrap();
+    };
+    write("[{id: one}, {id: two}]");
+    for (kind, data) in [("status_change", RUNNING), ("waiting_for_user", r#"{"prompt":"Which?"}"#)] {
+        let args = ["emit", "--workflow", "own", "--run-id", "r1", "--type", kind, "--step", "one", "--data", data];
+        host.flow(&sandbox, "s1", &args);
+    }
+    write("[{id: one}]");
+    assert_eq!(judged(&sandbox), json!({ "r1": ["waits", "question", "alive"] }));
+}
+
+#[test]
+fn a_run_that_is_over_needs_no_person_whatever_its_log_lost() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    sandbox.flow(["record-activity", "--id", "one"]).ok();
+    sandbox.flow(["cancel", "r1", "--reason", "enough"]).ok();
+    let log = sandbox.run_dir("r1").join("events.jsonl");
+    let text = std::fs::read_to_string(&log).unwrap();
+    let lines: Vec<_> = text.lines().enumerate().filter(|(at, _)| *at != 1).map(|(_, line)| line).collect();
+    std::fs::write(&log, lines.join("\n") + "\n").unwrap();
+    assert_eq!(judged(&sandbox), json!({}));
+    std::fs::remove_dir_all(sandbox.path(".flow/.cache")).unwrap();
+    assert_eq!(judged(&sandbox), json!({}));
 }

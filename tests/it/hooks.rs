@@ -147,8 +147,9 @@ fn held(session: &str, epoch: u64) -> (Option<String>, u64) {
 
 #[test]
 fn runs_of_a_cleared_session_pass_to_the_one_that_follows_it_in_the_same_process() {
-    // Codex reports no end of the session whose conversation is cleared; Claude Code's report may be lost.
-    for (host, reports_the_end) in [("claude-code", true), ("claude-code", false), ("codex", false)] {
+    // Codex 0.169.0 reports no end of the session whose conversation is cleared; Claude Code's report may be lost.
+    let ways = [("claude-code", true), ("claude-code", false), ("codex", true), ("codex", false)];
+    for (host, reports_the_end) in ways {
         let sandbox = in_use();
         begins(&sandbox, host, "s1", "startup");
         let run = started(&sandbox);
@@ -174,10 +175,14 @@ fn where_a_process_of_codex_has_several_sessions_none_passes_its_runs_to_the_one
     begins(&sandbox, "codex", "s2", "startup");
     begins(&sandbox, "codex", "s3", "clear");
     assert_eq!(hold(&sandbox, &run), held("s1", 1));
+    // Whoever was cleared, it was not the only one that is left.
+    ends(&sandbox, "codex", "s2", "clear");
+    ends(&sandbox, "codex", "s3", "other");
+    begins(&sandbox, "codex", "s5", "clear");
+    assert_eq!(hold(&sandbox, &run), held("s1", 1));
     // Two of them end, and only the first one is left. A prompt tells that it goes on.
     ends(&sandbox, "codex", "s1", "other");
-    ends(&sandbox, "codex", "s2", "other");
-    ends(&sandbox, "codex", "s3", "other");
+    ends(&sandbox, "codex", "s5", "other");
     hook(&sandbox, "codex", "user-prompt-submit", &json!({ "session_id": "s1", "prompt": "go on" }));
     sandbox.flow(["resume", &run, "--claim", "--session", "s1"]).ok();
     begins(&sandbox, "codex", "s4", "clear");

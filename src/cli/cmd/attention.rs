@@ -14,13 +14,12 @@ pub(super) fn run(cx: &Context, args: &AttentionArgs, out: &mut Out) -> Exit {
         Ok(report) => report,
         Err(error) => return out.error(&error),
     };
-    if report.runs.is_empty() && report.unreadable.is_empty() {
-        out.aside(if args.all { "no run is open\n" } else { "no run needs a person\n" });
-    }
     let exit = out.answer(&report, || page(&report, cx.now()));
-    if !report.runs.is_empty() {
-        out.aside("`flow resume RUN` says what to do about a run\n");
-    }
+    out.aside(match (report.runs.is_empty() && report.unreadable.is_empty(), args.all) {
+        (false, _) => "`flow resume RUN` says what to do about a run\n",
+        (true, true) => "no run is open\n",
+        (true, false) => "no run needs a person\n",
+    });
     exit
 }
 
