@@ -173,6 +173,8 @@ fn where_a_process_of_codex_has_several_sessions_none_passes_its_runs_to_the_one
     begins(&sandbox, "codex", "s1", "startup");
     let run = started(&sandbox);
     begins(&sandbox, "codex", "s2", "startup");
+    // The latest is not the one that was cleared.
+    hook(&sandbox, "codex", "user-prompt-submit", &json!({ "session_id": "s1", "prompt": "go on" }));
     begins(&sandbox, "codex", "s3", "clear");
     assert_eq!(hold(&sandbox, &run), held("s1", 1));
     // Whoever was cleared, it was not the only one that is left.

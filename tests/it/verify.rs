@@ -130,3 +130,17 @@ fn a_version_of_run_yaml_that_was_not_the_fold_is_found_in_the_log() {
     let found = differences(&past);
     assert_eq!((found.len(), found[0]["line"].as_u64(), &found[0]["found"]), (1, Some(3), &json!("7-00000000")));
 }
+
+#[test]
+fn what_a_living_writer_is_doing_is_no_difference() {
+    let past = Past::new();
+    let lock = std::fs::File::options().read(true).write(true).open(past.real_path(".lock")).unwrap();
+    lock.lock().unwrap();
+    // Whoever holds the lock is no trouble while everything fits.
+    past.sandbox.flow(["verify", &past.run]).ok();
+    past.remove("activities/003-plan-done.yaml");
+    let held = past.sandbox.flow(["verify", &past.run, "--lock-timeout", "0.1"]).exits(5);
+    assert!(held.stderr.contains("is held by another process"), "{held:?}");
+    drop(lock);
+    past.sandbox.flow(["verify", &past.run]).exits(65);
+}
