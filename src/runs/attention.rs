@@ -233,6 +233,7 @@ fn judge(view: &View, run: &RunSummary, plan: &Plan, holder: Option<HolderLife>)
     let to = |group, need| Judgement { group, need: Some(need), reason: None };
     let because = |group, need, reason| Judgement { group, need: Some(need), reason: Some(reason) };
     let waits = |need| to(CardGroup::Waits, need);
+    let waiting = what_waits(view);
     Some(match plan.verdict {
         Verdict::Corrupt => waits(Need::Damaged),
         Verdict::Conflict => waits(Need::Joined),
@@ -243,8 +244,8 @@ fn judge(view: &View, run: &RunSummary, plan: &Plan, holder: Option<HolderLife>)
             Action::RaiseLimit => Need::Limit,
             _ => Need::Blocked,
         }),
-        Verdict::Held | Verdict::Reconcile | Verdict::Continue if what_waits(view).is_some() => {
-            Judgement { reason: what_waits(view), ..waits(Need::Blocked) }
+        Verdict::Held | Verdict::Reconcile | Verdict::Continue if waiting.is_some() => {
+            Judgement { reason: waiting, ..waits(Need::Blocked) }
         }
         Verdict::Held => Judgement { group: CardGroup::AtWork, need: None, reason: None },
         Verdict::Reconcile => to(CardGroup::InDoubt, Need::Begun),
@@ -292,7 +293,7 @@ fn unit_with(view: &View, status: StepStatus) -> Option<String> {
     })
 }
 
-/// Whether the holder of a run is alive, whoever asks.
+/// Whether the holder of a run is alive.
 fn life(project: &Project, hold: &Hold) -> HolderLife {
     let evidence = hold.holder.as_deref().and_then(|text| text.parse::<Holder>().ok());
     let is_alive = |process: Holder| process.liveness() == Liveness::Alive;

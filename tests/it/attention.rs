@@ -1,38 +1,8 @@
 //! `attention`: what the open runs need.
 
-use std::process::Child;
-
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
-
-/// A process that stands for an agent's host. It is killed at the end.
-struct Host(Child);
-
-impl Host {
-    fn new(sandbox: &Sandbox) -> Self {
-        Self(sandbox.command("sleep").arg("60").spawn().unwrap())
-    }
-
-    /// Runs a command for a session of this host.
-    fn flow(&self, sandbox: &Sandbox, session: &str, args: &[&str]) {
-        let mut command = sandbox.flow_command();
-        command.args(args).args(["--session", session]).env("FLOW_HOLDER_PID", self.0.id().to_string());
-        crate::support::run(command, "").ok();
-    }
-
-    fn kill(&mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
-    }
-}
-
-impl Drop for Host {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+use crate::support::{HostProcess, Sandbox};
 
 fn emit(sandbox: &Sandbox, run: &str, kind: &str, more: &[&str], data: &str) {
     let args =
@@ -55,7 +25,7 @@ fn judged(sandbox: &Sandbox) -> Value {
 #[test]
 fn attention_tells_what_each_open_run_needs() {
     let sandbox = Sandbox::new();
-    let (living, mut dying) = (Host::new(&sandbox), Host::new(&sandbox));
+    let (living, mut dying) = (HostProcess::new(&sandbox), HostProcess::new(&sandbox));
     for run in ["blocked", "ended", "limited", "asked"] {
         living.flow(&sandbox, run, &["start", "debug", "--id", run]);
     }
@@ -99,7 +69,7 @@ fn attention_tells_what_each_open_run_needs() {
 #[test]
 fn a_question_waits_although_the_session_that_asks_is_alive() {
     let sandbox = Sandbox::new();
-    let host = Host::new(&sandbox);
+    let host = HostProcess::new(&sandbox);
     let emit = |kind: &str, data: &str| {
         let args = ["emit", "--workflow", "build", "--run-id", "r1", "--type", kind, "--step", "requirements"];
         host.flow(&sandbox, "s1", &[&args[..], &["--data", data]].concat());
@@ -118,7 +88,7 @@ fn a_question_waits_although_the_session_that_asks_is_alive() {
 fn the_most_urgent_runs_come_first_and_those_that_need_no_person_are_left_out() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.flow(["attention"]).ok().stderr, "no run needs a person\n");
-    let host = Host::new(&sandbox);
+    let host = HostProcess::new(&sandbox);
     for run in ["first", "second", "third"] {
         host.flow(&sandbox, run, &["start", "debug", "--id", run]);
     }
@@ -176,7 +146,7 @@ fn damage_and_another_workflow_need_a_person() {
 #[test]
 fn what_waits_is_not_hidden_by_other_work_of_a_living_session() {
     let sandbox = Sandbox::new();
-    let host = Host::new(&sandbox);
+    let host = HostProcess::new(&sandbox);
     sandbox.flow(["init"]).ok();
     let write = |text: &str| std::fs::write(sandbox.path(".flow/workflows/own.workflow.yaml"), text).unwrap();
     let head = "apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: own\nphases:\n";
@@ -215,7 +185,7 @@ fn what_waits_is_not_hidden_by_other_work_of_a_living_session() {
 #[test]
 fn a_question_counts_although_the_workflow_changed_under_a_living_session() {
     let sandbox = Sandbox::new();
-    let host = Host::new(&sandbox);
+    let host = HostProcess::new(&sandbox);
     sandbox.flow(["init"]).ok();
     let write = |phases: &str| {
         let text =

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Sandbox, quick, scaled};
+use crate::support::{Answer, HostProcess, Sandbox, quick, scaled};
 
 /// Lets a host report an event. A hook always succeeds, and what it prints is empty or one of the shapes of its host.
 fn hook(sandbox: &Sandbox, host: &str, event: &str, payload: &Value) -> String {
@@ -177,7 +177,7 @@ fn where_a_process_of_codex_has_several_sessions_none_passes_its_runs_to_the_one
     hook(&sandbox, "codex", "user-prompt-submit", &json!({ "session_id": "s1", "prompt": "go on" }));
     begins(&sandbox, "codex", "s3", "clear");
     assert_eq!(hold(&sandbox, &run), held("s1", 1));
-    // Whoever was cleared, it was not the only one that is left.
+    // The end of the cleared session was reported, so the one that is left is not it.
     ends(&sandbox, "codex", "s2", "clear");
     ends(&sandbox, "codex", "s3", "other");
     begins(&sandbox, "codex", "s5", "clear");
@@ -224,33 +224,6 @@ fn a_session_whose_host_was_killed_is_known_to_be_dead_even_if_its_commands_coul
     assert_eq!(verdict(), "continue");
     sandbox.flow(["record-activity", "--session", "s2", "--id", "more"]).ok();
     assert_eq!(hold(&sandbox, &run), held("s2", 2));
-}
-
-/// A process that stands for a host. It is killed at the end.
-struct HostProcess(std::process::Child);
-
-impl HostProcess {
-    fn new(sandbox: &Sandbox) -> Self {
-        Self(sandbox.command("sleep").arg("60").spawn().unwrap())
-    }
-
-    fn kill(&mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
-    }
-
-    fn hook(&self, sandbox: &Sandbox, event: &str, payload: &Value) {
-        let mut hook = sandbox.flow_command();
-        hook.args(["hook", "claude-code", event]).env("FLOW_HOLDER_PID", self.0.id().to_string());
-        crate::support::run(hook, &payload.to_string()).ok();
-    }
-}
-
-impl Drop for HostProcess {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 #[test]

@@ -136,7 +136,7 @@ fn what_a_living_writer_is_doing_is_no_difference() {
     let past = Past::new();
     let lock = std::fs::File::options().read(true).write(true).open(past.real_path(".lock")).unwrap();
     lock.lock().unwrap();
-    // Whoever holds the lock is no trouble while everything fits.
+    // A held lock does not matter while the files match the log.
     past.sandbox.flow(["verify", &past.run]).ok();
     past.remove("activities/003-plan-done.yaml");
     let held = past.sandbox.flow(["verify", &past.run, "--lock-timeout", "0.1"]).exits(5);

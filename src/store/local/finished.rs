@@ -82,42 +82,24 @@ pub(super) fn line(stamp: &str, summary: &RunSummary) -> String {
 }
 
 /// The fields of a summary in their order, without their names: names make the line twice as long, and reading it slower.
-fn values(summary: &RunSummary) -> impl Serialize + '_ {
-    let RunSummary {
-        id,
-        workflow,
-        created_at,
-        status,
-        current_phase,
-        completed_activities,
-        doing,
-        blocked_reason,
-        goal,
-        issue,
-        pr,
-        feature,
-        journal,
-        session,
-        last_seq,
-        updated_at,
-    } = summary;
+fn values(run: &RunSummary) -> impl Serialize + '_ {
     (
-        id,
-        workflow,
-        created_at,
-        status,
-        current_phase,
-        completed_activities,
-        doing,
-        blocked_reason,
-        goal,
-        issue,
-        pr,
-        feature,
-        journal,
-        session,
-        last_seq,
-        updated_at,
+        &run.id,
+        &run.workflow,
+        &run.created_at,
+        &run.status,
+        &run.current_phase,
+        &run.completed_activities,
+        &run.doing,
+        &run.blocked_reason,
+        &run.goal,
+        &run.issue,
+        &run.pr,
+        &run.feature,
+        &run.journal,
+        &run.session,
+        &run.last_seq,
+        &run.updated_at,
     )
 }
 

@@ -1,0 +1,44 @@
+//! A process that stands for an agent's host.
+
+use std::process::Child;
+
+use serde_json::Value;
+
+use super::{Sandbox, run};
+
+/// A process that stands for an agent's host. It is killed at the end.
+pub struct HostProcess(Child);
+
+impl HostProcess {
+    pub fn new(sandbox: &Sandbox) -> Self {
+        Self(sandbox.command("sleep").arg("60").spawn().unwrap())
+    }
+
+    pub fn kill(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+
+    /// Runs a command for a session of this host.
+    pub fn flow(&self, sandbox: &Sandbox, session: &str, args: &[&str]) {
+        self.run(sandbox, &[args, &["--session", session]].concat(), "");
+    }
+
+    /// Calls a hook of Claude Code as its host does.
+    pub fn hook(&self, sandbox: &Sandbox, event: &str, payload: &Value) {
+        self.run(sandbox, &["hook", "claude-code", event], &payload.to_string());
+    }
+
+    fn run(&self, sandbox: &Sandbox, args: &[&str], input: &str) {
+        let mut command = sandbox.flow_command();
+        command.args(args).env("FLOW_HOLDER_PID", self.0.id().to_string());
+        run(command, input).ok();
+    }
+}
+
+impl Drop for HostProcess {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
