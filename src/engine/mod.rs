@@ -18,6 +18,7 @@ mod reconcile;
 mod refusal;
 mod resume;
 mod state;
+mod timeline;
 
 pub(crate) use choices::Forced;
 pub use choices::{BadReply, Choices};
@@ -47,3 +48,4 @@ pub use resume::{Action, InDoubt, Limit, Next, Outlook, Plan, Presence, Verdict,
 #[doc(hidden)]
 pub use resume::{Completed, Damage, Drift};
 pub use state::RunState;
+pub use timeline::{Fold, Lane, SessionSpan, Span, SpanState, Timekeeper, Timeline};

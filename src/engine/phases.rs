@@ -219,7 +219,7 @@ impl Phases {
     }
 }
 
-fn skip_of(kind: &EventKind) -> Option<&Skip> {
+pub(super) fn skip_of(kind: &EventKind) -> Option<&Skip> {
     match kind {
         EventKind::ActivityRecorded(record) => record.skipped.as_ref(),
         EventKind::RunCompleted(change) => change.skipped.as_ref(),

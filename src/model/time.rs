@@ -40,6 +40,12 @@ impl Timestamp {
         u64::try_from((later.0 - self.0).num_minutes()).unwrap_or(0)
     }
 
+    /// Milliseconds from `self` to `later`, never negative.
+    #[must_use]
+    pub fn milliseconds_until(self, later: Self) -> u64 {
+        u64::try_from((later.0 - self.0).num_milliseconds()).unwrap_or(0)
+    }
+
     /// One millisecond earlier.
     #[must_use]
     pub fn just_before(self) -> Self {
