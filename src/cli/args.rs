@@ -548,6 +548,9 @@ pub(super) struct LogArgs {
     /// Only events after this one
     #[arg(long, value_name = "SEQ", default_value = "0", value_parser = whole)]
     pub(super) after: u64,
+    /// At most this many events; `next` in the answer with --json says where to go on
+    #[arg(long, value_name = "N", conflicts_with = "follow")]
+    pub(super) limit: Option<usize>,
 }
 
 // Arguments of `validate`.

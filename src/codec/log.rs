@@ -68,6 +68,12 @@ impl LogScan {
         self.lines.iter().map(|line| &line.event)
     }
 
+    /// Adds an event that was appended to the log.
+    pub(crate) fn push(&mut self, event: Event) {
+        let number = self.lines.last().map_or(1, |line| line.number + 1);
+        self.lines.push(Line { number, event });
+    }
+
     /// The log as it was after the event at position `last`.
     #[must_use]
     pub fn until(&self, last: Seq) -> Self {

@@ -152,13 +152,18 @@ impl History {
         Some(history)
     }
 
+    /// Takes one more event of a log that has only one history.
+    pub(crate) fn take(&mut self, event: &Event) {
+        self.state.apply(event);
+        self.note(event);
+    }
+
     /// The history with one more event, which is not committed yet.
     pub(super) fn with(&self, kind: EventKind, id: &EventId, at: Timestamp) -> Self {
         let seq = self.state.document().state.last_seq.unwrap_or_default().next();
         let event = Event { seq, id: id.clone(), at, kind, run: None };
         let mut history = self.clone();
-        history.state.apply(&event);
-        history.note(&event);
+        history.take(&event);
         history
     }
 

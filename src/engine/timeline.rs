@@ -319,7 +319,14 @@ impl Timekeeper {
         folds.truncate(FOLDS);
         folds.sort_by_key(|fold| fold.from);
         let worked_ms = from.milliseconds_until(to).saturating_sub(idle);
-        Timeline { from, to, worked_ms, lanes: self.lanes(order, last, in_doubt), sessions: self.sessions.clone(), folds }
+        Timeline {
+            from,
+            to,
+            worked_ms,
+            lanes: self.lanes(order, last, in_doubt),
+            sessions: self.sessions.clone(),
+            folds,
+        }
     }
 
     fn lanes(&self, order: &[StateName], last: Point, in_doubt: bool) -> Vec<Lane> {

@@ -136,7 +136,7 @@ impl FromIterator<(StateName, StepStatus)> for Steps {
 }
 
 /// An open question to the user.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Question {
     /// The step that asks.
     pub step: StateName,

@@ -5,17 +5,12 @@ use std::cmp::Reverse;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{self, Action, Attempt, Drift, Hold, Outlook, Plan, Presence, Verdict};
-use crate::host::{Holder, Liveness};
-use crate::model::{ActivityStatus, Doing, RunSummary, SESSION_ENDED, Seq, SessionId, StepStatus};
+use crate::runs::card::{Card, card};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::hosts::{bound_process, is_dead};
-use crate::runs::list::ListedRun;
-use crate::runs::outlook::{Definitions, NextReport, outlook, steps};
+use crate::runs::outlook::Definitions;
 use crate::runs::select::{Unreadable, read_runs};
-use crate::runs::view::{View, for_listing, for_reading};
-use crate::store::{Project, StoredRun};
+use crate::runs::view::{for_listing, for_reading};
 
 /// Which runs to tell about.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
@@ -32,128 +27,6 @@ pub struct AttentionReport {
     pub runs: Vec<Card>,
     /// Runs that cannot be read, for instance because a merge left conflict markers. They need a person as well.
     pub unreadable: Vec<Unreadable>,
-}
-
-/// A run, and what has to be done about it.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Card {
-    /// The run, as `list` shows it.
-    #[serde(flatten)]
-    pub run: ListedRun,
-    /// What a person has to do.
-    pub group: CardGroup,
-    /// Why, in one word; none if nothing is needed.
-    pub need: Option<Need>,
-    /// The verdict, as `resume` gives it to a session that does not hold the run; for a run with an open question or a
-    /// limit that is reached, as if no session held it.
-    pub verdict: Verdict,
-    /// Why the run is in its group.
-    pub reason: String,
-    /// What to do next.
-    pub next: NextReport,
-    /// Whether the session that holds the run is alive; none if no session holds it.
-    pub holder: Option<HolderLife>,
-    /// The position of the last event.
-    pub last_seq: Option<Seq>,
-}
-
-/// What a person has to do about a run, in the order of urgency.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CardGroup {
-    /// It cannot go on without a person.
-    Waits,
-    /// Work began, its outcome is unknown, and no living session holds the run.
-    InDoubt,
-    /// The session that worked on it is over.
-    LeftBehind,
-    /// A session holds it.
-    AtWork,
-    /// The next step is known, and no session holds it.
-    CanGoOn,
-}
-
-impl CardGroup {
-    /// The title for people.
-    #[must_use]
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Waits => "Waits for you",
-            Self::InDoubt => "In doubt",
-            Self::LeftBehind => "Left behind",
-            Self::AtWork => "At work",
-            Self::CanGoOn => "Can go on",
-        }
-    }
-
-    /// Whether a person has to look.
-    #[must_use]
-    pub fn needs_a_person(self) -> bool {
-        self <= Self::LeftBehind
-    }
-}
-
-/// Why a run needs a person.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Need {
-    /// It asks a question.
-    Question,
-    /// The run or an activity is blocked, or a step or a unit waits.
-    Blocked,
-    /// A limit is reached.
-    Limit,
-    /// The current step failed, and no living session holds the run.
-    Failed,
-    /// The workflow changed at the run's current phase.
-    Drifted,
-    /// Events are missing from its log.
-    Damaged,
-    /// A merge joined two histories.
-    Joined,
-    /// An older version was put back.
-    Rewound,
-    /// An activity or a step was begun.
-    Begun,
-    /// A unit of work was begun.
-    Units,
-    /// The process of the session that holds it is gone.
-    Dead,
-    /// The session that held it has ended.
-    Ended,
-}
-
-impl Need {
-    /// The word for people.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Question => "question",
-            Self::Blocked => "blocked",
-            Self::Limit => "limit",
-            Self::Failed => "failed",
-            Self::Drifted => "drifted",
-            Self::Damaged => "damaged",
-            Self::Joined => "joined",
-            Self::Rewound => "rewound",
-            Self::Begun => "begun",
-            Self::Units => "units",
-            Self::Dead => "dead",
-            Self::Ended => "ended",
-        }
-    }
-}
-
-/// Whether the session that holds a run is alive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum HolderLife {
-    /// Its process runs.
-    Alive,
-    /// Its process is gone.
-    Dead,
-    /// It is on another machine or in a container, or its process was not recorded.
-    Unknown,
 }
 
 /// Finds what the open runs need. Writes nothing. Asks git only about a run whose older version was put back. Without a
@@ -174,134 +47,9 @@ pub fn attention(cx: &Context, request: &AttentionRequest) -> Result<AttentionRe
         if for_listing(cx, &project, run)?.summary.status.is_terminal() {
             return Ok(None);
         }
-        let view = for_reading(cx, &project, run)?;
-        Ok(card(cx, &project, run, &view, &definitions, request.all))
+        let card = card(cx, &project, run, &for_reading(cx, &project, run)?, &definitions);
+        Ok(Some(card).filter(|card| card.group.is_open() && (request.all || card.group.needs_a_person())))
     })?;
     runs.sort_by_cached_key(|card| (card.group, Reverse((card.run.updated_at, card.run.run_id.clone()))));
     Ok(AttentionReport { runs, unreadable })
-}
-
-/// The card of a run as it was read; `None` if it is over, or if it needs no person and not `all` are wanted.
-fn card(
-    cx: &Context,
-    project: &Project,
-    run: &dyn StoredRun,
-    view: &View,
-    definitions: &Definitions,
-    all: bool,
-) -> Option<Card> {
-    let holder = view.history.hold().map(|hold| life(project, hold));
-    let presence = match holder {
-        None => Presence::Free,
-        Some(HolderLife::Dead) => Presence::HolderDead,
-        Some(HolderLife::Alive | HolderLife::Unknown) => Presence::HeldByOther,
-    };
-    let mut outlook = outlook(cx, project, run, view, presence, definitions);
-    let mut plan = engine::resume(&view.history, &outlook);
-    if plan.verdict == Verdict::Held {
-        let free = Outlook { presence: Presence::Free, drift: Drift::None, ..outlook.clone() };
-        let for_anyone = engine::resume(&view.history, &free);
-        // A session that waits for an answer is not at work.
-        if for_anyone.verdict == Verdict::NeedsHuman {
-            (outlook, plan) = (free, for_anyone);
-        }
-    }
-    let summary = RunSummary::from(view.history.state().document());
-    let Judgement { group, need, reason } = judge(view, &summary, &plan, holder)?;
-    if !all && !group.needs_a_person() {
-        return None;
-    }
-    let mut next = steps(cx, project, run, view, &outlook, &plan).next;
-    if need == Some(Need::Units) {
-        // What resume proposes would begin the next work.
-        next.command = None;
-    }
-    let last_seq = summary.last_seq;
-    let reason = reason.unwrap_or(plan.reason);
-    Some(Card { run: summary.into(), group, need, verdict: plan.verdict, reason, next, holder, last_seq })
-}
-
-/// Where a run belongs, and why; without a reason, the one of its verdict.
-struct Judgement {
-    group: CardGroup,
-    need: Option<Need>,
-    reason: Option<String>,
-}
-
-/// `None` for a run that is over.
-fn judge(view: &View, run: &RunSummary, plan: &Plan, holder: Option<HolderLife>) -> Option<Judgement> {
-    let to = |group, need| Judgement { group, need: Some(need), reason: None };
-    let because = |group, need, reason| Judgement { group, need: Some(need), reason: Some(reason) };
-    let waits = |need| to(CardGroup::Waits, need);
-    let waiting = what_waits(view);
-    Some(match plan.verdict {
-        Verdict::Corrupt => waits(Need::Damaged),
-        Verdict::Conflict => waits(Need::Joined),
-        Verdict::Rewound => waits(Need::Rewound),
-        Verdict::Drifted => waits(Need::Drifted),
-        Verdict::NeedsHuman => waits(match plan.next.action {
-            Action::Answer => Need::Question,
-            Action::RaiseLimit => Need::Limit,
-            _ => Need::Blocked,
-        }),
-        Verdict::Held | Verdict::Reconcile | Verdict::Continue if waiting.is_some() => {
-            Judgement { reason: waiting, ..waits(Need::Blocked) }
-        }
-        Verdict::Held => Judgement { group: CardGroup::AtWork, need: None, reason: None },
-        Verdict::Reconcile => to(CardGroup::InDoubt, Need::Begun),
-        Verdict::Continue => {
-            let session = run.session.as_ref().map(SessionId::as_str).unwrap_or_default();
-            if let Some(unit) = unit_with(view, StepStatus::Running) {
-                because(CardGroup::InDoubt, Need::Units, format!("{unit} was begun and its outcome is unknown"))
-            } else if run.doing == Some(Doing::Failed) || plan.next.action == Action::RetryPhase {
-                waits(Need::Failed)
-            } else if holder == Some(HolderLife::Dead) {
-                let reason = format!("the process of session {session} is gone");
-                because(CardGroup::LeftBehind, Need::Dead, reason)
-            } else if run.blocked_reason.as_deref() == Some(SESSION_ENDED) {
-                because(CardGroup::LeftBehind, Need::Ended, "the session that held it has ended".to_owned())
-            } else {
-                Judgement { group: CardGroup::CanGoOn, need: None, reason: None }
-            }
-        }
-        Verdict::Done | Verdict::Unreadable | Verdict::None => return None,
-    })
-}
-
-/// A step, activity or unit that waits, in words. With parallel work, the rest may go on meanwhile.
-fn what_waits(view: &View) -> Option<String> {
-    let history = &view.history;
-    let run = &history.state().document().state;
-    let step = run.positions().find(|step| run.steps.get(step) == Some(StepStatus::Waiting));
-    let blocked = || {
-        let here = |attempt: &&Attempt| run.positions().any(|here| attempt.phase.as_ref() == Some(here));
-        let mut latest = history.latest().into_iter().filter(here);
-        latest.find(|attempt| attempt.status == ActivityStatus::Blocked)
-    };
-    let because = |why: Option<&str>| why.map(|why| format!(": {why}")).unwrap_or_default();
-    step.map(|step| format!("`{step}` waits{}", because(history.message(step))))
-        .or_else(|| blocked().map(|it| format!("activity {} is blocked{}", it.id, because(it.summary.as_deref()))))
-        .or_else(|| unit_with(view, StepStatus::Waiting).map(|unit| format!("{unit} waits")))
-}
-
-/// A unit of this status, in words.
-fn unit_with(view: &View, status: StepStatus) -> Option<String> {
-    let unit = view.history.units().into_iter().find(|unit| unit.status == status)?;
-    Some(match unit.unit {
-        Some(name) => format!("unit {name} of `{}`", unit.step),
-        None => format!("`{}`", unit.step),
-    })
-}
-
-/// Whether the holder of a run is alive.
-fn life(project: &Project, hold: &Hold) -> HolderLife {
-    let evidence = hold.holder.as_deref().and_then(|text| text.parse::<Holder>().ok());
-    let is_alive = |process: Holder| process.liveness() == Liveness::Alive;
-    if is_dead(project, &hold.session, evidence.as_ref()) {
-        HolderLife::Dead
-    } else if evidence.is_some_and(is_alive) || bound_process(project, &hold.session).is_some_and(is_alive) {
-        HolderLife::Alive
-    } else {
-        HolderLife::Unknown
-    }
 }

@@ -138,7 +138,8 @@ impl JsonSchema for ListStatus {
     }
 }
 
-fn mentions(run: &ListedRun, text: &str) -> bool {
+/// Whether a run has this text in what a list shows of it, or is about the issue or pull request of this number.
+pub(super) fn mentions(run: &ListedRun, text: &str) -> bool {
     let number = text.trim_start_matches('#').parse::<u64>().ok();
     let texts = [
         Some(run.run_id.as_str()),

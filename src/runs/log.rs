@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::model::{Seq, SessionId};
+use crate::model::{Event, Seq, SessionId};
 use crate::runs::checkout::elsewhere;
 use crate::runs::context::Context;
 use crate::runs::error::Result;
@@ -23,6 +23,8 @@ pub struct LogRequest {
     pub run: Option<String>,
     /// Only events after this position.
     pub after: Seq,
+    /// The highest number of events; otherwise all.
+    pub limit: Option<usize>,
     /// The session that calls.
     pub session: Option<SessionId>,
 }
@@ -32,6 +34,8 @@ pub struct LogRequest {
 pub struct LogReport {
     /// The sealed events in order, as on disk without their checksum; `flow schema event` describes them.
     pub events: Vec<Map<String, Value>>,
+    /// The position after which to go on, if `limit` left out events.
+    pub next: Option<Seq>,
     /// Lines that are not events of flow; the first ten thousand.
     pub skipped: Vec<SkippedLine>,
     /// How many more such lines there are.
@@ -54,7 +58,7 @@ pub struct SkippedLine {
 /// # Errors
 /// [`crate::runs::Error::NoSuchRun`], and [`crate::runs::Error::Store`] when the log cannot be read.
 pub fn log(cx: &Context, request: &LogRequest) -> Result<LogReport> {
-    Ok(report(&logged_run(cx, request)?.log()?, request.after))
+    Ok(page(&logged_run(cx, request)?.log()?, request.after, request.limit))
 }
 
 /// Starts to follow a run's log.
@@ -73,9 +77,15 @@ fn logged_run(cx: &Context, request: &LogRequest) -> Result<Box<dyn StoredRun>> 
     if run.presence() == Presence::Away { Err(elsewhere(cx, &project, &*run)) } else { Ok(run) }
 }
 
-fn report(scan: &LogScan, after: Seq) -> LogReport {
+/// A part of a log: at most `limit` events after the position `after`.
+pub(super) fn page(scan: &LogScan, after: Seq, limit: Option<usize>) -> LogReport {
+    let limit = limit.unwrap_or(usize::MAX);
+    let mut newer = scan.events().filter(|event| event.seq > after);
+    let events: Vec<&Event> = newer.by_ref().take(limit).collect();
+    let last = events.last().map_or(after, |event| event.seq);
     LogReport {
-        events: scan.events().filter(|event| event.seq > after).map(crate::model::Event::to_object).collect(),
+        next: newer.next().map(|_| last),
+        events: events.into_iter().map(Event::to_object).collect(),
         skipped: scan
             .skipped
             .iter()
@@ -116,7 +126,7 @@ impl Follow {
     /// [`crate::runs::Error::Store`] when the log cannot be read.
     pub fn poll(&mut self) -> Result<LogReport> {
         let scan = self.run.log_from(&mut self.position)?;
-        let report = report(&scan, self.after);
+        let report = page(&scan, self.after, None);
         self.after = self.after.max(scan.last_seq());
         Ok(report)
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::codec::parse_value;
-use crate::engine::{Attempt, reconcile};
+use crate::engine::{Attempt, History, reconcile};
 use crate::model::{ReportType, RunId, Seq, SessionId, StateName, StepStatus, Timestamp, Unit};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
@@ -133,20 +133,24 @@ fn report(view: View) -> ShowReport {
     };
     // A person's own keys may have the names of these fields, and an object must not have a name twice.
     without(&mut document, &["steps", "activities", "artifacts", "skipped", "features", "notes"]);
-    let history = &view.history;
-    let skips = history.skips().iter();
-    let features = history.reports().iter().filter_map(|report| report.text("feature"));
     ShowReport {
         document,
         steps: steps(&view),
-        activities: history.attempts().to_vec(),
+        activities: view.history.attempts().to_vec(),
         artifacts: artifacts(&view),
-        skipped: skips
-            .map(|skip| ShownSkip { phase: skip.phase.clone(), reason: skip.reason.clone(), seq: skip.seq })
-            .collect(),
-        features: features.map(str::to_owned).collect(),
+        skipped: skipped(&view.history),
+        features: features(&view.history),
         notes: view.notes,
     }
+}
+
+pub(super) fn skipped(history: &History) -> Vec<ShownSkip> {
+    let skips = history.skips().iter();
+    skips.map(|skip| ShownSkip { phase: skip.phase.clone(), reason: skip.reason.clone(), seq: skip.seq }).collect()
+}
+
+pub(super) fn features(history: &History) -> BTreeSet<String> {
+    history.reports().iter().filter_map(|report| report.text("feature")).map(str::to_owned).collect()
 }
 
 fn without(object: &mut Map<String, Value>, names: &[&str]) {
@@ -170,7 +174,7 @@ fn go_back(run: &RunId, view: &mut View, at: u64) -> Result<()> {
 }
 
 /// The workflow's phases in order, each with the status of its work and its units.
-fn steps(view: &View) -> Vec<ShownStep> {
+pub(super) fn steps(view: &View) -> Vec<ShownStep> {
     let history = &view.history;
     let state = history.state();
     let run = &state.document().state;
@@ -205,7 +209,7 @@ fn steps(view: &View) -> Vec<ShownStep> {
 }
 
 /// The registered artifacts, the latest for each place.
-fn artifacts(view: &View) -> Vec<ShownArtifact> {
+pub(super) fn artifacts(view: &View) -> Vec<ShownArtifact> {
     let mut artifacts: Vec<(String, ShownArtifact)> = Vec::new();
     let registered =
         view.history.reports().iter().filter(|report| report.kind() == Some(ReportType::ArtifactRegistered));

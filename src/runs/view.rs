@@ -11,6 +11,7 @@ use crate::runs::pinned::catalog_machine;
 use crate::store::{LogScan, Presence, Project, StoredRun};
 
 /// A run as a reader sees it.
+#[derive(Debug)]
 pub(crate) struct View {
     pub(crate) history: History,
     pub(crate) text: String,

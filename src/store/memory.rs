@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::codec::{LogEnd, LogScan, seal};
+use crate::codec::{LogEnd, LogScan, digest, seal};
 use crate::model::{Event, Number, RunId, Seq, Timestamp, limits};
 use crate::store::address::{Address, Document};
 use crate::store::batch::{ActivityFile, Batch, Committed, Merge, NewRun};
@@ -88,6 +88,16 @@ impl RunStore for MemoryStore {
     fn open(&self, id: &RunId) -> Result<Box<dyn StoredRun>, StoreError> {
         let run = MemoryRun { store: self.clone(), id: id.clone() };
         if self.all().contains_key(id) { Ok(Box::new(run)) } else { Err(run.gone()) }
+    }
+
+    fn stamps(&self, ids: Option<&[RunId]>) -> Result<Vec<(RunId, Option<String>)>, StoreError> {
+        let stamp = |run: &Kept| {
+            let text = run.text.as_deref().map(|text| digest(text.as_bytes()));
+            format!("{}.{}.{text:?}", run.replaced, run.log.len())
+        };
+        let all = self.all();
+        let wanted = all.iter().filter(|(id, _)| ids.is_none_or(|ids| ids.contains(id)));
+        Ok(wanted.map(|(id, run)| (id.clone(), Some(stamp(run)))).collect())
     }
 
     fn create(

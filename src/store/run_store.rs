@@ -43,6 +43,13 @@ pub trait RunStore: fmt::Debug + Send + Sync {
         Ok(())
     }
 
+    /// A stamp of each of these runs, otherwise of all: a text that differs after the run's log or its `run.yaml` changed.
+    /// Reads no file. A run without a stamp has to be read.
+    ///
+    /// # Errors
+    /// As [`Self::ids`].
+    fn stamps(&self, ids: Option<&[RunId]>) -> Result<Vec<(RunId, Option<String>)>, StoreError>;
+
     /// Creates a run, whole or not at all. Calls `propose` with 1, 2, 3, … until the proposed id is free or `propose`
     /// returns `None`. No other run is created meanwhile, so `propose` may look at the existing runs. `outside` is as
     /// in [`Self::maybe_open`].

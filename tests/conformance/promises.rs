@@ -254,3 +254,29 @@ pub fn an_activity_file_that_was_set_aside_is_written_again(keeper: &dyn Keeper)
     writer.restore(&files).unwrap();
     assert_eq!(run.activity(&files[0].name).unwrap().as_ref(), Some(&files[0].text));
 }
+
+pub fn a_stamp_differs_after_every_change(keeper: &dyn Keeper) {
+    let run = three(keeper);
+    let stamp = |ids: Option<&[RunId]>| {
+        let stamps = keeper.store().stamps(ids).unwrap();
+        assert_eq!((stamps.len(), &stamps[0].0), (1, run.id()));
+        stamps[0].1.clone().unwrap()
+    };
+    let mut seen = vec![stamp(None)];
+    assert_eq!(stamp(Some(&[run.id().clone()])), seen[0]);
+    let mut is_new = || {
+        let now = stamp(None);
+        assert!(!seen.contains(&now), "{now}");
+        seen.push(now);
+    };
+    let mut writer = run.begin(&request()).unwrap();
+    commit(&mut *writer, &[plain(4, "again")]).unwrap();
+    is_new();
+    keeper.save(run.id(), Some("saved by hand\n"));
+    is_new();
+    keeper.put_log(run.id(), &|log| log.lines().take(2).map(|line| format!("{line}\n")).collect());
+    is_new();
+    keeper.put_log(run.id(), &str::to_owned);
+    is_new();
+    assert_eq!(keeper.store().stamps(Some(&[])).unwrap(), []);
+}

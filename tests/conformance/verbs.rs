@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use flowrun::model::{ActivityId, RunId, RunStatus, Seq, SessionId};
 use flowrun::runs::{
-    self, ClaimRequest, Context, EmitRequest, ListFilter, LogRequest, RecordRequest, ReportRequest, ResumeRequest,
-    SetRequest, ShowRequest, StartRequest, StatusRequest, StatusVerb,
+    self, CardFilter, CardGroup, ClaimRequest, Context, Cursor, EmitRequest, Feed, ListFilter, LogRequest,
+    RecordRequest, ReportRequest, ResumeRequest, RunReport, RunRequest, SetRequest, ShowRequest, StartRequest,
+    StatusRequest, StatusVerb,
 };
 use flowrun::store::StoredRun;
 use serde_json::json;
@@ -184,6 +185,83 @@ pub fn reports_begin_a_run_and_carry_it_to_its_end(keeper: &dyn Keeper) {
             ["status"],
         "failed"
     );
+}
+
+/// What the feed shows of a run, and that it is what reading everything anew shows.
+fn seen(cx: &Context, feed: &mut Feed) -> RunReport {
+    let run = RunId::new(RUN).unwrap();
+    let request = RunRequest { run: Some(RUN.to_owned()), ..RunRequest::default() };
+    let mut anew = runs::run_report(cx, &request).unwrap();
+    let kept = feed.run(&run, None).unwrap();
+    // The clock goes on between the two.
+    (anew.timeline.to, anew.timeline.worked_ms) = (kept.timeline.to, kept.timeline.worked_ms);
+    assert_eq!(kept, anew);
+    assert_eq!(feed.card(&run), Some(&anew.card));
+    let log = runs::log(cx, &LogRequest { run: Some(RUN.into()), ..LogRequest::default() }).unwrap();
+    assert_eq!(feed.log(&run, Seq(0), usize::MAX).unwrap(), log);
+    let shown = runs::show(cx, &ShowRequest { run: Some(RUN.to_owned()), ..ShowRequest::default() }).unwrap();
+    let mut activities = feed.activities(&run, None, 0, usize::MAX).unwrap();
+    activities.reverse();
+    assert_eq!((activities, &anew.steps), (shown.activities, &shown.steps));
+    for at in 1..=anew.last.0 {
+        let then = runs::show(
+            cx,
+            &ShowRequest { at: Some(at), ..ShowRequest { run: Some(RUN.to_owned()), ..Default::default() } },
+        );
+        assert_eq!(feed.run(&run, Some(Seq(at))).unwrap().steps, then.unwrap().steps, "event {at}");
+    }
+    anew
+}
+
+pub fn a_feed_shows_what_reading_anew_shows(keeper: &dyn Keeper) {
+    let cx = &keeper.context();
+    let mut feed = Feed::open(cx).unwrap();
+    started(cx);
+    let run = RunId::new(RUN).unwrap();
+    assert_eq!(feed.look().unwrap(), std::slice::from_ref(&run));
+    seen(cx, &mut feed);
+    assert_eq!(feed.look().unwrap(), []);
+    let start = feed.events_after(&run, &Cursor { seq: Seq(0), id: None }, 10).unwrap();
+    assert_eq!((start.events.len(), start.reset, start.more), (1, false, false));
+    runs::record_activity(cx, &work("look-around", true)).unwrap();
+    assert_eq!(feed.look_at(std::slice::from_ref(&run)).unwrap(), std::slice::from_ref(&run));
+    seen(cx, &mut feed);
+    let next = feed.events_after(&run, &start.cursor, 10).unwrap();
+    assert_eq!((next.events.len(), next.reset), (1, false));
+    let text = stored(keeper).text().unwrap().unwrap();
+    keeper.save(&run, Some(&text.replace("status: active", "status: blocked")));
+    feed.look().unwrap();
+    assert_eq!(seen(cx, &mut feed).card.group, CardGroup::Waits);
+    runs::change_status(cx, &status(StatusVerb::Unblock)).unwrap();
+    feed.look().unwrap();
+    seen(cx, &mut feed);
+    // Another history takes the place of the last two events.
+    keeper.put_log(&run, &|log| log.lines().take(2).map(|line| format!("{line}\n")).collect());
+    feed.look().unwrap();
+    assert_eq!(seen(cx, &mut feed).card.group, CardGroup::Waits);
+    let after = feed.events_after(&run, &Cursor { seq: Seq(4), id: None }, 10).unwrap();
+    assert_eq!((after.events.len(), after.reset), (2, true));
+    let kept = feed.events_after(&run, &next.cursor, 10).unwrap();
+    assert_eq!((kept.events.len(), kept.reset), (0, false));
+}
+
+pub fn a_feed_counts_the_runs_of_each_group(keeper: &dyn Keeper) {
+    let cx = &keeper.context();
+    started(cx);
+    let mut feed = Feed::open(cx).unwrap();
+    let counts = |feed: &Feed, filter: &CardFilter| -> Vec<usize> {
+        feed.cards(filter).groups.iter().map(|group| group.total).collect()
+    };
+    assert_eq!(counts(&feed, &CardFilter::default()), [0, 0, 0, 0, 1, 0]);
+    let of = |search: &str| CardFilter { search: Some(search.to_owned()), ..CardFilter::default() };
+    assert_eq!(counts(&feed, &of("#7")), [0, 0, 0, 0, 1, 0]);
+    assert_eq!(counts(&feed, &of("elsewhere")), [0; 6]);
+    runs::change_status(cx, &status(StatusVerb::Cancel)).unwrap();
+    feed.look().unwrap();
+    assert_eq!(counts(&feed, &CardFilter::default()), [0, 0, 0, 0, 0, 1]);
+    assert_eq!(feed.cards(&CardFilter::default()).groups[5].cards, []);
+    let over = CardFilter { group: Some(CardGroup::Over), ..CardFilter::default() };
+    assert_eq!(feed.cards(&over).groups[5].cards.len(), 1);
 }
 
 pub fn a_followed_log_ends_with_its_run(keeper: &dyn Keeper) {

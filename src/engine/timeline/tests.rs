@@ -57,10 +57,8 @@ fn timeline(events: &[Event], now: &str, in_doubt: bool) -> Timeline {
 
 #[test]
 fn what_a_record_enters_was_worked_on_since_the_event_before() {
-    let log = log(&[
-        at("20T10:20", record("explore", "look", "passed")),
-        at("20T10:50", record("code", "parser", "passed")),
-    ]);
+    let log =
+        log(&[at("20T10:20", record("explore", "look", "passed")), at("20T10:50", record("code", "parser", "passed"))]);
     assert_eq!(
         shown(&log, "20T11:00", false),
         ["explore; 1 Running 20T10:00–20T10:20 completed", "code; 1 Running 20T10:20–…"]
@@ -97,8 +95,10 @@ fn a_step_that_failed_and_is_left_has_no_further_attempt() {
 
 #[test]
 fn blocked_and_waiting_stretches_belong_to_the_attempt_in_which_they_are() {
-    let asks = json!({"reports": [{"id": "q", "type": "waiting_for_user", "step": "explore", "data": {"prompt": "?"}}]});
-    let answers = json!({"reports": [{"id": "a", "type": "user_answered", "step": "explore", "data": {"answer": "!"}}]});
+    let asks =
+        json!({"reports": [{"id": "q", "type": "waiting_for_user", "step": "explore", "data": {"prompt": "?"}}]});
+    let answers =
+        json!({"reports": [{"id": "a", "type": "user_answered", "step": "explore", "data": {"answer": "!"}}]});
     let change = json!({"from": "active", "reason": "access"});
     let log = log(&[
         ("20T10:10", "emitted", asks),
@@ -130,10 +130,10 @@ fn work_that_was_begun_when_its_session_ended_is_in_doubt_until_the_next_record(
         "explore; 1 Running 20T10:00–20T10:10; 1 InDoubt 20T10:10–20T10:30; 1 Running 20T10:30–…"
     );
     let sessions = timeline(&log, "20T10:40", false).sessions;
-    assert_eq!(sessions.iter().map(|span| (span.session.as_str(), span.to.is_some())).collect::<Vec<_>>(), [
-        ("s1", true),
-        ("s2", false)
-    ]);
+    assert_eq!(
+        sessions.iter().map(|span| (span.session.as_str(), span.to.is_some())).collect::<Vec<_>>(),
+        [("s1", true), ("s2", false)]
+    );
 }
 
 #[test]

@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use crate::disk::{Dir, FileType, Stat};
 use crate::model::{RunId, RunSummary, limits};
-use crate::store::local::layout::{FINISHED_RUNS, RUN_FILE};
+use crate::store::local::layout::{FINISHED_RUNS, LOG, RUN_FILE};
 
 /// The version of a line. Increase it when [`RunSummary`] or the way it is made changes.
 const VERSION: &str = "v3";
@@ -117,6 +117,11 @@ pub(super) fn stamp_of(runs: &Dir, id: &RunId) -> Option<String> {
 /// secret.
 pub(super) fn stamp_in(runs: &Dir, id: &RunId) -> Option<String> {
     runs.look_into(id.as_str(), RUN_FILE).ok().map(|file| stamp(&file))
+}
+
+/// As [`stamp_in`], of the run's log.
+pub(super) fn log_stamp_in(runs: &Dir, id: &RunId) -> Option<String> {
+    runs.look_into(id.as_str(), LOG).ok().map(|file| stamp(&file))
 }
 
 /// A text made from a file's metadata: device, inode, length, links and time of change. It differs after a change of

@@ -13,7 +13,7 @@ use std::thread;
 use crate::disk::{Dir, DiskError, FileType, Processors};
 use crate::model::{RunId, RunSummary};
 use crate::store::error::StoreError;
-use crate::store::local::finished::{FinishedRuns, stamp_in, stamp_of};
+use crate::store::local::finished::{FinishedRuns, log_stamp_in, stamp_in, stamp_of};
 use crate::store::local::layout::{CACHE, RUNS};
 use crate::store::local::project::Project;
 
@@ -44,6 +44,26 @@ impl Project {
             }
             Ok(listed.map(|()| others)?)
         })
+    }
+}
+
+impl Project {
+    /// Implements [`RunStore::stamps`](crate::store::RunStore::stamps).
+    pub(super) fn stamps_of_runs(&self, ids: Option<&[RunId]>) -> Result<Vec<(RunId, Option<String>)>, StoreError> {
+        let Some(runs) = self.flow.find_dir(RUNS)? else {
+            return Ok(Vec::new());
+        };
+        let mut entries = Vec::new();
+        match ids {
+            // The type of a named entry has to be looked up.
+            Some(ids) => entries.extend(ids.iter().map(|id| (id.clone(), FileType::Unknown))),
+            None => runs.entries(|name, kind| entries.extend(entry(name, kind)))?,
+        }
+        let stamped = entries.into_iter().map(|entry| {
+            let whole = stamp_at(&runs, &entry).and_then(|stamp| Some(stamp + &log_stamp_in(&runs, &entry.0)?));
+            (entry.0, whole)
+        });
+        Ok(stamped.collect())
     }
 }
 

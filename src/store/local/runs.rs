@@ -20,6 +20,10 @@ impl RunStore for Project {
         self.each_of(ids, |id, run| visit(id, run.map(|run| Box::new(run) as Box<dyn StoredRun>)))
     }
 
+    fn stamps(&self, ids: Option<&[RunId]>) -> Result<Vec<(RunId, Option<String>)>, StoreError> {
+        self.stamps_of_runs(ids)
+    }
+
     fn create(
         &self,
         request: &WriteRequest,

@@ -1,0 +1,372 @@
+//! The runs of a project as they change: one source of cards, pages and events for every face that shows them live.
+//!
+//! What is true is in the files: [`Feed::look`] compares the stamps of all runs, and reads those that changed. Whoever
+//! notices changes sooner, such as a watcher of the file system, names the runs to [`Feed::look_at`]; a hint that is
+//! missing or wrong costs time and nothing else. A run that changed stays observed, so that its next event costs no
+//! reading of the whole log.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::engine::{Attempt, Hold};
+use crate::model::{Event, EventId, Explain as _, RunId, Seq, Timestamp};
+use crate::runs::card::{Card, CardGroup, card, life};
+use crate::runs::context::Context;
+use crate::runs::error::{Error, Result};
+use crate::runs::list::mentions;
+use crate::runs::log::{LogReport, page};
+use crate::runs::observe::{Observed, RunReport};
+use crate::runs::outlook::Definitions;
+use crate::runs::select::{Unreadable, read_runs};
+use crate::runs::view::{for_listing, for_reading};
+use crate::store::{Project, StoredRun};
+
+/// The most events that observed runs keep in memory together, so that a watcher of many long runs stays small. The run
+/// that was looked at last is kept in any case.
+const KEPT_EVENTS: usize = 12_000;
+/// The most observed runs.
+const KEPT_RUNS: usize = 64;
+/// How long the judgement of an open run holds without a change of its files, in milliseconds: a limit of time may be
+/// reached, or the definition of its workflow may have changed.
+const JUDGED_MS: u64 = 60_000;
+
+/// The runs of a project as they change.
+#[derive(Debug)]
+pub struct Feed {
+    cx: Context,
+    project: Project,
+    rows: HashMap<RunId, Row>,
+    unreadable: BTreeMap<RunId, Unreadable>,
+    stamps: HashMap<RunId, String>,
+    /// The one that was used last at the end.
+    observed: Vec<(RunId, Observed)>,
+    definitions: Definitions,
+    judged: Timestamp,
+}
+
+#[derive(Debug)]
+struct Row {
+    card: Card,
+    hold: Option<Hold>,
+}
+
+/// Which cards to show.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CardFilter {
+    /// Only runs of this group; otherwise those of all groups, and of each one the first.
+    pub group: Option<CardGroup>,
+    /// Only runs with this text in the id, workflow, phase, goal, feature or reason, or about this issue or pull
+    /// request (`#42`).
+    pub search: Option<String>,
+    /// Only runs of this workflow.
+    pub workflow: Option<String>,
+    /// How many runs of each group to leave out.
+    pub skip: usize,
+    /// The highest number of runs of each group.
+    pub limit: usize,
+}
+
+impl Default for CardFilter {
+    fn default() -> Self {
+        Self { group: None, search: None, workflow: None, skip: 0, limit: 100 }
+    }
+}
+
+impl CardFilter {
+    fn takes(&self, card: &Card) -> bool {
+        self.search.as_ref().is_none_or(|text| mentions(&card.run, text) || card.reason.contains(text.as_str()))
+            && self.workflow.as_ref().is_none_or(|workflow| card.run.workflow.as_str() == workflow)
+    }
+}
+
+/// The cards of a project.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct CardsReport {
+    /// The groups in the order of urgency.
+    pub groups: Vec<CardsOfGroup>,
+    /// Runs that cannot be read.
+    pub unreadable: Vec<Unreadable>,
+    /// The workflows of all runs.
+    pub workflows: BTreeSet<String>,
+}
+
+/// The cards of one group, the one that changed last first.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct CardsOfGroup {
+    /// The group.
+    pub group: CardGroup,
+    /// How many runs of the group the filter takes.
+    pub total: usize,
+    /// Some of them.
+    pub cards: Vec<Card>,
+}
+
+impl CardsReport {
+    /// How many runs need a person.
+    #[must_use]
+    pub fn needs_a_person(&self) -> usize {
+        let of_group = self.groups.iter().filter(|group| group.group.needs_a_person()).map(|group| group.total);
+        of_group.sum::<usize>() + self.unreadable.len()
+    }
+}
+
+/// A place in the log of a run: an event, by its position and its id, so that a log that was repaired or replaced is
+/// noticed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cursor {
+    /// The position.
+    pub seq: Seq,
+    /// The id; none before the first event.
+    pub id: Option<EventId>,
+}
+
+/// Events of a run after a cursor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EventsAfter {
+    /// The events, as `log` reports them.
+    pub events: Vec<Map<String, Value>>,
+    /// Where they end.
+    pub cursor: Cursor,
+    /// Whether the event at the given cursor is not in the log any more. Then these are the events from the beginning.
+    pub reset: bool,
+    /// Whether there are more.
+    pub more: bool,
+}
+
+impl Feed {
+    /// Looks at all runs of the context's project.
+    ///
+    /// # Errors
+    /// [`Error::NoProject`], and [`Error::Store`] when the project cannot be read.
+    pub fn open(cx: &Context) -> Result<Self> {
+        let project = cx.project()?;
+        let mut feed = Self {
+            cx: cx.clone(),
+            project,
+            rows: HashMap::new(),
+            unreadable: BTreeMap::new(),
+            stamps: HashMap::new(),
+            observed: Vec::new(),
+            definitions: Definitions::default(),
+            judged: cx.clock.now(),
+        };
+        // Stamps first: what changes meanwhile is read again.
+        feed.stamps = feed.stamps_now(None)?;
+        feed.read_all()?;
+        Ok(feed)
+    }
+
+    /// The root of the project.
+    #[must_use]
+    pub fn root(&self) -> &std::path::Path {
+        self.project.root()
+    }
+
+    /// Looks at all runs. Returns those that changed or are gone.
+    ///
+    /// # Errors
+    /// [`Error::Store`] when the runs cannot be listed.
+    pub fn look(&mut self) -> Result<Vec<RunId>> {
+        let stamps = self.stamps_now(None)?;
+        let changed = |id: &&RunId| self.stamps.get(*id) != stamps.get(*id);
+        let known = self.stamps.keys().chain(self.unreadable.keys()).chain(self.rows.keys());
+        let mut dirty: BTreeSet<RunId> = known.chain(stamps.keys()).filter(changed).cloned().collect();
+        let gone = |id: &&RunId| !stamps.contains_key(*id);
+        dirty.extend(self.rows.keys().filter(gone).cloned());
+        let now = self.cx.clock.now();
+        self.definitions = Definitions::default();
+        let mut again: BTreeSet<RunId> = self.holders_that_changed();
+        if self.judged.milliseconds_until(now) >= JUDGED_MS {
+            self.judged = now;
+            again.extend(
+                self.rows.values().filter(|row| row.card.group.is_open()).map(|row| row.card.run.run_id.clone()),
+            );
+        }
+        self.stamps = stamps;
+        dirty.extend(again);
+        Ok(dirty.into_iter().filter(|id| self.read(id)).collect())
+    }
+
+    /// Looks at these runs. Returns those that changed or are gone.
+    ///
+    /// # Errors
+    /// As [`Self::look`].
+    pub fn look_at(&mut self, ids: &[RunId]) -> Result<Vec<RunId>> {
+        for (id, stamp) in self.stamps_now(Some(ids))? {
+            self.stamps.insert(id, stamp);
+        }
+        Ok(ids.iter().filter(|id| self.read(id)).cloned().collect())
+    }
+
+    fn stamps_now(&self, ids: Option<&[RunId]>) -> Result<HashMap<RunId, String>> {
+        let stamps = self.project.runs().stamps(ids)?.into_iter();
+        // A run without a stamp is read whenever it is looked at.
+        Ok(stamps.filter_map(|(id, stamp)| Some((id, stamp?))).collect())
+    }
+
+    fn read_all(&mut self) -> Result<()> {
+        let over = std::sync::Mutex::new(Vec::new());
+        let others = self.project.runs().listing(&|finished| {
+            let mut cards: Vec<_> = finished.into_iter().map(Card::over).collect();
+            over.lock().unwrap_or_else(std::sync::PoisonError::into_inner).append(&mut cards);
+        })?;
+        let (cx, project, definitions) = (&self.cx, &self.project, &self.definitions);
+        let (rows, unreadable) = read_runs(project, &others, |run| row(cx, project, run, definitions).map(Some))?;
+        let over = over.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let rows = rows.into_iter().chain(over.into_iter().map(|card| Row { card, hold: None }));
+        self.rows = rows.map(|row| (row.card.run.run_id.clone(), row)).collect();
+        self.unreadable = unreadable.into_iter().filter_map(|run| Some((run.run_id.parse().ok()?, run))).collect();
+        Ok(())
+    }
+
+    /// Reads a run again. Returns whether there is anything new to show.
+    fn read(&mut self, id: &RunId) -> bool {
+        let read = self.observe(id).map(|at| {
+            let observed = &self.observed[at].1;
+            let card = observed.card(&self.cx, &self.project, &self.definitions);
+            Row { card, hold: observed.hold().cloned() }
+        });
+        match read {
+            Ok(row) => {
+                let was_unreadable = self.unreadable.remove(id).is_some();
+                let before = self.rows.insert(id.clone(), row);
+                was_unreadable || before.as_ref().map(|row| &row.card) != self.rows.get(id).map(|row| &row.card)
+            }
+            Err(error) => {
+                self.observed.retain(|(known, _)| known != id);
+                let was_known = self.rows.remove(id).is_some();
+                let is_gone = matches!(error, Error::NoSuchRun { .. } | Error::Elsewhere { .. });
+                let run = Unreadable { run_id: id.to_string(), reason: error.one_line() };
+                let before = if is_gone { self.unreadable.remove(id) } else { self.unreadable.insert(id.clone(), run) };
+                was_known || before.as_ref() != self.unreadable.get(id)
+            }
+        }
+    }
+
+    /// Reads what is new of a run, and observes it from now on. Returns its place in `observed`: the last one.
+    fn observe(&mut self, id: &RunId) -> Result<usize> {
+        let known = self.observed.iter().position(|(known, _)| known == id);
+        let observed = match known.map(|at| self.observed.remove(at).1) {
+            Some(mut observed) => {
+                observed.refresh(&self.cx, &self.project)?;
+                observed
+            }
+            None => Observed::open(&self.cx, &self.project, self.open_run(id)?)?,
+        };
+        self.observed.push((id.clone(), observed));
+        let kept =
+            |observed: &[(RunId, Observed)]| -> usize { observed.iter().map(|(_, run)| run.log().lines.len()).sum() };
+        while self.observed.len() > 1 && (self.observed.len() > KEPT_RUNS || kept(&self.observed) > KEPT_EVENTS) {
+            self.observed.remove(0);
+        }
+        Ok(self.observed.len() - 1)
+    }
+
+    fn open_run(&self, id: &RunId) -> Result<Box<dyn StoredRun>> {
+        self.project.runs().open(id).map_err(|error| {
+            if error.is_not_found() {
+                Error::NoSuchRun { id: id.to_string(), suggestion: None, worktree: None }
+            } else {
+                error.into()
+            }
+        })
+    }
+
+    /// The runs whose holder lives no more, or lives again.
+    fn holders_that_changed(&self) -> BTreeSet<RunId> {
+        let held = self.rows.values().filter_map(|row| Some((&row.card, row.hold.as_ref()?)));
+        let changed = held.filter(|(card, hold)| card.holder != Some(life(&self.project, hold)));
+        changed.map(|(card, _)| card.run.run_id.clone()).collect()
+    }
+
+    /// The card of a run; none if it does not exist or cannot be read.
+    #[must_use]
+    pub fn card(&self, id: &RunId) -> Option<&Card> {
+        self.rows.get(id).map(|row| &row.card)
+    }
+
+    /// The runs that `filter` takes.
+    #[must_use]
+    pub fn cards(&self, filter: &CardFilter) -> CardsReport {
+        let mut taken: Vec<&Card> = self.rows.values().map(|row| &row.card).filter(|card| filter.takes(card)).collect();
+        taken.sort_by_key(|card| (card.group, Reverse((card.run.updated_at, &card.run.run_id))));
+        let groups = CardGroup::ALL.into_iter().map(|group| {
+            let cards: Vec<_> = taken.iter().filter(|card| card.group == group).collect();
+            let wanted = match filter.group {
+                Some(only) => only == group,
+                None => group.is_open(),
+            };
+            let limit = if wanted { filter.limit } else { 0 };
+            let shown = cards.iter().skip(filter.skip).take(limit).map(|card| (**card).clone()).collect();
+            CardsOfGroup { group, total: cards.len(), cards: shown }
+        });
+        let workflows = self.rows.values().map(|row| row.card.run.workflow.to_string()).collect();
+        CardsReport { groups: groups.collect(), unreadable: self.unreadable.values().cloned().collect(), workflows }
+    }
+
+    /// A run with everything that a page about it shows.
+    ///
+    /// # Errors
+    /// As [`crate::runs::run_report`].
+    pub fn run(&mut self, id: &RunId, at: Option<Seq>) -> Result<RunReport> {
+        let place = self.observe(id)?;
+        self.observed[place].1.report(&self.cx, &self.project, &self.definitions, at)
+    }
+
+    /// Records of a run's activities, the latest first: at most `limit` of those numbered below `before`.
+    ///
+    /// # Errors
+    /// As [`crate::runs::run_report`].
+    pub fn activities(&mut self, id: &RunId, until: Option<Seq>, skip: usize, limit: usize) -> Result<Vec<Attempt>> {
+        let place = self.observe(id)?;
+        let all = self.observed[place].1.activities().iter().rev();
+        let known = all.filter(|attempt| until.is_none_or(|until| attempt.seq.is_none_or(|seq| seq <= until)));
+        Ok(known.skip(skip).take(limit).cloned().collect())
+    }
+
+    /// A part of a run's log: at most `limit` events after the position `after`.
+    ///
+    /// # Errors
+    /// As [`crate::runs::run_report`].
+    pub fn log(&mut self, id: &RunId, after: Seq, limit: usize) -> Result<LogReport> {
+        let place = self.observe(id)?;
+        Ok(page(self.observed[place].1.log(), after, Some(limit)))
+    }
+
+    /// The events of a run after a cursor, at most `limit`.
+    ///
+    /// # Errors
+    /// As [`crate::runs::run_report`].
+    pub fn events_after(&mut self, id: &RunId, cursor: &Cursor, limit: usize) -> Result<EventsAfter> {
+        let place = self.observe(id)?;
+        let log = self.observed[place].1.log();
+        let is_there = |event: &Event| event.seq == cursor.seq && Some(&event.id) == cursor.id.as_ref();
+        let reset = cursor.seq != Seq(0) && !log.events().any(is_there);
+        let after = if reset { Seq(0) } else { cursor.seq };
+        let newer: Vec<&Event> = log.events().filter(|event| event.seq > after).take(limit + 1).collect();
+        let shown = &newer[..newer.len().min(limit)];
+        let end = shown.last().map(|event| Cursor { seq: event.seq, id: Some(event.id.clone()) });
+        let start = if reset { Cursor { seq: Seq(0), id: None } } else { cursor.clone() };
+        Ok(EventsAfter {
+            events: shown.iter().map(|event| event.to_object()).collect(),
+            cursor: end.unwrap_or(start),
+            reset,
+            more: newer.len() > limit,
+        })
+    }
+}
+
+fn row(cx: &Context, project: &Project, run: &dyn StoredRun, definitions: &Definitions) -> Result<Row> {
+    let summary = for_listing(cx, project, run)?.summary;
+    if summary.status.is_terminal() {
+        return Ok(Row { card: Card::over(summary), hold: None });
+    }
+    let view = for_reading(cx, project, run)?;
+    let card = card(cx, project, run, &view, definitions);
+    Ok(Row { card, hold: view.history.hold().cloned() })
+}

@@ -1,0 +1,288 @@
+//! A run with everything that a page about it shows, now or after an earlier event; and a run that is observed, of which
+//! only new events are read.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::codec::{LogEnd, digest};
+use crate::engine::{Attempt, Drift, History, Hold, Timekeeper, Timeline, is_free, pinned};
+use crate::model::{Event, EventKind, Question, Seq, SessionId, StateName, Timestamp};
+use crate::runs::card::{Card, Judged, judged, judged_then};
+use crate::runs::context::Context;
+use crate::runs::error::{Error, Result};
+use crate::runs::outlook::Definitions;
+use crate::runs::select::select_run;
+use crate::runs::show::{ShownArtifact, ShownSkip, ShownStep, artifacts, features, skipped, steps};
+use crate::runs::view::{View, for_reading};
+use crate::store::{LogScan, Project, StoredRun};
+
+/// Which run to look at, and as of when.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RunRequest {
+    /// The run; otherwise the session's or the only active one.
+    #[serde(rename = "run_id")]
+    pub run: Option<String>,
+    /// The state after the event at this position; otherwise the current state.
+    pub at: Option<Seq>,
+    /// The session of the caller.
+    pub session: Option<SessionId>,
+}
+
+/// A run with everything that a page about it shows, without its activities and events, which may be many.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct RunReport {
+    /// Where it is, what it needs, and what to do next.
+    #[serde(flatten)]
+    pub card: Card,
+    /// The event after which the run is shown; none for the current state. The verdict is then that of that time, as far
+    /// as the log knows.
+    pub at: Option<Seq>,
+    /// The position of the latest event in the log.
+    pub last: Seq,
+    /// The time of the event that is shown last.
+    pub as_of: Timestamp,
+    /// The git branch that it works on.
+    pub branch: Option<String>,
+    /// The phases of its workflow in order, then other steps that were reported.
+    pub steps: Vec<ShownStep>,
+    /// Since when the run is in its current phase.
+    pub phase_since: Option<Timestamp>,
+    /// The open questions.
+    pub questions: Vec<Question>,
+    /// How many records of activities there are.
+    pub activities: usize,
+    /// The registered artifacts, the latest for each place.
+    pub artifacts: Vec<ShownArtifact>,
+    /// Phases that were left although their work was not done.
+    pub skipped: Vec<ShownSkip>,
+    /// The features that its artifacts belong to.
+    pub features: BTreeSet<String>,
+    /// How today's definition of the workflow differs from the one that the run follows; none if it does not.
+    pub drift: Option<DriftReport>,
+    /// When work happened.
+    pub timeline: Timeline,
+    /// Notes for people.
+    pub notes: Vec<String>,
+}
+
+/// How today's definition of a workflow differs from the one that a run follows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct DriftReport {
+    /// Whether it differs where the run is.
+    pub at_position: bool,
+    /// A message for each difference.
+    pub differences: Vec<String>,
+}
+
+impl DriftReport {
+    fn of(drift: Drift) -> Option<Self> {
+        match drift {
+            Drift::None => None,
+            Drift::Elsewhere(differences) => Some(Self { at_position: false, differences }),
+            Drift::AtPosition(differences) => Some(Self { at_position: true, differences }),
+        }
+    }
+}
+
+/// A run with everything that a page about it shows. Writes nothing.
+///
+/// # Errors
+/// [`Error::NoSuchRun`], [`Error::NoSuchEvent`], and those of reading a run.
+pub fn run_report(cx: &Context, request: &RunRequest) -> Result<RunReport> {
+    let project = cx.project()?;
+    let caller = cx.caller(request.session.clone(), None)?;
+    let run = select_run(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
+    let observed = Observed::open(cx, &project, run)?;
+    observed.report(cx, &project, &Definitions::default(), request.at)
+}
+
+/// A run that is observed: what was read of it is kept, and only new events are read.
+#[derive(Debug)]
+pub struct Observed {
+    run: Box<dyn StoredRun>,
+    view: View,
+    timekeeper: Timekeeper,
+}
+
+impl Observed {
+    /// Reads a run.
+    ///
+    /// # Errors
+    /// Those of reading a run.
+    pub(super) fn open(cx: &Context, project: &Project, run: Box<dyn StoredRun>) -> Result<Self> {
+        let view = for_reading(cx, project, &*run)?;
+        let timekeeper = Timekeeper::of(view.log.events());
+        Ok(Self { run, view, timekeeper })
+    }
+
+    /// Reads what is new. Reads the whole run again if its log or its `run.yaml` was changed by another hand.
+    ///
+    /// # Errors
+    /// Those of reading a run; then it is as before.
+    pub(super) fn refresh(&mut self, cx: &Context, project: &Project) -> Result<()> {
+        // In the same order as `for_reading`: a writer at work must not look like one that was ahead of its log.
+        let noted = self.run.noted();
+        let text = self.run.text()?;
+        let last = self.view.log.last_seq();
+        match (text, self.run.end(last)?) {
+            (Some(text), Some(end)) if self.goes_on(&text, &end) && noted <= end.last => {
+                self.view.noted = noted;
+                self.view.text = text;
+                end.newer.into_iter().for_each(|event| self.take(event));
+            }
+            _ => {
+                self.view = for_reading(cx, project, &*self.run)?;
+                self.timekeeper = Timekeeper::of(self.view.log.events());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the log has what was read of it, followed by plain events, and `run.yaml` is as flow wrote it.
+    fn goes_on(&self, text: &str, end: &LogEnd) -> bool {
+        let known = self.view.log.events().next_back();
+        let after = |event: Option<&Event>| event.map_or(Seq(0), |event| event.seq);
+        let follows = end.newer.iter().scan(after(known), |last, event| {
+            let is_next = event.seq == last.next();
+            *last = event.seq;
+            Some(is_next)
+        });
+        let written = digest(text.as_bytes());
+        let mut events = end.at.iter().chain(&end.newer);
+        self.view.faults.is_empty()
+            && end.ordered
+            && end.at.as_ref() == known
+            && follows.into_iter().all(|is_next| is_next)
+            && end.newer.iter().all(is_plain)
+            && events.any(|event| event.run.as_ref().is_some_and(|run| run.0 == written))
+    }
+
+    fn take(&mut self, event: Event) {
+        self.view.history.take(&event);
+        self.timekeeper.take(&event, self.view.history.state());
+        self.view.log.push(event);
+    }
+
+    /// The log.
+    #[must_use]
+    pub fn log(&self) -> &LogScan {
+        &self.view.log
+    }
+
+    /// All records of activities, in the order of their numbers.
+    #[must_use]
+    pub fn activities(&self) -> &[Attempt] {
+        self.view.history.attempts()
+    }
+
+    /// Who holds the run.
+    pub(super) fn hold(&self) -> Option<&Hold> {
+        self.view.history.hold()
+    }
+
+    /// The run's card.
+    pub(super) fn card(&self, cx: &Context, project: &Project, definitions: &Definitions) -> Card {
+        judged(cx, project, &*self.run, &self.view, definitions).card
+    }
+
+    /// The run, now or after the event `at`.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchEvent`].
+    pub(super) fn report(
+        &self,
+        cx: &Context,
+        project: &Project,
+        definitions: &Definitions,
+        at: Option<Seq>,
+    ) -> Result<RunReport> {
+        let Some(at) = at else {
+            let judged = judged(cx, project, &*self.run, &self.view, definitions);
+            return Ok(self.report_of(&self.view, judged, &self.timekeeper, None, cx.clock.now()));
+        };
+        let (then, now) = self.view_at(at)?;
+        let timekeeper = Timekeeper::of(self.events_until(at));
+        let judged = judged_then(cx, project, &*self.run, &then, now);
+        Ok(self.report_of(&then, judged, &timekeeper, Some(at), now))
+    }
+
+    fn events_until(&self, at: Seq) -> impl DoubleEndedIterator<Item = &Event> + Clone {
+        self.view.log.events().filter(move |event| event.seq <= at)
+    }
+
+    /// The run after the event `at`, and the time of that event.
+    fn view_at(&self, at: Seq) -> Result<(View, Timestamp)> {
+        let last = self.view.log.last_seq().0;
+        let missing = || Error::NoSuchEvent { run: self.run.id().clone(), seq: at.0, last };
+        let latest = self.events_until(at).next_back().filter(|_| at.0 <= last).ok_or_else(missing)?;
+        let history = History::fold(self.events_until(at)).ok_or_else(missing)?;
+        let mut notes = Vec::new();
+        let free = self.view.log.events().any(is_free);
+        let machine = pinned(self.events_until(at), &mut notes).or_else(|| self.view.machine.clone().filter(|_| !free));
+        let view = View {
+            history,
+            text: String::new(),
+            machine,
+            log: LogScan::default(),
+            notes,
+            faults: Vec::new(),
+            noted: Seq(0),
+        };
+        Ok((view, latest.at))
+    }
+
+    fn report_of(
+        &self,
+        view: &View,
+        judged: Judged,
+        timekeeper: &Timekeeper,
+        at: Option<Seq>,
+        now: Timestamp,
+    ) -> RunReport {
+        let history = &view.history;
+        let run = history.state().document();
+        let steps = steps(view);
+        let order: Vec<StateName> = steps.iter().map(|step| step.step.clone()).collect();
+        let timeline = timekeeper.timeline(&order, now, !judged.in_doubt.is_empty() && !judged.is_at_work());
+        RunReport {
+            at,
+            last: self.view.log.last_seq(),
+            as_of: run.state.updated_at.unwrap_or(run.created_at),
+            branch: run.context.get("branch").and_then(|branch| branch.as_str()).map(str::to_owned),
+            phase_since: phase_since(&timeline, run.state.current_phase.as_ref()),
+            questions: run.state.questions.clone(),
+            activities: history.attempts().len(),
+            artifacts: artifacts(view),
+            skipped: skipped(history),
+            features: features(history),
+            drift: DriftReport::of(judged.drift),
+            notes: judged.notes,
+            card: judged.card,
+            steps,
+            timeline,
+        }
+    }
+}
+
+/// Since when a phase goes on.
+fn phase_since(timeline: &Timeline, phase: Option<&StateName>) -> Option<Timestamp> {
+    let lane = timeline.lanes.iter().find(|lane| Some(&lane.step) == phase && lane.below.is_none())?;
+    let latest = lane.spans.last()?;
+    lane.spans.iter().find(|span| span.attempt == latest.attempt).map(|span| span.from)
+}
+
+/// Whether an event changes a run only in ways that follow from the event alone.
+fn is_plain(event: &Event) -> bool {
+    !matches!(
+        event.kind,
+        EventKind::RunStarted(_)
+            | EventKind::RunAdopted(_)
+            | EventKind::RunEdited(_)
+            | EventKind::WorkflowAdopted(_)
+            | EventKind::LogRepaired(_)
+            | EventKind::Unknown(_)
+    )
+}
