@@ -58,5 +58,6 @@ pub mod machine;
 pub mod mcp;
 pub mod model;
 pub mod modes;
+pub mod picture;
 pub mod runs;
 pub mod store;

@@ -82,6 +82,19 @@ impl CardGroup {
     /// All groups, the most urgent first.
     pub const ALL: [Self; 6] = [Self::Waits, Self::InDoubt, Self::LeftBehind, Self::AtWork, Self::CanGoOn, Self::Over];
 
+    /// The name, as in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Waits => "waits",
+            Self::InDoubt => "in_doubt",
+            Self::LeftBehind => "left_behind",
+            Self::AtWork => "at_work",
+            Self::CanGoOn => "can_go_on",
+            Self::Over => "over",
+        }
+    }
+
     /// The title for people.
     #[must_use]
     pub fn title(self) -> &'static str {

@@ -8,7 +8,8 @@ use crate::cli::args::LogArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{Page, clip};
-use crate::model::{Seq, answer_in};
+use crate::model::Seq;
+use crate::picture::event_in_words;
 use crate::runs::{self, Context, LogReport, LogRequest, reader_left};
 
 /// How often `log --follow` reads the log.
@@ -72,77 +73,10 @@ fn page(report: &LogReport) -> String {
     page.finish()
 }
 
-/// Reports on steps, in one line.
-fn reports(event: &Map<String, Value>) -> String {
-    let text = |report: &Value, key: &str| report.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let reports = event.get("reports").and_then(Value::as_array).into_iter().flatten().map(|report| {
-        let data = report.get("data").cloned().unwrap_or_default();
-        let what = match text(report, "type").as_str() {
-            "status_change" => text(&data, "status"),
-            "artifact_registered" => format!("{}{}", text(&data, "path"), text(&data, "url")),
-            "waiting_for_user" => format!("asks: {}", text(&data, "prompt")),
-            "user_answered" => format!("answer: {}", data.as_object().map(answer_in).unwrap_or_default()),
-            "btw_update" => text(&data, "message"),
-            other => other.to_owned(),
-        };
-        let words = [text(report, "step"), text(report, "unit"), what];
-        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
-    });
-    let mut all = reports.collect::<Vec<_>>().join("; ");
-    if event.get("ends").and_then(Value::as_bool) == Some(true) {
-        all.push_str("; the run is completed");
-    }
-    all
-}
-
-/// The phases that an event skipped, and why.
-fn skipped(event: &Map<String, Value>) -> String {
-    let Some(skipped) = event.get("skipped").and_then(Value::as_object) else { return String::new() };
-    let phases = skipped.get("phases").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    let reason = skipped.get("reason").and_then(Value::as_str).unwrap_or_default();
-    format!("; left undone: {} ({reason})", phases.collect::<Vec<_>>().join(", "))
-}
-
 /// An event in one line: position, time, type, and what matters for its type.
 fn line(event: &Map<String, Value>) -> String {
     let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
-    let inner = |outer: &str, section: &str, key: &str| {
-        event.get(outer).and_then(|value| value.get(section)?.get(key)?.as_str()).unwrap_or_default()
-    };
     let seq = event.get("seq").and_then(Value::as_u64).unwrap_or_default();
-    let about = match text("type") {
-        "run_started" if text("phase").is_empty() => text("workflow").to_owned(),
-        "run_started" => format!("{} in {}", text("workflow"), text("phase")),
-        "emitted" => reports(event),
-        "activity_recorded" => {
-            let advanced = match text("advanced_to") {
-                "" => String::new(),
-                phase => format!(", on to {phase}"),
-            };
-            let (id, status) = (inner("activity", "metadata", "id"), inner("activity", "activity", "status"));
-            format!("{} {id} {status} in {}{advanced}{}", text("number"), text("phase"), skipped(event))
-        }
-        "session_end" => text("session").to_owned(),
-        "run_claimed" => {
-            let epoch = event.get("epoch").and_then(Value::as_u64).unwrap_or_default();
-            format!("by {}, epoch {epoch}", text("session"))
-        }
-        "run_edited" => {
-            let changes = event.get("changes").and_then(Value::as_object);
-            let keys: Vec<_> = changes.into_iter().flatten().map(|(key, _)| key.as_str()).collect();
-            if keys.is_empty() { "comments or own keys".to_owned() } else { keys.join(", ") }
-        }
-        "workflow_adopted" => {
-            let lines = event.get("differences").and_then(Value::as_array).into_iter().flatten();
-            lines.filter_map(Value::as_str).collect::<Vec<_>>().join("; ")
-        }
-        "log_repaired" => {
-            let lost = event.get("lost").and_then(Value::as_array).map_or(0, Vec::len);
-            let renumbered = event.get("renumbered").and_then(Value::as_array).map_or(0, Vec::len);
-            format!("{} (ranges lost: {lost}, lines renumbered: {renumbered})", text("reason"))
-        }
-        _ => format!("{}{}", text("reason"), skipped(event)),
-    };
-    let line = format!("{seq:>4}  {}  {:<18} {about}", text("at"), text("type"));
+    let line = format!("{seq:>4}  {}  {:<18} {}", text("at"), text("type"), event_in_words(event));
     crate::cli::page::clean(line.trim_end()).into_owned()
 }

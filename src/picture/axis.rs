@@ -1,0 +1,157 @@
+//! The axis of a timeline: points in time as places in a picture. Folds take the same little room, however long they are.
+
+use crate::engine::{Fold, Timeline};
+use crate::model::Timestamp;
+use crate::picture::words::{day_and_time, is_same_day, time_of_day};
+
+/// The width of a fold.
+const FOLD: f64 = 22.0;
+/// The least width of a stretch between two folds, so that a single event is seen.
+const STRETCH: f64 = 10.0;
+/// The least distance of two marks.
+const MARKS: f64 = 96.0;
+
+/// A mapping from time to places.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Axis {
+    stretches: Vec<Stretch>,
+    width: f64,
+}
+
+/// Time between two folds.
+#[derive(Debug, Clone, PartialEq)]
+struct Stretch {
+    from: Timestamp,
+    to: Timestamp,
+    at: f64,
+    width: f64,
+}
+
+/// A mark on the axis.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Mark {
+    pub(super) at: f64,
+    pub(super) label: String,
+}
+
+/// A fold in the picture.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Gap {
+    pub(super) at: f64,
+    pub(super) width: f64,
+    pub(super) fold: Fold,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a picture needs no more than 52 bits of a time")]
+fn length(from: Timestamp, to: Timestamp) -> f64 {
+    from.milliseconds_until(to) as f64
+}
+
+impl Axis {
+    /// An axis of at least this width; many folds make it wider.
+    pub(super) fn new(timeline: &Timeline, width: f64) -> Self {
+        let begins = std::iter::once(timeline.from).chain(timeline.folds.iter().map(|fold| fold.to));
+        let ends = timeline.folds.iter().map(|fold| fold.from).chain([timeline.to]);
+        let spans: Vec<_> = begins.zip(ends).map(|(from, to)| (from, to.max(from))).collect();
+        #[expect(clippy::cast_precision_loss, reason = "there are at most some dozen folds")]
+        let (folded, least) = (FOLD * timeline.folds.len() as f64, STRETCH * spans.len() as f64);
+        let total: f64 = spans.iter().map(|(from, to)| length(*from, *to)).sum();
+        let free = (width - folded - least).max(0.0);
+        let mut at = 0.0;
+        let stretches = spans.into_iter().map(|(from, to)| {
+            let share = if total > 0.0 { free * length(from, to) / total } else { 0.0 };
+            let stretch = Stretch { from, to, at, width: STRETCH + share };
+            at += stretch.width + FOLD;
+            stretch
+        });
+        let stretches: Vec<_> = stretches.collect();
+        Self { stretches, width: (at - FOLD).max(STRETCH) }
+    }
+
+    pub(super) fn width(&self) -> f64 {
+        self.width
+    }
+
+    /// The place of a point in time. A point within a fold is at its beginning.
+    pub(super) fn place(&self, at: Timestamp) -> f64 {
+        let after = self.stretches.partition_point(|stretch| stretch.from <= at);
+        let Some(stretch) = self.stretches.get(after.saturating_sub(1)) else { return 0.0 };
+        let whole = length(stretch.from, stretch.to);
+        let part = if whole > 0.0 { (length(stretch.from, at) / whole).min(1.0) } else { 0.0 };
+        stretch.at + part * stretch.width
+    }
+
+    /// The folds.
+    pub(super) fn gaps(&self) -> impl Iterator<Item = Gap> {
+        self.stretches.windows(2).map(|two| Gap {
+            at: two[0].at + two[0].width,
+            width: FOLD,
+            fold: Fold { from: two[0].to, to: two[1].from },
+        })
+    }
+
+    /// Times to write on the axis: the beginning of every stretch, and some within long ones, as far as there is room.
+    pub(super) fn marks(&self) -> Vec<Mark> {
+        let mut marks: Vec<(f64, Timestamp)> = Vec::new();
+        for stretch in &self.stretches {
+            let parts = (stretch.width / MARKS).floor().max(1.0);
+            let step = length(stretch.from, stretch.to) / parts;
+            let mut part = 0.0;
+            while part < parts {
+                #[expect(clippy::cast_possible_truncation, reason = "less than the length of the run")]
+                let at = stretch.from.later((step * part) as i64);
+                let place = self.place(at);
+                if marks.last().is_none_or(|(last, _)| place - last >= MARKS) {
+                    marks.push((place, at));
+                }
+                part += 1.0;
+            }
+        }
+        let before = std::iter::once(None).chain(marks.iter().map(|(_, at)| Some(*at)));
+        let labelled = marks.iter().zip(before).map(|((place, at), before)| {
+            let is_new = before.is_none_or(|before| !is_same_day(before, *at));
+            Mark { at: *place, label: if is_new { day_and_time(*at) } else { time_of_day(*at) } }
+        });
+        labelled.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        format!("2026-05-{text}:00Z").parse().unwrap()
+    }
+
+    fn timeline(folds: &[(&str, &str)]) -> Timeline {
+        let folds = folds.iter().map(|(from, to)| Fold { from: at(from), to: at(to) }).collect();
+        let (from, to) = (at("20T10:00"), at("22T10:00"));
+        Timeline { from, to, worked_ms: 0, lanes: Vec::new(), sessions: Vec::new(), folds }
+    }
+
+    #[test]
+    fn places_rise_with_time_and_folds_are_short() {
+        let axis = Axis::new(&timeline(&[("20T11:00", "21T09:00"), ("21T10:00", "22T09:00")]), 800.0);
+        let times = ["20T10:00", "20T10:30", "20T11:00", "21T09:00", "21T10:00", "22T09:00", "22T10:00"];
+        let places: Vec<_> = times.iter().map(|time| axis.place(at(time)).round()).collect();
+        assert_eq!(places, [0.0, 126.0, 252.0, 274.0, 526.0, 548.0, 800.0]);
+        assert_eq!(axis.place(at("21T01:00")), axis.place(at("20T11:00")));
+        assert_eq!(axis.gaps().map(|gap| gap.at.round()).collect::<Vec<_>>(), [252.0, 526.0]);
+    }
+
+    #[test]
+    fn marks_name_the_day_where_it_changes() {
+        let axis = Axis::new(&timeline(&[("20T11:00", "21T09:00"), ("21T10:00", "22T09:00")]), 800.0);
+        let labels: Vec<_> = axis.marks().into_iter().map(|mark| mark.label).collect();
+        assert_eq!(labels, ["Wed 20 May 10:00", "10:30", "Thu 21 May 09:00", "09:30", "Fri 22 May 09:00", "09:30"]);
+    }
+
+    #[test]
+    fn a_run_of_one_moment_has_an_axis() {
+        let moment = Timeline { to: at("20T10:00"), ..timeline(&[]) };
+        let axis = Axis::new(&moment, 800.0);
+        assert_eq!((axis.place(at("20T10:00")), axis.marks().len()), (0.0, 1));
+        assert!(axis.width() > 0.0);
+    }
+}

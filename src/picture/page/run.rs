@@ -1,0 +1,321 @@
+//! The page of one run: where it is and why, what to do next, when work happened, and what came out.
+
+use maud::{Markup, html};
+use serde_json::{Map, Value};
+
+use crate::engine::Attempt;
+use crate::model::{ActivityStatus, Seq, StepStatus, Timestamp};
+use crate::picture::event::event_in_words;
+use crate::picture::page::runs::{look_of, look_of_group};
+use crate::picture::page::{Page, Part, Place, command};
+use crate::picture::timeline::timeline_svg;
+use crate::picture::words::{age, clean, count, day_and_time, duration, shortened};
+use crate::runs::{ArtifactKind, HolderLife, LogReport, RunReport, ShownArtifact, ShownStep};
+
+/// What the page of a run shows.
+#[derive(Debug)]
+pub struct RunPage<'a> {
+    /// The run.
+    pub run: &'a RunReport,
+    /// The latest records of activities.
+    pub activities: &'a [Attempt],
+    /// A part of its log.
+    pub log: &'a LogReport,
+    /// The diagram of its workflow; none if it has no state machine.
+    pub diagram: Option<Markup>,
+    /// The address of the page, if it is served.
+    pub address: Option<String>,
+    /// The time.
+    pub now: Timestamp,
+}
+
+impl RunPage<'_> {
+    fn place(&self) -> Place {
+        if self.address.is_some() { Place::Served } else { Place::Alone }
+    }
+}
+
+/// The page of a run.
+#[must_use]
+pub fn run_page(view: &RunPage<'_>) -> Page {
+    let run = view.run;
+    let main = html! {
+        p.dim.about data-key="about" { (about(run)) }
+        h1 { (run.card.run.run_id) }
+        p.facts data-key="facts" { (facts(view)) }
+        (next(run))
+        div.two {
+            div {
+                (timeline(view))
+                (slider(view))
+            }
+            (workflow(view))
+        }
+        (activities(view))
+        (artifacts(run))
+        (log(view))
+    };
+    let (symbol, ..) = look_of(&run.card);
+    Page { title: format!("{symbol} {} · flow", run.card.run.run_id), main, part: Part::Runs }
+}
+
+fn about(run: &RunReport) -> Markup {
+    let card = &run.card.run;
+    html! {
+        (card.workflow)
+        @if let Some(issue) = card.issue { " · issue " (issue) }
+        @if let Some(pr) = card.pr { " · pull request " (pr) }
+        @if let Some(feature) = &card.feature { " · " (shortened(feature, 80)) }
+        @if let Some(branch) = run.branch.as_ref().filter(|branch| !branch.is_empty()) {
+            " · branch " (shortened(branch, 80))
+        }
+        @if let Some(goal) = &card.goal { br; (shortened(goal, 400)) }
+    }
+}
+
+fn facts(view: &RunPage<'_>) -> Markup {
+    let run = view.run;
+    let card = &run.card.run;
+    let now = if run.at.is_some() { run.as_of } else { view.now };
+    html! {
+        @if let Some(phase) = card.phase.as_ref().filter(|_| run.card.group.is_open()) {
+            "In " b { (phase) }
+            @if let Some(since) = run.phase_since { " for " (age(since, now)) }
+            " · "
+        }
+        (card.status) " · started " (age(card.created_at, now)) " ago · worked on for " (duration(run.timeline.worked_ms))
+        @if let Some(session) = &card.session {
+            " · held by " b { (session) }
+            @match run.card.holder {
+                Some(HolderLife::Dead) => { " " span.bad { "(its process is gone)" } }
+                Some(HolderLife::Unknown) if run.at.is_none() => { " (not known whether it lives)" }
+                _ => {}
+            }
+        }
+        @if run.at.is_some() { " · " span.need { "as of " (day_and_time(run.as_of)) " UTC" } }
+    }
+}
+
+/// What it needs, and the next safe action.
+fn next(run: &RunReport) -> Markup {
+    let (symbol, class) = look_of_group(run.card.group);
+    let next = &run.card.next;
+    html! {
+        section.next.(class) data-key="next" aria-labelledby="verdict" {
+            p { b.(class) #verdict { (symbol) " " (run.card.group.title()) } " — " (shortened(&run.card.reason, 1000)) }
+            @if let Some(description) = &next.description { p.dim { (shortened(description, 600)) } }
+            @if let Some(suggestion) = &next.command { (command(&suggestion.to_string())) }
+            @for way in &next.alternatives {
+                p.when { "When " (shortened(&way.when, 300)) ":" }
+                (command(&way.command.to_string()))
+            }
+            @if !run.notes.is_empty() {
+                ul.notes { @for note in &run.notes { li { (shortened(note, 600)) } } }
+            }
+            @for question in &run.questions {
+                p { b { "Question" } " of " (question.step)
+                    @if let Some(unit) = &question.unit { " (" (clean(unit.as_str())) ")" } ": " (shortened(&question.prompt, 1000)) }
+            }
+        }
+    }
+}
+
+fn timeline(view: &RunPage<'_>) -> Markup {
+    let timeline = &view.run.timeline;
+    let folds: Vec<_> =
+        timeline.folds.iter().map(|fold| duration(fold.from.milliseconds_until(fold.to))).take(4).collect();
+    html! {
+        section data-key="timeline" {
+            h2 { "Timeline"
+                @if !folds.is_empty() {
+                    span.dim { " nothing happened for " (folds.join(", "))
+                        @if timeline.folds.len() > folds.len() { ", …" } ": folded" }
+                }
+                span.dim { " times in UTC" }
+            }
+            div.scroll tabindex="0" role="region" aria-label="Timeline" { (timeline_svg(timeline)) }
+        }
+    }
+}
+
+/// The run as of an earlier event.
+fn slider(view: &RunPage<'_>) -> Markup {
+    let Some(address) = &view.address else { return html! {} };
+    let run = view.run;
+    let at = run.at.unwrap_or(run.last);
+    html! {
+        form.slider method="get" action=(address) data-key="slider" {
+            label for="at" { "As of event" }
+            input #at type="range" name="at" min="1" max=(run.last) value=(at);
+            output { (at) " of " (run.last) @if run.at.is_none() { " · now" } }
+            @if run.at.is_some() { a href=(address) { "Now" } }
+        }
+    }
+}
+
+fn workflow(view: &RunPage<'_>) -> Markup {
+    let run = view.run;
+    html! {
+        aside data-key="workflow" {
+            h2 { "Workflow" }
+            @if let Some(diagram) = &view.diagram {
+                div.scroll tabindex="0" role="region" aria-label="Diagram" { (diagram) }
+            } @else {
+                ul.steps { @for step in &run.steps { (step_line(step)) } }
+            }
+            @if let Some(drift) = &run.drift {
+                details.drift {
+                    summary {
+                        "The definition changed since the run began: " (drift.differences.len())
+                        @if drift.differences.len() == 1 { " difference, " } @else { " differences, " }
+                        @if drift.at_position { b.need { "where the run is" } } @else { "none where it is" }
+                    }
+                    ul { @for difference in &drift.differences { li { (shortened(difference, 400)) } } }
+                }
+            }
+            @if !run.skipped.is_empty() {
+                h2 { "Left undone" }
+                ul { @for skip in &run.skipped { li { (skip.phase) ": " (shortened(&skip.reason, 300)) } } }
+            }
+        }
+    }
+}
+
+fn step_line(step: &ShownStep) -> Markup {
+    let symbol = match step.status {
+        StepStatus::Completed => "✓",
+        StepStatus::Failed => "✕",
+        StepStatus::Running => "●",
+        StepStatus::Waiting => "▲",
+        StepStatus::Skipped => "–",
+        StepStatus::NotStarted => "◦",
+    };
+    html! {
+        li aria-current=[step.current.then_some("step")] {
+            (symbol) " " (step.step) " " span.dim { (step.status) }
+            @if !step.units.is_empty() {
+                ul { @for unit in &step.units {
+                    li { (clean(unit.unit.as_ref().map_or(unit.step.as_str(), |unit| unit.as_str()))) " "
+                        span.dim { (unit.status) } }
+                } }
+            }
+        }
+    }
+}
+
+fn activities(view: &RunPage<'_>) -> Markup {
+    let run = view.run;
+    if run.activities == 0 {
+        return html! {};
+    }
+    html! {
+        section data-key="activities" {
+            h2 { "Activities " span.dim { (count(run.activities)) } }
+            table.cards {
+                thead { tr { th { "No." } th { "Activity" } th { "Phase" } th { "Status" } th { "What came out" } } }
+                tbody {
+                    @for attempt in view.activities {
+                        tr data-key={ "a" (attempt.number) } {
+                            td.mono data-name="No." { (attempt.number) }
+                            td.mono data-name="Activity" { (attempt.id) }
+                            td data-name="Phase" { (attempt.phase.as_ref().map_or("", |phase| phase.as_str())) }
+                            td data-name="Status" { (activity_status(attempt.status)) }
+                            td data-name="What came out" { (shortened(attempt.summary.as_deref().unwrap_or_default(), 300)) }
+                        }
+                    }
+                }
+            }
+            @if view.activities.len() < run.activities {
+                p.dim { "The latest " (count(view.activities.len())) " of " (count(run.activities)) ". All: "
+                    code { "flow show " (run.card.run.run_id) } }
+            }
+        }
+    }
+}
+
+fn activity_status(status: ActivityStatus) -> Markup {
+    let (symbol, class, word) = match status {
+        ActivityStatus::Passed => ("✓", "done", "passed"),
+        ActivityStatus::Failed => ("✕", "bad", "failed"),
+        ActivityStatus::Skipped => ("–", "dim", "skipped"),
+        ActivityStatus::Running => ("◆", "doubt", "begun"),
+        ActivityStatus::Blocked => ("▲", "need", "blocked"),
+        ActivityStatus::Pending => ("◦", "dim", "planned"),
+    };
+    html! { span class={ "tag " (class) } { (symbol) " " (word) } }
+}
+
+fn artifacts(run: &RunReport) -> Markup {
+    if run.artifacts.is_empty() {
+        return html! {};
+    }
+    html! {
+        section data-key="artifacts" {
+            h2 { "Artifacts " span.dim { (count(run.artifacts.len())) } }
+            ul { @for artifact in run.artifacts.iter().take(200) { li { (artifact_line(artifact)) } } }
+        }
+    }
+}
+
+fn artifact_line(artifact: &ShownArtifact) -> Markup {
+    let text = |key: &str| artifact.data.get(key).and_then(Value::as_str);
+    let place = text("url").or(text("path")).unwrap_or_default();
+    let is_web = place.starts_with("https://") || place.starts_with("http://");
+    html! {
+        @if let Some(label) = text("label") { (shortened(label, 200)) " " }
+        @if artifact.kind == ArtifactKind::Link && is_web {
+            a href=(place) rel="noopener noreferrer" { (shortened(place, 200)) }
+        } @else {
+            code { (shortened(place, 300)) }
+        }
+        @if let Some(step) = &artifact.step { span.dim { " from " (step) } }
+    }
+}
+
+fn log(view: &RunPage<'_>) -> Markup {
+    let (first, last) = (seq_of(view.log.events.first()), seq_of(view.log.events.last()));
+    let total = view.run.last.0;
+    html! {
+        section #log data-key="log" {
+            h2 { "Log " span.dim { "events " (first) " to " (last) " of " (total) } }
+            div.scroll tabindex="0" role="region" aria-label="Log" {
+                table.log {
+                    tbody {
+                        @for event in view.log.events.iter().rev() { (event_row(event)) }
+                    }
+                }
+            }
+            @if let (Place::Served, Some(address)) = (view.place(), &view.address) {
+                p.more {
+                    @if last < total { a href={ (address) "?log=" (last + LOG_PAGE as u64) "#log" } { "Newer" } " " }
+                    @if first > 1 { a href={ (address) "?log=" (first - 1) "#log" } { "Older" } }
+                }
+            }
+            @if !view.log.skipped.is_empty() {
+                p.bad { "✕ " (view.log.skipped.len() + view.log.more_skipped) " lines are not events of flow: "
+                    code { "flow log " (view.run.card.run.run_id) } " shows them" }
+            }
+        }
+    }
+}
+
+/// How many events a page of a log has.
+pub const LOG_PAGE: usize = 50;
+
+fn seq_of(event: Option<&Map<String, Value>>) -> u64 {
+    event.and_then(|event| event.get("seq")?.as_u64()).unwrap_or_default()
+}
+
+fn event_row(event: &Map<String, Value>) -> Markup {
+    let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
+    let at = text("at").parse::<Timestamp>().ok();
+    let seq = Seq(seq_of(Some(event)));
+    html! {
+        tr data-key={ "e" (seq) } {
+            td.mono { (seq) }
+            td.dim { time datetime=(text("at")) { (at.map(day_and_time).unwrap_or_default()) } }
+            td { (clean(text("type"))) }
+            td { (shortened(&event_in_words(event), 400)) }
+        }
+    }
+}

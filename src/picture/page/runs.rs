@@ -1,0 +1,207 @@
+//! The page of all runs, grouped by what a person has to do.
+
+use maud::{Markup, html};
+
+use crate::model::{RunStatus, SessionId, StateName, Timestamp};
+use crate::picture::page::{Page, Part};
+use crate::picture::tone::Tone;
+use crate::picture::words::{age, clean, count, shortened};
+use crate::runs::{Card, CardFilter, CardGroup, CardsOfGroup, CardsReport, Need};
+
+/// The cards of a project, and how its pages are addressed.
+#[derive(Debug, Clone)]
+pub struct ProjectCards {
+    /// Its name, which is the first part of its addresses.
+    pub name: String,
+    /// Its cards.
+    pub report: CardsReport,
+}
+
+/// All runs of these projects that `filter` takes.
+#[must_use]
+pub fn runs_page(projects: &[ProjectCards], filter: &CardFilter, now: Timestamp) -> Page {
+    let needs: usize = projects.iter().map(|project| project.report.needs_a_person()).sum();
+    let title = match needs {
+        0 => "No run needs you".to_owned(),
+        1 => "1 run needs you".to_owned(),
+        _ => format!("{} runs need you", count(needs)),
+    };
+    let main = html! {
+        h1 data-key="title" { (title) }
+        (search(projects, filter))
+        @for project in projects {
+            @if projects.len() > 1 { h2.project { (clean(&project.name)) } }
+            @for group in &project.report.groups {
+                @if group.total > 0 || group.group == CardGroup::Waits && projects.len() == 1 {
+                    (group_section(project, group, filter, now))
+                }
+            }
+            @if !project.report.unreadable.is_empty() { (unreadable(project)) }
+            @if project.report.groups.iter().all(|group| group.total == 0) && project.report.unreadable.is_empty() {
+                p.dim { "There is no run here" @if filter.search.is_some() || filter.workflow.is_some() {
+                    " that this search finds" } ". " code { "flow start WORKFLOW" } " begins one." }
+            }
+        }
+    };
+    let shown = if needs > 0 { format!("({needs}) flow") } else { "flow".to_owned() };
+    Page { title: shown, main, part: Part::Runs }
+}
+
+fn search(projects: &[ProjectCards], filter: &CardFilter) -> Markup {
+    let mut workflows: Vec<&String> = projects.iter().flat_map(|project| &project.report.workflows).collect();
+    workflows.sort_unstable();
+    workflows.dedup();
+    let total = |wanted: &dyn Fn(CardGroup) -> bool| -> usize {
+        let groups = projects.iter().flat_map(|project| &project.report.groups);
+        groups.filter(|group| wanted(group.group)).map(|group| group.total).sum()
+    };
+    let is_over = filter.group == Some(CardGroup::Over);
+    html! {
+        form.bar method="get" action="/" role="search" data-key="search" {
+            input type="search" name="search" aria-label="Search" placeholder="Search runs, workflows, goals…   /"
+                value=(filter.search.as_deref().unwrap_or_default());
+            select name="workflow" aria-label="Workflow" {
+                option value="" { "Every workflow" }
+                @for workflow in workflows {
+                    option value=(workflow) selected[filter.workflow.as_ref() == Some(workflow)] { (clean(workflow)) }
+                }
+            }
+            a.pill href=(address(filter, None, 0)) aria-current=[(filter.group.is_none()).then_some("true")] {
+                "Open " (count(total(&CardGroup::is_open)))
+            }
+            a.pill href=(address(filter, Some(CardGroup::Over), 0)) aria-current=[is_over.then_some("true")] {
+                "Over " (count(total(&|group| group == CardGroup::Over)))
+            }
+        }
+    }
+}
+
+/// The address of this page with another group and another beginning.
+fn address(filter: &CardFilter, group: Option<CardGroup>, skip: usize) -> String {
+    let mut query: Vec<(&str, String)> = Vec::new();
+    query.extend(filter.search.clone().map(|text| ("search", text)));
+    query.extend(filter.workflow.clone().map(|text| ("workflow", text)));
+    query.extend(group.map(|group| ("group", group.as_str().to_owned())));
+    if skip > 0 {
+        query.push(("skip", skip.to_string()));
+    }
+    let pairs = query.iter().map(|(key, value)| format!("{key}={}", encoded(value)));
+    let query = pairs.collect::<Vec<_>>().join("&");
+    if query.is_empty() { "/".to_owned() } else { format!("/?{query}") }
+}
+
+/// A value in the query of an address.
+fn encoded(text: &str) -> String {
+    let bytes = text.bytes().map(|byte| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    });
+    bytes.collect()
+}
+
+fn group_section(project: &ProjectCards, group: &CardsOfGroup, filter: &CardFilter, now: Timestamp) -> Markup {
+    let (symbol, class) = look_of_group(group.group);
+    let shown = filter.skip + group.cards.len();
+    html! {
+        section.group data-key={ (project.name) "/" (group.group.as_str()) } {
+            h2 {
+                span class=(class) { (symbol) " " (group.group.title()) } " " (count(group.total))
+                @if let Some(hint) = hint(group.group) { span.dim { " " (hint) } }
+            }
+            @if !group.cards.is_empty() {
+                ul.rows {
+                    @for card in &group.cards { (row(project, card, now)) }
+                }
+            }
+            @if filter.skip > 0 || shown < group.total {
+                p.more {
+                    @if filter.skip > 0 {
+                        a href=(address(filter, Some(group.group), filter.skip.saturating_sub(filter.limit))) { "Newer" } " "
+                    }
+                    @if shown < group.total {
+                        a href=(address(filter, Some(group.group), shown)) {
+                            @if group.cards.is_empty() { "Show them" } @else { "Older" }
+                        }
+                    }
+                    @if !group.cards.is_empty() {
+                        span.dim { " " (count(filter.skip + 1)) " to " (count(shown)) " of " (count(group.total)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn hint(group: CardGroup) -> Option<&'static str> {
+    match group {
+        CardGroup::InDoubt => Some("begun, and the outcome is unknown"),
+        CardGroup::LeftBehind => Some("the session that worked on it ended or died"),
+        _ => None,
+    }
+}
+
+/// The shape and the class of a group.
+pub(super) fn look_of_group(group: CardGroup) -> (&'static str, &'static str) {
+    let tone = match group {
+        CardGroup::Waits => Tone::Waits,
+        CardGroup::InDoubt => Tone::Doubt,
+        CardGroup::LeftBehind => Tone::LeftBehind,
+        CardGroup::AtWork => Tone::Work,
+        CardGroup::CanGoOn => Tone::Ready,
+        CardGroup::Over => return ("✓", "dim"),
+    };
+    (tone.symbol(), tone.class())
+}
+
+/// The shape, the class and the word for what a run needs or does.
+pub(super) fn look_of(card: &Card) -> (&'static str, &'static str, String) {
+    let (symbol, class) = look_of_group(card.group);
+    match (card.need, card.group) {
+        (Some(need @ (Need::Damaged | Need::Joined | Need::Rewound | Need::Failed)), _) => {
+            (Tone::Damaged.symbol(), Tone::Damaged.class(), need.as_str().to_owned())
+        }
+        (Some(need), _) => (symbol, class, need.as_str().to_owned()),
+        (None, CardGroup::AtWork) => {
+            (symbol, class, card.run.session.as_ref().map_or("at work", SessionId::as_str).to_owned())
+        }
+        (None, CardGroup::Over) => match card.run.status {
+            RunStatus::Failed => (Tone::Damaged.symbol(), "bad", "failed".to_owned()),
+            RunStatus::Cancelled => ("–", "dim", "cancelled".to_owned()),
+            status => (symbol, class, status.to_string()),
+        },
+        (None, _) => (symbol, class, "ready".to_owned()),
+    }
+}
+
+fn row(project: &ProjectCards, card: &Card, now: Timestamp) -> Markup {
+    let run = &card.run;
+    let (symbol, class, word) = look_of(card);
+    let about = if card.group.is_open() { &card.reason } else { run.goal.as_ref().unwrap_or(&card.reason) };
+    html! {
+        li.row data-key={ (project.name) "/" (run.run_id) } {
+            span class={ "tag " (class) } { (symbol) " " (shortened(&word, 24)) }
+            a href={ "/" (project.name) "/runs/" (run.run_id) } { (run.run_id) }
+            span { (run.workflow) }
+            span { (run.phase.as_ref().map_or("", StateName::as_str)) }
+            span.reason { (shortened(about, 160)) }
+            time.dim datetime=(run.updated_at) title=(run.updated_at) { (age(run.updated_at, now)) }
+        }
+    }
+}
+
+fn unreadable(project: &ProjectCards) -> Markup {
+    html! {
+        section.group data-key={ (project.name) "/unreadable" } {
+            h2 { span.bad { "✕ Cannot be read" } " " (count(project.report.unreadable.len())) }
+            ul.rows {
+                @for run in &project.report.unreadable {
+                    li.row data-key={ (project.name) "/" (run.run_id) } {
+                        span class="tag bad" { "✕ unreadable" }
+                        a href={ "/" (project.name) "/runs/" (run.run_id) } { (run.run_id) }
+                        span.reason { (shortened(&run.reason, 400)) }
+                    }
+                }
+            }
+        }
+    }
+}

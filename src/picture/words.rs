@@ -1,0 +1,96 @@
+//! Durations and times in words.
+
+use std::borrow::Cow;
+
+use chrono::{Datelike as _, Timelike as _};
+
+use crate::model::{Timestamp, is_terminal_control};
+
+const SECOND: u64 = 1000;
+const MINUTE: u64 = 60 * SECOND;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
+
+/// A duration in its two largest units, or in the largest one if that is enough: `8 s`, `12 min`, `1 h 48 min`, `31 h`,
+/// `9 d`.
+pub(super) fn duration(ms: u64) -> String {
+    match ms {
+        ..MINUTE => format!("{} s", ms / SECOND),
+        MINUTE..HOUR => format!("{} min", ms / MINUTE),
+        HOUR..DAY if ms % HOUR >= MINUTE && ms < 10 * HOUR => {
+            format!("{} h {} min", ms / HOUR, ms % HOUR / MINUTE)
+        }
+        _ if ms < 2 * DAY => format!("{} h", ms / HOUR),
+        _ => format!("{} d", ms / DAY),
+    }
+}
+
+/// How long ago something was.
+pub(super) fn age(at: Timestamp, now: Timestamp) -> String {
+    duration(at.milliseconds_until(now))
+}
+
+/// A time of day in UTC, `14:30`.
+pub(super) fn time_of_day(at: Timestamp) -> String {
+    let at = at.as_datetime();
+    format!("{:02}:{:02}", at.hour(), at.minute())
+}
+
+/// A time of day in UTC with its day, `Wed 20 May 14:30`.
+pub(super) fn day_and_time(at: Timestamp) -> String {
+    let day = at.as_datetime();
+    format!("{} {} {}", day.weekday(), day.format("%-d %b"), time_of_day(at))
+}
+
+/// Whether two times are on the same day in UTC.
+pub(super) fn is_same_day(one: Timestamp, other: Timestamp) -> bool {
+    one.as_datetime().date_naive() == other.as_datetime().date_naive()
+}
+
+/// A text without characters that a page cannot show, or that would change the direction of what follows.
+pub(super) fn clean(text: &str) -> Cow<'_, str> {
+    let is_hidden = |c: char| c != '\n' && c != '\t' && is_terminal_control(c);
+    if text.contains(is_hidden) { text.replace(is_hidden, "\u{fffd}").into() } else { text.into() }
+}
+
+/// The beginning of a text of at most `limit` characters.
+pub(super) fn shortened(text: &str, limit: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(limit) {
+        None => clean(text),
+        Some((end, _)) => format!("{}…", clean(text[..end].trim_end())).into(),
+    }
+}
+
+/// A number with separators of thousands, `9,974`.
+pub(super) fn count(number: usize) -> String {
+    let digits = number.to_string();
+    let places = digits.char_indices().map(|(at, digit)| {
+        let is_after_group = at > 0 && (digits.len() - at).is_multiple_of(3);
+        if is_after_group { format!(",{digit}") } else { digit.to_string() }
+    });
+    places.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_as_exact_as_people_need() {
+        let minutes = |minutes: u64| duration(minutes * MINUTE);
+        let shown = [minutes(0), minutes(12), minutes(108), minutes(31 * 60 + 5), minutes(9 * 24 * 60 + 80)];
+        assert_eq!(shown, ["0 s", "12 min", "1 h 48 min", "31 h", "9 d"]);
+        assert_eq!([minutes(60), minutes(14 * 60 + 9)], ["1 h", "14 h"]);
+    }
+
+    #[test]
+    fn numbers_have_separators() {
+        assert_eq!([0, 999, 1000, 9974, 1_234_567].map(count), ["0", "999", "1,000", "9,974", "1,234,567"]);
+    }
+
+    #[test]
+    fn what_would_change_the_direction_of_text_is_replaced() {
+        assert_eq!(clean("a\u{202e}b\u{1b}[1m\nc"), "a\u{fffd}b\u{fffd}[1m\nc");
+        assert_eq!(shortened("abc def", 4), "abc…");
+    }
+}
