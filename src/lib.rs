@@ -61,3 +61,5 @@ pub mod modes;
 pub mod picture;
 pub mod runs;
 pub mod store;
+#[doc(hidden)]
+pub mod web;

@@ -21,6 +21,7 @@ mod interview;
 mod list;
 mod mcp;
 mod mode;
+mod serve;
 mod values;
 
 use std::path::PathBuf;
@@ -37,6 +38,7 @@ pub(super) use interview::{BeginArgs, Given, InterviewArgs, InterviewCommand};
 pub(super) use list::ListStatusArg;
 pub(super) use mcp::{McpArgs, ToolsArg};
 pub(super) use mode::{ModeArgs, ModeCommand, ReviewArg, ScopeArgs};
+pub(super) use serve::ServeArgs;
 use values::{command_of_type, exit_status, positive, seconds, text, time, whole};
 
 /// Keeps the state of long-running workflows in plain files, so that work survives
@@ -125,6 +127,8 @@ pub(super) enum Command {
     Hooks(HooksArgs),
     /// Serve agents' hosts over the Model Context Protocol (MCP), until standard input ends
     Mcp(McpArgs),
+    /// Serve a live dashboard to this machine's browsers, until the process ends
+    Serve(ServeArgs),
     /// Show the next safe action
     Resume(ResumeArgs),
     /// Show what needs a person: runs that wait, are in doubt, or were left behind
@@ -189,6 +193,7 @@ impl Command {
             Self::Hud(_) => "hud",
             Self::Hooks(_) => "hooks",
             Self::Mcp(_) => "mcp",
+            Self::Serve(_) => "serve",
             Self::Resume(_) => "resume",
             Self::Attention(_) => "attention",
             Self::List(_) => "list",

@@ -49,6 +49,8 @@ pub struct Env {
     pub claude_home: Option<PathBuf>,
     /// `CODEX_HOME`: the directory of Codex's settings, if it is not `~/.codex`.
     pub codex_home: Option<PathBuf>,
+    /// `XDG_STATE_HOME`, otherwise `.local/state` in `HOME`: where programs keep what they need the next time.
+    pub state_home: Option<PathBuf>,
     /// `SHELL`: the user's shell.
     pub shell: Option<OsString>,
     /// The working directory; `None` if it was deleted or cannot be read.
@@ -135,6 +137,10 @@ impl Env {
         // Inherited as well, so it says nothing about a session of Codex.
         let holder_pid = setting(FLOW_HOLDER_PID).or(claude_pid.filter(|_| !of_codex));
         let trust_owner = setting("FLOW_TRUST_OWNER");
+        let home: Option<PathBuf> = setting("HOME").map(|setting| setting.raw.into());
+        // Its specification has relative paths ignored.
+        let state_home =
+            setting("XDG_STATE_HOME").map(|setting| PathBuf::from(setting.raw)).filter(|dir| dir.is_absolute());
         Self {
             flow_dir: setting("FLOW_DIR").map(|setting| setting.raw.into()),
             session,
@@ -148,7 +154,8 @@ impl Env {
             choose_key: setting("FLOW_CHOOSE_KEY"),
             trust_any_owner: trust_owner.as_ref().is_some_and(|setting| setting.yes() == Ok(true)),
             trust_owner,
-            home: setting("HOME").map(|setting| setting.raw.into()),
+            state_home: state_home.or_else(|| home.as_ref().map(|home| home.join(".local/state"))),
+            home,
             claude_home: setting("CLAUDE_CONFIG_DIR").map(|setting| setting.raw.into()),
             codex_home: setting("CODEX_HOME").map(|setting| setting.raw.into()),
             shell: setting("SHELL").map(|setting| setting.raw),

@@ -76,6 +76,18 @@ fn random() -> u128 {
     u128::from(keyed.hash_one(0)) << 64 | u128::from(keyed.hash_one(1))
 }
 
+/// A new secret: 256 random bits of the system, in hexadecimal.
+///
+/// # Panics
+/// When the system has no randomness. Nothing that should be secret may be made then.
+#[cfg(feature = "serve")]
+pub(crate) fn secret() -> String {
+    let mut bytes = [0_u8; 32];
+    let filled = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
+    assert_eq!(filled, Ok(bytes.len()), "the system gives no random numbers");
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,6 +18,8 @@ mod process;
 mod remote;
 mod signal;
 mod stream;
+#[cfg(feature = "serve")]
+mod watch;
 
 #[doc(hidden)]
 pub use child::Job;
@@ -28,9 +30,13 @@ pub use env::{BadSetting, Env, Setting};
 pub use git::{Git, WorkingTree};
 pub(crate) use git::{GitFacts, GitRef};
 pub use ids::Ids;
+#[cfg(feature = "serve")]
+pub(crate) use ids::secret;
 pub(crate) use locks::lock_holder;
 pub(crate) use output::reader_left;
 pub use process::{BadHolder, Holder, Liveness};
 pub(crate) use process::{boot_id, processes_with};
 pub(crate) use signal::end_by;
 pub(crate) use stream::open_stream;
+#[cfg(feature = "serve")]
+pub(crate) use watch::{Hint, Watcher};

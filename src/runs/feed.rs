@@ -7,12 +7,14 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::engine::{Attempt, Hold};
+use crate::machine::Machine;
 use crate::model::{Event, EventId, Explain as _, RunId, Seq, Timestamp};
 use crate::runs::card::{Card, CardGroup, card, life};
 use crate::runs::context::Context;
@@ -125,6 +127,12 @@ pub struct Cursor {
     pub id: Option<EventId>,
 }
 
+impl std::fmt::Display for Cursor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.seq, self.id.as_ref().map_or("", |id| id.as_str()))
+    }
+}
+
 /// Events of a run after a cursor.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventsAfter {
@@ -163,7 +171,7 @@ impl Feed {
 
     /// The root of the project.
     #[must_use]
-    pub fn root(&self) -> &std::path::Path {
+    pub fn root(&self) -> &Path {
         self.project.root()
     }
 
@@ -172,6 +180,8 @@ impl Feed {
     /// # Errors
     /// [`Error::Store`] when the runs cannot be listed.
     pub fn look(&mut self) -> Result<Vec<RunId>> {
+        // `.flow` may be another directory by now: git can remove it and put it back.
+        self.project = self.cx.project()?;
         let stamps = self.stamps_now(None)?;
         let changed = |id: &&RunId| self.stamps.get(*id) != stamps.get(*id);
         let known = self.stamps.keys().chain(self.unreadable.keys()).chain(self.rows.keys());
@@ -201,6 +211,33 @@ impl Feed {
             self.stamps.insert(id, stamp);
         }
         Ok(ids.iter().filter(|id| self.read(id)).cloned().collect())
+    }
+
+    /// Looks at the runs that are not over. Returns those that changed or are gone.
+    ///
+    /// # Errors
+    /// As [`Self::look`].
+    pub fn look_at_open(&mut self) -> Result<Vec<RunId>> {
+        let open = self.rows.values().filter(|row| row.card.group.is_open()).map(|row| row.card.run.run_id.clone());
+        let open: Vec<RunId> = open.collect();
+        let stamps = self.stamps_now(Some(&open))?;
+        let changed = open.into_iter().filter(|id| self.stamps.get(id) != stamps.get(id)).collect::<Vec<_>>();
+        self.look_at(&changed)
+    }
+
+    /// Directories in which something changes when runs begin or when open runs change, for watchers of a file system.
+    #[must_use]
+    pub fn places_of_open(&self) -> BTreeSet<PathBuf> {
+        let open = self.rows.values().filter(|row| row.card.group.is_open()).map(|row| &row.card.run.run_id);
+        let places = open.filter_map(|id| self.project.runs().place(Some(id)));
+        places.chain(self.project.runs().place(None)).collect()
+    }
+
+    /// The run that a path of a file system belongs to.
+    #[must_use]
+    pub fn run_at(&self, path: &Path) -> Option<RunId> {
+        let below = path.strip_prefix(self.project.runs().place(None)?).ok()?;
+        below.components().next()?.as_os_str().to_str()?.parse().ok()
     }
 
     fn stamps_now(&self, ids: Option<&[RunId]>) -> Result<HashMap<RunId, String>> {
@@ -316,6 +353,15 @@ impl Feed {
     pub fn run(&mut self, id: &RunId, at: Option<Seq>) -> Result<RunReport> {
         let place = self.observe(id)?;
         self.observed[place].1.report(&self.cx, &self.project, &self.definitions, at)
+    }
+
+    /// The workflow that a run follows, now or after an event, and where the run is in it.
+    ///
+    /// # Errors
+    /// As [`crate::runs::run_report`].
+    pub fn machine(&mut self, id: &RunId) -> Result<Option<&Machine>> {
+        let place = self.observe(id)?;
+        Ok(self.observed[place].1.machine())
     }
 
     /// Records of a run's activities, the latest first: at most `limit` of those numbered below `before`.

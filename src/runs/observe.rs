@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::codec::{LogEnd, digest};
 use crate::engine::{Attempt, Drift, History, Hold, Timekeeper, Timeline, is_free, pinned};
+use crate::machine::Machine;
 use crate::model::{Event, EventKind, Question, Seq, SessionId, StateName, Timestamp};
 use crate::runs::card::{Card, Judged, judged, judged_then};
 use crate::runs::context::Context;
@@ -170,6 +171,11 @@ impl Observed {
     #[must_use]
     pub fn log(&self) -> &LogScan {
         &self.view.log
+    }
+
+    /// The workflow that it follows.
+    pub(super) fn machine(&self) -> Option<&Machine> {
+        self.view.machine.as_ref()
     }
 
     /// All records of activities, in the order of their numbers.

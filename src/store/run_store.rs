@@ -7,6 +7,7 @@
 //! `tests/conformance/`.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use crate::codec::{LogEnd, LogScan};
 use crate::model::{Event, Number, RunId, RunSummary, Seq, Timestamp};
@@ -49,6 +50,13 @@ pub trait RunStore: fmt::Debug + Send + Sync {
     /// # Errors
     /// As [`Self::ids`].
     fn stamps(&self, ids: Option<&[RunId]>) -> Result<Vec<(RunId, Option<String>)>, StoreError>;
+
+    /// The directory of a run, or of all runs: something in it changes when the run changes, or when a run begins. `None`
+    /// for a store without directories.
+    fn place(&self, id: Option<&RunId>) -> Option<PathBuf> {
+        let _ = id;
+        None
+    }
 
     /// Creates a run, whole or not at all. Calls `propose` with 1, 2, 3, … until the proposed id is free or `propose`
     /// returns `None`. No other run is created meanwhile, so `propose` may look at the existing runs. `outside` is as

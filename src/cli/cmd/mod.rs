@@ -15,6 +15,7 @@ mod mode;
 mod next;
 mod record;
 mod resume;
+mod serve;
 mod session_end;
 mod set;
 mod setup;
@@ -64,6 +65,7 @@ pub(super) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit {
         Command::Hud(args) => hud::run(cx, args, out),
         Command::Hooks(args) => hooks::run(cx, args, out),
         Command::Mcp(args) => mcp::run(cx, &args, out),
+        Command::Serve(args) => serve::run(cx, args, out),
         Command::Resume(args) => resume::run(cx, args, out),
         Command::Attention(args) => attention::run(cx, &args, out),
         Command::List(args) => list::run(cx, args, out),

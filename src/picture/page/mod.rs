@@ -8,7 +8,7 @@ mod runs;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-pub use run::{RunPage, run_page};
+pub use run::{LOG_PAGE, RunPage, run_page};
 pub use runs::{ProjectCards, runs_page};
 
 /// The style sheet of all pages.

@@ -1,8 +1,11 @@
 //! The local store: runs in `.flow/runs`.
 
+use std::path::PathBuf;
+
 use crate::model::{RunId, RunSummary};
 use crate::store::batch::NewRun;
 use crate::store::error::StoreError;
+use crate::store::local::layout::RUNS;
 use crate::store::local::project::Project;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::{MaybeOpen, RunStore, StoredRun, Visit};
@@ -22,6 +25,11 @@ impl RunStore for Project {
 
     fn stamps(&self, ids: Option<&[RunId]>) -> Result<Vec<(RunId, Option<String>)>, StoreError> {
         self.stamps_of_runs(ids)
+    }
+
+    fn place(&self, id: Option<&RunId>) -> Option<PathBuf> {
+        let runs = self.path().join(RUNS);
+        Some(id.map_or_else(|| runs.clone(), |id| runs.join(id.as_str())))
     }
 
     fn create(

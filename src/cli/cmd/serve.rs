@@ -1,0 +1,37 @@
+//! `serve`.
+
+use crate::cli::args::ServeArgs;
+use crate::cli::exit::Exit;
+use crate::cli::out::Out;
+use crate::runs::Context;
+use crate::web::{self, Serves, Serving};
+
+pub(super) fn run(cx: &Context, args: ServeArgs, out: &mut Out) -> Exit {
+    let serving = Serving {
+        dirs: args.dirs,
+        listen: args.listen,
+        port: args.port,
+        allow_remote: args.allow_remote,
+        allow_hosts: args.allow_host,
+        new_token: args.new_token,
+        poll: args.poll,
+    };
+    let announce = |serves: &Serves| {
+        let report = serde_json::json!({
+            "url": serves.url,
+            "address": serves.address,
+            "projects": serves.projects,
+            "warning": serves.warning,
+        });
+        out.answer(&report, || format!("{}\n", serves.url));
+        if let Some(warning) = &serves.warning {
+            out.aside(&format!("warning: {warning}\n"));
+        }
+        let projects = serves.projects.join(", ");
+        out.aside(&format!("serving {projects} until Ctrl-C; the address holds the token, so keep it to yourself\n"));
+    };
+    match web::serve(cx, &serving, announce) {
+        Ok(()) => Exit::Done,
+        Err(error) => out.error(&error),
+    }
+}

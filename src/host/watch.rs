@@ -1,0 +1,66 @@
+//! Hints that files changed, from the operating system. They may be missing, late or superfluous, so nothing may depend
+//! on them but how soon something is looked at.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use notify::event::{AccessKind, AccessMode};
+use notify::{Config, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+
+/// Something changed here: a file in a directory that is watched, or an entry of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Hint {
+    pub(crate) path: PathBuf,
+}
+
+/// Watches directories, each without those in it.
+#[derive(Debug)]
+pub(crate) struct Watcher {
+    inner: RecommendedWatcher,
+    watched: BTreeSet<PathBuf>,
+}
+
+impl Watcher {
+    /// A watcher that calls `tell`, on a thread of its own.
+    pub(crate) fn new(tell: impl Fn(Hint) + Send + 'static) -> notify::Result<Self> {
+        let told = move |event: notify::Result<notify::Event>| {
+            let Ok(event) = event else { return };
+            if is_change(event.kind) {
+                event.paths.into_iter().for_each(|path| tell(Hint { path }));
+            }
+        };
+        Ok(Self { inner: RecommendedWatcher::new(told, Config::default())?, watched: BTreeSet::new() })
+    }
+
+    /// Watches exactly these directories from now on. One that does not exist is left out.
+    ///
+    /// # Errors
+    /// When the system allows no more watches.
+    pub(crate) fn set(&mut self, dirs: BTreeSet<PathBuf>) -> notify::Result<()> {
+        for gone in self.watched.difference(&dirs) {
+            // A directory that was removed is not watched any more.
+            let _ = self.inner.unwatch(gone);
+        }
+        for new in dirs.difference(&self.watched) {
+            match self.inner.watch(new, RecursiveMode::NonRecursive) {
+                Err(error) if is_missing(&error) => {}
+                watched => watched?,
+            }
+        }
+        self.watched = dirs;
+        Ok(())
+    }
+}
+
+/// Whether an event is more than somebody having read a file, as this program does all the time.
+fn is_change(kind: EventKind) -> bool {
+    !matches!(kind, EventKind::Access(access) if access != AccessKind::Close(AccessMode::Write))
+}
+
+fn is_missing(error: &notify::Error) -> bool {
+    match &error.kind {
+        notify::ErrorKind::PathNotFound => true,
+        notify::ErrorKind::Io(error) => error.kind() == std::io::ErrorKind::NotFound,
+        _ => false,
+    }
+}

@@ -1,0 +1,345 @@
+// Keeps a page of the dashboard alive: shows the token, listens to the feed, and puts newer parts in their places.
+//
+// Every page is made by the server. When the feed says that something changed, the page is asked for again, and parts
+// with the same `data-key` are replaced where they differ. Text becomes markup in one place, `parsed`, which has the only
+// Trusted Types policy.
+
+const KEY = 'flow.token';
+const main = document.querySelector('main');
+const live = document.querySelector('#live');
+const policy = window.trustedTypes?.createPolicy('flow', { createHTML: (text) => text });
+
+const parsed = (text) => new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, 'text/html');
+
+// ---- the token: in the address once, afterwards in this browser's store for this origin
+
+function token() {
+  const given = new URLSearchParams(location.hash.slice(1)).get('token');
+  if (given) {
+    localStorage.setItem(KEY, given);
+    history.replaceState(null, '', location.pathname + location.search);
+  }
+  return localStorage.getItem(KEY);
+}
+
+let secret = token();
+window.addEventListener('hashchange', () => {
+  if (location.hash.includes('token=')) {
+    secret = token();
+    refresh();
+    connect();
+  }
+});
+
+function say(text) {
+  const place = document.querySelector('#state') ?? main;
+  place.textContent = text;
+}
+
+// ---- putting newer parts in place
+
+// Makes `old` like `fresh` and keeps elements with the same key or the same place, so that focus and scrolling survive.
+function place(old, fresh) {
+  if (old.isEqualNode(fresh)) return old;
+  if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName || keyOf(old) !== keyOf(fresh)) {
+    const imported = document.importNode(fresh, true);
+    old.replaceWith(imported);
+    return imported;
+  }
+  if (old.nodeType !== Node.ELEMENT_NODE) {
+    old.nodeValue = fresh.nodeValue;
+    return old;
+  }
+  for (const { name } of [...old.attributes]) {
+    if (!fresh.hasAttribute(name) && !kept(old, name)) old.removeAttribute(name);
+  }
+  for (const { name, value } of fresh.attributes) {
+    if (old.getAttribute(name) !== value && !kept(old, name)) old.setAttribute(name, value);
+  }
+  if (old instanceof HTMLInputElement && document.activeElement !== old) old.value = fresh.getAttribute('value') ?? '';
+  placeChildren(old, fresh);
+  return old;
+}
+
+const keyOf = (node) => (node.nodeType === Node.ELEMENT_NODE ? (node.dataset?.key ?? node.id) : '');
+// What the reader did to an element is not undone.
+const kept = (element, name) => (name === 'open' && element.nodeName === 'DETAILS') || (name === 'class' && element.classList.contains('chosen'));
+
+function placeChildren(old, fresh) {
+  const keyed = new Map([...old.children].filter(keyOf).map((child) => [keyOf(child), child]));
+  let next = old.firstChild;
+  for (const wanted of [...fresh.childNodes]) {
+    const known = keyOf(wanted) ? keyed.get(keyOf(wanted)) : next && !keyOf(next) ? next : null;
+    if (known) {
+      if (known === next) next = next.nextSibling;
+      else old.insertBefore(known, next);
+      const placed = place(known, wanted);
+      next = placed.nextSibling;
+    } else {
+      old.insertBefore(document.importNode(wanted, true), next);
+    }
+  }
+  while (next) {
+    const gone = next;
+    next = next.nextSibling;
+    gone.remove();
+  }
+}
+
+// ---- asking for the page
+
+let asking = false;
+let again = false;
+let held = null;
+
+async function refresh() {
+  if (!secret) {
+    say('This page needs the token. Open the address that `flow serve` printed.');
+    return;
+  }
+  if (asking) {
+    again = true;
+    return;
+  }
+  asking = true;
+  try {
+    const answer = await fetch(location.pathname + location.search, { headers: { Authorization: `Bearer ${secret}` } });
+    if (answer.status === 401) {
+      localStorage.removeItem(KEY);
+      secret = null;
+      say('The token of this page is not valid any more. Open the address that `flow serve` printed.');
+    } else {
+      show(parsed(await answer.text()));
+    }
+  } catch {
+    status(false);
+  } finally {
+    asking = false;
+    if (again) {
+      again = false;
+      refresh();
+    }
+  }
+}
+
+function show(fresh) {
+  document.title = fresh.title;
+  const order = (root) => [...root.querySelectorAll('.row')].map(keyOf).join();
+  // Rows never move under the pointer or the keyboard.
+  const busy = main.querySelector('.rows:hover') || main.querySelector('.rows')?.contains(document.activeElement) || main.querySelector('.rows .chosen');
+  if (busy && order(main) !== order(fresh.querySelector('main'))) {
+    held = fresh;
+    offer();
+    return;
+  }
+  held = null;
+  document.querySelector('#changes')?.remove();
+  place(main, fresh.querySelector('main'));
+  const header = document.querySelector('header nav');
+  const navigation = fresh.querySelector('header nav');
+  if (header && navigation) place(header, navigation);
+}
+
+// Rows have changed places; the reader says when to show it.
+function offer() {
+  if (document.querySelector('#changes')) return;
+  const button = document.createElement('button');
+  button.id = 'changes';
+  button.type = 'button';
+  button.textContent = 'The order changed: show it';
+  button.addEventListener('click', apply);
+  main.append(button);
+}
+
+function apply() {
+  if (!held) return;
+  choose(null);
+  document.querySelector('#changes')?.remove();
+  const fresh = held;
+  held = null;
+  place(main, fresh.querySelector('main'));
+}
+
+document.addEventListener('pointerleave', apply);
+main.addEventListener('pointerout', (event) => {
+  if (held && !event.relatedTarget?.closest?.('.rows') && !main.querySelector('.rows .chosen')) apply();
+});
+
+// ---- the feed
+
+let socket = null;
+let wait = 250;
+let heard = 0;
+
+function status(on) {
+  live.textContent = on ? '● live' : '○ not live';
+  live.classList.toggle('on', on);
+}
+
+function wish() {
+  const found = location.pathname.match(/^\/([^/]+)\/runs\/([^/]+)$/);
+  // Pages are asked for as a whole, so the feed only has to say that something changed.
+  return found ? { type: 'watch', list: { limit: 0 }, runs: [] } : { type: 'watch', list: { limit: 0 } };
+}
+
+function concerns(message) {
+  const found = location.pathname.match(/^\/([^/]+)\/runs\/([^/]+)$/);
+  if (message.type === 'snapshot') return true;
+  if (message.type !== 'run' && message.type !== 'gone') return false;
+  const run = message.card?.run_id ?? message.run;
+  return !found || (message.project === found[1] && run === found[2]);
+}
+
+function connect() {
+  if (!secret || (socket && socket.readyState <= WebSocket.OPEN)) return;
+  socket = new WebSocket(`ws://${location.host}/ws`, ['flow.v1', `flow.token.${secret}`]);
+  socket.addEventListener('open', () => {
+    wait = 250;
+    heard = Date.now();
+    status(true);
+    socket.send(JSON.stringify(wish()));
+  });
+  socket.addEventListener('message', (event) => {
+    heard = Date.now();
+    if (concerns(JSON.parse(event.data))) refresh();
+  });
+  socket.addEventListener('close', () => {
+    status(false);
+    setTimeout(connect, wait);
+    wait = Math.min(2 * wait, 10_000);
+  });
+}
+
+setInterval(() => {
+  // A connection that is gone without a word.
+  if (socket?.readyState === WebSocket.OPEN && Date.now() - heard > 40_000) socket.close();
+}, 5000);
+// Ages go on without any change.
+setInterval(refresh, 30_000);
+
+// ---- copying
+
+async function copy(text, button) {
+  await navigator.clipboard.writeText(text);
+  if (!button) return;
+  const before = button.textContent;
+  button.textContent = 'Copied';
+  setTimeout(() => (button.textContent = before), 1500);
+}
+
+main.addEventListener('click', (event) => {
+  const button = event.target.closest('[data-copy]');
+  if (button) copy(button.dataset.copy, button);
+});
+
+// ---- search, filters and the slider: all of them are in the address
+
+let typing = 0;
+
+function go(form) {
+  const query = new URLSearchParams(new FormData(form));
+  for (const [name, value] of [...query]) if (!value) query.delete(name);
+  const slider = form.elements.at;
+  if (slider && slider.value === slider.max) query.delete('at');
+  const group = new URLSearchParams(location.search).get('group');
+  if (group && form.role === 'search') query.set('group', group);
+  const text = query.toString();
+  history.replaceState(null, '', location.pathname + (text ? `?${text}` : ''));
+  refresh();
+}
+
+main.addEventListener('submit', (event) => {
+  event.preventDefault();
+  go(event.target);
+});
+main.addEventListener('input', (event) => {
+  const form = event.target.form;
+  if (!form) return;
+  const output = form.querySelector('output');
+  if (output && event.target.type === 'range') output.textContent = `${event.target.value} of ${event.target.max}`;
+  clearTimeout(typing);
+  typing = setTimeout(() => go(form), event.target.type === 'search' ? 120 : 30);
+});
+
+// ---- the keyboard
+
+const rows = () => [...main.querySelectorAll('.row')];
+
+function choose(row) {
+  main.querySelector('.row.chosen')?.classList.remove('chosen');
+  if (!row) return;
+  row.classList.add('chosen');
+  row.querySelector('a')?.focus();
+}
+
+function step(by) {
+  const all = rows();
+  const at = all.findIndex((row) => row.classList.contains('chosen') || row.contains(document.activeElement));
+  choose(all[Math.max(0, Math.min(all.length - 1, at < 0 ? 0 : at + by))]);
+}
+
+function slide(by) {
+  const slider = main.querySelector('input[name=at]');
+  if (!slider) return;
+  slider.value = Number(slider.value) + by;
+  slider.dispatchEvent(new Event('input', { bubbles: true }));
+}
+
+const PAGES = { r: '/' };
+let before = '';
+
+function pressed(key) {
+  if (before === 'g' && PAGES[key]) return location.assign(PAGES[key]);
+  switch (key) {
+    case 'j': return step(1);
+    case 'k': return step(-1);
+    case '/': return main.querySelector('input[type=search]')?.focus();
+    case 'y': {
+      const button = main.querySelector('[data-copy]');
+      return button && copy(button.dataset.copy, button);
+    }
+    case '[': return slide(-1);
+    case ']': return slide(1);
+    case '?': return help();
+    case 'Escape': return document.querySelector('dialog[open]') ? null : main.querySelector('.rows') ? apply() : location.assign('/');
+    default: return undefined;
+  }
+}
+
+function help() {
+  let dialog = document.querySelector('#keys');
+  if (!dialog) {
+    dialog = document.createElement('dialog');
+    dialog.id = 'keys';
+    const keys = [['j k', 'next and previous run'], ['Enter', 'open it'], ['Esc', 'back to all runs'], ['/', 'search'], ['g r', 'all runs'], ['y', 'copy the command'], ['[ ]', 'one event back, one on'], ['?', 'these keys']];
+    const list = document.createElement('dl');
+    for (const [key, what] of keys) {
+      const term = document.createElement('dt');
+      const meaning = document.createElement('dd');
+      term.textContent = key;
+      meaning.textContent = what;
+      list.append(term, meaning);
+    }
+    dialog.append(list);
+    document.body.append(dialog);
+  }
+  dialog.showModal();
+}
+
+document.addEventListener('keydown', (event) => {
+  if (event.ctrlKey || event.altKey || event.metaKey) return;
+  const typed = event.target.closest('input:not([type=range]), select, textarea');
+  if (typed) {
+    if (event.key === 'Escape') event.target.blur();
+    return;
+  }
+  const known = ['j', 'k', '/', 'y', '[', ']', '?', 'Escape'].includes(event.key) || before === 'g';
+  if (known) {
+    if (event.key !== 'Escape') event.preventDefault();
+    pressed(event.key);
+  }
+  before = event.key;
+});
+
+refresh();
+connect();

@@ -1,0 +1,47 @@
+//! The dashboard in the browser: `flow serve`. No rule lives here: pages are made by [`crate::picture`] from what the
+//! feeds of [`crate::runs`] say.
+//!
+//! The server listens on this machine only, unless it is told otherwise. Other users of the machine, and pages of other
+//! sites in the same browser, are kept out by one gate in front of every path ([`server`]).
+
+mod error;
+#[cfg_attr(not(feature = "serve"), path = "no_server.rs")]
+mod server;
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+pub use error::{Error, Result};
+pub use server::serve;
+
+/// How to serve.
+#[derive(Debug, Clone)]
+pub struct Serving {
+    /// The directories of the projects; otherwise the one of the context.
+    pub dirs: Vec<PathBuf>,
+    /// The address to listen on.
+    pub listen: IpAddr,
+    /// The port; otherwise the one of last time, or any.
+    pub port: Option<u16>,
+    /// Whether `listen` may be an address that other machines reach.
+    pub allow_remote: bool,
+    /// Further values of the `Host` header to accept, such as that of a forwarded port.
+    pub allow_hosts: Vec<String>,
+    /// Whether to make a new token, so that links that were given out before are refused.
+    pub new_token: bool,
+    /// Whether to look at files at fixed intervals instead of watching them.
+    pub poll: bool,
+}
+
+/// Where the server is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Serves {
+    /// The address.
+    pub address: SocketAddr,
+    /// The address to open in a browser. The part after `#` is the token, which browsers do not send.
+    pub url: String,
+    /// The names of the projects.
+    pub projects: Vec<String>,
+    /// Why port and token are not remembered for the next time.
+    pub warning: Option<String>,
+}

@@ -1,0 +1,233 @@
+//! The gate in front of every path: which requests are answered at all.
+//!
+//! A server on this machine is reached by every user of it, and by every page in the user's browser. A page of another
+//! site cannot read answers without being allowed to, but could send requests, and with a name that it lets point here
+//! (DNS rebinding) it could read them as well. So the names of the host, the origin and the token are checked, before any
+//! path is looked at.
+
+use std::net::SocketAddr;
+
+use axum::http::header::{
+    AUTHORIZATION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, SEC_WEBSOCKET_PROTOCOL,
+    TRANSFER_ENCODING,
+};
+use axum::http::request::Parts;
+use axum::http::{Method, StatusCode};
+use sha2::{Digest as _, Sha256};
+
+/// The path of the live feed.
+pub(super) const SOCKET: &str = "/ws";
+/// The protocol of the live feed.
+pub(super) const PROTOCOL: &str = "flow.v1";
+/// Before the token, in the protocols that a socket offers: browsers let pages set no other header.
+const TOKEN_PROTOCOL: &str = "flow.token.";
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// What the gate lets through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Caller {
+    /// Whether the request has the token. Without it, there is nothing but the shell of a page and what it is made of.
+    pub(super) is_known: bool,
+}
+
+/// Why the gate does not let a request through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub(super) status: StatusCode,
+    pub(super) message: String,
+}
+
+fn refuse(status: StatusCode, message: impl Into<String>) -> Result<Caller, Refusal> {
+    Err(Refusal { status, message: message.into() })
+}
+
+/// The gate.
+#[derive(Debug)]
+pub(super) struct Gate {
+    /// The values of `Host` that mean this server.
+    hosts: Vec<String>,
+    token: [u8; 32],
+}
+
+impl Gate {
+    pub(super) fn new(address: SocketAddr, more: &[String], token: &str) -> Self {
+        let port = address.port();
+        let mut hosts = vec![address.to_string()];
+        if address.ip().is_loopback() {
+            hosts.extend([format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::1]:{port}")]);
+        }
+        hosts.extend(more.iter().map(|host| host.to_ascii_lowercase()));
+        Self { hosts, token: digest(token) }
+    }
+
+    /// Judges a request before anything else looks at it.
+    pub(super) fn judge(&self, request: &Parts) -> Result<Caller, Refusal> {
+        let Some(host) = only(&request.headers, &HOST).filter(|host| self.is_own(host)) else {
+            return refuse(
+                StatusCode::MISDIRECTED_REQUEST,
+                "this is not the host that the server was started for; a forwarded port needs --allow-host HOST:PORT",
+            );
+        };
+        if request.uri.authority().is_some_and(|target| !self.is_own(target.as_str())) {
+            return refuse(StatusCode::MISDIRECTED_REQUEST, "the address names another host");
+        }
+        let is_socket = request.uri.path() == SOCKET;
+        if !matches!(request.method, Method::GET | Method::HEAD) {
+            let status =
+                if request.method == Method::OPTIONS { StatusCode::FORBIDDEN } else { StatusCode::METHOD_NOT_ALLOWED };
+            return refuse(status, "this server only shows");
+        }
+        let sends = |header: &HeaderName| request.headers.get(header).is_some_and(|value| value != "0");
+        if sends(&CONTENT_LENGTH) || sends(&TRANSFER_ENCODING) {
+            return refuse(StatusCode::BAD_REQUEST, "a request for a page has no body");
+        }
+        if let Some(refused) = foreign(&request.headers, host, is_socket) {
+            return refuse(StatusCode::FORBIDDEN, refused);
+        }
+        match self.token_of(&request.headers, is_socket) {
+            Some(true) => Ok(Caller { is_known: true }),
+            Some(false) => refuse(StatusCode::UNAUTHORIZED, "the token is not the one of this server"),
+            None if is_socket => refuse(StatusCode::UNAUTHORIZED, "the live feed needs the token"),
+            None => Ok(Caller { is_known: false }),
+        }
+    }
+
+    /// Whether this is a name of this server, to the letter.
+    fn is_own(&self, host: &str) -> bool {
+        self.hosts.iter().any(|own| own.eq_ignore_ascii_case(host))
+    }
+
+    /// Whether the request has the right token; `None` if it has none.
+    fn token_of(&self, headers: &HeaderMap, is_socket: bool) -> Option<bool> {
+        let given = if is_socket {
+            let offered = headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter().filter_map(|value| value.to_str().ok());
+            offered.flat_map(|list| list.split(',')).find_map(|one| one.trim().strip_prefix(TOKEN_PROTOCOL))
+        } else {
+            match headers.get(AUTHORIZATION)?.to_str().ok().and_then(|value| value.strip_prefix("Bearer ")) {
+                Some(token) => Some(token),
+                None => return Some(false),
+            }
+        };
+        // Digests are compared, so the time that it takes tells nothing about the token.
+        given.map(|token| digest(token) == self.token)
+    }
+}
+
+/// Why a request comes from another site; `None` if it does not.
+fn foreign(headers: &HeaderMap, host: &str, is_socket: bool) -> Option<&'static str> {
+    let origins: Vec<&HeaderValue> = headers.get_all(ORIGIN).iter().collect();
+    let own = format!("http://{host}");
+    if origins.is_empty() && is_socket {
+        return Some("the live feed needs an Origin");
+    }
+    if origins.len() > 1 || origins.iter().any(|origin| !origin.as_bytes().eq_ignore_ascii_case(own.as_bytes())) {
+        return Some("the request comes from a page of another site");
+    }
+    let site = headers.get(&FETCH_SITE).map(HeaderValue::as_bytes);
+    site.filter(|site| ![&b"same-origin"[..], b"none"].contains(site)).map(|_| "the request comes from another site")
+}
+
+/// The value of a header that must be there once.
+fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
+    let mut values = headers.get_all(name).iter();
+    let first = values.next()?.to_str().ok();
+    first.filter(|_| values.next().is_none())
+}
+
+fn digest(text: &str) -> [u8; 32] {
+    Sha256::digest(text.as_bytes()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::Request;
+
+    const TOKEN: &str = "0123456789abcdef";
+
+    fn judge(target: &str, method: &str, headers: &[(&str, &str)]) -> Result<bool, u16> {
+        let gate = Gate::new("127.0.0.1:7000".parse().unwrap(), &["box.example:8080".to_owned()], TOKEN);
+        let mut request = Request::builder().method(method).uri(target);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let (parts, ()) = request.body(()).unwrap().into_parts();
+        gate.judge(&parts).map(|caller| caller.is_known).map_err(|refusal| refusal.status.as_u16())
+    }
+
+    #[test]
+    fn only_the_names_of_this_server_are_answered() {
+        for host in ["127.0.0.1:7000", "localhost:7000", "LOCALHOST:7000", "[::1]:7000", "box.example:8080"] {
+            assert_eq!(judge("/", "GET", &[("host", host)]), Ok(false), "{host}");
+            assert_eq!(judge(&format!("http://{host}/"), "GET", &[("host", host)]), Ok(false), "{host}");
+        }
+        for host in [
+            "evil.example",
+            "127.0.0.1",
+            "127.0.0.1:7001",
+            "127.0.0.1:7000.",
+            "localhost.evil.example:7000",
+            "user@127.0.0.1:7000",
+            "",
+        ] {
+            assert_eq!(judge("/", "GET", &[("host", host)]), Err(421), "{host}");
+        }
+        assert_eq!(judge("/", "GET", &[]), Err(421));
+        assert_eq!(judge("/", "GET", &[("host", "127.0.0.1:7000"), ("host", "127.0.0.1:7000")]), Err(421));
+        assert_eq!(judge("http://evil.example/", "GET", &[("host", "127.0.0.1:7000")]), Err(421));
+        assert_eq!(judge("http://x@127.0.0.1:7000/", "GET", &[("host", "127.0.0.1:7000")]), Err(421));
+    }
+
+    #[test]
+    fn pages_of_other_sites_are_refused() {
+        let of = |name: &str, value: &str| judge("/", "GET", &[("host", "localhost:7000"), (name, value)]);
+        assert_eq!(of("origin", "http://localhost:7000"), Ok(false));
+        for origin in
+            ["null", "http://evil.example", "https://localhost:7000", "http://127.0.0.1:7000", "http://localhost:7001"]
+        {
+            assert_eq!(of("origin", origin), Err(403), "{origin}");
+        }
+        assert_eq!(of("sec-fetch-site", "none"), Ok(false));
+        for site in ["cross-site", "same-site", ""] {
+            assert_eq!(of("sec-fetch-site", site), Err(403), "{site}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_token_is_refused_and_none_is_a_stranger() {
+        let of = |value: &str| judge("/", "GET", &[("host", "localhost:7000"), ("authorization", value)]);
+        assert_eq!(of(&format!("Bearer {TOKEN}")), Ok(true));
+        for value in
+            ["Bearer ", "Bearer 0123", "Basic Zm9v", &format!("bearer {TOKEN}"), &format!("Bearer {TOKEN}0"), TOKEN]
+        {
+            assert_eq!(of(value), Err(401), "{value}");
+        }
+    }
+
+    #[test]
+    fn the_live_feed_needs_origin_and_token() {
+        let (host, origin) = (("host", "localhost:7000"), ("origin", "http://localhost:7000"));
+        let protocols = format!("flow.v1, flow.token.{TOKEN}");
+        let protocol = ("sec-websocket-protocol", protocols.as_str());
+        assert_eq!(judge("/ws", "GET", &[host, origin, protocol]), Ok(true));
+        assert_eq!(judge("/ws", "GET", &[host, protocol]), Err(403));
+        assert_eq!(judge("/ws", "GET", &[host, origin]), Err(401));
+        assert_eq!(judge("/ws", "GET", &[host, origin, ("sec-websocket-protocol", "flow.token.x")]), Err(401));
+        assert_eq!(judge("/ws", "GET", &[host, ("origin", "http://evil.example"), protocol]), Err(403));
+        // A page cannot set this header for a socket, and a program has no need to.
+        let bearer = format!("Bearer {TOKEN}");
+        assert_eq!(judge("/ws", "GET", &[host, origin, ("authorization", bearer.as_str())]), Err(401));
+    }
+
+    #[test]
+    fn nothing_is_written_and_no_body_is_taken() {
+        for method in ["POST", "PUT", "DELETE", "PATCH", "TRACE", "CONNECT"] {
+            let target = if method == "CONNECT" { "localhost:7000" } else { "/" };
+            assert_eq!(judge(target, method, &[("host", "localhost:7000")]), Err(405), "{method}");
+        }
+        assert_eq!(judge("/", "OPTIONS", &[("host", "localhost:7000")]), Err(403));
+        assert_eq!(judge("/", "GET", &[("host", "localhost:7000"), ("content-length", "4")]), Err(400));
+        assert_eq!(judge("/", "GET", &[("host", "localhost:7000"), ("transfer-encoding", "chunked")]), Err(400));
+        assert_eq!(judge("/", "HEAD", &[("host", "localhost:7000"), ("content-length", "0")]), Ok(false));
+    }
+}

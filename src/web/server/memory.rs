@@ -1,0 +1,107 @@
+//! The port and the token of last time, so that a page that is open finds the server again after a restart.
+//!
+//! They are in the user's state directory, readable by the user alone, and never in the project: a cloned repository could
+//! bring a token that somebody else knows.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::disk::{Dir, DiskError, Links, Rename, Trust};
+use crate::host::secret;
+use crate::model::Explain as _;
+use crate::runs::Context;
+
+/// The mode of the file: for its owner alone.
+const PRIVATE: u32 = 0o600;
+/// The longest file that is read.
+const LONGEST: usize = 4096;
+
+/// What is remembered about the server of some projects.
+#[derive(Debug)]
+pub(super) struct Memory {
+    place: Result<Place, String>,
+    port: Option<u16>,
+    token: String,
+}
+
+#[derive(Debug)]
+struct Place {
+    dir: Dir,
+    name: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Remembered {
+    port: u16,
+    token: String,
+}
+
+impl Memory {
+    /// What is remembered about the server of the projects with these roots.
+    pub(super) fn recall(cx: &Context, roots: &[PathBuf]) -> Self {
+        let place = Place::find(cx, roots);
+        let known = place.as_ref().ok().and_then(Place::read);
+        let token = known.as_ref().map(|known| known.token.clone());
+        Self { place, port: known.map(|known| known.port), token: token.unwrap_or_else(secret) }
+    }
+
+    pub(super) fn forget_token(&mut self) {
+        self.token = secret();
+    }
+
+    pub(super) fn port(&self) -> Option<u16> {
+        self.port
+    }
+
+    pub(super) fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Remembers port and token. Returns why that failed, if it did.
+    pub(super) fn remember(&self, port: u16) -> Option<String> {
+        let written = match &self.place {
+            Ok(place) => place.write(&Remembered { port, token: self.token.clone() }).map_err(|error| error.one_line()),
+            Err(why) => Err(why.clone()),
+        };
+        written.err().map(|why| format!("port and token are not remembered for the next start: {why}"))
+    }
+}
+
+impl Place {
+    fn find(cx: &Context, roots: &[PathBuf]) -> Result<Self, String> {
+        let home = cx.env.state_home.clone().ok_or("neither XDG_STATE_HOME nor HOME names a directory")?;
+        let dir = directory(cx, &home).map_err(|error| error.one_line())?;
+        let mut digest = Sha256::new();
+        roots.iter().for_each(|root| digest.update([root.as_os_str().as_encoded_bytes(), b"\n"].concat()));
+        let name: String = digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        Ok(Self { dir, name: format!("serve-{name}.json") })
+    }
+
+    fn read(&self) -> Option<Remembered> {
+        let bytes = self.dir.read(&self.name, LONGEST).ok()??;
+        // Others may know what others can read.
+        let is_private = self.dir.look(&self.name).is_ok_and(|stat| stat.mode & 0o077 == 0);
+        let known: Remembered = serde_json::from_slice(&bytes).ok().filter(|_| is_private)?;
+        (known.token.len() == secret().len()).then_some(known)
+    }
+
+    fn write(&self, known: &Remembered) -> Result<(), DiskError> {
+        let new = format!("{}.{}", self.name, std::process::id());
+        self.dir.remove(&new)?;
+        let text = serde_json::to_string(known).unwrap_or_default();
+        self.dir.create(&new, text.as_bytes(), PRIVATE)?;
+        self.dir.rename(&new, &self.name, Rename::Replace)
+    }
+}
+
+/// `flow` below the user's state directory; what is missing is created.
+fn directory(cx: &Context, home: &Path) -> Result<Dir, DiskError> {
+    let exists = home.ancestors().find(|dir| cx.disk.look(dir, Links::Follow).is_ok()).unwrap_or(home);
+    let mut dir = Dir::open_path(&*cx.disk, exists, Trust::OwnFiles)?;
+    for name in home.strip_prefix(exists).into_iter().flat_map(Path::components) {
+        dir = dir.ensure_dir(&name.as_os_str().to_string_lossy())?.0;
+    }
+    Ok(dir.ensure_dir("flow")?.0)
+}

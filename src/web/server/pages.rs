@@ -1,0 +1,250 @@
+//! What is at which address. Names and ids in addresses are looked up; no path of a file system is made of them.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Extension, Path, Query, State};
+use axum::http::{Response, StatusCode};
+use axum::routing::get;
+use axum::{Router, middleware};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::model::{Explain as _, Kind, RunId, Seq};
+use crate::picture::page::{self, LOG_PAGE, Page, Place, RunPage, document, message_page, run_page, runs_page};
+use crate::runs::{CardFilter, CardGroup, Feed};
+use crate::web::server::answer::{html, json as as_json, text, with_type};
+use crate::web::server::gate::Caller;
+use crate::web::server::live::{Live, Served, cards};
+use crate::web::server::socket;
+
+/// How many records of activities a page shows.
+const ACTIVITIES: usize = 100;
+/// The most events in one answer.
+const EVENTS: usize = 500;
+
+const SCRIPT: &str = include_str!("../assets/flow.js");
+const ICON: &str = include_str!("../assets/flow.svg");
+
+type Answer = Response<Body>;
+
+/// All addresses. A page without the token is an empty shell; everything else that says something of a project is
+/// refused without it.
+pub(super) fn router(live: Arc<Live>) -> Router {
+    let known = Router::new()
+        .route("/api/v1/runs", get(list))
+        .route("/api/v1/{project}/runs/{run}", get(run))
+        .route("/api/v1/{project}/runs/{run}/activities", get(activities))
+        .route("/api/v1/{project}/runs/{run}/log", get(log))
+        .route("/ws", get(socket::open))
+        .route_layer(middleware::from_fn(only_known));
+    Router::new()
+        .route("/", get(runs))
+        .route("/{project}/runs/{run}", get(run_shown))
+        .route("/flow.css", get(async || with_type(StatusCode::OK, "text/css; charset=utf-8", page::STYLE)))
+        .route("/flow.js", get(async || with_type(StatusCode::OK, "text/javascript; charset=utf-8", SCRIPT)))
+        .route("/flow.svg", get(async || with_type(StatusCode::OK, "image/svg+xml", ICON)))
+        .merge(known)
+        .fallback(nothing)
+        .with_state(live)
+}
+
+async fn only_known(
+    Extension(caller): Extension<Caller>,
+    request: axum::extract::Request,
+    next: middleware::Next,
+) -> Answer {
+    if caller.is_known { next.run(request).await } else { text(StatusCode::UNAUTHORIZED, "this needs the token") }
+}
+
+async fn nothing(Extension(caller): Extension<Caller>) -> Answer {
+    shown(caller, StatusCode::NOT_FOUND, || message_page("Not found", "There is nothing at this address."))
+}
+
+/// A page, or the shell for those who have not shown the token.
+fn shown(caller: Caller, status: StatusCode, make: impl FnOnce() -> Page) -> Answer {
+    if caller.is_known { html(status, document(&make(), Place::Served)) } else { html(StatusCode::OK, page::shell()) }
+}
+
+/// Calls `read` where it may wait for the disk and for other readers.
+async fn apart<T: Send + 'static>(read: impl FnOnce() -> T + Send + 'static) -> Result<T, Answer> {
+    let failed = |_| text(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made");
+    tokio::task::spawn_blocking(read).await.map_err(failed)
+}
+
+/// The query of the page of all runs. An empty field of a form is none.
+#[derive(Debug, Deserialize)]
+#[serde(default)]
+struct Search {
+    group: Option<CardGroup>,
+    search: Option<String>,
+    workflow: Option<String>,
+    skip: usize,
+    limit: usize,
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        Self { group: None, search: None, workflow: None, skip: 0, limit: CardFilter::default().limit }
+    }
+}
+
+impl From<Search> for CardFilter {
+    fn from(asked: Search) -> Self {
+        let given = |text: Option<String>| text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+        let limit = asked.limit.min(EVENTS);
+        Self {
+            group: asked.group,
+            search: given(asked.search),
+            workflow: given(asked.workflow),
+            skip: asked.skip,
+            limit,
+        }
+    }
+}
+
+async fn runs(
+    State(live): State<Arc<Live>>,
+    Extension(caller): Extension<Caller>,
+    Query(search): Query<Search>,
+) -> Result<Answer, Answer> {
+    let filter = CardFilter::from(search);
+    if !caller.is_known {
+        return Ok(html(StatusCode::OK, page::shell()));
+    }
+    apart(move || {
+        let now = live.now();
+        shown(caller, StatusCode::OK, || runs_page(&cards(&live, &filter), &filter, now))
+    })
+    .await
+}
+
+async fn list(State(live): State<Arc<Live>>, Query(search): Query<Search>) -> Result<Answer, Answer> {
+    let filter = CardFilter::from(search);
+    apart(move || {
+        let projects = cards(&live, &filter).into_iter();
+        let projects: Vec<_> =
+            projects.map(|project| json!({ "project": project.name, "cards": project.report })).collect();
+        as_json(StatusCode::OK, &json!({ "projects": projects }))
+    })
+    .await
+}
+
+/// Which state of a run, and which part of its log.
+#[derive(Debug, Default, Clone, Copy, Deserialize)]
+#[serde(default)]
+struct When {
+    /// After this event.
+    at: Option<u64>,
+    /// The last event of the log to show.
+    log: Option<u64>,
+}
+
+async fn run_shown(
+    State(live): State<Arc<Live>>,
+    Extension(caller): Extension<Caller>,
+    Path((project, run)): Path<(String, String)>,
+    Query(when): Query<When>,
+) -> Result<Answer, Answer> {
+    if !caller.is_known {
+        return Ok(html(StatusCode::OK, page::shell()));
+    }
+    apart(move || {
+        let address = format!("/{project}/runs/{run}");
+        let answer = with_run(&live, &project, &run, |served, feed, id| {
+            let at = when.at.map(Seq);
+            let report = feed.run(id, at)?;
+            let activities = feed.activities(id, at, 0, ACTIVITIES)?;
+            let end = when.log.or(when.at).unwrap_or(report.last.0).min(report.last.0);
+            let log = feed.log(id, Seq(end.saturating_sub(LOG_PAGE as u64)), LOG_PAGE)?;
+            let now = live.now();
+            let view = RunPage {
+                run: &report,
+                activities: &activities,
+                log: &log,
+                diagram: None,
+                address: Some(format!("/{}/runs/{id}", served.name)),
+                now,
+            };
+            Ok(run_page(&view))
+        });
+        match answer {
+            Ok(page) => html(StatusCode::OK, document(&page, Place::Served)),
+            Err((status, message)) => {
+                let page = message_page("This run cannot be shown", &format!("{address}: {message}"));
+                html(status, document(&page, Place::Served))
+            }
+        }
+    })
+    .await
+}
+
+/// Calls `read` with the feed of a project and the id of a run in it. A failure is a status and a sentence.
+fn with_run<T>(
+    live: &Live,
+    project: &str,
+    run: &str,
+    read: impl FnOnce(&Served, &mut Feed, &RunId) -> crate::runs::Result<T>,
+) -> Result<T, (StatusCode, String)> {
+    let missing = |message: &str| (StatusCode::NOT_FOUND, message.to_owned());
+    let served = live.find(project).ok_or_else(|| missing("no project of this name is served"))?;
+    let id = run.parse::<RunId>().map_err(|_| missing("this is not the id of a run"))?;
+    let found = read(served, &mut served.feed(), &id);
+    found.map_err(|error| {
+        let status = match error.problem().kind {
+            Kind::NotFound | Kind::Usage => StatusCode::NOT_FOUND,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        (status, error.one_line())
+    })
+}
+
+/// The answer to a program: a report, or an error.
+fn reported<T: serde::Serialize>(found: Result<T, (StatusCode, String)>) -> Answer {
+    match found {
+        Ok(report) => as_json(StatusCode::OK, &report),
+        Err((status, message)) => as_json(status, &json!({ "error": message })),
+    }
+}
+
+async fn run(
+    State(live): State<Arc<Live>>,
+    Path((project, run)): Path<(String, String)>,
+    Query(when): Query<When>,
+) -> Result<Answer, Answer> {
+    apart(move || reported(with_run(&live, &project, &run, |_, feed, id| feed.run(id, when.at.map(Seq))))).await
+}
+
+/// A part of a list.
+#[derive(Debug, Deserialize)]
+#[serde(default)]
+struct Part {
+    after: u64,
+    skip: usize,
+    limit: usize,
+}
+
+impl Default for Part {
+    fn default() -> Self {
+        Self { after: 0, skip: 0, limit: ACTIVITIES }
+    }
+}
+
+async fn activities(
+    State(live): State<Arc<Live>>,
+    Path((project, run)): Path<(String, String)>,
+    Query(part): Query<Part>,
+) -> Result<Answer, Answer> {
+    let limit = part.limit.min(EVENTS);
+    apart(move || reported(with_run(&live, &project, &run, |_, feed, id| feed.activities(id, None, part.skip, limit))))
+        .await
+}
+
+async fn log(
+    State(live): State<Arc<Live>>,
+    Path((project, run)): Path<(String, String)>,
+    Query(part): Query<Part>,
+) -> Result<Answer, Answer> {
+    let limit = part.limit.min(EVENTS);
+    apart(move || reported(with_run(&live, &project, &run, |_, feed, id| feed.log(id, Seq(part.after), limit)))).await
+}

@@ -1,0 +1,251 @@
+//! The live feed: what changes, as messages over a WebSocket.
+//!
+//! Cards are state: a message has the whole card, so the last one counts and a lost one is made good by the next snapshot.
+//! Events are sent to those who watch the run, from the log itself and from any cursor. Who reads too slowly gets a
+//! snapshot instead of what was missed, and is cut off when nothing can be written for ten seconds.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::http::{Response, StatusCode};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{interval, timeout};
+
+use crate::model::{RunId, Seq};
+use crate::runs::{CardFilter, Cursor};
+use crate::web::server::answer::text;
+use crate::web::server::gate::PROTOCOL;
+use crate::web::server::live::{Live, Notice, cards};
+
+/// The most sockets at once.
+const SOCKETS: usize = 16;
+/// How often an idle socket says that it lives.
+const BEAT: Duration = Duration::from_secs(15);
+/// How long a message may take to be written.
+const WRITE: Duration = Duration::from_secs(10);
+/// The longest message of a client.
+const MESSAGE: usize = 64 * 1024;
+/// The most runs that a client watches, and the most events in a message.
+const WATCHED: usize = 16;
+const EVENTS: usize = 500;
+
+static ROOM: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(SOCKETS)));
+
+/// What a client wants to be told; each message replaces the last one.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, tag = "type", rename_all = "snake_case")]
+enum Wish {
+    Watch {
+        /// Which cards a snapshot has; none for a client that wants no cards.
+        #[serde(default)]
+        list: Option<CardFilter>,
+        /// Runs whose events are wanted.
+        #[serde(default)]
+        runs: Vec<WatchedRun>,
+        /// `FEED:N`: the last message of the list that the client has.
+        #[serde(default)]
+        since: Option<String>,
+    },
+}
+
+/// A run whose events are wanted.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WatchedRun {
+    project: String,
+    run: RunId,
+    /// `SEQ:ID` of the last event that the client has; none from the beginning.
+    #[serde(default)]
+    after: Option<String>,
+}
+
+pub(super) async fn open(State(live): State<Arc<Live>>, upgrade: WebSocketUpgrade) -> Response<Body> {
+    let Ok(place) = Arc::clone(&ROOM).try_acquire_owned() else {
+        return text(StatusCode::SERVICE_UNAVAILABLE, "too many pages are open");
+    };
+    upgrade
+        .protocols([PROTOCOL])
+        .max_message_size(MESSAGE)
+        .max_frame_size(MESSAGE)
+        .on_upgrade(move |socket| talk(socket, live, place))
+}
+
+async fn talk(socket: WebSocket, live: Arc<Live>, place: OwnedSemaphorePermit) {
+    let notices = live.subscribe();
+    let talk = Talk { socket, live, list: None, runs: BTreeMap::new() };
+    // A client that is gone or too slow ends its own connection.
+    let _ = talk.run(notices).await;
+    drop(place);
+}
+
+/// The connection is to end.
+struct Over;
+
+struct Talk {
+    socket: WebSocket,
+    live: Arc<Live>,
+    /// Which cards the client wants.
+    list: Option<CardFilter>,
+    /// How far the client has the logs of the runs that it watches.
+    runs: BTreeMap<(usize, RunId), Cursor>,
+}
+
+impl Talk {
+    async fn run(mut self, mut notices: Receiver<Notice>) -> Result<(), Over> {
+        let (feed, n, projects) = (self.live.id.clone(), self.live.last(), self.live.names());
+        self.send(json!({ "type": "hello", "feed": feed, "n": n, "projects": projects, "actions": false })).await?;
+        let mut beat = interval(BEAT);
+        beat.tick().await;
+        loop {
+            tokio::select! {
+                message = self.socket.recv() => match message {
+                    Some(Ok(Message::Text(text))) => self.take(&text).await?,
+                    Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                    _ => return Err(Over),
+                },
+                notice = notices.recv() => match notice {
+                    Ok(first) => {
+                        let mut changed = BTreeSet::from([(first.project, first.run)]);
+                        let mut n = first.n;
+                        while let Ok(more) = notices.try_recv() {
+                            n = more.n;
+                            changed.insert((more.project, more.run));
+                        }
+                        self.tell(changed, n).await?;
+                    }
+                    Err(RecvError::Lagged(_)) => {
+                        notices = self.live.subscribe();
+                        self.snapshot().await?;
+                        self.all_events().await?;
+                    }
+                    Err(RecvError::Closed) => return Err(Over),
+                },
+                _ = beat.tick() => {
+                    let message = json!({ "type": "beat", "n": self.live.last(), "at": self.live.now() });
+                    self.send(message).await?;
+                }
+            }
+        }
+    }
+
+    async fn send(&mut self, message: Value) -> Result<(), Over> {
+        let sent = timeout(WRITE, self.socket.send(Message::Text(message.to_string().into()))).await;
+        sent.map_err(|_| Over)?.map_err(|_| Over)
+    }
+
+    /// Takes a client's wish, and sends what it lacks.
+    async fn take(&mut self, text: &str) -> Result<(), Over> {
+        let Ok(Wish::Watch { list, runs, since }) = serde_json::from_str(text) else { return Err(Over) };
+        self.list = list;
+        self.runs = runs.into_iter().take(WATCHED).filter_map(|run| self.watched(run)).collect();
+        let since = since.as_deref().and_then(|since| since.rsplit_once(':'));
+        let known = since.and_then(|(id, n)| self.live.changed_since(id, n.parse().ok()?));
+        let n = self.live.last();
+        match known {
+            Some(changed) if self.list.is_some() => self.cards(&changed, n).await?,
+            _ => self.snapshot().await?,
+        }
+        self.all_events().await
+    }
+
+    fn watched(&self, run: WatchedRun) -> Option<((usize, RunId), Cursor)> {
+        let project = self.live.projects.iter().position(|project| project.name == run.project)?;
+        let after = run.after.as_deref().and_then(|after| {
+            let (seq, id) = after.split_once(':')?;
+            Some(Cursor { seq: Seq(seq.parse().ok()?), id: Some(id.parse().ok()?) })
+        });
+        Some(((project, run.run), after.unwrap_or(Cursor { seq: Seq(0), id: None })))
+    }
+
+    async fn snapshot(&mut self) -> Result<(), Over> {
+        let Some(filter) = self.list.clone() else { return Ok(()) };
+        let n = self.live.last();
+        let projects = apart(&self.live, move |live| cards(live, &filter)).await?.into_iter();
+        let projects: Vec<_> = projects.map(|one| json!({ "project": one.name, "cards": one.report })).collect();
+        self.send(json!({ "type": "snapshot", "n": n, "projects": projects })).await
+    }
+
+    /// Tells of runs that changed.
+    async fn tell(&mut self, changed: BTreeSet<(usize, RunId)>, n: u64) -> Result<(), Over> {
+        if self.list.is_some() {
+            self.cards(&changed, n).await?;
+        }
+        for run in changed {
+            if self.runs.contains_key(&run) {
+                self.events(run).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn cards(&mut self, changed: &BTreeSet<(usize, RunId)>, n: u64) -> Result<(), Over> {
+        for (project, run) in changed.clone() {
+            let message = apart(&self.live, move |live| {
+                let served = &live.projects[project];
+                match served.feed().card(&run) {
+                    Some(card) => json!({ "type": "run", "n": n, "project": served.name, "card": card }),
+                    None => json!({ "type": "gone", "n": n, "project": served.name, "run": run }),
+                }
+            });
+            let message = message.await?;
+            self.send(message).await?;
+        }
+        Ok(())
+    }
+
+    async fn all_events(&mut self) -> Result<(), Over> {
+        for run in self.runs.keys().cloned().collect::<Vec<_>>() {
+            self.events(run).await?;
+        }
+        Ok(())
+    }
+
+    /// Sends the events of a run that the client does not have.
+    async fn events(&mut self, (project, run): (usize, RunId)) -> Result<(), Over> {
+        let key = (project, run.clone());
+        while let Some(cursor) = self.runs.get(&key).cloned() {
+            let id = run.clone();
+            let found =
+                apart(&self.live, move |live| live.projects[project].feed().events_after(&id, &cursor, EVENTS)).await?;
+            let name = self.live.projects[project].name.clone();
+            let Ok(after) = found else {
+                return self
+                    .send(json!({ "type": "reset", "project": name, "run": run, "reason": "it cannot be read" }))
+                    .await;
+            };
+            if after.reset {
+                let reason = "its log was repaired or replaced";
+                self.send(json!({ "type": "reset", "project": name, "run": run, "reason": reason })).await?;
+            }
+            if !after.events.is_empty() {
+                let cursor = after.cursor.to_string();
+                let message =
+                    json!({ "type": "events", "project": name, "run": run, "events": after.events, "cursor": cursor });
+                self.send(message).await?;
+            }
+            self.runs.insert(key.clone(), after.cursor);
+            if !after.more {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Calls `read` where it may wait for the disk and for other readers.
+fn apart<T: Send + 'static>(
+    live: &Arc<Live>,
+    read: impl FnOnce(&Live) -> T + Send + 'static,
+) -> impl Future<Output = Result<T, Over>> + Send {
+    let live = Arc::clone(live);
+    let reading = tokio::task::spawn_blocking(move || read(&live));
+    async move { reading.await.map_err(|_| Over) }
+}
