@@ -8,8 +8,13 @@ use crate::picture::words::{day_and_time, is_same_day, time_of_day};
 const FOLD: f64 = 22.0;
 /// The least width of a stretch between two folds, so that a single event is seen.
 const STRETCH: f64 = 10.0;
-/// The least distance of two marks.
-const MARKS: f64 = 96.0;
+/// The least distance from a mark with a time, and from one with a day as well, to the next one.
+const MARK: f64 = 64.0;
+const DAY_MARK: f64 = 116.0;
+/// The distances of round times, in minutes.
+const STEPS: [i64; 12] = [1, 2, 5, 10, 15, 30, 60, 120, 240, 720, 1440, 10_080];
+/// The most round times of a stretch that are looked at.
+const MARKS: usize = 1000;
 
 /// A mapping from time to places.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,6 +50,11 @@ pub(super) struct Gap {
 #[expect(clippy::cast_precision_loss, reason = "a picture needs no more than 52 bits of a time")]
 fn length(from: Timestamp, to: Timestamp) -> f64 {
     from.milliseconds_until(to) as f64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a picture needs no more than 52 bits of a time")]
+fn exact(ms: i64) -> f64 {
+    ms as f64
 }
 
 impl Axis {
@@ -90,29 +100,38 @@ impl Axis {
         })
     }
 
-    /// Times to write on the axis: the beginning of every stretch, and some within long ones, as far as there is room.
+    /// Times to write on the axis: the beginning of every stretch, and round times within long ones, as far as there is
+    /// room.
     pub(super) fn marks(&self) -> Vec<Mark> {
-        let mut marks: Vec<(f64, Timestamp)> = Vec::new();
-        for stretch in &self.stretches {
-            let parts = (stretch.width / MARKS).floor().max(1.0);
-            let step = length(stretch.from, stretch.to) / parts;
-            let mut part = 0.0;
-            while part < parts {
-                #[expect(clippy::cast_possible_truncation, reason = "less than the length of the run")]
-                let at = stretch.from.later((step * part) as i64);
-                let place = self.place(at);
-                if marks.last().is_none_or(|(last, _)| place - last >= MARKS) {
-                    marks.push((place, at));
-                }
-                part += 1.0;
+        let mut marks: Vec<Mark> = Vec::new();
+        let mut last: Option<Timestamp> = None;
+        for at in self.stretches.iter().flat_map(Stretch::times) {
+            let place = self.place(at);
+            let is_new_day = last.is_none_or(|last| !is_same_day(last, at));
+            let label = if is_new_day { day_and_time(at) } else { time_of_day(at) };
+            let has_room = |mark: &Mark| place - mark.at >= if mark.label.len() > 5 { DAY_MARK } else { MARK };
+            if marks.last().is_none_or(|mark| has_room(mark) && mark.label != label) {
+                marks.push(Mark { at: place, label });
+                last = Some(at);
             }
         }
-        let before = std::iter::once(None).chain(marks.iter().map(|(_, at)| Some(*at)));
-        let labelled = marks.iter().zip(before).map(|((place, at), before)| {
-            let is_new = before.is_none_or(|before| !is_same_day(before, *at));
-            Mark { at: *place, label: if is_new { day_and_time(*at) } else { time_of_day(*at) } }
-        });
-        labelled.collect()
+        marks
+    }
+}
+
+impl Stretch {
+    /// Its beginning, and the round times in it that are far enough apart.
+    fn times(&self) -> impl Iterator<Item = Timestamp> + use<> {
+        let minute = 60_000;
+        let parts = (self.width / MARK).floor().max(1.0);
+        let least = length(self.from, self.to) / parts;
+        let step = STEPS.into_iter().map(|minutes| minutes * minute).find(|&step| exact(step) >= least);
+        let step = step.unwrap_or(STEPS[STEPS.len() - 1] * minute);
+        let begun = self.from.as_datetime().timestamp_millis();
+        let first = step - begun.rem_euclid(step);
+        let (from, to) = (self.from, self.to);
+        let round = (0..).map(move |n| from.later(first + n * step)).take_while(move |at| *at < to);
+        std::iter::once(self.from).chain(round.take(MARKS))
     }
 }
 

@@ -36,13 +36,32 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("hooks", &["model", "codec", "disk", "host", "engine", "runs", "modes"]),
     ("mcp", &["model", "runs", "modes", "interviews"]),
-    ("cli", &["model", "engine", "machine", "runs", "modes", "interviews", "drive", "doctor", "hooks", "mcp"]),
+    ("picture", &["model", "engine", "machine", "runs"]),
+    ("web", &["model", "disk", "host", "runs", "picture"]),
+    (
+        "cli",
+        &[
+            "model",
+            "engine",
+            "machine",
+            "runs",
+            "modes",
+            "interviews",
+            "drive",
+            "doctor",
+            "hooks",
+            "mcp",
+            "picture",
+            "web",
+        ],
+    ),
     ("main", &["cli"]),
     ("lib", &[]),
 ];
 
 /// Modules without input and output, and what they may not mention.
-const PURE: &[&str] = &["model", "machine", "engine", "drive/agent", "interviews/pad", "modes/policy", "modes/state"];
+const PURE: &[&str] =
+    &["model", "machine", "engine", "drive/agent", "interviews/pad", "modes/policy", "modes/state", "picture"];
 const IMPURE: &[&str] =
     &["std::fs", "std::env", "std::process", "std::net", "std::thread", "SystemTime", "Utc::now", "println!", "rustix"];
 
@@ -70,9 +89,14 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ),
     // The one way out into the network.
     ("ureq", &["drive/http.rs"]),
-    // A server that waits for a client is the one thing that runs on an async runtime, and only with the feature `mcp`.
+    // A server that waits for clients is the one thing that runs on an async runtime, with the features `mcp` and `serve`.
     ("rmcp", &["mcp/server/"]),
-    ("tokio", &["mcp/server/mod.rs"]),
+    ("tokio", &["mcp/server/mod.rs", "web/server/"]),
+    ("axum", &["web/server/"]),
+    ("hyper", &["web/server/accept.rs"]),
+    ("hyper_util", &["web/server/accept.rs"]),
+    ("notify", &["host/watch.rs"]),
+    ("maud", &["picture/", "web/server/answer.rs"]),
     ("signal_hook", &["host/signal.rs", "cli/mod.rs"]),
 ];
 
