@@ -14,6 +14,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("engine", &["model", "codec", "machine"]),
     ("catalog", &["model", "codec", "machine", "disk"]),
     ("runs", &["model", "codec", "machine", "disk", "host", "store", "engine", "catalog"]),
+    ("picture", &["model", "machine", "engine", "runs"]),
     ("modes", &["model", "codec", "machine", "disk", "host", "store", "engine", "catalog", "runs"]),
     ("interviews", &["model", "codec", "machine", "disk", "host", "store", "engine", "catalog", "runs"]),
     ("drive", &["model", "codec", "machine", "disk", "host", "store", "engine", "catalog", "runs"]),
@@ -82,7 +83,8 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rustyline", &["cli/prompt.rs"]),
     ("walkdir", &["disk/os.rs"]),
     ("annotate_snippets", &["machine/diagnostic.rs"]),
-    ("unicode_width", &["cli/page.rs"]),
+    ("unicode_width", &["cli/page.rs", "picture/text.rs"]),
+    ("dagre", &["picture/diagram/layout.rs"]),
     (
         "pulldown_cmark",
         &["machine/markdown.rs", "machine/prose.rs", "interviews/pad/outline.rs", "interviews/pad/gaps.rs"],

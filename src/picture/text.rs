@@ -1,0 +1,84 @@
+//! Texts in pictures: on one line, without control characters, of a bounded length, and how wide they are.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::model::is_terminal_control;
+
+/// The font size of states, in pixels.
+pub(super) const FONT: f64 = 12.0;
+/// The font size of transitions, in pixels.
+pub(super) const SMALL_FONT: f64 = 11.0;
+
+/// A text on one line. Control characters, marks that change the direction of text, and what XML does not allow become
+/// blanks; blanks are joined.
+pub(super) fn in_one_line(text: &str) -> String {
+    let is_odd = |c| is_terminal_control(c) || matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}');
+    let shown: String = text.chars().map(|c| if is_odd(c) { ' ' } else { c }).collect();
+    shown.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The text if it takes at most this many columns, otherwise its beginning with `…`.
+pub(super) fn shortened(text: &str, columns: usize) -> String {
+    if fits(text, columns) {
+        return text.to_owned();
+    }
+    let mut room = columns.saturating_sub(1);
+    let fitting = text.chars().take(characters(columns)).take_while(|c| {
+        let width = c.width().unwrap_or(0);
+        let has_room = width <= room;
+        room = room.saturating_sub(width);
+        has_room
+    });
+    let start: String = fitting.collect();
+    format!("{}…", start.trim_end())
+}
+
+/// Whether a text takes at most this many columns.
+pub(super) fn fits(text: &str, columns: usize) -> bool {
+    // The end of a text may be far away.
+    text.chars().nth(characters(columns)).is_none() && text.width() <= columns
+}
+
+/// The most characters of a text: those that take no column, such as accents, are drawn all the same.
+fn characters(columns: usize) -> usize {
+    4 * columns
+}
+
+/// How wide a text is in pixels, at most, in a usual sans-serif font of this size.
+pub(super) fn pixels(text: &str, font: f64) -> f64 {
+    text.chars().map(em).sum::<f64>() * font
+}
+
+/// The width of a character, in parts of the font size.
+fn em(c: char) -> f64 {
+    match c {
+        'I' | 'J' | 'i' | 'j' | 'l' | 'f' | 'r' | 't' | ' '..='!' | '\''..=')' | ','..='/' | ':'..=';' | '|' => 0.42,
+        'm' | 'w' | 'M' | 'W' | '%' | '@' | '…' => 1.0,
+        'A'..='Z' | '+' | '<'..='>' | '~' | '#' => 0.84,
+        _ if c.is_ascii() => 0.65,
+        // In most fonts a column of other scripts is wider than a Latin letter.
+        _ => [0.0, 0.84, 1.1][c.width().unwrap_or(0).min(2)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_one_line_that_nothing_can_turn_around() {
+        assert_eq!(in_one_line("  a\u{1b}[31m\n\tb\u{202e}c\u{fffe} "), "a [31m b c");
+        assert_eq!(in_one_line("שלום"), "שלום");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_by_columns() {
+        assert_eq!(shortened("code", 4), "code");
+        assert_eq!(shortened("verify", 4), "ver…");
+        assert_eq!(shortened("尋ねる", 5), "尋ね…");
+        assert_eq!(shortened("尋ねる", 4), "尋…");
+        assert_eq!(shortened("go on", 4), "go…");
+        let accents = format!("e{}", "\u{301}".repeat(10_000));
+        assert_eq!(shortened(&accents, 24).chars().count(), 97);
+    }
+}
