@@ -6,6 +6,7 @@ mod axis;
 mod diagram;
 mod event;
 pub mod page;
+pub mod svg;
 mod text;
 mod timeline;
 mod tone;

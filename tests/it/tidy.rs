@@ -37,7 +37,6 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("hooks", &["model", "codec", "disk", "host", "engine", "runs", "modes"]),
     ("mcp", &["model", "runs", "modes", "interviews"]),
-    ("picture", &["model", "engine", "machine", "runs"]),
     ("web", &["model", "disk", "host", "runs", "picture"]),
     (
         "cli",
