@@ -8,8 +8,11 @@ mod error;
 #[cfg_attr(not(feature = "serve"), path = "no_server.rs")]
 mod server;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
 
 pub use error::{Error, Result};
 pub use server::serve;
@@ -33,14 +36,14 @@ pub struct Serving {
     pub poll: bool,
 }
 
-/// Where the server is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Serves {
-    /// The address.
-    pub address: SocketAddr,
+/// The report of `serve`, when the server listens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ServeReport {
     /// The address to open in a browser. The part after `#` is the token, which browsers do not send.
     pub url: String,
-    /// The names of the projects.
+    /// The address and the port on which it listens.
+    pub address: String,
+    /// The names of the projects, with which their pages begin.
     pub projects: Vec<String>,
     /// Why port and token are not remembered for the next time.
     pub warning: Option<String>,

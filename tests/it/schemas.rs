@@ -27,13 +27,15 @@ use flowrun::modes::{
     PolicyReport,
 };
 use flowrun::runs::{
-    AdoptRequest, AdvanceReport, AdvanceRequest, AttentionReport, AttentionRequest, BriefRequest, ClaimRequest,
-    DocumentKind, EmitReport, EmitRequest, HookInput, InitReport, ListFilter, ListReport, ListStatus, LogReport,
-    LogRequest, NextStatesReport, NextStatesRequest, RecordReport, RecordRequest, ReportRequest, ResumeReport,
-    ResumeRequest, SessionEndReport, SessionEndRequest, SetReport, SetRequest, ShowReport, ShowRequest, Source,
-    StartReport, StartRequest, StatusReport, StatusRequest, WorkflowAdoptReport, WorkflowConvertReport,
-    WorkflowConvertRequest, WorkflowGraphReport, WorkflowListReport, WorkflowReport, WorkflowRequest, schema_text,
+    AdoptRequest, AdvanceReport, AdvanceRequest, AttentionReport, AttentionRequest, BriefRequest, CardFilter,
+    ClaimRequest, DocumentKind, EmitReport, EmitRequest, HookInput, InitReport, ListFilter, ListReport, ListStatus,
+    LogReport, LogRequest, NextStatesReport, NextStatesRequest, RecordReport, RecordRequest, ReportRequest,
+    ResumeReport, ResumeRequest, RunRequest, SessionEndReport, SessionEndRequest, SetReport, SetRequest, ShowReport,
+    ShowRequest, Source, StartReport, StartRequest, StatusReport, StatusRequest, WorkflowAdoptReport,
+    WorkflowConvertReport, WorkflowConvertRequest, WorkflowGraphReport, WorkflowListReport, WorkflowReport,
+    WorkflowRequest, schema_text,
 };
+use flowrun::web::ServeReport;
 use jsonschema::Validator;
 use proptest::prelude::*;
 use schemars::JsonSchema;
@@ -70,7 +72,7 @@ fn shown() -> Value {
 type Form = fn() -> Value;
 
 /// Every command that answers with JSON, and the schema of its answer.
-const ANSWERS: [(&str, Form); 53] = [
+const ANSWERS: [(&str, Form); 54] = [
     ("init", printed::<InitReport>),
     ("start", printed::<StartReport>),
     ("record-activity", printed::<RecordReport>),
@@ -89,6 +91,7 @@ const ANSWERS: [(&str, Form); 53] = [
     ("hud", printed::<HudReport>),
     ("resume", printed::<ResumeReport>),
     ("attention", printed::<AttentionReport>),
+    ("serve", printed::<ServeReport>),
     ("list", printed::<ListReport>),
     ("show", shown),
     ("log", printed::<LogReport>),
@@ -445,7 +448,9 @@ fn every_request_over_runs_reads_what_it_writes_and_refuses_unknown_fields() {
         "limit": 3, "worktrees": true, "attention": true,
     }));
     holds::<AttentionRequest>(&json!({ "all": true }));
-    holds::<LogRequest>(&json!({ "run_id": "r1", "after": 3, "session": "s1" }));
+    holds::<LogRequest>(&json!({ "run_id": "r1", "after": 3, "limit": 5, "session": "s1" }));
+    holds::<RunRequest>(&json!({ "run_id": "r1", "at": 3, "session": "s1" }));
+    holds::<CardFilter>(&json!({ "group": "in_doubt", "search": "#42", "workflow": "debug", "skip": 1, "limit": 5 }));
     holds::<BriefRequest>(&json!({ "session": "s1" }));
     holds::<ShowRequest>(&json!({ "run_id": "r1", "at": 3, "session": "s1" }));
     holds::<NextStatesRequest>(&json!({ "run_id": "r1", "session": "s1" }));

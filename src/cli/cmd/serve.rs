@@ -4,7 +4,7 @@ use crate::cli::args::ServeArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::runs::Context;
-use crate::web::{self, Serves, Serving};
+use crate::web::{self, ServeReport, Serving};
 
 pub(super) fn run(cx: &Context, args: ServeArgs, out: &mut Out) -> Exit {
     let serving = Serving {
@@ -16,18 +16,12 @@ pub(super) fn run(cx: &Context, args: ServeArgs, out: &mut Out) -> Exit {
         new_token: args.new_token,
         poll: args.poll,
     };
-    let announce = |serves: &Serves| {
-        let report = serde_json::json!({
-            "url": serves.url,
-            "address": serves.address,
-            "projects": serves.projects,
-            "warning": serves.warning,
-        });
-        out.answer(&report, || format!("{}\n", serves.url));
-        if let Some(warning) = &serves.warning {
+    let announce = |report: &ServeReport| {
+        out.answer(report, || format!("{}\n", report.url));
+        if let Some(warning) = &report.warning {
             out.aside(&format!("warning: {warning}\n"));
         }
-        let projects = serves.projects.join(", ");
+        let projects = report.projects.join(", ");
         out.aside(&format!("serving {projects} until Ctrl-C; the address holds the token, so keep it to yourself\n"));
     };
     match web::serve(cx, &serving, announce) {

@@ -5,9 +5,11 @@ use serde_json::{Map, Value};
 
 use crate::engine::Attempt;
 use crate::model::{ActivityStatus, Seq, StepStatus, Timestamp};
+use crate::picture::diagram::Diagram;
 use crate::picture::event::event_in_words;
-use crate::picture::page::runs::{look_of, look_of_group};
+use crate::picture::page::runs::{look_of, look_of_group, tone};
 use crate::picture::page::{Page, Part, Place, command};
+use crate::picture::svg::{Mark, Marks, Progress, diagram_svg};
 use crate::picture::timeline::timeline_svg;
 use crate::picture::words::{age, clean, count, day_and_time, duration, shortened};
 use crate::runs::{ArtifactKind, HolderLife, LogReport, RunReport, ShownArtifact, ShownStep};
@@ -22,7 +24,7 @@ pub struct RunPage<'a> {
     /// A part of its log.
     pub log: &'a LogReport,
     /// The diagram of its workflow; none if it has no state machine.
-    pub diagram: Option<Markup>,
+    pub diagram: Option<Diagram>,
     /// The address of the page, if it is served.
     pub address: Option<String>,
     /// The time.
@@ -159,7 +161,8 @@ fn workflow(view: &RunPage<'_>) -> Markup {
         aside data-key="workflow" {
             h2 { "Workflow" }
             @if let Some(diagram) = &view.diagram {
-                div.scroll tabindex="0" role="region" aria-label="Diagram" { (diagram) }
+                div.scroll tabindex="0" role="region" aria-label="Diagram" { (diagram_svg(diagram, &marks(run))) }
+                @if diagram.left_out > 0 { p.dim { (count(diagram.left_out)) " more states are not drawn" } }
             } @else {
                 ul.steps { @for step in &run.steps { (step_line(step)) } }
             }
@@ -179,6 +182,24 @@ fn workflow(view: &RunPage<'_>) -> Markup {
             }
         }
     }
+}
+
+/// Where the run has been and is.
+fn marks(run: &RunReport) -> Marks {
+    let visits = |step: &ShownStep| {
+        let lane = run.timeline.lanes.iter().find(|lane| lane.below.is_none() && lane.step == step.step);
+        lane.and_then(|lane| lane.spans.last()).map_or(0, |span| u64::from(span.attempt))
+    };
+    let states = run.steps.iter().map(|step| {
+        let progress = match step.status {
+            _ if step.current => Progress::Here(tone(&run.card)),
+            StepStatus::Completed => Progress::Done,
+            StepStatus::Skipped => Progress::Skipped,
+            _ => Progress::Untouched,
+        };
+        (step.step.clone(), Mark { visits: visits(step), progress })
+    });
+    Marks { prefix: "workflow-".to_owned(), states: states.collect() }
 }
 
 fn step_line(step: &ShownStep) -> Markup {

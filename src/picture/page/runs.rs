@@ -140,6 +140,18 @@ fn hint(group: CardGroup) -> Option<&'static str> {
     }
 }
 
+/// How the state is marked in which a run is.
+pub(super) fn tone(card: &Card) -> Tone {
+    match card.group {
+        _ if matches!(card.need, Some(Need::Damaged | Need::Joined | Need::Rewound | Need::Failed)) => Tone::Damaged,
+        CardGroup::Waits => Tone::Waits,
+        CardGroup::InDoubt => Tone::Doubt,
+        CardGroup::LeftBehind => Tone::LeftBehind,
+        CardGroup::AtWork => Tone::Work,
+        CardGroup::CanGoOn | CardGroup::Over => Tone::Ready,
+    }
+}
+
 /// The shape and the class of a group.
 pub(super) fn look_of_group(group: CardGroup) -> (&'static str, &'static str) {
     let tone = match group {

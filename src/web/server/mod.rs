@@ -21,13 +21,13 @@ use crate::runs::Context;
 use crate::web::server::gate::Gate;
 use crate::web::server::live::Live;
 use crate::web::server::memory::Memory;
-use crate::web::{Error, Result, Serves, Serving};
+use crate::web::{Error, Result, ServeReport, Serving};
 
 /// Serves these projects until the process ends. Calls `announce` when the server listens.
 ///
 /// # Errors
 /// [`Error::Remote`], [`Error::Listen`], and those of reading the projects.
-pub fn serve(cx: &Context, serving: &Serving, announce: impl FnOnce(&Serves)) -> Result<()> {
+pub fn serve(cx: &Context, serving: &Serving, announce: impl FnOnce(&ServeReport)) -> Result<()> {
     if !serving.listen.is_loopback() && !serving.allow_remote {
         return Err(Error::Remote(serving.listen));
     }
@@ -50,7 +50,7 @@ pub fn serve(cx: &Context, serving: &Serving, announce: impl FnOnce(&Serves)) ->
         let gate = Gate::new(address, &serving.allow_hosts, &token);
         live::keep(&live, serving.poll).map_err(Error::Start)?;
         let url = format!("http://{address}/#token={token}");
-        announce(&Serves { address, url, projects: live.names(), warning });
+        announce(&ServeReport { url, address: address.to_string(), projects: live.names(), warning });
         accept::serve(listener, Arc::new(gate), pages::router(live)).await
     })
 }

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::model::{Explain as _, Kind, RunId, Seq};
+use crate::picture::diagram;
 use crate::picture::page::{self, LOG_PAGE, Page, Place, RunPage, document, message_page, run_page, runs_page};
 use crate::runs::{CardFilter, CardGroup, Feed};
 use crate::web::server::answer::{html, json as as_json, text, with_type};
@@ -157,12 +158,14 @@ async fn run_shown(
             let activities = feed.activities(id, at, 0, ACTIVITIES)?;
             let end = when.log.or(when.at).unwrap_or(report.last.0).min(report.last.0);
             let log = feed.log(id, Seq(end.saturating_sub(LOG_PAGE as u64)), LOG_PAGE)?;
+            let here: Vec<_> = report.steps.iter().filter(|step| step.current).map(|step| step.step.clone()).collect();
+            let diagram = feed.machine(id)?.map(|machine| diagram(machine, &here));
             let now = live.now();
             let view = RunPage {
                 run: &report,
                 activities: &activities,
                 log: &log,
-                diagram: None,
+                diagram,
                 address: Some(format!("/{}/runs/{id}", served.name)),
                 now,
             };
