@@ -52,6 +52,7 @@ mod properties;
 mod recovery;
 mod saying;
 mod schemas;
+mod serve;
 mod signals;
 mod sim;
 mod storm;

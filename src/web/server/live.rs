@@ -199,6 +199,8 @@ struct Keeper {
     live: Arc<Live>,
     /// A watcher for each project; none if files are polled.
     watchers: Vec<Option<Watcher>>,
+    /// Keeps the receiver of hints waiting even if there is no watcher.
+    _send: Sender<Told>,
 }
 
 impl Keeper {
@@ -209,7 +211,7 @@ impl Keeper {
             Watcher::new(move |hint| drop(send.send((at, hint)))).ok()
         };
         let watchers = (0..live.projects.len()).map(|at| if poll { None } else { watch(at) }).collect();
-        Self { live, watchers }
+        Self { live, watchers, _send: send }
     }
 
     fn run(mut self, hints: &Receiver<Told>) {
@@ -226,14 +228,12 @@ impl Keeper {
                     self.watch();
                 }
                 Err(RecvTimeoutError::Timeout) if Instant::now() < due => self.live.look_at_open(),
-                // Without any watcher nobody sends.
-                Err(RecvTimeoutError::Timeout) => {
+                Err(_) => {
                     let begun = Instant::now();
                     self.live.look();
                     self.watch();
                     due = Instant::now() + if polls { POLL } else { SWEEP }.max(100 * begun.elapsed());
                 }
-                Err(RecvTimeoutError::Disconnected) => thread::sleep(wait),
             }
         }
     }

@@ -18,6 +18,8 @@ mod past;
 mod person;
 mod sandbox;
 pub mod scene;
+#[allow(dead_code, reason = "a toolbox: not every test binary uses all of it")]
+pub mod server;
 pub mod shaky;
 pub mod storm;
 mod sweep;
