@@ -197,6 +197,7 @@ impl Feed {
                 self.rows.values().filter(|row| row.card.group.is_open()).map(|row| row.card.run.run_id.clone()),
             );
         }
+        again.extend(self.prove());
         self.stamps = stamps;
         dirty.extend(again);
         Ok(dirty.into_iter().filter(|id| self.read(id)).collect())
@@ -287,13 +288,15 @@ impl Feed {
 
     /// Reads what is new of a run, and observes it from now on. Returns its place in `observed`: the last one.
     fn observe(&mut self, id: &RunId) -> Result<usize> {
+        let stamp = self.stamps_now(Some(std::slice::from_ref(id)))?.remove(id);
         let known = self.observed.iter().position(|(known, _)| known == id);
-        let observed = match known.map(|at| self.observed.remove(at).1) {
-            Some(mut observed) => {
-                observed.refresh(&self.cx, &self.project)?;
-                observed
-            }
-            None => Observed::open(&self.cx, &self.project, self.open_run(id)?)?,
+        let known = known.map(|at| self.observed.remove(at).1);
+        let refreshed =
+            known.and_then(|mut run| run.refresh(&self.cx, &self.project, stamp.clone()).is_ok().then_some(run));
+        // Its directory may be another one by now.
+        let observed = match refreshed {
+            Some(observed) => observed,
+            None => Observed::open(&self.cx, &self.project, self.open_run(id)?, stamp)?,
         };
         self.observed.push((id.clone(), observed));
         let kept =
@@ -312,6 +315,15 @@ impl Feed {
                 error.into()
             }
         })
+    }
+
+    /// Reads those observed runs again of which events were taken on trust. Returns them.
+    fn prove(&mut self) -> Vec<RunId> {
+        let (cx, project) = (&self.cx, &self.project);
+        let on_trust = self.observed.iter().filter(|(_, run)| run.is_on_trust()).map(|(id, _)| id.clone()).collect();
+        // What cannot be read now is read anew when its card is made.
+        self.observed.retain_mut(|(_, run)| run.prove(cx, project).is_ok());
+        on_trust
     }
 
     /// The runs whose holder lives no more, or lives again.

@@ -96,7 +96,7 @@ pub fn run_report(cx: &Context, request: &RunRequest) -> Result<RunReport> {
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), None)?;
     let run = select_run(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
-    let observed = Observed::open(cx, &project, run)?;
+    let observed = Observed::open(cx, &project, run, None)?;
     observed.report(cx, &project, &Definitions::default(), request.at)
 }
 
@@ -106,39 +106,71 @@ pub struct Observed {
     run: Box<dyn StoredRun>,
     view: View,
     timekeeper: Timekeeper,
+    /// The stamp of its files before they were read; `None` if they have to be read each time.
+    stamp: Option<String>,
+    /// Whether events were taken without reading the log before them again.
+    is_on_trust: bool,
 }
 
 impl Observed {
-    /// Reads a run.
+    /// Reads a run. `stamp` is the stamp of its files, taken before this call.
     ///
     /// # Errors
     /// Those of reading a run.
-    pub(super) fn open(cx: &Context, project: &Project, run: Box<dyn StoredRun>) -> Result<Self> {
+    pub(super) fn open(
+        cx: &Context,
+        project: &Project,
+        run: Box<dyn StoredRun>,
+        stamp: Option<String>,
+    ) -> Result<Self> {
         let view = for_reading(cx, project, &*run)?;
         let timekeeper = Timekeeper::of(view.log.events());
-        Ok(Self { run, view, timekeeper })
+        Ok(Self { run, view, timekeeper, stamp, is_on_trust: false })
     }
 
-    /// Reads what is new. Reads the whole run again if its log or its `run.yaml` was changed by another hand.
+    /// Reads what is new since the files had another stamp. Reads the whole run again if its log or its `run.yaml` was
+    /// changed by another hand.
     ///
     /// # Errors
     /// Those of reading a run; then it is as before.
-    pub(super) fn refresh(&mut self, cx: &Context, project: &Project) -> Result<()> {
+    pub(super) fn refresh(&mut self, cx: &Context, project: &Project, stamp: Option<String>) -> Result<()> {
+        if stamp.is_some() && self.stamp == stamp {
+            return Ok(());
+        }
         // In the same order as `for_reading`: a writer at work must not look like one that was ahead of its log.
         let noted = self.run.noted();
         let text = self.run.text()?;
-        let last = self.view.log.last_seq();
-        match (text, self.run.end(last)?) {
-            (Some(text), Some(end)) if self.goes_on(&text, &end) && noted <= end.last => {
+        let end = self.run.end(self.view.log.last_seq())?;
+        match (text, end) {
+            (Some(text), Some(end)) if noted <= end.last && self.goes_on(&text, &end) => {
                 self.view.noted = noted;
                 self.view.text = text;
                 end.newer.into_iter().for_each(|event| self.take(event));
+                self.is_on_trust = true;
             }
-            _ => {
-                self.view = for_reading(cx, project, &*self.run)?;
-                self.timekeeper = Timekeeper::of(self.view.log.events());
-            }
+            _ => self.read_again(cx, project)?,
         }
+        self.stamp = stamp;
+        Ok(())
+    }
+
+    /// Reads the whole run again if events were taken on trust: what is before them may have been changed meanwhile.
+    ///
+    /// # Errors
+    /// Those of reading a run; then it is as before.
+    pub(super) fn prove(&mut self, cx: &Context, project: &Project) -> Result<()> {
+        if self.is_on_trust { self.read_again(cx, project) } else { Ok(()) }
+    }
+
+    /// Whether events were taken without reading the log before them again.
+    pub(super) fn is_on_trust(&self) -> bool {
+        self.is_on_trust
+    }
+
+    fn read_again(&mut self, cx: &Context, project: &Project) -> Result<()> {
+        self.view = for_reading(cx, project, &*self.run)?;
+        self.timekeeper = Timekeeper::of(self.view.log.events());
+        self.is_on_trust = false;
         Ok(())
     }
 
@@ -151,9 +183,12 @@ impl Observed {
             *last = event.seq;
             Some(is_next)
         });
+        // Where nothing is new, something else was changed.
+        let is_new = !end.newer.is_empty() || text != self.view.text;
         let written = digest(text.as_bytes());
         let mut events = end.at.iter().chain(&end.newer);
-        self.view.faults.is_empty()
+        is_new
+            && self.view.faults.is_empty()
             && end.ordered
             && end.at.as_ref() == known
             && follows.into_iter().all(|is_next| is_next)

@@ -45,6 +45,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::support::cases::CASES;
+use crate::support::server::Server;
 use crate::support::{Answer, Sandbox, alone, quick, run};
 
 /// The schema of what is printed.
@@ -349,6 +350,10 @@ fn what_a_command_prints_is_what_the_schema_of_its_report_says() {
     }
     varied(&forms);
     hosts(&forms);
+    let sandbox = Sandbox::within(&quick());
+    sandbox.start("debug");
+    let stdout = Server::of(&sandbox).report.to_string();
+    forms.check(&["serve"], &Answer { stdout, stderr: String::new(), code: Some(0) });
     let seen = forms.seen.into_inner();
     let unseen: Vec<_> = ANSWERS.iter().map(|(command, _)| *command).filter(|name| !seen.contains(name)).collect();
     assert!(unseen.is_empty(), "gave no answer: {unseen:?}");

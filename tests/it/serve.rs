@@ -330,6 +330,41 @@ fn edits_by_hand_and_replaced_logs_are_told_as_well() {
 }
 
 #[test]
+fn a_run_whose_directory_was_moved_away_and_back_is_shown_again() {
+    let (sandbox, server) = demo();
+    let mut socket = server.socket();
+    socket.send(&json!({ "type": "watch", "list": {} }));
+    socket.next_of("snapshot");
+    sandbox.record("r1", "preflight", "again");
+    assert_eq!(socket.next_of("run")["card"]["last_seq"], 3);
+    let (run, away) = (sandbox.run_dir("r1"), sandbox.path("away"));
+    let copy = |from: &Path, to: &Path| crate::support::Tree::of(from).restore(to);
+    // Another directory with the same files takes its place at once.
+    copy(&run, &away);
+    std::fs::rename(&run, sandbox.path("old")).unwrap();
+    std::fs::rename(&away, &run).unwrap();
+    sandbox.record("r1", "preflight", "in-another-directory");
+    while socket.next_of("run")["card"]["last_seq"] != 4 {}
+    std::fs::rename(&run, &away).unwrap();
+    assert_eq!(socket.next_of("gone")["run"], "r1");
+    std::fs::rename(&away, &run).unwrap();
+    assert_eq!(socket.next_of("run")["card"]["last_seq"], 4);
+}
+
+#[test]
+fn damage_in_the_middle_of_a_log_is_found_while_it_is_watched() {
+    let (sandbox, server) = demo();
+    let mut socket = server.socket();
+    socket.send(&json!({ "type": "watch", "list": {} }));
+    socket.next_of("snapshot");
+    let log = sandbox.run_dir("r1").join("events.jsonl");
+    let text = std::fs::read_to_string(&log).unwrap();
+    std::fs::write(&log, text.replacen("find it", "lost it", 1)).unwrap();
+    sandbox.flow(["record-activity", "--run-id", "r1", "--id", "more"]);
+    while socket.next_of("run")["card"]["need"] != "damaged" {}
+}
+
+#[test]
 fn a_server_that_polls_sees_the_same() {
     let (sandbox, _) = demo();
     let server = Server::with(&sandbox, &["--port", "0", "--poll"]);
@@ -384,9 +419,19 @@ fn a_port_that_is_taken_and_an_address_for_others_are_refused() {
         answered(spawned(command))
     };
     let taken = serve(&["--port", &port]);
-    assert!(taken.stderr.contains("cannot listen on 127.0.0.1:") && taken.code == Some(74), "{:?} {}", taken.code, taken.stderr);
+    assert!(
+        taken.stderr.contains("cannot listen on 127.0.0.1:") && taken.code == Some(74),
+        "{:?} {}",
+        taken.code,
+        taken.stderr
+    );
     let remote = serve(&["--listen", "0.0.0.0"]);
-    assert!(remote.stderr.contains("can be reached from other machines") && remote.code == Some(2), "{:?} {}", remote.code, remote.stderr);
+    assert!(
+        remote.stderr.contains("can be reached from other machines") && remote.code == Some(2),
+        "{:?} {}",
+        remote.code,
+        remote.stderr
+    );
     let nowhere = serve(&["/nowhere"]);
     assert!(nowhere.code != Some(0) && nowhere.stderr.contains("/nowhere"), "{}", nowhere.stderr);
     // Only this machine reaches it.

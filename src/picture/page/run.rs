@@ -12,7 +12,7 @@ use crate::picture::page::{Page, Part, Place, command};
 use crate::picture::svg::{Mark, Marks, Progress, diagram_svg};
 use crate::picture::timeline::timeline_svg;
 use crate::picture::words::{age, clean, count, day_and_time, duration, shortened};
-use crate::runs::{ArtifactKind, HolderLife, LogReport, RunReport, ShownArtifact, ShownStep};
+use crate::runs::{ArtifactKind, HolderLife, LogReport, Need, RunReport, ShownArtifact, ShownStep};
 
 /// What the page of a run shows.
 #[derive(Debug)]
@@ -114,7 +114,8 @@ fn next(run: &RunReport) -> Markup {
             @if !run.notes.is_empty() {
                 ul.notes { @for note in &run.notes { li { (shortened(note, 600)) } } }
             }
-            @for question in &run.questions {
+            // The last one is the reason of a run that asks.
+            @for question in run.questions.iter().rev().skip(usize::from(run.card.need == Some(Need::Question))) {
                 p { b { "Question" } " of " (question.step)
                     @if let Some(unit) = &question.unit { " (" (clean(unit.as_str())) ")" } ": " (shortened(&question.prompt, 1000)) }
             }
@@ -130,10 +131,10 @@ fn timeline(view: &RunPage<'_>) -> Markup {
         section data-key="timeline" {
             h2 { "Timeline"
                 @if !folds.is_empty() {
-                    span.dim { " nothing happened for " (folds.join(", "))
-                        @if timeline.folds.len() > folds.len() { ", …" } ": folded" }
+                    span.dim { " without the " (folds.join(", "))
+                        @if timeline.folds.len() > folds.len() { ", …" } " in which nothing happened" }
                 }
-                span.dim { " times in UTC" }
+                span.dim { " · times in UTC" }
             }
             div.scroll tabindex="0" role="region" aria-label="Timeline" { (timeline_svg(timeline)) }
         }
@@ -162,6 +163,10 @@ fn workflow(view: &RunPage<'_>) -> Markup {
             h2 { "Workflow" }
             @if let Some(diagram) = &view.diagram {
                 div.scroll tabindex="0" role="region" aria-label="Diagram" { (diagram_svg(diagram, &marks(run))) }
+                @let with_units: Vec<_> = run.steps.iter().filter(|step| !step.units.is_empty()).collect();
+                @if !with_units.is_empty() {
+                    ul.steps { @for step in with_units { (step_line(step)) } }
+                }
                 @if diagram.left_out > 0 { p.dim { (count(diagram.left_out)) " more states are not drawn" } }
             } @else {
                 ul.steps { @for step in &run.steps { (step_line(step)) } }
@@ -195,7 +200,8 @@ fn marks(run: &RunReport) -> Marks {
             _ if step.current => Progress::Here(tone(&run.card)),
             StepStatus::Completed => Progress::Done,
             StepStatus::Skipped => Progress::Skipped,
-            _ => Progress::Untouched,
+            StepStatus::Failed => Progress::Failed,
+            StepStatus::NotStarted | StepStatus::Running | StepStatus::Waiting => Progress::Untouched,
         };
         (step.step.clone(), Mark { visits: visits(step), progress })
     });

@@ -32,7 +32,8 @@ pub fn runs_page(projects: &[ProjectCards], filter: &CardFilter, now: Timestamp)
         @for project in projects {
             @if projects.len() > 1 { h2.project { (clean(&project.name)) } }
             @for group in &project.report.groups {
-                @if group.total > 0 || group.group == CardGroup::Waits && projects.len() == 1 {
+                @let is_asked = filter.group.is_none_or(|only| only == group.group);
+                @if is_asked && (group.total > 0 || group.group == CardGroup::Waits && projects.len() == 1) {
                     (group_section(project, group, filter, now))
                 }
             }
@@ -190,7 +191,7 @@ fn row(project: &ProjectCards, card: &Card, now: Timestamp) -> Markup {
     let (symbol, class, word) = look_of(card);
     let about = if card.group.is_open() { &card.reason } else { run.goal.as_ref().unwrap_or(&card.reason) };
     html! {
-        li.row data-key={ (project.name) "/" (run.run_id) } {
+        li.row data-key={ (project.name) "/" (run.run_id) } data-command=[card.next.command.as_ref()] {
             span class={ "tag " (class) } { (symbol) " " (shortened(&word, 24)) }
             a href={ "/" (project.name) "/runs/" (run.run_id) } { (run.run_id) }
             span { (run.workflow) }

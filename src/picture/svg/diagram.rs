@@ -50,6 +50,8 @@ pub enum Progress {
     Here(Tone),
     /// It left it out.
     Skipped,
+    /// It was there without success, and is elsewhere.
+    Failed,
 }
 
 impl Progress {
@@ -60,6 +62,7 @@ impl Progress {
             Self::Done => Some("✓"),
             Self::Here(tone) => Some(tone.symbol()),
             Self::Skipped => Some("–"),
+            Self::Failed => Some("✕"),
         }
     }
 
@@ -69,6 +72,7 @@ impl Progress {
             Self::Done => "node done".to_owned(),
             Self::Here(tone) => format!("node here {}", tone.class()),
             Self::Skipped => "node skipped".to_owned(),
+            Self::Failed => "node failed bad".to_owned(),
         }
     }
 
@@ -78,6 +82,7 @@ impl Progress {
             Self::Done => Some("done".to_owned()),
             Self::Here(tone) => Some(format!("the run is here, {}", tone.words())),
             Self::Skipped => Some("skipped".to_owned()),
+            Self::Failed => Some("failed".to_owned()),
         }
     }
 
@@ -94,8 +99,8 @@ impl Progress {
 /// Draws a diagram.
 ///
 /// Classes: `diagram` (the picture); `edge` (a line), `arrow` (its head), `edge-label` (its text); `begin` and `end`
-/// (where runs begin and end); `node` (a state, with a `rect` and a `text` in it) with `untouched`, `done`, `skipped`, or
-/// `here` and the class of its [`Tone`].
+/// (where runs begin and end); `node` (a state, with a `rect` and a `text` in it) with `untouched`, `done`, `skipped`,
+/// `failed` and `bad`, or `here` and the class of its [`Tone`].
 #[must_use]
 pub fn diagram_svg(diagram: &Diagram, marks: &Marks) -> Markup {
     let title = title(diagram, marks);

@@ -5,6 +5,7 @@
 // Trusted Types policy.
 
 const KEY = 'flow.token';
+const LIST = 'flow.list';
 const main = document.querySelector('main');
 const live = document.querySelector('#live');
 const policy = window.trustedTypes?.createPolicy('flow', { createHTML: (text) => text });
@@ -26,6 +27,15 @@ let secret = token();
 window.addEventListener('hashchange', () => {
   if (location.hash.includes('token=')) {
     secret = token();
+    refresh();
+    connect();
+  }
+});
+
+// Another tab was given a newer token.
+window.addEventListener('storage', (event) => {
+  if (event.key === KEY && event.newValue && event.newValue !== secret) {
+    secret = event.newValue;
     refresh();
     connect();
   }
@@ -73,6 +83,7 @@ function placeChildren(old, fresh) {
     if (known) {
       if (known === next) next = next.nextSibling;
       else old.insertBefore(known, next);
+      keyed.delete(keyOf(wanted));
       const placed = place(known, wanted);
       next = placed.nextSibling;
     } else {
@@ -103,13 +114,14 @@ async function refresh() {
   }
   asking = true;
   try {
-    const answer = await fetch(location.pathname + location.search, { headers: { Authorization: `Bearer ${secret}` } });
+    const asked = location.pathname + location.search;
+    const answer = await fetch(asked, { headers: { Authorization: `Bearer ${secret}` } });
     if (answer.status === 401) {
-      localStorage.removeItem(KEY);
-      secret = null;
-      say('The token of this page is not valid any more. Open the address that `flow serve` printed.');
+      refused();
     } else {
-      show(parsed(await answer.text()));
+      const fresh = parsed(await answer.text());
+      // Not what the reader wants any more: they typed or pressed a key meanwhile, which asks anew.
+      if (!typing && asked === location.pathname + location.search) show(fresh);
     }
   } catch {
     status(false);
@@ -117,27 +129,53 @@ async function refresh() {
     asking = false;
     if (again) {
       again = false;
-      refresh();
+      if (secret) refresh();
     }
   }
 }
 
+// The token was refused. Another tab may have a newer one.
+function refused() {
+  const stored = localStorage.getItem(KEY);
+  if (stored && stored !== secret) {
+    secret = stored;
+    again = true;
+    connect();
+    return;
+  }
+  localStorage.removeItem(KEY);
+  secret = null;
+  document.title = 'flow';
+  say('The token of this page is not valid any more. Open the address that `flow serve` printed.');
+}
+
 function show(fresh) {
+  const isFirst = document.querySelector('#state');
   document.title = fresh.title;
   const order = (root) => [...root.querySelectorAll('.row')].map(keyOf).join();
   // Rows never move under the pointer or the keyboard.
   const busy = main.querySelector('.rows:hover') || main.querySelector('.rows')?.contains(document.activeElement) || main.querySelector('.rows .chosen');
   if (busy && order(main) !== order(fresh.querySelector('main'))) {
     held = fresh;
+    placeInOrder(fresh);
     offer();
     return;
   }
   held = null;
+  if (location.pathname === '/') sessionStorage.setItem(LIST, location.search);
   document.querySelector('#changes')?.remove();
   place(main, fresh.querySelector('main'));
+  if (isFirst && location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
   const header = document.querySelector('header nav');
   const navigation = fresh.querySelector('header nav');
   if (header && navigation) place(header, navigation);
+}
+
+// What is new, with every row where it is.
+function placeInOrder(fresh) {
+  const newer = new Map([...fresh.querySelectorAll('.row')].map((row) => [keyOf(row), row]));
+  for (const row of rows()) if (newer.has(keyOf(row))) place(row, newer.get(keyOf(row)));
+  place(main.querySelector('h1'), fresh.querySelector('main h1'));
 }
 
 // Rows have changed places; the reader says when to show it.
@@ -153,11 +191,13 @@ function offer() {
 
 function apply() {
   if (!held) return;
+  const key = keyOf(main.querySelector('.row.chosen') ?? document.body);
   choose(null);
   document.querySelector('#changes')?.remove();
   const fresh = held;
   held = null;
   place(main, fresh.querySelector('main'));
+  choose(rows().find((row) => key && keyOf(row) === key));
 }
 
 document.addEventListener('pointerleave', apply);
@@ -193,7 +233,9 @@ function concerns(message) {
 function connect() {
   if (!secret || (socket && socket.readyState <= WebSocket.OPEN)) return;
   socket = new WebSocket(`ws://${location.host}/ws`, ['flow.v1', `flow.token.${secret}`]);
+  let isOpen = false;
   socket.addEventListener('open', () => {
+    isOpen = true;
     wait = 250;
     heard = Date.now();
     status(true);
@@ -204,6 +246,8 @@ function connect() {
     if (concerns(JSON.parse(event.data))) refresh();
   });
   socket.addEventListener('close', () => {
+    // A browser does not say that the token was refused; the page does.
+    if (!isOpen && secret) refresh();
     status(false);
     setTimeout(connect, wait);
     wait = Math.min(2 * wait, 10_000);
@@ -258,7 +302,10 @@ main.addEventListener('input', (event) => {
   const output = form.querySelector('output');
   if (output && event.target.type === 'range') output.textContent = `${event.target.value} of ${event.target.max}`;
   clearTimeout(typing);
-  typing = setTimeout(() => go(form), event.target.type === 'search' ? 120 : 30);
+  typing = setTimeout(() => {
+    typing = 0;
+    go(form);
+  }, event.target.type === 'search' ? 120 : 30);
 });
 
 // ---- the keyboard
@@ -295,13 +342,15 @@ function pressed(key) {
     case 'k': return step(-1);
     case '/': return main.querySelector('input[type=search]')?.focus();
     case 'y': {
+      const chosen = main.querySelector('.row.chosen')?.dataset.command;
+      if (chosen) return copy(chosen);
       const button = main.querySelector('[data-copy]');
       return button && copy(button.dataset.copy, button);
     }
     case '[': return slide(-1);
     case ']': return slide(1);
     case '?': return help();
-    case 'Escape': return document.querySelector('dialog[open]') ? null : main.querySelector('.rows') ? apply() : location.assign('/');
+    case 'Escape': return document.querySelector('dialog[open]') ? null : main.querySelector('.rows') ? apply() : location.assign(`/${sessionStorage.getItem(LIST) ?? ''}`);
     default: return undefined;
   }
 }
@@ -328,6 +377,7 @@ function help() {
 
 document.addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey) return;
+  if (document.querySelector('dialog[open]')) return;
   const typed = event.target.closest('input:not([type=range]), select, textarea');
   if (typed) {
     if (event.key === 'Escape') event.target.blur();

@@ -157,7 +157,8 @@ async fn run_shown(
             let report = feed.run(id, at)?;
             let activities = feed.activities(id, at, 0, ACTIVITIES)?;
             let end = when.log.or(when.at).unwrap_or(report.last.0).min(report.last.0);
-            let log = feed.log(id, Seq(end.saturating_sub(LOG_PAGE as u64)), LOG_PAGE)?;
+            let from = end.saturating_sub(LOG_PAGE as u64);
+            let log = feed.log(id, Seq(from), usize::try_from(end - from).unwrap_or(LOG_PAGE))?;
             let here: Vec<_> = report.steps.iter().filter(|step| step.current).map(|step| step.step.clone()).collect();
             let diagram = feed.machine(id)?.map(|machine| diagram(machine, &here));
             let now = live.now();
@@ -175,6 +176,8 @@ async fn run_shown(
             Ok(page) => html(StatusCode::OK, document(&page, Place::Served)),
             Err((status, message)) => {
                 let page = message_page("This run cannot be shown", &format!("{address}: {message}"));
+                // That a run cannot be read is what there is to say of it.
+                let status = if status == StatusCode::NOT_FOUND { status } else { StatusCode::OK };
                 html(status, document(&page, Place::Served))
             }
         }
