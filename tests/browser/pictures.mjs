@@ -1,0 +1,38 @@
+// Writes pictures of a project into a directory, for people to look at. By hand: tests/browser/run --pictures DIR
+
+import { join } from "node:path";
+import { demo } from "./demo.mjs";
+import { Project, browse, settled } from "./support.mjs";
+
+const [dir] = process.argv.slice(2);
+const project = new Project("widgets");
+const browser = await browse(join(project.dir, "home"));
+try {
+  await project.flow(["init"]);
+  const { issue } = await demo(project);
+  const server = await project.serve();
+  const pages = {
+    list: "/",
+    run: `/widgets/runs/${issue}`,
+    past: `/widgets/runs/${issue}?at=8`,
+    units: "/widgets/runs/reports",
+    over: "/?group=over",
+  };
+  for (const colorScheme of ["light", "dark"]) {
+    for (const width of [1280, 390]) {
+      const context = await browser.newContext({ colorScheme, viewport: { width, height: 844 } });
+      for (const [name, path] of Object.entries(pages)) {
+        const page = await context.newPage();
+        await page.goto(server.url.replace("/#", `${path}#`));
+        await settled(page);
+        const file = join(dir, `${name}-${colorScheme}-${width}.png`);
+        await page.screenshot({ path: file, fullPage: true });
+        console.log(file);
+      }
+      await context.close();
+    }
+  }
+} finally {
+  await browser.close();
+  await project.close();
+}
