@@ -2,7 +2,7 @@
 //! on them but how soon something is looked at.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use notify::event::{AccessKind, AccessMode};
 use notify::{Config, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
@@ -30,6 +30,14 @@ impl Watcher {
             }
         };
         Ok(Self { inner: RecommendedWatcher::new(told, Config::default())?, watched: BTreeSet::new() })
+    }
+
+    /// Forgets a directory: another one may have taken its place, which the next [`Self::set`] watches.
+    pub(crate) fn forget(&mut self, dir: &Path) {
+        if self.watched.remove(dir) {
+            // It may be gone.
+            let _ = self.inner.unwatch(dir);
+        }
     }
 
     /// Watches exactly these directories from now on. One that does not exist is left out.

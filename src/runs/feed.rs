@@ -290,12 +290,12 @@ impl Feed {
     fn observe(&mut self, id: &RunId) -> Result<usize> {
         let stamp = self.stamps_now(Some(std::slice::from_ref(id)))?.remove(id);
         let known = self.observed.iter().position(|(known, _)| known == id);
-        let known = known.map(|at| self.observed.remove(at).1);
-        let refreshed =
-            known.and_then(|mut run| run.refresh(&self.cx, &self.project, stamp.clone()).is_ok().then_some(run));
-        // Its directory may be another one by now.
-        let observed = match refreshed {
-            Some(observed) => observed,
+        let observed = match known.map(|at| self.observed.remove(at).1) {
+            Some(observed) if observed.is_of(stamp.as_ref()) => observed,
+            Some(mut observed) => {
+                observed.refresh(&self.cx, &self.project, self.open_run(id)?, stamp)?;
+                observed
+            }
             None => Observed::open(&self.cx, &self.project, self.open_run(id)?, stamp)?,
         };
         self.observed.push((id.clone(), observed));

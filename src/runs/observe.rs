@@ -128,15 +128,20 @@ impl Observed {
         Ok(Self { run, view, timekeeper, stamp, is_on_trust: false })
     }
 
-    /// Reads what is new since the files had another stamp. Reads the whole run again if its log or its `run.yaml` was
-    /// changed by another hand.
+    /// Reads what is new since the files had another stamp, from `run`, which was opened just now: another directory may
+    /// have taken the place of the one before. Reads the whole run again if its log or its `run.yaml` was changed by
+    /// another hand.
     ///
     /// # Errors
     /// Those of reading a run; then it is as before.
-    pub(super) fn refresh(&mut self, cx: &Context, project: &Project, stamp: Option<String>) -> Result<()> {
-        if stamp.is_some() && self.stamp == stamp {
-            return Ok(());
-        }
+    pub(super) fn refresh(
+        &mut self,
+        cx: &Context,
+        project: &Project,
+        run: Box<dyn StoredRun>,
+        stamp: Option<String>,
+    ) -> Result<()> {
+        self.run = run;
         // In the same order as `for_reading`: a writer at work must not look like one that was ahead of its log.
         let noted = self.run.noted();
         let text = self.run.text()?;
@@ -160,6 +165,11 @@ impl Observed {
     /// Those of reading a run; then it is as before.
     pub(super) fn prove(&mut self, cx: &Context, project: &Project) -> Result<()> {
         if self.is_on_trust { self.read_again(cx, project) } else { Ok(()) }
+    }
+
+    /// Whether the files of the run have had this stamp since they were read.
+    pub(super) fn is_of(&self, stamp: Option<&String>) -> bool {
+        stamp.is_some() && self.stamp.as_ref() == stamp
     }
 
     /// Whether events were taken without reading the log before them again.

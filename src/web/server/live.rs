@@ -239,12 +239,15 @@ impl Keeper {
     }
 
     /// The runs that are hinted at within a short time.
-    fn gather(&self, first: Told, hints: &Receiver<Told>) -> HashMap<usize, BTreeSet<RunId>> {
+    fn gather(&mut self, first: Told, hints: &Receiver<Told>) -> HashMap<usize, BTreeSet<RunId>> {
         let mut hinted: HashMap<usize, BTreeSet<RunId>> = HashMap::new();
+        let (live, watchers) = (&self.live, &mut self.watchers);
         let mut note = |(at, hint): Told| {
-            if let Some(run) = self.live.projects[at].feed().run_at(&hint.path) {
+            if let Some(run) = live.projects[at].feed().run_at(&hint.path) {
                 hinted.entry(at).or_default().insert(run);
             }
+            // When it is a directory that is watched, that directory itself was moved or removed.
+            watchers[at].iter_mut().for_each(|watcher| watcher.forget(&hint.path));
         };
         note(first);
         let end = Instant::now() + SETTLE;

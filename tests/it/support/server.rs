@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tungstenite::client::IntoClientRequest as _;
@@ -155,7 +155,9 @@ impl Socket {
     /// The next message of this type; others are passed over.
     #[track_caller]
     pub fn next_of(&mut self, kind: &str) -> Value {
+        let begun = Instant::now();
         loop {
+            assert!(begun.elapsed() < Duration::from_secs(30), "no message `{kind}` came");
             let message = self.next();
             if message["type"] == kind {
                 return message;
