@@ -22,6 +22,7 @@ mod list;
 mod mcp;
 mod mode;
 mod serve;
+mod show;
 mod values;
 
 use std::path::PathBuf;
@@ -39,6 +40,7 @@ pub(super) use list::ListStatusArg;
 pub(super) use mcp::{McpArgs, ToolsArg};
 pub(super) use mode::{ModeArgs, ModeCommand, ReviewArg, ScopeArgs};
 pub(super) use serve::ServeArgs;
+pub(super) use show::{ExportArgs, LogArgs, ShowArgs};
 use values::{command_of_type, exit_status, positive, seconds, text, time, whole};
 
 /// Keeps the state of long-running workflows in plain files, so that work survives
@@ -139,6 +141,8 @@ pub(super) enum Command {
     Show(ShowArgs),
     /// Show what happened to a run
     Log(LogArgs),
+    /// Write a run as a diagram, a picture, a page, a trace or events, for other programs
+    Export(ExportArgs),
     /// Find everything that is wrong with a file, a run, or the project
     Validate(ValidateArgs),
     /// Find what is wrong with .flow, explain it, and repair it when asked to
@@ -199,6 +203,7 @@ impl Command {
             Self::List(_) => "list",
             Self::Show(_) => "show",
             Self::Log(_) => "log",
+            Self::Export(_) => "export",
             Self::Validate(_) => "validate",
             Self::Doctor(_) => "doctor",
             Self::Verify(_) => "verify",
@@ -530,32 +535,6 @@ pub(super) struct ListArgs {
     /// Show at most N runs
     #[arg(long, short = 'n', value_name = "N", value_parser = whole)]
     pub(super) limit: Option<u64>,
-}
-
-// Arguments of `show`.
-#[derive(Debug, Args)]
-pub(super) struct ShowArgs {
-    #[command(flatten)]
-    pub(super) run: RunArg,
-    /// The state as it was after this event
-    #[arg(long, value_name = "SEQ", value_parser = whole)]
-    pub(super) at: Option<u64>,
-}
-
-// Arguments of `log`.
-#[derive(Debug, Args)]
-pub(super) struct LogArgs {
-    #[command(flatten)]
-    pub(super) run: RunArg,
-    /// Keep printing events as they happen, until the run is over; with --json one object a line
-    #[arg(long, short = 'f')]
-    pub(super) follow: bool,
-    /// Only events after this one
-    #[arg(long, value_name = "SEQ", default_value = "0", value_parser = whole)]
-    pub(super) after: u64,
-    /// At most this many events; `next` in the answer with --json says where to go on
-    #[arg(long, value_name = "N", conflicts_with = "follow")]
-    pub(super) limit: Option<usize>,
 }
 
 // Arguments of `validate`.

@@ -33,4 +33,4 @@ pub use prose::prose;
 pub use source::{MachineSource, Name, SourceState, SourceTransition};
 #[doc(hidden)]
 pub use unsaid::{description, unsaid};
-pub use write::{Written, picture, write};
+pub use write::{Written, mermaid_with_classes, picture, write};

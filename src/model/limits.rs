@@ -29,6 +29,8 @@ pub const QUESTIONS: u32 = 100;
 pub const HOOK_BYTES: usize = 1 << 20;
 /// Largest file of a host's settings, in bytes.
 pub const SETTINGS_BYTES: usize = 1 << 20;
+/// Maximum size of the file that an export replaces, and of the export, in bytes.
+pub const EXPORT_BYTES: usize = 1 << 30;
 /// Largest message of a client of `flow mcp`, in bytes.
 pub const MESSAGE_BYTES: usize = 1 << 20;
 /// Maximum nesting depth of such a message.

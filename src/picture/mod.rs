@@ -5,6 +5,7 @@
 mod axis;
 mod diagram;
 mod event;
+mod export;
 pub mod page;
 pub mod svg;
 mod text;
@@ -14,5 +15,6 @@ mod words;
 
 pub use diagram::{Diagram, DiagramEdge, DiagramLabel, DiagramNode, NodeKind, diagram};
 pub use event::event_in_words;
+pub use export::export;
 pub use timeline::timeline_svg;
 pub use tone::Tone;

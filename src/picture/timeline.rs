@@ -3,7 +3,7 @@
 //! Its classes are `lane`, `unit`, `mark`, `rule`, `fold`, and `bar` with one of `done`, `failed`, `skipped`, `running`,
 //! `left`, `waits`, `doubt`. Colours come from the style sheet; shapes and words say the same.
 
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 
 use crate::engine::{Lane, Span, SpanState, Timeline};
 use crate::model::{StepStatus, Timestamp};
@@ -35,6 +35,15 @@ struct Bar<'t> {
 /// Draws `timeline`. Lanes of steps that the run never entered are named; beyond two hundred lanes the rest is counted.
 #[must_use]
 pub fn timeline_svg(timeline: &Timeline) -> Markup {
+    drawn(timeline, None)
+}
+
+/// Draws `timeline` as a file of its own, with this style sheet. Its background has the class `paper`.
+pub(super) fn timeline_alone(timeline: &Timeline, style: &str) -> Markup {
+    drawn(timeline, Some(style))
+}
+
+fn drawn(timeline: &Timeline, style: Option<&str>) -> Markup {
     let axis = Axis::new(timeline, WIDTH);
     let lanes = &timeline.lanes[..timeline.lanes.len().min(LANES)];
     let mut y = TOP;
@@ -47,9 +56,17 @@ pub fn timeline_svg(timeline: &Timeline) -> Markup {
         })
         .collect();
     let (bottom, width) = (y, NAMES + axis.width() + BEHIND);
+    let (width, height) = (round(width), round(bottom + 26.0));
     let left_out = timeline.lanes.len() - lanes.len();
     html! {
-        svg.timeline width=(round(width)) height=(round(bottom + 26.0)) role="img" aria-label=(in_words(timeline)) {
+        svg.timeline xmlns=[style.map(|_| "http://www.w3.org/2000/svg")]
+            viewBox=[style.map(|_| format!("0 0 {width} {height}"))]
+            width=(width) height=(height) role="img" aria-label=(in_words(timeline)) {
+            @if let Some(style) = style {
+                title { (in_words(timeline)) }
+                style { (PreEscaped(style)) }
+                rect.paper width=(width) height=(height) {}
+            }
             defs {
                 pattern #hatch width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)" {
                     path.hatch d="M0 0v6" {}

@@ -49,7 +49,8 @@ pub(super) fn is_same_day(one: Timestamp, other: Timestamp) -> bool {
 
 /// A text without characters that a page cannot show, or that would change the direction of what follows.
 pub(super) fn clean(text: &str) -> Cow<'_, str> {
-    let is_hidden = |c: char| c != '\n' && c != '\t' && is_terminal_control(c);
+    let is_hidden =
+        |c: char| c != '\n' && c != '\t' && (is_terminal_control(c) || matches!(c, '\u{fffe}' | '\u{ffff}'));
     if text.contains(is_hidden) { text.replace(is_hidden, "\u{fffd}").into() } else { text.into() }
 }
 
@@ -90,7 +91,7 @@ mod tests {
 
     #[test]
     fn what_would_change_the_direction_of_text_is_replaced() {
-        assert_eq!(clean("a\u{202e}b\u{1b}[1m\nc"), "a\u{fffd}b\u{fffd}[1m\nc");
+        assert_eq!(clean("a\u{202e}b\u{1b}[1m\nc\u{ffff}"), "a\u{fffd}b\u{fffd}[1m\nc\u{fffd}");
         assert_eq!(shortened("abc def", 4), "abc…");
     }
 }

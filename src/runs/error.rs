@@ -7,6 +7,7 @@ use thiserror::Error;
 use crate::catalog::CatalogError;
 use crate::codec::violations::{first, located, suffix};
 use crate::codec::{Place, RunTextError, Violation, YamlError};
+use crate::disk::DocumentFault;
 use crate::engine::{EditFault, Refusal};
 use crate::host::{BadSetting, GitRef};
 use crate::model::{BadName, RunId, Seq, WorkflowId};
@@ -179,6 +180,15 @@ pub enum Error {
         run: RunId,
         /// The places where git has them.
         places: Vec<GitRef>,
+    },
+    /// A file of the caller's cannot be written.
+    #[error(transparent)]
+    Document(DocumentFault),
+    /// A run without a state machine has no diagram.
+    #[error("run {run} follows no state machine, so there is no diagram of it")]
+    NoDiagram {
+        /// The run.
+        run: RunId,
     },
     /// A document of the caller's is not YAML.
     #[error("{origin}{} is not valid YAML: {error}", suffix(error.place))]

@@ -65,6 +65,9 @@ impl Explain for Error {
             Self::EmptyRun { .. } => new(Kind::Damaged, "run_empty")
                 .help("bring run.yaml or events.jsonl back with git, or remove the directory"),
             Self::Rewound { .. } | Self::Joined { .. } | Self::Elsewhere { .. } => moved(self),
+            Self::Document(fault) => fault.problem(),
+            Self::NoDiagram { run } => new(Kind::Refused, "no_diagram")
+                .help(flow("export --format gantt").value(run) + " shows its steps over time"),
             Self::InputYaml { .. } => new(Kind::Refused, "invalid_document").help("nothing was recorded"),
             Self::InputSchema { violations, .. } => new(Kind::Refused, "invalid_document")
                 .help(flow("schema activity") + " prints the schema; nothing was recorded")

@@ -14,6 +14,7 @@ pub(crate) mod context;
 mod emit;
 mod error;
 mod explain;
+mod export;
 mod fault;
 mod feed;
 mod going_on;
@@ -60,6 +61,7 @@ pub use context::{Context, Observer, Options};
 pub(crate) use emit::emit_by;
 pub use emit::{EmitData, EmitReport, EmitRequest, EmittedActivity, EmittedReport, emit};
 pub use error::{Error, Result};
+pub use export::{ExportFormat, ExportReport, WholeRun, save_export, whole_run};
 pub use feed::{CardFilter, CardsOfGroup, CardsReport, Cursor, EventsAfter, Feed};
 pub(crate) use going_on::going_on;
 #[cfg(feature = "mcp")]

@@ -13,6 +13,8 @@ use crate::model::{Event, EventKind, Question, Seq, SessionId, StateName, Timest
 use crate::runs::card::{Card, Judged, judged, judged_then};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
+use crate::runs::export::WholeRun;
+use crate::runs::log::page;
 use crate::runs::outlook::Definitions;
 use crate::runs::select::select_run;
 use crate::runs::show::{ShownArtifact, ShownSkip, ShownStep, artifacts, features, skipped, steps};
@@ -258,6 +260,28 @@ impl Observed {
         let timekeeper = Timekeeper::of(self.events_until(at));
         let judged = judged_then(cx, project, &*self.run, &then, now);
         Ok(self.report_of(&then, judged, &timekeeper, Some(at), now))
+    }
+
+    /// The run with all that was recorded of it, now or after the event `at`.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchEvent`].
+    pub(super) fn whole(&self, cx: &Context, project: &Project, at: Option<Seq>) -> Result<WholeRun> {
+        let run = self.report(cx, project, &Definitions::default(), at)?;
+        let now = cx.clock.now();
+        let Some(at) = at else {
+            let log = page(&self.view.log, Seq(0), None);
+            return Ok(WholeRun {
+                run,
+                activities: self.activities().to_vec(),
+                log,
+                machine: self.machine().cloned(),
+                now,
+            });
+        };
+        let (then, _) = self.view_at(at)?;
+        let log = page(&self.view.log.until(at), Seq(0), None);
+        Ok(WholeRun { run, activities: then.history.attempts().to_vec(), log, machine: then.machine, now })
     }
 
     fn events_until(&self, at: Seq) -> impl DoubleEndedIterator<Item = &Event> + Clone {

@@ -18,6 +18,7 @@ mod drive_known;
 mod drive_people;
 mod emit;
 mod engine;
+mod export;
 mod faults;
 mod flowrun_session;
 mod fuzz_corpus;

@@ -28,8 +28,8 @@ use flowrun::modes::{
 };
 use flowrun::runs::{
     AdoptRequest, AdvanceReport, AdvanceRequest, AttentionReport, AttentionRequest, BriefRequest, CardFilter,
-    ClaimRequest, DocumentKind, EmitReport, EmitRequest, HookInput, InitReport, ListFilter, ListReport, ListStatus,
-    LogReport, LogRequest, NextStatesReport, NextStatesRequest, RecordReport, RecordRequest, ReportRequest,
+    ClaimRequest, DocumentKind, EmitReport, EmitRequest, ExportReport, HookInput, InitReport, ListFilter, ListReport,
+    ListStatus, LogReport, LogRequest, NextStatesReport, NextStatesRequest, RecordReport, RecordRequest, ReportRequest,
     ResumeReport, ResumeRequest, RunRequest, SessionEndReport, SessionEndRequest, SetReport, SetRequest, ShowReport,
     ShowRequest, Source, StartReport, StartRequest, StatusReport, StatusRequest, WorkflowAdoptReport,
     WorkflowConvertReport, WorkflowConvertRequest, WorkflowGraphReport, WorkflowListReport, WorkflowReport,
@@ -73,7 +73,7 @@ fn shown() -> Value {
 type Form = fn() -> Value;
 
 /// Every command that answers with JSON, and the schema of its answer.
-const ANSWERS: [(&str, Form); 54] = [
+const ANSWERS: [(&str, Form); 55] = [
     ("init", printed::<InitReport>),
     ("start", printed::<StartReport>),
     ("record-activity", printed::<RecordReport>),
@@ -96,6 +96,7 @@ const ANSWERS: [(&str, Form); 54] = [
     ("list", printed::<ListReport>),
     ("show", shown),
     ("log", printed::<LogReport>),
+    ("export", printed::<ExportReport>),
     ("validate", printed::<ValidateReport>),
     ("doctor", printed::<DoctorReport>),
     ("verify", printed::<VerifyReport>),
@@ -250,7 +251,8 @@ const LOOKS: [&str; 22] = [
     "workflow show nothing",
 ];
 
-const LOOKS_AT_A_RUN: [&str; 7] = ["show", "show --at 1", "log", "next", "resume --all", "verify", "doctor"];
+const LOOKS_AT_A_RUN: [&str; 8] =
+    ["show", "show --at 1", "log", "export --format mermaid", "next", "resume --all", "verify", "doctor"];
 
 const BROKEN: &str = "apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: broken\nphases:\n  - id: one\n    \
                       next: [two]\n";
@@ -295,6 +297,8 @@ fn varied(forms: &Forms) {
     emit("status_change", &["--step", "helper:reading", "--data", running]);
     emit("waiting_for_user", &["--step", "requirements", "--data", r#"{"prompt":"Which?"}"#]);
     forms.ask(&sandbox, &["resume", "r1"]);
+    forms.ask(&sandbox, &["export", "r1", "--format", "otlp-json", "--at", "2"]);
+    forms.ask(&sandbox, &["export", "r1", "--format", "html", "-o", "r1.html"]);
     forms.ask(&sandbox, &["start", "debug", "--id", "r2", "--session", "s1"]);
     forms
         .ask(&sandbox, &["record-activity", "--run-id", "r2", "--session", "s1", "--status", "running", "--id", "try"]);

@@ -4,6 +4,7 @@ mod attention;
 mod doctor;
 mod drive;
 mod emit;
+mod export;
 mod hook;
 mod hooks;
 mod hud;
@@ -71,6 +72,7 @@ pub(super) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit {
         Command::List(args) => list::run(cx, args, out),
         Command::Show(args) => show::run(cx, args, out),
         Command::Log(args) => log::run(cx, args, out),
+        Command::Export(args) => export::run(cx, args, out),
         Command::Validate(args) => validate::run(cx, &args, out),
         Command::Doctor(args) => doctor::run(cx, args, out),
         Command::Verify(args) => verify::run(cx, args, out),

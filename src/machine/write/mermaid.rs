@@ -9,8 +9,19 @@ use crate::machine::{Machine, State};
 use crate::model::StateName;
 
 pub(super) fn write(machine: &Machine) -> Written {
+    write_with(machine, &HashMap::new())
+}
+
+/// As [`write`], with the names of classes of states. A state has its class where a transition first names it: the
+/// statement `class` accepts ASCII names only.
+pub(super) fn write_with(machine: &Machine, classes: &HashMap<StateName, &str>) -> Written {
     let mut losses = Vec::new();
     let ids = ids(machine, &mut losses);
+    let mut left: HashMap<&StateName, &str> = classes.iter().map(|(name, class)| (name, *class)).collect();
+    let mut named = |name: &StateName| match left.remove(name) {
+        Some(class) => format!("{}:::{class}", ids[name]),
+        None => ids[name].clone(),
+    };
     let mut text = "stateDiagram-v2\n".to_owned();
     let ends = machine.initial().iter().chain(machine.terminal());
     let used: HashSet<_> = machine.transitions().iter().flat_map(|one| [&one.from, &one.to]).chain(ends).collect();
@@ -18,17 +29,17 @@ pub(super) fn write(machine: &Machine) -> Written {
         describe(state, &ids[&state.name], used.contains(&state.name), &mut text, &mut losses);
     }
     for name in machine.initial() {
-        let _ = writeln!(text, "    [*] --> {}", ids[name]);
+        let _ = writeln!(text, "    [*] --> {}", named(name));
     }
     for one in machine.transitions() {
-        let _ = write!(text, "    {} --> {}", ids[&one.from], ids[&one.to]);
+        let _ = write!(text, "    {} --> {}", named(&one.from), named(&one.to));
         if let Some(label) = one.label.as_deref().map(written).filter(|label| !label.is_empty()) {
             let _ = write!(text, " : {label}");
         }
         text.push('\n');
     }
     for name in machine.terminal() {
-        let _ = writeln!(text, "    {} --> [*]", ids[name]);
+        let _ = writeln!(text, "    {} --> [*]", named(name));
     }
     let typed = machine.states().iter().filter(|state| !matches!(state.kind.as_deref(), None | Some("choice"))).count();
     if typed > 0 {

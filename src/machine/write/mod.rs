@@ -5,7 +5,10 @@ mod mermaid;
 mod phases;
 mod picture;
 
+use std::collections::HashMap;
+
 use crate::machine::{Machine, Notation};
+use crate::model::StateName;
 
 pub use picture::picture;
 
@@ -26,6 +29,12 @@ pub fn write(machine: &Machine, notation: Notation, description: Option<&str>) -
         Notation::Graph => graph::write(machine, description),
         Notation::Phases => phases::write(machine, description),
     }
+}
+
+/// Writes `machine` as a Mermaid diagram in which these states have classes. The caller adds a `classDef` for each class.
+#[must_use]
+pub fn mermaid_with_classes(machine: &Machine, classes: &HashMap<StateName, &str>) -> String {
+    mermaid::write_with(machine, classes).text
 }
 
 /// A number of things, for messages.

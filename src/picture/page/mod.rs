@@ -8,6 +8,7 @@ mod runs;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+pub(super) use run::marks;
 pub use run::{LOG_PAGE, RunPage, run_page};
 pub use runs::{ProjectCards, runs_page};
 
@@ -117,12 +118,12 @@ pub fn message_page(title: &str, message: &str) -> Page {
     Page { title: format!("{title} · flow"), main, part: Part::Other }
 }
 
-/// A command that can be copied.
-fn command(text: &str) -> Markup {
+/// A command that can be copied: on the server with a button, which needs a script.
+fn command(text: &str, place: Place) -> Markup {
     html! {
         div.cmd {
             code tabindex="0" aria-label="Command" { (text) }
-            button type="button" data-copy=(text) { "Copy" }
+            @if place == Place::Served { button type="button" data-copy=(text) { "Copy" } }
         }
     }
 }

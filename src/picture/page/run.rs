@@ -19,7 +19,7 @@ use crate::runs::{ArtifactKind, HolderLife, LogReport, Need, RunReport, ShownArt
 pub struct RunPage<'a> {
     /// The run.
     pub run: &'a RunReport,
-    /// The latest records of activities.
+    /// The latest records of activities, the latest first.
     pub activities: &'a [Attempt],
     /// A part of its log.
     pub log: &'a LogReport,
@@ -45,7 +45,7 @@ pub fn run_page(view: &RunPage<'_>) -> Page {
         p.dim.about data-key="about" { (about(run)) }
         h1 { (run.card.run.run_id) }
         p.facts data-key="facts" { (facts(view)) }
-        (next(run))
+        (next(run, view.place()))
         div.two {
             div {
                 (timeline(view))
@@ -99,17 +99,17 @@ fn facts(view: &RunPage<'_>) -> Markup {
 }
 
 /// What it needs, and the next safe action.
-fn next(run: &RunReport) -> Markup {
+fn next(run: &RunReport, place: Place) -> Markup {
     let (symbol, class) = look_of_group(run.card.group);
     let next = &run.card.next;
     html! {
         section.next.(class) data-key="next" aria-labelledby="verdict" {
             p { b.(class) #verdict { (symbol) " " (run.card.group.title()) } " — " (shortened(&run.card.reason, 1000)) }
             @if let Some(description) = &next.description { p.dim { (shortened(description, 600)) } }
-            @if let Some(suggestion) = &next.command { (command(&suggestion.to_string())) }
+            @if let Some(suggestion) = &next.command { (command(&suggestion.to_string(), place)) }
             @for way in &next.alternatives {
                 p.when { "When " (shortened(&way.when, 300)) ":" }
-                (command(&way.command.to_string()))
+                (command(&way.command.to_string(), place))
             }
             @if !run.notes.is_empty() {
                 ul.notes { @for note in &run.notes { li { (shortened(note, 600)) } } }
@@ -190,7 +190,7 @@ fn workflow(view: &RunPage<'_>) -> Markup {
 }
 
 /// Where the run has been and is.
-fn marks(run: &RunReport) -> Marks {
+pub(in crate::picture) fn marks(run: &RunReport) -> Marks {
     let visits = |step: &ShownStep| {
         let lane = run.timeline.lanes.iter().find(|lane| lane.below.is_none() && lane.step == step.step);
         lane.and_then(|lane| lane.spans.last()).map_or(0, |span| u64::from(span.attempt))
@@ -244,7 +244,7 @@ fn activities(view: &RunPage<'_>) -> Markup {
                     @for attempt in view.activities {
                         tr data-key={ "a" (attempt.number) } {
                             td.mono data-name="No." { (attempt.number) }
-                            td.mono data-name="Activity" { (attempt.id) }
+                            td.mono data-name="Activity" { (clean(&attempt.id)) }
                             td data-name="Phase" { (attempt.phase.as_ref().map_or("", |phase| phase.as_str())) }
                             td data-name="Status" { (activity_status(attempt.status)) }
                             td data-name="What came out" { (shortened(attempt.summary.as_deref().unwrap_or_default(), 300)) }
@@ -301,7 +301,8 @@ fn artifact_line(artifact: &ShownArtifact) -> Markup {
 
 fn log(view: &RunPage<'_>) -> Markup {
     let (first, last) = (seq_of(view.log.events.first()), seq_of(view.log.events.last()));
-    let total = view.run.last.0;
+    let is_alone = view.place() == Place::Alone;
+    let total = if is_alone { view.run.at.unwrap_or(view.run.last).0 } else { view.run.last.0 };
     html! {
         section #log data-key="log" {
             h2 { "Log " span.dim { "events " (first) " to " (last) " of " (total) } }
@@ -317,6 +318,9 @@ fn log(view: &RunPage<'_>) -> Markup {
                     @if last < total { a href={ (address) "?log=" (last + LOG_PAGE as u64) "#log" } { "Newer" } " " }
                     @if first > 1 { a href={ (address) "?log=" (first - 1) "#log" } { "Older" } }
                 }
+            }
+            @if is_alone && first > 1 {
+                p.dim { "Earlier events are left out. All: " code { "flow log " (view.run.card.run.run_id) } }
             }
             @if !view.log.skipped.is_empty() {
                 p.bad { "✕ " (view.log.skipped.len() + view.log.more_skipped) " lines are not events of flow: "

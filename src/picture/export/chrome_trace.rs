@@ -1,0 +1,94 @@
+//! The timeline in the trace event format of Chrome: the run is a process, each lane a thread. Times are microseconds
+//! since 1970.
+
+use serde_json::{Map, Value, json};
+
+use crate::engine::{Lane, SessionSpan, Span, SpanState};
+use crate::model::Timestamp;
+use crate::picture::event::event_in_words;
+use crate::picture::export::{in_lines, name_of, state_word, text};
+use crate::picture::words::clean;
+use crate::runs::WholeRun;
+
+/// The number of the process.
+const PROCESS: u64 = 1;
+
+/// The object format, with an event a line.
+pub(super) fn write(whole: &WholeRun) -> String {
+    let run = &whole.run.card.run;
+    let about = json!({ "run": run.run_id, "workflow": run.workflow, "status": run.status, "goal": run.goal });
+    let events = in_lines(events(whole));
+    format!("{{\"displayTimeUnit\":\"ms\",\"otherData\":{about},\"traceEvents\":{events}}}\n")
+}
+
+fn events(whole: &WholeRun) -> impl Iterator<Item = Value> {
+    let timeline = &whole.run.timeline;
+    let process = metadata("process_name", 0, json!({ "name": format!("flow run {}", whole.run.card.run.run_id) }));
+    let sessions = thread(0, "sessions").into_iter();
+    let sessions = sessions.chain(timeline.sessions.iter().map(|session| session_slice(session, timeline.to)));
+    let lanes = timeline.lanes.iter().zip(1..).flat_map(move |(lane, number)| {
+        let slices = lane.spans.iter().map(move |span| slice(lane, span, number, timeline.to));
+        thread(number, name_of(lane)).into_iter().chain(slices)
+    });
+    let instants = whole.log.events.iter().filter_map(instant);
+    std::iter::once(process).chain(sessions).chain(lanes).chain(instants)
+}
+
+/// The name and the place of a lane.
+fn thread(number: u64, name: &str) -> [Value; 2] {
+    [
+        metadata("thread_name", number, json!({ "name": clean(name) })),
+        metadata("thread_sort_index", number, json!({ "sort_index": number })),
+    ]
+}
+
+fn metadata(what: &str, thread: u64, about: Value) -> Value {
+    json!({ "ph": "M", "name": what, "pid": PROCESS, "tid": thread, "ts": 0, "args": about })
+}
+
+fn slice(lane: &Lane, span: &Span, thread: u64, now: Timestamp) -> Value {
+    let (name, state) = (clean(name_of(lane)), state_word(span.state));
+    let name = if span.state == SpanState::Running { name.into_owned() } else { format!("{name}: {state}") };
+    let about = json!({
+        "step": lane.step,
+        "attempt": span.attempt,
+        "outcome": span.outcome,
+        "open": span.to.is_none(),
+        "first_event": span.first,
+        "last_event": span.last,
+    });
+    complete(&name, state, thread, [span.from, span.to.unwrap_or(now)], &about)
+}
+
+fn session_slice(session: &SessionSpan, now: Timestamp) -> Value {
+    let about = json!({ "open": session.to.is_none() });
+    complete(session.session.as_str(), "session", 0, [session.from, session.to.unwrap_or(now)], &about)
+}
+
+fn complete(name: &str, category: &str, thread: u64, [from, to]: [Timestamp; 2], about: &Value) -> Value {
+    json!({
+        "ph": "X", "name": name, "cat": category, "pid": PROCESS, "tid": thread,
+        "ts": microseconds(from), "dur": from.milliseconds_until(to) * 1000, "args": about,
+    })
+}
+
+/// A point for a question, a blockade and its end.
+fn instant(event: &Map<String, Value>) -> Option<Value> {
+    let kind = text(event, "type");
+    let asks = |report: &Value| report.get("type").and_then(Value::as_str) == Some("waiting_for_user");
+    let name = match kind {
+        "run_blocked" => "blocked",
+        "run_unblocked" => "unblocked",
+        "emitted" if event.get("reports")?.as_array()?.iter().any(asks) => "question",
+        _ => return None,
+    };
+    let at: Timestamp = text(event, "at").parse().ok()?;
+    let about = json!({ "event": event.get("seq"), "about": clean(&event_in_words(event)) });
+    Some(json!({
+        "ph": "i", "name": name, "cat": kind, "pid": PROCESS, "tid": 0, "ts": microseconds(at), "s": "p", "args": about,
+    }))
+}
+
+fn microseconds(at: Timestamp) -> i64 {
+    at.as_datetime().timestamp_micros()
+}

@@ -1,0 +1,45 @@
+//! The page of a run in one file, without scripts and without a server.
+
+use crate::picture::diagram;
+use crate::picture::page::{Place, RunPage, document, run_page};
+use crate::runs::{LogReport, WholeRun};
+
+/// The most events on the page: the latest ones.
+const EVENTS: usize = 5_000;
+
+/// The page with all activities, and the log up to a bound.
+pub(super) fn write(whole: &WholeRun) -> String {
+    let run = &whole.run;
+    let here: Vec<_> = run.steps.iter().filter(|step| step.current).map(|step| step.step.clone()).collect();
+    let activities: Vec<_> = whole.activities.iter().rev().cloned().collect();
+    let view = RunPage {
+        run,
+        activities: &activities,
+        log: &latest(&whole.log),
+        diagram: whole.machine.as_ref().map(|machine| diagram(machine, &here)),
+        address: None,
+        now: whole.now,
+    };
+    format!("{}\n", document(&run_page(&view), Place::Alone).into_string())
+}
+
+fn latest(log: &LogReport) -> LogReport {
+    let events = log.events[log.events.len().saturating_sub(EVENTS)..].to_vec();
+    LogReport { events, ..log.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn of_a_long_log_the_latest_events_are_shown() {
+        let log = |last: usize| {
+            let events = (1..=last).map(|seq| json!({ "seq": seq }).as_object().cloned().unwrap_or_default());
+            LogReport { events: events.collect(), next: None, skipped: Vec::new(), more_skipped: 0 }
+        };
+        let first = |last: usize| latest(&log(last)).events[0]["seq"].clone();
+        assert_eq!([first(3), first(EVENTS), first(EVENTS + 3)], [json!(1), json!(1), json!(4)]);
+    }
+}
