@@ -76,7 +76,7 @@ pub fn whole_run(cx: &Context, request: &RunRequest) -> Result<WholeRun> {
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), None)?;
     let run = select_run(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
-    Observed::open(cx, &project, run)?.whole(cx, &project, request.at)
+    Observed::open(cx, &project, run, None)?.whole(cx, &project, request.at)
 }
 
 /// Puts an exported text into the file at `named`, from the working directory: a new file, or in one step in the place of

@@ -11,8 +11,9 @@ use crate::picture::svg::Progress;
 use crate::runs::RunReport;
 
 /// The classes with their looks, which are readable on light and on dark pages.
-const CLASSES: [(&str, &str); 8] = [
+const CLASSES: [(&str, &str); 9] = [
     ("done", "fill:#e3f3e8,stroke:#17663a,color:#1c2126"),
+    ("failed", "fill:#fbe9e7,stroke:#ad2318,color:#1c2126"),
     ("skipped", "fill:#f5f7f9,stroke:#545d66,color:#545d66,stroke-dasharray:4 3"),
     ("waits", "fill:#fdeee2,stroke:#96380e,color:#1c2126,stroke-width:3px"),
     ("doubt", "fill:#f5e8f9,stroke:#762a8c,color:#1c2126,stroke-width:3px"),
@@ -40,6 +41,7 @@ fn class_of(progress: Progress) -> Option<&'static str> {
     Some(match progress {
         Progress::Untouched => return None,
         Progress::Done => "done",
+        Progress::Failed => "failed",
         Progress::Skipped => "skipped",
         Progress::Here(Tone::Waits) => "waits",
         Progress::Here(Tone::Doubt) => "doubt",
