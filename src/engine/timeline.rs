@@ -482,9 +482,43 @@ fn outcome(latest: Option<ActivityStatus>) -> StepStatus {
     }
 }
 
+impl Timeline {
+    /// The lane of a step of the workflow.
+    #[must_use]
+    pub fn lane_of(&self, step: &StateName) -> Option<&Lane> {
+        self.lanes.iter().find(|lane| lane.below.is_none() && lane.step == *step)
+    }
+}
+
 impl Lane {
     fn of_step(step: &StateName) -> Self {
         Self { step: step.clone(), unit: None, below: None, spans: Vec::new() }
+    }
+
+    /// The name of the unit, otherwise that of the step.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.unit.as_ref().map_or(self.step.as_str(), |unit| unit.as_str())
+    }
+
+    /// When the latest attempt began; none if the step was never entered.
+    #[must_use]
+    pub fn latest_began(&self) -> Option<Timestamp> {
+        let latest = self.spans.last()?.attempt;
+        self.spans.iter().find(|span| span.attempt == latest).map(|span| span.from)
+    }
+}
+
+impl SpanState {
+    /// The word in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Blocked => "blocked",
+            Self::InDoubt => "in_doubt",
+        }
     }
 }
 

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sha2::{Digest, Sha256};
 use ulid::Ulid;
 
+#[cfg(feature = "serve")]
+use crate::model::hex;
 use crate::model::{EventId, Timestamp};
 
 /// The variable that makes ids repeatable in tests.
@@ -76,16 +78,20 @@ fn random() -> u128 {
     u128::from(keyed.hash_one(0)) << 64 | u128::from(keyed.hash_one(1))
 }
 
+/// The length of a secret in characters.
+#[cfg(feature = "serve")]
+pub(crate) const SECRET: usize = 64;
+
 /// A new secret: 256 random bits of the system, in hexadecimal.
 ///
 /// # Panics
 /// When the system has no randomness. Nothing that should be secret may be made then.
 #[cfg(feature = "serve")]
 pub(crate) fn secret() -> String {
-    let mut bytes = [0_u8; 32];
+    let mut bytes = [0_u8; SECRET / 2];
     let filled = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
     assert_eq!(filled, Ok(bytes.len()), "the system gives no random numbers");
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&bytes)
 }
 
 #[cfg(test)]

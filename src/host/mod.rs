@@ -31,7 +31,7 @@ pub use git::{Git, WorkingTree};
 pub(crate) use git::{GitFacts, GitRef};
 pub use ids::Ids;
 #[cfg(feature = "serve")]
-pub(crate) use ids::secret;
+pub(crate) use ids::{SECRET, secret};
 pub(crate) use locks::lock_holder;
 pub(crate) use output::reader_left;
 pub use process::{BadHolder, Holder, Liveness};
@@ -39,4 +39,4 @@ pub(crate) use process::{boot_id, processes_with};
 pub(crate) use signal::end_by;
 pub(crate) use stream::open_stream;
 #[cfg(feature = "serve")]
-pub(crate) use watch::{Hint, Watcher};
+pub(crate) use watch::Watcher;

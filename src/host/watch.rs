@@ -7,12 +7,6 @@ use std::path::{Path, PathBuf};
 use notify::event::{AccessKind, AccessMode};
 use notify::{Config, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-/// Something changed here: a file in a directory that is watched, or an entry of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Hint {
-    pub(crate) path: PathBuf,
-}
-
 /// Watches directories, each without those in it.
 #[derive(Debug)]
 pub(crate) struct Watcher {
@@ -21,12 +15,12 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    /// A watcher that calls `tell`, on a thread of its own.
-    pub(crate) fn new(tell: impl Fn(Hint) + Send + 'static) -> notify::Result<Self> {
+    /// A watcher that calls `tell`, on a thread of its own, with the path of each file or directory that changed.
+    pub(crate) fn new(tell: impl Fn(PathBuf) + Send + 'static) -> notify::Result<Self> {
         let told = move |event: notify::Result<notify::Event>| {
             let Ok(event) = event else { return };
             if is_change(event.kind) {
-                event.paths.into_iter().for_each(|path| tell(Hint { path }));
+                event.paths.into_iter().for_each(&tell);
             }
         };
         Ok(Self { inner: RecommendedWatcher::new(told, Config::default())?, watched: BTreeSet::new() })
@@ -60,7 +54,7 @@ impl Watcher {
     }
 }
 
-/// Whether an event is more than somebody having read a file, as this program does all the time.
+/// Whether an event is a change. Reading a file makes events too, and this program reads all the time.
 fn is_change(kind: EventKind) -> bool {
     !matches!(kind, EventKind::Access(access) if access != AccessKind::Close(AccessMode::Write))
 }

@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::fmt::Write as _;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +11,7 @@ use thiserror::Error;
 
 use crate::codec;
 use crate::machine::{Diagnostic, MachineSource, Name, SourceState, SourceTransition, compile};
-use crate::model::{StateName, WorkflowId};
+use crate::model::{StateName, WorkflowId, hex};
 
 /// The notation of a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -351,11 +350,7 @@ impl Machine {
         // A stable sort keeps the order of a state's successors, which matters: the first one is proposed.
         transitions.sort_by_key(|(from, _)| *from);
         let canonical = json!([states, self.initial, terminal, transitions]).to_string();
-        let mut digest = "sha256:".to_owned();
-        for byte in Sha256::digest(canonical.as_bytes()) {
-            let _ = write!(digest, "{byte:02x}");
-        }
-        digest
+        format!("sha256:{}", hex(&Sha256::digest(canonical.as_bytes())))
     }
 
     /// The source and target of every transition, without those that differ only in the label.
@@ -505,6 +500,7 @@ mod tests {
     use super::*;
     use crate::machine::{Form, StateTypes, compile_text};
     use proptest::prelude::*;
+    use std::fmt::Write as _;
 
     /// A machine from the phases `name>next,next`, `!` marking a terminal one.
     fn machine(phases: &str) -> Machine {

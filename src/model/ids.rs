@@ -371,6 +371,11 @@ impl<'de> Deserialize<'de> for Number {
     }
 }
 
+/// Bytes in hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Turns a text into a slug of `[a-z0-9-]`, at most `max` bytes, without `-` at its ends; `None` if nothing is left.
 #[must_use]
 pub fn slug(text: &str, max: usize) -> Option<String> {

@@ -37,6 +37,7 @@ pub(crate) use front_matter::behind_front_matter;
 pub use help::Help;
 #[doc(hidden)]
 pub use idlist::IdList;
+pub(crate) use ids::hex;
 #[doc(hidden)]
 pub use ids::slug;
 pub use ids::{ActivityId, BadName, EventId, ModeName, Number, RunId, Seq, SessionId, StateName, Unit, WorkflowId};

@@ -4,10 +4,20 @@ use serde_json::{Map, Value};
 
 use crate::model::answer_in;
 
+/// A text of an event as it is in the log; empty if there is none.
+pub(super) fn text_in<'e>(event: &'e Map<String, Value>, key: &str) -> &'e str {
+    event.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The position of an event as it is in the log.
+pub(super) fn seq_in(event: &Map<String, Value>) -> u64 {
+    event.get("seq").and_then(Value::as_u64).unwrap_or_default()
+}
+
 /// What matters about an event of this type, in one line without position, time and type; `event` is as in the log.
 #[must_use]
 pub fn event_in_words(event: &Map<String, Value>) -> String {
-    let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
+    let text = |key: &str| text_in(event, key);
     let inner = |outer: &str, section: &str, key: &str| {
         event.get(outer).and_then(|value| value.get(section)?.get(key)?.as_str()).unwrap_or_default()
     };

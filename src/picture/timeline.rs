@@ -98,7 +98,7 @@ fn drawn(timeline: &Timeline, style: Option<&str>) -> Markup {
 fn lane_row(lane: &Lane, axis: &Axis, timeline: &Timeline, y: f64, height: f64) -> Markup {
     let bars = bars(lane, axis, timeline.to);
     let is_unit = lane.below.is_some();
-    let name = lane.unit.as_ref().map_or(lane.step.as_str(), |unit| unit.as_str());
+    let name = lane.name();
     let (indent, letters) = if is_unit { (14.0, 15) } else { (0.0, 17) };
     let base = round(y + height / 2.0 + 4.0);
     html! {
@@ -172,14 +172,14 @@ fn outcome_in_words(span: &Span) -> &'static str {
 
 /// The duration of the last attempt, and how it ended.
 fn outcome_of(lane: &Lane, last: &Span, now: Timestamp) -> String {
-    let begun = lane.spans.iter().find(|span| span.attempt == last.attempt).map_or(last.from, |span| span.from);
+    let begun = lane.latest_began().unwrap_or(last.from);
     let took = duration(begun.milliseconds_until(last.to.unwrap_or(now)));
     let attempts = if last.attempt > 1 { format!(" ×{}", last.attempt) } else { String::new() };
     format!("{} {took}{attempts}", outcome_in_words(last))
 }
 
 fn of_bar(lane: &Lane, bar: &Bar<'_>, now: Timestamp) -> String {
-    let name = clean(lane.unit.as_ref().map_or(lane.step.as_str(), |unit| unit.as_str()));
+    let name = clean(lane.name());
     let took = duration(bar.first.from.milliseconds_until(bar.last.to.unwrap_or(now)));
     let attempts = match (bar.first.attempt, bar.last.attempt) {
         (one, last) if one == last => format!("attempt {one}"),

@@ -5,12 +5,11 @@ use std::cmp::Reverse;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::runs::card::{Card, card};
+use crate::runs::card::{Card, read_card};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::outlook::Definitions;
 use crate::runs::select::{Unreadable, read_runs};
-use crate::runs::view::{for_listing, for_reading};
 
 /// Which runs to tell about.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
@@ -44,10 +43,7 @@ pub fn attention(cx: &Context, request: &AttentionRequest) -> Result<AttentionRe
     let definitions = Definitions::default();
     let (mut runs, unreadable) = read_runs(&project, &open.ids, |run| {
         // After a checkout every run is looked at, and most are over.
-        if for_listing(cx, &project, run)?.summary.status.is_terminal() {
-            return Ok(None);
-        }
-        let card = card(cx, &project, run, &for_reading(cx, &project, run)?, &definitions);
+        let (card, _) = read_card(cx, &project, run, &definitions)?;
         Ok(Some(card).filter(|card| card.group.is_open() && (request.all || card.group.needs_a_person())))
     })?;
     runs.sort_by_cached_key(|card| (card.group, Reverse((card.run.updated_at, card.run.run_id.clone()))));

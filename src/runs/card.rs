@@ -7,10 +7,11 @@ use crate::engine::{self, Action, Attempt, Drift, Hold, InDoubt, Outlook, Plan, 
 use crate::host::{Holder, Liveness};
 use crate::model::{ActivityStatus, Doing, RunSummary, SESSION_ENDED, Seq, SessionId, StepStatus, Timestamp};
 use crate::runs::context::Context;
+use crate::runs::error::Result;
 use crate::runs::hosts::{bound_process, is_dead};
 use crate::runs::list::ListedRun;
 use crate::runs::outlook::{Definitions, NextReport, Steps, outlook, steps};
-use crate::runs::view::View;
+use crate::runs::view::{View, for_listing, for_reading};
 use crate::store::{Project, StoredRun};
 
 /// A run, and what has to be done about it.
@@ -184,18 +185,23 @@ pub enum HolderLife {
     Unknown,
 }
 
-/// The card of a run as it was read.
-pub(super) fn card(
+/// Reads the card of a run, and who holds it. Of a run that is over only the summary is read.
+pub(super) fn read_card(
     cx: &Context,
     project: &Project,
     run: &dyn StoredRun,
-    view: &View,
     definitions: &Definitions,
-) -> Card {
-    judged(cx, project, run, view, definitions).card
+) -> Result<(Card, Option<Hold>)> {
+    let summary = for_listing(cx, project, run)?.summary;
+    if summary.status.is_terminal() {
+        return Ok((Card::over(summary), None));
+    }
+    let view = for_reading(cx, project, run)?;
+    let card = judged(cx, project, run, &view, definitions).card;
+    Ok((card, view.history.hold().cloned()))
 }
 
-/// As [`card`], with what it follows from.
+/// The card of a run as it was read, with what it follows from.
 pub(super) fn judged(
     cx: &Context,
     project: &Project,

@@ -1,13 +1,14 @@
 //! The runs of a project as they change: one source of cards, pages and events for every face that shows them live.
 //!
-//! What is true is in the files: [`Feed::look`] compares the stamps of all runs, and reads those that changed. Whoever
-//! notices changes sooner, such as a watcher of the file system, names the runs to [`Feed::look_at`]; a hint that is
-//! missing or wrong costs time and nothing else. A run that changed stays observed, so that its next event costs no
-//! reading of the whole log.
+//! The files are the truth: [`Feed::look`] compares the stamps of all runs and reads those that changed. A watcher of the
+//! file system can name runs to [`Feed::look_at`] sooner; a hint that is missing or wrong only costs time. A run that
+//! changed stays observed, so that its next event does not require reading the whole log.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,15 +17,14 @@ use serde_json::{Map, Value};
 use crate::engine::{Attempt, Hold};
 use crate::machine::Machine;
 use crate::model::{Event, EventId, Explain as _, RunId, Seq, Timestamp};
-use crate::runs::card::{Card, CardGroup, card, life};
+use crate::runs::card::{Card, CardGroup, life, read_card};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::list::mentions;
 use crate::runs::log::{LogReport, page};
 use crate::runs::observe::{Observed, RunReport};
 use crate::runs::outlook::Definitions;
-use crate::runs::select::{Unreadable, read_runs};
-use crate::runs::view::{for_listing, for_reading};
+use crate::runs::select::{Unreadable, read_all_with};
 use crate::store::{Project, StoredRun};
 
 /// The most events that observed runs keep in memory together, so that a watcher of many long runs stays small. The run
@@ -118,8 +118,8 @@ impl CardsReport {
 }
 
 /// A place in the log of a run: an event, by its position and its id, so that a log that was repaired or replaced is
-/// noticed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// noticed. As a text, `SEQ:ID`. The default is before the first event.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cursor {
     /// The position.
     pub seq: Seq,
@@ -127,9 +127,17 @@ pub struct Cursor {
     pub id: Option<EventId>,
 }
 
-impl std::fmt::Display for Cursor {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.seq, self.id.as_ref().map_or("", |id| id.as_str()))
+    }
+}
+
+impl FromStr for Cursor {
+    type Err = ();
+    fn from_str(text: &str) -> std::result::Result<Self, ()> {
+        let (seq, id) = text.split_once(':').ok_or(())?;
+        Ok(Self { seq: Seq(seq.parse().map_err(|_| ())?), id: Some(id.parse().map_err(|_| ())?) })
     }
 }
 
@@ -183,23 +191,18 @@ impl Feed {
         // `.flow` may be another directory by now: git can remove it and put it back.
         self.project = self.cx.project()?;
         let stamps = self.stamps_now(None)?;
-        let changed = |id: &&RunId| self.stamps.get(*id) != stamps.get(*id);
-        let known = self.stamps.keys().chain(self.unreadable.keys()).chain(self.rows.keys());
-        let mut dirty: BTreeSet<RunId> = known.chain(stamps.keys()).filter(changed).cloned().collect();
-        let gone = |id: &&RunId| !stamps.contains_key(*id);
-        dirty.extend(self.rows.keys().filter(gone).cloned());
-        let now = self.cx.clock.now();
+        let gone = self.rows.keys().chain(self.stamps.keys()).filter(|id| !stamps.contains_key(*id));
+        let changed = stamps.iter().filter(|(id, stamp)| self.stamps.get(*id) != Some(stamp)).map(|(id, _)| id);
+        let mut dirty: BTreeSet<RunId> = gone.chain(changed).cloned().collect();
+        self.stamps = stamps;
         self.definitions = Definitions::default();
-        let mut again: BTreeSet<RunId> = self.holders_that_changed();
+        dirty.extend(self.holders_that_changed());
+        let now = self.cx.clock.now();
         if self.judged.milliseconds_until(now) >= JUDGED_MS {
             self.judged = now;
-            again.extend(
-                self.rows.values().filter(|row| row.card.group.is_open()).map(|row| row.card.run.run_id.clone()),
-            );
+            dirty.extend(self.open_runs().cloned());
         }
-        again.extend(self.prove());
-        self.stamps = stamps;
-        dirty.extend(again);
+        dirty.extend(self.prove());
         Ok(dirty.into_iter().filter(|id| self.read(id)).collect())
     }
 
@@ -219,8 +222,7 @@ impl Feed {
     /// # Errors
     /// As [`Self::look`].
     pub fn look_at_open(&mut self) -> Result<Vec<RunId>> {
-        let open = self.rows.values().filter(|row| row.card.group.is_open()).map(|row| row.card.run.run_id.clone());
-        let open: Vec<RunId> = open.collect();
+        let open: Vec<RunId> = self.open_runs().cloned().collect();
         let stamps = self.stamps_now(Some(&open))?;
         let changed = open.into_iter().filter(|id| self.stamps.get(id) != stamps.get(id)).collect::<Vec<_>>();
         self.look_at(&changed)
@@ -229,8 +231,7 @@ impl Feed {
     /// Directories in which something changes when runs begin or when open runs change, for watchers of a file system.
     #[must_use]
     pub fn places_of_open(&self) -> BTreeSet<PathBuf> {
-        let open = self.rows.values().filter(|row| row.card.group.is_open()).map(|row| &row.card.run.run_id);
-        let places = open.filter_map(|id| self.project.runs().place(Some(id)));
+        let places = self.open_runs().filter_map(|id| self.project.runs().place(Some(id)));
         places.chain(self.project.runs().place(None)).collect()
     }
 
@@ -241,6 +242,10 @@ impl Feed {
         below.components().next()?.as_os_str().to_str()?.parse().ok()
     }
 
+    fn open_runs(&self) -> impl Iterator<Item = &RunId> {
+        self.rows.iter().filter(|(_, row)| row.card.group.is_open()).map(|(id, _)| id)
+    }
+
     fn stamps_now(&self, ids: Option<&[RunId]>) -> Result<HashMap<RunId, String>> {
         let stamps = self.project.runs().stamps(ids)?.into_iter();
         // A run without a stamp is read whenever it is looked at.
@@ -248,16 +253,13 @@ impl Feed {
     }
 
     fn read_all(&mut self) -> Result<()> {
-        let over = std::sync::Mutex::new(Vec::new());
-        let others = self.project.runs().listing(&|finished| {
-            let mut cards: Vec<_> = finished.into_iter().map(Card::over).collect();
-            over.lock().unwrap_or_else(std::sync::PoisonError::into_inner).append(&mut cards);
-        })?;
         let (cx, project, definitions) = (&self.cx, &self.project, &self.definitions);
-        let (rows, unreadable) = read_runs(project, &others, |run| row(cx, project, run, definitions).map(Some))?;
-        let over = over.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let rows = rows.into_iter().chain(over.into_iter().map(|card| Row { card, hold: None }));
-        self.rows = rows.map(|row| (row.card.run.run_id.clone(), row)).collect();
+        let over = |summary| Some(Row { card: Card::over(summary), hold: None });
+        let (rows, unreadable) = read_all_with(project, over, |run| {
+            let (card, hold) = read_card(cx, project, run, definitions)?;
+            Ok(Some(Row { card, hold }))
+        })?;
+        self.rows = rows.into_iter().map(|row| (row.card.run.run_id.clone(), row)).collect();
         self.unreadable = unreadable.into_iter().filter_map(|run| Some((run.run_id.parse().ok()?, run))).collect();
         Ok(())
     }
@@ -358,73 +360,71 @@ impl Feed {
         CardsReport { groups: groups.collect(), unreadable: self.unreadable.values().cloned().collect(), workflows }
     }
 
-    /// A run with everything that a page about it shows.
+    /// A run as it is now.
     ///
     /// # Errors
     /// As [`crate::runs::run_report`].
-    pub fn run(&mut self, id: &RunId, at: Option<Seq>) -> Result<RunReport> {
+    pub fn run(&mut self, id: &RunId) -> Result<FeedRun<'_>> {
         let place = self.observe(id)?;
-        self.observed[place].1.report(&self.cx, &self.project, &self.definitions, at)
-    }
-
-    /// The workflow that a run follows, now or after an event, and where the run is in it.
-    ///
-    /// # Errors
-    /// As [`crate::runs::run_report`].
-    pub fn machine(&mut self, id: &RunId) -> Result<Option<&Machine>> {
-        let place = self.observe(id)?;
-        Ok(self.observed[place].1.machine())
-    }
-
-    /// Records of a run's activities, the latest first: at most `limit` of those numbered below `before`.
-    ///
-    /// # Errors
-    /// As [`crate::runs::run_report`].
-    pub fn activities(&mut self, id: &RunId, until: Option<Seq>, skip: usize, limit: usize) -> Result<Vec<Attempt>> {
-        let place = self.observe(id)?;
-        let all = self.observed[place].1.activities().iter().rev();
-        let known = all.filter(|attempt| until.is_none_or(|until| attempt.seq.is_none_or(|seq| seq <= until)));
-        Ok(known.skip(skip).take(limit).cloned().collect())
-    }
-
-    /// A part of a run's log: at most `limit` events after the position `after`.
-    ///
-    /// # Errors
-    /// As [`crate::runs::run_report`].
-    pub fn log(&mut self, id: &RunId, after: Seq, limit: usize) -> Result<LogReport> {
-        let place = self.observe(id)?;
-        Ok(page(self.observed[place].1.log(), after, Some(limit)))
-    }
-
-    /// The events of a run after a cursor, at most `limit`.
-    ///
-    /// # Errors
-    /// As [`crate::runs::run_report`].
-    pub fn events_after(&mut self, id: &RunId, cursor: &Cursor, limit: usize) -> Result<EventsAfter> {
-        let place = self.observe(id)?;
-        let log = self.observed[place].1.log();
-        let is_there = |event: &Event| event.seq == cursor.seq && Some(&event.id) == cursor.id.as_ref();
-        let reset = cursor.seq != Seq(0) && !log.events().any(is_there);
-        let after = if reset { Seq(0) } else { cursor.seq };
-        let newer: Vec<&Event> = log.events().filter(|event| event.seq > after).take(limit + 1).collect();
-        let shown = &newer[..newer.len().min(limit)];
-        let end = shown.last().map(|event| Cursor { seq: event.seq, id: Some(event.id.clone()) });
-        let start = if reset { Cursor { seq: Seq(0), id: None } } else { cursor.clone() };
-        Ok(EventsAfter {
-            events: shown.iter().map(|event| event.to_object()).collect(),
-            cursor: end.unwrap_or(start),
-            reset,
-            more: newer.len() > limit,
-        })
+        let (cx, project, definitions) = (&self.cx, &self.project, &self.definitions);
+        Ok(FeedRun { cx, project, definitions, observed: &self.observed[place].1 })
     }
 }
 
-fn row(cx: &Context, project: &Project, run: &dyn StoredRun, definitions: &Definitions) -> Result<Row> {
-    let summary = for_listing(cx, project, run)?.summary;
-    if summary.status.is_terminal() {
-        return Ok(Row { card: Card::over(summary), hold: None });
+/// A run of a feed. All that it says is of one moment.
+#[derive(Debug, Clone, Copy)]
+pub struct FeedRun<'f> {
+    cx: &'f Context,
+    project: &'f Project,
+    definitions: &'f Definitions,
+    observed: &'f Observed,
+}
+
+impl FeedRun<'_> {
+    /// The run with everything that a page about it shows, now or after the event `at`.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchEvent`].
+    pub fn report(&self, at: Option<Seq>) -> Result<RunReport> {
+        self.observed.report(self.cx, self.project, self.definitions, at)
     }
-    let view = for_reading(cx, project, run)?;
-    let card = card(cx, project, run, &view, definitions);
-    Ok(Row { card, hold: view.history.hold().cloned() })
+
+    /// The workflow that it follows; none if it has no state machine.
+    #[must_use]
+    pub fn machine(&self) -> Option<&Machine> {
+        self.observed.machine()
+    }
+
+    /// Records of activities up to the event `until`, the latest first, without the first `skip`, at most `limit`.
+    #[must_use]
+    pub fn activities(&self, until: Option<Seq>, skip: usize, limit: usize) -> Vec<Attempt> {
+        let all = self.observed.activities().iter().rev();
+        let known = all.filter(|attempt| until.is_none_or(|until| attempt.seq.is_none_or(|seq| seq <= until)));
+        known.skip(skip).take(limit).cloned().collect()
+    }
+
+    /// A part of its log: at most `limit` events after the position `after`.
+    #[must_use]
+    pub fn log(&self, after: Seq, limit: usize) -> LogReport {
+        page(self.observed.log(), after, Some(limit))
+    }
+
+    /// The events after a cursor, at most `limit`.
+    #[must_use]
+    pub fn events_after(&self, cursor: &Cursor, limit: usize) -> EventsAfter {
+        let log = self.observed.log();
+        let is_there = |event: &Event| event.seq == cursor.seq && Some(&event.id) == cursor.id.as_ref();
+        let reset = cursor.seq != Seq(0) && !log.events().any(is_there);
+        let start = if reset { Cursor::default() } else { cursor.clone() };
+        let mut newer = log.events().filter(|event| event.seq > start.seq);
+        let shown: Vec<&Event> = newer.by_ref().take(limit).collect();
+        let more = newer.next().is_some();
+        let end = shown.last().map(|event| Cursor { seq: event.seq, id: Some(event.id.clone()) });
+        EventsAfter {
+            events: shown.iter().map(|event| event.to_object()).collect(),
+            cursor: end.unwrap_or(start),
+            reset,
+            more,
+        }
+    }
 }

@@ -62,7 +62,7 @@ pub(crate) use emit::emit_by;
 pub use emit::{EmitData, EmitReport, EmitRequest, EmittedActivity, EmittedReport, emit};
 pub use error::{Error, Result};
 pub use export::{ExportFormat, ExportReport, WholeRun, save_export, whole_run};
-pub use feed::{CardFilter, CardsOfGroup, CardsReport, Cursor, EventsAfter, Feed};
+pub use feed::{CardFilter, CardsOfGroup, CardsReport, Cursor, EventsAfter, Feed, FeedRun};
 pub(crate) use going_on::going_on;
 #[cfg(feature = "mcp")]
 pub(crate) use here::places_to_look;

@@ -256,10 +256,7 @@ impl Observed {
             let judged = judged(cx, project, &*self.run, &self.view, definitions);
             return Ok(self.report_of(&self.view, judged, &self.timekeeper, None, cx.clock.now()));
         };
-        let (then, now) = self.view_at(at)?;
-        let timekeeper = Timekeeper::of(self.events_until(at));
-        let judged = judged_then(cx, project, &*self.run, &then, now);
-        Ok(self.report_of(&then, judged, &timekeeper, Some(at), now))
+        Ok(self.report_at(cx, project, at)?.0)
     }
 
     /// The run with all that was recorded of it, now or after the event `at`.
@@ -267,21 +264,23 @@ impl Observed {
     /// # Errors
     /// [`Error::NoSuchEvent`].
     pub(super) fn whole(&self, cx: &Context, project: &Project, at: Option<Seq>) -> Result<WholeRun> {
-        let run = self.report(cx, project, &Definitions::default(), at)?;
-        let now = cx.clock.now();
         let Some(at) = at else {
-            let log = page(&self.view.log, Seq(0), None);
-            return Ok(WholeRun {
-                run,
-                activities: self.activities().to_vec(),
-                log,
-                machine: self.machine().cloned(),
-                now,
-            });
+            let run = self.report(cx, project, &Definitions::default(), None)?;
+            let (activities, log) = (self.activities().to_vec(), page(&self.view.log, Seq(0), None));
+            return Ok(WholeRun { run, activities, log, machine: self.machine().cloned(), now: cx.clock.now() });
         };
-        let (then, _) = self.view_at(at)?;
+        let (run, then) = self.report_at(cx, project, at)?;
         let log = page(&self.view.log.until(at), Seq(0), None);
-        Ok(WholeRun { run, activities: then.history.attempts().to_vec(), log, machine: then.machine, now })
+        let activities = then.history.attempts().to_vec();
+        Ok(WholeRun { run, activities, log, machine: then.machine, now: cx.clock.now() })
+    }
+
+    /// The run after the event `at`, and what was known of it then.
+    fn report_at(&self, cx: &Context, project: &Project, at: Seq) -> Result<(RunReport, View)> {
+        let (then, now) = self.view_at(at)?;
+        let timekeeper = Timekeeper::of(self.events_until(at));
+        let judged = judged_then(cx, project, &*self.run, &then, now);
+        Ok((self.report_of(&then, judged, &timekeeper, Some(at), now), then))
     }
 
     fn events_until(&self, at: Seq) -> impl DoubleEndedIterator<Item = &Event> + Clone {
@@ -327,7 +326,7 @@ impl Observed {
             last: self.view.log.last_seq(),
             as_of: run.state.updated_at.unwrap_or(run.created_at),
             branch: run.context.get("branch").and_then(|branch| branch.as_str()).map(str::to_owned),
-            phase_since: phase_since(&timeline, run.state.current_phase.as_ref()),
+            phase_since: run.state.current_phase.as_ref().and_then(|phase| timeline.lane_of(phase)?.latest_began()),
             questions: run.state.questions.clone(),
             activities: history.attempts().len(),
             artifacts: artifacts(view),
@@ -340,13 +339,6 @@ impl Observed {
             timeline,
         }
     }
-}
-
-/// Since when a phase goes on.
-fn phase_since(timeline: &Timeline, phase: Option<&StateName>) -> Option<Timestamp> {
-    let lane = timeline.lanes.iter().find(|lane| Some(&lane.step) == phase && lane.below.is_none())?;
-    let latest = lane.spans.last()?;
-    lane.spans.iter().find(|span| span.attempt == latest.attempt).map(|span| span.from)
 }
 
 /// Whether an event changes a run only in ways that follow from the event alone.

@@ -27,13 +27,21 @@ pub(crate) fn read_all<T: Send>(
     project: &Project,
     pick: impl Fn(RunSummary) -> Option<T> + Sync,
 ) -> Result<(Vec<T>, Vec<Unreadable>)> {
+    read_all_with(project, &pick, |run| Ok(pick(for_listing(cx, project, run)?.summary)))
+}
+
+/// As [`read_all`]: `pick` takes the runs that the store knows to be over, `read` reads the others.
+pub(super) fn read_all_with<T: Send>(
+    project: &Project,
+    pick: impl Fn(RunSummary) -> Option<T> + Sync,
+    read: impl Fn(&dyn StoredRun) -> Result<Option<T>> + Sync,
+) -> Result<(Vec<T>, Vec<Unreadable>)> {
     let picked = Mutex::new(Vec::new());
     let others = project.runs().listing(&|finished| {
         let mut finished: Vec<_> = finished.into_iter().filter_map(&pick).collect();
         picked.lock().unwrap_or_else(PoisonError::into_inner).append(&mut finished);
     })?;
-    let listed = |run: &dyn StoredRun| Ok(pick(for_listing(cx, project, run)?.summary));
-    let (read, unreadable) = read_runs(project, &others, listed)?;
+    let (read, unreadable) = read_runs(project, &others, read)?;
     let mut all = picked.into_inner().unwrap_or_else(PoisonError::into_inner);
     all.extend(read);
     Ok((all, unreadable))

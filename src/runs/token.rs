@@ -1,12 +1,10 @@
 //! The token of a run, with which sub-agents that have sessions of their own report on their units.
 
-use std::fmt::Write as _;
-
 use sha2::{Digest, Sha256};
 
 use crate::engine::{Caller, Refusal, Report, refuse_other_session};
 use crate::host::Holder;
-use crate::model::{EventKind, StateName, Timestamp};
+use crate::model::{EventKind, StateName, Timestamp, hex};
 use crate::runs::claim::holder_evidence;
 use crate::runs::context::Context;
 use crate::runs::error::Result;
@@ -21,10 +19,7 @@ pub(super) struct Token {
 
 impl Token {
     fn new(text: String) -> Self {
-        let digest = Sha256::digest(text.as_bytes()).iter().fold("sha256:".to_owned(), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        });
+        let digest = format!("sha256:{}", hex(&Sha256::digest(text.as_bytes())));
         Self { text, digest }
     }
 }

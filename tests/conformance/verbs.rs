@@ -192,15 +192,15 @@ fn seen(cx: &Context, feed: &mut Feed) -> RunReport {
     let run = RunId::new(RUN).unwrap();
     let request = RunRequest { run: Some(RUN.to_owned()), ..RunRequest::default() };
     let mut anew = runs::run_report(cx, &request).unwrap();
-    let kept = feed.run(&run, None).unwrap();
+    let kept = feed.run(&run).unwrap().report(None).unwrap();
     // The clock goes on between the two.
     (anew.timeline.to, anew.timeline.worked_ms) = (kept.timeline.to, kept.timeline.worked_ms);
     assert_eq!(kept, anew);
     assert_eq!(feed.card(&run), Some(&anew.card));
     let log = runs::log(cx, &LogRequest { run: Some(RUN.into()), ..LogRequest::default() }).unwrap();
-    assert_eq!(feed.log(&run, Seq(0), usize::MAX).unwrap(), log);
+    assert_eq!(feed.run(&run).unwrap().log(Seq(0), usize::MAX), log);
     let shown = runs::show(cx, &ShowRequest { run: Some(RUN.to_owned()), ..ShowRequest::default() }).unwrap();
-    let mut activities = feed.activities(&run, None, 0, usize::MAX).unwrap();
+    let mut activities = feed.run(&run).unwrap().activities(None, 0, usize::MAX);
     activities.reverse();
     assert_eq!((activities, &anew.steps), (shown.activities, &shown.steps));
     for at in 1..=anew.last.0 {
@@ -208,7 +208,7 @@ fn seen(cx: &Context, feed: &mut Feed) -> RunReport {
             cx,
             &ShowRequest { at: Some(at), ..ShowRequest { run: Some(RUN.to_owned()), ..Default::default() } },
         );
-        assert_eq!(feed.run(&run, Some(Seq(at))).unwrap().steps, then.unwrap().steps, "event {at}");
+        assert_eq!(feed.run(&run).unwrap().report(Some(Seq(at))).unwrap().steps, then.unwrap().steps, "event {at}");
     }
     anew
 }
@@ -221,12 +221,12 @@ pub fn a_feed_shows_what_reading_anew_shows(keeper: &dyn Keeper) {
     assert_eq!(feed.look().unwrap(), std::slice::from_ref(&run));
     seen(cx, &mut feed);
     assert_eq!(feed.look().unwrap(), []);
-    let start = feed.events_after(&run, &Cursor { seq: Seq(0), id: None }, 10).unwrap();
+    let start = feed.run(&run).unwrap().events_after(&Cursor { seq: Seq(0), id: None }, 10);
     assert_eq!((start.events.len(), start.reset, start.more), (1, false, false));
     runs::record_activity(cx, &work("look-around", true)).unwrap();
     assert_eq!(feed.look_at(std::slice::from_ref(&run)).unwrap(), std::slice::from_ref(&run));
     seen(cx, &mut feed);
-    let next = feed.events_after(&run, &start.cursor, 10).unwrap();
+    let next = feed.run(&run).unwrap().events_after(&start.cursor, 10);
     assert_eq!((next.events.len(), next.reset), (1, false));
     let text = stored(keeper).text().unwrap().unwrap();
     keeper.save(&run, Some(&text.replace("status: active", "status: blocked")));
@@ -239,9 +239,9 @@ pub fn a_feed_shows_what_reading_anew_shows(keeper: &dyn Keeper) {
     keeper.put_log(&run, &|log| log.lines().take(2).map(|line| format!("{line}\n")).collect());
     feed.look().unwrap();
     assert_eq!(seen(cx, &mut feed).card.group, CardGroup::Waits);
-    let after = feed.events_after(&run, &Cursor { seq: Seq(4), id: None }, 10).unwrap();
+    let after = feed.run(&run).unwrap().events_after(&Cursor { seq: Seq(4), id: None }, 10);
     assert_eq!((after.events.len(), after.reset), (2, true));
-    let kept = feed.events_after(&run, &next.cursor, 10).unwrap();
+    let kept = feed.run(&run).unwrap().events_after(&next.cursor, 10);
     assert_eq!((kept.events.len(), kept.reset), (0, false));
 }
 

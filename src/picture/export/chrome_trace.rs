@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 
 use crate::engine::{Lane, SessionSpan, Span, SpanState};
 use crate::model::Timestamp;
-use crate::picture::event::event_in_words;
-use crate::picture::export::{in_lines, name_of, state_word, text};
+use crate::picture::event::{event_in_words, text_in};
+use crate::picture::export::in_lines;
 use crate::picture::words::clean;
 use crate::runs::WholeRun;
 
@@ -28,7 +28,7 @@ fn events(whole: &WholeRun) -> impl Iterator<Item = Value> {
     let sessions = sessions.chain(timeline.sessions.iter().map(|session| session_slice(session, timeline.to)));
     let lanes = timeline.lanes.iter().zip(1..).flat_map(move |(lane, number)| {
         let slices = lane.spans.iter().map(move |span| slice(lane, span, number, timeline.to));
-        thread(number, name_of(lane)).into_iter().chain(slices)
+        thread(number, lane.name()).into_iter().chain(slices)
     });
     let instants = whole.log.events.iter().filter_map(instant);
     std::iter::once(process).chain(sessions).chain(lanes).chain(instants)
@@ -47,7 +47,7 @@ fn metadata(what: &str, thread: u64, about: Value) -> Value {
 }
 
 fn slice(lane: &Lane, span: &Span, thread: u64, now: Timestamp) -> Value {
-    let (name, state) = (clean(name_of(lane)), state_word(span.state));
+    let (name, state) = (clean(lane.name()), span.state.as_str());
     let name = if span.state == SpanState::Running { name.into_owned() } else { format!("{name}: {state}") };
     let about = json!({
         "step": lane.step,
@@ -74,7 +74,7 @@ fn complete(name: &str, category: &str, thread: u64, [from, to]: [Timestamp; 2],
 
 /// A point for a question, a blockade and its end.
 fn instant(event: &Map<String, Value>) -> Option<Value> {
-    let kind = text(event, "type");
+    let kind = text_in(event, "type");
     let asks = |report: &Value| report.get("type").and_then(Value::as_str) == Some("waiting_for_user");
     let name = match kind {
         "run_blocked" => "blocked",
@@ -82,7 +82,7 @@ fn instant(event: &Map<String, Value>) -> Option<Value> {
         "emitted" if event.get("reports")?.as_array()?.iter().any(asks) => "question",
         _ => return None,
     };
-    let at: Timestamp = text(event, "at").parse().ok()?;
+    let at: Timestamp = text_in(event, "at").parse().ok()?;
     let about = json!({ "event": event.get("seq"), "about": clean(&event_in_words(event)) });
     Some(json!({
         "ph": "i", "name": name, "cat": kind, "pid": PROCESS, "tid": 0, "ts": microseconds(at), "s": "p", "args": about,

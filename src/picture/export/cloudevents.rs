@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::picture::export::text;
+use crate::picture::event::{seq_in, text_in};
 use crate::runs::WholeRun;
 
 /// What the types of events begin with.
@@ -20,13 +20,13 @@ pub(super) fn batch(whole: &WholeRun) -> impl Iterator<Item = Value> {
 }
 
 fn cloud_event(source: &str, event: &Map<String, Value>) -> Value {
-    let seq = event.get("seq").and_then(Value::as_u64).unwrap_or_default();
+    let seq = seq_in(event);
     let mut shown = Map::new();
     shown.insert("specversion".to_owned(), json!("1.0"));
-    shown.insert("id".to_owned(), json!(text(event, "id")));
+    shown.insert("id".to_owned(), json!(text_in(event, "id")));
     shown.insert("source".to_owned(), json!(source));
-    shown.insert("type".to_owned(), json!(format!("{TYPES}{}", text(event, "type"))));
-    shown.insert("time".to_owned(), json!(text(event, "at")));
+    shown.insert("type".to_owned(), json!(format!("{TYPES}{}", text_in(event, "type"))));
+    shown.insert("time".to_owned(), json!(text_in(event, "at")));
     shown.insert("sequence".to_owned(), json!(format!("{seq:0DIGITS$}")));
     if let Some(subject) = subject(event) {
         shown.insert("subject".to_owned(), json!(subject));
@@ -44,6 +44,6 @@ fn subject(event: &Map<String, Value>) -> Option<&str> {
     let reports = event.get("reports").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let mut steps = reports.iter().filter_map(|report| report.get("step")?.as_str());
     let step = steps.next().filter(|first| steps.all(|step| step == *first));
-    let phase = Some(text(event, "phase")).filter(|phase| !phase.is_empty());
+    let phase = Some(text_in(event, "phase")).filter(|phase| !phase.is_empty());
     activity.or(step).or(phase)
 }

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use crate::engine::{Lane, Span, SpanState, Timeline};
 use crate::model::{StepStatus, Timestamp};
-use crate::picture::export::name_of;
 use crate::picture::text::{in_one_line, shortened};
 use crate::runs::RunReport;
 
@@ -83,7 +82,7 @@ fn line(lane: &Lane, span: &Span, now: Timestamp) -> String {
         (SpanState::Running, _) => "",
     };
     let (from, to) = (time(span.from), time(span.to.unwrap_or(now)));
-    format!("    {} · {}{state} :{}, {from}, {to}\n", span.attempt, name(name_of(lane)), tags(span))
+    format!("    {} · {}{state} :{}, {from}, {to}\n", span.attempt, name(lane.name()), tags(span))
 }
 
 /// What goes on is `active`, all else `done`; what failed, waits or is in doubt is `crit`.

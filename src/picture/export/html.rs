@@ -1,6 +1,5 @@
 //! The page of a run in one file, without scripts and without a server.
 
-use crate::picture::diagram;
 use crate::picture::page::{Place, RunPage, document, run_page};
 use crate::runs::{LogReport, WholeRun};
 
@@ -10,13 +9,12 @@ const EVENTS: usize = 5_000;
 /// The page with all activities, and the log up to a bound.
 pub(super) fn write(whole: &WholeRun) -> String {
     let run = &whole.run;
-    let here: Vec<_> = run.steps.iter().filter(|step| step.current).map(|step| step.step.clone()).collect();
     let activities: Vec<_> = whole.activities.iter().rev().cloned().collect();
     let view = RunPage {
         run,
         activities: &activities,
         log: &latest(&whole.log),
-        diagram: whole.machine.as_ref().map(|machine| diagram(machine, &here)),
+        machine: whole.machine.as_ref(),
         address: None,
         now: whole.now,
     };

@@ -8,9 +8,8 @@ mod mermaid;
 mod otlp;
 mod svg;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::engine::{Lane, Span, SpanState};
 use crate::runs::{ExportFormat, WholeRun};
 
 /// The text of a run in `format`, which ends with a line break; none if the run has no diagram.
@@ -32,29 +31,4 @@ pub fn export(whole: &WholeRun, format: ExportFormat) -> Option<String> {
 fn in_lines(items: impl Iterator<Item = Value>) -> String {
     let items: Vec<_> = items.map(|item| item.to_string()).collect();
     format!("[\n{}\n]", items.join(",\n"))
-}
-
-/// What a span's lane was doing, as in reports.
-fn state_word(state: SpanState) -> &'static str {
-    match state {
-        SpanState::Running => "running",
-        SpanState::Waiting => "waiting",
-        SpanState::Blocked => "blocked",
-        SpanState::InDoubt => "in_doubt",
-    }
-}
-
-/// What a lane is called: a unit, or else a step.
-fn name_of(lane: &Lane) -> &str {
-    lane.unit.as_ref().map_or(lane.step.as_str(), |unit| unit.as_str())
-}
-
-/// The spans of a lane, those of one attempt together.
-fn attempts(lane: &Lane) -> impl Iterator<Item = &[Span]> {
-    lane.spans.chunk_by(|one, next| one.attempt == next.attempt)
-}
-
-/// A text in an event of the log; empty if there is none.
-fn text<'e>(event: &'e Map<String, Value>, key: &str) -> &'e str {
-    event.get(key).and_then(Value::as_str).unwrap_or_default()
 }

@@ -6,9 +6,8 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::engine::{Lane, Span, SpanState, Timeline};
-use crate::model::{RunStatus, StepStatus, Timestamp};
-use crate::picture::event::event_in_words;
-use crate::picture::export::{attempts, name_of, state_word, text};
+use crate::model::{RunStatus, StepStatus, Timestamp, hex};
+use crate::picture::event::{event_in_words, seq_in, text_in};
 use crate::picture::words::shortened;
 use crate::runs::{RunReport, WholeRun};
 
@@ -92,9 +91,9 @@ impl<'r> Trace<'r> {
             _ => UNSET,
         };
         let waits = spans.iter().filter(|span| span.state != SpanState::Running);
-        let events = waits.map(|span| point(span.from, state_word(span.state), Vec::new())).collect();
+        let events = waits.map(|span| point(span.from, span.state.as_str(), Vec::new())).collect();
         let times = [first.from, last.to.unwrap_or(self.timeline.to)];
-        let mut span = self.span(&self.id_of(lane, first.attempt), name_of(lane), times, attributes);
+        let mut span = self.span(&self.id_of(lane, first.attempt), lane.name(), times, attributes);
         span.insert("parentSpanId".to_owned(), json!(self.parent(lane, first.from)));
         finished(span, code, "failed", events)
     }
@@ -124,15 +123,18 @@ impl<'r> Trace<'r> {
 
     /// The attempt at the step below which a unit is shown that went on when the unit began; otherwise the run.
     fn parent(&self, lane: &Lane, from: Timestamp) -> String {
-        let step = lane.below.as_ref();
-        let step =
-            step.and_then(|step| self.timeline.lanes.iter().find(|one| one.below.is_none() && one.step == *step));
+        let step = lane.below.as_ref().and_then(|step| self.timeline.lane_of(step));
         let around = step.and_then(|step| {
             let attempt = step.spans.iter().rfind(|span| span.from <= from && span.to.is_none_or(|to| from <= to))?;
             Some(self.id_of(step, attempt.attempt))
         });
         around.unwrap_or_else(|| self.root.clone())
     }
+}
+
+/// The spans of a lane, those of one attempt together.
+fn attempts(lane: &Lane) -> impl Iterator<Item = &[Span]> {
+    lane.spans.chunk_by(|one, next| one.attempt == next.attempt)
 }
 
 /// A span with its status and events. What has not gone wrong has no message.
@@ -149,10 +151,10 @@ fn finished(mut span: Map<String, Value>, code: u8, why: &str, events: Vec<Value
 
 /// An event of the log as an event of the root.
 fn logged(event: &Map<String, Value>) -> Option<Value> {
-    let at: Timestamp = text(event, "at").parse().ok()?;
-    let seq = event.get("seq").and_then(Value::as_u64).unwrap_or_default();
+    let at: Timestamp = text_in(event, "at").parse().ok()?;
+    let seq = seq_in(event);
     let about = shortened(&event_in_words(event), WORDS).into_owned();
-    Some(point(at, text(event, "type"), vec![number("flow.seq", seq), said("flow.about", &about)]))
+    Some(point(at, text_in(event, "type"), vec![number("flow.seq", seq), said("flow.about", &about)]))
 }
 
 fn point(at: Timestamp, name: &str, attributes: Vec<Value>) -> Value {
@@ -174,8 +176,7 @@ fn number(key: &str, value: u64) -> Value {
 
 /// An id that is the same in every export.
 fn id_of(text: &str, bytes: usize) -> String {
-    let digest = Sha256::digest(text.as_bytes());
-    digest.iter().take(bytes).map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(text.as_bytes())[..bytes])
 }
 
 /// The protocol has no times before 1970.

@@ -4,9 +4,10 @@ use maud::{Markup, html};
 use serde_json::{Map, Value};
 
 use crate::engine::Attempt;
-use crate::model::{ActivityStatus, Seq, StepStatus, Timestamp};
-use crate::picture::diagram::Diagram;
-use crate::picture::event::event_in_words;
+use crate::machine::Machine;
+use crate::model::{ActivityStatus, StepStatus, Timestamp};
+use crate::picture::diagram::diagram;
+use crate::picture::event::{event_in_words, seq_in, text_in};
 use crate::picture::page::runs::{look_of, look_of_group, tone};
 use crate::picture::page::{Page, Part, Place, command};
 use crate::picture::svg::{Mark, Marks, Progress, diagram_svg};
@@ -23,8 +24,8 @@ pub struct RunPage<'a> {
     pub activities: &'a [Attempt],
     /// A part of its log.
     pub log: &'a LogReport,
-    /// The diagram of its workflow; none if it has no state machine.
-    pub diagram: Option<Diagram>,
+    /// Its workflow; none if it has no state machine.
+    pub machine: Option<&'a Machine>,
     /// The address of the page, if it is served.
     pub address: Option<String>,
     /// The time.
@@ -158,10 +159,12 @@ fn slider(view: &RunPage<'_>) -> Markup {
 
 fn workflow(view: &RunPage<'_>) -> Markup {
     let run = view.run;
+    let here: Vec<_> = run.steps.iter().filter(|step| step.current).map(|step| step.step.clone()).collect();
+    let diagram = view.machine.map(|machine| diagram(machine, &here));
     html! {
         aside data-key="workflow" {
             h2 { "Workflow" }
-            @if let Some(diagram) = &view.diagram {
+            @if let Some(diagram) = &diagram {
                 div.scroll tabindex="0" role="region" aria-label="Diagram" { (diagram_svg(diagram, &marks(run))) }
                 @let with_units: Vec<_> = run.steps.iter().filter(|step| !step.units.is_empty()).collect();
                 @if !with_units.is_empty() {
@@ -192,8 +195,7 @@ fn workflow(view: &RunPage<'_>) -> Markup {
 /// Where the run has been and is.
 pub(in crate::picture) fn marks(run: &RunReport) -> Marks {
     let visits = |step: &ShownStep| {
-        let lane = run.timeline.lanes.iter().find(|lane| lane.below.is_none() && lane.step == step.step);
-        lane.and_then(|lane| lane.spans.last()).map_or(0, |span| u64::from(span.attempt))
+        run.timeline.lane_of(&step.step).and_then(|lane| lane.spans.last()).map_or(0, |span| u64::from(span.attempt))
     };
     let states = run.steps.iter().map(|step| {
         let progress = match step.status {
@@ -300,7 +302,7 @@ fn artifact_line(artifact: &ShownArtifact) -> Markup {
 }
 
 fn log(view: &RunPage<'_>) -> Markup {
-    let (first, last) = (seq_of(view.log.events.first()), seq_of(view.log.events.last()));
+    let (first, last) = (view.log.events.first().map_or(0, seq_in), view.log.events.last().map_or(0, seq_in));
     let is_alone = view.place() == Place::Alone;
     let total = if is_alone { view.run.at.unwrap_or(view.run.last).0 } else { view.run.last.0 };
     html! {
@@ -333,19 +335,14 @@ fn log(view: &RunPage<'_>) -> Markup {
 /// How many events a page of a log has.
 pub const LOG_PAGE: usize = 50;
 
-fn seq_of(event: Option<&Map<String, Value>>) -> u64 {
-    event.and_then(|event| event.get("seq")?.as_u64()).unwrap_or_default()
-}
-
 fn event_row(event: &Map<String, Value>) -> Markup {
-    let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
-    let at = text("at").parse::<Timestamp>().ok();
-    let seq = Seq(seq_of(Some(event)));
+    let (seq, time) = (seq_in(event), text_in(event, "at"));
+    let at = time.parse::<Timestamp>().ok();
     html! {
         tr data-key={ "e" (seq) } {
             td.mono { (seq) }
-            td.dim { time datetime=(text("at")) { (at.map(day_and_time).unwrap_or_default()) } }
-            td { (clean(text("type"))) }
+            td.dim { time datetime=(time) { (at.map(day_and_time).unwrap_or_default()) } }
+            td { (clean(text_in(event, "type"))) }
             td { (shortened(&event_in_words(event), 400)) }
         }
     }

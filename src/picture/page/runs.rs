@@ -1,6 +1,7 @@
 //! The page of all runs, grouped by what a person has to do.
 
 use maud::{Markup, html};
+use serde::Serialize;
 
 use crate::model::{RunStatus, SessionId, StateName, Timestamp};
 use crate::picture::page::{Page, Part};
@@ -9,18 +10,18 @@ use crate::picture::words::{age, clean, count, shortened};
 use crate::runs::{Card, CardFilter, CardGroup, CardsOfGroup, CardsReport, Need};
 
 /// The cards of a project, and how its pages are addressed.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct ProjectCards {
     /// Its name, which is the first part of its addresses.
-    pub name: String,
+    pub project: String,
     /// Its cards.
-    pub report: CardsReport,
+    pub cards: CardsReport,
 }
 
 /// All runs of these projects that `filter` takes.
 #[must_use]
 pub fn runs_page(projects: &[ProjectCards], filter: &CardFilter, now: Timestamp) -> Page {
-    let needs: usize = projects.iter().map(|project| project.report.needs_a_person()).sum();
+    let needs: usize = projects.iter().map(|project| project.cards.needs_a_person()).sum();
     let title = match needs {
         0 => "No run needs you".to_owned(),
         1 => "1 run needs you".to_owned(),
@@ -30,16 +31,16 @@ pub fn runs_page(projects: &[ProjectCards], filter: &CardFilter, now: Timestamp)
         h1 data-key="title" { (title) }
         (search(projects, filter))
         @for project in projects {
-            @if projects.len() > 1 { h2.project { (clean(&project.name)) } }
-            @for group in &project.report.groups {
+            @if projects.len() > 1 { h2.project { (clean(&project.project)) } }
+            @for group in &project.cards.groups {
                 @let is_asked = filter.group.is_none_or(|only| only == group.group);
                 @if is_asked && (group.total > 0 || group.group == CardGroup::Waits && projects.len() == 1) {
                     (group_section(project, group, filter, now))
                 }
             }
-            @if !project.report.unreadable.is_empty() { (unreadable(project)) }
-            @if project.report.groups.iter().all(|group| group.total == 0) && project.report.unreadable.is_empty() {
-                p.dim { "There is no run here" @if filter.search.is_some() || filter.workflow.is_some() {
+            @if !project.cards.unreadable.is_empty() { (unreadable(project)) }
+            @if project.cards.groups.iter().all(|group| group.total == 0) && project.cards.unreadable.is_empty() {
+                p.dim { "No runs here" @if filter.search.is_some() || filter.workflow.is_some() {
                     " that this search finds" } ". " code { "flow start WORKFLOW" } " begins one." }
             }
         }
@@ -49,11 +50,11 @@ pub fn runs_page(projects: &[ProjectCards], filter: &CardFilter, now: Timestamp)
 }
 
 fn search(projects: &[ProjectCards], filter: &CardFilter) -> Markup {
-    let mut workflows: Vec<&String> = projects.iter().flat_map(|project| &project.report.workflows).collect();
+    let mut workflows: Vec<&String> = projects.iter().flat_map(|project| &project.cards.workflows).collect();
     workflows.sort_unstable();
     workflows.dedup();
     let total = |wanted: &dyn Fn(CardGroup) -> bool| -> usize {
-        let groups = projects.iter().flat_map(|project| &project.report.groups);
+        let groups = projects.iter().flat_map(|project| &project.cards.groups);
         groups.filter(|group| wanted(group.group)).map(|group| group.total).sum()
     };
     let is_over = filter.group == Some(CardGroup::Over);
@@ -104,7 +105,7 @@ fn group_section(project: &ProjectCards, group: &CardsOfGroup, filter: &CardFilt
     let (symbol, class) = look_of_group(group.group);
     let shown = filter.skip + group.cards.len();
     html! {
-        section.group data-key={ (project.name) "/" (group.group.as_str()) } {
+        section.group data-key={ (project.project) "/" (group.group.as_str()) } {
             h2 {
                 span class=(class) { (symbol) " " (group.group.title()) } " " (count(group.total))
                 @if let Some(hint) = hint(group.group) { span.dim { " " (hint) } }
@@ -145,6 +146,12 @@ fn hint(group: CardGroup) -> Option<&'static str> {
 pub(super) fn tone(card: &Card) -> Tone {
     match card.group {
         _ if matches!(card.need, Some(Need::Damaged | Need::Joined | Need::Rewound | Need::Failed)) => Tone::Damaged,
+        group => tone_of_group(group),
+    }
+}
+
+fn tone_of_group(group: CardGroup) -> Tone {
+    match group {
         CardGroup::Waits => Tone::Waits,
         CardGroup::InDoubt => Tone::Doubt,
         CardGroup::LeftBehind => Tone::LeftBehind,
@@ -155,34 +162,24 @@ pub(super) fn tone(card: &Card) -> Tone {
 
 /// The shape and the class of a group.
 pub(super) fn look_of_group(group: CardGroup) -> (&'static str, &'static str) {
-    let tone = match group {
-        CardGroup::Waits => Tone::Waits,
-        CardGroup::InDoubt => Tone::Doubt,
-        CardGroup::LeftBehind => Tone::LeftBehind,
-        CardGroup::AtWork => Tone::Work,
-        CardGroup::CanGoOn => Tone::Ready,
-        CardGroup::Over => return ("✓", "dim"),
-    };
-    (tone.symbol(), tone.class())
+    let tone = tone_of_group(group);
+    if group == CardGroup::Over { ("✓", tone.class()) } else { (tone.symbol(), tone.class()) }
 }
 
 /// The shape, the class and the word for what a run needs or does.
 pub(super) fn look_of(card: &Card) -> (&'static str, &'static str, String) {
+    if let Some(need) = card.need {
+        return (tone(card).symbol(), tone(card).class(), need.as_str().to_owned());
+    }
     let (symbol, class) = look_of_group(card.group);
-    match (card.need, card.group) {
-        (Some(need @ (Need::Damaged | Need::Joined | Need::Rewound | Need::Failed)), _) => {
-            (Tone::Damaged.symbol(), Tone::Damaged.class(), need.as_str().to_owned())
-        }
-        (Some(need), _) => (symbol, class, need.as_str().to_owned()),
-        (None, CardGroup::AtWork) => {
+    match (card.group, card.run.status) {
+        (CardGroup::AtWork, _) => {
             (symbol, class, card.run.session.as_ref().map_or("at work", SessionId::as_str).to_owned())
         }
-        (None, CardGroup::Over) => match card.run.status {
-            RunStatus::Failed => (Tone::Damaged.symbol(), "bad", "failed".to_owned()),
-            RunStatus::Cancelled => ("–", "dim", "cancelled".to_owned()),
-            status => (symbol, class, status.to_string()),
-        },
-        (None, _) => (symbol, class, "ready".to_owned()),
+        (CardGroup::Over, RunStatus::Failed) => (Tone::Damaged.symbol(), Tone::Damaged.class(), "failed".to_owned()),
+        (CardGroup::Over, RunStatus::Cancelled) => ("–", class, "cancelled".to_owned()),
+        (CardGroup::Over, status) => (symbol, class, status.to_string()),
+        _ => (symbol, class, "ready".to_owned()),
     }
 }
 
@@ -191,9 +188,9 @@ fn row(project: &ProjectCards, card: &Card, now: Timestamp) -> Markup {
     let (symbol, class, word) = look_of(card);
     let about = if card.group.is_open() { &card.reason } else { run.goal.as_ref().unwrap_or(&card.reason) };
     html! {
-        li.row data-key={ (project.name) "/" (run.run_id) } data-command=[card.next.command.as_ref()] {
+        li.row data-key={ (project.project) "/" (run.run_id) } data-command=[card.next.command.as_ref()] {
             span class={ "tag " (class) } { (symbol) " " (shortened(&word, 24)) }
-            a href={ "/" (project.name) "/runs/" (run.run_id) } { (run.run_id) }
+            a href={ "/" (project.project) "/runs/" (run.run_id) } { (run.run_id) }
             span { (run.workflow) }
             span { (run.phase.as_ref().map_or("", StateName::as_str)) }
             span.reason { (shortened(about, 160)) }
@@ -204,13 +201,13 @@ fn row(project: &ProjectCards, card: &Card, now: Timestamp) -> Markup {
 
 fn unreadable(project: &ProjectCards) -> Markup {
     html! {
-        section.group data-key={ (project.name) "/unreadable" } {
-            h2 { span.bad { "✕ Cannot be read" } " " (count(project.report.unreadable.len())) }
+        section.group data-key={ (project.project) "/unreadable" } {
+            h2 { span.bad { "✕ Cannot be read" } " " (count(project.cards.unreadable.len())) }
             ul.rows {
-                @for run in &project.report.unreadable {
-                    li.row data-key={ (project.name) "/" (run.run_id) } {
+                @for run in &project.cards.unreadable {
+                    li.row data-key={ (project.project) "/" (run.run_id) } {
                         span class="tag bad" { "✕ unreadable" }
-                        a href={ "/" (project.name) "/runs/" (run.run_id) } { (run.run_id) }
+                        a href={ "/" (project.project) "/runs/" (run.run_id) } { (run.run_id) }
                         span.reason { (shortened(&run.reason, 400)) }
                     }
                 }

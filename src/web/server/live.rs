@@ -1,7 +1,7 @@
 //! The feeds of the projects, kept up to date by a thread of their own.
 //!
 //! That thread looks at all runs every few seconds, which is what pages rely on, and sooner at those runs of which the
-//! system says that their files changed. Who is interested gets a notice of each run that changed, and asks the feed.
+//! system says that their files changed. Subscribers get a notice of each run that changed, and ask the feed.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::broadcast;
 
-use crate::host::{Clock, Hint, Watcher, secret};
+use crate::host::{Clock, Watcher, secret};
 use crate::model::{RunId, Timestamp, slug};
 use crate::picture::page::ProjectCards;
 use crate::runs::{CardFilter, Context, Feed};
@@ -146,7 +146,7 @@ impl Live {
                 }
                 notice
             };
-            // Nobody may be interested.
+            // An error means that there is no subscriber.
             let _ = self.notices.send(notice);
         }
     }
@@ -175,7 +175,7 @@ impl Live {
     }
 }
 
-/// A name for the project at `root` that is no other one's.
+/// A name for the project at `root` that no other project has.
 fn free_name(root: &Path, taken: &mut BTreeSet<String>) -> String {
     let own = root.file_name().and_then(|name| name.to_str()).and_then(|name| slug(name, 40));
     let own = own.filter(|name| !["api", "ws"].contains(&name.as_str())).unwrap_or_else(|| "project".to_owned());
@@ -192,29 +192,29 @@ pub(super) fn keep(live: &Arc<Live>, poll: bool) -> std::io::Result<()> {
     Ok(())
 }
 
-/// What a watcher told: something changed in a directory.
-type Told = (usize, Hint);
+/// A hint: something changed at this path of a project.
+type Hint = (usize, PathBuf);
 
 struct Keeper {
     live: Arc<Live>,
     /// A watcher for each project; none if files are polled.
     watchers: Vec<Option<Watcher>>,
     /// Keeps the receiver of hints waiting even if there is no watcher.
-    _send: Sender<Told>,
+    _send: Sender<Hint>,
 }
 
 impl Keeper {
-    fn new(live: Arc<Live>, send: Sender<Told>, poll: bool) -> Self {
+    fn new(live: Arc<Live>, send: Sender<Hint>, poll: bool) -> Self {
         let watch = |at: usize| {
             let send = send.clone();
             // The thread ends with the process, so the receiver is there.
-            Watcher::new(move |hint| drop(send.send((at, hint)))).ok()
+            Watcher::new(move |path| drop(send.send((at, path)))).ok()
         };
         let watchers = (0..live.projects.len()).map(|at| if poll { None } else { watch(at) }).collect();
         Self { live, watchers, _send: send }
     }
 
-    fn run(mut self, hints: &Receiver<Told>) {
+    fn run(mut self, hints: &Receiver<Hint>) {
         self.watch();
         let mut due = Instant::now() + SWEEP;
         loop {
@@ -239,15 +239,15 @@ impl Keeper {
     }
 
     /// The runs that are hinted at within a short time.
-    fn gather(&mut self, first: Told, hints: &Receiver<Told>) -> HashMap<usize, BTreeSet<RunId>> {
+    fn gather(&mut self, first: Hint, hints: &Receiver<Hint>) -> HashMap<usize, BTreeSet<RunId>> {
         let mut hinted: HashMap<usize, BTreeSet<RunId>> = HashMap::new();
         let (live, watchers) = (&self.live, &mut self.watchers);
-        let mut note = |(at, hint): Told| {
-            if let Some(run) = live.projects[at].feed().run_at(&hint.path) {
+        let mut note = |(at, path): Hint| {
+            if let Some(run) = live.projects[at].feed().run_at(&path) {
                 hinted.entry(at).or_default().insert(run);
             }
             // When it is a directory that is watched, that directory itself was moved or removed.
-            watchers[at].iter_mut().for_each(|watcher| watcher.forget(&hint.path));
+            watchers[at].iter_mut().for_each(|watcher| watcher.forget(&path));
         };
         note(first);
         let end = Instant::now() + SETTLE;
@@ -270,6 +270,19 @@ impl Keeper {
 
 /// The cards of all projects.
 pub(super) fn cards(live: &Live, filter: &CardFilter) -> Vec<ProjectCards> {
-    let of = |project: &Served| ProjectCards { name: project.name.clone(), report: project.feed().cards(filter) };
+    let of = |project: &Served| ProjectCards { project: project.name.clone(), cards: project.feed().cards(filter) };
     live.projects.iter().map(of).collect()
+}
+
+/// A function panicked.
+#[derive(Debug)]
+pub(super) struct Panicked;
+
+/// Calls `read` on a thread where it may wait for the disk and for other readers.
+pub(super) async fn apart<T: Send + 'static>(
+    live: &Arc<Live>,
+    read: impl FnOnce(&Live) -> T + Send + 'static,
+) -> std::result::Result<T, Panicked> {
+    let live = Arc::clone(live);
+    tokio::task::spawn_blocking(move || read(&live)).await.map_err(|_| Panicked)
 }

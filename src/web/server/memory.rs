@@ -1,7 +1,7 @@
 //! The port and the token of last time, so that a page that is open finds the server again after a restart.
 //!
 //! They are in the user's state directory, readable by the user alone, and never in the project: a cloned repository could
-//! bring a token that somebody else knows.
+//! bring a token that its author knows.
 
 use std::path::{Path, PathBuf};
 
@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::disk::{Dir, DiskError, Links, Rename, Trust};
-use crate::host::secret;
-use crate::model::Explain as _;
+use crate::host::{SECRET, secret};
+use crate::model::{Explain as _, hex};
 use crate::runs::Context;
 
 /// The mode of the file: for its owner alone.
@@ -75,7 +75,7 @@ impl Place {
         let dir = directory(cx, &home).map_err(|error| error.one_line())?;
         let mut digest = Sha256::new();
         roots.iter().for_each(|root| digest.update([root.as_os_str().as_encoded_bytes(), b"\n"].concat()));
-        let name: String = digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let name: String = hex(&digest.finalize()[..8]);
         Ok(Self { dir, name: format!("serve-{name}.json") })
     }
 
@@ -84,7 +84,7 @@ impl Place {
         // Others may know what others can read.
         let is_private = self.dir.look(&self.name).is_ok_and(|stat| stat.mode & 0o077 == 0);
         let known: Remembered = serde_json::from_slice(&bytes).ok().filter(|_| is_private)?;
-        (known.token.len() == secret().len()).then_some(known)
+        (known.token.len() == SECRET).then_some(known)
     }
 
     fn write(&self, known: &Remembered) -> Result<(), DiskError> {

@@ -11,12 +11,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::model::{Explain as _, Kind, RunId, Seq};
-use crate::picture::diagram;
 use crate::picture::page::{self, LOG_PAGE, Page, Place, RunPage, document, message_page, run_page, runs_page};
-use crate::runs::{CardFilter, CardGroup, Feed};
+use crate::runs::{CardFilter, CardGroup, FeedRun};
 use crate::web::server::answer::{html, json as as_json, text, with_type};
 use crate::web::server::gate::Caller;
-use crate::web::server::live::{Live, Served, cards};
+use crate::web::server::live::{Live, apart, cards};
 use crate::web::server::socket;
 
 /// How many records of activities a page shows.
@@ -67,10 +66,10 @@ fn shown(caller: Caller, status: StatusCode, make: impl FnOnce() -> Page) -> Ans
     if caller.is_known { html(status, document(&make(), Place::Served)) } else { html(StatusCode::OK, page::shell()) }
 }
 
-/// Calls `read` where it may wait for the disk and for other readers.
-async fn apart<T: Send + 'static>(read: impl FnOnce() -> T + Send + 'static) -> Result<T, Answer> {
+/// Answers with what `read` makes, which may wait for the disk and for other readers.
+async fn read_apart(live: Arc<Live>, read: impl FnOnce(&Live) -> Answer + Send + 'static) -> Answer {
     let failed = |_| text(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made");
-    tokio::task::spawn_blocking(read).await.map_err(failed)
+    apart(&live, read).await.unwrap_or_else(failed)
 }
 
 /// The query of the page of all runs. An empty field of a form is none.
@@ -108,27 +107,21 @@ async fn runs(
     State(live): State<Arc<Live>>,
     Extension(caller): Extension<Caller>,
     Query(search): Query<Search>,
-) -> Result<Answer, Answer> {
+) -> Answer {
     let filter = CardFilter::from(search);
     if !caller.is_known {
-        return Ok(html(StatusCode::OK, page::shell()));
+        return html(StatusCode::OK, page::shell());
     }
-    apart(move || {
+    read_apart(live, move |live| {
         let now = live.now();
-        shown(caller, StatusCode::OK, || runs_page(&cards(&live, &filter), &filter, now))
+        shown(caller, StatusCode::OK, || runs_page(&cards(live, &filter), &filter, now))
     })
     .await
 }
 
-async fn list(State(live): State<Arc<Live>>, Query(search): Query<Search>) -> Result<Answer, Answer> {
+async fn list(State(live): State<Arc<Live>>, Query(search): Query<Search>) -> Answer {
     let filter = CardFilter::from(search);
-    apart(move || {
-        let projects = cards(&live, &filter).into_iter();
-        let projects: Vec<_> =
-            projects.map(|project| json!({ "project": project.name, "cards": project.report })).collect();
-        as_json(StatusCode::OK, &json!({ "projects": projects }))
-    })
-    .await
+    read_apart(live, move |live| as_json(StatusCode::OK, &json!({ "projects": cards(live, &filter) }))).await
 }
 
 /// Which state of a run, and which part of its log.
@@ -146,29 +139,26 @@ async fn run_shown(
     Extension(caller): Extension<Caller>,
     Path((project, run)): Path<(String, String)>,
     Query(when): Query<When>,
-) -> Result<Answer, Answer> {
+) -> Answer {
     if !caller.is_known {
-        return Ok(html(StatusCode::OK, page::shell()));
+        return html(StatusCode::OK, page::shell());
     }
-    apart(move || {
+    read_apart(live, move |live| {
         let address = format!("/{project}/runs/{run}");
-        let answer = with_run(&live, &project, &run, |served, feed, id| {
+        let answer = with_run(live, &project, &run, |run, address| {
             let at = when.at.map(Seq);
-            let report = feed.run(id, at)?;
-            let activities = feed.activities(id, at, 0, ACTIVITIES)?;
+            let report = run.report(at)?;
+            let activities = run.activities(at, 0, ACTIVITIES);
             let end = when.log.or(when.at).unwrap_or(report.last.0).min(report.last.0);
             let from = end.saturating_sub(LOG_PAGE as u64);
-            let log = feed.log(id, Seq(from), usize::try_from(end - from).unwrap_or(LOG_PAGE))?;
-            let here: Vec<_> = report.steps.iter().filter(|step| step.current).map(|step| step.step.clone()).collect();
-            let diagram = feed.machine(id)?.map(|machine| diagram(machine, &here));
-            let now = live.now();
+            let log = run.log(Seq(from), usize::try_from(end - from).unwrap_or(LOG_PAGE));
             let view = RunPage {
                 run: &report,
                 activities: &activities,
                 log: &log,
-                diagram,
-                address: Some(format!("/{}/runs/{id}", served.name)),
-                now,
+                machine: run.machine(),
+                address: Some(address),
+                now: live.now(),
             };
             Ok(run_page(&view))
         });
@@ -185,17 +175,18 @@ async fn run_shown(
     .await
 }
 
-/// Calls `read` with the feed of a project and the id of a run in it. A failure is a status and a sentence.
+/// Calls `read` with a run of a project and its address. A failure is a status and a sentence.
 fn with_run<T>(
     live: &Live,
     project: &str,
     run: &str,
-    read: impl FnOnce(&Served, &mut Feed, &RunId) -> crate::runs::Result<T>,
+    read: impl FnOnce(&FeedRun, String) -> crate::runs::Result<T>,
 ) -> Result<T, (StatusCode, String)> {
     let missing = |message: &str| (StatusCode::NOT_FOUND, message.to_owned());
     let served = live.find(project).ok_or_else(|| missing("no project of this name is served"))?;
     let id = run.parse::<RunId>().map_err(|_| missing("this is not the id of a run"))?;
-    let found = read(served, &mut served.feed(), &id);
+    let mut feed = served.feed();
+    let found = feed.run(&id).and_then(|found| read(&found, format!("/{}/runs/{id}", served.name)));
     found.map_err(|error| {
         let status = match error.problem().kind {
             Kind::NotFound | Kind::Usage => StatusCode::NOT_FOUND,
@@ -217,8 +208,8 @@ async fn run(
     State(live): State<Arc<Live>>,
     Path((project, run)): Path<(String, String)>,
     Query(when): Query<When>,
-) -> Result<Answer, Answer> {
-    apart(move || reported(with_run(&live, &project, &run, |_, feed, id| feed.run(id, when.at.map(Seq))))).await
+) -> Answer {
+    read_apart(live, move |live| reported(with_run(live, &project, &run, |run, _| run.report(when.at.map(Seq))))).await
 }
 
 /// A part of a list.
@@ -240,17 +231,20 @@ async fn activities(
     State(live): State<Arc<Live>>,
     Path((project, run)): Path<(String, String)>,
     Query(part): Query<Part>,
-) -> Result<Answer, Answer> {
+) -> Answer {
     let limit = part.limit.min(EVENTS);
-    apart(move || reported(with_run(&live, &project, &run, |_, feed, id| feed.activities(id, None, part.skip, limit))))
-        .await
+    read_apart(live, move |live| {
+        reported(with_run(live, &project, &run, |run, _| Ok(run.activities(None, part.skip, limit))))
+    })
+    .await
 }
 
 async fn log(
     State(live): State<Arc<Live>>,
     Path((project, run)): Path<(String, String)>,
     Query(part): Query<Part>,
-) -> Result<Answer, Answer> {
+) -> Answer {
     let limit = part.limit.min(EVENTS);
-    apart(move || reported(with_run(&live, &project, &run, |_, feed, id| feed.log(id, Seq(part.after), limit)))).await
+    read_apart(live, move |live| reported(with_run(live, &project, &run, |run, _| Ok(run.log(Seq(part.after), limit)))))
+        .await
 }

@@ -19,11 +19,11 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{interval, timeout};
 
-use crate::model::{RunId, Seq};
+use crate::model::RunId;
 use crate::runs::{CardFilter, Cursor};
 use crate::web::server::answer::text;
 use crate::web::server::gate::PROTOCOL;
-use crate::web::server::live::{Live, Notice, cards};
+use crate::web::server::live::{Live, Notice, Panicked, apart, cards};
 
 /// The most sockets at once.
 const SOCKETS: usize = 16;
@@ -88,6 +88,12 @@ async fn talk(socket: WebSocket, live: Arc<Live>, place: OwnedSemaphorePermit) {
 
 /// The connection is to end.
 struct Over;
+
+impl From<Panicked> for Over {
+    fn from(_: Panicked) -> Self {
+        Self
+    }
+}
 
 struct Talk {
     socket: WebSocket,
@@ -158,18 +164,14 @@ impl Talk {
 
     fn watched(&self, run: WatchedRun) -> Option<((usize, RunId), Cursor)> {
         let project = self.live.projects.iter().position(|project| project.name == run.project)?;
-        let after = run.after.as_deref().and_then(|after| {
-            let (seq, id) = after.split_once(':')?;
-            Some(Cursor { seq: Seq(seq.parse().ok()?), id: Some(id.parse().ok()?) })
-        });
-        Some(((project, run.run), after.unwrap_or(Cursor { seq: Seq(0), id: None })))
+        let after = run.after.and_then(|after| after.parse().ok());
+        Some(((project, run.run), after.unwrap_or_default()))
     }
 
     async fn snapshot(&mut self) -> Result<(), Over> {
         let Some(filter) = self.list.clone() else { return Ok(()) };
         let n = self.live.last();
-        let projects = apart(&self.live, move |live| cards(live, &filter)).await?.into_iter();
-        let projects: Vec<_> = projects.map(|one| json!({ "project": one.name, "cards": one.report })).collect();
+        let projects = apart(&self.live, move |live| cards(live, &filter)).await?;
         self.send(json!({ "type": "snapshot", "n": n, "projects": projects })).await
     }
 
@@ -213,8 +215,9 @@ impl Talk {
         let key = (project, run.clone());
         while let Some(cursor) = self.runs.get(&key).cloned() {
             let id = run.clone();
-            let found =
-                apart(&self.live, move |live| live.projects[project].feed().events_after(&id, &cursor, EVENTS)).await?;
+            let newer =
+                move |live: &Live| live.projects[project].feed().run(&id).map(|run| run.events_after(&cursor, EVENTS));
+            let found = apart(&self.live, newer).await?;
             let name = self.live.projects[project].name.clone();
             let Ok(after) = found else {
                 return self
@@ -238,14 +241,4 @@ impl Talk {
         }
         Ok(())
     }
-}
-
-/// Calls `read` where it may wait for the disk and for other readers.
-fn apart<T: Send + 'static>(
-    live: &Arc<Live>,
-    read: impl FnOnce(&Live) -> T + Send + 'static,
-) -> impl Future<Output = Result<T, Over>> + Send {
-    let live = Arc::clone(live);
-    let reading = tokio::task::spawn_blocking(move || read(&live));
-    async move { reading.await.map_err(|_| Over) }
 }
