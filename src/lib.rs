@@ -63,4 +63,6 @@ pub mod picture;
 pub mod runs;
 pub mod store;
 #[doc(hidden)]
+pub mod watch;
+#[doc(hidden)]
 pub mod web;

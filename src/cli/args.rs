@@ -24,6 +24,7 @@ mod mode;
 mod serve;
 mod show;
 mod values;
+mod watch;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -42,6 +43,7 @@ pub(super) use mode::{ModeArgs, ModeCommand, ReviewArg, ScopeArgs};
 pub(super) use serve::ServeArgs;
 pub(super) use show::{ExportArgs, LogArgs, ShowArgs};
 use values::{command_of_type, exit_status, positive, seconds, text, time, whole};
+pub(super) use watch::WatchArgs;
 
 /// Keeps the state of long-running workflows in plain files, so that work survives
 ///
@@ -131,6 +133,8 @@ pub(super) enum Command {
     Mcp(McpArgs),
     /// Serve a live dashboard to this machine's browsers, until the process ends
     Serve(ServeArgs),
+    /// Watch the runs in the terminal, live
+    Watch(WatchArgs),
     /// Show the next safe action
     Resume(ResumeArgs),
     /// Show what needs a person: runs that wait, are in doubt, or were left behind
@@ -198,6 +202,7 @@ impl Command {
             Self::Hooks(_) => "hooks",
             Self::Mcp(_) => "mcp",
             Self::Serve(_) => "serve",
+            Self::Watch(_) => "watch",
             Self::Resume(_) => "resume",
             Self::Attention(_) => "attention",
             Self::List(_) => "list",

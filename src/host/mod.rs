@@ -18,7 +18,7 @@ mod process;
 mod remote;
 mod signal;
 mod stream;
-#[cfg(feature = "serve")]
+#[cfg_attr(not(any(feature = "serve", feature = "watch")), path = "no_watch.rs")]
 mod watch;
 
 #[doc(hidden)]
@@ -36,7 +36,10 @@ pub(crate) use locks::lock_holder;
 pub(crate) use output::reader_left;
 pub use process::{BadHolder, Holder, Liveness};
 pub(crate) use process::{boot_id, processes_with};
+#[cfg(feature = "watch")]
+pub(crate) use signal::Watch as SignalWatch;
 pub(crate) use signal::end_by;
+#[cfg(feature = "watch")]
+pub(crate) use signal::stop;
 pub(crate) use stream::open_stream;
-#[cfg(feature = "serve")]
 pub(crate) use watch::Watcher;

@@ -1,9 +1,9 @@
-//! Handles the signals that end this program, while it runs a user's command.
+//! Handles the signals that end this program, while it runs a user's command or draws on a whole terminal.
 //!
-//! A command would outlive the program that started it, so the program ends the command first. At all other times a
-//! signal must have its default effect: a person who presses Ctrl-C at a prompt wants to leave. Handlers cannot be
-//! removed again (the library leaves its own in place, which would swallow the signal), so they are installed once and
-//! switched.
+//! A command would outlive the program that started it, so the program ends the command first; a terminal has to be put
+//! back as it was. At all other times a signal must have its default effect: a person who presses Ctrl-C at a prompt wants
+//! to leave. Handlers cannot be removed again (the library leaves its own in place, which would swallow the signal), so
+//! they are installed once and switched.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -15,45 +15,45 @@ use signal_hook::flag;
 /// The signals to handle.
 const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
-/// The last signal that came while a command was running; 0 if none did.
+/// The last signal that came while it was watched for; 0 if none did.
 static CAME: AtomicUsize = AtomicUsize::new(0);
-/// Whether no command is running.
+/// Whether nobody watches.
 static IDLE: AtomicBool = AtomicBool::new(true);
 /// Locked while one of the three changes.
-static WATCHED: Mutex<Watched> = Mutex::new(Watched { installed: false, commands: 0 });
+static WATCHED: Mutex<Watched> = Mutex::new(Watched { installed: false, users: 0 });
 
 struct Watched {
     installed: bool,
-    /// The number of running commands.
-    commands: usize,
+    /// The number of running commands and screens.
+    users: usize,
 }
 
 /// While it exists, a signal is noted and does not end this program.
-pub(super) struct Watch(());
+pub(crate) struct Watch(());
 
 impl Watch {
-    pub(super) fn begin() -> io::Result<Self> {
+    pub(crate) fn begin() -> io::Result<Self> {
         let mut watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
         if !watched.installed {
             install()?;
             watched.installed = true;
         }
-        if watched.commands == 0 {
+        if watched.users == 0 {
             // A signal that came before and did not end this program was for another handler.
             CAME.store(0, Ordering::SeqCst);
         }
-        watched.commands += 1;
+        watched.users += 1;
         IDLE.store(false, Ordering::SeqCst);
         Ok(Self(()))
     }
 
     /// The signal that came, if any.
-    pub(super) fn came(&self) -> Option<i32> {
+    pub(crate) fn came(&self) -> Option<i32> {
         came()
     }
 
     /// Stops watching. Returns a signal that came before; a later one ends this program.
-    pub(super) fn end(self) -> Option<i32> {
+    pub(crate) fn end(self) -> Option<i32> {
         std::mem::forget(self);
         leave()
     }
@@ -67,8 +67,8 @@ impl Drop for Watch {
 
 fn leave() -> Option<i32> {
     let mut watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
-    watched.commands -= 1;
-    IDLE.store(watched.commands == 0, Ordering::SeqCst);
+    watched.users -= 1;
+    IDLE.store(watched.users == 0, Ordering::SeqCst);
     // Read it last, because a signal after this point ends the program.
     came()
 }
@@ -93,6 +93,12 @@ fn install() -> io::Result<()> {
 /// Ends this program with the default effect of `signal`.
 pub fn end_by(signal: i32) {
     let _ = signal_hook::low_level::emulate_default_handler(signal);
+}
+
+/// Stops this program until it is continued, as Ctrl-Z does where a terminal makes a signal of it.
+#[cfg(feature = "watch")]
+pub(crate) fn stop() {
+    end_by(signal_hook::consts::SIGTSTP);
 }
 
 /// What signals do without the handlers installed here.

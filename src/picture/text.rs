@@ -18,7 +18,7 @@ pub(super) fn in_one_line(text: &str) -> String {
 }
 
 /// The text if it takes at most this many columns, otherwise its beginning with `…`.
-pub(super) fn shortened(text: &str, columns: usize) -> String {
+pub(crate) fn shortened(text: &str, columns: usize) -> String {
     if fits(text, columns) {
         return text.to_owned();
     }
@@ -37,6 +37,11 @@ pub(super) fn shortened(text: &str, columns: usize) -> String {
 pub(super) fn fits(text: &str, columns: usize) -> bool {
     // The end of a text may be far away.
     text.chars().nth(characters(columns)).is_none() && text.width() <= columns
+}
+
+/// How many columns a text takes.
+pub(crate) fn columns(text: &str) -> usize {
+    text.width()
 }
 
 /// The most characters of a text: those that take no column, such as accents, are drawn all the same.

@@ -24,12 +24,12 @@ const LANES: usize = 200;
 const CLOSE: f64 = 0.75;
 
 /// A bar of a lane, and what to say of it.
-struct Bar<'t> {
-    x: f64,
-    width: f64,
-    look: &'static str,
+pub(super) struct Bar<'t> {
+    pub(super) x: f64,
+    pub(super) width: f64,
+    pub(super) look: &'static str,
     first: &'t Span,
-    last: &'t Span,
+    pub(super) last: &'t Span,
 }
 
 /// Draws `timeline`. Lanes of steps that the run never entered are named; beyond two hundred lanes the rest is counted.
@@ -123,7 +123,7 @@ fn lane_row(lane: &Lane, axis: &Axis, timeline: &Timeline, y: f64, height: f64) 
 }
 
 /// The bars of a lane. Neighbours that look alike and cannot be told apart become one.
-fn bars<'t>(lane: &'t Lane, axis: &Axis, now: Timestamp) -> Vec<Bar<'t>> {
+pub(super) fn bars<'t>(lane: &'t Lane, axis: &Axis, now: Timestamp) -> Vec<Bar<'t>> {
     let mut bars: Vec<Bar<'t>> = Vec::new();
     for span in &lane.spans {
         let (from, to) = (axis.place(span.from), axis.place(span.to.unwrap_or(now)));
@@ -171,7 +171,7 @@ fn outcome_in_words(span: &Span) -> &'static str {
 }
 
 /// The duration of the last attempt, and how it ended.
-fn outcome_of(lane: &Lane, last: &Span, now: Timestamp) -> String {
+pub(super) fn outcome_of(lane: &Lane, last: &Span, now: Timestamp) -> String {
     let begun = lane.latest_began().unwrap_or(last.from);
     let took = duration(begun.milliseconds_until(last.to.unwrap_or(now)));
     let attempts = if last.attempt > 1 { format!(" ×{}", last.attempt) } else { String::new() };

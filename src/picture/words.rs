@@ -13,7 +13,7 @@ const DAY: u64 = 24 * HOUR;
 
 /// A duration in its two largest units, or in the largest one if that is enough: `8 s`, `12 min`, `1 h 48 min`, `31 h`,
 /// `9 d`.
-pub(super) fn duration(ms: u64) -> String {
+pub(crate) fn duration(ms: u64) -> String {
     match ms {
         ..MINUTE => format!("{} s", ms / SECOND),
         MINUTE..HOUR => format!("{} min", ms / MINUTE),
@@ -26,7 +26,7 @@ pub(super) fn duration(ms: u64) -> String {
 }
 
 /// How long ago something was.
-pub(super) fn age(at: Timestamp, now: Timestamp) -> String {
+pub(crate) fn age(at: Timestamp, now: Timestamp) -> String {
     duration(at.milliseconds_until(now))
 }
 
@@ -37,7 +37,7 @@ pub(super) fn time_of_day(at: Timestamp) -> String {
 }
 
 /// A time of day in UTC with its day, `Wed 20 May 14:30`.
-pub(super) fn day_and_time(at: Timestamp) -> String {
+pub(crate) fn day_and_time(at: Timestamp) -> String {
     let day = at.as_datetime();
     format!("{} {} {}", day.weekday(), day.format("%-d %b"), time_of_day(at))
 }
@@ -48,7 +48,7 @@ pub(super) fn is_same_day(one: Timestamp, other: Timestamp) -> bool {
 }
 
 /// A text without characters that a page cannot show, or that would change the direction of what follows.
-pub(super) fn clean(text: &str) -> Cow<'_, str> {
+pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     let is_hidden =
         |c: char| c != '\n' && c != '\t' && (is_terminal_control(c) || matches!(c, '\u{fffe}' | '\u{ffff}'));
     if text.contains(is_hidden) { text.replace(is_hidden, "\u{fffd}").into() } else { text.into() }
@@ -63,7 +63,7 @@ pub(super) fn shortened(text: &str, limit: usize) -> Cow<'_, str> {
 }
 
 /// A number with separators of thousands, `9,974`.
-pub(super) fn count(number: usize) -> String {
+pub(crate) fn count(number: usize) -> String {
     let digits = number.to_string();
     let places = digits.char_indices().map(|(at, digit)| {
         let is_after_group = at > 0 && (digits.len() - at).is_multiple_of(3);

@@ -80,7 +80,8 @@ impl Default for CardFilter {
 }
 
 impl CardFilter {
-    fn takes(&self, card: &Card) -> bool {
+    /// Whether it takes a run. Groups and numbers are for lists.
+    pub(crate) fn takes(&self, card: &Card) -> bool {
         self.search.as_ref().is_none_or(|text| mentions(&card.run, text) || card.reason.contains(text.as_str()))
             && self.workflow.as_ref().is_none_or(|workflow| card.run.workflow.as_str() == workflow)
     }

@@ -26,6 +26,7 @@ mod status;
 mod stdin;
 mod validate;
 mod verify;
+mod watch;
 mod workflow;
 mod worktrees;
 
@@ -67,6 +68,7 @@ pub(super) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit {
         Command::Hooks(args) => hooks::run(cx, args, out),
         Command::Mcp(args) => mcp::run(cx, &args, out),
         Command::Serve(args) => serve::run(cx, args, out),
+        Command::Watch(args) => watch::run(cx, args, out),
         Command::Resume(args) => resume::run(cx, args, out),
         Command::Attention(args) => attention::run(cx, &args, out),
         Command::List(args) => list::run(cx, args, out),

@@ -210,18 +210,22 @@ pub(in crate::picture) fn marks(run: &RunReport) -> Marks {
     Marks { prefix: "workflow-".to_owned(), states: states.collect() }
 }
 
+/// The shape and the class of a step's status.
+pub(crate) fn look_of_step(status: StepStatus) -> (&'static str, &'static str) {
+    match status {
+        StepStatus::Completed => ("✓", "done"),
+        StepStatus::Failed => ("✕", "bad"),
+        StepStatus::Running => ("●", "run"),
+        StepStatus::Waiting => ("▲", "need"),
+        StepStatus::Skipped => ("–", "dim"),
+        StepStatus::NotStarted => ("◦", "dim"),
+    }
+}
+
 fn step_line(step: &ShownStep) -> Markup {
-    let symbol = match step.status {
-        StepStatus::Completed => "✓",
-        StepStatus::Failed => "✕",
-        StepStatus::Running => "●",
-        StepStatus::Waiting => "▲",
-        StepStatus::Skipped => "–",
-        StepStatus::NotStarted => "◦",
-    };
     html! {
         li aria-current=[step.current.then_some("step")] {
-            (symbol) " " (step.step) " " span.dim { (step.status) }
+            (look_of_step(step.status).0) " " (step.step) " " span.dim { (step.status) }
             @if !step.units.is_empty() {
                 ul { @for unit in &step.units {
                     li { (clean(unit.unit.as_ref().map_or(unit.step.as_str(), |unit| unit.as_str()))) " "
@@ -262,15 +266,20 @@ fn activities(view: &RunPage<'_>) -> Markup {
     }
 }
 
-fn activity_status(status: ActivityStatus) -> Markup {
-    let (symbol, class, word) = match status {
+/// The shape, the class and the word of an activity's status.
+pub(crate) fn look_of_activity(status: ActivityStatus) -> (&'static str, &'static str, &'static str) {
+    match status {
         ActivityStatus::Passed => ("✓", "done", "passed"),
         ActivityStatus::Failed => ("✕", "bad", "failed"),
         ActivityStatus::Skipped => ("–", "dim", "skipped"),
         ActivityStatus::Running => ("◆", "doubt", "begun"),
         ActivityStatus::Blocked => ("▲", "need", "blocked"),
         ActivityStatus::Pending => ("◦", "dim", "planned"),
-    };
+    }
+}
+
+fn activity_status(status: ActivityStatus) -> Markup {
+    let (symbol, class, word) = look_of_activity(status);
     html! { span class={ "tag " (class) } { (symbol) " " (word) } }
 }
 

@@ -161,13 +161,13 @@ fn tone_of_group(group: CardGroup) -> Tone {
 }
 
 /// The shape and the class of a group.
-pub(super) fn look_of_group(group: CardGroup) -> (&'static str, &'static str) {
+pub(crate) fn look_of_group(group: CardGroup) -> (&'static str, &'static str) {
     let tone = tone_of_group(group);
     if group == CardGroup::Over { ("✓", tone.class()) } else { (tone.symbol(), tone.class()) }
 }
 
 /// The shape, the class and the word for what a run needs or does.
-pub(super) fn look_of(card: &Card) -> (&'static str, &'static str, String) {
+pub(crate) fn look_of(card: &Card) -> (&'static str, &'static str, String) {
     if let Some(need) = card.need {
         return (tone(card).symbol(), tone(card).class(), need.as_str().to_owned());
     }

@@ -1,0 +1,42 @@
+//! `watch`.
+
+use crate::cli::args::WatchArgs;
+use crate::cli::exit::Exit;
+use crate::cli::out::Out;
+use crate::runs::Context;
+use crate::watch::{self, Error, Result, Watching};
+
+pub(super) fn run(cx: &Context, args: WatchArgs, out: &mut Out) -> Exit {
+    let watching = Watching {
+        dir: args.dir,
+        run: args.run_id,
+        search: args.search,
+        workflow: args.workflow,
+        poll: args.poll,
+        colour: out.colour(),
+    };
+    show(cx, &watching, args.once, out).unwrap_or_else(|error| out.error(&error))
+}
+
+fn show(cx: &Context, watching: &Watching, once: bool, out: &mut Out) -> Result<Exit> {
+    match (out.is_json(), once) {
+        (true, true) => {
+            let snapshot = watch::snapshot(cx, watching)?;
+            Ok(out.json(&snapshot))
+        }
+        (true, false) => {
+            let mut exit = Exit::Done;
+            watch::follow(cx, watching, |message| {
+                exit = out.json(message);
+                exit == Exit::Done
+            })?;
+            Ok(exit)
+        }
+        (false, true) => {
+            let page = watch::once(cx, watching)?;
+            Ok(out.plain(&page))
+        }
+        (false, false) if !out.is_terminal() => Err(Error::NoTerminal),
+        (false, false) => watch::screen(cx, watching).map(|()| Exit::Done),
+    }
+}

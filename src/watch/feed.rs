@@ -1,0 +1,119 @@
+//! What is printed: the runs as they are, and what changes.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+use crate::host::reader_left;
+use crate::model::RunId;
+use crate::runs::{Card, CardFilter, CardsReport, Context, Feed};
+use crate::watch::keeper::Keeper;
+use crate::watch::pages;
+use crate::watch::shown::{LATEST, RunFacts, list_filter};
+use crate::watch::{Result, WatchMessage, Watching};
+
+/// How often to ask whether standard output still has a reader.
+const READER: Duration = Duration::from_millis(500);
+/// The columns of a page that is printed.
+const COLUMNS: usize = 160;
+
+/// The page of the runs, or of the run that is named, as text.
+///
+/// # Errors
+/// Those of reading the project, and [`crate::runs::Error::NoSuchRun`].
+pub fn once(cx: &Context, watching: &Watching) -> Result<String> {
+    let cx = watching.context(cx);
+    let run = watching.run_id(&cx)?;
+    let mut feed = Feed::open(&cx)?;
+    let lines = match run {
+        Some(id) => pages::run(&RunFacts::read(&mut feed, &id, LATEST, false)?, cx.now(), COLUMNS),
+        None => {
+            let filter = CardFilter { limit: usize::MAX, ..list_filter(watching) };
+            let mut lines = vec![pages::list_title(&feed.cards(&filter))];
+            lines.extend(pages::list(&feed.cards(&filter), &filter, cx.now(), COLUMNS));
+            lines
+        }
+    };
+    Ok(lines.iter().map(|line| format!("{}\n", line.text().trim_end())).collect())
+}
+
+/// The first line of [`follow`].
+///
+/// # Errors
+/// As [`once`].
+pub fn snapshot(cx: &Context, watching: &Watching) -> Result<WatchMessage> {
+    let cx = watching.context(cx);
+    let run = watching.run_id(&cx)?;
+    let feed = Feed::open(&cx)?;
+    Ok(WatchMessage::Snapshot { cards: Told { filter: watching.filter(), run, ids: BTreeSet::new() }.begin(&feed) })
+}
+
+/// Tells of the runs as they are and then of each change, until `tell` says that it is enough or standard output has no
+/// reader any more.
+///
+/// # Errors
+/// As [`once`].
+pub fn follow(cx: &Context, watching: &Watching, mut tell: impl FnMut(&WatchMessage) -> bool) -> Result<()> {
+    let cx = watching.context(cx);
+    let run = watching.run_id(&cx)?;
+    let (send, hints) = mpsc::channel::<PathBuf>();
+    // Kept, so that waiting for hints is waiting even if there is no watcher.
+    let _kept = send.clone();
+    let mut keeper = Keeper::open(&cx, watching.poll, move |path| drop(send.send(path)))?;
+    let mut told = Told { filter: watching.filter(), run, ids: BTreeSet::new() };
+    if !tell(&WatchMessage::Snapshot { cards: told.begin(&keeper.feed) }) {
+        return Ok(());
+    }
+    while !reader_left(Duration::ZERO) {
+        match hints.recv_timeout(keeper.wait().min(READER)) {
+            Ok(path) => keeper.hint(&path),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+        }
+        for id in keeper.look() {
+            if told.change(keeper.feed.card(&id), id).is_some_and(|message| !tell(&message)) {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Which runs a reader wants to hear of, and which it knows.
+struct Told {
+    filter: CardFilter,
+    run: Option<RunId>,
+    ids: BTreeSet<RunId>,
+}
+
+impl Told {
+    fn takes(&self, card: &Card) -> bool {
+        self.run.as_ref().is_none_or(|run| *run == card.run.run_id) && self.filter.takes(card)
+    }
+
+    /// The runs as they are.
+    fn begin(&mut self, feed: &Feed) -> CardsReport {
+        let mut cards = feed.cards(&self.filter);
+        if let Some(run) = &self.run {
+            let card = feed.card(run);
+            for group in &mut cards.groups {
+                group.cards = card.filter(|card| card.group == group.group).cloned().into_iter().collect();
+                group.total = group.cards.len();
+            }
+            cards.unreadable.retain(|unreadable| unreadable.run_id == run.as_str());
+        }
+        self.ids = cards.groups.iter().flat_map(|group| &group.cards).map(|card| card.run.run_id.clone()).collect();
+        cards
+    }
+
+    /// What to tell of a run that changed or is gone.
+    fn change(&mut self, card: Option<&Card>, id: RunId) -> Option<WatchMessage> {
+        match card.filter(|card| self.takes(card)) {
+            Some(card) => {
+                self.ids.insert(id);
+                Some(WatchMessage::Run { card: Box::new(card.clone()) })
+            }
+            None => self.ids.remove(&id).then_some(WatchMessage::Gone { run: id }),
+        }
+    }
+}

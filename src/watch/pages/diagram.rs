@@ -1,0 +1,64 @@
+//! The workflow of a run as text: its states from the first to the last, and where each one leads.
+
+use crate::picture::{Diagram, DiagramNode, NodeKind, look_of, look_of_step};
+use crate::runs::{RunReport, ShownStep};
+use crate::watch::line::{Line, Look};
+
+/// The states in the order of the drawing, with the marks of the run and their transitions as `→ state`, and as
+/// `↩ state` where they lead back.
+pub(in crate::watch) fn diagram(run: &RunReport, diagram: &Diagram) -> Vec<Line> {
+    let mut order: Vec<usize> = (0..diagram.nodes.len()).collect();
+    order.sort_by(|&one, &other| {
+        let place = |at: usize| (diagram.nodes[at].y, diagram.nodes[at].x);
+        place(one).partial_cmp(&place(other)).unwrap_or(std::cmp::Ordering::Equal)
+    });
+    let mut lines = Vec::new();
+    for at in order {
+        let node = &diagram.nodes[at];
+        if node.kind == NodeKind::State {
+            lines.push(state(run, node));
+            lines.extend(ways(diagram, at));
+        }
+    }
+    if diagram.left_out > 0 {
+        lines.push(Line::new().dim(format!("  {} more states are not drawn", diagram.left_out)));
+    }
+    lines
+}
+
+fn state(run: &RunReport, node: &DiagramNode) -> Line {
+    let step = run.steps.iter().find(|step| Some(&step.step) == node.name.as_ref());
+    let Some(step) = step else { return Line::new().dim("  ◦ ").plain(&node.label) };
+    let visits = visits(run, step);
+    let times = if visits > 1 { format!("  ×{visits}") } else { String::new() };
+    if step.current && run.card.group.is_open() {
+        let (symbol, class, word) = look_of(&run.card);
+        let look = Look::of_class(class);
+        return Line::new()
+            .with(look, format!("▶ {symbol} "))
+            .with(Look::Strong, &node.label)
+            .with(look, format!("  here: {word}"))
+            .dim(times);
+    }
+    let (symbol, class) = look_of_step(step.status);
+    Line::new()
+        .with(Look::of_class(class), format!("  {symbol} "))
+        .plain(&node.label)
+        .dim(format!("  {}{times}", step.status))
+}
+
+fn visits(run: &RunReport, step: &ShownStep) -> u32 {
+    let lane = run.timeline.lane_of(&step.step);
+    lane.and_then(|lane| lane.spans.last()).map_or(0, |span| span.attempt)
+}
+
+/// Where a state leads.
+fn ways(diagram: &Diagram, from: usize) -> impl Iterator<Item = Line> {
+    diagram.edges.iter().filter(move |edge| edge.from == from).map(move |edge| {
+        let (here, there) = (&diagram.nodes[from], &diagram.nodes[edge.to]);
+        let arrow = if there.y <= here.y { "↩" } else { "→" };
+        let name = if there.kind == NodeKind::End { "end" } else { &there.label };
+        let label = edge.label.as_ref().map(|label| format!("  {}", label.text)).unwrap_or_default();
+        Line::new().dim(format!("      {arrow} ")).plain(name).dim(label)
+    })
+}

@@ -1,0 +1,246 @@
+//! The runs, grouped by what a person has to do.
+
+use crate::model::Timestamp;
+use crate::picture::{age, columns, count, look_of, look_of_group};
+use crate::runs::{Card, CardFilter, CardGroup, CardsOfGroup, CardsReport};
+use crate::watch::line::{Line, Look, cell};
+
+/// The columns before each run, for the mark of the chosen one.
+const BEFORE: &str = "  ";
+/// The widest cells of a row, and the least room for a reason.
+const TAG: usize = 14;
+const ID: usize = 40;
+const WORKFLOW: usize = 16;
+const PHASE: usize = 20;
+const REASON: usize = 16;
+
+/// How many runs need a person.
+pub(in crate::watch) fn list_title(cards: &CardsReport) -> Line {
+    let text = match cards.needs_a_person() {
+        0 => "No run needs you".to_owned(),
+        1 => "1 run needs you".to_owned(),
+        needs => format!("{} runs need you", count(needs)),
+    };
+    Line::new().with(Look::Strong, text)
+}
+
+/// The groups with their runs, in at most this many columns.
+pub(in crate::watch) fn list(cards: &CardsReport, filter: &CardFilter, now: Timestamp, width: usize) -> Vec<Line> {
+    let shown: Vec<Row> = cards.groups.iter().flat_map(|group| &group.cards).map(|card| Row::of(card, now)).collect();
+    let table = Table::of(&shown, width);
+    let mut lines = Vec::new();
+    for group in &cards.groups {
+        let is_asked = filter.group.is_none_or(|only| only == group.group);
+        if is_asked && (group.total > 0 || group.group == CardGroup::Waits) {
+            lines.push(Line::new());
+            lines.push(heading(group));
+            lines.extend(group.cards.iter().map(|card| table.line(&Row::of(card, now)).about(card.run.run_id.clone())));
+            lines.extend(left_out(group));
+        }
+    }
+    if !cards.unreadable.is_empty() {
+        lines.push(Line::new());
+        let total = count(cards.unreadable.len());
+        lines.push(Line::new().with(Look::Bad, "✕ Cannot be read").plain(" ").plain(total));
+        let unreadable = cards
+            .unreadable
+            .iter()
+            .map(|run| Line::new().plain(BEFORE).with(Look::Bad, "✕ ").plain(&run.run_id).plain("  ").dim(&run.reason));
+        lines.extend(unreadable);
+    }
+    if cards.groups.iter().all(|group| group.total == 0) && cards.unreadable.is_empty() {
+        let is_narrowed = filter.search.is_some() || filter.workflow.is_some();
+        let found = if is_narrowed { "No runs here that this search finds." } else { "No runs here." };
+        lines.push(Line::new().dim(format!("{BEFORE}{found} `flow start WORKFLOW` begins one.")));
+    }
+    lines
+}
+
+fn heading(group: &CardsOfGroup) -> Line {
+    let (symbol, class) = look_of_group(group.group);
+    let title = format!("{symbol} {}", group.group.title());
+    let hint = match group.group {
+        CardGroup::InDoubt => "  begun, and the outcome is unknown",
+        CardGroup::LeftBehind => "  the session that worked on it ended or died",
+        _ => "",
+    };
+    Line::new().with(Look::of_class(class), title).plain(" ").with(Look::Strong, count(group.total)).dim(hint)
+}
+
+/// How many runs of a group are not shown.
+fn left_out(group: &CardsOfGroup) -> Option<Line> {
+    let more = group.total - group.cards.len().min(group.total);
+    let is_shown = more > 0 && !group.cards.is_empty();
+    is_shown.then(|| Line::new().dim(format!("{BEFORE}and {} more: `flow list` has all", count(more))))
+}
+
+/// A run as cells.
+struct Row {
+    look: Look,
+    tag: String,
+    id: String,
+    workflow: String,
+    phase: String,
+    age: String,
+    about: String,
+}
+
+impl Row {
+    fn of(card: &Card, now: Timestamp) -> Self {
+        let run = &card.run;
+        let (symbol, class, word) = look_of(card);
+        let goal = run.goal.as_ref().filter(|_| !card.group.is_open());
+        Self {
+            look: Look::of_class(class),
+            tag: format!("{symbol} {word}"),
+            id: run.run_id.to_string(),
+            workflow: run.workflow.to_string(),
+            phase: run.phase.as_ref().map(ToString::to_string).unwrap_or_default(),
+            age: age(run.updated_at, now),
+            about: goal.unwrap_or(&card.reason).clone(),
+        }
+    }
+}
+
+/// The widths of the cells of all rows; 0 for what has no room.
+struct Table {
+    tag: usize,
+    id: usize,
+    workflow: usize,
+    phase: usize,
+    age: usize,
+    about: usize,
+}
+
+impl Table {
+    fn of(rows: &[Row], width: usize) -> Self {
+        let widest = |cell: &dyn Fn(&Row) -> &str, most: usize| {
+            rows.iter().map(|row| columns(cell(row)).min(most)).max().unwrap_or_default()
+        };
+        let mut table = Self {
+            tag: widest(&|row| &row.tag, TAG),
+            id: widest(&|row| &row.id, ID),
+            workflow: widest(&|row| &row.workflow, WORKFLOW),
+            phase: widest(&|row| &row.phase, PHASE),
+            age: widest(&|row| &row.age, TAG),
+            about: 0,
+        };
+        // What is left out first can be seen on the page of the run.
+        if table.taken() + REASON > width {
+            table.workflow = 0;
+        }
+        if table.taken() > width {
+            table.phase = 0;
+        }
+        if table.taken() > width {
+            table.id = table.id.saturating_sub(table.taken() - width).max(8);
+        }
+        table.about = width.saturating_sub(table.taken());
+        if table.about < REASON {
+            table.about = 0;
+        }
+        table
+    }
+
+    /// How many columns all but the reason take, each with a gap.
+    fn taken(&self) -> usize {
+        let cells = [self.tag, self.id, self.workflow, self.phase, self.age];
+        BEFORE.len() + cells.into_iter().filter(|&cell| cell > 0).map(|cell| cell + 2).sum::<usize>()
+    }
+
+    fn line(&self, row: &Row) -> Line {
+        let cells = [
+            (row.look, &row.tag, self.tag),
+            (Look::Strong, &row.id, self.id),
+            (Look::Plain, &row.workflow, self.workflow),
+            (Look::Plain, &row.phase, self.phase),
+            (Look::Dim, &row.age, self.age),
+            (Look::Plain, &row.about, self.about),
+        ];
+        let shown = cells.into_iter().filter(|(.., width)| *width > 0);
+        shown
+            .fold(Line::new().plain(BEFORE), |line, (look, text, width)| line.with(look, cell(text, width)).plain("  "))
+    }
+}
+
+#[cfg(test)]
+pub(in crate::watch) mod tests {
+    use super::*;
+    use crate::runs::{self, Feed, RecordRequest, StartRequest, StatusRequest, StatusVerb};
+    use crate::watch::shown::RunFacts;
+
+    /// The cards of a project with a run that waits, two that can go on and one that is over; and the first run.
+    pub(in crate::watch) fn cards(filter: &CardFilter) -> (CardsReport, RunFacts) {
+        project(|feed| {
+            let id = "waiting".parse().unwrap();
+            (feed.cards(filter), RunFacts::read(feed, &id, 100, true).unwrap())
+        })
+    }
+
+    fn project<T>(look: impl FnOnce(&mut Feed) -> T) -> T {
+        use crate::host::{Clock, Env, Git, Ids};
+        let dir = tempfile::tempdir().unwrap();
+        let options = runs::Options { project: Some(dir.path().to_owned()), ..runs::Options::default() };
+        let clock = Clock::fixed("2026-05-20T14:30:00Z".parse().unwrap());
+        let cx = runs::Context::new(clock, Ids::random(), Env::default(), Git::default(), options);
+        for id in ["waiting", "ready", "evil", "over"] {
+            let goal = (id == "evil").then(|| "a\u{1b}]52;c;eA==\u{7}b\u{202e}c".to_owned());
+            let request =
+                StartRequest { workflow: "debug".into(), id: Some(id.parse().unwrap()), goal, ..Default::default() };
+            runs::start(&cx, &request).unwrap();
+        }
+        let record = RecordRequest {
+            run: Some("waiting".into()),
+            id: Some("look-around".parse().unwrap()),
+            ..RecordRequest::default()
+        };
+        runs::record_activity(&cx, &record).unwrap();
+        let status = |verb, run: &str, reason: &str| StatusRequest {
+            run: Some(run.into()),
+            verb,
+            reason: Some(reason.into()),
+            skip_reason: None,
+            another: false,
+            session: None,
+            epoch: None,
+        };
+        runs::change_status(&cx, &status(StatusVerb::Block, "waiting", "no \u{1b}[31maccess")).unwrap();
+        runs::change_status(&cx, &status(StatusVerb::Cancel, "over", "enough")).unwrap();
+        look(&mut Feed::open(&cx).unwrap())
+    }
+
+    fn now() -> Timestamp {
+        "2026-05-20T14:43:00Z".parse().unwrap()
+    }
+
+    fn shown(filter: &CardFilter, width: usize) -> Vec<String> {
+        let (cards, _) = cards(filter);
+        let lines = list(&cards, filter, now(), width);
+        lines.iter().map(|line| line.cut(width).text().trim_end().to_owned()).collect()
+    }
+
+    #[test]
+    fn runs_are_listed_by_what_a_person_has_to_do() {
+        let shown = shown(&CardFilter::default(), 100);
+        assert_eq!(shown[1], "▲ Waits for you 1");
+        assert_eq!(shown[2], "  ▲ blocked  waiting  debug  preflight  12 min  blocked: no \u{fffd}[31maccess");
+        assert!(shown.contains(&"◦ Can go on 2".to_owned()), "{shown:#?}");
+        assert_eq!(shown.last().unwrap(), "✓ Over 1");
+    }
+
+    #[test]
+    fn what_has_no_room_is_left_out_before_the_run_is() {
+        for width in [1, 2, 10, 20, 40, 60] {
+            let shown = shown(&CardFilter::default(), width);
+            assert!(shown.iter().all(|line| columns(line) <= width), "{width}: {shown:#?}");
+        }
+        assert_eq!(shown(&CardFilter::default(), 40)[2], "  ▲ blocked  waiting  preflight  12 min");
+        assert_eq!(shown(&CardFilter::default(), 30)[2], "  ▲ blocked  waiting  12 min");
+    }
+
+    #[test]
+    fn a_search_that_finds_nothing_says_so() {
+        let filter = CardFilter { search: Some("nothing".to_owned()), ..CardFilter::default() };
+        assert!(shown(&filter, 100).last().unwrap().contains("No runs here that this search finds"));
+    }
+}

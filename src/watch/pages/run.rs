@@ -1,0 +1,204 @@
+//! One run: where it is and why, what to do next, when work happened, and what came out.
+
+use crate::model::Timestamp;
+use crate::picture::{age, columns, count, duration, look_of_activity, look_of_group, look_of_step, timeline_text};
+use crate::runs::{HolderLife, Need, RunReport, ShownStep};
+use crate::watch::line::{Line, Look, cell, wrapped};
+use crate::watch::pages::log;
+use crate::watch::shown::{Activity, RunFacts};
+
+/// The most lines of a text that somebody wrote.
+const PARAGRAPH: usize = 12;
+/// The widest name of a step, and the widest bars.
+const NAME: usize = 24;
+const BARS: usize = 60;
+
+/// The page of a run, in at most this many columns where lines can be broken.
+pub(in crate::watch) fn run(facts: &RunFacts, now: Timestamp, width: usize) -> Vec<Line> {
+    let run = &facts.report;
+    let mut lines = head(run, now, width);
+    lines.push(Line::new());
+    lines.extend(next(run, width));
+    section(&mut lines, "Steps", "", run.steps.iter().flat_map(step).collect());
+    section(&mut lines, "Timeline", &folded(run), timeline(run, width));
+    let activities: Vec<_> = facts.activities.iter().map(activity).collect();
+    section(&mut lines, "Activities", &count(run.activities), activities);
+    let latest: Vec<_> = facts.log.events.iter().map(log::line).collect();
+    section(&mut lines, "Log", &format!("the latest of {} events, times in UTC", count(counted(run.last.0))), latest);
+    lines
+}
+
+fn counted(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+/// Adds a section, unless it is empty.
+fn section(lines: &mut Vec<Line>, title: &str, about: &str, section: Vec<Line>) {
+    if !section.is_empty() {
+        lines.push(Line::new());
+        lines.push(Line::new().with(Look::Strong, title).plain("  ").dim(about));
+        lines.extend(section);
+    }
+}
+
+fn paragraph(text: &str, width: usize, look: Look) -> impl Iterator<Item = Line> + use<> {
+    let lines = wrapped(text, width);
+    let more = lines.len() > PARAGRAPH;
+    let shown = lines.into_iter().take(PARAGRAPH).map(move |line| Line::new().with(look, line));
+    shown.chain(more.then(|| Line::new().dim("…")))
+}
+
+fn head(run: &RunReport, now: Timestamp, width: usize) -> Vec<Line> {
+    let card = &run.card.run;
+    let mut about = vec![card.workflow.to_string()];
+    about.extend(card.issue.map(|issue| format!("issue {issue}")));
+    about.extend(card.pr.map(|pr| format!("pull request {pr}")));
+    about.extend(card.feature.clone());
+    about.extend(run.branch.iter().filter(|branch| !branch.is_empty()).map(|branch| format!("branch {branch}")));
+    let mut lines: Vec<_> = paragraph(&about.join(" · "), width, Look::Dim).collect();
+    lines.extend(card.goal.iter().flat_map(|goal| paragraph(goal, width, Look::Plain)));
+    let mut facts = Vec::new();
+    if let Some(phase) = card.phase.as_ref().filter(|_| run.card.group.is_open()) {
+        let since = run.phase_since.map(|since| format!(" for {}", age(since, now))).unwrap_or_default();
+        facts.push(format!("in {phase}{since}"));
+    }
+    facts.push(card.status.to_string());
+    facts.push(format!("started {} ago", age(card.created_at, now)));
+    facts.push(format!("worked on for {}", duration(run.timeline.worked_ms)));
+    if let Some(session) = &card.session {
+        let life = match run.card.holder {
+            Some(HolderLife::Dead) => " (its process is gone)",
+            Some(HolderLife::Unknown) => " (not known whether it lives)",
+            _ => "",
+        };
+        facts.push(format!("held by {session}{life}"));
+    }
+    lines.extend(paragraph(&facts.join(" · "), width, Look::Plain));
+    lines
+}
+
+/// What it needs, and the next safe action.
+fn next(run: &RunReport, width: usize) -> Vec<Line> {
+    let (symbol, class) = look_of_group(run.card.group);
+    let title = format!("{symbol} {}", run.card.group.title());
+    let mut lines = vec![Line::new().with(Look::of_class(class), title)];
+    lines.extend(paragraph(&run.card.reason, width, Look::Plain));
+    let next = &run.card.next;
+    lines.extend(next.description.iter().flat_map(|text| paragraph(text, width, Look::Dim)));
+    // A command that is broken could not be copied from here.
+    let command = |command: String| Line::new().dim("  $ ").with(Look::Strong, command);
+    lines.extend(next.command.iter().map(|suggestion| command(suggestion.to_string())));
+    for way in &next.alternatives {
+        lines.extend(paragraph(&format!("When {}:", way.when), width, Look::Dim));
+        lines.push(command(way.command.to_string()));
+    }
+    lines.extend(run.notes.iter().flat_map(|note| paragraph(&format!("note: {note}"), width, Look::Dim)));
+    // The last one is the reason of a run that asks.
+    for question in run.questions.iter().rev().skip(usize::from(run.card.need == Some(Need::Question))) {
+        lines.extend(paragraph(&format!("Question of {}: {}", question.step, question.prompt), width, Look::Plain));
+    }
+    for skip in &run.skipped {
+        lines.extend(paragraph(&format!("Left undone: {}: {}", skip.phase, skip.reason), width, Look::Dim));
+    }
+    if let Some(drift) = &run.drift {
+        let place = if drift.at_position { "where the run is" } else { "not where it is" };
+        lines.extend(paragraph(&format!("The definition changed since the run began, {place}"), width, Look::Dim));
+    }
+    lines
+}
+
+fn step(step: &ShownStep) -> Vec<Line> {
+    let (symbol, class) = look_of_step(step.status);
+    let mark = if step.current { "▶ " } else { "  " };
+    let look = if step.current { Look::Strong } else { Look::Plain };
+    let mut lines = vec![
+        Line::new()
+            .with(look, mark)
+            .with(Look::of_class(class), format!("{symbol} "))
+            .with(look, step.step.as_str())
+            .dim(format!("  {}", step.status))
+            .dim(if step.current { ", the run is here" } else { "" }),
+    ];
+    lines.extend(step.units.iter().map(|unit| {
+        let (symbol, class) = look_of_step(unit.status);
+        let name = unit.unit.as_ref().map_or(unit.step.as_str(), |unit| unit.as_str());
+        Line::new()
+            .plain("      ")
+            .with(Look::of_class(class), format!("{symbol} "))
+            .plain(name)
+            .dim(format!("  {}", unit.status))
+    }));
+    lines
+}
+
+fn folded(run: &RunReport) -> String {
+    let folds = run.timeline.folds.iter();
+    let folds: Vec<_> = folds.map(|fold| duration(fold.from.milliseconds_until(fold.to))).take(4).collect();
+    if folds.is_empty() {
+        return String::new();
+    }
+    let more = if run.timeline.folds.len() > folds.len() { ", …" } else { "" };
+    format!("┊ without the {}{more} in which nothing happened", folds.join(", "))
+}
+
+fn timeline(run: &RunReport, width: usize) -> Vec<Line> {
+    let room = width.saturating_sub(NAME).saturating_sub(20).clamp(8, BARS);
+    let lanes = timeline_text(&run.timeline, room);
+    let name = lanes.iter().map(|lane| columns(&lane.name) + if lane.is_unit { 2 } else { 0 }).max().unwrap_or(0);
+    let line = |name: usize, (indent, lane): (&str, &crate::picture::LaneText)| {
+        Line::new()
+            .plain(format!("  {}  ", cell(&format!("{indent}{}", lane.name), name)))
+            .with(if lane.is_unit { Look::Dim } else { Look::Plain }, &lane.bars)
+            .dim(format!("  {}", lane.outcome))
+    };
+    let indent = |is_unit: bool| if is_unit { "  " } else { "" };
+    lanes.iter().map(|lane| line(name.min(NAME), (indent(lane.is_unit), lane))).collect()
+}
+
+fn activity(activity: &Activity) -> Line {
+    let (symbol, class, word) = look_of_activity(activity.status);
+    Line::new()
+        .dim(format!("  {:>4}  ", activity.number))
+        .with(Look::of_class(class), cell(&format!("{symbol} {word}"), 10))
+        .plain(" ")
+        .with(Look::Strong, &activity.id)
+        .dim(format!("  {}  ", activity.phase))
+        .plain(&activity.summary)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runs::CardFilter;
+    use crate::watch::pages::{cards, diagram};
+
+    fn text(lines: &[Line]) -> String {
+        lines.iter().map(|line| format!("{}\n", line.text())).collect()
+    }
+
+    #[test]
+    fn a_run_has_its_reason_its_command_its_steps_and_its_log() {
+        let (_, facts) = cards(&CardFilter::default());
+        let shown = text(&run(&facts, "2026-05-20T14:43:00Z".parse().unwrap(), 100));
+        for part in [
+            "in preflight for 12 min · blocked · started 12 min ago",
+            "▲ Waits for you\nblocked: no \u{fffd}[31maccess",
+            "$ flow unblock waiting",
+            "▶ ",
+            "Timeline",
+            "look-around",
+            "activity_recorded",
+        ] {
+            assert!(shown.contains(part), "{part}: {shown}");
+        }
+        assert!(!shown.contains('\u{1b}'), "{shown}");
+    }
+
+    #[test]
+    fn the_diagram_marks_where_the_run_is_and_where_states_lead() {
+        let (_, facts) = cards(&CardFilter::default());
+        let shown = text(&diagram(&facts.report, facts.diagram.as_ref().unwrap()));
+        assert!(shown.contains("▶ ▲ preflight  here: blocked\n      → reproduce"), "{shown}");
+        assert!(shown.contains("→ end"), "{shown}");
+    }
+}

@@ -1,0 +1,392 @@
+//! What the screen shows, and what a key does. Pure: no terminal, no files.
+
+use crate::model::RunId;
+use crate::runs::{CardFilter, CardGroup};
+use crate::watch::screen::view::Page;
+
+/// The longest text to search for.
+const SEARCH: usize = 200;
+
+/// A key that means something here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Key {
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    Home,
+    End,
+    Enter,
+    Escape,
+    Backspace,
+    /// Ctrl-C.
+    Interrupt,
+    /// Ctrl-Z.
+    Suspend,
+    Char(char),
+}
+
+/// What the screen's owner has to do after a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Action {
+    /// Nothing but drawing.
+    Draw,
+    /// Read what the screen shows now.
+    Read,
+    /// Copy this text.
+    Copy(String),
+    /// Stop the program until it is continued.
+    Suspend,
+    /// Leave.
+    Quit,
+}
+
+/// What is shown of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Overview,
+    Log,
+    Diagram,
+}
+
+/// What is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum View {
+    Runs,
+    Run(RunId, Part),
+}
+
+/// The state of the screen.
+#[derive(Debug, Clone)]
+pub(super) struct Screen {
+    pub(super) view: View,
+    /// Which runs the list has.
+    pub(super) filter: CardFilter,
+    /// Only events with this text are in a log.
+    pub(super) log_search: String,
+    /// The text to search for that is being typed.
+    pub(super) typed: Option<String>,
+    /// Whether the keys are explained.
+    pub(super) help: bool,
+    /// What to say once.
+    pub(super) notice: Option<String>,
+    /// The chosen run of the list, and its place among the runs.
+    pub(super) chosen: Option<RunId>,
+    at: usize,
+    /// The first line that is shown.
+    pub(super) top: usize,
+    /// Whether the end of the log is shown, also when it grows.
+    follows: bool,
+    /// How many lines there is room for.
+    height: usize,
+}
+
+impl Screen {
+    pub(super) fn new(filter: CardFilter, run: Option<RunId>) -> Self {
+        Self {
+            view: run.map_or(View::Runs, |run| View::Run(run, Part::Overview)),
+            filter,
+            log_search: String::new(),
+            typed: None,
+            help: false,
+            notice: None,
+            chosen: None,
+            at: 0,
+            top: 0,
+            follows: false,
+            height: 1,
+        }
+    }
+
+    /// Fits what is chosen and what is seen to a page that may have changed, with room for this many lines.
+    pub(super) fn settle(&mut self, page: &Page, height: usize) {
+        self.height = height.max(1);
+        if self.view == View::Runs {
+            let runs = page.runs();
+            let place = self.chosen.as_ref().and_then(|run| runs.iter().position(|(_, one)| *one == run));
+            // The next run takes the place of one that is gone.
+            self.at = place.unwrap_or_else(|| self.at.min(runs.len().saturating_sub(1)));
+            self.chosen = runs.get(self.at).map(|(_, run)| (*run).clone());
+            if let Some((line, _)) = runs.get(self.at) {
+                // The first run is seen with what stands above it.
+                let first = if self.at == 0 { 0 } else { line.saturating_sub(1) };
+                self.top = self
+                    .top
+                    .clamp((line + 1).saturating_sub(self.height), first.max((line + 1).saturating_sub(self.height)));
+            }
+        }
+        let last = page.lines.len().saturating_sub(self.height);
+        self.top = if self.follows { last } else { self.top.min(last) };
+    }
+
+    /// What a key does on this page.
+    pub(super) fn press(&mut self, key: Key, page: &Page) -> Action {
+        self.notice = None;
+        match key {
+            Key::Interrupt => return Action::Quit,
+            Key::Suspend => return Action::Suspend,
+            _ => {}
+        }
+        if let Some(typed) = self.typed.take() {
+            return self.type_on(typed, key);
+        }
+        if self.help {
+            self.help = false;
+            return Action::Draw;
+        }
+        match key {
+            Key::Up | Key::Char('k') => self.go(page, -1),
+            Key::Down | Key::Char('j') => self.go(page, 1),
+            Key::PageUp => self.go(page, -self.whole_page()),
+            Key::PageDown | Key::Char(' ') => self.go(page, self.whole_page()),
+            Key::Home => self.go(page, isize::MIN),
+            Key::End | Key::Char('G') => self.go(page, isize::MAX),
+            Key::Escape | Key::Char('q') => self.back(key),
+            Key::Enter => self.enter(),
+            Key::Char('?') => {
+                self.help = true;
+                Action::Draw
+            }
+            Key::Char('y') => {
+                page.command.clone().map_or_else(|| self.say("there is no command to copy"), Action::Copy)
+            }
+            Key::Char('/') => self.search(),
+            Key::Char('g') if self.view == View::Runs => self.other_group(),
+            Key::Char('l') => self.part(Part::Log),
+            Key::Char('d') => self.part(Part::Diagram),
+            _ => Action::Draw,
+        }
+    }
+
+    fn say(&mut self, notice: &str) -> Action {
+        self.notice = Some(notice.to_owned());
+        Action::Draw
+    }
+
+    fn whole_page(&self) -> isize {
+        isize::try_from(self.height.saturating_sub(1).max(1)).unwrap_or(isize::MAX)
+    }
+
+    /// Moves by this many runs in the list, otherwise by lines.
+    fn go(&mut self, page: &Page, by: isize) -> Action {
+        if self.view == View::Runs {
+            let runs = page.runs();
+            self.at = self.at.saturating_add_signed(by).min(runs.len().saturating_sub(1));
+            self.chosen = runs.get(self.at).map(|(_, run)| (*run).clone());
+            return Action::Draw;
+        }
+        let last = page.lines.len().saturating_sub(self.height);
+        self.top = self.top.saturating_add_signed(by).min(last);
+        self.follows = matches!(self.view, View::Run(_, Part::Log)) && self.top == last;
+        Action::Draw
+    }
+
+    fn enter(&mut self) -> Action {
+        match (&self.view, &self.chosen) {
+            (View::Runs, Some(run)) => self.show(View::Run(run.clone(), Part::Overview)),
+            _ => Action::Draw,
+        }
+    }
+
+    fn back(&mut self, key: Key) -> Action {
+        match &self.view {
+            View::Run(run, Part::Log | Part::Diagram) => self.show(View::Run(run.clone(), Part::Overview)),
+            View::Run(run, Part::Overview) => {
+                self.chosen = Some(run.clone());
+                self.show(View::Runs)
+            }
+            View::Runs if key == Key::Escape && self.filter.search.is_some() => {
+                self.filter.search = None;
+                Action::Read
+            }
+            View::Runs if key == Key::Escape => self.say("`q` leaves"),
+            View::Runs => Action::Quit,
+        }
+    }
+
+    /// Shows a part of the run that is shown or chosen, or its overview again.
+    fn part(&mut self, part: Part) -> Action {
+        let run = match &self.view {
+            View::Run(run, now) if *now == part => return self.show(View::Run(run.clone(), Part::Overview)),
+            View::Run(run, _) => Some(run),
+            View::Runs => self.chosen.as_ref(),
+        };
+        match run.cloned() {
+            Some(run) => self.show(View::Run(run, part)),
+            None => Action::Draw,
+        }
+    }
+
+    fn show(&mut self, view: View) -> Action {
+        self.follows = matches!(view, View::Run(_, Part::Log));
+        self.log_search.clear();
+        self.view = view;
+        self.top = 0;
+        Action::Read
+    }
+
+    fn other_group(&mut self) -> Action {
+        self.filter.group = if self.filter.group.is_none() { Some(CardGroup::Over) } else { None };
+        (self.at, self.top, self.chosen) = (0, 0, None);
+        Action::Read
+    }
+
+    fn search(&mut self) -> Action {
+        match &self.view {
+            View::Runs => self.typed = Some(self.filter.search.clone().unwrap_or_default()),
+            View::Run(_, Part::Log) => self.typed = Some(self.log_search.clone()),
+            View::Run(..) => return self.say("`/` searches in the list and in the log"),
+        }
+        Action::Draw
+    }
+
+    /// A key while a text to search for is typed: each one narrows the list at once.
+    fn type_on(&mut self, mut typed: String, key: Key) -> Action {
+        match key {
+            Key::Char(c) if typed.chars().count() < SEARCH => typed.push(c),
+            Key::Backspace => drop(typed.pop()),
+            Key::Escape => {
+                self.find("");
+                return Action::Read;
+            }
+            Key::Enter => return Action::Draw,
+            _ => {}
+        }
+        self.find(&typed);
+        self.typed = Some(typed);
+        Action::Read
+    }
+
+    fn find(&mut self, text: &str) {
+        if self.view == View::Runs {
+            self.filter.search = (!text.is_empty()).then(|| text.to_owned());
+        } else {
+            text.clone_into(&mut self.log_search);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watch::line::Line;
+
+    /// A list of these runs with a heading, or a page of a run with this many lines.
+    fn page(runs: &[&str]) -> Page {
+        let lines = runs.iter().map(|run| Line::new().plain(run).about(run.parse().unwrap()));
+        let lines = std::iter::once(Line::new()).chain(lines).collect();
+        Page { head: Line::new(), lines, command: Some("flow resume r1".to_owned()) }
+    }
+
+    fn text(lines: usize) -> Page {
+        Page { head: Line::new(), lines: vec![Line::new(); lines], command: None }
+    }
+
+    fn id(run: &str) -> RunId {
+        run.parse().unwrap()
+    }
+
+    fn screen() -> Screen {
+        Screen::new(CardFilter::default(), None)
+    }
+
+    #[test]
+    fn keys_choose_a_run_open_it_and_come_back_to_it() {
+        let (mut screen, list) = (screen(), page(&["a", "b", "c"]));
+        screen.settle(&list, 10);
+        assert_eq!(screen.chosen, Some(id("a")));
+        screen.press(Key::Char('j'), &list);
+        screen.press(Key::Down, &list);
+        screen.press(Key::Down, &list);
+        assert_eq!(screen.chosen, Some(id("c")));
+        screen.press(Key::Char('k'), &list);
+        assert_eq!(screen.press(Key::Enter, &list), Action::Read);
+        assert_eq!(screen.view, View::Run(id("b"), Part::Overview));
+        assert_eq!(screen.press(Key::Char('d'), &text(5)), Action::Read);
+        assert_eq!(screen.view, View::Run(id("b"), Part::Diagram));
+        screen.press(Key::Char('l'), &text(5));
+        assert_eq!(screen.view, View::Run(id("b"), Part::Log));
+        screen.press(Key::Escape, &text(5));
+        assert_eq!(screen.view, View::Run(id("b"), Part::Overview));
+        screen.press(Key::Char('q'), &text(5));
+        screen.settle(&list, 10);
+        assert_eq!((&screen.view, &screen.chosen), (&View::Runs, &Some(id("b"))));
+        assert_eq!(screen.press(Key::Char('q'), &list), Action::Quit);
+    }
+
+    #[test]
+    fn the_chosen_run_stays_chosen_and_in_sight_while_the_list_changes() {
+        let mut screen = screen();
+        let all: Vec<String> = (0..30).map(|n| format!("r{n}")).collect();
+        let names: Vec<&str> = all.iter().map(String::as_str).collect();
+        let list = page(&names);
+        screen.settle(&list, 5);
+        screen.press(Key::End, &list);
+        screen.settle(&list, 5);
+        assert_eq!((&screen.chosen, screen.top), (&Some(id("r29")), 26));
+        screen.press(Key::PageUp, &list);
+        screen.settle(&list, 5);
+        assert_eq!(screen.chosen, Some(id("r25")));
+        let fewer = page(&names[20..]);
+        screen.settle(&fewer, 5);
+        assert_eq!(screen.chosen, Some(id("r25")));
+        let without = page(&names[..20]);
+        screen.settle(&without, 5);
+        assert_eq!(screen.chosen, Some(id("r5")));
+        screen.settle(&page(&[]), 5);
+        assert_eq!((&screen.chosen, screen.press(Key::Enter, &page(&[]))), (&None, Action::Draw));
+        screen.press(Key::Home, &list);
+        screen.settle(&list, 5);
+        assert_eq!((&screen.chosen, screen.top), (&Some(id("r0")), 0));
+    }
+
+    #[test]
+    fn a_log_is_followed_until_somebody_scrolls_back() {
+        let mut screen = Screen::new(CardFilter::default(), Some(id("a")));
+        screen.press(Key::Char('l'), &text(1));
+        screen.settle(&text(20), 5);
+        assert_eq!(screen.top, 15);
+        screen.settle(&text(30), 5);
+        assert_eq!(screen.top, 25);
+        screen.press(Key::Up, &text(30));
+        screen.settle(&text(40), 5);
+        assert_eq!(screen.top, 24);
+        screen.press(Key::Char('G'), &text(40));
+        screen.settle(&text(50), 5);
+        assert_eq!(screen.top, 45);
+    }
+
+    #[test]
+    fn what_is_typed_searches_at_once_and_escape_ends_the_search() {
+        let (mut screen, list) = (screen(), page(&["a"]));
+        screen.press(Key::Char('/'), &list);
+        for c in "qy".chars() {
+            assert_eq!(screen.press(Key::Char(c), &list), Action::Read);
+        }
+        assert_eq!(screen.filter.search.as_deref(), Some("qy"));
+        screen.press(Key::Backspace, &list);
+        screen.press(Key::Enter, &list);
+        assert_eq!((screen.filter.search.as_deref(), &screen.typed), (Some("q"), &None));
+        assert_eq!(screen.press(Key::Escape, &list), Action::Read);
+        assert_eq!(screen.filter.search, None);
+        assert_eq!(screen.press(Key::Escape, &list), Action::Draw);
+    }
+
+    #[test]
+    fn a_command_is_copied_and_groups_are_switched() {
+        let (mut screen, list) = (screen(), page(&["a"]));
+        assert_eq!(screen.press(Key::Char('y'), &list), Action::Copy("flow resume r1".to_owned()));
+        assert_eq!(screen.press(Key::Char('y'), &text(1)), Action::Draw);
+        assert!(screen.notice.is_some());
+        assert_eq!(screen.press(Key::Char('g'), &list), Action::Read);
+        assert_eq!(screen.filter.group, Some(CardGroup::Over));
+        screen.press(Key::Char('g'), &list);
+        assert_eq!(screen.filter.group, None);
+        screen.press(Key::Char('?'), &list);
+        assert!(screen.help);
+        screen.press(Key::Char('x'), &list);
+        assert!(!screen.help);
+        assert_eq!(screen.press(Key::Interrupt, &list), Action::Quit);
+        assert_eq!(screen.press(Key::Suspend, &list), Action::Suspend);
+    }
+}

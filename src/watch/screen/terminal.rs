@@ -1,0 +1,117 @@
+//! The terminal while the screen has it: raw mode, the alternate screen, and everything as it was afterwards.
+
+use std::io::{self, Stdout, Write as _};
+use std::panic;
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, ThreadId};
+
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::Show;
+use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+
+use crate::watch::screen::clipboard::osc52;
+use crate::watch::screen::state::Key;
+
+/// Whether the terminal is taken.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+static HOOK: Once = Once::new();
+
+/// A terminal that is taken. It is given back when this is dropped, and before a panic is reported.
+#[derive(Debug)]
+pub(super) struct Taken {
+    pub(super) terminal: Terminal<CrosstermBackend<Stdout>>,
+}
+
+impl Taken {
+    pub(super) fn take() -> io::Result<Self> {
+        give_back_before_panics(thread::current().id());
+        enter()?;
+        match Terminal::new(CrosstermBackend::new(io::stdout())) {
+            Ok(terminal) => Ok(Self { terminal }),
+            Err(error) => {
+                give_back();
+                Err(error)
+            }
+        }
+    }
+
+    /// Gives the terminal back while `stop` runs.
+    pub(super) fn without(&mut self, stop: impl FnOnce()) -> io::Result<()> {
+        give_back();
+        stop();
+        enter()?;
+        // Others drew on it.
+        self.terminal.clear()
+    }
+
+    pub(super) fn copy(&mut self, text: &str) -> io::Result<()> {
+        let backend = self.terminal.backend_mut();
+        backend.write_all(osc52(text).as_bytes())?;
+        io::Write::flush(backend)
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+fn enter() -> io::Result<()> {
+    TAKEN.store(true, Ordering::SeqCst);
+    let entered = enable_raw_mode().and_then(|()| execute!(io::stdout(), EnterAlternateScreen));
+    if entered.is_err() {
+        give_back();
+    }
+    entered
+}
+
+/// Gives the terminal back, once. What fails here can be told nowhere.
+fn give_back() {
+    if TAKEN.swap(false, Ordering::SeqCst) {
+        let _ = execute!(io::stdout(), LeaveAlternateScreen, Show);
+        let _ = disable_raw_mode();
+    }
+}
+
+/// Without this the message of a panic would be drawn on the alternate screen, and be gone with it.
+fn give_back_before_panics(owner: ThreadId) {
+    HOOK.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |told| {
+            if thread::current().id() == owner {
+                give_back();
+            }
+            before(told);
+        }));
+    });
+}
+
+/// The key of an event; none if it means nothing here.
+pub(super) fn key(event: &Event) -> Option<Key> {
+    let Event::Key(KeyEvent { code, modifiers, kind, .. }) = event else { return None };
+    if *kind == KeyEventKind::Release {
+        return None;
+    }
+    let is_control = modifiers.contains(KeyModifiers::CONTROL);
+    Some(match code {
+        KeyCode::Char('c') if is_control => Key::Interrupt,
+        KeyCode::Char('z') if is_control => Key::Suspend,
+        KeyCode::Char(_) if is_control || modifiers.contains(KeyModifiers::ALT) => return None,
+        KeyCode::Char(c) => Key::Char(*c),
+        KeyCode::Up => Key::Up,
+        KeyCode::Down => Key::Down,
+        KeyCode::PageUp => Key::PageUp,
+        KeyCode::PageDown => Key::PageDown,
+        KeyCode::Home => Key::Home,
+        KeyCode::End => Key::End,
+        KeyCode::Enter => Key::Enter,
+        KeyCode::Esc => Key::Escape,
+        KeyCode::Backspace => Key::Backspace,
+        _ => return None,
+    })
+}

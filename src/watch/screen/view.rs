@@ -1,0 +1,145 @@
+//! The page for a state of the screen.
+
+use crate::model::RunId;
+use crate::model::Timestamp;
+use crate::picture::look_of;
+use crate::runs::{CardsReport, NextReport};
+use crate::watch::line::{Line, Look};
+use crate::watch::pages;
+use crate::watch::screen::state::{Part, Screen, View};
+use crate::watch::shown::RunFacts;
+
+/// What was read for the screen.
+#[derive(Debug)]
+pub(super) struct Shown {
+    pub(super) project: String,
+    pub(super) cards: CardsReport,
+    /// The run that is shown, or why it cannot be.
+    pub(super) run: Option<Result<RunFacts, String>>,
+    pub(super) now: Timestamp,
+}
+
+/// A page for the screen.
+#[derive(Debug)]
+pub(super) struct Page {
+    /// The line above.
+    pub(super) head: Line,
+    pub(super) lines: Vec<Line>,
+    /// The command to copy from here.
+    pub(super) command: Option<String>,
+}
+
+impl Page {
+    /// The lines with runs to open.
+    pub(super) fn runs(&self) -> Vec<(usize, &RunId)> {
+        self.lines.iter().enumerate().filter_map(|(at, line)| Some((at, line.run.as_ref()?))).collect()
+    }
+}
+
+/// The page that the screen shows, in at most this many columns where lines can be broken.
+pub(super) fn page(screen: &Screen, shown: &Shown, width: usize) -> Page {
+    if screen.help {
+        return Page { head: Line::new().with(Look::Strong, "Keys"), lines: help(), command: None };
+    }
+    match (&screen.view, &shown.run) {
+        (View::Runs, _) | (_, None) => runs(screen, shown, width),
+        (View::Run(id, _), Some(Err(reason))) => Page {
+            head: Line::new().with(Look::Strong, id.as_str()),
+            lines: vec![Line::new(), Line::new().with(Look::Bad, "✕ ").plain(reason)],
+            command: None,
+        },
+        (View::Run(_, part), Some(Ok(facts))) => run(screen, *part, facts, shown.now, width),
+    }
+}
+
+fn runs(screen: &Screen, shown: &Shown, width: usize) -> Page {
+    let chosen = screen.chosen.as_ref();
+    let cards = shown.cards.groups.iter().flat_map(|group| &group.cards);
+    let card = cards.into_iter().find(|card| Some(&card.run.run_id) == chosen);
+    let mut head = pages::list_title(&shown.cards).dim(format!("  {}", shown.project));
+    head = match &screen.filter.search {
+        Some(text) => head.plain(format!("  /{text}")),
+        None => head,
+    };
+    Page {
+        head,
+        lines: pages::list(&shown.cards, &screen.filter, shown.now, width),
+        command: card.and_then(|card| command(&card.next)),
+    }
+}
+
+/// The command to copy for a run; where a judgement is needed there is one only if there is one way.
+fn command(next: &NextReport) -> Option<String> {
+    let only = next.alternatives.first().filter(|_| next.alternatives.len() == 1).map(|way| &way.command);
+    next.command.as_ref().or(only).map(ToString::to_string)
+}
+
+fn run(screen: &Screen, part: Part, facts: &RunFacts, now: Timestamp, width: usize) -> Page {
+    let id = facts.report.card.run.run_id.as_str();
+    let (symbol, class, word) = look_of(&facts.report.card);
+    let head = Line::new().with(Look::Strong, id).with(Look::of_class(class), format!("  {symbol} {word}"));
+    let head = match part {
+        Part::Overview => head,
+        Part::Log if !screen.log_search.is_empty() => head.dim("  log").plain(format!("  /{}", screen.log_search)),
+        Part::Log => head.dim("  log, times in UTC"),
+        Part::Diagram => head.dim("  workflow ").dim(facts.report.card.run.workflow.as_str()),
+    };
+    let lines = match (part, &facts.diagram) {
+        (Part::Overview, _) => pages::run(facts, now, width),
+        (Part::Log, _) => pages::log(id, &facts.log, &screen.log_search),
+        (Part::Diagram, Some(diagram)) => pages::diagram(&facts.report, diagram),
+        (Part::Diagram, None) => vec![Line::new(), Line::new().dim("  its workflow has no state machine")],
+    };
+    Page { head, lines, command: command(&facts.report.card.next) }
+}
+
+/// The keys that work now, for the last line: the most useful ones first, since the line may be short.
+pub(super) fn footer(screen: &Screen) -> Line {
+    if let Some(typed) = &screen.typed {
+        return Line::new().with(Look::Strong, format!("/{typed}▏")).dim("  Enter keeps, Esc ends the search");
+    }
+    if let Some(notice) = &screen.notice {
+        return Line::new().plain(notice);
+    }
+    let keys: &[(&str, &str)] = match &screen.view {
+        _ if screen.help => &[("any key", "back")],
+        View::Runs => {
+            let other = if screen.filter.group.is_none() { "over" } else { "open" };
+            let group = ("g", other);
+            return keys(&[("q", "quit"), ("?", "keys"), ("Enter", "open"), ("/", "search"), group, ("y", "copy")]);
+        }
+        View::Run(_, Part::Overview) => &[("q", "back"), ("?", "keys"), ("l", "log"), ("d", "diagram"), ("y", "copy")],
+        View::Run(_, Part::Log) => &[("q", "back"), ("?", "keys"), ("/", "search"), ("G", "end"), ("d", "diagram")],
+        View::Run(_, Part::Diagram) => &[("q", "back"), ("?", "keys"), ("l", "log"), ("y", "copy")],
+    };
+    self::keys(keys)
+}
+
+fn keys(keys: &[(&str, &str)]) -> Line {
+    let add = |line: Line, (key, what): &(&str, &str)| line.with(Look::Strong, key).dim(format!(" {what}  "));
+    keys.iter().fold(Line::new(), add)
+}
+
+fn help() -> Vec<Line> {
+    const KEYS: [(&str, &str); 14] = [
+        ("j k ↓ ↑", "the next and the previous run, or a line"),
+        ("PgDn PgUp", "a page on and back"),
+        ("Home End", "the beginning and the end"),
+        ("Enter", "open the run"),
+        ("l", "the log"),
+        ("d", "the diagram of the workflow"),
+        ("/", "search in runs, or in the log"),
+        ("g", "open runs, or those that are over"),
+        ("y", "copy the command"),
+        ("q Esc", "back"),
+        ("q", "quit, in the list"),
+        ("Ctrl-C", "quit"),
+        ("Ctrl-Z", "stop; `fg` goes on"),
+        ("?", "these keys"),
+    ];
+    let line = |(key, what): (&str, &str)| Line::new().with(Look::Strong, format!("  {key:<10} ")).plain(what);
+    let keys = KEYS.into_iter().map(line);
+    let note =
+        "  Text is selected with the mouse as usual. Commands are copied by OSC 52, which some terminals ignore.";
+    keys.chain([Line::new(), Line::new().dim(note)]).collect()
+}

@@ -1,0 +1,60 @@
+//! What pages are made of, read from a feed.
+
+use crate::model::{ActivityStatus, RunId, Seq};
+use crate::picture::{Diagram, diagram};
+use crate::runs::{CardFilter, Feed, LogReport, Result, RunReport};
+use crate::watch::Watching;
+
+/// The most runs of a group in a list on the screen.
+pub(super) const RUNS: usize = 500;
+/// The most events of a log, and those that the page of a run shows of it.
+pub(super) const EVENTS: u64 = 5_000;
+pub(super) const LATEST: u64 = 12;
+/// The most records of activities.
+pub(super) const ACTIVITIES: usize = 200;
+
+/// The filter with which a list begins.
+pub(super) fn list_filter(watching: &Watching) -> CardFilter {
+    CardFilter { limit: RUNS, ..watching.filter() }
+}
+
+/// A run with what its pages show.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct RunFacts {
+    pub(super) report: RunReport,
+    /// The latest first.
+    pub(super) activities: Vec<Activity>,
+    /// The end of its log.
+    pub(super) log: LogReport,
+    /// Its workflow; none if it has no state machine or is not to be drawn.
+    pub(super) diagram: Option<Diagram>,
+}
+
+/// A record of an activity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Activity {
+    pub(super) number: String,
+    pub(super) id: String,
+    pub(super) phase: String,
+    pub(super) status: ActivityStatus,
+    pub(super) summary: String,
+}
+
+impl RunFacts {
+    /// Reads a run with its latest `events`, which may be many, and with its diagram if that `is_drawn`.
+    pub(super) fn read(feed: &mut Feed, id: &RunId, events: u64, is_drawn: bool) -> Result<Self> {
+        let run = feed.run(id)?;
+        let report = run.report(None)?;
+        let activities = run.activities(None, 0, ACTIVITIES).into_iter().map(|attempt| Activity {
+            number: attempt.number.to_string(),
+            id: attempt.id,
+            phase: attempt.phase.map(|phase| phase.to_string()).unwrap_or_default(),
+            status: attempt.status,
+            summary: attempt.summary.unwrap_or_default(),
+        });
+        let log = run.log(Seq(report.last.0.saturating_sub(events)), usize::MAX);
+        let here: Vec<_> = report.steps.iter().filter(|step| step.current).map(|step| step.step.clone()).collect();
+        let diagram = run.machine().filter(|_| is_drawn).map(|machine| diagram(machine, &here));
+        Ok(Self { activities: activities.collect(), log, diagram, report })
+    }
+}
