@@ -122,6 +122,7 @@ fn every_error_code_is_explained_with_its_status() {
         "drive/error.rs",
         "hooks/settings/error.rs",
         "mcp/error.rs",
+        "watch/error.rs",
         "web/error.rs",
         "store/error.rs",
         "disk/error.rs",

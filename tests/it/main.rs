@@ -63,5 +63,6 @@ mod tours;
 mod units;
 mod verdicts;
 mod verify;
+mod watch;
 mod work_done;
 mod working_tree;

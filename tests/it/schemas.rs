@@ -35,6 +35,7 @@ use flowrun::runs::{
     WorkflowConvertReport, WorkflowConvertRequest, WorkflowGraphReport, WorkflowListReport, WorkflowReport,
     WorkflowRequest, schema_text,
 };
+use flowrun::watch::WatchMessage;
 use flowrun::web::ServeReport;
 use jsonschema::Validator;
 use proptest::prelude::*;
@@ -93,6 +94,7 @@ const ANSWERS: [(&str, Form); 55] = [
     ("resume", printed::<ResumeReport>),
     ("attention", printed::<AttentionReport>),
     ("serve", printed::<ServeReport>),
+    ("watch", printed::<WatchMessage>),
     ("list", printed::<ListReport>),
     ("show", shown),
     ("log", printed::<LogReport>),
@@ -226,7 +228,8 @@ impl Forms {
     }
 }
 
-const LOOKS: [&str; 22] = [
+const LOOKS: [&str; 23] = [
+    "watch --once",
     "attention",
     "attention --all",
     "list",

@@ -38,6 +38,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("hooks", &["model", "codec", "disk", "host", "engine", "runs", "modes"]),
     ("mcp", &["model", "runs", "modes", "interviews"]),
     ("web", &["model", "disk", "host", "runs", "picture"]),
+    ("watch", &["model", "host", "runs", "picture"]),
     (
         "cli",
         &[
@@ -52,6 +53,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "hooks",
             "mcp",
             "picture",
+            "watch",
             "web",
         ],
     ),
@@ -97,6 +99,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("hyper", &["web/server/accept.rs"]),
     ("hyper_util", &["web/server/accept.rs"]),
     ("notify", &["host/watch.rs"]),
+    ("ratatui", &["watch/screen/"]),
     ("maud", &["picture/", "web/server/answer.rs"]),
     ("signal_hook", &["host/signal.rs", "cli/mod.rs"]),
 ];
@@ -287,7 +290,7 @@ fn the_tree_of_dependencies_stays_small() {
 #[test]
 fn what_a_feature_brings_can_be_left_out() {
     let manifest = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")).unwrap();
-    for name in ["rmcp", "tokio", "ureq", "axum", "hyper", "hyper-util", "notify"] {
+    for name in ["rmcp", "tokio", "ureq", "axum", "hyper", "hyper-util", "notify", "ratatui"] {
         let line = manifest.lines().find(|line| line.starts_with(&format!("{name} = "))).unwrap();
         assert!(line.contains("optional = true"), "{line}");
     }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
 use super::{Lack, skipped};
 
@@ -112,6 +113,18 @@ impl Person {
     /// Pastes, as terminals do that say where a paste begins and ends.
     pub fn pastes(&mut self, text: &str) -> &mut Self {
         self.types(&format!("\u{1b}[200~{}\u{1b}[201~", text.replace('\n', "\r")))
+    }
+
+    /// Makes the terminal this large.
+    pub fn resizes(&mut self, columns: u16, rows: u16) -> &mut Self {
+        let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&self.terminal, size).unwrap();
+        self
+    }
+
+    /// Whether the terminal collects lines and shows what is typed, as it does for a shell.
+    pub fn has_usual_modes(&self) -> bool {
+        tcgetattr(&self.terminal).unwrap().local_modes.contains(LocalModes::ICANON | LocalModes::ECHO)
     }
 
     /// The process that has this terminal.

@@ -1,0 +1,183 @@
+//! `watch`: what is printed and drawn, and that the terminal is given back.
+
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::support::Sandbox;
+use crate::support::person::{Person, has_terminals};
+
+/// A project with a run that waits and one that can go on.
+fn demo() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1", "--goal", "find it"]).ok();
+    sandbox.record("r1", "preflight", "look");
+    sandbox.flow(["block", "r1", "--reason", "no \u{1b}[31maccess"]).ok();
+    sandbox.flow(["start", "debug", "--id", "r2"]).ok();
+    sandbox
+}
+
+fn watch(sandbox: &Sandbox, args: &[&str]) -> Command {
+    let mut command = sandbox.flow_command();
+    command.arg("watch").args(args);
+    command
+}
+
+/// A program that is killed at the end, and the lines that it prints.
+struct Printer {
+    child: Child,
+    lines: Option<BufReader<std::process::ChildStdout>>,
+}
+
+impl Printer {
+    fn of(sandbox: &Sandbox, args: &[&str]) -> Self {
+        let mut command = watch(sandbox, args);
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = child.stdout.take().map(BufReader::new);
+        Self { child, lines }
+    }
+
+    fn line(&mut self) -> Value {
+        let mut text = String::new();
+        self.lines.as_mut().unwrap().read_line(&mut text).unwrap();
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text:?}"))
+    }
+}
+
+impl Drop for Printer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn the_runs_are_printed_once_as_plain_text() {
+    let sandbox = demo();
+    let page = sandbox.flow(["watch", "--once"]).ok().stdout;
+    let lines: Vec<_> = page.lines().collect();
+    assert_eq!(lines[..3], ["1 run needs you", "", "▲ Waits for you 1"], "{page}");
+    assert!(lines[3].starts_with("  ▲ blocked  r1  debug  preflight  "), "{page}");
+    assert!(lines[3].ends_with("  blocked: no \u{fffd}[31maccess"), "{page}");
+    assert!(page.contains("◦ Can go on 1\n  ◦ ready    r2  debug  preflight  "), "{page}");
+    assert!(!page.contains('\u{1b}'), "{page:?}");
+    let found = sandbox.flow(["watch", "--once", "--search", "access"]).ok().stdout;
+    assert!(found.contains("r1") && !found.contains("r2"), "{found}");
+    let none = sandbox.flow(["watch", "--once", "--workflow", "build"]).ok().stdout;
+    assert!(none.contains("No runs here that this search finds"), "{none}");
+    let run = sandbox.flow(["watch", "--once", "--run-id", "r1"]).ok().stdout;
+    for part in ["▲ Waits for you\n", "  $ flow unblock r1\n", "Timeline", "  001  ✓ passed", "activity_recorded"] {
+        assert!(run.contains(part), "{part}: {run}");
+    }
+    assert!(!run.contains('\u{1b}'), "{run:?}");
+    let name = sandbox.root().file_name().unwrap().to_owned();
+    let mut there = sandbox.flow_command();
+    there.arg("watch").arg(name).arg("--once").current_dir(sandbox.path(".."));
+    let there = crate::support::run(there, "").ok().stdout;
+    assert!(there.starts_with("1 run needs you\n"), "{there}");
+}
+
+#[test]
+fn a_reader_is_told_of_every_change_and_its_end_ends_the_program() {
+    for poll in [&[][..], &["--poll"]] {
+        let sandbox = demo();
+        let mut printer = Printer::of(&sandbox, &[&["--json"], poll].concat());
+        let snapshot = printer.line();
+        assert_eq!((&snapshot["type"], snapshot["cards"]["groups"].as_array().unwrap().len()), (&json!("snapshot"), 6));
+        assert_eq!(snapshot["cards"]["groups"][0]["cards"][0]["run_id"], "r1");
+        let once = sandbox.flow(["watch", "--once", "--json"]).ok().json();
+        assert_eq!(once["type"], "snapshot");
+        sandbox.flow(["unblock", "r1"]).ok();
+        let change = printer.line();
+        assert_eq!((&change["type"], &change["card"]["run_id"]), (&json!("run"), &json!("r1")));
+        assert_eq!(change["card"]["group"], "can_go_on");
+        std::fs::remove_dir_all(sandbox.run_dir("r2")).unwrap();
+        assert_eq!(printer.line(), json!({ "type": "gone", "run": "r2" }));
+        printer.lines = None;
+        let until = Instant::now() + Duration::from_secs(30);
+        let status = loop {
+            if let Some(status) = printer.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(Instant::now() < until, "it goes on without a reader");
+            thread::sleep(Duration::from_millis(5));
+        };
+        assert_eq!(status.code(), Some(0));
+    }
+}
+
+#[test]
+fn only_the_runs_that_were_asked_for_are_told() {
+    let sandbox = demo();
+    let mut printer = Printer::of(&sandbox, &["--json", "--run-id", "r1"]);
+    let snapshot = printer.line();
+    let totals = snapshot["cards"]["groups"].as_array().unwrap().iter().map(|group| group["total"].as_u64().unwrap());
+    assert_eq!(totals.sum::<u64>(), 1);
+    sandbox.flow(["block", "r2", "--reason", "too"]).ok();
+    sandbox.flow(["cancel", "r1", "--reason", "enough"]).ok();
+    let change = printer.line();
+    assert_eq!((&change["card"]["run_id"], &change["card"]["group"]), (&json!("r1"), &json!("over")));
+    let mut printer = Printer::of(&sandbox, &["--json", "--search", "too"]);
+    assert_eq!(printer.line()["cards"]["groups"][0]["cards"][0]["run_id"], "r2");
+    sandbox.flow(["unblock", "r2"]).ok();
+    assert_eq!(printer.line(), json!({ "type": "gone", "run": "r2" }));
+}
+
+#[test]
+fn where_no_terminal_is_the_screen_is_refused_in_one_sentence() {
+    let sandbox = demo();
+    let answer = sandbox.flow(["watch"]).exits(2);
+    assert_eq!(answer.stdout, "");
+    assert!(answer.stderr.contains("use `--once` or `--json`"), "{}", answer.stderr);
+    let none = sandbox.flow(["watch", "--once", "--run-id", "nothing", "--json"]).exits(3);
+    assert_eq!(none.error()["code"], "no_such_run");
+}
+
+const ENTER: &str = "\u{1b}[?1049h";
+const LEAVE: &str = "\u{1b}[?1049l";
+
+#[test]
+fn keys_open_a_run_copy_its_command_and_leave_the_terminal_as_it_was() {
+    if !has_terminals("watch") {
+        return;
+    }
+    let sandbox = demo();
+    let mut person = Person::before(&watch(&sandbox, &[]));
+    person.resizes(90, 24).shows(ENTER);
+    person.types("k").shows("Waits for you").shows("r1");
+    assert!(!person.has_usual_modes());
+    sandbox.flow(["block", "r2", "--reason", "also"]).ok();
+    person.shows("also");
+    person.types("\r").shows("Timeline");
+    // `flow unblock r1`
+    person.types("y").shows("\u{1b}]52;c;ZmxvdyB1bmJsb2NrIHIx\u{7}").shows("copied");
+    person.types("qq");
+    assert_eq!(person.ended().code(), Some(0), "{}", person.seen());
+    let seen = person.seen();
+    let shown = seen.rfind(LEAVE).expect("the alternate screen is left");
+    assert!(seen[shown..].contains("\u{1b}[?25h"), "the cursor is shown: {:?}", &seen[shown..]);
+    assert!(!seen.contains("\u{1b}[?1000h") && !seen.contains("\u{1b}[31maccess"), "{seen:?}");
+    assert!(person.has_usual_modes());
+}
+
+#[test]
+fn a_signal_ends_the_screen_with_its_usual_effect_after_the_terminal_was_given_back() {
+    if !has_terminals("watch") {
+        return;
+    }
+    for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
+        let sandbox = demo();
+        let mut person = Person::before(&watch(&sandbox, &["--run-id", "r1"]));
+        person.resizes(60, 20).shows(ENTER);
+        person.types("j").shows("Waits for you");
+        kill_process(person.pid(), signal).unwrap();
+        assert_eq!(person.ended().signal(), Some(signal.as_raw()), "{}", person.seen());
+        assert!(person.seen().contains(LEAVE), "{}", person.seen());
+        assert!(person.has_usual_modes());
+    }
+}
