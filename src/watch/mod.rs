@@ -6,10 +6,13 @@
 mod error;
 mod feed;
 mod keeper;
+#[cfg_attr(not(feature = "watch"), allow(dead_code, unused_imports, reason = "the screen uses the rest"))]
 mod line;
+#[cfg_attr(not(feature = "watch"), allow(dead_code, unused_imports, reason = "the screen uses the rest"))]
 mod pages;
 #[cfg_attr(not(feature = "watch"), path = "no_screen.rs")]
 mod screen;
+#[cfg_attr(not(feature = "watch"), allow(dead_code, unused_imports, reason = "the screen uses the rest"))]
 mod shown;
 
 use std::path::PathBuf;

@@ -3,6 +3,7 @@
 use crate::picture::{Diagram, DiagramNode, NodeKind, look_of, look_of_step};
 use crate::runs::{RunReport, ShownStep};
 use crate::watch::line::{Line, Look};
+use crate::watch::pages::run::in_words;
 
 /// The states in the order of the drawing, with the marks of the run and their transitions as `→ state`, and as
 /// `↩ state` where they lead back.
@@ -44,7 +45,7 @@ fn state(run: &RunReport, node: &DiagramNode) -> Line {
     Line::new()
         .with(Look::of_class(class), format!("  {symbol} "))
         .plain(&node.label)
-        .dim(format!("  {}{times}", step.status))
+        .dim(format!("  {}{times}", in_words(step.status)))
 }
 
 fn visits(run: &RunReport, step: &ShownStep) -> u32 {

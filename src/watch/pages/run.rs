@@ -1,6 +1,6 @@
 //! One run: where it is and why, what to do next, when work happened, and what came out.
 
-use crate::model::Timestamp;
+use crate::model::{StepStatus, Timestamp};
 use crate::picture::{age, columns, count, duration, look_of_activity, look_of_group, look_of_step, timeline_text};
 use crate::runs::{HolderLife, Need, RunReport, ShownStep};
 use crate::watch::line::{Line, Look, cell, wrapped};
@@ -116,7 +116,7 @@ fn step(step: &ShownStep) -> Vec<Line> {
             .with(look, mark)
             .with(Look::of_class(class), format!("{symbol} "))
             .with(look, step.step.as_str())
-            .dim(format!("  {}", step.status))
+            .dim(format!("  {}", in_words(step.status)))
             .dim(if step.current { ", the run is here" } else { "" }),
     ];
     lines.extend(step.units.iter().map(|unit| {
@@ -126,9 +126,14 @@ fn step(step: &ShownStep) -> Vec<Line> {
             .plain("      ")
             .with(Look::of_class(class), format!("{symbol} "))
             .plain(name)
-            .dim(format!("  {}", unit.status))
+            .dim(format!("  {}", in_words(unit.status)))
     }));
     lines
+}
+
+/// A status without the mark between its words.
+pub(super) fn in_words(status: StepStatus) -> String {
+    status.to_string().replace('_', " ")
 }
 
 fn folded(run: &RunReport) -> String {

@@ -17,6 +17,9 @@ pub(super) fn room(height: u16) -> usize {
 /// Draws the part of the page that is in sight.
 pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen, page: &Page, colour: bool) {
     let area = frame.area();
+    if area.is_empty() {
+        return;
+    }
     let width = usize::from(area.width);
     let mut put = |y: usize, line: &Line, over: Style| {
         let y = u16::try_from(y).unwrap_or(u16::MAX);

@@ -117,10 +117,7 @@ impl Shower {
                     shown = self.read();
                     read_at = Instant::now();
                 }
-                Some(Action::Copy(text)) => {
-                    self.taken.copy(&text).map_err(Error::Terminal)?;
-                    self.screen.notice = Some(format!("copied: {text}"));
-                }
+                Some(Action::Copy(text)) => self.taken.copy(&text).map_err(Error::Terminal)?,
                 Some(Action::Suspend) => self.taken.without(stop).map_err(Error::Terminal)?,
             }
             page = self.draw(&shown)?;

@@ -70,6 +70,8 @@ pub(super) struct Screen {
     pub(super) help: bool,
     /// What to say once.
     pub(super) notice: Option<String>,
+    /// How many commands were copied one after the other.
+    copies: usize,
     /// The chosen run of the list, and its place among the runs.
     pub(super) chosen: Option<RunId>,
     at: usize,
@@ -90,6 +92,7 @@ impl Screen {
             typed: None,
             help: false,
             notice: None,
+            copies: 0,
             chosen: None,
             at: 0,
             top: 0,
@@ -122,6 +125,7 @@ impl Screen {
     /// What a key does on this page.
     pub(super) fn press(&mut self, key: Key, page: &Page) -> Action {
         self.notice = None;
+        self.copies = if key == Key::Char('y') { self.copies + 1 } else { 0 };
         match key {
             Key::Interrupt => return Action::Quit,
             Key::Suspend => return Action::Suspend,
@@ -147,15 +151,25 @@ impl Screen {
                 self.help = true;
                 Action::Draw
             }
-            Key::Char('y') => {
-                page.command.clone().map_or_else(|| self.say("there is no command to copy"), Action::Copy)
-            }
+            Key::Char('y') => self.copy(page),
             Key::Char('/') => self.search(),
             Key::Char('g') if self.view == View::Runs => self.other_group(),
             Key::Char('l') => self.part(Part::Log),
             Key::Char('d') => self.part(Part::Diagram),
             _ => Action::Draw,
         }
+    }
+
+    /// Copies the first command; pressed again, the next one.
+    fn copy(&mut self, page: &Page) -> Action {
+        let all = page.commands.len();
+        let Some(at) = self.copies.saturating_sub(1).checked_rem(all) else {
+            return self.say("there is no command to copy");
+        };
+        let which = if all > 1 { format!(" {} of {all}", at + 1) } else { String::new() };
+        let command = page.commands[at].clone();
+        self.notice = Some(format!("copied{which}: {command}"));
+        Action::Copy(command)
     }
 
     fn say(&mut self, notice: &str) -> Action {
@@ -275,11 +289,11 @@ mod tests {
     fn page(runs: &[&str]) -> Page {
         let lines = runs.iter().map(|run| Line::new().plain(run).about(run.parse().unwrap()));
         let lines = std::iter::once(Line::new()).chain(lines).collect();
-        Page { head: Line::new(), lines, command: Some("flow resume r1".to_owned()) }
+        Page { head: Line::new(), lines, commands: vec!["flow resume r1".to_owned(), "flow show r1".to_owned()] }
     }
 
     fn text(lines: usize) -> Page {
-        Page { head: Line::new(), lines: vec![Line::new(); lines], command: None }
+        Page { head: Line::new(), lines: vec![Line::new(); lines], commands: Vec::new() }
     }
 
     fn id(run: &str) -> RunId {
@@ -375,7 +389,9 @@ mod tests {
     #[test]
     fn a_command_is_copied_and_groups_are_switched() {
         let (mut screen, list) = (screen(), page(&["a"]));
-        assert_eq!(screen.press(Key::Char('y'), &list), Action::Copy("flow resume r1".to_owned()));
+        for command in ["flow resume r1", "flow show r1", "flow resume r1"] {
+            assert_eq!(screen.press(Key::Char('y'), &list), Action::Copy(command.to_owned()));
+        }
         assert_eq!(screen.press(Key::Char('y'), &text(1)), Action::Draw);
         assert!(screen.notice.is_some());
         assert_eq!(screen.press(Key::Char('g'), &list), Action::Read);

@@ -25,8 +25,8 @@ pub(super) struct Page {
     /// The line above.
     pub(super) head: Line,
     pub(super) lines: Vec<Line>,
-    /// The command to copy from here.
-    pub(super) command: Option<String>,
+    /// The commands to copy from here, the one to run next first.
+    pub(super) commands: Vec<String>,
 }
 
 impl Page {
@@ -39,14 +39,14 @@ impl Page {
 /// The page that the screen shows, in at most this many columns where lines can be broken.
 pub(super) fn page(screen: &Screen, shown: &Shown, width: usize) -> Page {
     if screen.help {
-        return Page { head: Line::new().with(Look::Strong, "Keys"), lines: help(), command: None };
+        return Page { head: Line::new().with(Look::Strong, "Keys"), lines: help(), commands: Vec::new() };
     }
     match (&screen.view, &shown.run) {
         (View::Runs, _) | (_, None) => runs(screen, shown, width),
         (View::Run(id, _), Some(Err(reason))) => Page {
             head: Line::new().with(Look::Strong, id.as_str()),
             lines: vec![Line::new(), Line::new().with(Look::Bad, "✕ ").plain(reason)],
-            command: None,
+            commands: Vec::new(),
         },
         (View::Run(_, part), Some(Ok(facts))) => run(screen, *part, facts, shown.now, width),
     }
@@ -64,14 +64,14 @@ fn runs(screen: &Screen, shown: &Shown, width: usize) -> Page {
     Page {
         head,
         lines: pages::list(&shown.cards, &screen.filter, shown.now, width),
-        command: card.and_then(|card| command(&card.next)),
+        commands: card.map(|card| commands(&card.next)).unwrap_or_default(),
     }
 }
 
-/// The command to copy for a run; where a judgement is needed there is one only if there is one way.
-fn command(next: &NextReport) -> Option<String> {
-    let only = next.alternatives.first().filter(|_| next.alternatives.len() == 1).map(|way| &way.command);
-    next.command.as_ref().or(only).map(ToString::to_string)
+/// The commands to copy for a run: the one that is safe to run unread, then those for other decisions.
+fn commands(next: &NextReport) -> Vec<String> {
+    let ways = next.alternatives.iter().map(|way| &way.command);
+    next.command.iter().chain(ways).map(ToString::to_string).collect()
 }
 
 fn run(screen: &Screen, part: Part, facts: &RunFacts, now: Timestamp, width: usize) -> Page {
@@ -90,7 +90,7 @@ fn run(screen: &Screen, part: Part, facts: &RunFacts, now: Timestamp, width: usi
         (Part::Diagram, Some(diagram)) => pages::diagram(&facts.report, diagram),
         (Part::Diagram, None) => vec![Line::new(), Line::new().dim("  its workflow has no state machine")],
     };
-    Page { head, lines, command: command(&facts.report.card.next) }
+    Page { head, lines, commands: commands(&facts.report.card.next) }
 }
 
 /// The keys that work now, for the last line: the most useful ones first, since the line may be short.
@@ -130,7 +130,7 @@ fn help() -> Vec<Line> {
         ("d", "the diagram of the workflow"),
         ("/", "search in runs, or in the log"),
         ("g", "open runs, or those that are over"),
-        ("y", "copy the command"),
+        ("y", "copy the command; again, the next one of several"),
         ("q Esc", "back"),
         ("q", "quit, in the list"),
         ("Ctrl-C", "quit"),
