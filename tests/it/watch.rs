@@ -9,8 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
-use crate::support::person::{Person, has_terminals};
+use crate::support::{Person, Sandbox, has_terminals};
 
 /// A project with a run that waits and one that can go on.
 fn demo() -> Sandbox {
@@ -135,7 +134,7 @@ fn where_no_terminal_is_the_screen_is_refused_in_one_sentence() {
     assert_eq!(answer.stdout, "");
     assert!(answer.stderr.contains("use `--once` or `--json`"), "{}", answer.stderr);
     let none = sandbox.flow(["watch", "--once", "--run-id", "nothing", "--json"]).exits(3);
-    assert_eq!(none.error()["code"], "no_such_run");
+    assert_eq!(none.error()["code"], "run_not_found");
 }
 
 const ENTER: &str = "\u{1b}[?1049h";

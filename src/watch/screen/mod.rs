@@ -7,8 +7,6 @@ mod clipboard;
 mod draw;
 mod state;
 mod terminal;
-#[cfg(test)]
-mod tests;
 mod view;
 
 use std::path::PathBuf;
@@ -152,3 +150,6 @@ impl Shower {
         Ok(page)
     }
 }
+
+#[cfg(test)]
+mod tests;
