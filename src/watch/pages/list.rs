@@ -13,6 +13,8 @@ const ID: usize = 40;
 const WORKFLOW: usize = 16;
 const PHASE: usize = 20;
 const REASON: usize = 16;
+/// The columns between cells.
+const GAP: usize = 2;
 
 /// How many runs need a person.
 pub(in crate::watch) fn list_title(cards: &CardsReport) -> Line {
@@ -129,11 +131,12 @@ impl Table {
         if table.taken() + REASON > width {
             table.workflow = 0;
         }
-        if table.taken() > width {
+        // The last cell needs no gap.
+        if table.taken() > width + GAP {
             table.phase = 0;
         }
-        if table.taken() > width {
-            table.id = table.id.saturating_sub(table.taken() - width).max(8);
+        if table.taken() > width + GAP {
+            table.id = table.id.saturating_sub(table.taken() - width - GAP).max(8);
         }
         table.about = width.saturating_sub(table.taken());
         if table.about < REASON {
@@ -145,7 +148,7 @@ impl Table {
     /// How many columns all but the reason take, each with a gap.
     fn taken(&self) -> usize {
         let cells = [self.tag, self.id, self.workflow, self.phase, self.age];
-        BEFORE.len() + cells.into_iter().filter(|&cell| cell > 0).map(|cell| cell + 2).sum::<usize>()
+        BEFORE.len() + cells.into_iter().filter(|&cell| cell > 0).map(|cell| cell + GAP).sum::<usize>()
     }
 
     fn line(&self, row: &Row) -> Line {
@@ -240,7 +243,7 @@ pub(in crate::watch) mod tests {
 
     #[test]
     fn a_search_that_finds_nothing_says_so() {
-        let filter = CardFilter { search: Some("nothing".to_owned()), ..CardFilter::default() };
+        let filter = CardFilter { search: Some("elsewhere".to_owned()), ..CardFilter::default() };
         assert!(shown(&filter, 100).last().unwrap().contains("No runs here that this search finds"));
     }
 }

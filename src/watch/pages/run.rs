@@ -186,7 +186,7 @@ mod tests {
         let (_, facts) = cards(&CardFilter::default());
         let shown = text(&run(&facts, "2026-05-20T14:43:00Z".parse().unwrap(), 100));
         for part in [
-            "in preflight for 12 min · blocked · started 12 min ago",
+            "in preflight for 13 min · blocked · started 13 min ago",
             "▲ Waits for you\nblocked: no \u{fffd}[31maccess",
             "$ flow unblock waiting",
             "▶ ",
