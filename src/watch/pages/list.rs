@@ -160,9 +160,10 @@ impl Table {
             (Look::Dim, &row.age, self.age),
             (Look::Plain, &row.about, self.about),
         ];
-        let shown = cells.into_iter().filter(|(.., width)| *width > 0);
-        shown
-            .fold(Line::new().plain(BEFORE), |line, (look, text, width)| line.with(look, cell(text, width)).plain("  "))
+        let shown = cells.into_iter().filter(|(.., width)| *width > 0).enumerate();
+        shown.fold(Line::new().plain(BEFORE), |line, (at, (look, text, width))| {
+            line.plain(if at > 0 { "  " } else { "" }).with(look, cell(text, width))
+        })
     }
 }
 
