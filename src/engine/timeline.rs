@@ -415,7 +415,7 @@ impl Timekeeper {
         track.record(record, point);
     }
 
-    /// The session ended, so nobody may know how begun work went.
+    /// The session ended, so the outcome of begun work may be unknown.
     fn doubt(&mut self) {
         self.tracks.iter_mut().filter(|track| track.is_begun()).for_each(|track| track.in_doubt = true);
     }

@@ -277,7 +277,7 @@ fn circle(kind: NodeKind) -> DiagramNode {
 
 fn node_of(state: &State) -> DiagramNode {
     let given = state.label.as_deref().map(in_one_line).filter(|label| !label.is_empty());
-    // A long label is a description: by its beginning nobody would know the state.
+    // A long label is a description: its beginning would not name the state.
     let label = given.clone().filter(|label| fits(label, COLUMNS));
     let label = label.unwrap_or_else(|| shortened(&in_one_line(state.name.as_str()), COLUMNS));
     let about = state.description.as_deref().map(in_one_line).filter(|about| !about.is_empty());

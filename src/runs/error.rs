@@ -185,7 +185,7 @@ pub enum Error {
     #[error(transparent)]
     Document(DocumentFault),
     /// A run without a state machine has no diagram.
-    #[error("run {run} follows no state machine, so there is no diagram of it")]
+    #[error("run {run} has no state machine, so it has no diagram")]
     NoDiagram {
         /// The run.
         run: RunId,

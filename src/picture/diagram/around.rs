@@ -9,8 +9,8 @@ use crate::picture::diagram::ways::Ways;
 const WHOLE: usize = 150;
 /// The most states that are drawn of a larger one.
 const NEAR: usize = 60;
-/// The most lines between states. Beyond that nobody can follow them, and the time to place them grows faster than their
-/// number.
+/// The most lines between states. Beyond that they cannot be followed by eye, and the time to place them grows faster
+/// than their number.
 const LINES: usize = 300;
 /// The most corners of all lines together: a second goes by for about five thousand of them.
 const CORNERS: usize = 2000;

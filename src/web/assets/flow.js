@@ -216,11 +216,8 @@ function status(on) {
   live.classList.toggle('on', on);
 }
 
-function wish() {
-  const found = location.pathname.match(/^\/([^/]+)\/runs\/([^/]+)$/);
-  // Pages are asked for as a whole, so the feed only has to say that something changed.
-  return found ? { type: 'watch', list: { limit: 0 }, runs: [] } : { type: 'watch', list: { limit: 0 } };
-}
+// Pages are asked for as a whole, so the feed only has to say that something changed.
+const WISH = { type: 'watch', list: { limit: 0 } };
 
 function concerns(message) {
   const found = location.pathname.match(/^\/([^/]+)\/runs\/([^/]+)$/);
@@ -239,7 +236,7 @@ function connect() {
     wait = 250;
     heard = Date.now();
     status(true);
-    socket.send(JSON.stringify(wish()));
+    socket.send(JSON.stringify(WISH));
   });
   socket.addEventListener('message', (event) => {
     heard = Date.now();

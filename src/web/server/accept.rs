@@ -58,7 +58,7 @@ async fn connection(stream: TcpStream, gate: &Gate, router: &Router) {
         .max_buf_size(HEAD_BYTES)
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
-    // A client that breaks off or sends nonsense concerns nobody else.
+    // A client that breaks off or sends nonsense ends its own connection only.
     let _ = connection.await;
 }
 
