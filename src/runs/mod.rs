@@ -22,6 +22,7 @@ mod here;
 mod hosts;
 pub(crate) mod init;
 mod journal;
+mod keeper;
 mod list;
 
 mod log;
@@ -72,6 +73,7 @@ pub use hosts::AgentHost;
 pub(crate) use hosts::session_of_host;
 pub(crate) use hosts::{is_elsewhere, last_call, log_hook, note_call, note_end, note_prompt, note_shown};
 pub use init::{InitReport, init};
+pub use keeper::Keeper;
 pub(crate) use list::parse_since;
 pub use list::{ListFilter, ListReport, ListStatus, ListedRun, list};
 pub(crate) use log::reader_left;

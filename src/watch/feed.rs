@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use crate::host::reader_left;
 use crate::model::RunId;
-use crate::runs::{Card, CardFilter, CardsReport, Context, Feed};
-use crate::watch::keeper::Keeper;
+use crate::runs::{Card, CardFilter, CardsReport, Context, Feed, Keeper};
 use crate::watch::pages;
 use crate::watch::shown::{LATEST, RunFacts, list_filter};
 use crate::watch::{Result, WatchMessage, Watching};

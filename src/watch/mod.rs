@@ -5,7 +5,6 @@
 
 mod error;
 mod feed;
-mod keeper;
 #[cfg_attr(not(feature = "watch"), allow(dead_code, unused_imports, reason = "the screen uses the rest"))]
 mod line;
 #[cfg_attr(not(feature = "watch"), allow(dead_code, unused_imports, reason = "the screen uses the rest"))]

@@ -18,8 +18,7 @@ use ratatui::crossterm::event::{self, Event};
 
 use crate::host::{SignalWatch, end_by, stop};
 use crate::model::{Explain as _, RunId};
-use crate::runs::Context;
-use crate::watch::keeper::Keeper;
+use crate::runs::{Context, Keeper};
 use crate::watch::screen::state::{Action, Part, Screen, View};
 use crate::watch::screen::terminal::{Taken, key};
 use crate::watch::screen::view::{Page, Shown, page};

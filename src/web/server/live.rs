@@ -1,31 +1,21 @@
-//! The feeds of the projects, kept up to date by a thread of their own.
-//!
-//! That thread looks at all runs every few seconds, which is what pages rely on, and sooner at those runs of which the
-//! system says that their files changed. Subscribers get a notice of each run that changed, and ask the feed.
+//! The feeds of the projects, kept up to date by a thread of their own. Subscribers get a notice of each run that
+//! changed, and ask the feed.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::broadcast;
 
-use crate::host::{Clock, Watcher, secret};
+use crate::host::{Clock, secret};
 use crate::model::{RunId, Timestamp, slug};
 use crate::picture::page::ProjectCards;
-use crate::runs::{CardFilter, Context, Feed};
+use crate::runs::{CardFilter, Context, Keeper};
 use crate::web::{Error, Result};
 
-/// How often all runs are looked at, with and without a watcher; less often if that takes longer than a hundredth of
-/// the time.
-const SWEEP: Duration = Duration::from_secs(5);
-const POLL: Duration = Duration::from_secs(2);
-/// How often the open runs are looked at without a watcher.
-const POLL_OPEN: Duration = Duration::from_millis(250);
-/// How long to wait for more hints after one: a commit changes several files.
-const SETTLE: Duration = Duration::from_millis(5);
 /// How many changes are remembered for pages that lost their connection.
 const RING: usize = 4096;
 /// How many notices a slow reader may leave unread before it gets everything anew.
@@ -44,8 +34,11 @@ pub(super) struct Notice {
 pub(super) struct Served {
     pub(super) name: String,
     root: PathBuf,
-    feed: Mutex<Feed>,
+    keeper: Mutex<Keeper>,
 }
+
+/// A hint: something changed at this path of a project.
+type Hint = (usize, PathBuf);
 
 /// Everything that is served.
 #[derive(Debug)]
@@ -59,31 +52,37 @@ pub(super) struct Live {
 }
 
 impl Served {
-    pub(super) fn feed(&self) -> MutexGuard<'_, Feed> {
+    pub(super) fn keeper(&self) -> MutexGuard<'_, Keeper> {
         // A feed is a cache of the files: after a panic the next look puts it right.
-        self.feed.lock().unwrap_or_else(PoisonError::into_inner)
+        self.keeper.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Live {
-    /// Reads the projects of these directories, otherwise that of the context.
-    pub(super) fn open(cx: &Context, dirs: &[PathBuf]) -> Result<Self> {
-        let feeds: Vec<Feed> = if dirs.is_empty() {
-            vec![Feed::open(cx)?]
+    /// Reads the projects of these directories, otherwise that of the context. Hints for [`keep`] are sent to `hints`;
+    /// with `poll` there are none.
+    pub(super) fn open(cx: &Context, dirs: &[PathBuf], poll: bool, hints: &Sender<Hint>) -> Result<Self> {
+        let open = |cx: &Context, at: usize| {
+            let hints = hints.clone();
+            // The thread that receives ends with the process.
+            Keeper::open(cx, poll, move |path| drop(hints.send((at, path))))
+        };
+        let keepers: Vec<Keeper> = if dirs.is_empty() {
+            vec![open(cx, 0)?]
         } else {
-            let open = |dir: &PathBuf| {
+            let open = |(at, dir): (usize, &PathBuf)| {
                 let fault = |source| Error::Project { dir: dir.clone(), source: Box::new(source) };
-                Feed::open(&cx.in_project(dir)).map_err(fault)
+                open(&cx.in_project(dir), at).map_err(fault)
             };
-            dirs.iter().map(open).collect::<Result<_>>()?
+            dirs.iter().enumerate().map(open).collect::<Result<_>>()?
         };
         let mut names = BTreeSet::new();
-        let serve = |feed: Feed| {
-            let root = feed.root().to_owned();
+        let serve = |keeper: Keeper| {
+            let root = keeper.feed.root().to_owned();
             let name = free_name(&root, &mut names);
-            Served { name, root, feed: Mutex::new(feed) }
+            Served { name, root, keeper: Mutex::new(keeper) }
         };
-        let projects = feeds.into_iter().map(serve).collect();
+        let projects = keepers.into_iter().map(serve).collect();
         let id = secret()[..16].to_owned();
         Ok(Self {
             projects,
@@ -151,27 +150,16 @@ impl Live {
         }
     }
 
-    /// Looks at all runs of all projects. Runs that cannot be listed now are tried again at the next look.
+    /// Looks at what is due.
     fn look(&self) {
         for (at, project) in self.projects.iter().enumerate() {
-            let changed = project.feed().look();
-            self.tell(at, changed.unwrap_or_default());
+            let changed = project.keeper().look();
+            self.tell(at, changed);
         }
     }
 
-    fn look_at(&self, hinted: HashMap<usize, BTreeSet<RunId>>) {
-        for (at, runs) in hinted {
-            let runs: Vec<_> = runs.into_iter().collect();
-            let changed = self.projects[at].feed().look_at(&runs);
-            self.tell(at, changed.unwrap_or_default());
-        }
-    }
-
-    fn look_at_open(&self) {
-        for (at, project) in self.projects.iter().enumerate() {
-            let changed = project.feed().look_at_open();
-            self.tell(at, changed.unwrap_or_default());
-        }
+    fn wait(&self) -> Duration {
+        self.projects.iter().map(|project| project.keeper().wait()).min().unwrap_or_default()
     }
 }
 
@@ -184,93 +172,27 @@ fn free_name(root: &Path, taken: &mut BTreeSet<String>) -> String {
     free.unwrap_or(own)
 }
 
-/// Starts the thread that keeps the feeds up to date.
-pub(super) fn keep(live: &Arc<Live>, poll: bool) -> std::io::Result<()> {
+/// Starts the thread that keeps the feeds up to date. `hints` has another sender than the watchers, since without them
+/// the thread has to wait all the same.
+pub(super) fn keep(live: &Arc<Live>, (sender, hints): (Sender<Hint>, Receiver<Hint>)) -> std::io::Result<()> {
     let live = Arc::clone(live);
-    let (send, hints) = mpsc::channel();
-    thread::Builder::new().name("feeds".to_owned()).spawn(move || Keeper::new(live, send, poll).run(&hints))?;
-    Ok(())
-}
-
-/// A hint: something changed at this path of a project.
-type Hint = (usize, PathBuf);
-
-struct Keeper {
-    live: Arc<Live>,
-    /// A watcher for each project; none if files are polled.
-    watchers: Vec<Option<Watcher>>,
-    /// Keeps the receiver of hints waiting even if there is no watcher.
-    _send: Sender<Hint>,
-}
-
-impl Keeper {
-    fn new(live: Arc<Live>, send: Sender<Hint>, poll: bool) -> Self {
-        let watch = |at: usize| {
-            let send = send.clone();
-            // The thread ends with the process, so the receiver is there.
-            Watcher::new(move |path| drop(send.send((at, path)))).ok()
-        };
-        let watchers = (0..live.projects.len()).map(|at| if poll { None } else { watch(at) }).collect();
-        Self { live, watchers, _send: send }
-    }
-
-    fn run(mut self, hints: &Receiver<Hint>) {
-        self.watch();
-        let mut due = Instant::now() + SWEEP;
+    let run = move || {
+        let _sender = sender;
         loop {
-            let polls = self.watchers.iter().any(Option::is_none);
-            let until = due.saturating_duration_since(Instant::now());
-            let wait = if polls { until.min(POLL_OPEN) } else { until };
-            match hints.recv_timeout(wait) {
-                Ok(told) => {
-                    let hinted = self.gather(told, hints);
-                    self.live.look_at(hinted);
-                    self.watch();
-                }
-                Err(RecvTimeoutError::Timeout) if Instant::now() < due => self.live.look_at_open(),
-                Err(_) => {
-                    let begun = Instant::now();
-                    self.live.look();
-                    self.watch();
-                    due = Instant::now() + if polls { POLL } else { SWEEP }.max(100 * begun.elapsed());
-                }
+            if let Ok((at, path)) = hints.recv_timeout(live.wait()) {
+                live.projects[at].keeper().hint(&path);
             }
+            live.look();
         }
-    }
-
-    /// The runs that are hinted at within a short time.
-    fn gather(&mut self, first: Hint, hints: &Receiver<Hint>) -> HashMap<usize, BTreeSet<RunId>> {
-        let mut hinted: HashMap<usize, BTreeSet<RunId>> = HashMap::new();
-        let (live, watchers) = (&self.live, &mut self.watchers);
-        let mut note = |(at, path): Hint| {
-            if let Some(run) = live.projects[at].feed().run_at(&path) {
-                hinted.entry(at).or_default().insert(run);
-            }
-            // When it is a directory that is watched, that directory itself was moved or removed.
-            watchers[at].iter_mut().for_each(|watcher| watcher.forget(&path));
-        };
-        note(first);
-        let end = Instant::now() + SETTLE;
-        while let Ok(told) = hints.recv_timeout(end.saturating_duration_since(Instant::now())) {
-            note(told);
-        }
-        hinted
-    }
-
-    /// Watches the directory of runs, and those of the open runs. What cannot be watched is polled.
-    fn watch(&mut self) {
-        for (project, slot) in self.live.projects.iter().zip(&mut self.watchers) {
-            let Some(watcher) = slot else { continue };
-            if watcher.set(project.feed().places_of_open()).is_err() {
-                *slot = None;
-            }
-        }
-    }
+    };
+    thread::Builder::new().name("feeds".to_owned()).spawn(run)?;
+    Ok(())
 }
 
 /// The cards of all projects.
 pub(super) fn cards(live: &Live, filter: &CardFilter) -> Vec<ProjectCards> {
-    let of = |project: &Served| ProjectCards { project: project.name.clone(), cards: project.feed().cards(filter) };
+    let of =
+        |project: &Served| ProjectCards { project: project.name.clone(), cards: project.keeper().feed.cards(filter) };
     live.projects.iter().map(of).collect()
 }
 

@@ -12,7 +12,7 @@ mod pages;
 mod socket;
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
@@ -31,7 +31,8 @@ pub fn serve(cx: &Context, serving: &Serving, announce: impl FnOnce(&ServeReport
     if !serving.listen.is_loopback() && !serving.allow_remote {
         return Err(Error::Remote(serving.listen));
     }
-    let live = Arc::new(Live::open(cx, &serving.dirs)?);
+    let (sender, hints) = mpsc::channel();
+    let live = Arc::new(Live::open(cx, &serving.dirs, serving.poll, &sender)?);
     let mut memory = Memory::recall(cx, &live.roots());
     if serving.new_token {
         memory.forget_token();
@@ -48,7 +49,7 @@ pub fn serve(cx: &Context, serving: &Serving, announce: impl FnOnce(&ServeReport
         let warning = memory.remember(address.port());
         let token = memory.token().to_owned();
         let gate = Gate::new(address, &serving.allow_hosts, &token);
-        live::keep(&live, serving.poll).map_err(Error::Start)?;
+        live::keep(&live, (sender, hints)).map_err(Error::Start)?;
         let url = format!("http://{address}/#token={token}");
         announce(&ServeReport { url, address: address.to_string(), projects: live.names(), warning });
         accept::serve(listener, Arc::new(gate), pages::router(live)).await

@@ -185,8 +185,8 @@ fn with_run<T>(
     let missing = |message: &str| (StatusCode::NOT_FOUND, message.to_owned());
     let served = live.find(project).ok_or_else(|| missing("no project of this name is served"))?;
     let id = run.parse::<RunId>().map_err(|_| missing("this is not the id of a run"))?;
-    let mut feed = served.feed();
-    let found = feed.run(&id).and_then(|found| read(&found, format!("/{}/runs/{id}", served.name)));
+    let mut keeper = served.keeper();
+    let found = keeper.feed.run(&id).and_then(|found| read(&found, format!("/{}/runs/{id}", served.name)));
     found.map_err(|error| {
         let status = match error.problem().kind {
             Kind::NotFound | Kind::Usage => StatusCode::NOT_FOUND,

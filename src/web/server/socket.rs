@@ -192,7 +192,7 @@ impl Talk {
         for (project, run) in changed.clone() {
             let message = apart(&self.live, move |live| {
                 let served = &live.projects[project];
-                match served.feed().card(&run) {
+                match served.keeper().feed.card(&run) {
                     Some(card) => json!({ "type": "run", "n": n, "project": served.name, "card": card }),
                     None => json!({ "type": "gone", "n": n, "project": served.name, "run": run }),
                 }
@@ -215,8 +215,9 @@ impl Talk {
         let key = (project, run.clone());
         while let Some(cursor) = self.runs.get(&key).cloned() {
             let id = run.clone();
-            let newer =
-                move |live: &Live| live.projects[project].feed().run(&id).map(|run| run.events_after(&cursor, EVENTS));
+            let newer = move |live: &Live| {
+                live.projects[project].keeper().feed.run(&id).map(|run| run.events_after(&cursor, EVENTS))
+            };
             let found = apart(&self.live, newer).await?;
             let name = self.live.projects[project].name.clone();
             let Ok(after) = found else {

@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use crate::host::Watcher;
 use crate::model::RunId;
-use crate::runs::{Context, Feed};
-use crate::watch::Result;
+use crate::runs::context::Context;
+use crate::runs::error::Result;
+use crate::runs::feed::Feed;
 
 /// How often all runs are looked at, with and without hints; less often if that takes longer than a hundredth of the
 /// time.
@@ -23,8 +24,9 @@ const SETTLE: Duration = Duration::from_millis(5);
 
 /// A feed that is kept up to date.
 #[derive(Debug)]
-pub(super) struct Keeper {
-    pub(super) feed: Feed,
+pub struct Keeper {
+    /// The feed.
+    pub feed: Feed,
     /// None if files are polled.
     watcher: Option<Watcher>,
     hinted: BTreeSet<RunId>,
@@ -36,8 +38,12 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    /// Reads the runs of the context's project. `tell` gets the paths to pass to [`Self::hint`], on another thread.
-    pub(super) fn open(cx: &Context, poll: bool, tell: impl Fn(PathBuf) + Send + 'static) -> Result<Self> {
+    /// Reads the runs of the context's project. `tell` gets the paths to pass to [`Self::hint`], on another thread; with
+    /// `poll` there are none.
+    ///
+    /// # Errors
+    /// As [`Feed::open`].
+    pub fn open(cx: &Context, poll: bool, tell: impl Fn(PathBuf) + Send + 'static) -> Result<Self> {
         let feed = Feed::open(cx)?;
         let watcher = if poll { None } else { Watcher::new(tell).ok() };
         let now = Instant::now();
@@ -53,14 +59,15 @@ impl Keeper {
     }
 
     /// How long its owner may wait before the next look.
-    pub(super) fn wait(&self) -> Duration {
+    #[must_use]
+    pub fn wait(&self) -> Duration {
         let open_due = self.watcher.is_none().then_some(self.open_due);
         let next = [self.settled, open_due].into_iter().flatten().fold(self.due, Instant::min);
         next.saturating_duration_since(Instant::now())
     }
 
     /// Something changed at this path.
-    pub(super) fn hint(&mut self, path: &Path) {
+    pub fn hint(&mut self, path: &Path) {
         if let Some(run) = self.feed.run_at(path) {
             self.hinted.insert(run);
         }
@@ -73,7 +80,7 @@ impl Keeper {
 
     /// Looks at what is due. Returns the runs that changed or are gone. Runs that cannot be listed now are tried again at
     /// the next look.
-    pub(super) fn look(&mut self) -> Vec<RunId> {
+    pub fn look(&mut self) -> Vec<RunId> {
         let now = Instant::now();
         if now >= self.due {
             let changed = self.feed.look();
