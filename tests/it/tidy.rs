@@ -100,6 +100,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("hyper_util", &["web/server/accept.rs"]),
     ("notify", &["host/watch.rs"]),
     ("ratatui", &["watch/screen/"]),
+    ("base64", &["watch/screen/clipboard.rs"]),
     ("maud", &["picture/", "web/server/answer.rs"]),
     ("signal_hook", &["host/signal.rs", "cli/mod.rs"]),
 ];
@@ -290,7 +291,7 @@ fn the_tree_of_dependencies_stays_small() {
 #[test]
 fn what_a_feature_brings_can_be_left_out() {
     let manifest = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")).unwrap();
-    for name in ["rmcp", "tokio", "ureq", "axum", "hyper", "hyper-util", "notify", "ratatui"] {
+    for name in ["rmcp", "tokio", "ureq", "axum", "hyper", "hyper-util", "notify", "ratatui", "base64"] {
         let line = manifest.lines().find(|line| line.starts_with(&format!("{name} = "))).unwrap();
         assert!(line.contains("optional = true"), "{line}");
     }
