@@ -17,7 +17,7 @@ const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
 /// The last signal that came while it was watched for; 0 if none did.
 static CAME: AtomicUsize = AtomicUsize::new(0);
-/// Whether nobody watches.
+/// Whether no command runs and no screen is shown.
 static IDLE: AtomicBool = AtomicBool::new(true);
 /// Locked while one of the three changes.
 static WATCHED: Mutex<Watched> = Mutex::new(Watched { installed: false, users: 0 });

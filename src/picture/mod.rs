@@ -17,7 +17,7 @@ mod words;
 pub use diagram::{Diagram, DiagramEdge, DiagramLabel, DiagramNode, NodeKind, diagram};
 pub use event::event_in_words;
 pub use export::export;
-pub(crate) use page::{look_of, look_of_activity, look_of_group, look_of_step};
+pub(crate) use page::{hint, look_of, look_of_activity, look_of_group, look_of_step, title};
 pub(crate) use text::{columns, shortened as cut};
 pub use timeline::timeline_svg;
 pub(crate) use timeline_text::{LaneText, timeline_text};

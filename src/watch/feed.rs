@@ -57,7 +57,7 @@ pub fn follow(cx: &Context, watching: &Watching, mut tell: impl FnMut(&WatchMess
     let cx = watching.context(cx);
     let run = watching.run_id(&cx)?;
     let (send, hints) = mpsc::channel::<PathBuf>();
-    // Kept, so that waiting for hints is waiting even if there is no watcher.
+    // Without a sender, waiting for hints would return at once.
     let _kept = send.clone();
     let mut keeper = Keeper::open(&cx, watching.poll, move |path| drop(send.send(path)))?;
     let mut told = Told { filter: watching.filter(), run, ids: BTreeSet::new() };

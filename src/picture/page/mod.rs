@@ -12,7 +12,7 @@ pub(super) use run::marks;
 pub use run::{LOG_PAGE, RunPage, run_page};
 pub(crate) use run::{look_of_activity, look_of_step};
 pub use runs::{ProjectCards, runs_page};
-pub(crate) use runs::{look_of, look_of_group};
+pub(crate) use runs::{hint, look_of, look_of_group, title};
 
 /// The style sheet of all pages.
 pub const STYLE: &str = include_str!("style.css");

@@ -22,11 +22,7 @@ pub struct ProjectCards {
 #[must_use]
 pub fn runs_page(projects: &[ProjectCards], filter: &CardFilter, now: Timestamp) -> Page {
     let needs: usize = projects.iter().map(|project| project.cards.needs_a_person()).sum();
-    let title = match needs {
-        0 => "No run needs you".to_owned(),
-        1 => "1 run needs you".to_owned(),
-        _ => format!("{} runs need you", count(needs)),
-    };
+    let title = title(needs);
     let main = html! {
         h1 data-key="title" { (title) }
         (search(projects, filter))
@@ -134,7 +130,17 @@ fn group_section(project: &ProjectCards, group: &CardsOfGroup, filter: &CardFilt
     }
 }
 
-fn hint(group: CardGroup) -> Option<&'static str> {
+/// The title of a list in which this many runs need a person.
+pub(crate) fn title(needs: usize) -> String {
+    match needs {
+        0 => "No run needs you".to_owned(),
+        1 => "1 run needs you".to_owned(),
+        _ => format!("{} runs need you", count(needs)),
+    }
+}
+
+/// What a group means, where its title does not say it.
+pub(crate) fn hint(group: CardGroup) -> Option<&'static str> {
     match group {
         CardGroup::InDoubt => Some("begun, and the outcome is unknown"),
         CardGroup::LeftBehind => Some("the session that worked on it ended or died"),

@@ -1,7 +1,7 @@
 //! The runs, grouped by what a person has to do.
 
 use crate::model::Timestamp;
-use crate::picture::{age, columns, count, look_of, look_of_group};
+use crate::picture::{age, columns, count, hint, look_of, look_of_group, title};
 use crate::runs::{Card, CardFilter, CardGroup, CardsOfGroup, CardsReport};
 use crate::watch::line::{Line, Look, cell};
 
@@ -18,12 +18,7 @@ const GAP: usize = 2;
 
 /// How many runs need a person.
 pub(in crate::watch) fn list_title(cards: &CardsReport) -> Line {
-    let text = match cards.needs_a_person() {
-        0 => "No run needs you".to_owned(),
-        1 => "1 run needs you".to_owned(),
-        needs => format!("{} runs need you", count(needs)),
-    };
-    Line::new().with(Look::Strong, text)
+    Line::new().with(Look::Strong, title(cards.needs_a_person()))
 }
 
 /// The groups with their runs, in at most this many columns.
@@ -61,11 +56,7 @@ pub(in crate::watch) fn list(cards: &CardsReport, filter: &CardFilter, now: Time
 fn heading(group: &CardsOfGroup) -> Line {
     let (symbol, class) = look_of_group(group.group);
     let title = format!("{symbol} {}", group.group.title());
-    let hint = match group.group {
-        CardGroup::InDoubt => "  begun, and the outcome is unknown",
-        CardGroup::LeftBehind => "  the session that worked on it ended or died",
-        _ => "",
-    };
+    let hint = hint(group.group).map(|hint| format!("  {hint}")).unwrap_or_default();
     Line::new().with(Look::of_class(class), title).plain(" ").with(Look::Strong, count(group.total)).dim(hint)
 }
 

@@ -7,7 +7,7 @@ use crate::watch::line::{Line, Look, cell, wrapped};
 use crate::watch::pages::log;
 use crate::watch::shown::{Activity, RunFacts};
 
-/// The most lines of a text that somebody wrote.
+/// The most lines of a text that a user wrote.
 const PARAGRAPH: usize = 12;
 /// The widest name of a step, and the widest bars.
 const NAME: usize = 24;

@@ -38,7 +38,7 @@ enum Told {
     Hint(PathBuf),
 }
 
-/// Shows the runs on the terminal until somebody leaves.
+/// Shows the runs on the terminal until the user quits.
 ///
 /// # Errors
 /// Those of reading the project or the run, and [`Error::Terminal`].
