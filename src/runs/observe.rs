@@ -80,6 +80,18 @@ pub struct DriftReport {
     pub differences: Vec<String>,
 }
 
+impl RunReport {
+    /// The steps in which the run is.
+    pub(crate) fn here(&self) -> Vec<StateName> {
+        self.steps.iter().filter(|step| step.current).map(|step| step.step.clone()).collect()
+    }
+
+    /// How often the run entered a step.
+    pub(crate) fn visits(&self, step: &StateName) -> u32 {
+        self.timeline.lane_of(step).and_then(|lane| lane.spans.last()).map_or(0, |span| span.attempt)
+    }
+}
+
 impl DriftReport {
     fn of(drift: Drift) -> Option<Self> {
         match drift {

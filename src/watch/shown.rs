@@ -53,8 +53,7 @@ impl RunFacts {
             summary: attempt.summary.unwrap_or_default(),
         });
         let log = run.log(Seq(report.last.0.saturating_sub(events)), usize::MAX);
-        let here: Vec<_> = report.steps.iter().filter(|step| step.current).map(|step| step.step.clone()).collect();
-        let diagram = run.machine().filter(|_| is_drawn).map(|machine| diagram(machine, &here));
+        let diagram = run.machine().filter(|_| is_drawn).map(|machine| diagram(machine, &report.here()));
         Ok(Self { activities: activities.collect(), log, diagram, report })
     }
 }

@@ -159,8 +159,7 @@ fn slider(view: &RunPage<'_>) -> Markup {
 
 fn workflow(view: &RunPage<'_>) -> Markup {
     let run = view.run;
-    let here: Vec<_> = run.steps.iter().filter(|step| step.current).map(|step| step.step.clone()).collect();
-    let diagram = view.machine.map(|machine| diagram(machine, &here));
+    let diagram = view.machine.map(|machine| diagram(machine, &run.here()));
     html! {
         aside data-key="workflow" {
             h2 { "Workflow" }
@@ -194,9 +193,6 @@ fn workflow(view: &RunPage<'_>) -> Markup {
 
 /// Where the run has been and is.
 pub(in crate::picture) fn marks(run: &RunReport) -> Marks {
-    let visits = |step: &ShownStep| {
-        run.timeline.lane_of(&step.step).and_then(|lane| lane.spans.last()).map_or(0, |span| u64::from(span.attempt))
-    };
     let states = run.steps.iter().map(|step| {
         let progress = match step.status {
             _ if step.current => Progress::Here(tone(&run.card)),
@@ -205,7 +201,7 @@ pub(in crate::picture) fn marks(run: &RunReport) -> Marks {
             StepStatus::Failed => Progress::Failed,
             StepStatus::NotStarted | StepStatus::Running | StepStatus::Waiting => Progress::Untouched,
         };
-        (step.step.clone(), Mark { visits: visits(step), progress })
+        (step.step.clone(), Mark { visits: u64::from(run.visits(&step.step)), progress })
     });
     Marks { prefix: "workflow-".to_owned(), states: states.collect() }
 }

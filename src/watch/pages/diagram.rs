@@ -1,7 +1,7 @@
 //! The workflow of a run as text: its states from the first to the last, and where each one leads.
 
 use crate::picture::{Diagram, DiagramNode, NodeKind, look_of, look_of_step};
-use crate::runs::{RunReport, ShownStep};
+use crate::runs::RunReport;
 use crate::watch::line::{Line, Look};
 use crate::watch::pages::run::in_words;
 
@@ -30,7 +30,7 @@ pub(in crate::watch) fn diagram(run: &RunReport, diagram: &Diagram) -> Vec<Line>
 fn state(run: &RunReport, node: &DiagramNode) -> Line {
     let step = run.steps.iter().find(|step| Some(&step.step) == node.name.as_ref());
     let Some(step) = step else { return Line::new().dim("  ◦ ").plain(&node.label) };
-    let visits = visits(run, step);
+    let visits = run.visits(&step.step);
     let times = if visits > 1 { format!("  ×{visits}") } else { String::new() };
     if step.current && run.card.group.is_open() {
         let (symbol, class, word) = look_of(&run.card);
@@ -46,11 +46,6 @@ fn state(run: &RunReport, node: &DiagramNode) -> Line {
         .with(Look::of_class(class), format!("  {symbol} "))
         .plain(&node.label)
         .dim(format!("  {}{times}", in_words(step.status)))
-}
-
-fn visits(run: &RunReport, step: &ShownStep) -> u32 {
-    let lane = run.timeline.lane_of(&step.step);
-    lane.and_then(|lane| lane.spans.last()).map_or(0, |span| span.attempt)
 }
 
 /// Where a state leads.
