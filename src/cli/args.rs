@@ -41,7 +41,7 @@ pub(super) use list::ListStatusArg;
 pub(super) use mcp::{McpArgs, ToolsArg};
 pub(super) use mode::{ModeArgs, ModeCommand, ReviewArg, ScopeArgs};
 pub(super) use serve::ServeArgs;
-pub(super) use show::{ExportArgs, LogArgs, ShowArgs};
+pub(super) use show::{EvidenceArgs, ExportArgs, LogArgs, ShowArgs};
 use values::{command_of_type, exit_status, positive, seconds, text, time, whole};
 pub(super) use watch::WatchArgs;
 
@@ -139,12 +139,16 @@ pub(super) enum Command {
     Resume(ResumeArgs),
     /// Show what needs a person: runs that wait, are in doubt, or were left behind
     Attention(AttentionArgs),
+    /// Show the sessions that work here: the runs that they hold, their modes, and whether they live
+    Sessions,
     /// List runs, newest first
     List(ListArgs),
     /// Show one run, now or as it was
     Show(ShowArgs),
     /// Show what happened to a run
     Log(LogArgs),
+    /// List what runs name as evidence and artifacts, and whether it is there
+    Evidence(EvidenceArgs),
     /// Write a run as a diagram, a picture, a page, a trace or events, for other programs
     Export(ExportArgs),
     /// Find everything that is wrong with a file, a run, or the project
@@ -205,6 +209,8 @@ impl Command {
             Self::Watch(_) => "watch",
             Self::Resume(_) => "resume",
             Self::Attention(_) => "attention",
+            Self::Sessions => "sessions",
+            Self::Evidence(_) => "evidence",
             Self::List(_) => "list",
             Self::Show(_) => "show",
             Self::Log(_) => "log",

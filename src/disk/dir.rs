@@ -29,6 +29,15 @@ pub(crate) struct Dir {
     trust: Trust,
 }
 
+/// A part of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilePart {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// The length of the whole file.
+    pub len: u64,
+}
+
 /// An open regular file.
 pub(crate) type File = Arc<dyn DiskFile>;
 
@@ -177,6 +186,17 @@ impl Dir {
             return Err(DiskError::TooLarge { path: self.join(name), limit });
         }
         Ok(Some(bytes))
+    }
+
+    /// At most `limit` bytes of the regular file `name` from `offset` on, and its whole length; `None` if it does not
+    /// exist.
+    pub(crate) fn read_part(&self, name: &str, offset: u64, limit: usize) -> Result<Option<FilePart>, DiskError> {
+        let Some((file, stat)) = self.find_file(name)? else { return Ok(None) };
+        let fault = |source| DiskError::Io { action: Operation::Read, path: self.join(name), source };
+        let expected = stat.len.saturating_sub(offset);
+        let mut bytes = read_up_to(&*file, offset, expected, limit).map_err(fault)?;
+        bytes.truncate(limit);
+        Ok(Some(FilePart { bytes, len: stat.len }))
     }
 
     /// As [`Self::read`], as text.

@@ -16,8 +16,8 @@ mod os;
 mod root;
 mod threads;
 
-pub use dir::Trust;
 pub(crate) use dir::{Dir, File, NEW_FILE, flush, read_exact_at, read_up_to, write_all};
+pub use dir::{FilePart, Trust};
 pub(crate) use document::read_document;
 pub use document::{DocumentPlace, Guard, edit_document, update_document};
 pub use error::{DiskError, Hazard, Operation};

@@ -117,9 +117,7 @@ fn evidence(facts: &RunFacts, found: &mut Findings) {
             kind => kind.records(),
         };
         for record in records {
-            let refs = record.activity.document().get("outputs").and_then(|outputs| outputs.get("evidence_refs"));
-            let refs = refs.and_then(|refs| refs.as_array()).into_iter().flatten().filter_map(|one| one.as_str());
-            for named in refs {
+            for named in record.activity.evidence() {
                 let Some(inside) = named.trim_start_matches("./").strip_prefix("evidence/") else { continue };
                 let steps: Vec<_> = inside.split('/').collect();
                 let first = facts.evidence.iter().find(|entry| entry.text() == steps.first().copied());

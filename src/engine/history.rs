@@ -26,6 +26,10 @@ pub struct Attempt {
     pub status: ActivityStatus,
     /// Its title or summary.
     pub summary: Option<String>,
+    /// What it refers to as evidence.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    pub evidence: Vec<String>,
     /// When it was recorded; absent for records of other programs.
     pub at: Option<Timestamp>,
     /// The position of its event; absent for records of other programs.
@@ -40,6 +44,7 @@ impl Attempt {
             phase: Some(record.phase.clone()),
             status: record.activity.status(),
             summary: record.activity.summary().or(record.activity.name()).map(str::to_owned),
+            evidence: record.activity.evidence().map(str::to_owned).collect(),
             at: event.map(|event| event.at),
             seq: event.map(|event| event.seq),
         }

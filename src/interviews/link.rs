@@ -9,12 +9,14 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::codec::digest;
-use crate::engine::Attempt;
+use crate::engine::{Attempt, History};
 use crate::interviews::document_file::{DocumentFile, beside, script_of};
 use crate::interviews::error::{Error, Result};
 use crate::interviews::next::InterviewState;
 use crate::interviews::pad::{Answer, Document, Entry, Step};
-use crate::model::{ActivityId, ActivityStatus, EventId, Explain as _, RunId, RunSummary, StateName, Unit, slug};
+use crate::model::{
+    ActivityId, ActivityStatus, EventId, Explain as _, Question, RunId, RunSummary, StateName, Unit, slug,
+};
 use crate::runs::context::Context;
 use crate::runs::select::{Runs, open_run};
 use crate::runs::view::{View, for_reading};
@@ -191,9 +193,44 @@ fn activity_name(document: &str) -> String {
     slug(&format!("interview {}", path.to_string_lossy()), 100).unwrap_or_else(|| "interview".to_owned())
 }
 
+/// What the summary of the activity begins with while the interview continues; the document's path follows.
+const ABOUT: &str = "interview about ";
+
 /// The summary of the activity while the interview continues.
 fn begun_about(document: &str) -> String {
-    format!("interview about {document}")
+    format!("{ABOUT}{document}")
+}
+
+/// An interview that a run waits for.
+pub(super) struct Awaited {
+    /// The document's path in the project.
+    pub(super) document: PathBuf,
+    /// The step that waits.
+    pub(super) step: Option<StateName>,
+    /// The open question, as the run has it.
+    pub(super) prompt: Option<String>,
+}
+
+/// The interviews that a run waits for.
+pub(super) fn awaited(history: &History) -> Vec<Awaited> {
+    let questions = &history.state().document().state.questions;
+    let running = history.latest().into_iter().filter(|attempt| attempt.status == ActivityStatus::Running);
+    let documents = running.filter_map(|attempt| Some((attempt, attempt.summary.as_deref()?.strip_prefix(ABOUT)?)));
+    let of = |(attempt, document): (&Attempt, &str)| {
+        let unit = unit_of(document).ok();
+        let question = questions.iter().find(|question| question.unit == unit);
+        Awaited {
+            document: document.into(),
+            step: question.map(|question| question.step.clone()).or_else(|| attempt.phase.clone()),
+            prompt: question.map(|question| question.prompt.clone()),
+        }
+    };
+    documents.map(of).collect()
+}
+
+/// Whether a question belongs to an interview.
+pub(super) fn is_of_interview(question: &Question) -> bool {
+    question.unit.as_ref().is_some_and(|unit| unit.as_str().starts_with(UNIT))
 }
 
 /// The document's path in the project, and its unit in runs.
@@ -201,11 +238,17 @@ fn known_as(file: &DocumentFile, project: &Project) -> Result<(String, Unit)> {
     let path = file.path();
     let root = file.disk.canonical(project.root()).unwrap_or_else(|_| project.root().to_owned());
     let document = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
+    let unit = unit_of(&document)?;
+    Ok((document, unit))
+}
+
+/// The unit of an interview about this document.
+fn unit_of(document: &str) -> Result<Unit> {
     // A unit has a maximum length; keep the end of a long path, which says more than the beginning.
     let cut = (0..=document.len()).find(|&at| document.is_char_boundary(at) && document.len() - at <= 150).unwrap_or(0);
     let shown: String = document[cut..].chars().filter(|c| !c.is_control()).collect();
     let mark = if cut > 0 { CUT.to_string() } else { String::new() };
-    Ok((document, Unit::new(format!("{UNIT}{mark}{shown}"))?))
+    Ok(Unit::new(format!("{UNIT}{mark}{shown}"))?)
 }
 
 impl Link {

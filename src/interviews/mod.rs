@@ -9,6 +9,7 @@ mod document_file;
 mod error;
 mod explain;
 mod link;
+mod list;
 mod next;
 #[doc(hidden)]
 pub mod pad;
@@ -23,6 +24,7 @@ pub(crate) use definition::{SUFFIX as SCRIPT_SUFFIX, own_scripts, read_script, s
 #[cfg(feature = "mcp")]
 pub(crate) use document_file::document_in_project;
 pub use error::{Error, InterviewFault, Result};
+pub use list::{InterviewListReport, OpenInterview, OpenQuestion, list};
 pub use next::{EntryStatus, InterviewEntry, InterviewNext, InterviewStep, next};
 pub use start::{InterviewRequest, InterviewStartReport, start};
 pub use status::{InterviewSection, InterviewStatusReport, status};

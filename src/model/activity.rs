@@ -222,6 +222,12 @@ impl Activity {
         self.text("result", "summary")
     }
 
+    /// `outputs.evidence_refs`: files in the run's `evidence/`, addresses, or other text.
+    pub fn evidence(&self) -> impl Iterator<Item = &str> {
+        let refs = self.document.get("outputs").and_then(|outputs| outputs.get("evidence_refs"));
+        refs.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+    }
+
     /// The whole document.
     #[must_use]
     pub fn document(&self) -> &Map<String, Value> {

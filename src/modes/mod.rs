@@ -12,6 +12,7 @@ mod load;
 pub mod policy;
 mod prompt;
 mod say;
+mod sessions;
 #[doc(hidden)]
 pub mod state;
 mod state_dir;
@@ -28,6 +29,7 @@ pub(crate) use load::parse as read_state;
 pub use load::{ModeScope, ScopeReport};
 pub use prompt::{ModePromptReport, ModePromptRequest, PromptError, prompt};
 pub(crate) use say::clear_command;
+pub use sessions::{HeldRun, SessionsReport, ShownSession, sessions, sessions_of};
 pub use table::{PolicyMode, PolicyReport, PolicyRow, table};
 pub use view::{
     DecidedBy, ListedMode, ModeListReport, ModeListRequest, ModeShowReport, ModeShowRequest, OutcomeReport, list,

@@ -60,6 +60,8 @@ pub struct ListedMode {
     pub error: Option<String>,
     /// The file that decides, and why.
     pub decided_by: DecidedBy,
+    /// Whether its session is known to be over although it is active, so that it keeps no other session from a mode.
+    pub session_over: bool,
     /// Problems in its file.
     pub notes: Vec<String>,
 }
@@ -271,6 +273,7 @@ fn listed(mode: &ModeName, owner: &Scope, file: &ModeState, decided_by: DecidedB
         outcome: None,
         run_id: None,
         error: None,
+        session_over: false,
         decided_by,
         notes: Vec::new(),
     };
@@ -284,6 +287,7 @@ fn listed(mode: &ModeName, owner: &Scope, file: &ModeState, decided_by: DecidedB
             (listed.outcome, listed.notes) = (reading.outcome, reading.notes);
             listed.run_id = text("run_id");
             if let Some(why) = why_over(fields, &is_dead).filter(|_| listed.active) {
+                listed.session_over = true;
                 listed.notes.push(format!("its session {why}, so it does not keep other sessions from a mode"));
             }
         }

@@ -349,6 +349,14 @@ fn unit_with(view: &View, status: StepStatus) -> Option<String> {
     })
 }
 
+/// Whether a session is alive that holds no run, as far as a hook has noted its process.
+pub(crate) fn session_life(project: &Project, session: &SessionId) -> HolderLife {
+    match bound_process(project, session) {
+        Some(process) if process.liveness() == Liveness::Alive => HolderLife::Alive,
+        _ => HolderLife::Unknown,
+    }
+}
+
 /// Whether the holder of a run is alive.
 pub(super) fn life(project: &Project, hold: &Hold) -> HolderLife {
     let evidence = hold.holder.as_deref().and_then(|text| text.parse::<Holder>().ok());

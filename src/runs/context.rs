@@ -94,6 +94,14 @@ impl Context {
         Self { options, ..self.clone() }
     }
 
+    /// This context for a caller whose working directory is the root of a project.
+    #[must_use]
+    pub fn working_in(&self, root: &Path) -> Self {
+        let mut cx = self.in_project(root);
+        cx.env.cwd = Some(root.to_owned());
+        cx
+    }
+
     /// This context for one call of a process that serves many. `session` is the one that calls; without it the
     /// environment's counts. `command` is shown to writers who wait for the call.
     #[must_use]

@@ -13,6 +13,7 @@ use crate::machine::Machine;
 use crate::model::{RunId, Seq, Timestamp, limits};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
+use crate::runs::evidence::EvidenceItem;
 use crate::runs::log::LogReport;
 use crate::runs::observe::{Observed, RunReport, RunRequest};
 use crate::runs::select::select_run;
@@ -60,6 +61,8 @@ pub struct WholeRun {
     pub run: RunReport,
     /// All records of activities, in the order of their numbers.
     pub activities: Vec<Attempt>,
+    /// What it refers to as evidence and artifacts.
+    pub evidence: Vec<EvidenceItem>,
     /// All events.
     pub log: LogReport,
     /// The workflow that it follows; none if it has no state machine.

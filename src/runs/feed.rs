@@ -16,10 +16,11 @@ use serde_json::{Map, Value};
 
 use crate::engine::{Attempt, Hold};
 use crate::machine::Machine;
-use crate::model::{Event, EventId, Explain as _, RunId, Seq, Timestamp};
+use crate::model::{Event, EventId, Explain as _, RunId, Seq, StateName, Timestamp, WorkflowId};
 use crate::runs::card::{Card, CardGroup, life, read_card};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
+use crate::runs::evidence::{EvidenceFile, EvidenceItem, FileContent};
 use crate::runs::list::mentions;
 use crate::runs::log::{LogReport, page};
 use crate::runs::observe::{Observed, RunReport};
@@ -107,6 +108,17 @@ pub struct CardsOfGroup {
     pub total: usize,
     /// Some of them.
     pub cards: Vec<Card>,
+}
+
+/// The runs of a workflow.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct WorkflowUse {
+    /// How many are open.
+    pub open: usize,
+    /// How many are over.
+    pub over: usize,
+    /// How many of the open ones are in each phase.
+    pub phases: BTreeMap<StateName, usize>,
 }
 
 impl CardsReport {
@@ -361,6 +373,31 @@ impl Feed {
         CardsReport { groups: groups.collect(), unreadable: self.unreadable.values().cloned().collect(), workflows }
     }
 
+    /// All open runs.
+    #[must_use]
+    pub fn open_cards(&self) -> Vec<Card> {
+        let filter = CardFilter { limit: usize::MAX, ..CardFilter::default() };
+        self.cards(&filter).groups.into_iter().flat_map(|group| group.cards).collect()
+    }
+
+    /// How many runs each workflow has.
+    #[must_use]
+    pub fn uses(&self) -> BTreeMap<WorkflowId, WorkflowUse> {
+        let mut uses: BTreeMap<WorkflowId, WorkflowUse> = BTreeMap::new();
+        for Card { run, group, .. } in self.rows.values().map(|row| &row.card) {
+            let of = uses.entry(run.workflow.clone()).or_default();
+            if !group.is_open() {
+                of.over += 1;
+                continue;
+            }
+            of.open += 1;
+            if let Some(phase) = &run.phase {
+                *of.phases.entry(phase.clone()).or_default() += 1;
+            }
+        }
+        uses
+    }
+
     /// A run as it is now.
     ///
     /// # Errors
@@ -390,6 +427,12 @@ impl FeedRun<'_> {
         self.observed.report(self.cx, self.project, self.definitions, at)
     }
 
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &RunId {
+        self.observed.id()
+    }
+
     /// The workflow that it follows; none if it has no state machine.
     #[must_use]
     pub fn machine(&self) -> Option<&Machine> {
@@ -402,6 +445,22 @@ impl FeedRun<'_> {
         let all = self.observed.activities().iter().rev();
         let known = all.filter(|attempt| until.is_none_or(|until| attempt.seq.is_none_or(|seq| seq <= until)));
         known.skip(skip).take(limit).cloned().collect()
+    }
+
+    /// What it refers to as evidence and artifacts, as of the time of `report`.
+    ///
+    /// # Errors
+    /// [`Error::Store`] when its evidence cannot be listed.
+    pub fn evidence(&self, report: &RunReport) -> Result<Vec<EvidenceItem>> {
+        self.observed.evidence(self.cx, self.project, report)
+    }
+
+    /// At most `limit` bytes of a file that it refers to, from `offset` on.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if it does not refer to this file, or if the file is not there.
+    pub fn content(&self, file: &EvidenceFile, offset: u64, limit: usize) -> Result<FileContent> {
+        self.observed.content(self.cx, self.project, file, (offset, limit))
     }
 
     /// A part of its log: at most `limit` events after the position `after`.

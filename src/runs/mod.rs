@@ -13,6 +13,7 @@ pub(crate) mod context;
 
 mod emit;
 mod error;
+mod evidence;
 mod explain;
 mod export;
 mod fault;
@@ -55,6 +56,7 @@ pub use adopt::{AdoptRequest, WorkflowAdoptReport, workflow_adopt};
 pub use advice::Alternative;
 pub use attention::{AttentionReport, AttentionRequest, attention};
 pub use brief::{BriefReport, BriefRequest, RunPosition, brief};
+pub(crate) use card::session_life;
 pub use card::{Card, CardGroup, HolderLife, Need};
 pub use claim::{ClaimReport, ClaimRequest};
 pub(crate) use claim::{claim, presence};
@@ -62,8 +64,11 @@ pub use context::{Context, Observer, Options};
 pub(crate) use emit::emit_by;
 pub use emit::{EmitData, EmitReport, EmitRequest, EmittedActivity, EmittedReport, emit};
 pub use error::{Error, Result};
+pub use evidence::{
+    EvidenceFile, EvidenceItem, EvidenceKind, EvidenceOrigin, EvidenceReport, EvidenceRequest, FileContent, evidence,
+};
 pub use export::{ExportFormat, ExportReport, WholeRun, save_export, whole_run};
-pub use feed::{CardFilter, CardsOfGroup, CardsReport, Cursor, EventsAfter, Feed, FeedRun};
+pub use feed::{CardFilter, CardsOfGroup, CardsReport, Cursor, EventsAfter, Feed, FeedRun, WorkflowUse};
 pub(crate) use going_on::going_on;
 #[cfg(feature = "mcp")]
 pub(crate) use here::places_to_look;
@@ -99,7 +104,8 @@ pub use start::{StartReport, StartRequest, start};
 pub use status::{StatusReport, StatusRequest, StatusVerb, change_status};
 pub use workflow::{
     WorkflowConvertReport, WorkflowConvertRequest, WorkflowEntry, WorkflowGraphReport, WorkflowListReport,
-    WorkflowReport, WorkflowRequest, workflow_check, workflow_convert, workflow_graph, workflow_list, workflow_show,
+    WorkflowReport, WorkflowRequest, workflow_check, workflow_convert, workflow_graph, workflow_list, workflow_named,
+    workflow_show,
 };
 pub use worktrees::OtherWorktree;
 pub(crate) use worktrees::{in_other_worktrees, other_worktrees};

@@ -9,10 +9,11 @@ use serde::{Deserialize, Serialize};
 use crate::codec::{LogEnd, digest};
 use crate::engine::{Attempt, Drift, History, Hold, Timekeeper, Timeline, is_free, pinned};
 use crate::machine::Machine;
-use crate::model::{Event, EventKind, Question, Seq, SessionId, StateName, Timestamp};
+use crate::model::{Event, EventKind, Question, RunId, Seq, SessionId, StateName, Timestamp};
 use crate::runs::card::{Card, Judged, judged, judged_then};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
+use crate::runs::evidence::{EvidenceFile, EvidenceItem, EvidenceOrigin, FileContent, content, evidence_of};
 use crate::runs::export::WholeRun;
 use crate::runs::log::page;
 use crate::runs::outlook::Definitions;
@@ -232,6 +233,11 @@ impl Observed {
         &self.view.log
     }
 
+    /// Its id.
+    pub(super) fn id(&self) -> &RunId {
+        self.run.id()
+    }
+
     /// The workflow that it follows.
     pub(super) fn machine(&self) -> Option<&Machine> {
         self.view.machine.as_ref()
@@ -241,6 +247,27 @@ impl Observed {
     #[must_use]
     pub fn activities(&self) -> &[Attempt] {
         self.view.history.attempts()
+    }
+
+    /// What it refers to as evidence and artifacts, as of the time of `report`.
+    pub(super) fn evidence(&self, cx: &Context, project: &Project, report: &RunReport) -> Result<Vec<EvidenceItem>> {
+        let known = |attempt: &&Attempt| report.at.is_none_or(|at| attempt.seq.is_none_or(|seq| seq <= at));
+        let known: Vec<_> = self.activities().iter().filter(known).collect();
+        let mut found = evidence_of(cx, project, &*self.run, &known, &report.artifacts)?;
+        // When a file came that nothing refers to is not known.
+        found.retain(|item| report.at.is_none() || item.origin != EvidenceOrigin::Directory);
+        Ok(found)
+    }
+
+    /// At most `limit` bytes of a file that the run refers to now, from `offset` on.
+    pub(super) fn content(
+        &self,
+        cx: &Context,
+        project: &Project,
+        file: &EvidenceFile,
+        range: (u64, usize),
+    ) -> Result<FileContent> {
+        content(cx, project, &*self.run, &artifacts(&self.view), file, range)
     }
 
     /// Who holds the run.
@@ -278,13 +305,16 @@ impl Observed {
     pub(super) fn whole(&self, cx: &Context, project: &Project, at: Option<Seq>) -> Result<WholeRun> {
         let Some(at) = at else {
             let run = self.report(cx, project, &Definitions::default(), None)?;
-            let (activities, log) = (self.activities().to_vec(), page(&self.view.log, Seq(0), None));
-            return Ok(WholeRun { run, activities, log, machine: self.machine().cloned(), now: cx.clock.now() });
+            let log = page(&self.view.log, Seq(0), None);
+            let evidence = self.evidence(cx, project, &run)?;
+            let (activities, machine) = (self.activities().to_vec(), self.machine().cloned());
+            return Ok(WholeRun { run, activities, evidence, log, machine, now: cx.clock.now() });
         };
         let (run, then) = self.report_at(cx, project, at)?;
         let log = page(&self.view.log.until(at), Seq(0), None);
+        let evidence = self.evidence(cx, project, &run)?;
         let activities = then.history.attempts().to_vec();
-        Ok(WholeRun { run, activities, log, machine: then.machine, now: cx.clock.now() })
+        Ok(WholeRun { run, activities, evidence, log, machine: then.machine, now: cx.clock.now() })
     }
 
     /// The run after the event `at`, and what was known of it then.

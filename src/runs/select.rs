@@ -49,7 +49,7 @@ pub(super) fn read_all_with<T: Send>(
 
 /// What `read` takes from those of these runs that are readable, in any order, and the unreadable runs. Many runs are
 /// divided among threads.
-pub(super) fn read_runs<T: Send>(
+pub(crate) fn read_runs<T: Send>(
     project: &Project,
     ids: &[RunId],
     read: impl Fn(&dyn StoredRun) -> Result<Option<T>> + Sync,

@@ -77,6 +77,7 @@ fn earlier_attempts(run: &dyn StoredRun, history: &History) -> Result<Vec<Attemp
                 phase: activity.phase(),
                 status: activity.status(),
                 summary: activity.summary().or(activity.name()).map(str::to_owned),
+                evidence: activity.evidence().map(str::to_owned).collect(),
                 at: None,
                 seq: None,
             });

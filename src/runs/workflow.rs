@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::{CatalogError, Origin, definition_text};
+use crate::catalog::{Catalog, CatalogError, Origin, definition_text};
 use crate::disk::read_named;
 use crate::machine::{
     Diagnostic, Form, Machine, Notation, State, Transition, Written, compile_text, description, picture, unsaid, write,
@@ -134,6 +134,17 @@ pub fn workflow_show(cx: &Context, name: &str) -> Result<(WorkflowReport, String
     Ok((report(Some(&found.machine), found.machine.notation(), origin(&found.origin), found.diagnostics), found.text))
 }
 
+/// A workflow of the catalog, whether it compiles or not, with its machine if it does. `name` is never a file.
+///
+/// # Errors
+/// [`Error::Catalog`] when there is no workflow of this name.
+pub fn workflow_named(cx: &Context, name: &str) -> Result<(WorkflowReport, Option<Machine>)> {
+    let project = project_if_any(cx)?;
+    let found = named(&cx.catalog(project.as_ref()), name)?;
+    let report = report(found.machine.as_ref(), found.notation, found.origin, found.diagnostics);
+    Ok((report, found.machine))
+}
+
 /// Compiles a definition. Errors in it are in the report; the text is for rendering them.
 ///
 /// # Errors
@@ -213,7 +224,12 @@ fn definition(cx: &Context, target: &str, types: &[String]) -> Result<Definition
         let source = std::io::Error::from(std::io::ErrorKind::NotFound);
         return Err(Error::Input { origin: target.to_owned(), source });
     }
-    match catalog.find(target) {
+    named(&catalog, target)
+}
+
+/// The definition of a workflow of the catalog.
+fn named(catalog: &Catalog, name: &str) -> Result<Definition> {
+    match catalog.find(name) {
         Ok(found) => Ok(Definition {
             notation: found.machine.notation(),
             origin: origin(&found.origin),

@@ -10,6 +10,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::codec::{LogEnd, LogScan};
+use crate::disk::FilePart;
 use crate::model::{Event, Number, RunId, RunSummary, Seq, Timestamp};
 use crate::store::address::{Address, Document};
 use crate::store::batch::{ActivityFile, Batch, Committed, Merge, NewRun};
@@ -184,6 +185,22 @@ pub trait StoredRun: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`StoreError`] when it cannot be read as text.
     fn activity(&self, name: &str) -> Result<Option<String>, StoreError>;
+
+    /// The files that others put beside the run as evidence, by name, each with its length. By default there are none.
+    ///
+    /// # Errors
+    /// [`StoreError`] when they cannot be listed.
+    fn evidence(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    /// At most `limit` bytes of the evidence `name` from `offset` on; `None` if there is none of this name.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    fn read_evidence(&self, _name: &str, _offset: u64, _limit: usize) -> Result<Option<FilePart>, StoreError> {
+        Ok(None)
+    }
 
     /// Begins to write: repairs the end of the log, so that events can be appended. The projections are not touched
     /// yet.

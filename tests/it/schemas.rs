@@ -14,8 +14,9 @@ use flowrun::hooks::settings::{
 };
 use flowrun::hooks::{HudReport, HudRequest};
 use flowrun::interviews::{
-    AnswerRequest, FinishRequest, InterviewAbandonReport, InterviewAnswerReport, InterviewFinishReport, InterviewNext,
-    InterviewRequest, InterviewRunReport, InterviewStartReport, InterviewStatusReport, TalkRequest,
+    AnswerRequest, FinishRequest, InterviewAbandonReport, InterviewAnswerReport, InterviewFinishReport,
+    InterviewListReport, InterviewNext, InterviewRequest, InterviewRunReport, InterviewStartReport,
+    InterviewStatusReport, TalkRequest,
 };
 use flowrun::model::{
     ActivityId, ActivityStatus, ActivityType, Confidence, EventId, ModeName, Number, Problem, ReportType, RunId,
@@ -24,16 +25,16 @@ use flowrun::model::{
 use flowrun::modes::{
     ModeEndReport, ModeEndRequest, ModeListReport, ModeListRequest, ModePromptReport, ModePromptRequest, ModeRequest,
     ModeRequestReport, ModeScope, ModeShowReport, ModeShowRequest, ModeWriteReport, ModeWriteRequest, OutcomeReport,
-    PolicyReport,
+    PolicyReport, SessionsReport,
 };
 use flowrun::runs::{
     AdoptRequest, AdvanceReport, AdvanceRequest, AttentionReport, AttentionRequest, BriefRequest, CardFilter,
-    ClaimRequest, DocumentKind, EmitReport, EmitRequest, ExportReport, HookInput, InitReport, ListFilter, ListReport,
-    ListStatus, LogReport, LogRequest, NextStatesReport, NextStatesRequest, RecordReport, RecordRequest, ReportRequest,
-    ResumeReport, ResumeRequest, RunRequest, SessionEndReport, SessionEndRequest, SetReport, SetRequest, ShowReport,
-    ShowRequest, Source, StartReport, StartRequest, StatusReport, StatusRequest, WorkflowAdoptReport,
-    WorkflowConvertReport, WorkflowConvertRequest, WorkflowGraphReport, WorkflowListReport, WorkflowReport,
-    WorkflowRequest, schema_text,
+    ClaimRequest, DocumentKind, EmitReport, EmitRequest, EvidenceReport, EvidenceRequest, ExportReport, HookInput,
+    InitReport, ListFilter, ListReport, ListStatus, LogReport, LogRequest, NextStatesReport, NextStatesRequest,
+    RecordReport, RecordRequest, ReportRequest, ResumeReport, ResumeRequest, RunRequest, SessionEndReport,
+    SessionEndRequest, SetReport, SetRequest, ShowReport, ShowRequest, Source, StartReport, StartRequest, StatusReport,
+    StatusRequest, WorkflowAdoptReport, WorkflowConvertReport, WorkflowConvertRequest, WorkflowGraphReport,
+    WorkflowListReport, WorkflowReport, WorkflowRequest, schema_text,
 };
 use flowrun::watch::WatchMessage;
 use flowrun::web::ServeReport;
@@ -74,7 +75,7 @@ fn shown() -> Value {
 type Form = fn() -> Value;
 
 /// Every command that answers with JSON, and the schema of its answer.
-const ANSWERS: [(&str, Form); 56] = [
+const ANSWERS: [(&str, Form); 59] = [
     ("init", printed::<InitReport>),
     ("start", printed::<StartReport>),
     ("record-activity", printed::<RecordReport>),
@@ -93,6 +94,8 @@ const ANSWERS: [(&str, Form); 56] = [
     ("hud", printed::<HudReport>),
     ("resume", printed::<ResumeReport>),
     ("attention", printed::<AttentionReport>),
+    ("sessions", printed::<SessionsReport>),
+    ("evidence", printed::<EvidenceReport>),
     ("serve", printed::<ServeReport>),
     ("watch", printed::<WatchMessage>),
     ("list", printed::<ListReport>),
@@ -127,6 +130,7 @@ const ANSWERS: [(&str, Form); 56] = [
     ("interview next", printed::<InterviewNext>),
     ("interview answer", printed::<InterviewAnswerReport>),
     ("interview skip", printed::<InterviewAnswerReport>),
+    ("interview list", printed::<InterviewListReport>),
     ("interview status", printed::<InterviewStatusReport>),
     ("interview finish", printed::<InterviewFinishReport>),
     ("interview abandon", printed::<InterviewAbandonReport>),
@@ -228,8 +232,11 @@ impl Forms {
     }
 }
 
-const LOOKS: [&str; 23] = [
+const LOOKS: [&str; 26] = [
     "watch --once",
+    "sessions",
+    "evidence --all",
+    "interview list",
     "attention",
     "attention --all",
     "list",
@@ -254,8 +261,8 @@ const LOOKS: [&str; 23] = [
     "workflow show nothing",
 ];
 
-const LOOKS_AT_A_RUN: [&str; 8] =
-    ["show", "show --at 1", "log", "export --format mermaid", "next", "resume --all", "verify", "doctor"];
+const LOOKS_AT_A_RUN: [&str; 9] =
+    ["evidence", "show", "show --at 1", "log", "export --format mermaid", "next", "resume --all", "verify", "doctor"];
 
 const BROKEN: &str = "apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: broken\nphases:\n  - id: one\n    \
                       next: [two]\n";
@@ -460,6 +467,7 @@ fn every_request_over_runs_reads_what_it_writes_and_refuses_unknown_fields() {
         "limit": 3, "worktrees": true, "attention": true,
     }));
     holds::<AttentionRequest>(&json!({ "all": true }));
+    holds::<EvidenceRequest>(&json!({ "run_id": "r1", "all": true, "session": "s1" }));
     holds::<LogRequest>(&json!({ "run_id": "r1", "after": 3, "limit": 5, "session": "s1" }));
     holds::<RunRequest>(&json!({ "run_id": "r1", "at": 3, "session": "s1" }));
     holds::<CardFilter>(&json!({ "group": "in_doubt", "search": "#42", "workflow": "debug", "skip": 1, "limit": 5 }));

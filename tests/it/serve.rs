@@ -29,14 +29,37 @@ fn memory(sandbox: &Sandbox) -> PathBuf {
 #[test]
 fn who_has_no_token_sees_the_shell_of_a_page_and_nothing_else() {
     let (_sandbox, server) = demo();
-    for page in ["/", "/?group=over", "/demo/runs/r1", "/demo/runs/none", "/nowhere"] {
+    for page in [
+        "/",
+        "/?group=over",
+        "/demo/runs/r1",
+        "/demo/runs/none",
+        "/nowhere",
+        "/sessions",
+        "/workflows",
+        "/demo/workflows/debug",
+        "/interviews",
+        "/demo/interview?document=a.md",
+        "/demo/runs/r1/file?evidence=a.txt",
+    ] {
         let reply = server.request("GET", page, &[]);
         assert_eq!(reply.status, 200, "{page}");
         assert!(!reply.body.contains("r1") && !reply.body.contains("debug"), "{page}: {}", reply.body);
     }
-    for page in
-        ["/api/v1/runs", "/api/v1/demo/runs/r1", "/api/v1/demo/runs/r1/log", "/ws", "/api/v1/demo/runs/r1/activities"]
-    {
+    for page in [
+        "/api/v1/runs",
+        "/api/v1/demo/runs/r1",
+        "/api/v1/demo/runs/r1/log",
+        "/ws",
+        "/api/v1/demo/runs/r1/activities",
+        "/api/v1/demo/runs/r1/evidence",
+        "/api/v1/demo/runs/r1/diagram",
+        "/api/v1/demo/runs/r1/file?evidence=a.txt",
+        "/api/v1/sessions",
+        "/api/v1/workflows",
+        "/api/v1/demo/workflows/debug",
+        "/api/v1/interviews",
+    ] {
         let reply = server.request("GET", page, &[]);
         assert!([401, 403].contains(&reply.status), "{page}: {}", reply.status);
     }
@@ -92,6 +115,145 @@ fn pages_and_answers_to_programs_say_what_the_commands_say() {
     assert!(server.get("/demo/runs/r1?at=1").body.contains("1 of 3"));
     assert_eq!(server.get("/demo/runs/r1?at=9").status, 404);
     assert_eq!(server.get("/demo/runs/none").status, 404);
+}
+
+#[test]
+fn sessions_workflows_and_interviews_are_what_the_commands_say() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1", "--session", "monday"]).ok();
+    sandbox.flow(["mode", "request", "forge", "--session", "monday"]).ok();
+    sandbox.flow(["start", "debug", "--id", "r2"]).ok();
+    sandbox.flow(["cancel", "r2", "--reason", "enough"]).ok();
+    sandbox.flow(["interview", "start", "docs/a.md", "--run-id", "r1"]).ok();
+    let question = r#"{"prompt":"Which one?"}"#;
+    let asks = ["emit", "--workflow", "debug", "--run-id", "r1", "--type", "waiting_for_user", "--step", "preflight"];
+    sandbox.flow([&asks[..], &["--data", question]].concat()).ok();
+    // Not a workflow, whatever a file of this name says.
+    std::fs::write(sandbox.path("secret.yaml"), "a: secret\n").unwrap();
+    let server = Server::of(&sandbox);
+    let of = |path: &str| server.get(path).json()["projects"][0].clone();
+
+    let sessions = of("/api/v1/sessions");
+    assert_eq!(sessions["sessions"], sandbox.flow(["sessions", "--json"]).ok().json());
+    assert_eq!(sessions["policy"], sandbox.flow(["mode", "policy", "--json"]).ok().json());
+    let monday = &sessions["sessions"]["sessions"][0];
+    assert_eq!((&monday["session"], &monday["runs"][0]["run_id"]), (&json!("monday"), &json!("r1")));
+    assert_eq!((&monday["modes"][0]["mode"], &monday["modes"][0]["active"]), (&json!("forge"), &json!(true)));
+    let page = server.get("/sessions").body;
+    for text in ["monday", "href=\"/demo/runs/r1\"", "<b>forge</b>", "deep-interview"] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+
+    let workflows = of("/api/v1/workflows")["workflows"].as_array().unwrap().clone();
+    let listed = sandbox.flow(["workflow", "list", "--json"]).ok().json();
+    assert_eq!(workflows.len(), listed["workflows"].as_array().unwrap().len());
+    let debug = workflows.iter().find(|one| one["id"] == "debug").unwrap();
+    assert_eq!(debug["runs"], json!({ "open": 1, "over": 1, "phases": { "preflight": 1 } }));
+    let debug = server.get("/api/v1/demo/workflows/debug").json();
+    assert_eq!(debug["workflow"], sandbox.flow(["workflow", "show", "debug", "--json"]).ok().json());
+    assert!(debug["diagram"]["nodes"].as_array().unwrap().len() > 3, "{debug:#}");
+    assert!(server.get("/workflows").body.contains("1 open, 1 over"));
+    let page = server.get("/demo/workflows/debug").body;
+    assert!(page.contains("class=\"diagram\"") && page.contains("href=\"/demo/runs/r1\""), "{page}");
+    for name in ["secret.yaml", "..%2Fsecret.yaml", "nothing"] {
+        let reply = server.get(&format!("/demo/workflows/{name}"));
+        assert!(reply.status == 404 && !reply.body.contains("a: secret"), "{name}: {}", reply.body);
+    }
+
+    let interviews = of("/api/v1/interviews");
+    assert_eq!(interviews["interviews"], sandbox.flow(["interview", "list", "--json"]).ok().json());
+    assert_eq!(interviews["interviews"]["interviews"][0]["document"], "docs/a.md");
+    assert_eq!(interviews["interviews"]["questions"][0]["prompt"], "Which one?");
+    let page = server.get("/interviews").body;
+    assert!(page.contains("question 1 of 5") && page.contains("Which one?"), "{page}");
+    let page = server.get("/demo/interview?document=docs%2Fa.md").body;
+    assert!(page.contains("flow interview answer docs/a.md --question 1"), "{page}");
+    assert_eq!(server.get("/demo/interview?document=README.md").status, 404);
+}
+
+/// A run whose evidence and artifacts are what other people, programs and a mean person put there.
+fn with_files() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    let evidence = sandbox.path(".flow/runs/r1/evidence");
+    let write = |name: &str, bytes: &[u8]| std::fs::write(evidence.join(name), bytes).unwrap();
+    write("page.html", b"<script>alert(1)</script>");
+    write("screen.txt", b"\x89PNG\r\n\x1a\nrest");
+    write("picture.svg", b"<svg/>");
+    write("long.log", "ä".repeat(600 << 10).as_bytes());
+    write("zero", b"a\0b");
+    std::os::unix::fs::symlink("/etc/passwd", evidence.join("link")).unwrap();
+    std::fs::create_dir_all(sandbox.path("docs")).unwrap();
+    for name in ["docs/tasks.md", "secret.md", "docs/gone.md"] {
+        std::fs::write(sandbox.path(name), format!("text of {name}")).unwrap();
+    }
+    let register = |path: &str| {
+        let args = ["emit", "--workflow", "debug", "--run-id", "r1", "--type", "artifact_registered", "--data"];
+        let data = json!({ "path": path }).to_string();
+        sandbox.flow([&args[..], &[&data, "--step", "preflight"]].concat()).ok();
+    };
+    ["docs/tasks.md", "docs/gone.md", ".git/config", ".flow/runs/r1/run.yaml"].iter().for_each(|path| register(path));
+    std::fs::remove_file(sandbox.path("docs/gone.md")).unwrap();
+    std::os::unix::fs::symlink(sandbox.path("secret.md"), sandbox.path("docs/gone.md")).unwrap();
+    let args = ["record-activity", "--run-id", "r1", "--phase", "preflight", "--id", "look", "--status", "passed"];
+    sandbox.flow([&args[..], &["--evidence", "page.html", "--evidence", "evidence/none.txt"]].concat()).ok();
+    sandbox
+}
+
+#[test]
+fn files_that_a_run_refers_to_are_shown_as_text_or_images_and_no_other_file_is() {
+    let sandbox = with_files();
+    let server = Server::of(&sandbox);
+    let raw = |query: &str| server.get(&format!("/api/v1/demo/runs/r1/file?{query}"));
+
+    let listed = sandbox.flow(["evidence", "r1", "--json"]).ok().json();
+    assert_eq!(server.get("/api/v1/demo/runs/r1/evidence").json(), listed);
+    let page = server.get("/demo/runs/r1").body;
+    for text in ["runs/r1/file?evidence=page.html\"", "✕ missing", "file?artifact=docs%2Ftasks.md", "001 look"] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    for (query, kind, body) in [
+        ("evidence=page.html", "text/plain; charset=utf-8", "<script>alert(1)</script>"),
+        ("evidence=picture.svg", "text/plain; charset=utf-8", "<svg/>"),
+        ("artifact=docs%2Ftasks.md", "text/plain; charset=utf-8", "text of docs/tasks.md"),
+    ] {
+        let reply = raw(query);
+        assert_eq!((reply.status, reply.body.as_str()), (200, body), "{query}");
+        for header in [&format!("content-type: {kind}"), "sandbox", "x-content-type-options: nosniff"] {
+            assert!(reply.head.contains(header), "{query}, {header}: {}", reply.head);
+        }
+    }
+    assert!(raw("evidence=screen.txt").head.contains("content-type: image/png"));
+    let part = raw("evidence=long.log");
+    assert_eq!((part.status, part.body.len()), (206, 1 << 20));
+    assert!(part.head.contains("content-range: bytes 0-1048575/1228800"), "{}", part.head);
+    assert_eq!(raw("evidence=long.log&from=1048576").body.len(), (1200 << 10) - (1 << 20));
+    let page = server.get("/demo/runs/r1/file?evidence=page.html").body;
+    assert!(page.contains("&lt;script&gt;alert(1)"), "{page}");
+    assert!(
+        server.get("/demo/runs/r1/file?evidence=screen.txt").body.contains("data-src=\"/api/v1/demo/runs/r1/file?")
+    );
+    assert!(server.get("/demo/runs/r1/file?evidence=zero").body.contains("neither text nor an image"));
+    for query in [
+        "evidence=link",
+        "evidence=..%2Frun.yaml",
+        "evidence=..",
+        "evidence=.",
+        "evidence=",
+        "evidence=none.txt",
+        "evidence=%2Fetc%2Fpasswd",
+        "evidence=page.html%00",
+        "artifact=secret.md",
+        "artifact=docs%2F..%2Fsecret.md",
+        "artifact=docs%2Fgone.md",
+        "artifact=.git%2Fconfig",
+        "artifact=.flow%2Fruns%2Fr1%2Frun.yaml",
+        "artifact=%2Fetc%2Fpasswd",
+    ] {
+        assert_eq!(raw(query).status, 404, "{query}");
+        assert_eq!(server.get(&format!("/demo/runs/r1/file?{query}")).status, 404, "{query}");
+    }
+    assert_eq!((raw("").status, raw("evidence=a&artifact=b").status), (400, 400));
 }
 
 #[test]

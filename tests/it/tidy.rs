@@ -14,9 +14,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("engine", &["model", "codec", "machine"]),
     ("catalog", &["model", "codec", "machine", "disk"]),
     ("runs", &["model", "codec", "machine", "disk", "host", "store", "engine", "catalog"]),
-    ("picture", &["model", "machine", "engine", "runs"]),
     ("modes", &["model", "codec", "machine", "disk", "host", "store", "engine", "catalog", "runs"]),
     ("interviews", &["model", "codec", "machine", "disk", "host", "store", "engine", "catalog", "runs"]),
+    ("picture", &["model", "machine", "engine", "runs", "modes", "interviews"]),
     ("drive", &["model", "codec", "machine", "disk", "host", "store", "engine", "catalog", "runs"]),
     (
         "doctor",
@@ -37,7 +37,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("hooks", &["model", "codec", "disk", "host", "engine", "runs", "modes"]),
     ("mcp", &["model", "runs", "modes", "interviews"]),
-    ("web", &["model", "disk", "host", "runs", "picture"]),
+    ("web", &["model", "disk", "host", "runs", "modes", "interviews", "picture"]),
     ("watch", &["model", "host", "runs", "picture"]),
     (
         "cli",

@@ -78,6 +78,8 @@ impl GivenArgs {
 pub(crate) enum InterviewCommand {
     /// Begin an interview about a document, or find the one that was interrupted
     Start(BeginArgs),
+    /// List the interviews that open runs wait for, and the other questions of runs
+    List,
     /// Show the next question
     Next {
         /// The document

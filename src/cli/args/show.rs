@@ -1,4 +1,4 @@
-//! Arguments of `show`, `log` and `export`.
+//! Arguments of `show`, `evidence`, `log` and `export`.
 
 use std::path::PathBuf;
 
@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 
 use crate::cli::args::RunArg;
 use crate::cli::args::values::whole;
+use crate::model::SessionId;
 
 // Arguments of `show`.
 #[derive(Debug, Args)]
@@ -15,6 +16,19 @@ pub(crate) struct ShowArgs {
     /// The state as it was after this event
     #[arg(long, value_name = "SEQ", value_parser = whole)]
     pub(crate) at: Option<u64>,
+}
+
+// Arguments of `evidence`.
+#[derive(Debug, Args)]
+pub(crate) struct EvidenceArgs {
+    #[command(flatten)]
+    pub(crate) run: RunArg,
+    /// What all open runs name
+    #[arg(long, conflicts_with_all = ["run", "run_id"])]
+    pub(crate) all: bool,
+    /// The session that asks [env: FLOW_SESSION]
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<SessionId>,
 }
 
 // Arguments of `log`.

@@ -14,9 +14,9 @@ use crate::interviews::pad::{
     Answer as InterviewAnswer, Question as InterviewQuestion, SectionChange as InterviewChange,
 };
 use crate::interviews::{
-    self, AnswerRequest, EntryStatus, Error, FinishRequest, InterviewAnswerReport, InterviewFault, InterviewNext,
-    InterviewRequest, InterviewRunReport, InterviewStartReport, InterviewStatusReport, InterviewStep, InterviewStop,
-    Replaces, Result, TalkRequest, read_content,
+    self, AnswerRequest, EntryStatus, Error, FinishRequest, InterviewAnswerReport, InterviewFault, InterviewListReport,
+    InterviewNext, InterviewRequest, InterviewRunReport, InterviewStartReport, InterviewStatusReport, InterviewStep,
+    InterviewStop, Replaces, Result, TalkRequest, read_content,
 };
 use crate::runs::{self, Context, Source};
 
@@ -42,6 +42,12 @@ pub(super) fn run(cx: &Context, args: InterviewArgs, out: &mut Out) -> Exit {
             let answer = InterviewAnswer::Skipped(reason.unwrap_or_default());
             answer_with(cx, AnswerRequest { document, question, asked: None, answer, replaces: Replaces::Nothing }, out)
         }
+        InterviewCommand::List => interviews::list(cx).map(|report| {
+            if report.interviews.is_empty() && report.questions.is_empty() {
+                out.aside("no open run waits for an interview or asks a question\n");
+            }
+            out.answer(&report, || list(&report))
+        }),
         InterviewCommand::Status { document } => {
             interviews::status(cx, &document).map(|report| out.answer(&report, || status(&report)))
         }
@@ -53,6 +59,29 @@ pub(super) fn run(cx: &Context, args: InterviewArgs, out: &mut Out) -> Exit {
         }
     };
     done.unwrap_or_else(|error| out.error(&error))
+}
+
+fn list(report: &InterviewListReport) -> String {
+    let mut page = Page::clipping();
+    if !report.interviews.is_empty() {
+        page.head(CARE, "Interviews", &report.interviews.len().to_string());
+        let rows = report.interviews.iter().map(|one| {
+            let question =
+                one.next.as_ref().and_then(|next| next.next_question.clone().or_else(|| next.message.clone()));
+            let question = one.error.clone().or(question).unwrap_or_default();
+            [one.document.display().to_string(), one.run_id.to_string(), question]
+        });
+        page.table(2, &rows.collect::<Vec<_>>());
+    }
+    if !report.questions.is_empty() {
+        page.head(CARE, "Questions", &report.questions.len().to_string());
+        let rows = report.questions.iter().map(|one| {
+            let unit = one.unit.as_ref().map(|unit| format!(" ({unit})")).unwrap_or_default();
+            [one.run_id.to_string(), format!("{}{unit}", one.step), one.prompt.clone()]
+        });
+        page.table(2, &rows.collect::<Vec<_>>());
+    }
+    page.finish()
 }
 
 fn request(begin: BeginArgs) -> InterviewRequest {

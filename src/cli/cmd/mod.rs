@@ -4,6 +4,7 @@ mod attention;
 mod doctor;
 mod drive;
 mod emit;
+mod evidence;
 mod export;
 mod hook;
 mod hooks;
@@ -18,6 +19,7 @@ mod record;
 mod resume;
 mod serve;
 mod session_end;
+mod sessions;
 mod set;
 mod setup;
 mod show;
@@ -71,6 +73,8 @@ pub(super) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit {
         Command::Watch(args) => watch::run(cx, args, out),
         Command::Resume(args) => resume::run(cx, args, out),
         Command::Attention(args) => attention::run(cx, &args, out),
+        Command::Sessions => sessions::run(cx, out),
+        Command::Evidence(args) => evidence::run(cx, args, out),
         Command::List(args) => list::run(cx, args, out),
         Command::Show(args) => show::run(cx, args, out),
         Command::Log(args) => log::run(cx, args, out),

@@ -12,6 +12,7 @@ pub(super) fn write(whole: &WholeRun) -> String {
     let activities: Vec<_> = whole.activities.iter().rev().cloned().collect();
     let view = RunPage {
         run,
+        evidence: &whole.evidence,
         activities: &activities,
         log: &latest(&whole.log),
         machine: whole.machine.as_ref(),

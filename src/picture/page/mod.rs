@@ -3,16 +3,27 @@
 //! No page has a `style=` attribute or a script of its own, and all text is escaped. Elements with `data-key` are the
 //! parts that change: a browser puts a newer version in the place of the part with the same key.
 
+mod file;
+mod interviews;
 mod run;
 mod runs;
+mod sessions;
+mod workflows;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use crate::model::RunId;
+
+pub use file::file_page;
+pub use interviews::{ProjectInterviews, interview_page, interviews_page};
 pub(super) use run::marks;
 pub use run::{LOG_PAGE, RunPage, run_page};
 pub(crate) use run::{look_of_activity, look_of_step};
+use runs::row as run_row;
 pub use runs::{ProjectCards, runs_page};
 pub(crate) use runs::{hint, look_of, look_of_group, title};
+pub use sessions::{ProjectSessions, sessions_page};
+pub use workflows::{ProjectWorkflows, UsedWorkflow, WorkflowPage, workflow_page, workflows_page};
 
 /// The style sheet of all pages.
 pub const STYLE: &str = include_str!("style.css");
@@ -44,7 +55,12 @@ pub enum Part {
 }
 
 impl Part {
-    const ALL: [(Self, &'static str, &'static str); 1] = [(Self::Runs, "/", "Runs")];
+    const ALL: [(Self, &'static str, &'static str); 4] = [
+        (Self::Runs, "/", "Runs"),
+        (Self::Sessions, "/sessions", "Sessions"),
+        (Self::Workflows, "/workflows", "Workflows"),
+        (Self::Interviews, "/interviews", "Interviews"),
+    ];
 }
 
 /// Where a page will be.
@@ -81,6 +97,7 @@ pub fn document(page: &Page, place: Place) -> Markup {
             body {
                 @if place == Place::Served { (header(page.part)) }
                 main data-key="main" { (page.main) }
+                @if place == Place::Served { (keys()) }
             }
         }
     }
@@ -97,6 +114,24 @@ fn header(part: Part) -> Markup {
             }
             span #live role="status" { "not live" }
         }
+    }
+}
+
+/// The keys that the script knows, for `?`.
+fn keys() -> Markup {
+    let keys = [
+        ("j k", "next and previous run"),
+        ("Enter", "open it"),
+        ("Esc", "back to all runs"),
+        ("/", "search"),
+        ("g r", "all runs"),
+        ("g s, g w, g i", "sessions, workflows, interviews"),
+        ("y", "copy the command"),
+        ("[ ]", "one event back, one on"),
+        ("?", "these keys"),
+    ];
+    html! {
+        dialog #keys aria-label="Keys" { dl { @for (key, what) in keys { dt { (key) } dd { (what) } } } }
     }
 }
 
@@ -128,4 +163,22 @@ fn command(text: &str, place: Place) -> Markup {
             @if place == Place::Served { button type="button" data-copy=(text) { "Copy" } }
         }
     }
+}
+
+/// A cell of a table whose rows become cards on a small screen.
+fn cell(name: &str, content: Markup) -> Markup {
+    html! { td data-name=(name) { div { (content) } } }
+}
+
+fn run_link(project: &str, run: &RunId) -> Markup {
+    html! { a href={ "/" (project) "/runs/" (run) } { (run) } }
+}
+
+/// A value in the query of an address.
+fn encoded(text: &str) -> String {
+    let bytes = text.bytes().map(|byte| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    });
+    bytes.collect()
 }

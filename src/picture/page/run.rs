@@ -8,12 +8,13 @@ use crate::machine::Machine;
 use crate::model::{ActivityStatus, StepStatus, Timestamp};
 use crate::picture::diagram::diagram;
 use crate::picture::event::{event_in_words, seq_in, text_in};
+use crate::picture::page::file::file_address;
 use crate::picture::page::runs::{look_of, look_of_group, tone};
-use crate::picture::page::{Page, Part, Place, command};
+use crate::picture::page::{Page, Part, Place, cell, command};
 use crate::picture::svg::{Mark, Marks, Progress, diagram_svg};
 use crate::picture::timeline::timeline_svg;
 use crate::picture::words::{age, clean, count, day_and_time, duration, shortened};
-use crate::runs::{ArtifactKind, HolderLife, LogReport, Need, RunReport, ShownArtifact, ShownStep};
+use crate::runs::{EvidenceItem, EvidenceKind, EvidenceOrigin, HolderLife, LogReport, Need, RunReport, ShownStep};
 
 /// What the page of a run shows.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub struct RunPage<'a> {
     pub run: &'a RunReport,
     /// The latest records of activities, the latest first.
     pub activities: &'a [Attempt],
+    /// What it refers to as evidence and artifacts.
+    pub evidence: &'a [EvidenceItem],
     /// A part of its log.
     pub log: &'a LogReport,
     /// Its workflow; none if it has no state machine.
@@ -55,7 +58,7 @@ pub fn run_page(view: &RunPage<'_>) -> Page {
             (workflow(view))
         }
         (activities(view))
-        (artifacts(run))
+        (evidence(view))
         (log(view))
     };
     let (symbol, ..) = look_of(&run.card);
@@ -279,30 +282,61 @@ fn activity_status(status: ActivityStatus) -> Markup {
     html! { span class={ "tag " (class) } { (symbol) " " (word) } }
 }
 
-fn artifacts(run: &RunReport) -> Markup {
-    if run.artifacts.is_empty() {
+/// The most rows of evidence.
+const EVIDENCE: usize = 200;
+
+fn evidence(view: &RunPage<'_>) -> Markup {
+    if view.evidence.is_empty() {
         return html! {};
     }
     html! {
-        section data-key="artifacts" {
-            h2 { "Artifacts " span.dim { (count(run.artifacts.len())) } }
-            ul { @for artifact in run.artifacts.iter().take(200) { li { (artifact_line(artifact)) } } }
+        section data-key="evidence" {
+            h2 { "Evidence and artifacts " span.dim { (count(view.evidence.len())) } }
+            table.cards {
+                thead { tr { th { "What" } th { "From" } th { "Size" } } }
+                tbody { @for item in view.evidence.iter().take(EVIDENCE) {
+                    tr {
+                        (cell("What", evidence_link(view, item)))
+                        (cell("From", origin(&item.origin)))
+                        (cell("Size", html! {
+                            @match (item.exists, item.bytes) {
+                                (Some(false), _) => span class="tag bad" { "✕ missing" },
+                                (_, Some(bytes)) => { (count(usize::try_from(bytes).unwrap_or(usize::MAX))) " bytes" }
+                                (_, None) => {}
+                            }
+                        }))
+                    }
+                } }
+            }
+            @if view.evidence.len() > EVIDENCE {
+                p.dim { "More is left out. All: " code { "flow evidence " (view.run.card.run.run_id) } }
+            }
         }
     }
 }
 
-fn artifact_line(artifact: &ShownArtifact) -> Markup {
-    let text = |key: &str| artifact.data.get(key).and_then(Value::as_str);
-    let place = text("url").or(text("path")).unwrap_or_default();
-    let is_web = place.starts_with("https://") || place.starts_with("http://");
+fn evidence_link(view: &RunPage<'_>, item: &EvidenceItem) -> Markup {
+    let shown = shortened(&item.reference, 200);
     html! {
-        @if let Some(label) = text("label") { (shortened(label, 200)) " " }
-        @if artifact.kind == ArtifactKind::Link && is_web {
-            a href=(place) rel="noopener noreferrer" { (shortened(place, 200)) }
-        } @else {
-            code { (shortened(place, 300)) }
+        @if let Some(label) = &item.label { (shortened(label, 200)) " " }
+        @match (item.kind, &item.file, &view.address) {
+            (EvidenceKind::Link, ..) => a href=(item.reference) rel="noopener noreferrer" { (shown) },
+            (_, Some(file), Some(address)) if item.exists == Some(true) => {
+                a href={ (address) "/" (file_address(file)) } { (shown) }
+            }
+            (EvidenceKind::File, ..) => code { (shown) },
+            (EvidenceKind::Text, ..) => (shown),
         }
-        @if let Some(step) = &artifact.step { span.dim { " from " (step) } }
+    }
+}
+
+fn origin(origin: &EvidenceOrigin) -> Markup {
+    match origin {
+        EvidenceOrigin::Activity { number, id } => html! { (number) " " (clean(id)) },
+        EvidenceOrigin::Artifact { step } => html! {
+            "artifact" @if let Some(step) = step { " of " (step) }
+        },
+        EvidenceOrigin::Directory => html! { span.dim { "nothing refers to it" } },
     }
 }
 
@@ -344,7 +378,7 @@ fn event_row(event: &Map<String, Value>) -> Markup {
     let (seq, time) = (seq_in(event), text_in(event, "at"));
     let at = time.parse::<Timestamp>().ok();
     html! {
-        tr data-key={ "e" (seq) } {
+        tr data-key={ "e" (seq) "/" (text_in(event, "id")) } {
             td.mono { (seq) }
             td.dim { time datetime=(time) { (at.map(day_and_time).unwrap_or_default()) } }
             td { (clean(text_in(event, "type"))) }

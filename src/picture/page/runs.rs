@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use serde::Serialize;
 
 use crate::model::{RunStatus, SessionId, StateName, Timestamp};
-use crate::picture::page::{Page, Part};
+use crate::picture::page::{Page, Part, encoded, run_link};
 use crate::picture::tone::Tone;
 use crate::picture::words::{age, clean, count, shortened};
 use crate::runs::{Card, CardFilter, CardGroup, CardsOfGroup, CardsReport, Need};
@@ -88,15 +88,6 @@ fn address(filter: &CardFilter, group: Option<CardGroup>, skip: usize) -> String
     if query.is_empty() { "/".to_owned() } else { format!("/?{query}") }
 }
 
-/// A value in the query of an address.
-fn encoded(text: &str) -> String {
-    let bytes = text.bytes().map(|byte| match byte {
-        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
-        _ => format!("%{byte:02X}"),
-    });
-    bytes.collect()
-}
-
 fn group_section(project: &ProjectCards, group: &CardsOfGroup, filter: &CardFilter, now: Timestamp) -> Markup {
     let (symbol, class) = look_of_group(group.group);
     let shown = filter.skip + group.cards.len();
@@ -108,7 +99,7 @@ fn group_section(project: &ProjectCards, group: &CardsOfGroup, filter: &CardFilt
             }
             @if !group.cards.is_empty() {
                 ul.rows {
-                    @for card in &group.cards { (row(project, card, now)) }
+                    @for card in &group.cards { (row(&project.project, card, now)) }
                 }
             }
             @if filter.skip > 0 || shown < group.total {
@@ -189,14 +180,15 @@ pub(crate) fn look_of(card: &Card) -> (&'static str, &'static str, String) {
     }
 }
 
-fn row(project: &ProjectCards, card: &Card, now: Timestamp) -> Markup {
+/// A run in a list.
+pub(super) fn row(project: &str, card: &Card, now: Timestamp) -> Markup {
     let run = &card.run;
     let (symbol, class, word) = look_of(card);
     let about = if card.group.is_open() { &card.reason } else { run.goal.as_ref().unwrap_or(&card.reason) };
     html! {
-        li.row data-key={ (project.project) "/" (run.run_id) } data-command=[card.next.command.as_ref()] {
+        li.row data-key={ (project) "/" (run.run_id) } data-command=[card.next.command.as_ref()] {
             span class={ "tag " (class) } { (symbol) " " (shortened(&word, 24)) }
-            a href={ "/" (project.project) "/runs/" (run.run_id) } { (run.run_id) }
+            (run_link(project, &run.run_id))
             span { (run.workflow) }
             span { (run.phase.as_ref().map_or("", StateName::as_str)) }
             span.reason { (shortened(about, 160)) }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::codec::{LogEnd, LogScan};
-use crate::disk::{Dir, DiskError, File, Operation, Rename, read_exact_at};
+use crate::disk::{Dir, DiskError, File, FilePart, FileType, Operation, Rename, read_exact_at};
 use crate::model::{Event, Number, RunId, Seq, Timestamp, limits};
 use crate::store::address::{Address, Document};
 use crate::store::error::StoreError;
@@ -147,6 +147,30 @@ impl StoredRun for RunDir {
             return Ok(None);
         };
         Ok(dir.read_text(name, limits::ACTIVITY_BYTES)?)
+    }
+
+    fn evidence(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        let Some(dir) = self.dir.find_dir(EVIDENCE)? else {
+            return Ok(Vec::new());
+        };
+        let length = |name: String| {
+            let stat = dir.look(&name).ok().filter(|stat| stat.kind == FileType::RegularFile)?;
+            Some((name, stat.len))
+        };
+        let mut files: Vec<_> = dir.names()?.into_iter().filter_map(length).collect();
+        files.sort();
+        Ok(files)
+    }
+
+    fn read_evidence(&self, name: &str, offset: u64, limit: usize) -> Result<Option<FilePart>, StoreError> {
+        // One name: anything else could lead out of the directory.
+        if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\', '\0']) {
+            return Ok(None);
+        }
+        match self.dir.find_dir(EVIDENCE)? {
+            Some(dir) => Ok(dir.read_part(name, offset, limit)?),
+            None => Ok(None),
+        }
     }
 
     fn begin(&self, request: &WriteRequest) -> Result<Box<dyn RunWriter + '_>, StoreError> {

@@ -24,22 +24,17 @@ function token() {
 }
 
 let secret = token();
-window.addEventListener('hashchange', () => {
-  if (location.hash.includes('token=')) {
-    secret = token();
-    refresh();
-    connect();
-  }
-});
 
+function take(given) {
+  if (!given || given === secret) return;
+  secret = given;
+  refresh();
+  connect();
+}
+
+window.addEventListener('hashchange', () => location.hash.includes('token=') && take(token()));
 // Another tab was given a newer token.
-window.addEventListener('storage', (event) => {
-  if (event.key === KEY && event.newValue && event.newValue !== secret) {
-    secret = event.newValue;
-    refresh();
-    connect();
-  }
-});
+window.addEventListener('storage', (event) => event.key === KEY && take(event.newValue));
 
 function say(text) {
   const place = document.querySelector('#state') ?? main;
@@ -73,7 +68,10 @@ function place(old, fresh) {
 
 const keyOf = (node) => (node.nodeType === Node.ELEMENT_NODE ? (node.dataset?.key ?? node.id) : '');
 // What the reader did to an element is not undone.
-const kept = (element, name) => (name === 'open' && element.nodeName === 'DETAILS') || (name === 'class' && element.classList.contains('chosen'));
+const kept = (element, name) =>
+  (name === 'open' && element.nodeName === 'DETAILS') ||
+  (name === 'src' && element.nodeName === 'IMG') ||
+  (name === 'class' && element.classList.contains('chosen'));
 
 function placeChildren(old, fresh) {
   const keyed = new Map([...old.children].filter(keyOf).map((child) => [keyOf(child), child]));
@@ -169,6 +167,13 @@ function show(fresh) {
   const header = document.querySelector('header nav');
   const navigation = fresh.querySelector('header nav');
   if (header && navigation) place(header, navigation);
+  main.querySelectorAll('img[data-src]:not([src])').forEach(load);
+}
+
+// An image needs the token, which no address holds.
+async function load(image) {
+  const answer = await fetch(image.dataset.src, { headers: { Authorization: `Bearer ${secret}` } });
+  if (answer.ok) image.src = URL.createObjectURL(await answer.blob());
 }
 
 // What is new, with every row where it is.
@@ -329,7 +334,7 @@ function slide(by) {
   slider.dispatchEvent(new Event('input', { bubbles: true }));
 }
 
-const PAGES = { r: '/' };
+const PAGES = { r: '/', s: '/sessions', w: '/workflows', i: '/interviews' };
 let before = '';
 
 function pressed(key) {
@@ -346,30 +351,10 @@ function pressed(key) {
     }
     case '[': return slide(-1);
     case ']': return slide(1);
-    case '?': return help();
-    case 'Escape': return document.querySelector('dialog[open]') ? null : main.querySelector('.rows') ? apply() : location.assign(`/${sessionStorage.getItem(LIST) ?? ''}`);
+    case '?': return document.querySelector('#keys')?.showModal();
+    case 'Escape': return location.pathname === '/' ? apply() : location.assign(`/${sessionStorage.getItem(LIST) ?? ''}`);
     default: return undefined;
   }
-}
-
-function help() {
-  let dialog = document.querySelector('#keys');
-  if (!dialog) {
-    dialog = document.createElement('dialog');
-    dialog.id = 'keys';
-    const keys = [['j k', 'next and previous run'], ['Enter', 'open it'], ['Esc', 'back to all runs'], ['/', 'search'], ['g r', 'all runs'], ['y', 'copy the command'], ['[ ]', 'one event back, one on'], ['?', 'these keys']];
-    const list = document.createElement('dl');
-    for (const [key, what] of keys) {
-      const term = document.createElement('dt');
-      const meaning = document.createElement('dd');
-      term.textContent = key;
-      meaning.textContent = what;
-      list.append(term, meaning);
-    }
-    dialog.append(list);
-    document.body.append(dialog);
-  }
-  dialog.showModal();
 }
 
 document.addEventListener('keydown', (event) => {

@@ -10,9 +10,11 @@ use crate::web::server::gate::Refusal;
 
 /// What a page may do: load the script and the style sheet of this server, and talk to it. Text becomes markup in one
 /// place of the script, the policy `flow`.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
     trusted-types flow";
+/// What the content of a file may do: nothing.
+const SANDBOX: &str = "default-src 'none'; sandbox; frame-ancestors 'none'; require-trusted-types-for 'script'";
 const COOP: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 const CORP: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
@@ -51,6 +53,18 @@ pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response<Body>
         Ok(text) => with_type(status, "application/json", text),
         Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "the answer is not valid JSON"),
     }
+}
+
+/// A file of other people's: never a page, whatever it holds. `kind` is the type of an image; anything else is text.
+pub(super) fn file(kind: Option<&'static str>, bytes: Vec<u8>, from: u64, len: u64) -> Response<Body> {
+    let (last, is_part) = (from + bytes.len() as u64, (bytes.len() as u64) < len);
+    let status = if is_part { StatusCode::PARTIAL_CONTENT } else { StatusCode::OK };
+    let mut answer = with_type(status, kind.unwrap_or("text/plain; charset=utf-8"), bytes);
+    answer.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(SANDBOX));
+    if let (true, Ok(range)) = (is_part, format!("bytes {from}-{}/{len}", last.saturating_sub(1)).parse()) {
+        answer.headers_mut().insert(header::CONTENT_RANGE, range);
+    }
+    answer
 }
 
 pub(super) fn refused(refusal: &Refusal) -> Response<Body> {

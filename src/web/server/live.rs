@@ -34,6 +34,8 @@ pub(super) struct Notice {
 pub(super) struct Served {
     pub(super) name: String,
     root: PathBuf,
+    /// For verbs that are not about one run.
+    pub(super) cx: Context,
     keeper: Mutex<Keeper>,
 }
 
@@ -80,7 +82,7 @@ impl Live {
         let serve = |keeper: Keeper| {
             let root = keeper.feed.root().to_owned();
             let name = free_name(&root, &mut names);
-            Served { name, root, keeper: Mutex::new(keeper) }
+            Served { name, cx: cx.working_in(&root), root, keeper: Mutex::new(keeper) }
         };
         let projects = keepers.into_iter().map(serve).collect();
         let id = secret()[..16].to_owned();

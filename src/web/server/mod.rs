@@ -5,10 +5,12 @@
 
 mod accept;
 mod answer;
+mod files;
 mod gate;
 mod live;
 mod memory;
 mod pages;
+mod places;
 mod socket;
 
 use std::net::SocketAddr;

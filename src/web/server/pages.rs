@@ -8,15 +8,16 @@ use axum::http::{Response, StatusCode};
 use axum::routing::get;
 use axum::{Router, middleware};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::model::{Explain as _, Kind, RunId, Seq};
+use crate::model::{Explain, Kind, RunId, Seq};
+use crate::picture::diagram;
 use crate::picture::page::{self, LOG_PAGE, Page, Place, RunPage, document, message_page, run_page, runs_page};
 use crate::runs::{CardFilter, CardGroup, FeedRun};
 use crate::web::server::answer::{html, json as as_json, text, with_type};
 use crate::web::server::gate::Caller;
 use crate::web::server::live::{Live, apart, cards};
-use crate::web::server::socket;
+use crate::web::server::{files, places, socket};
 
 /// How many records of activities a page shows.
 const ACTIVITIES: usize = 100;
@@ -26,7 +27,7 @@ const EVENTS: usize = 500;
 const SCRIPT: &str = include_str!("../assets/flow.js");
 const ICON: &str = include_str!("../assets/flow.svg");
 
-type Answer = Response<Body>;
+pub(super) type Answer = Response<Body>;
 
 /// All addresses. A page without the token is an empty shell; everything else that says something of a project is
 /// refused without it.
@@ -36,11 +37,24 @@ pub(super) fn router(live: Arc<Live>) -> Router {
         .route("/api/v1/{project}/runs/{run}", get(run))
         .route("/api/v1/{project}/runs/{run}/activities", get(activities))
         .route("/api/v1/{project}/runs/{run}/log", get(log))
+        .route("/api/v1/{project}/runs/{run}/evidence", get(evidence))
+        .route("/api/v1/{project}/runs/{run}/diagram", get(drawn))
+        .route("/api/v1/{project}/runs/{run}/file", get(files::raw))
+        .route("/api/v1/sessions", get(places::sessions))
+        .route("/api/v1/workflows", get(places::workflows))
+        .route("/api/v1/{project}/workflows/{workflow}", get(places::workflow))
+        .route("/api/v1/interviews", get(places::interviews))
         .route("/ws", get(socket::open))
         .route_layer(middleware::from_fn(only_known));
     Router::new()
         .route("/", get(runs))
         .route("/{project}/runs/{run}", get(run_shown))
+        .route("/{project}/runs/{run}/file", get(files::shown))
+        .route("/sessions", get(places::sessions_shown))
+        .route("/workflows", get(places::workflows_shown))
+        .route("/{project}/workflows/{workflow}", get(places::workflow_shown))
+        .route("/interviews", get(places::interviews_shown))
+        .route("/{project}/interview", get(places::interview_shown))
         .route("/flow.css", get(async || with_type(StatusCode::OK, "text/css; charset=utf-8", page::STYLE)))
         .route("/flow.js", get(async || with_type(StatusCode::OK, "text/javascript; charset=utf-8", SCRIPT)))
         .route("/flow.svg", get(async || with_type(StatusCode::OK, "image/svg+xml", ICON)))
@@ -66,8 +80,41 @@ fn shown(caller: Caller, status: StatusCode, make: impl FnOnce() -> Page) -> Ans
     if caller.is_known { html(status, document(&make(), Place::Served)) } else { html(StatusCode::OK, page::shell()) }
 }
 
+/// Why something cannot be shown: a status for programs, and a sentence.
+pub(super) type Found<T> = Result<T, (StatusCode, String)>;
+
+/// A failure as a status and a sentence.
+pub(super) fn failed(error: &dyn Explain) -> (StatusCode, String) {
+    let status = match error.problem().kind {
+        Kind::NotFound | Kind::Usage => StatusCode::NOT_FOUND,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    (status, error.one_line())
+}
+
+/// The page that `make` makes, or one that says why `what` cannot be shown; the shell for those who have not shown the token.
+pub(super) async fn page_of(
+    live: Arc<Live>,
+    caller: Caller,
+    what: &'static str,
+    make: impl FnOnce(&Live) -> Found<Page> + Send + 'static,
+) -> Answer {
+    if !caller.is_known {
+        return html(StatusCode::OK, page::shell());
+    }
+    read_apart(live, move |live| match make(live) {
+        Ok(page) => html(StatusCode::OK, document(&page, Place::Served)),
+        Err((status, message)) => {
+            // That something cannot be read is what there is to say of it.
+            let status = if status == StatusCode::NOT_FOUND { status } else { StatusCode::OK };
+            html(status, document(&message_page(&format!("{what} cannot be shown"), &message), Place::Served))
+        }
+    })
+    .await
+}
+
 /// Answers with what `read` makes, which may wait for the disk and for other readers.
-async fn read_apart(live: Arc<Live>, read: impl FnOnce(&Live) -> Answer + Send + 'static) -> Answer {
+pub(super) async fn read_apart(live: Arc<Live>, read: impl FnOnce(&Live) -> Answer + Send + 'static) -> Answer {
     let failed = |_| text(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made");
     apart(&live, read).await.unwrap_or_else(failed)
 }
@@ -109,12 +156,9 @@ async fn runs(
     Query(search): Query<Search>,
 ) -> Answer {
     let filter = CardFilter::from(search);
-    if !caller.is_known {
-        return html(StatusCode::OK, page::shell());
-    }
-    read_apart(live, move |live| {
+    page_of(live, caller, "This list", move |live| {
         let now = live.now();
-        shown(caller, StatusCode::OK, || runs_page(&cards(live, &filter), &filter, now))
+        Ok(runs_page(&cards(live, &filter), &filter, now))
     })
     .await
 }
@@ -140,64 +184,49 @@ async fn run_shown(
     Path((project, run)): Path<(String, String)>,
     Query(when): Query<When>,
 ) -> Answer {
-    if !caller.is_known {
-        return html(StatusCode::OK, page::shell());
-    }
-    read_apart(live, move |live| {
-        let address = format!("/{project}/runs/{run}");
-        let answer = with_run(live, &project, &run, |run, address| {
+    page_of(live, caller, "This run", move |live| {
+        with_run(live, &project, &run, |run, address| {
             let at = when.at.map(Seq);
             let report = run.report(at)?;
             let activities = run.activities(at, 0, ACTIVITIES);
+            let evidence = run.evidence(&report)?;
             let end = when.log.or(when.at).unwrap_or(report.last.0).min(report.last.0);
             let from = end.saturating_sub(LOG_PAGE as u64);
-            let log = run.log(Seq(from), usize::try_from(end - from).unwrap_or(LOG_PAGE));
+            let mut log = run.log(Seq(from), EVENTS);
+            // By position and not by number: after a merge two events may have the same position.
+            log.events.retain(|event| event.get("seq").and_then(Value::as_u64).is_none_or(|seq| seq <= end));
             let view = RunPage {
                 run: &report,
                 activities: &activities,
+                evidence: &evidence,
                 log: &log,
                 machine: run.machine(),
                 address: Some(address),
                 now: live.now(),
             };
             Ok(run_page(&view))
-        });
-        match answer {
-            Ok(page) => html(StatusCode::OK, document(&page, Place::Served)),
-            Err((status, message)) => {
-                let page = message_page("This run cannot be shown", &format!("{address}: {message}"));
-                // That a run cannot be read is what there is to say of it.
-                let status = if status == StatusCode::NOT_FOUND { status } else { StatusCode::OK };
-                html(status, document(&page, Place::Served))
-            }
-        }
+        })
     })
     .await
 }
 
 /// Calls `read` with a run of a project and its address. A failure is a status and a sentence.
-fn with_run<T>(
+pub(super) fn with_run<T>(
     live: &Live,
     project: &str,
     run: &str,
     read: impl FnOnce(&FeedRun, String) -> crate::runs::Result<T>,
-) -> Result<T, (StatusCode, String)> {
+) -> Found<T> {
     let missing = |message: &str| (StatusCode::NOT_FOUND, message.to_owned());
     let served = live.find(project).ok_or_else(|| missing("no project of this name is served"))?;
     let id = run.parse::<RunId>().map_err(|_| missing("this is not the id of a run"))?;
     let mut keeper = served.keeper();
     let found = keeper.feed.run(&id).and_then(|found| read(&found, format!("/{}/runs/{id}", served.name)));
-    found.map_err(|error| {
-        let status = match error.problem().kind {
-            Kind::NotFound | Kind::Usage => StatusCode::NOT_FOUND,
-            _ => StatusCode::INTERNAL_SERVER_ERROR,
-        };
-        (status, error.one_line())
-    })
+    found.map_err(|error| failed(&error))
 }
 
 /// The answer to a program: a report, or an error.
-fn reported<T: serde::Serialize>(found: Result<T, (StatusCode, String)>) -> Answer {
+pub(super) fn reported<T: serde::Serialize>(found: Found<T>) -> Answer {
     match found {
         Ok(report) => as_json(StatusCode::OK, &report),
         Err((status, message)) => as_json(status, &json!({ "error": message })),
@@ -247,4 +276,23 @@ async fn log(
     let limit = part.limit.min(EVENTS);
     read_apart(live, move |live| reported(with_run(live, &project, &run, |run, _| Ok(run.log(Seq(part.after), limit)))))
         .await
+}
+
+async fn evidence(State(live): State<Arc<Live>>, Path((project, run)): Path<(String, String)>) -> Answer {
+    read_apart(live, move |live| {
+        reported(with_run(live, &project, &run, |run, _| {
+            Ok(json!({ "evidence": run.evidence(&run.report(None)?)?, "unreadable": [] }))
+        }))
+    })
+    .await
+}
+
+async fn drawn(State(live): State<Arc<Live>>, Path((project, run)): Path<(String, String)>) -> Answer {
+    read_apart(live, move |live| {
+        reported(with_run(live, &project, &run, |run, _| {
+            let report = run.report(None)?;
+            Ok(run.machine().map(|machine| diagram(machine, &report.here())))
+        }))
+    })
+    .await
 }

@@ -1,0 +1,55 @@
+//! `evidence`.
+
+use crate::cli::args::EvidenceArgs;
+use crate::cli::exit::Exit;
+use crate::cli::out::Out;
+use crate::cli::page::{CARE, Page};
+use crate::runs::{self, Context, EvidenceItem, EvidenceKind, EvidenceOrigin, EvidenceReport, EvidenceRequest};
+
+pub(super) fn run(cx: &Context, args: EvidenceArgs, out: &mut Out) -> Exit {
+    let EvidenceArgs { run, all, session } = args;
+    let request = EvidenceRequest { run: run.name(), all, session };
+    match runs::evidence(cx, &request) {
+        Ok(report) => {
+            let exit = out.answer(&report, || page(&report));
+            if report.evidence.is_empty() {
+                out.aside("nothing is named as evidence or registered as an artifact\n");
+            }
+            exit
+        }
+        Err(error) => out.error(&error),
+    }
+}
+
+/// A table for each run.
+fn page(report: &EvidenceReport) -> String {
+    let mut page = Page::clipping();
+    for items in report.evidence.chunk_by(|a, b| a.run_id == b.run_id) {
+        let Some(first) = items.first() else { continue };
+        page.line(first.run_id.as_str());
+        page.table(2, &items.iter().map(row).collect::<Vec<_>>());
+    }
+    if !report.unreadable.is_empty() {
+        page.head(CARE, "Unreadable", &report.unreadable.len().to_string());
+        let rows = report.unreadable.iter().map(|run| [run.run_id.as_str(), run.reason.as_str()]);
+        page.table(2, &rows.collect::<Vec<_>>());
+    }
+    page.finish()
+}
+
+fn row(item: &EvidenceItem) -> [String; 4] {
+    let origin = match &item.origin {
+        EvidenceOrigin::Activity { number, id } => format!("{number} {id}"),
+        EvidenceOrigin::Artifact { step: Some(step) } => format!("artifact of {step}"),
+        EvidenceOrigin::Artifact { step: None } => "artifact".to_owned(),
+        EvidenceOrigin::Directory => "no activity refers to it".to_owned(),
+    };
+    let state = match (item.kind, item.exists, item.bytes) {
+        (_, Some(false), _) => "missing".to_owned(),
+        (_, _, Some(bytes)) => format!("{bytes} bytes"),
+        (EvidenceKind::File, ..) => "outside of the project".to_owned(),
+        (EvidenceKind::Link, ..) => "link".to_owned(),
+        (EvidenceKind::Text, ..) => "text".to_owned(),
+    };
+    [item.reference.clone(), state, origin, item.label.clone().unwrap_or_default()]
+}

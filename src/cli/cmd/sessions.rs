@@ -1,0 +1,54 @@
+//! `sessions`.
+
+use crate::cli::exit::Exit;
+use crate::cli::out::Out;
+use crate::cli::page::{CARE, FAINT, GOOD, Page, age};
+use crate::model::{SessionId, StateName, Timestamp};
+use crate::modes::{self, SessionsReport, ShownSession};
+use crate::runs::{Context, HolderLife};
+
+pub(super) fn run(cx: &Context, out: &mut Out) -> Exit {
+    let report = match modes::sessions(cx) {
+        Ok(report) => report,
+        Err(error) => return out.error(&error),
+    };
+    let exit = out.answer(&report, || page(&report, cx.now()));
+    out.warnings(&report.warnings);
+    if report.sessions.is_empty() {
+        out.aside("no session holds a run or has a mode\n");
+    }
+    exit
+}
+
+fn page(report: &SessionsReport, now: Timestamp) -> String {
+    let mut page = Page::clipping();
+    for session in &report.sessions {
+        heading(&mut page, session);
+        let runs = session.runs.iter().map(|run| {
+            let phase = run.phase.as_ref().map_or("", StateName::as_str);
+            let at = age(run.updated_at, now);
+            ["run".to_owned(), run.run_id.to_string(), run.workflow.to_string(), phase.to_owned(), at]
+        });
+        let modes = session.modes.iter().map(|mode| {
+            let state = match (&mode.error, mode.active) {
+                (Some(_), _) => "unreadable",
+                (None, true) => "active",
+                (None, false) => mode.outcome.map_or("inactive", |outcome| outcome.as_str()),
+            };
+            let phase = mode.current_phase.clone().unwrap_or_default();
+            ["mode".to_owned(), mode.mode.to_string(), state.to_owned(), phase, String::new()]
+        });
+        page.table(2, &runs.chain(modes).collect::<Vec<_>>());
+    }
+    page.finish()
+}
+
+fn heading(page: &mut Page, session: &ShownSession) {
+    let name = session.session.as_ref().map_or("everyone", SessionId::as_str);
+    match session.life {
+        Some(HolderLife::Alive) => page.head(GOOD, name, "alive"),
+        Some(HolderLife::Dead) => page.head(CARE, name, "its process is gone"),
+        Some(HolderLife::Unknown) => page.head(FAINT, name, "not known whether it lives"),
+        None => page.head(FAINT, name, "the root scope"),
+    }
+}

@@ -1,0 +1,112 @@
+//! `interview list`: the interviews that open runs wait for, and the other open questions of runs.
+
+use std::cmp::Reverse;
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::interviews::error::Result;
+use crate::interviews::link::{Awaited, awaited, is_of_interview};
+use crate::interviews::next::InterviewNext;
+use crate::interviews::status::status;
+use crate::model::{Explain as _, RunId, StateName, Timestamp, Unit, WorkflowId};
+use crate::runs::context::Context;
+use crate::runs::select::{Unreadable, read_runs};
+use crate::runs::view::for_reading;
+
+/// The report of `interview list`.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct InterviewListReport {
+    /// The interviews that open runs wait for; those of the run that changed last first.
+    pub interviews: Vec<OpenInterview>,
+    /// The other open questions of runs.
+    pub questions: Vec<OpenQuestion>,
+    /// Runs that cannot be read.
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// An interview that a run waits for.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct OpenInterview {
+    /// The run.
+    pub run_id: RunId,
+    /// Its workflow.
+    pub workflow: WorkflowId,
+    /// The step that waits.
+    pub step: Option<StateName>,
+    /// The document, as a path in the project.
+    pub document: PathBuf,
+    /// The open question, as the run has it.
+    pub prompt: Option<String>,
+    /// The next step, as the document has it; null if it cannot be read.
+    pub next: Option<InterviewNext>,
+    /// Why the document cannot be read.
+    pub error: Option<String>,
+    /// When the run last changed.
+    pub updated_at: Timestamp,
+}
+
+/// An open question of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct OpenQuestion {
+    /// The run.
+    pub run_id: RunId,
+    /// Its workflow.
+    pub workflow: WorkflowId,
+    /// The step that asks.
+    pub step: StateName,
+    /// The unit that asks.
+    pub unit: Option<Unit>,
+    /// The question.
+    pub prompt: String,
+    /// When the run last changed.
+    pub updated_at: Timestamp,
+}
+
+/// Finds the interviews and questions of the open runs. Writes nothing.
+///
+/// # Errors
+/// When the runs cannot be read; a single unreadable run or document is in the report.
+pub fn list(cx: &Context) -> Result<InterviewListReport> {
+    let project = cx.project()?;
+    let open = project.runs().maybe_open(cx.outside(&project).as_deref())?;
+    let (found, unreadable) = read_runs(&project, &open.ids, |run| {
+        // Most runs ask nothing, and searching their text is faster than reading their log.
+        if !run.text()?.is_none_or(|text| text.contains("questions:") || text.contains("interview")) {
+            return Ok(None);
+        }
+        let history = for_reading(cx, &project, run)?.history;
+        Ok((!history.state().status().is_terminal()).then_some(history))
+    })?;
+    // So that its commands name documents as they are named in the working directory.
+    let is_here = cx.env.cwd.as_deref() == Some(project.root());
+    let named = |document: &Path| if is_here { document.to_owned() } else { project.root().join(document) };
+    let mut report = InterviewListReport { interviews: Vec::new(), questions: Vec::new(), unreadable };
+    for history in found {
+        let run = history.state().document();
+        let (run_id, workflow) = (run.id.clone(), run.workflow.clone());
+        let updated_at = run.state.updated_at.unwrap_or(run.created_at);
+        for Awaited { document, step, prompt } in awaited(&history) {
+            let read = status(cx, &named(&document));
+            let (next, error) = match read {
+                Ok(status) => (Some(InterviewNext { document: document.clone(), ..status.next }), None),
+                Err(error) => (None, Some(error.one_line())),
+            };
+            let (run_id, workflow) = (run_id.clone(), workflow.clone());
+            report.interviews.push(OpenInterview { run_id, workflow, step, document, prompt, next, error, updated_at });
+        }
+        let asks = run.state.questions.iter().filter(|question| !is_of_interview(question));
+        report.questions.extend(asks.map(|question| OpenQuestion {
+            run_id: run_id.clone(),
+            workflow: workflow.clone(),
+            step: question.step.clone(),
+            unit: question.unit.clone(),
+            prompt: question.prompt.clone(),
+            updated_at,
+        }));
+    }
+    report.interviews.sort_by_cached_key(|one| (Reverse((one.updated_at, one.run_id.clone())), one.document.clone()));
+    report.questions.sort_by_cached_key(|one| (Reverse((one.updated_at, one.run_id.clone())), one.step.clone()));
+    Ok(report)
+}

@@ -1,0 +1,112 @@
+//! `sessions`: who works in the project, with which runs and in which modes.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::model::{RunId, SessionId, StateName, Timestamp, WorkflowId};
+use crate::modes::error::Result;
+use crate::modes::view::{ListedMode, ModeListReport, ModeListRequest, list};
+use crate::runs::select::Unreadable;
+use crate::runs::{AttentionRequest, Card, CardGroup, Context, HolderLife, ListedRun, attention, session_life};
+
+/// The report of `sessions`.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct SessionsReport {
+    /// The sessions that hold runs or have modes, and the root scope if it has modes: the root first, then the one whose
+    /// run changed last.
+    pub sessions: Vec<ShownSession>,
+    /// Runs that cannot be read.
+    pub unreadable: Vec<Unreadable>,
+    /// Problems that did not stop the command.
+    pub warnings: Vec<String>,
+}
+
+/// A session, or the root scope.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ShownSession {
+    /// The session; null for the root scope.
+    pub session: Option<SessionId>,
+    /// Whether its process lives; null for the root scope.
+    pub life: Option<HolderLife>,
+    /// The runs that it holds, the one that changed last first.
+    pub runs: Vec<HeldRun>,
+    /// The modes that have a file in its scope.
+    pub modes: Vec<ListedMode>,
+    /// When one of its runs last changed.
+    pub updated_at: Option<Timestamp>,
+}
+
+/// A run that a session holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct HeldRun {
+    /// The run.
+    pub run_id: RunId,
+    /// Its workflow.
+    pub workflow: WorkflowId,
+    /// Its phase.
+    pub phase: Option<StateName>,
+    /// What a person has to do about it.
+    pub group: CardGroup,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// Finds the sessions that hold runs or have modes. Writes nothing.
+///
+/// # Errors
+/// When the runs or the modes cannot be read.
+pub fn sessions(cx: &Context) -> Result<SessionsReport> {
+    let open = attention(cx, &AttentionRequest { all: true })?;
+    Ok(SessionsReport { unreadable: open.unreadable, ..sessions_of(cx, &open.runs)? })
+}
+
+/// As [`sessions`], for open runs that were read already.
+///
+/// # Errors
+/// When the modes cannot be read.
+pub fn sessions_of(cx: &Context, open: &[Card]) -> Result<SessionsReport> {
+    let project = cx.project()?;
+    let ModeListReport { modes, warnings, .. } =
+        list(cx, &ModeListRequest { all: true, ..ModeListRequest::default() })?;
+    let mut found: BTreeMap<Option<SessionId>, ShownSession> = BTreeMap::new();
+    let new = |session: &Option<SessionId>| ShownSession {
+        session: session.clone(),
+        life: None,
+        runs: Vec::new(),
+        modes: Vec::new(),
+        updated_at: None,
+    };
+    for card in open.iter().filter(|card| card.run.session.is_some()) {
+        let session = found.entry(card.run.session.clone()).or_insert_with_key(new);
+        let ListedRun { run_id, workflow, phase, updated_at, .. } = card.run.clone();
+        session.updated_at = session.updated_at.max(Some(updated_at));
+        // Each run has evidence of its own about the process.
+        session.life = surer(session.life, card.holder);
+        session.runs.push(HeldRun { run_id, workflow, phase, group: card.group, updated_at });
+    }
+    for mode in modes {
+        let session = found.entry(mode.scope.0.clone()).or_insert_with_key(new);
+        session.modes.push(mode);
+    }
+    let mut sessions: Vec<_> = found.into_values().collect();
+    for session in &mut sessions {
+        session.runs.sort_by(|a, b| (b.updated_at, &b.run_id).cmp(&(a.updated_at, &a.run_id)));
+        if let Some(id) = &session.session {
+            let is_over = session.modes.iter().any(|mode| mode.session_over);
+            let by_modes = if is_over { HolderLife::Dead } else { session_life(&project, id) };
+            session.life = surer(session.life, Some(by_modes));
+        }
+    }
+    sessions.sort_by_cached_key(|one| (one.session.is_some(), Reverse(one.updated_at), one.session.clone()));
+    Ok(SessionsReport { sessions, unreadable: Vec::new(), warnings })
+}
+
+fn surer(known: Option<HolderLife>, more: Option<HolderLife>) -> Option<HolderLife> {
+    match known {
+        None | Some(HolderLife::Unknown) => more.or(known),
+        known => known,
+    }
+}

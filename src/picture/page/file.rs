@@ -1,0 +1,44 @@
+//! The page of a file that a run refers to: evidence, or an artifact.
+
+use maud::html;
+
+use crate::model::RunId;
+use crate::picture::page::{Page, Part, encoded, run_link};
+use crate::picture::words::{clean, count};
+use crate::runs::{EvidenceFile, FileContent};
+
+/// The address of a file below that of its run, such as `file?evidence=tests.txt`.
+pub(super) fn file_address(file: &EvidenceFile) -> String {
+    match file {
+        EvidenceFile::Evidence(name) => format!("file?evidence={}", encoded(name)),
+        EvidenceFile::Artifact(path) => format!("file?artifact={}", encoded(path)),
+    }
+}
+
+/// The page of a file: its text, or the image that it is. Anything else is only named.
+#[must_use]
+pub fn file_page(project: &str, run: &RunId, file: &EvidenceFile, content: &FileContent) -> Page {
+    let (EvidenceFile::Evidence(name) | EvidenceFile::Artifact(name)) = file;
+    let raw = format!("/api/v1/{project}/runs/{run}/{}", file_address(file));
+    let size = usize::try_from(content.len).unwrap_or(usize::MAX);
+    let main = html! {
+        p.dim.about { (match file { EvidenceFile::Evidence(_) => "Evidence", EvidenceFile::Artifact(_) => "Artifact" })
+            " of " (run_link(project, run)) " · " (count(size)) " bytes" }
+        h1 { (clean(name)) }
+        @match (content.image, content.text()) {
+            (Some(_), _) => img.shown data-src=(raw) alt=(clean(name));,
+            (None, Some(text)) => {
+                div.scroll tabindex="0" role="region" aria-label="Content" { pre { (clean_lines(text)) } }
+                @if content.len > content.bytes.len() as u64 { p.dim { "The first " (count(content.bytes.len())) " bytes." } }
+            }
+            (None, None) => p.dim { "It is neither text nor an image that is shown here." },
+        }
+    };
+    Page { title: format!("{} · flow", clean(name)), main, part: Part::Runs }
+}
+
+/// A text of many lines, without control characters.
+fn clean_lines(text: &str) -> String {
+    let lines: Vec<_> = text.lines().map(|line| line.replace('\t', "    ")).collect();
+    lines.iter().map(|line| clean(line)).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,154 @@
+//! The pages of interviews: all that runs wait for, with their other questions; and one with its questions and answers.
+
+use std::path::Path;
+
+use maud::{Markup, html};
+use serde::Serialize;
+
+use crate::interviews::pad::Fill;
+use crate::interviews::{
+    EntryStatus, InterviewListReport, InterviewNext, InterviewStatusReport, OpenInterview, OpenQuestion,
+};
+use crate::model::Timestamp;
+use crate::picture::page::sessions::phase_name;
+use crate::picture::page::{Page, Part, Place, cell, command, encoded, run_link};
+use crate::picture::words::{age, clean, count, shortened};
+
+/// The interviews and questions of a project.
+#[derive(Debug, Clone, Serialize)]
+pub struct ProjectInterviews {
+    /// Its name, which is the first part of its addresses.
+    pub project: String,
+    /// Its interviews.
+    pub interviews: InterviewListReport,
+}
+
+/// The interviews of these projects. A project that cannot be read has a sentence instead.
+#[must_use]
+pub fn interviews_page(projects: &[(String, Result<ProjectInterviews, String>)], now: Timestamp) -> Page {
+    let main = html! {
+        h1 { "Interviews and questions" }
+        @for (name, found) in projects {
+            @if projects.len() > 1 { h2.project { (clean(name)) } }
+            @match found {
+                Ok(found) => (open(name, &found.interviews, now)),
+                Err(why) => p.bad { "✕ " (shortened(why, 600)) },
+            }
+        }
+    };
+    Page { title: "Interviews · flow".to_owned(), main, part: Part::Interviews }
+}
+
+fn open(project: &str, found: &InterviewListReport, now: Timestamp) -> Markup {
+    html! {
+        section data-key={ (project) "/interviews" } {
+            h2 { "Interviews " span.dim { (count(found.interviews.len())) } }
+            @if found.interviews.is_empty() { p.dim { "No run waits for an interview." } }
+            @else {
+                table.cards {
+                    thead { tr { th { "Document" } th { "Run" } th { "Step" } th { "Progress" } th { "Question" } th { "Changed" } } }
+                    tbody { @for interview in &found.interviews { (interview_row(project, interview, now)) } }
+                }
+            }
+        }
+        section data-key={ (project) "/questions" } {
+            h2 { "Other questions " span.dim { (count(found.questions.len())) } }
+            @if found.questions.is_empty() { p.dim { "No run asks anything else." } }
+            @else {
+                table.cards {
+                    thead { tr { th { "Run" } th { "Step" } th { "Question" } th { "Changed" } } }
+                    tbody { @for question in &found.questions { (question_row(project, question, now)) } }
+                }
+            }
+        }
+    }
+}
+
+fn interview_row(project: &str, one: &OpenInterview, now: Timestamp) -> Markup {
+    let document = one.document.to_string_lossy();
+    html! {
+        tr data-key={ "i" (one.run_id) "/" (document) } {
+            (cell("Document", html! { a href=(address(project, &one.document)) { (shortened(&document, 120)) } }))
+            (cell("Run", run_link(project, &one.run_id)))
+            (cell("Step", html! { (phase_name(one.step.as_ref())) }))
+            (cell("Progress", html! { @if let Some(next) = &one.next { (progress(next)) } }))
+            (cell("Question", html! {
+                @match (&one.error, &one.next) {
+                    (Some(error), _) => span.bad { "✕ " (shortened(error, 400)) },
+                    (None, Some(next)) => (shortened(next.next_question.as_deref().or(next.message.as_deref()).unwrap_or_default(), 400)),
+                    (None, None) => {}
+                }
+            }))
+            (cell("Changed", html! { time datetime=(one.updated_at) { (age(one.updated_at, now)) " ago" } }))
+        }
+    }
+}
+
+fn question_row(project: &str, one: &OpenQuestion, now: Timestamp) -> Markup {
+    html! {
+        tr data-key={ "q" (one.run_id) "/" (one.step) "/" (one.unit.as_ref().map_or("", |unit| unit.as_str())) } {
+            (cell("Run", run_link(project, &one.run_id)))
+            (cell("Step", html! { (one.step) @if let Some(unit) = &one.unit { " (" (clean(unit.as_str())) ")" } }))
+            (cell("Question", html! { (shortened(&one.prompt, 1000)) }))
+            (cell("Changed", html! { time datetime=(one.updated_at) { (age(one.updated_at, now)) " ago" } }))
+        }
+    }
+}
+
+fn address(project: &str, document: &Path) -> String {
+    format!("/{project}/interview?document={}", encoded(&document.to_string_lossy()))
+}
+
+fn progress(next: &InterviewNext) -> Markup {
+    let metadata = &next.metadata;
+    html! { "question " (metadata.question_number.min(metadata.total_questions)) " of " (metadata.total_questions) }
+}
+
+/// The page of an interview that a run waits for; `status` is what its document says.
+#[must_use]
+pub fn interview_page(project: &str, one: &OpenInterview, status: &InterviewStatusReport) -> Page {
+    let document = one.document.to_string_lossy();
+    let main = html! {
+        p.dim.about { "Interview " (clean(&status.script)) " for " (run_link(project, &one.run_id))
+            @if let Some(step) = &one.step { ", which waits in " (step) } }
+        h1 { (clean(&document)) }
+        section.next.need data-key="next" {
+            p { b.need { "▲ " (progress(&status.next)) } " — "
+                (shortened(status.next.next_question.as_deref().or(status.next.message.as_deref()).unwrap_or_default(), 2000)) }
+            @if let Some(suggestion) = &status.next.command { (command(&suggestion.to_string(), Place::Served)) }
+        }
+        @if !status.problems.is_empty() {
+            ul.notes { @for fault in &status.problems { li.bad { "✕ line " (fault.line) ": " (shortened(&fault.message, 400)) } } }
+        }
+        section data-key="sections" {
+            h2 { "Sections " span.dim { (count(status.sections.len())) } }
+            ul.steps { @for section in &status.sections {
+                @let (symbol, word) = look_of_fill(section.fill);
+                li { (symbol) " " (shortened(&section.heading, 200)) span.dim { " " (word) } }
+            } }
+        }
+        section data-key="entries" {
+            h2 { "Questions and answers " span.dim { (count(status.entries.len())) } }
+            @for entry in &status.entries {
+                div.entry data-key={ "e" (entry.number) } {
+                    h3 { (entry.number) ". " (shortened(&entry.asked, 1000)) span.dim { " " (shortened(&entry.topic, 120)) } }
+                    @match (entry.status, &entry.answer) {
+                        (EntryStatus::Open, _) => p.need { "▲ open" },
+                        (EntryStatus::Skipped, why) => p.dim { "– skipped " (shortened(why.as_deref().unwrap_or_default(), 4000)) },
+                        (EntryStatus::Answered, answer) => p.answer { (shortened(answer.as_deref().unwrap_or_default(), 4000)) },
+                    }
+                }
+            }
+        }
+    };
+    Page { title: format!("{document} · flow"), main, part: Part::Interviews }
+}
+
+fn look_of_fill(fill: Fill) -> (&'static str, &'static str) {
+    match fill {
+        Fill::Filled => ("✓", "filled"),
+        Fill::Short => ("◐", "short"),
+        Fill::Placeholder => ("◦", "only the placeholder"),
+        Fill::Empty => ("◦", "empty"),
+    }
+}

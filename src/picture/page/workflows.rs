@@ -1,0 +1,199 @@
+//! The pages of workflows: all of them, and one with its diagram, its problems and the runs in each state.
+
+use maud::{Markup, html};
+use serde::Serialize;
+
+use crate::machine::{Diagnostic, Machine, Severity};
+use crate::model::Timestamp;
+use crate::picture::diagram::diagram;
+use crate::picture::page::{Page, Part, Place, cell, command, encoded, run_row};
+use crate::picture::svg::{Mark, Marks, Progress, diagram_svg};
+use crate::picture::tone::Tone;
+use crate::picture::words::{clean, count, shortened};
+use crate::runs::{Card, WorkflowEntry, WorkflowReport, WorkflowUse};
+
+/// The workflows of a project, and how many runs each has.
+#[derive(Debug, Clone, Serialize)]
+pub struct ProjectWorkflows {
+    /// Its name, which is the first part of its addresses.
+    pub project: String,
+    /// The workflows by id, each with its runs.
+    pub workflows: Vec<UsedWorkflow>,
+}
+
+/// A workflow and its runs.
+#[derive(Debug, Clone, Serialize)]
+pub struct UsedWorkflow {
+    /// The workflow.
+    #[serde(flatten)]
+    pub workflow: WorkflowEntry,
+    /// Its runs.
+    pub runs: WorkflowUse,
+}
+
+/// The workflows of these projects. A project whose definitions cannot be read has a sentence instead.
+#[must_use]
+pub fn workflows_page(projects: &[(String, Result<ProjectWorkflows, String>)]) -> Page {
+    let main = html! {
+        h1 { "Workflows" }
+        @for (name, found) in projects {
+            @if projects.len() > 1 { h2.project { (clean(name)) } }
+            @match found {
+                Ok(found) => table.cards data-key={ (name) "/workflows" } {
+                    thead { tr { th { "Workflow" } th { "Notation" } th { "Runs" } th { "Origin" } th { "Purpose" } } }
+                    tbody { @for used in &found.workflows { (row(name, used)) } }
+                },
+                Err(why) => p.bad { "✕ " (shortened(why, 600)) },
+            }
+        }
+    };
+    Page { title: "Workflows · flow".to_owned(), main, part: Part::Workflows }
+}
+
+fn row(project: &str, used: &UsedWorkflow) -> Markup {
+    let (entry, runs) = (&used.workflow, &used.runs);
+    html! {
+        tr data-key={ "w" (entry.id) } {
+            (cell("Workflow", html! { a href={ "/" (project) "/workflows/" (encoded(&entry.id)) } { (clean(&entry.id)) } }))
+            (cell("Notation", html! { (entry.notation) }))
+            (cell("Runs", html! { (count(runs.open)) " open, " (count(runs.over)) " over" }))
+            (cell("Origin", html! { (shortened(&entry.origin, 120)) }))
+            (cell("Purpose", html! {
+                @match (&entry.error, &entry.description) {
+                    (Some(error), _) => span.bad { "✕ " (shortened(error, 300)) },
+                    (None, description) => (shortened(description.as_deref().unwrap_or_default(), 300)),
+                }
+            }))
+        }
+    }
+}
+
+/// What the page of a workflow shows.
+#[derive(Debug)]
+pub struct WorkflowPage<'a> {
+    /// The project, as in addresses.
+    pub project: &'a str,
+    /// The workflow.
+    pub workflow: &'a WorkflowReport,
+    /// Its name in the catalog.
+    pub name: &'a str,
+    /// Its machine; none if it does not compile.
+    pub machine: Option<&'a Machine>,
+    /// Its runs.
+    pub runs: &'a WorkflowUse,
+    /// Its open runs.
+    pub cards: &'a [Card],
+    /// The time.
+    pub now: Timestamp,
+}
+
+/// The page of a workflow.
+#[must_use]
+pub fn workflow_page(view: &WorkflowPage<'_>) -> Page {
+    let WorkflowPage { workflow, runs, .. } = view;
+    let main = html! {
+        p.dim.about { (workflow.notation) " · " (shortened(&workflow.origin, 200)) " · " (count(runs.open)) " open runs, "
+            (count(runs.over)) " over" }
+        h1 { (clean(view.name)) }
+        (problems(&workflow.diagnostics))
+        div.two {
+            div { (states(view)) (open_runs(view)) }
+            (picture(view))
+        }
+        (command(&format!("flow workflow show {}", crate::model::quoted(view.name)), Place::Served))
+    };
+    Page { title: format!("{} · flow", view.name), main, part: Part::Workflows }
+}
+
+fn problems(diagnostics: &[Diagnostic]) -> Markup {
+    html! {
+        @if !diagnostics.is_empty() {
+            section data-key="problems" {
+                h2 { "Problems " span.dim { (count(diagnostics.len())) } }
+                ul { @for one in diagnostics {
+                    li {
+                        @match one.severity {
+                            Severity::Error => span class="tag bad" { "✕ error" },
+                            Severity::Warning => span class="tag need" { "▲ warning" },
+                        }
+                        " line " (one.place.line) ", column " (one.place.column) ": " (shortened(&one.message, 600))
+                        @if let Some(help) = &one.help { span.dim { " – " (shortened(help, 600)) } }
+                    }
+                } }
+            }
+        }
+    }
+}
+
+fn states(view: &WorkflowPage<'_>) -> Markup {
+    let WorkflowPage { workflow, runs, .. } = view;
+    html! {
+        section data-key="states" {
+            h2 { "States " span.dim { (count(workflow.states.len())) } }
+            table.cards {
+                thead { tr { th { "State" } th { "Open runs" } th { "Leads to" } th { "About" } } }
+                tbody { @for state in &workflow.states {
+                    tr data-key={ "q" (state.name) } {
+                        (cell("State", html! {
+                            (state.name)
+                            @if workflow.initial.contains(&state.name) { span.dim { " begins" } }
+                            @if workflow.terminal.contains(&state.name) { span.dim { " can end" } }
+                        }))
+                        (cell("Open runs", html! { @if let Some(here) = runs.phases.get(&state.name) { (count(*here)) } }))
+                        (cell("Leads to", html! {
+                            @let next: Vec<_> = workflow.transitions.iter().filter(|way| way.from == state.name).collect();
+                            @for (nth, way) in next.into_iter().enumerate() { @if nth > 0 { ", " } (way.to) }
+                        }))
+                        (cell("About", html! {
+                            (shortened(state.label.as_deref().or(state.description.as_deref()).unwrap_or_default(), 300))
+                        }))
+                    }
+                } }
+            }
+            @let gone: Vec<_> = runs.phases.iter().filter(|(phase, _)| workflow.states.iter().all(|state| state.name != **phase)).collect();
+            @if !gone.is_empty() {
+                p.need { "▲ Runs of an earlier version are in states that are gone: "
+                    @for (nth, (phase, runs)) in gone.into_iter().enumerate() { @if nth > 0 { ", " } (phase) " (" (count(*runs)) ")" } }
+            }
+        }
+    }
+}
+
+fn open_runs(view: &WorkflowPage<'_>) -> Markup {
+    html! {
+        @if !view.cards.is_empty() {
+            section.group data-key="runs" {
+                h2 { "Open runs " (count(view.runs.open)) }
+                ul.rows { @for card in view.cards { (run_row(view.project, card, view.now)) } }
+                @if view.cards.len() < view.runs.open {
+                    p.more { a href={ "/?workflow=" (encoded(view.name)) } { "All of them" } }
+                }
+            }
+        }
+    }
+}
+
+/// The diagram, with the number of open runs in each state.
+fn picture(view: &WorkflowPage<'_>) -> Markup {
+    let here: Vec<_> = view.runs.phases.keys().cloned().collect();
+    let marks = view
+        .runs
+        .phases
+        .iter()
+        .map(|(phase, runs)| (phase.clone(), Mark { visits: *runs as u64, progress: Progress::Here(Tone::Ready) }));
+    let marks = Marks { prefix: "workflow-".to_owned(), states: marks.collect() };
+    html! {
+        aside data-key="workflow" {
+            h2 { "Diagram" }
+            @match view.machine {
+                Some(machine) => {
+                    @let drawn = diagram(machine, &here);
+                    div.scroll tabindex="0" role="region" aria-label="Diagram" { (diagram_svg(&drawn, &marks)) }
+                    @if drawn.left_out > 0 { p.dim { (count(drawn.left_out)) " more states are not drawn" } }
+                    @if view.runs.phases.values().any(|runs| *runs > 1) { p.dim { "×N: so many open runs are in this state" } }
+                }
+                None => p.dim { "It does not compile, so there is nothing to draw." },
+            }
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! `evidence`: what runs refer to as evidence and artifacts, and whether it is there; and the content of these files.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::disk::{Dir, DiskError, FilePart, Trust};
+use crate::engine::Attempt;
+use crate::model::{Number, RunId, SessionId, StateName};
+use crate::runs::context::Context;
+use crate::runs::error::{Error, Result};
+use crate::runs::select::{Unreadable, read_runs, select_run};
+use crate::runs::show::{ArtifactKind, ShownArtifact, artifacts};
+use crate::runs::view::for_reading;
+use crate::store::{Project, StoreError, StoredRun};
+
+/// How FlowRun names a record of evidence with this id.
+const RECORD: &str = ".evidence.yaml";
+/// The directory of a run in which evidence is.
+const DIRECTORY: &str = "evidence/";
+/// How many bytes decide about the type of a content.
+const HEAD: usize = 8192;
+
+/// Whose evidence to list.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct EvidenceRequest {
+    /// The run; otherwise the session's or the only active one.
+    #[serde(rename = "run_id")]
+    pub run: Option<String>,
+    /// Whether to list that of all open runs.
+    pub all: bool,
+    /// The session of the caller.
+    pub session: Option<SessionId>,
+}
+
+/// The report of `evidence`.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct EvidenceReport {
+    /// For each run: what its activities refer to, what nothing refers to, and its artifacts.
+    pub evidence: Vec<EvidenceItem>,
+    /// Runs that cannot be read.
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// Something that a run refers to.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct EvidenceItem {
+    /// The run.
+    pub run_id: RunId,
+    /// What refers to it.
+    pub origin: EvidenceOrigin,
+    /// The reference, as it was written.
+    pub reference: String,
+    /// What it says of itself.
+    pub label: Option<String>,
+    /// What the reference is.
+    pub kind: EvidenceKind,
+    /// The file that it names, if flow can read it: a file of the run's evidence, or one of the project.
+    pub file: Option<EvidenceFile>,
+    /// Whether the file is there; none for what is not a file, and for files outside of the project.
+    pub exists: Option<bool>,
+    /// The length of the file in bytes.
+    pub bytes: Option<u64>,
+}
+
+/// What refers to a piece of evidence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum EvidenceOrigin {
+    /// An activity.
+    Activity {
+        /// Its number.
+        number: Number,
+        /// Its id.
+        id: String,
+    },
+    /// A registered artifact, of this step.
+    Artifact {
+        /// The step.
+        step: Option<StateName>,
+    },
+    /// Nothing: it is a file among the evidence.
+    Directory,
+}
+
+/// What a reference is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EvidenceKind {
+    /// A file.
+    File,
+    /// An address on the web.
+    Link,
+    /// Other text, such as a job or a commit.
+    Text,
+}
+
+/// A file of a run that flow can read.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EvidenceFile {
+    /// A file in the run's `evidence/`, by its name.
+    Evidence(String),
+    /// A registered artifact, by its path in the project.
+    Artifact(String),
+}
+
+/// Lists what runs refer to as evidence and artifacts. Writes nothing.
+///
+/// # Errors
+/// [`Error::NoSuchRun`], and those of reading a run.
+pub fn evidence(cx: &Context, request: &EvidenceRequest) -> Result<EvidenceReport> {
+    let project = cx.project()?;
+    if request.all {
+        let open = project.runs().maybe_open(cx.outside(&project).as_deref())?;
+        let (found, unreadable) = read_runs(&project, &open.ids, |run| {
+            let view = for_reading(cx, &project, run)?;
+            let is_over = view.history.state().status().is_terminal();
+            Ok((!is_over).then(|| {
+                evidence_of(cx, &project, run, &view.history.attempts().iter().collect::<Vec<_>>(), &artifacts(&view))
+            }))
+        })?;
+        let evidence = found.into_iter().collect::<Result<Vec<_>>>()?.concat();
+        return Ok(EvidenceReport { evidence, unreadable });
+    }
+    let caller = cx.caller(request.session.clone(), None)?;
+    let run = select_run(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
+    let view = for_reading(cx, &project, &*run)?;
+    let activities: Vec<_> = view.history.attempts().iter().collect();
+    let evidence = evidence_of(cx, &project, &*run, &activities, &artifacts(&view))?;
+    Ok(EvidenceReport { evidence, unreadable: Vec::new() })
+}
+
+/// What a run with these activities and artifacts refers to.
+pub(super) fn evidence_of(
+    cx: &Context,
+    project: &Project,
+    run: &dyn StoredRun,
+    activities: &[&Attempt],
+    artifacts: &[ShownArtifact],
+) -> Result<Vec<EvidenceItem>> {
+    let mut unnamed: BTreeMap<String, u64> = run.evidence()?.into_iter().collect();
+    let files = unnamed.clone();
+    let mut found = Vec::new();
+    for attempt in activities {
+        for reference in &attempt.evidence {
+            let origin = EvidenceOrigin::Activity { number: attempt.number, id: attempt.id.clone() };
+            let item = item_of_activity(run.id(), origin, reference, &files);
+            if let Some(EvidenceFile::Evidence(name)) = &item.file {
+                unnamed.remove(name);
+            }
+            found.push(item);
+        }
+    }
+    found.extend(unnamed.into_iter().map(|(name, bytes)| EvidenceItem {
+        run_id: run.id().clone(),
+        origin: EvidenceOrigin::Directory,
+        reference: format!("{DIRECTORY}{name}"),
+        label: None,
+        kind: EvidenceKind::File,
+        file: Some(EvidenceFile::Evidence(name)),
+        exists: Some(true),
+        bytes: Some(bytes),
+    }));
+    found.extend(artifacts.iter().map(|artifact| item_of_artifact(cx, project, run.id(), artifact)));
+    Ok(found)
+}
+
+fn is_web(text: &str) -> bool {
+    text.starts_with("https://") || text.starts_with("http://")
+}
+
+fn item_of_activity(
+    run: &RunId,
+    origin: EvidenceOrigin,
+    reference: &str,
+    files: &BTreeMap<String, u64>,
+) -> EvidenceItem {
+    let plain = reference.trim_start_matches("./");
+    let inside = plain.strip_prefix(DIRECTORY);
+    let name = inside.unwrap_or(plain);
+    let is_there = |name: &String| files.contains_key(name);
+    let known = [name.to_owned(), format!("{name}{RECORD}")].into_iter().find(is_there);
+    // Only what names the directory is sure to be a file; it may be missing.
+    let named = || inside.filter(|name| !name.contains('/')).map(str::to_owned);
+    let kind = match (&known, inside) {
+        (Some(_), _) | (None, Some(_)) => EvidenceKind::File,
+        (None, None) if is_web(plain) => EvidenceKind::Link,
+        (None, None) => EvidenceKind::Text,
+    };
+    let bytes = known.as_ref().and_then(|name| files.get(name).copied());
+    let exists = (kind == EvidenceKind::File).then_some(known.is_some());
+    let file = known.or_else(named).map(EvidenceFile::Evidence);
+    EvidenceItem {
+        run_id: run.clone(),
+        origin,
+        reference: reference.to_owned(),
+        label: None,
+        kind,
+        file,
+        exists,
+        bytes,
+    }
+}
+
+fn item_of_artifact(cx: &Context, project: &Project, run: &RunId, artifact: &ShownArtifact) -> EvidenceItem {
+    let text = |key: &str| artifact.data.get(key).and_then(Value::as_str);
+    let is_link = artifact.kind == ArtifactKind::Link;
+    let reference = text(if is_link { "url" } else { "path" }).unwrap_or_default();
+    let inside = (!is_link).then(|| project.relative(Path::new(reference))).filter(|path| names(path).is_some());
+    let length = inside.as_ref().map(|path| part_of(cx, project, path, 0, 0).ok().flatten().map(|part| part.len));
+    EvidenceItem {
+        run_id: run.clone(),
+        origin: EvidenceOrigin::Artifact { step: artifact.step.clone() },
+        reference: reference.to_owned(),
+        label: text("label").map(str::to_owned),
+        kind: match is_link {
+            // What another program wrote into the log may be anything.
+            true if is_web(reference) => EvidenceKind::Link,
+            true => EvidenceKind::Text,
+            false => EvidenceKind::File,
+        },
+        file: inside.map(|path| EvidenceFile::Artifact(path.to_string_lossy().into_owned())),
+        exists: length.map(|length| length.is_some()),
+        bytes: length.flatten(),
+    }
+}
+
+/// The names of a path inside of the project, except what git and flow keep there.
+fn names(path: &Path) -> Option<Vec<&str>> {
+    let name = |part| match part {
+        Component::Normal(name) => name.to_str(),
+        _ => None,
+    };
+    let names: Vec<_> = path.components().map(name).collect::<Option<_>>()?;
+    let is_kept = |name: &&str| [".git", ".flow"].iter().any(|kept| name.eq_ignore_ascii_case(kept));
+    (!names.is_empty() && !names.iter().any(is_kept)).then_some(names)
+}
+
+/// A part of a file of the project; `None` if it is missing, or if a link or anything but a file is in the way.
+fn part_of(cx: &Context, project: &Project, path: &Path, offset: u64, limit: usize) -> Result<Option<FilePart>> {
+    let Some(mut names) = names(path) else { return Ok(None) };
+    let last = names.pop().unwrap_or_default();
+    let read = || {
+        // Whoever owns the files: they are only shown.
+        let mut dir = Dir::open_path(&*cx.disk, project.root(), Trust::AnyOwner)?;
+        for name in names {
+            dir = dir.open_dir(name)?;
+        }
+        dir.read_part(last, offset, limit)
+    };
+    match read() {
+        Err(DiskError::NotFound { .. } | DiskError::Unsafe { .. }) => Ok(None),
+        read => Ok(read.map_err(StoreError::from)?),
+    }
+}
+
+/// A part of a file that a run refers to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileContent {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// The length of the whole file.
+    pub len: u64,
+    /// The media type of an image, as its first bytes say: PNG, JPEG, GIF or WebP.
+    pub image: Option<&'static str>,
+}
+
+impl FileContent {
+    /// The bytes as text; `None` if they are no text. A character that the end of the part cuts is left out.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        let valid = match std::str::from_utf8(&self.bytes) {
+            Ok(text) => text,
+            Err(error) if error.error_len().is_none() && self.len > self.bytes.len() as u64 => {
+                std::str::from_utf8(&self.bytes[..error.valid_up_to()]).ok()?
+            }
+            Err(_) => return None,
+        };
+        (!valid[..valid.floor_char_boundary(HEAD)].contains('\0')).then_some(valid)
+    }
+}
+
+/// At most `limit` bytes of a file that the run refers to, from `offset` on.
+///
+/// # Errors
+/// [`Error::Usage`] if the run does not refer to this file, or if it is not there.
+pub(super) fn content(
+    cx: &Context,
+    project: &Project,
+    run: &dyn StoredRun,
+    artifacts: &[ShownArtifact],
+    file: &EvidenceFile,
+    (offset, limit): (u64, usize),
+) -> Result<FileContent> {
+    let part = |offset, limit| match file {
+        EvidenceFile::Evidence(name) => match run.read_evidence(name, offset, limit) {
+            Err(StoreError::Disk(DiskError::Unsafe { .. })) => Ok(None),
+            read => Ok(read?),
+        },
+        EvidenceFile::Artifact(path) => {
+            let is_registered = artifacts
+                .iter()
+                .filter(|artifact| artifact.kind == ArtifactKind::File)
+                .filter_map(|artifact| artifact.data.get("path")?.as_str())
+                .any(|registered| project.relative(Path::new(registered)) == Path::new(path));
+            if is_registered { part_of(cx, project, Path::new(path), offset, limit) } else { Ok(None) }
+        }
+    };
+    let missing = || Error::Usage(format!("run {} has no such file", run.id()));
+    let found: FilePart = part(offset, limit)?.ok_or_else(missing)?;
+    let head = if offset == 0 { found.bytes.clone() } else { part(0, 16)?.ok_or_else(missing)?.bytes };
+    Ok(FileContent { image: image_type(&head), bytes: found.bytes, len: found.len })
+}
+
+fn image_type(head: &[u8]) -> Option<&'static str> {
+    match head {
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        _ => None,
+    }
+}

@@ -1,0 +1,79 @@
+//! The files that runs refer to: evidence by its name, and registered artifacts. No path of a file system is made of an
+//! address: the run has to refer to the file, and the store opens it.
+
+use std::sync::Arc;
+
+use axum::extract::{Extension, Path, Query, State};
+use axum::http::StatusCode;
+use serde::Deserialize;
+
+use crate::picture::page::file_page;
+use crate::runs::{EvidenceFile, FeedRun, FileContent, Result};
+use crate::web::server::answer::{file, text};
+use crate::web::server::gate::Caller;
+use crate::web::server::live::Live;
+use crate::web::server::pages::{Answer, page_of, read_apart, with_run};
+
+/// How many bytes of a file one answer has.
+const PART: usize = 1 << 20;
+/// The largest image that is sent as a whole.
+const IMAGE: u64 = 8 << 20;
+/// How many bytes of a text a page shows.
+const SHOWN: usize = 256 << 10;
+
+/// Which file, and from which byte on.
+#[derive(Debug, Deserialize)]
+pub(super) struct Wanted {
+    evidence: Option<String>,
+    artifact: Option<String>,
+    #[serde(default)]
+    from: u64,
+}
+
+impl Wanted {
+    fn file(&self) -> Option<EvidenceFile> {
+        match (&self.evidence, &self.artifact) {
+            (Some(name), None) => Some(EvidenceFile::Evidence(name.clone())),
+            (None, Some(path)) => Some(EvidenceFile::Artifact(path.clone())),
+            _ => None,
+        }
+    }
+}
+
+/// A part of a file, or the whole of an image.
+fn part(run: &FeedRun<'_>, file: &EvidenceFile, from: u64) -> Result<FileContent> {
+    let found = run.content(file, from, PART)?;
+    let is_whole_image = from == 0 && found.image.is_some() && (PART as u64..=IMAGE).contains(&found.len);
+    if is_whole_image { run.content(file, 0, usize::try_from(IMAGE).unwrap_or(PART)) } else { Ok(found) }
+}
+
+pub(super) async fn raw(
+    State(live): State<Arc<Live>>,
+    Path((project, run)): Path<(String, String)>,
+    Query(wanted): Query<Wanted>,
+) -> Answer {
+    let Some(named) = wanted.file() else {
+        return text(StatusCode::BAD_REQUEST, "one of evidence and artifact is needed");
+    };
+    read_apart(live, move |live| match with_run(live, &project, &run, |run, _| part(run, &named, wanted.from)) {
+        Ok(found) => file(found.image, found.bytes, wanted.from, found.len),
+        Err((status, message)) => text(status, &message),
+    })
+    .await
+}
+
+pub(super) async fn shown(
+    State(live): State<Arc<Live>>,
+    Extension(caller): Extension<Caller>,
+    Path((project, run)): Path<(String, String)>,
+    Query(wanted): Query<Wanted>,
+) -> Answer {
+    page_of(live, caller, "This file", move |live| {
+        let none = || (StatusCode::NOT_FOUND, "the address names no file".to_owned());
+        let named = wanted.file().ok_or_else(none)?;
+        with_run(live, &project, &run, |found, _| {
+            Ok(file_page(&project, found.id(), &named, &found.content(&named, 0, SHOWN)?))
+        })
+    })
+    .await
+}

@@ -1,0 +1,166 @@
+//! The pages that are not about runs: sessions, workflows and interviews, of all projects and of one; and the same for
+//! programs.
+
+use std::sync::Arc;
+
+use axum::extract::{Extension, Path, Query, State};
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::interviews;
+use crate::modes;
+use crate::picture::diagram;
+use crate::picture::page::{
+    ProjectInterviews, ProjectSessions, ProjectWorkflows, UsedWorkflow, WorkflowPage, interview_page, interviews_page,
+    sessions_page, workflow_page, workflows_page,
+};
+use crate::runs::{self, Card, CardFilter, WorkflowUse};
+use crate::web::server::answer::json as as_json;
+use crate::web::server::gate::Caller;
+use crate::web::server::live::{Live, Served};
+use crate::web::server::pages::{Answer, Found, failed, page_of, read_apart, reported};
+
+/// How many runs the page of a workflow shows.
+const RUNS: usize = 100;
+
+/// What `read` finds in each project, or a sentence that says why not.
+fn of_each<T>(live: &Live, read: impl Fn(&Served) -> Found<T>) -> Vec<(String, Result<T, String>)> {
+    let of = |project: &Served| (project.name.clone(), read(project).map_err(|(_, message)| message));
+    live.projects.iter().map(of).collect()
+}
+
+/// The same for programs.
+fn listed<T: Serialize>(found: Vec<(String, Result<T, String>)>) -> Answer {
+    let one = |(project, found): (String, Result<T, String>)| match found {
+        Ok(found) => json!(found),
+        Err(error) => json!({ "project": project, "error": error }),
+    };
+    as_json(StatusCode::OK, &json!({ "projects": found.into_iter().map(one).collect::<Vec<Value>>() }))
+}
+
+fn sessions_in(project: &Served) -> Found<ProjectSessions> {
+    let open = project.keeper().feed.open_cards();
+    let sessions = modes::sessions_of(&project.cx, &open).map_err(|error| failed(&error))?;
+    let policy = modes::table(&project.cx).map_err(|error| failed(&error))?;
+    Ok(ProjectSessions { project: project.name.clone(), sessions, policy })
+}
+
+pub(super) async fn sessions(State(live): State<Arc<Live>>) -> Answer {
+    read_apart(live, |live| listed(of_each(live, sessions_in))).await
+}
+
+pub(super) async fn sessions_shown(State(live): State<Arc<Live>>, Extension(caller): Extension<Caller>) -> Answer {
+    page_of(live, caller, "This list", |live| Ok(sessions_page(&of_each(live, sessions_in), live.now()))).await
+}
+
+fn workflows_in(project: &Served) -> Found<ProjectWorkflows> {
+    let uses = project.keeper().feed.uses();
+    let known = runs::workflow_list(&project.cx).map_err(|error| failed(&error))?;
+    let of = |id: &str| uses.iter().find(|(known, _)| known.as_str() == id).map(|(_, of)| of.clone());
+    let used = known.workflows.into_iter().map(|workflow| {
+        let runs = of(&workflow.id).unwrap_or_default();
+        UsedWorkflow { workflow, runs }
+    });
+    Ok(ProjectWorkflows { project: project.name.clone(), workflows: used.collect() })
+}
+
+pub(super) async fn workflows(State(live): State<Arc<Live>>) -> Answer {
+    read_apart(live, |live| listed(of_each(live, workflows_in))).await
+}
+
+pub(super) async fn workflows_shown(State(live): State<Arc<Live>>, Extension(caller): Extension<Caller>) -> Answer {
+    page_of(live, caller, "This list", |live| Ok(workflows_page(&of_each(live, workflows_in)))).await
+}
+
+/// A project by its name in addresses.
+fn found<'l>(live: &'l Live, project: &str) -> Found<&'l Served> {
+    live.find(project).ok_or_else(|| (StatusCode::NOT_FOUND, "no project of this name is served".to_owned()))
+}
+
+/// The runs of a workflow, and the open ones among them.
+fn runs_of(project: &Served, workflow: &str) -> (WorkflowUse, Vec<Card>) {
+    let keeper = project.keeper();
+    let uses = keeper.feed.uses();
+    let used = uses.into_iter().find(|(known, _)| known.as_str() == workflow).map(|(_, used)| used);
+    let filter = CardFilter { workflow: Some(workflow.to_owned()), limit: RUNS, ..CardFilter::default() };
+    let mut open: Vec<_> = keeper.feed.cards(&filter).groups.into_iter().flat_map(|group| group.cards).collect();
+    open.truncate(RUNS);
+    (used.unwrap_or_default(), open)
+}
+
+pub(super) async fn workflow(
+    State(live): State<Arc<Live>>,
+    Path((project, workflow)): Path<(String, String)>,
+) -> Answer {
+    read_apart(live, move |live| {
+        reported(found(live, &project).and_then(|project| {
+            let (report, machine) = runs::workflow_named(&project.cx, &workflow).map_err(|error| failed(&error))?;
+            let (used, _) = runs_of(project, &workflow);
+            let here: Vec<_> = used.phases.keys().cloned().collect();
+            let drawn = machine.map(|machine| diagram(&machine, &here));
+            Ok(json!({ "workflow": report, "runs": used, "diagram": drawn }))
+        }))
+    })
+    .await
+}
+
+pub(super) async fn workflow_shown(
+    State(live): State<Arc<Live>>,
+    Extension(caller): Extension<Caller>,
+    Path((project, workflow)): Path<(String, String)>,
+) -> Answer {
+    page_of(live, caller, "This workflow", move |live| {
+        let served = found(live, &project)?;
+        let (report, machine) = runs::workflow_named(&served.cx, &workflow).map_err(|error| failed(&error))?;
+        let (used, cards) = runs_of(served, &workflow);
+        let view = WorkflowPage {
+            project: &project,
+            workflow: &report,
+            name: &workflow,
+            machine: machine.as_ref(),
+            runs: &used,
+            cards: &cards,
+            now: live.now(),
+        };
+        Ok(workflow_page(&view))
+    })
+    .await
+}
+
+fn interviews_in(project: &Served) -> Found<ProjectInterviews> {
+    let interviews = interviews::list(&project.cx).map_err(|error| failed(&error))?;
+    Ok(ProjectInterviews { project: project.name.clone(), interviews })
+}
+
+pub(super) async fn interviews(State(live): State<Arc<Live>>) -> Answer {
+    read_apart(live, |live| listed(of_each(live, interviews_in))).await
+}
+
+pub(super) async fn interviews_shown(State(live): State<Arc<Live>>, Extension(caller): Extension<Caller>) -> Answer {
+    page_of(live, caller, "This list", |live| Ok(interviews_page(&of_each(live, interviews_in), live.now()))).await
+}
+
+/// Which interview.
+#[derive(Debug, Deserialize)]
+pub(super) struct Document {
+    document: String,
+}
+
+pub(super) async fn interview_shown(
+    State(live): State<Arc<Live>>,
+    Extension(caller): Extension<Caller>,
+    Path(project): Path<String>,
+    Query(Document { document }): Query<Document>,
+) -> Answer {
+    page_of(live, caller, "This interview", move |live| {
+        let served = found(live, &project)?;
+        // Only a document that a run waits for; the address names no other file.
+        let open = interviews_in(served)?.interviews.interviews;
+        let none = || (StatusCode::NOT_FOUND, "no open run waits for an interview about this document".to_owned());
+        let one = open.into_iter().find(|one| one.document.to_string_lossy() == document).ok_or_else(none)?;
+        let status = interviews::status(&served.cx, &one.document).map_err(|error| failed(&error))?;
+        Ok(interview_page(&project, &one, &status))
+    })
+    .await
+}
