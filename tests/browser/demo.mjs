@@ -1,5 +1,14 @@
 // A project as people have it: runs in every group, and one that took several days.
 
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** A picture of 8 by 8 pixels. */
+export const PICTURE = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEUlEQVR42mPgiliGFTEMLQkAoz9CARNalH0AAAAASUVORK5CYII=",
+  "base64",
+);
+
 const DAY = 24 * 3600;
 
 /** Makes the project. Its last command is at `now`, in seconds since 1970. */
@@ -62,7 +71,8 @@ export async function demo(project, now = Math.floor(Date.now() / 1000)) {
   await at(start - 4100, "block", issue, "--reason", "May the lock be split? Needs the owner of the store");
   await at(start - 4100 - 20 * 3600, "unblock", issue, "--reason", "Yes, by directory");
   await record(start - 4200 - 20 * 3600, issue, "split-lock", "running", "");
-  await record(start - 6900 - 20 * 3600, issue, "split-lock", "passed", "One lock for each directory");
+  await record(start - 6900 - 20 * 3600, issue, "split-lock", "passed", "One lock for each directory",
+    "--evidence", "evidence/bench.txt", "--evidence", "evidence/screen.png", "--evidence", "https://ci.example.com/jobs/81");
   await record(start - 7000 - 20 * 3600, issue, "one-reader", "running", "");
   await record(start - 9800 - 20 * 3600, issue, "one-reader", "passed", "One pass, and half the time", "--advance");
   await record(
@@ -163,4 +173,13 @@ export async function demo(project, now = Math.floor(Date.now() / 1000)) {
     await at(11 * DAY, end, run, "--reason", reason);
   }
   return { issue };
+}
+
+/** Evidence, a mode and an interview, for the pages beside those of runs. */
+export async function more(project) {
+  const evidence = join(project.root, ".flow/runs/issue-42/evidence");
+  writeFileSync(join(evidence, "bench.txt"), "reads   before 812 ms   after 398 ms\nwrites  before 1.9 ms   after 1.9 ms\n");
+  writeFileSync(join(evidence, "screen.png"), PICTURE);
+  await project.flow(["mode", "request", "blueprint", "--session", "monday"]);
+  await project.flow(["interview", "start", "docs/release.md", "--run-id", "release-0.9"]);
 }

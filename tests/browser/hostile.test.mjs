@@ -59,8 +59,12 @@ const ELEMENTS = [
   "BR",
   "BUTTON",
   "CODE",
+  "DD",
   "DETAILS",
+  "DIALOG",
   "DIV",
+  "DL",
+  "DT",
   "FORM",
   "H1",
   "H2",
@@ -140,6 +144,8 @@ story("no text becomes an element, runs or asks for anything", async (scene, pro
     "/demo/runs/r1",
     "/demo/runs/r2",
     "/demo/runs/r3",
+    "/sessions",
+    "/interviews",
   ]) {
     pages.push(await scene.open(server, path));
   }
@@ -147,7 +153,7 @@ story("no text becomes an element, runs or asks for anything", async (scene, pro
   const [, , , , run, build] = pages;
   assert.match(await run.locator(".about").textContent(), /<script>window\.ran = "script"<\/script>/);
   assert.match((await shownRun(run)).verdict, /<img src=x onerror=/);
-  assert.match(await build.locator(".next").textContent(), /Question of requirements: <script>/);
+  assert.match(await build.locator(".next").textContent(), /`requirements` waits for an answer: <script>/);
   // And after an update in place.
   await project.flow(["unblock", "r1", "--reason", TEXT]);
   await becomes(async () => (await shownRun(run)).verdict.includes("Waits"), false);
@@ -161,7 +167,7 @@ story("only an artifact on the web is a link", async (scene, project) => {
   const server = await project.serve();
   const page = await scene.open(server, "/demo/runs/r2");
   const lines = await page
-    .locator("[data-key=artifacts] li")
+    .locator("[data-key=evidence] tbody tr")
     .evaluateAll((all) => all.map((line) => [line.textContent, line.querySelector("a")?.href ?? null]));
   assert.ok(lines.length > TEXTS.length);
   for (const [text, href] of lines) {
@@ -173,7 +179,7 @@ story("only an artifact on the web is a link", async (scene, project) => {
     script.map(([, href]) => href),
     script.map(() => null),
   );
-  assert.equal(await page.locator("[data-key=artifacts] a").first().getAttribute("rel"), "noopener noreferrer");
+  assert.equal(await page.locator("[data-key=evidence] a").first().getAttribute("rel"), "noopener noreferrer");
 });
 
 story("marks that turn the direction of text around are shown as such", async (scene, project) => {

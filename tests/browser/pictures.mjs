@@ -1,7 +1,7 @@
 // Writes pictures of a project into a directory, for people to look at. By hand: tests/browser/run --pictures DIR
 
 import { join } from "node:path";
-import { demo } from "./demo.mjs";
+import { demo, more } from "./demo.mjs";
 import { Project, browse, settled } from "./support.mjs";
 
 const [dir] = process.argv.slice(2);
@@ -10,6 +10,7 @@ const browser = await browse(join(project.dir, "home"));
 try {
   await project.flow(["init"]);
   const { issue } = await demo(project);
+  await more(project);
   const server = await project.serve();
   const pages = {
     list: "/",
@@ -17,6 +18,13 @@ try {
     past: `/widgets/runs/${issue}?at=8`,
     units: "/widgets/runs/reports",
     over: "/?group=over",
+    sessions: "/sessions",
+    workflows: "/workflows",
+    workflow: "/widgets/workflows/start-issue",
+    interviews: "/interviews",
+    interview: "/widgets/interview?document=docs%2Frelease.md",
+    image: `/widgets/runs/${issue}/file?evidence=screen.png`,
+    file: `/widgets/runs/${issue}/file?evidence=bench.txt`,
   };
   for (const colorScheme of ["light", "dark"]) {
     for (const width of [1280, 390]) {
