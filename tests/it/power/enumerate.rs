@@ -92,8 +92,8 @@ pub fn look_at_all(
         for crash in sample(&crashes, effort.states) {
             let cut = model != Model::Kill;
             let acked = crash.acked > 0;
-            let seen = looked_at.entry((crash.state.clone(), acked, cut)).or_insert_with(|| {
-                states.write(home.path(), &crash.state);
+            let seen = looked_at.entry((crash.state, acked, cut)).or_insert_with(|| {
+                states.write(home.path(), crash.state);
                 if cut {
                     reboot(home.path());
                 }
@@ -142,10 +142,10 @@ pub fn crashes(
         survivors(operations, until, model, effort, &mut |survivors| {
             count += 1;
             let state = states.state(survivors);
-            let crash = || Crash { state: state.clone(), begun, acked, until, survivors: survivors.to_vec() };
-            match known.get(&(state.clone(), begun)) {
+            let crash = || Crash { state, begun, acked, until, survivors: survivors.to_vec() };
+            match known.get(&(state, begun)) {
                 None => {
-                    known.insert((state.clone(), begun), found.len());
+                    known.insert((state, begun), found.len());
                     found.push(crash());
                 }
                 // The same files, but more was promised.
@@ -180,16 +180,16 @@ pub fn enumerate(what: &str, recorded: &Recorded, models: &[Model], effort: &Eff
         let half = effort.states.div_ceil(2);
         for crash in sample(&answered, half).chain(sample(&others, half)) {
             let cut = *model != Model::Kill;
-            let key = (crash.state.clone(), crash.begun, cut);
+            let key = (crash.state, crash.begun, cut);
             let nth = looked_at.len();
             let seen = looked_at.entry(key).or_insert_with(|| {
-                states.write(home.path(), &crash.state);
+                states.write(home.path(), crash.state);
                 if cut {
                     reboot(home.path());
                 }
                 look(home.path(), recorded, crash.begun, nth % 2 == 0)
             });
-            let kept = seen.clone().and_then(|survived| promised(&recorded.reference, crash, survived));
+            let kept = seen.clone().and_then(|survived| promised(&recorded.reference, crash.acked, survived));
             tally.add(&recorded.history, crash, kept);
         }
         tally.row
@@ -227,13 +227,13 @@ pub fn look(root: &Path, recorded: &Recorded, begun: usize, repeat_first: bool) 
     checked.unwrap_or_else(|panic| Err(format!("a panic: {}", said(&*panic))))
 }
 
-/// Compares what survived with what had been acknowledged.
-pub fn promised(reference: &Reference, crash: &Crash, survived: Survived) -> Result<(), String> {
-    let promised = reference.ends[crash.acked];
+/// Compares what survived with what so many acknowledged commands had promised.
+pub fn promised(reference: &Reference, acked: usize, survived: Survived) -> Result<(), String> {
+    let promised = reference.ends[acked];
     if survived.events < promised {
         return Err(format!("acknowledged, but lost: {} events of {promised} are there", survived.events));
     }
-    if survived.journal < crash.acked && reference.journals[survived.journal] != reference.journals[crash.acked] {
+    if survived.journal < acked && reference.journals[survived.journal] != reference.journals[acked] {
         return Err("acknowledged, but the decision journal is the old one".to_owned());
     }
     Ok(())

@@ -66,9 +66,15 @@ pub fn survivors(
     visit: &mut dyn FnMut(&[usize]),
 ) {
     let (forced, pending) = part(operations, until);
+    // Marked and then read in order: sorting each of so many sets would take most of the time.
+    let mut here = vec![false; until];
+    let mut all = Vec::with_capacity(until);
     let mut with = |some: &mut dyn Iterator<Item = usize>| {
-        let mut all: Vec<_> = forced.iter().copied().chain(some).collect();
-        all.sort_unstable();
+        here.fill(false);
+        forced.iter().for_each(|&at| here[at] = true);
+        some.for_each(|at| here[at] = true);
+        all.clear();
+        all.extend((0..until).filter(|&at| here[at]));
         visit(&all);
     };
     match model {

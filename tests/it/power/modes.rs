@@ -74,7 +74,7 @@ pub fn crash_in_recovery_of_modes(case: &ModeCase, outer: &Effort, inner: &Effor
     let mut sum = Row { what: format!("{}, crash in its recovery", case.name), ..Row::default() };
     for crash in sample(&crashes, outer.states) {
         let sandbox = later();
-        states.write(&sandbox.root(), &crash.state);
+        states.write(&sandbox.root(), crash.state);
         reboot(&sandbox.root());
         let mut recovery = History::begin(&sandbox.root(), BLOCK);
         recovery.add(&case.traced(&sandbox));
@@ -97,7 +97,7 @@ pub fn cut_modes_after_kill(case: &ModeCase, kills: usize, inner: &Effort) -> Ro
     for &until in sample(&unanswered, kills).chain(unanswered.last()) {
         let sandbox = later();
         let state = states_at(&mut states, until);
-        states.write(&sandbox.root(), &state);
+        states.write(&sandbox.root(), state);
         let mut both = history.killed(until, &sandbox.root());
         both.go_on(&case.traced(&sandbox));
         both.assert_explains(&sandbox.root());

@@ -19,7 +19,7 @@ pub fn crash_in_recovery(case: &Case, outer: &Effort, inner: &Effort) -> Row {
     let mut sum = Row { what: format!("{}, crash in its recovery", case.name), ..Row::default() };
     for crash in sample(&crashes, outer.states) {
         let sandbox = Sandbox::new();
-        states.write(&sandbox.root(), &crash.state);
+        states.write(&sandbox.root(), crash.state);
         reboot(&sandbox.root());
         let before = files(&sandbox.root());
         let history = History::begin(&sandbox.root(), How::USUAL.block);
@@ -40,7 +40,7 @@ pub fn cut_after_kill(case: &Case, kills: usize, inner: &Effort) -> Row {
     let mut states = States::of(&recorded.history);
     let base = scratch();
     let state = states_at(&mut states, 0);
-    states.write(base.path(), &state);
+    states.write(base.path(), state);
     let before = files(base.path());
     let unanswered = kill_points(operations);
     let mut sum = Row { what: format!("{}, killed, then a power cut", case.name), ..Row::default() };
@@ -48,7 +48,7 @@ pub fn cut_after_kill(case: &Case, kills: usize, inner: &Effort) -> Row {
     for &until in sample(&unanswered, kills).chain(unanswered.last()) {
         let sandbox = Sandbox::new();
         let state = states_at(&mut states, until);
-        states.write(&sandbox.root(), &state);
+        states.write(&sandbox.root(), state);
         let history = recorded.history.killed(until, &sandbox.root());
         let both = recorded.next(&sandbox, history, &before, None);
         for row in enumerate(case.name, &both, &[Model::Weak], inner) {

@@ -12,7 +12,7 @@ use flowrun::host::{Clock, Env, Git, Ids};
 use flowrun::runs::{Context, Options};
 
 use super::commands::Case;
-use super::enumerate::{Crash, Row, look, promised, sample};
+use super::enumerate::{Row, look, promised, sample};
 use super::materialise::reboot;
 use super::recorded::{How, Recorded, arguments};
 use crate::support::faulty::{FaultyDisk, Mistake};
@@ -117,9 +117,7 @@ impl Device {
         let root = self.project();
         reboot(&root);
         let survived = look(&root, &self.recorded, 1, repeat_first)?;
-        let acked = usize::from(acknowledged);
-        let crash = Crash { state: Vec::new(), begun: 1, acked, until: 0, survivors: Vec::new() };
-        promised(&self.recorded.reference, &crash, survived)
+        promised(&self.recorded.reference, usize::from(acknowledged), survived)
     }
 }
 
