@@ -118,6 +118,11 @@ impl Editor {
     fn add(&mut self, note: usize) {
         let text = std::fs::read_to_string(&self.file).unwrap();
         assert!(text.contains("kind: FlowRun") && text.contains("last_seq"), "a torn run.yaml: {text:?}");
+        self.save(&text, note);
+    }
+
+    /// Adds a line to a text that was opened before, saves.
+    fn save(&mut self, text: &str, note: usize) {
         let text = text.replacen("\nstate:", &format!("\n# note {note}\nstate:"), 1);
         std::fs::write(&self.aside, &text).unwrap();
         let swap = rustix::fs::RenameFlags::EXCHANGE;
@@ -224,6 +229,37 @@ fn a_save_just_before_the_exchange_is_merged() {
     sandbox.record(&run, "preflight", "more");
     sandbox.assert_sound(&run);
     assert_notes_kept(&sandbox, &run, [1], &BTreeSet::new(), "one save");
+}
+
+#[test]
+fn two_saves_of_which_neither_knows_the_other_are_both_kept() {
+    if !can_inject("two_saves_of_which_neither_knows_the_other_are_both_kept") {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("start-issue");
+    let base = Tree::of(&sandbox.path(".flow"));
+    let (answer, calls) = calls(&sandbox, &look(&run));
+    answer.ok();
+    base.restore(&sandbox.path(".flow"));
+    let old = sandbox.read(&run, "run.yaml");
+    let call = onto_run_yaml(&calls);
+    let delay = format!("{}:delay_enter=500000:when={}+", call.name, call.nth);
+    let recorder = spawned(injecting(&sandbox, &[&delay], &look(&run)));
+    wait_for(&sandbox.run_dir(&run).join("activities/001-look.yaml"));
+    let mut editor = Editor::new(&sandbox, &run);
+    editor.add(1);
+    // The first save is out of sight while it is merged, and an editor still has the text from before it.
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while sandbox.read(&run, "run.yaml").contains("# note 1\n") {
+        assert!(Instant::now() < deadline, "the save was never exchanged");
+    }
+    editor.save(&old, 2);
+    assert!(editor.overwritten.is_empty(), "{:?}", editor.overwritten);
+    answered(recorder).ok();
+    sandbox.record(&run, "preflight", "more");
+    sandbox.assert_sound(&run);
+    assert_notes_kept(&sandbox, &run, [1, 2], &BTreeSet::new(), "two saves");
 }
 
 #[test]

@@ -31,10 +31,12 @@ impl LockedRun<'_> {
         }
         let mut expected = old.map(str::to_owned);
         let mut placed = new.to_owned();
-        for _ in 0..MERGE_TRIES {
+        for merged_before in 0..MERGE_TRIES {
             let swapped_out = dir.read_text(RUN_TMP, limits::RUN_BYTES)?;
             if swapped_out == expected {
-                return Ok(dir.remove(RUN_TMP)?);
+                // After two merges this is the first one. The second took its place, and was made of a save that knew
+                // nothing of the save in the first.
+                return if merged_before > 1 { self.set_text_aside(RUN_TMP, now) } else { Ok(dir.remove(RUN_TMP)?) };
             }
             let Some(merged) = swapped_out.as_deref().and_then(&mut *merge) else {
                 return self.give_back(&placed, new, now);
