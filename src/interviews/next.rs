@@ -55,6 +55,14 @@ pub struct InterviewNext {
     pub command: Option<Suggestion>,
 }
 
+impl InterviewNext {
+    /// What it says to people: the question, otherwise the message.
+    #[must_use]
+    pub fn words(&self) -> &str {
+        self.next_question.as_deref().or(self.message.as_deref()).unwrap_or_default()
+    }
+}
+
 /// The status of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

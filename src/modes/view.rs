@@ -66,6 +66,17 @@ pub struct ListedMode {
     pub notes: Vec<String>,
 }
 
+impl ListedMode {
+    /// Its state in one word: active, how it ended, or that its file cannot be read.
+    pub(crate) fn state(&self) -> &'static str {
+        match (&self.error, self.active) {
+            (Some(_), _) => "unreadable",
+            (None, true) => "active",
+            (None, false) => self.outcome.map_or("inactive", Outcome::as_str),
+        }
+    }
+}
+
 /// The report of `mode list`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ModeListReport {

@@ -246,7 +246,7 @@ fn part_of(cx: &Context, project: &Project, path: &Path, offset: u64, limit: usi
     let Some(mut names) = names(path) else { return Ok(None) };
     let last = names.pop().unwrap_or_default();
     let read = || {
-        // Whoever owns the files: they are only shown.
+        // Files of any owner: they are only shown.
         let mut dir = Dir::open_path(&*cx.disk, project.root(), Trust::AnyOwner)?;
         for name in names {
             dir = dir.open_dir(name)?;

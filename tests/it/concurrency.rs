@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -207,6 +207,20 @@ fn onto_run_yaml(calls: &[Call]) -> &Call {
     onto.next().expect("run.yaml was never replaced")
 }
 
+/// A recorder that is held up for half a second before it exchanges `run.yaml`; with `more` as `+`, before each of its
+/// later renames too.
+fn held_recorder(sandbox: &Sandbox, run: &str, more: &str) -> Child {
+    let base = Tree::of(&sandbox.path(".flow"));
+    let (answer, calls) = calls(sandbox, &look(run));
+    answer.ok();
+    base.restore(&sandbox.path(".flow"));
+    let call = onto_run_yaml(&calls);
+    let delay = format!("{}:delay_enter=500000:when={}{more}", call.name, call.nth);
+    let recorder = spawned(injecting(sandbox, &[&delay], &look(run)));
+    wait_for(&sandbox.run_dir(run).join("activities/001-look.yaml"));
+    recorder
+}
+
 #[test]
 fn a_save_just_before_the_exchange_is_merged() {
     if !can_inject("a_save_just_before_the_exchange_is_merged") {
@@ -214,14 +228,7 @@ fn a_save_just_before_the_exchange_is_merged() {
     }
     let sandbox = Sandbox::new();
     let run = sandbox.start("start-issue");
-    let base = Tree::of(&sandbox.path(".flow"));
-    let (answer, calls) = calls(&sandbox, &look(&run));
-    answer.ok();
-    base.restore(&sandbox.path(".flow"));
-    let call = onto_run_yaml(&calls);
-    let delay = format!("{}:delay_enter=500000:when={}", call.name, call.nth);
-    let recorder = spawned(injecting(&sandbox, &[&delay], &look(&run)));
-    wait_for(&sandbox.run_dir(&run).join("activities/001-look.yaml"));
+    let recorder = held_recorder(&sandbox, &run, "");
     Editor::new(&sandbox, &run).add(1);
     answered(recorder).ok();
     assert!(sandbox.read(&run, "run.yaml").contains("# note 1\n"));
@@ -238,15 +245,8 @@ fn two_saves_of_which_neither_knows_the_other_are_both_kept() {
     }
     let sandbox = Sandbox::new();
     let run = sandbox.start("start-issue");
-    let base = Tree::of(&sandbox.path(".flow"));
-    let (answer, calls) = calls(&sandbox, &look(&run));
-    answer.ok();
-    base.restore(&sandbox.path(".flow"));
     let old = sandbox.read(&run, "run.yaml");
-    let call = onto_run_yaml(&calls);
-    let delay = format!("{}:delay_enter=500000:when={}+", call.name, call.nth);
-    let recorder = spawned(injecting(&sandbox, &[&delay], &look(&run)));
-    wait_for(&sandbox.run_dir(&run).join("activities/001-look.yaml"));
+    let recorder = held_recorder(&sandbox, &run, "+");
     let mut editor = Editor::new(&sandbox, &run);
     editor.add(1);
     // The first save is out of sight while it is merged, and an editor still has the text from before it.

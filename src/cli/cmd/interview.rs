@@ -66,10 +66,8 @@ fn list(report: &InterviewListReport) -> String {
     if !report.interviews.is_empty() {
         page.head(CARE, "Interviews", &report.interviews.len().to_string());
         let rows = report.interviews.iter().map(|one| {
-            let question =
-                one.next.as_ref().and_then(|next| next.next_question.clone().or_else(|| next.message.clone()));
-            let question = one.error.clone().or(question).unwrap_or_default();
-            [one.document.display().to_string(), one.run_id.to_string(), question]
+            let question = one.error.as_deref().or(one.next.as_ref().map(InterviewNext::words)).unwrap_or_default();
+            [one.document.display().to_string(), one.run_id.to_string(), question.to_owned()]
         });
         page.table(2, &rows.collect::<Vec<_>>());
     }

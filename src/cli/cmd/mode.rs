@@ -109,13 +109,8 @@ fn list(report: &ModeListReport, all: bool) -> String {
         return page.finish();
     }
     let rows = report.modes.iter().map(|mode| {
-        let state = match (&mode.error, mode.active) {
-            (Some(_), _) => "unreadable".to_owned(),
-            (None, true) => "active".to_owned(),
-            (None, false) => mode.outcome.map_or("inactive", |outcome| outcome.as_str()).to_owned(),
-        };
         let phase = mode.current_phase.clone().unwrap_or_else(|| "-".to_owned());
-        let mut row = vec![mode.mode.to_string(), state, phase];
+        let mut row = vec![mode.mode.to_string(), mode.state().to_owned(), phase];
         if all || report.scope.0.is_some() {
             row.push(mode.scope.to_string());
         }

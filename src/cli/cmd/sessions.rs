@@ -30,13 +30,8 @@ fn page(report: &SessionsReport, now: Timestamp) -> String {
             ["run".to_owned(), run.run_id.to_string(), run.workflow.to_string(), phase.to_owned(), at]
         });
         let modes = session.modes.iter().map(|mode| {
-            let state = match (&mode.error, mode.active) {
-                (Some(_), _) => "unreadable",
-                (None, true) => "active",
-                (None, false) => mode.outcome.map_or("inactive", |outcome| outcome.as_str()),
-            };
             let phase = mode.current_phase.clone().unwrap_or_default();
-            ["mode".to_owned(), mode.mode.to_string(), state.to_owned(), phase, String::new()]
+            ["mode".to_owned(), mode.mode.to_string(), mode.state().to_owned(), phase, String::new()]
         });
         page.table(2, &runs.chain(modes).collect::<Vec<_>>());
     }

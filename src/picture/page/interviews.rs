@@ -10,7 +10,6 @@ use crate::interviews::{
     EntryStatus, InterviewListReport, InterviewNext, InterviewStatusReport, OpenInterview, OpenQuestion,
 };
 use crate::model::Timestamp;
-use crate::picture::page::sessions::phase_name;
 use crate::picture::page::{Page, Part, Place, cell, command, encoded, run_link};
 use crate::picture::words::{age, clean, count, shortened};
 
@@ -70,12 +69,12 @@ fn interview_row(project: &str, one: &OpenInterview, now: Timestamp) -> Markup {
         tr data-key={ "i" (one.run_id) "/" (document) } {
             (cell("Document", html! { a href=(address(project, &one.document)) { (shortened(&document, 120)) } }))
             (cell("Run", run_link(project, &one.run_id)))
-            (cell("Step", html! { (phase_name(one.step.as_ref())) }))
+            (cell("Step", html! { @if let Some(step) = &one.step { (step) } }))
             (cell("Progress", html! { @if let Some(next) = &one.next { (progress(next)) } }))
             (cell("Question", html! {
                 @match (&one.error, &one.next) {
                     (Some(error), _) => span.bad { "✕ " (shortened(error, 400)) },
-                    (None, Some(next)) => (shortened(next.next_question.as_deref().or(next.message.as_deref()).unwrap_or_default(), 400)),
+                    (None, Some(next)) => (shortened(next.words(), 400)),
                     (None, None) => {}
                 }
             }))
@@ -114,7 +113,7 @@ pub fn interview_page(project: &str, one: &OpenInterview, status: &InterviewStat
         h1 { (clean(&document)) }
         section.next.need data-key="next" {
             p { b.need { "▲ " (progress(&status.next)) } " — "
-                (shortened(status.next.next_question.as_deref().or(status.next.message.as_deref()).unwrap_or_default(), 2000)) }
+                (shortened(status.next.words(), 2000)) }
             @if let Some(suggestion) = &status.next.command { (command(&suggestion.to_string(), Place::Served)) }
         }
         @if !status.problems.is_empty() {

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use serde::Serialize;
 
-use crate::model::{SessionId, StateName, Timestamp};
+use crate::model::{SessionId, Timestamp};
 use crate::modes::{HeldRun, ListedMode, PolicyReport, SessionsReport, ShownSession};
 use crate::picture::page::runs::look_of_group;
 use crate::picture::page::{Page, Part, cell, run_link};
@@ -129,9 +129,4 @@ fn verdict(word: &str) -> Markup {
             @for word in word.split('|') { @let (symbol, class) = sign(word); span class=(class) { (symbol) } }
         }
     }
-}
-
-/// The name of a phase, or nothing.
-pub(super) fn phase_name(phase: Option<&StateName>) -> &str {
-    phase.map_or("", StateName::as_str)
 }

@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use crate::model::{Explain, Kind, RunId, Seq};
 use crate::picture::diagram;
 use crate::picture::page::{self, LOG_PAGE, Page, Place, RunPage, document, message_page, run_page, runs_page};
-use crate::runs::{CardFilter, CardGroup, FeedRun};
+use crate::runs::{CardFilter, CardGroup, EvidenceReport, FeedRun};
 use crate::web::server::answer::{html, json as as_json, text, with_type};
 use crate::web::server::gate::Caller;
-use crate::web::server::live::{Live, apart, cards};
+use crate::web::server::live::{Live, Served, apart, cards};
 use crate::web::server::{files, places, socket};
 
 /// How many records of activities a page shows.
@@ -210,6 +210,11 @@ async fn run_shown(
     .await
 }
 
+/// A project by its name in addresses.
+pub(super) fn project_of<'l>(live: &'l Live, name: &str) -> Found<&'l Served> {
+    live.find(name).ok_or_else(|| (StatusCode::NOT_FOUND, "no project of this name is served".to_owned()))
+}
+
 /// Calls `read` with a run of a project and its address. A failure is a status and a sentence.
 pub(super) fn with_run<T>(
     live: &Live,
@@ -218,7 +223,7 @@ pub(super) fn with_run<T>(
     read: impl FnOnce(&FeedRun, String) -> crate::runs::Result<T>,
 ) -> Found<T> {
     let missing = |message: &str| (StatusCode::NOT_FOUND, message.to_owned());
-    let served = live.find(project).ok_or_else(|| missing("no project of this name is served"))?;
+    let served = project_of(live, project)?;
     let id = run.parse::<RunId>().map_err(|_| missing("this is not the id of a run"))?;
     let mut keeper = served.keeper();
     let found = keeper.feed.run(&id).and_then(|found| read(&found, format!("/{}/runs/{id}", served.name)));
@@ -281,7 +286,7 @@ async fn log(
 async fn evidence(State(live): State<Arc<Live>>, Path((project, run)): Path<(String, String)>) -> Answer {
     read_apart(live, move |live| {
         reported(with_run(live, &project, &run, |run, _| {
-            Ok(json!({ "evidence": run.evidence(&run.report(None)?)?, "unreadable": [] }))
+            Ok(EvidenceReport { evidence: run.evidence(&run.report(None)?)?, unreadable: Vec::new() })
         }))
     })
     .await

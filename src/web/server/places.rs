@@ -19,7 +19,7 @@ use crate::runs::{self, Card, CardFilter, WorkflowUse};
 use crate::web::server::answer::json as as_json;
 use crate::web::server::gate::Caller;
 use crate::web::server::live::{Live, Served};
-use crate::web::server::pages::{Answer, Found, failed, page_of, read_apart, reported};
+use crate::web::server::pages::{Answer, Found, failed, page_of, project_of, read_apart, reported};
 
 /// How many runs the page of a workflow shows.
 const RUNS: usize = 100;
@@ -73,11 +73,6 @@ pub(super) async fn workflows_shown(State(live): State<Arc<Live>>, Extension(cal
     page_of(live, caller, "This list", |live| Ok(workflows_page(&of_each(live, workflows_in)))).await
 }
 
-/// A project by its name in addresses.
-fn found<'l>(live: &'l Live, project: &str) -> Found<&'l Served> {
-    live.find(project).ok_or_else(|| (StatusCode::NOT_FOUND, "no project of this name is served".to_owned()))
-}
-
 /// The runs of a workflow, and the open ones among them.
 fn runs_of(project: &Served, workflow: &str) -> (WorkflowUse, Vec<Card>) {
     let keeper = project.keeper();
@@ -94,7 +89,7 @@ pub(super) async fn workflow(
     Path((project, workflow)): Path<(String, String)>,
 ) -> Answer {
     read_apart(live, move |live| {
-        reported(found(live, &project).and_then(|project| {
+        reported(project_of(live, &project).and_then(|project| {
             let (report, machine) = runs::workflow_named(&project.cx, &workflow).map_err(|error| failed(&error))?;
             let (used, _) = runs_of(project, &workflow);
             let here: Vec<_> = used.phases.keys().cloned().collect();
@@ -111,7 +106,7 @@ pub(super) async fn workflow_shown(
     Path((project, workflow)): Path<(String, String)>,
 ) -> Answer {
     page_of(live, caller, "This workflow", move |live| {
-        let served = found(live, &project)?;
+        let served = project_of(live, &project)?;
         let (report, machine) = runs::workflow_named(&served.cx, &workflow).map_err(|error| failed(&error))?;
         let (used, cards) = runs_of(served, &workflow);
         let view = WorkflowPage {
@@ -154,7 +149,7 @@ pub(super) async fn interview_shown(
     Query(Document { document }): Query<Document>,
 ) -> Answer {
     page_of(live, caller, "This interview", move |live| {
-        let served = found(live, &project)?;
+        let served = project_of(live, &project)?;
         // Only a document that a run waits for; the address names no other file.
         let open = interviews_in(served)?.interviews.interviews;
         let none = || (StatusCode::NOT_FOUND, "no open run waits for an interview about this document".to_owned());
